@@ -1,0 +1,113 @@
+# hone_room(NAME [USES room...] [LINKS target...] [SHELF type function_prefix] [OPTIONS flag...])
+#
+# Declares the room src/NAME. Its sources are the .cc files beside this CMakeLists.txt:
+#   x.cc -> library hone_<name with _>      x_test.cc -> one test program per room
+#   x_bench.cc -> one Google Benchmark program per room
+#   x_fuzz.cc  -> one fuzz target per file (libFuzzer under HONE_FUZZ, corpus replay otherwise)
+# USES lists the rooms it may include; hone_room refuses one that src/LAYERS puts later.
+# SHELF makes the file name the registration: for each x.cc in the folder the function
+# <prefix>_x() is declared and called by the generated <room>_all.gen.cc, which defines
+# `std::vector<type> all_<prefix>();`. A file without its function is a link error.
+# Files whose names start with the room's own helpers are kept off the shelf with NOT_ON_SHELF.
+
+file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HONE_LAYERS REGEX "^[^#]")
+
+function(hone_room NAME)
+  cmake_parse_arguments(R "" "SHELF_HEADER" "USES;LINKS;SHELF;NOT_ON_SHELF;OPTIONS" ${ARGN})
+  string(REPLACE "/" "_" ID ${NAME})
+  list(FIND HONE_LAYERS ${NAME} SELF)
+  if(SELF EQUAL -1)
+    message(FATAL_ERROR "room ${NAME} is missing from src/LAYERS")
+  endif()
+  set(DIR ${CMAKE_SOURCE_DIR}/src/${NAME})
+  file(GLOB ALL CONFIGURE_DEPENDS ${DIR}/*.cc)
+  set(SOURCES)
+  set(TESTS)
+  set(FUZZERS)
+  set(BENCHES)
+  foreach(F ${ALL})
+    if(F MATCHES "_test\\.cc$")
+      list(APPEND TESTS ${F})
+    elseif(F MATCHES "_fuzz\\.cc$")
+      list(APPEND FUZZERS ${F})
+    elseif(F MATCHES "_bench\\.cc$")
+      list(APPEND BENCHES ${F})
+    else()
+      list(APPEND SOURCES ${F})
+    endif()
+  endforeach()
+
+  if(R_SHELF)
+    list(GET R_SHELF 0 TYPE)
+    list(GET R_SHELF 1 PREFIX)
+    set(DECLS "")
+    set(CALLS "")
+    foreach(F ${SOURCES})
+      get_filename_component(STEM ${F} NAME_WE)
+      if(NOT STEM IN_LIST R_NOT_ON_SHELF)
+        string(APPEND DECLS "${TYPE} ${PREFIX}_${STEM}();\n")
+        string(APPEND CALLS "  shelf.push_back(${PREFIX}_${STEM}());\n")
+      endif()
+    endforeach()
+    set(GEN ${CMAKE_BINARY_DIR}/gen/${ID}_all.gen.cc)
+    file(CONFIGURE OUTPUT ${GEN} CONTENT
+"// Generated from the files of src/${NAME}. Do not edit.
+#include \"${R_SHELF_HEADER}\"
+#include <vector>
+namespace hone {
+${DECLS}std::vector<${TYPE}> all_${PREFIX}() {
+  std::vector<${TYPE}> shelf;
+${CALLS}  return shelf;
+}
+}  // namespace hone
+")
+    list(APPEND SOURCES ${GEN})
+  endif()
+
+  if(NOT SOURCES)
+    list(APPEND SOURCES ${CMAKE_SOURCE_DIR}/cmake/empty.cc)
+  endif()
+  add_library(hone_${ID} STATIC ${SOURCES})
+  target_include_directories(hone_${ID} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_compile_options(hone_${ID} PRIVATE ${R_OPTIONS})
+  target_link_libraries(hone_${ID} PUBLIC hone_flags ${R_LINKS})
+  if(NOT R_OPTIONS)
+    target_precompile_headers(hone_${ID} REUSE_FROM hone_pch)
+  endif()
+  foreach(U ${R_USES})
+    list(FIND HONE_LAYERS ${U} AT)
+    if(AT EQUAL -1 OR NOT AT LESS SELF)
+      message(FATAL_ERROR "room ${NAME} may not use ${U}: src/LAYERS lists it later, or not at all")
+    endif()
+    string(REPLACE "/" "_" UID ${U})
+    target_link_libraries(hone_${ID} PUBLIC hone_${UID})
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY HONE_ROOMS hone_${ID})
+
+  if(TESTS AND HONE_TESTS)
+    add_executable(${ID}_test ${TESTS})
+    target_link_libraries(${ID}_test PRIVATE hone_${ID} GTest::gtest_main GTest::gmock)
+    target_precompile_headers(${ID}_test REUSE_FROM hone_pch)
+    target_compile_definitions(${ID}_test PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    add_test(NAME ${ID}_test COMMAND ${ID}_test)
+    set_tests_properties(${ID}_test PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+                         LABELS unit TIMEOUT 900)
+  endif()
+  foreach(F ${FUZZERS})
+    get_filename_component(STEM ${F} NAME_WE)
+    if(HONE_FUZZ)
+      add_executable(${STEM} ${F})
+      target_link_libraries(${STEM} PRIVATE hone_${ID})
+      target_link_options(${STEM} PRIVATE -fsanitize=fuzzer)
+    elseif(HONE_TESTS)
+      add_executable(${STEM} ${F} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc)
+      target_link_libraries(${STEM} PRIVATE hone_${ID})
+      add_test(NAME ${STEM} COMMAND ${STEM} ${CMAKE_SOURCE_DIR}/tests/fuzz/${STEM})
+      set_tests_properties(${STEM} PROPERTIES LABELS fuzz TIMEOUT 300)
+    endif()
+  endforeach()
+  if(BENCHES AND HONE_BENCHES)
+    add_executable(${ID}_bench EXCLUDE_FROM_ALL ${BENCHES})
+    target_link_libraries(${ID}_bench PRIVATE hone_${ID} benchmark::benchmark_main)
+  endif()
+endfunction()

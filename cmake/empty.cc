@@ -1,0 +1,1 @@
+// A room of headers alone still needs one translation unit.

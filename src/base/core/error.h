@@ -1,0 +1,122 @@
+// Errors: what a user or the world can cause is an Error, carried by Result<T>; what only a
+// mistake in hone can cause is a Bug, thrown by HONE_BUG_IF. No other exception crosses a room.
+//
+//   Result<File> open(const std::string& path) {
+//     if (...) return Error(kFileMissing, "cannot open 'a.csv': no such file")
+//                         .at("--train_file a.csv").todo("check the path");
+//     ...
+//   }
+//   Result<int> rows(const std::string& path) {
+//     File f = HONE_TRY(open(path));        // returns the Error to the caller
+//     return count(f);
+//   }
+//
+// Every code is one line of a room's errors.def, one page docs/errors/<code>.md and one test
+// under tests/errors/. Printed form:
+//
+//   H1203  matmul: inner sizes differ: lhs f32[8,512,768], rhs f32[2304,768]
+//     at   block 3, attention, qkv  (weight h.3.attn.c_attn.weight from ckpt/model.safetensors)
+//     do   GPT-2 keeps this weight as [in, out], the file has [out, in]: see docs/errors/H1203.md
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hone {
+
+// A code as rooms declare it: HONE_ERROR_CODE(kFileMissing, "H0101") in an errors.h-like header.
+struct ErrorCode {
+  const char* id;     // "H0101", stable for ever
+  const char* title;  // heading of its page
+};
+
+class [[nodiscard]] Error {
+ public:
+  Error(ErrorCode code, std::string what) : code_(code), what_(std::move(what)) {}
+
+  // Where, in the user's own words; may be called more than once, innermost first.
+  Error&& at(std::string where) && { at_.push_back(std::move(where)); return std::move(*this); }
+  Error& at(std::string where) & { at_.push_back(std::move(where)); return *this; }
+  // What to do about it.
+  Error&& todo(std::string remedy) && { todo_ = std::move(remedy); return std::move(*this); }
+  Error& todo(std::string remedy) & { todo_ = std::move(remedy); return *this; }
+
+  const char* code() const { return code_.id; }
+  ErrorCode error_code() const { return code_; }
+  const std::string& what() const { return what_; }
+  const std::vector<std::string>& where() const { return at_; }
+  const std::string& remedy() const { return todo_; }
+
+  // The three-part text above, without a trailing line break.
+  std::string text() const;
+
+ private:
+  ErrorCode code_;
+  std::string what_;
+  std::vector<std::string> at_;
+  std::string todo_;
+};
+
+// A value or an Error.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
+  template <class U>
+    requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Result>)
+  Result(U&& value) : v_(std::in_place_index<0>, std::forward<U>(value)) {}
+  Result(Error e) : v_(std::in_place_index<1>, std::move(e)) {}
+
+  bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& value() & { return std::get<0>(v_); }
+  const T& value() const& { return std::get<0>(v_); }
+  T&& value() && { return std::get<0>(std::move(v_)); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  Error& error() { return std::get<1>(v_); }
+  const Error& error() const { return std::get<1>(v_); }
+
+ private:
+  std::variant<T, Error> v_;
+};
+
+struct Ok {};
+using Status = Result<Ok>;  // success carries nothing: return Ok{};
+
+// A mistake in hone itself: caught in run/, printed with a request to report it, exit status 3.
+class Bug : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+[[noreturn]] void throw_bug(const char* file, int line, std::string message);
+
+// Throws Bug with the fmt-formatted message when `cond` holds.
+#define HONE_BUG_IF(cond, ...)                                                   \
+  do {                                                                           \
+    if (__builtin_expect(static_cast<bool>(cond), 0))                            \
+      ::hone::throw_bug(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__));         \
+  } while (0)
+
+// Value of a Result, or return its Error from the enclosing function.
+#define HONE_TRY(expr)                                            \
+  ({                                                              \
+    auto&& hone_r_ = (expr);                                      \
+    if (__builtin_expect(!hone_r_.ok(), 0)) return std::move(hone_r_.error()); \
+    std::move(hone_r_).value();                                   \
+  })
+
+// The nearest of `candidates` to `word` (edit distance, at most a third of its length), or "".
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace hone
