@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Makes the goldens of tests/goldens/models: tiny causal models from seeds, and what Transformers/PyTorch say of them.
+
+    tools/golden_models.py [MODEL ...]        (make golden MODEL=gpt2_tiny; no name: all of them)
+
+Each folder holds what a user's model folder holds (config.json, generation_config.json, model.safetensors in f32)
+and two files of expected values:
+
+golden.safetensors   logits.<i>      f32 [tokens, vocab] of sequence i run alone, without padding
+                     grad.<name>     f32, gradient of `loss` for every parameter by its Hugging Face name (ties once)
+golden.json          sequences       the ids of each sequence
+                     loss, nll_sum, label_tokens, nll_sum_of   loss = nll_sum / label_tokens over all sequences
+                     train           a plain PyTorch loop: rows, micro (row indices by step and micro-batch), settings,
+                                     losses, grad_norms (before clipping), lrs (of each step), decayed names,
+                                     after: {name: {sum, abs_sum, first: up to 4 values}} once all steps are done
+                     generate        list of {name, prompt, settings, tokens (new ones only), score (beams)}
+
+The values are f32 on the CPU; tokens are refused unless an f64 copy of the model picks the same ones.
+"""
+import copy
+import json
+import pathlib
+import sys
+
+import torch
+import transformers
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM, GenerationConfig, get_linear_schedule_with_warmup
+from transformers import GPT2Config, LlamaConfig, MistralConfig, Qwen2Config
+from transformers.trainer import Trainer
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "models"
+LENGTHS = (17, 9, 23)
+PROMPT_LENGTHS = (5, 11)
+NEW_TOKENS = 12
+STEPS, ACCUMULATION, ROWS_PER_MICRO = 10, 2, 2
+TRAIN_LENGTHS = (12, 7, 16, 9, 14, 5, 11, 18)
+
+VOCAB, BOS, EOS = 61, 59, 60
+SMALL = dict(vocab_size=VOCAB, num_hidden_layers=2, max_position_embeddings=64, rms_norm_eps=1e-5,
+             bos_token_id=BOS, eos_token_id=EOS, use_cache=True)
+
+CONFIGS = {
+    # n_inner is left out, so 4 * n_embd.
+    "gpt2_tiny": lambda: GPT2Config(vocab_size=VOCAB, n_layer=2, n_embd=16, n_head=2, n_positions=64, resid_pdrop=0.0,
+                                    embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=BOS, eos_token_id=EOS),
+    "llama_tied_tiny": lambda: LlamaConfig(hidden_size=32, intermediate_size=40, num_attention_heads=4,
+                                           num_key_value_heads=2, tie_word_embeddings=True, **SMALL),
+    "llama_untied_tiny": lambda: LlamaConfig(hidden_size=16, intermediate_size=24, num_attention_heads=2,
+                                             num_key_value_heads=2, tie_word_embeddings=False, **SMALL),
+    # Biases on q, k and v, none on o.
+    "qwen2_tiny": lambda: Qwen2Config(hidden_size=16, intermediate_size=24, num_attention_heads=4,
+                                      num_key_value_heads=2, tie_word_embeddings=True, rope_theta=1e4, **SMALL),
+    # heads * head_dim (32) differs from hidden_size (16), as in Mistral-Nemo; the window is shorter than the sequences.
+    "mistral_tiny": lambda: MistralConfig(hidden_size=16, intermediate_size=24, num_attention_heads=4, head_dim=8,
+                                          num_key_value_heads=1, sliding_window=8, tie_word_embeddings=True, **SMALL),
+    # original_max_position_embeddings puts the 8 frequencies into all three bands: kept, blended, divided.
+    "llama3_rope_tiny": lambda: LlamaConfig(
+        hidden_size=16, intermediate_size=24, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
+        tie_word_embeddings=True,
+        rope_parameters=dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0,
+                             high_freq_factor=4.0, original_max_position_embeddings=32), **SMALL),
+}
+
+
+def make_model(name):
+    """A model whose gradients do not vanish and whose norms and biases are not the neutral ones of a fresh model."""
+    seed = 1000 + list(CONFIGS).index(name)
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(CONFIGS[name](), attn_implementation="eager").float().eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter_name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            if parameter.ndim == 1:
+                center = 0.0 if parameter_name.endswith("bias") else 1.0
+                parameter.copy_(center + 0.2 * noise)
+            else:
+                parameter.copy_(0.3 * noise)
+    model.generation_config = GenerationConfig(bos_token_id=BOS, eos_token_id=EOS)
+    return model, generator
+
+
+def random_rows(lengths, generator):
+    return [torch.randint(0, VOCAB - 2, (n,), generator=generator).tolist() for n in lengths]
+
+
+def nll_sum(model, row):
+    """Sum over label tokens (each token but the first) and the logits they came from."""
+    ids = torch.tensor([row])
+    logits = model(input_ids=ids, use_cache=False).logits[0]
+    return torch.nn.functional.cross_entropy(logits[:-1], ids[0, 1:], reduction="sum"), logits
+
+
+def golden_forward_backward(model, sequences):
+    tensors, sums = {}, []
+    model.zero_grad()
+    for i, row in enumerate(sequences):
+        value, logits = nll_sum(model, row)
+        sums.append(value)
+        tensors[f"logits.{i}"] = logits.detach().clone()
+    labels = sum(len(row) - 1 for row in sequences)
+    loss = sum(sums) / labels
+    loss.backward()
+    for name, parameter in model.named_parameters():
+        tensors[f"grad.{name}"] = parameter.grad.detach().clone().contiguous()
+    values = dict(sequences=sequences, loss=loss.item(), nll_sum=sum(sums).item(), label_tokens=labels,
+                  nll_sum_of=[s.item() for s in sums])
+    model.zero_grad()
+    return values, tensors
+
+
+def golden_train(model, rows):
+    """Plain PyTorch; which parameters decay is asked of Transformers' Trainer."""
+    settings = dict(learning_rate=1e-3, adam_beta1=0.9, adam_beta2=0.999, adam_epsilon=1e-8, weight_decay=0.01,
+                    max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=STEPS,
+                    gradient_accumulation_steps=ACCUMULATION)
+    decayed = Trainer.get_decay_parameter_names(None, model)
+    named = dict(model.named_parameters())
+    optimizer = torch.optim.AdamW(
+        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
+         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
+        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
+    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    micro, losses, norms, lrs = [], [], [], []
+    cursor = 0
+    for _ in range(STEPS):
+        batches = []
+        for _ in range(ACCUMULATION):
+            batches.append([(cursor + k) % len(rows) for k in range(ROWS_PER_MICRO)])
+            cursor += ROWS_PER_MICRO
+        labels = sum(len(rows[i]) - 1 for batch in batches for i in batch)
+        total = 0.0
+        for batch in batches:
+            loss = sum(nll_sum(model, rows[i])[0] for i in batch) / labels
+            loss.backward()
+            total += loss.item()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), settings["max_grad_norm"]).item())
+        lrs.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+        micro.append(batches)
+        losses.append(total)
+    after = {name: dict(sum=p.double().sum().item(), abs_sum=p.double().abs().sum().item(),
+                        first=p.detach().flatten()[:4].tolist()) for name, p in named.items()}
+    return dict(rows=rows, micro=micro, settings=settings, losses=losses, grad_norms=norms, lrs=lrs,
+                decayed=sorted(n for n in named if n in decayed), after=after)
+
+
+def generated(model, prompt, settings):
+    model.generation_config = GenerationConfig(pad_token_id=0)
+    ids = torch.tensor([prompt])
+    with torch.no_grad():
+        out = model.generate(ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW_TOKENS, do_sample=False,
+                             return_dict_in_generate=True, output_scores=True, **settings)
+    score = out.sequences_scores[0].item() if settings.get("num_beams", 1) > 1 else None
+    return out.sequences[0, len(prompt):].tolist(), score
+
+
+def golden_generate(model, prompts):
+    """Greedy and beams; without an end token, and with one that the unended continuation meets on its way."""
+    exact = copy.deepcopy(model).double()
+    beams = dict(num_beams=4, length_penalty=1.0, early_stopping=False)
+    variants = [("greedy", {}), ("greedy_penalty", dict(repetition_penalty=1.3)),
+                ("greedy_ngram", dict(no_repeat_ngram_size=2)), ("beam4", beams),
+                ("beam4_early", dict(beams, early_stopping=True)),
+                ("beam4_penalty", dict(repetition_penalty=1.3, no_repeat_ngram_size=2, **beams))]
+    cases = []
+    for which, prompt in enumerate(prompts):
+        for name, settings in variants:
+            tokens, _ = generated(model, prompt, settings)
+            for end in (None, tokens[len(tokens) // 2]):
+                asked = dict(settings) if end is None else dict(settings, eos_token_id=end)
+                tokens_here, score = generated(model, prompt, asked)
+                if generated(exact, prompt, asked)[0] != tokens_here:
+                    raise SystemExit(f"{name}, prompt {which}: f32 and f64 pick other tokens; change the seed")
+                case = dict(name=name + ("" if end is None else "_eos"), prompt=prompt, tokens=tokens_here,
+                            settings=dict(asked, max_new_tokens=NEW_TOKENS))
+                if score is not None:
+                    case["score"] = score
+                cases.append(case)
+    return cases
+
+
+def write_json(path, value):
+    """One entry of the top level a line, deeper lists too where they are lists of objects: readable, yet small."""
+    def lines(entry):
+        if isinstance(entry, list) and entry and isinstance(entry[0], dict):
+            return "[\n  " + ",\n  ".join(json.dumps(e) for e in entry) + "]"
+        if isinstance(entry, dict):
+            return "{\n  " + ",\n  ".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in entry.items()) + "}"
+        return json.dumps(entry)
+    path.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {lines(v)}" for k, v in value.items()) + "\n}\n")
+
+
+def write_v4_rope(folder, model, row):
+    """Spells the rotary settings as the hub's Llama 3 folders do: rope_theta beside rope_scaling, no rope_parameters."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    scaling = config.pop("rope_parameters")
+    config["rope_theta"] = scaling.pop("rope_theta")
+    config["rope_scaling"] = scaling
+    path.write_text(json.dumps(config, indent=2) + "\n")
+    again = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    if not torch.equal(nll_sum(again, row)[0], nll_sum(model, row)[0]):
+        raise SystemExit("llama3_rope_tiny: the older spelling of its rotary settings means something else")
+
+
+def make(name):
+    torch.set_num_threads(1)
+    folder = ROOT / name
+    folder.mkdir(parents=True, exist_ok=True)
+    model, generator = make_model(name)
+    model.save_pretrained(folder)
+    sequences = random_rows(LENGTHS, generator)
+    if name == "llama3_rope_tiny":
+        write_v4_rope(folder, model, sequences[0])
+    prompts = random_rows(PROMPT_LENGTHS, generator)
+    rows = random_rows(TRAIN_LENGTHS, generator)
+    values, tensors = golden_forward_backward(model, sequences)
+    values = dict(made_by=f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}", **values)
+    generate = golden_generate(copy.deepcopy(model), prompts)
+    values["train"] = golden_train(model, rows)
+    values["generate"] = generate
+    save_file(tensors, folder / "golden.safetensors")
+    write_json(folder / "golden.json", values)
+    size = sum(f.stat().st_size for f in folder.iterdir())
+    (folder / "model.safetensors").chmod(0o644)
+    (folder / "golden.safetensors").chmod(0o644)
+    smallest = min((t.abs().max().item(), k) for k, t in tensors.items() if k.startswith("grad."))
+    print(f"{name}: {size / 1000:.0f} kB, loss {values['loss']:.4f}, losses {values['train']['losses'][0]:.4f} -> "
+          f"{values['train']['losses'][-1]:.4f}, smallest gradient {smallest[1]} {smallest[0]:.2e}")
+
+
+if __name__ == "__main__":
+    names = sys.argv[1:] or list(CONFIGS)
+    for wrong in set(names) - set(CONFIGS):
+        raise SystemExit(f"{wrong}: no such golden model; there are {', '.join(CONFIGS)}")
+    for each in names:
+        make(each)
