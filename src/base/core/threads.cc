@@ -1,0 +1,196 @@
+#include "base/core/threads.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone {
+namespace {
+
+constexpr auto kSpin = std::chrono::microseconds(50);
+
+inline void pause_cpu() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Spins until value != old, for at most kSpin, then sleeps until it is notified.
+template <class T>
+void wait_for_change(std::atomic<T>& value, T old) {
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      pause_cpu();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// CPUs' worth of quota of this process' cgroup (v2, every level up, or v1); 0 = no limit.
+int cgroup_limit() {
+  double limit = 0;
+  auto take = [&](double quota, double period) {
+    if (quota > 0 && period > 0 && (limit == 0 || quota / period < limit)) limit = quota / period;
+  };
+  std::ifstream in("/proc/self/cgroup");
+  std::string group = "/";
+  for (std::string line; std::getline(in, line);)
+    if (line.rfind("0::", 0) == 0) group = line.substr(3);
+  for (;;) {
+    std::istringstream max(first_line("/sys/fs/cgroup" + group + "/cpu.max"));
+    double quota = 0, period = 0;
+    if (max >> quota >> period) take(quota, period);  // "max 100000" fails to parse: no limit
+    if (group.size() <= 1) break;
+    group.resize(group.find_last_of('/'));
+  }
+  std::istringstream quota(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"));
+  std::istringstream period(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
+  double q = 0, p = 0;
+  if (quota >> q && period >> p) take(q, p);
+  return limit == 0 ? 0 : std::max(1, static_cast<int>(limit + 0.5));
+}
+
+}  // namespace
+
+struct ThreadPool::Shared {
+  // Written by the caller before `round` changes, read by workers after they saw the change.
+  const FunctionRef<void(int)>* fn = nullptr;
+  alignas(64) std::atomic<uint32_t> round{0};
+  alignas(64) std::atomic<int> running{0};
+  alignas(64) std::atomic<int> arrived{0};
+  alignas(64) std::atomic<uint32_t> barrier_round{0};
+  std::atomic<bool> stop{false};
+  std::atomic<bool> busy{false};
+  std::mutex error_mutex;
+  std::exception_ptr error;
+  int error_thread = 0;
+  std::vector<std::thread> threads;
+};
+
+Range thread_range(int64_t count, int thread, int threads) {
+  const int64_t each = count / threads, extra = count % threads;
+  const int64_t begin = thread * each + std::min<int64_t>(thread, extra);
+  return {begin, begin + each + (thread < extra ? 1 : 0)};
+}
+
+ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)), shared_(new Shared) {
+  shared_->threads.reserve(size_ - 1);
+  for (int t = 1; t < size_; ++t) shared_->threads.emplace_back([this, t] { work(t); });
+}
+
+ThreadPool::~ThreadPool() {
+  shared_->stop.store(true, std::memory_order_relaxed);
+  shared_->round.fetch_add(1, std::memory_order_release);
+  shared_->round.notify_all();
+  for (auto& t : shared_->threads) t.join();
+}
+
+void ThreadPool::call(FunctionRef<void(int)> fn, int thread) {
+  try {
+    fn(thread);
+  } catch (...) {
+    std::lock_guard lock(shared_->error_mutex);
+    if (!shared_->error || thread < shared_->error_thread) {
+      shared_->error = std::current_exception();
+      shared_->error_thread = thread;
+    }
+  }
+}
+
+void ThreadPool::work(int thread) {
+  Shared& s = *shared_;
+  uint32_t seen = 0;
+  for (;;) {
+    wait_for_change(s.round, seen);
+    ++seen;  // run() starts no round before every worker has finished the last one
+    if (s.stop.load(std::memory_order_relaxed)) return;
+    call(*s.fn, thread);
+    if (s.running.fetch_sub(1, std::memory_order_acq_rel) == 1) s.running.notify_one();
+  }
+}
+
+void ThreadPool::run(FunctionRef<void(int)> fn) {
+  Shared& s = *shared_;
+  HONE_BUG_IF(s.busy.exchange(true, std::memory_order_acquire),
+              "ThreadPool::run called while a function is running (nested, or by two callers)");
+  if (size_ > 1) {
+    s.fn = &fn;
+    s.running.store(size_ - 1, std::memory_order_relaxed);
+    s.round.fetch_add(1, std::memory_order_release);
+    s.round.notify_all();
+  }
+  call(fn, 0);
+  for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)
+    wait_for_change(s.running, left);
+  std::exception_ptr error;
+  if (s.error) {
+    error = s.error;
+    s.error = nullptr;
+  }
+  s.busy.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
+}
+
+void ThreadPool::parallel_for(int64_t count, FunctionRef<void(int64_t, int64_t, int)> fn) {
+  run([&](int thread) {
+    const Range r = thread_range(count, thread, size_);
+    if (r.begin < r.end) fn(r.begin, r.end, thread);
+  });
+}
+
+void ThreadPool::barrier() {
+  if (size_ == 1) return;
+  Shared& s = *shared_;
+  const uint32_t round = s.barrier_round.load(std::memory_order_acquire);
+  if (s.arrived.fetch_add(1, std::memory_order_acq_rel) == size_ - 1) {
+    s.arrived.store(0, std::memory_order_relaxed);
+    s.barrier_round.fetch_add(1, std::memory_order_release);
+    s.barrier_round.notify_all();
+  } else {
+    wait_for_change(s.barrier_round, round);
+  }
+}
+
+int ThreadPool::default_size() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    std::set<std::string> physical;  // hyper-threads of one core have the same pair
+    for (int c = 0; c < CPU_SETSIZE; ++c) {
+      if (!CPU_ISSET(c, &set)) continue;
+      const std::string dir = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", c);
+      const std::string core = first_line(dir + "core_id");
+      physical.insert(core.empty() ? fmt::format("cpu {}", c)
+                                   : first_line(dir + "physical_package_id") + "/" +
+                                         first_line(dir + "die_id") + "/" + core);
+    }
+    cores = static_cast<int>(physical.size());
+  }
+  if (const int limit = cgroup_limit()) cores = std::min(cores, limit);
+  return std::max(1, cores);
+}
+
+}  // namespace hone

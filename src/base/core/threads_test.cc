@@ -1,0 +1,88 @@
+#include "base/core/threads.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone {
+namespace {
+
+TEST(Threads, EveryThreadRunsOnceAndTheCallerWaits) {
+  for (int n : {1, 2, 3, 8}) {
+    ThreadPool pool(n);
+    ASSERT_EQ(pool.size(), n);
+    std::vector<int> calls(n, 0);
+    for (int i = 0; i < 500; ++i) pool.run([&](int t) { ++calls[t]; });
+    for (int c : calls) EXPECT_EQ(c, 500);
+  }
+}
+
+TEST(Threads, RangesCoverEverythingOnce) {
+  for (int n : {1, 3, 7})
+    for (int64_t count : {0, 1, 2, 6, 7, 8, 1000}) {
+      int64_t at = 0;
+      for (int t = 0; t < n; ++t) {
+        const Range r = thread_range(count, t, n);
+        EXPECT_EQ(r.begin, at);
+        EXPECT_LE(r.end - r.begin, count / n + 1);
+        at = r.end;
+      }
+      EXPECT_EQ(at, count);
+    }
+}
+
+TEST(Threads, ParallelForSums) {
+  ThreadPool pool(4);
+  std::vector<int64_t> data(1001), part(4, 0);
+  std::iota(data.begin(), data.end(), 0);
+  pool.parallel_for(1001, [&](int64_t b, int64_t e, int t) {
+    for (int64_t i = b; i < e; ++i) part[t] += data[i];
+  });
+  EXPECT_EQ(part[0] + part[1] + part[2] + part[3], 1000 * 1001 / 2);
+}
+
+TEST(Threads, BarrierSeparatesPhases) {
+  ThreadPool pool(3);
+  std::vector<int> value(3, 0);
+  bool equal[3] = {true, true, true};
+  pool.run([&](int t) {
+    for (int i = 1; i <= 200; ++i) {
+      value[t] = i;
+      pool.barrier();
+      for (int v : value) equal[t] = equal[t] && v == i;
+      pool.barrier();
+    }
+  });
+  EXPECT_TRUE(equal[0] && equal[1] && equal[2]);
+}
+
+TEST(Threads, WakesAfterSleep) {
+  ThreadPool pool(2);
+  int calls[2] = {0, 0};
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    pool.run([&](int t) { ++calls[t]; });
+  }
+  EXPECT_EQ(calls[0] + calls[1], 6);
+}
+
+TEST(Threads, NestedCallIsABugAndThePoolSurvives) {
+  ThreadPool pool(2);
+  EXPECT_THROW(pool.run([&](int t) { if (t == 1) pool.run([](int) {}); }), Bug);
+  int calls[2] = {0, 0};
+  pool.run([&](int t) { ++calls[t]; });
+  EXPECT_EQ(calls[0] + calls[1], 2);
+}
+
+TEST(Threads, DefaultSizeIsSane) {
+  EXPECT_GE(ThreadPool::default_size(), 1);
+  EXPECT_LE(ThreadPool::default_size(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+}  // namespace hone
