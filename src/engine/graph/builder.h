@@ -1,0 +1,51 @@
+// Builds programs: appends nodes, infers their types, carries the scope name.
+// A wrong call is a mistake of the model's or pass's author, not of the user, so the Error of an
+// op's infer is thrown as UserVisible: session and run catch it and print its three parts.
+#pragma once
+
+#include <string>
+
+#include "engine/graph/op.h"
+
+namespace hone {
+
+// Carries an Error through builder code that has no room for Result.
+class BuildError : public std::runtime_error {
+ public:
+  explicit BuildError(Error e) : std::runtime_error(e.text()), error(std::move(e)) {}
+  Error error;
+};
+
+class Builder {
+ public:
+  explicit Builder(Program& program) : program_(program) {}
+
+  Program& program() { return program_; }
+  const Type& type(ValueId v) const { return program_.type(v); }
+
+  // Appends a node and returns its outputs; throws BuildError when infer refuses.
+  Values emit(std::string_view op, Values in, Attrs attrs = {});
+  ValueId emit1(std::string_view op, Values in, Attrs attrs = {}) { return emit(op, std::move(in), std::move(attrs))[0]; }
+
+  // Scope names nest with dots: Scope s(b, "h.3"); Scope t(b, "attn") -> "h.3.attn".
+  class Scope {
+   public:
+    Scope(Builder& b, const std::string& name) : b_(b), saved_(b.scope_) {
+      b.scope_ = saved_.empty() ? name : saved_ + "." + name;
+    }
+    ~Scope() { b_.scope_ = saved_; }
+    Scope(const Scope&) = delete;
+
+   private:
+    Builder& b_;
+    std::string saved_;
+  };
+  const std::string& scope() const { return scope_; }
+  void set_scope(std::string s) { scope_ = std::move(s); }
+
+ private:
+  Program& program_;
+  std::string scope_;
+};
+
+}  // namespace hone

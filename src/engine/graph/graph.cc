@@ -1,0 +1,138 @@
+#include "engine/graph/graph.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/graph/builder.h"
+#include "engine/graph/errors.h"
+#include "engine/graph/op.h"
+
+namespace hone {
+namespace {
+template <class T>
+T attr_or(const std::map<std::string, Attr, std::less<>>& map, std::string_view name, T otherwise) {
+  auto it = map.find(name);
+  if (it == map.end()) return otherwise;
+  if constexpr (std::is_same_v<T, double>) {
+    if (auto* i = std::get_if<int64_t>(&it->second)) return static_cast<double>(*i);
+  }
+  const T* value = std::get_if<T>(&it->second);
+  HONE_BUG_IF(!value, "attribute '{}' has another type", name);
+  return *value;
+}
+constexpr std::array<std::string_view, 6> kRoles{"param", "grad", "moment", "master", "cache", "metric"};
+}  // namespace
+
+bool Attrs::flag(std::string_view n, bool o) const { return attr_or<bool>(map_, n, o); }
+int64_t Attrs::integer(std::string_view n, int64_t o) const { return attr_or<int64_t>(map_, n, o); }
+double Attrs::real(std::string_view n, double o) const { return attr_or<double>(map_, n, o); }
+std::string Attrs::text(std::string_view n, std::string o) const { return attr_or<std::string>(map_, n, std::move(o)); }
+std::vector<int64_t> Attrs::integers(std::string_view n) const { return attr_or<std::vector<int64_t>>(map_, n, {}); }
+
+std::string_view name_of(Role r) { return kRoles[static_cast<size_t>(r)]; }
+Result<Role> role_named(std::string_view name) {
+  for (size_t i = 0; i < kRoles.size(); ++i)
+    if (kRoles[i] == name) return static_cast<Role>(i);
+  return Error(err::kBadProgramText, fmt::format("'{}' is no role of a state", name));
+}
+
+ValueId Program::new_value(Type type, int32_t node) {
+  values.push_back({std::move(type), node});
+  return static_cast<ValueId>(values.size() - 1);
+}
+
+ValueId Program::add_input(std::string input_name, Type type) {
+  ValueId v = new_value(std::move(type));
+  inputs.push_back({std::move(input_name), v});
+  return v;
+}
+
+ValueId Program::add_state(State s, Type type) {
+  s.value = new_value(std::move(type));
+  states.push_back(std::move(s));
+  return states.back().value;
+}
+
+State* Program::state_of(ValueId old_version) {
+  for (State& s : states)
+    if (s.value == old_version) return &s;
+  return nullptr;
+}
+State* Program::state_named(std::string_view n) {
+  for (State& s : states)
+    if (s.name == n) return &s;
+  return nullptr;
+}
+const State* Program::state_named(std::string_view n) const {
+  return const_cast<Program*>(this)->state_named(n);
+}
+namespace {
+ValueId find_named(const std::vector<Named>& list, std::string_view n) {
+  for (const Named& x : list)
+    if (x.name == n) return x.value;
+  return kNoValue;
+}
+}  // namespace
+ValueId Program::input_named(std::string_view n) const { return find_named(inputs, n); }
+ValueId Program::output_named(std::string_view n) const { return find_named(outputs, n); }
+
+void Program::renumber_producers() {
+  for (ValueInfo& v : values) v.node = -1;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (ValueId o : nodes[i].out) values[static_cast<size_t>(o)].node = static_cast<int32_t>(i);
+}
+
+void Program::compact() {
+  std::vector<ValueId> to(values.size(), kNoValue);
+  std::vector<ValueInfo> kept;
+  auto keep = [&](ValueId& v) {
+    if (v == kNoValue) return;
+    ValueId& t = to[static_cast<size_t>(v)];
+    if (t == kNoValue) {
+      t = static_cast<ValueId>(kept.size());
+      kept.push_back(std::move(values[static_cast<size_t>(v)]));
+    }
+    v = t;
+  };
+  for (Named& n : inputs) keep(n.value);
+  for (State& s : states) keep(s.value);
+  for (Node& n : nodes) {
+    for (ValueId& v : n.in) keep(v);
+    for (ValueId& v : n.out) keep(v);
+  }
+  for (State& s : states) keep(s.next);
+  for (Named& n : outputs) keep(n.value);
+  values = std::move(kept);
+  renumber_producers();
+}
+
+OpTable::OpTable(std::vector<Op> ops) {
+  for (Op& op : ops) {
+    std::string name = op.name;
+    HONE_BUG_IF(!ops_.emplace(name, std::move(op)).second, "two ops are named {}", name);
+  }
+}
+const Op* OpTable::find(std::string_view name) const {
+  auto it = ops_.find(name);
+  return it == ops_.end() ? nullptr : &it->second;
+}
+std::vector<const Op*> OpTable::all() const {
+  std::vector<const Op*> list;
+  for (const auto& [name, op] : ops_) list.push_back(&op);
+  return list;
+}
+
+Values Builder::emit(std::string_view name, Values in, Attrs attrs) {
+  const Op* op = program_.ops().find(name);
+  HONE_BUG_IF(!op, "no op is named {}", name);
+  while (!in.empty() && in.back() == kNoValue) in.pop_back();
+  Node node{op, std::move(in), {}, std::move(attrs), scope_};
+  Result<Types> types = op->infer({program_, node});
+  if (!types) throw BuildError(scope_.empty() ? types.error() : types.error().at(scope_));
+  int32_t index = static_cast<int32_t>(program_.nodes.size());
+  for (Type& t : *types) node.out.push_back(program_.new_value(std::move(t), index));
+  program_.nodes.push_back(std::move(node));
+  return program_.nodes.back().out;
+}
+
+}  // namespace hone

@@ -1,0 +1,115 @@
+// The IR: a Program is a static list of operations over dense tensors, in functional SSA.
+// SPEC.md is its definition; verify.h is the same definition as code; text.h prints and parses it.
+//
+//   program(state, inputs) -> (state', outputs)
+//
+// A state value has an old and, when the program writes it, a new version (`next`); the new one
+// takes the old one's storage, so it is written once and the old one is never read after it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/graph/type.h"
+
+namespace hone {
+
+using ValueId = int32_t;
+inline constexpr ValueId kNoValue = -1;
+
+using Attr = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+
+// Attributes of one operation, sorted by name. `get` returns the default where absent.
+class Attrs {
+ public:
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<const std::string, Attr>> list) : map_(list) {}
+  bool has(std::string_view name) const { return map_.find(name) != map_.end(); }
+  bool flag(std::string_view name, bool otherwise = false) const;
+  int64_t integer(std::string_view name, int64_t otherwise = 0) const;
+  double real(std::string_view name, double otherwise = 0) const;
+  std::string text(std::string_view name, std::string otherwise = "") const;
+  std::vector<int64_t> integers(std::string_view name) const;
+  void set(const std::string& name, Attr value) { map_[name] = std::move(value); }
+  void erase(const std::string& name) { map_.erase(name); }
+  const std::map<std::string, Attr, std::less<>>& all() const { return map_; }
+  bool operator==(const Attrs&) const = default;
+
+ private:
+  std::map<std::string, Attr, std::less<>> map_;
+};
+
+struct Op;       // op.h
+class OpTable;   // op.h
+
+struct Node {
+  const Op* op = nullptr;
+  std::vector<ValueId> in;    // kNoValue stands for an optional input that is absent
+  std::vector<ValueId> out;
+  Attrs attrs;
+  std::string scope;          // "h.3.attn": names layers in errors, profiles and random numbers
+};
+
+// What a state value is for; `hone plan` sums bytes by it.
+enum class Role : uint8_t { param = 0, grad = 1, moment = 2, master = 3, cache = 4, metric = 5 };
+std::string_view name_of(Role r);
+Result<Role> role_named(std::string_view name);
+
+struct State {
+  ValueId value = kNoValue;   // the old version
+  ValueId next = kNoValue;    // the new version, kNoValue when the program only reads it
+  std::string name;           // unique in a run: Hugging Face's name for a parameter
+  Role role = Role::param;
+  bool trainable = false;
+  DType storage = DType::f32; // dtype in checkpoints
+  std::string tie_group;      // parameters of one group are one tensor
+  std::string shard;          // shard spec; empty: every rank holds the whole
+};
+
+struct Named {
+  std::string name;
+  ValueId value = kNoValue;
+};
+
+struct ValueInfo {
+  Type type;
+  int32_t node = -1;          // producer; -1 for an input or a state's old version
+};
+
+class Program {
+ public:
+  explicit Program(const OpTable& ops, std::string name = "main") : name(std::move(name)), ops_(&ops) {}
+
+  std::string name;
+  std::vector<Named> inputs;
+  std::vector<State> states;
+  std::vector<Node> nodes;            // in execution order
+  std::vector<Named> outputs;
+  std::vector<ValueInfo> values;      // by ValueId
+
+  const OpTable& ops() const { return *ops_; }
+  ValueId new_value(Type type, int32_t node = -1);
+  const Type& type(ValueId v) const { return values[static_cast<size_t>(v)].type; }
+  ValueId add_input(std::string name, Type type);
+  ValueId add_state(State s, Type type);
+  State* state_of(ValueId old_version);          // nullptr when it is none
+  State* state_named(std::string_view name);
+  const State* state_named(std::string_view name) const;
+  ValueId input_named(std::string_view name) const;   // kNoValue when absent
+  ValueId output_named(std::string_view name) const;
+
+  // Gives values and nodes fresh dense ids in execution order, dropping values nobody names.
+  void compact();
+  // Recomputes ValueInfo::node after nodes were moved.
+  void renumber_producers();
+
+ private:
+  const OpTable* ops_;
+};
+
+}  // namespace hone

@@ -1,0 +1,86 @@
+#include "engine/graph/verify.h"
+
+#include <set>
+
+#include "engine/graph/errors.h"
+#include "engine/graph/op.h"
+#include "engine/graph/text.h"
+
+namespace hone {
+namespace {
+
+Error broken(const Program& p, size_t node, std::string what) {
+  const Node& n = p.nodes[node];
+  return Error(err::kInvalidProgram, std::move(what))
+      .at(fmt::format("program {}, node {} ({}), scope '{}'", p.name, node, n.op ? n.op->name : "?", n.scope));
+}
+
+}  // namespace
+
+Status verify(const Program& p) {
+  const size_t count = p.values.size();
+  std::vector<int32_t> defined(count, -2);  // -2 never, -1 before the first node, else the node
+  auto bad = [&](ValueId v) { return v < 0 || static_cast<size_t>(v) >= count; };
+  std::set<std::string> names;
+  auto define_outside = [&](ValueId v, const std::string& name) -> Status {
+    if (bad(v) || defined[static_cast<size_t>(v)] != -2)
+      return Error(err::kInvalidProgram, fmt::format("program {}: '{}' has no value of its own", p.name, name));
+    if (!names.insert(name).second)
+      return Error(err::kInvalidProgram, fmt::format("program {}: the name '{}' is used twice", p.name, name));
+    defined[static_cast<size_t>(v)] = -1;
+    return Ok{};
+  };
+  for (const Named& n : p.inputs) HONE_TRY(define_outside(n.value, n.name));
+  for (const State& s : p.states) HONE_TRY(define_outside(s.value, s.name));
+
+  std::vector<int32_t> last_read(count, -1);
+  for (size_t i = 0; i < p.nodes.size(); ++i) {
+    const Node& n = p.nodes[i];
+    if (!n.op || p.ops().find(n.op->name) != n.op) return broken(p, i, "the op is not in the catalogue");
+    for (ValueId v : n.in) {
+      if (v == kNoValue) continue;
+      if (bad(v) || defined[static_cast<size_t>(v)] == -2)
+        return broken(p, i, fmt::format("reads %{} before it is defined", v));
+      last_read[static_cast<size_t>(v)] = static_cast<int32_t>(i);
+    }
+    Result<Types> types = n.op->infer({p, n});
+    if (!types) return types.error().at(fmt::format("program {}, node {}, scope '{}'", p.name, i, n.scope));
+    if (types->size() != n.out.size())
+      return broken(p, i, fmt::format("has {} outputs, the op defines {}", n.out.size(), types->size()));
+    for (size_t k = 0; k < n.out.size(); ++k) {
+      ValueId v = n.out[k];
+      if (bad(v) || defined[static_cast<size_t>(v)] != -2) return broken(p, i, fmt::format("defines %{} again", v));
+      if (p.type(v) != (*types)[k])
+        return broken(p, i, fmt::format("output {} is {}, the op says {}", k, p.type(v).text(), (*types)[k].text()));
+      if (p.values[static_cast<size_t>(v)].node != static_cast<int32_t>(i))
+        return broken(p, i, fmt::format("%{} names node {} as its producer", v, p.values[static_cast<size_t>(v)].node));
+      defined[static_cast<size_t>(v)] = static_cast<int32_t>(i);
+    }
+  }
+  std::set<ValueId> taken;
+  for (const State& s : p.states) {
+    if (s.next == kNoValue) continue;
+    auto say = [&](const std::string& what) {
+      return Error(err::kInvalidProgram, fmt::format("program {}: state '{}': {}", p.name, s.name, what));
+    };
+    if (bad(s.next) || defined[static_cast<size_t>(s.next)] < 0) return say("its new version is not made by a node");
+    if (!taken.insert(s.next).second) return say("its new version belongs to another state too");
+    if (p.type(s.next) != p.type(s.value))
+      return say(fmt::format("old {} and new {} differ", p.type(s.value).text(), p.type(s.next).text()));
+    if (last_read[static_cast<size_t>(s.value)] > defined[static_cast<size_t>(s.next)])
+      return say(fmt::format("the old version is read by node {} after node {} wrote the new one",
+                             last_read[static_cast<size_t>(s.value)], defined[static_cast<size_t>(s.next)]));
+  }
+  for (const Named& n : p.outputs)
+    if (bad(n.value) || defined[static_cast<size_t>(n.value)] == -2)
+      return Error(err::kInvalidProgram, fmt::format("program {}: output '{}' is not defined", p.name, n.name));
+  return Ok{};
+}
+
+uint64_t fingerprint(const Program& p) {
+  uint64_t h = 0xcbf29ce484222325ull;
+  for (unsigned char c : print(p)) h = (h ^ c) * 0x100000001b3ull;
+  return h;
+}
+
+}  // namespace hone

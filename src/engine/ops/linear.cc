@@ -1,0 +1,62 @@
+// linear(x, W, bias?, residual?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K] (trans_w),
+// bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient needs.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 2, 4));
+  HONE_TRY(expect_rank(n, 0, 2));
+  HONE_TRY(expect_rank(n, 1, 2));
+  const Shape& w = n.in(1).shape;
+  bool trans = n.attrs().flag("trans_w");
+  int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
+  if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
+  Type y{n.in(0).dtype, {n.in(0).shape[0], cols}};
+  if (n.has(2) && n.in(2).shape != Shape{cols}) return bad_operands(n, "the bias has another size than the result's rows");
+  if (n.has(3) && n.in(3) != y) return bad_operands(n, "the residual has another type than the result");
+  if (n.attrs().flag("save_pre")) return Types{y, y};
+  return Types{y};
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  ValueId pre = ops::matmul(b, n.input(0), n.input(1), false, n.attrs().flag("trans_w"));
+  if (n.has(2)) pre = ops::add(b, pre, ops::broadcast(b, n.input(2), b.type(pre).shape, {1}));
+  ValueId y = ops::activation(b, pre, n.attrs().text("act", "none"));
+  if (n.has(3)) y = ops::add(b, y, n.input(3));
+  return n.attrs().flag("save_pre") ? Values{y, pre} : Values{y};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  std::string act = n.attrs().text("act", "none");
+  bool trans = n.attrs().flag("trans_w");
+  HONE_BUG_IF(act != "none" && !n.attrs().flag("save_pre"), "linear with {} needs save_pre for its gradient", act);
+  ValueId dpre = act == "none" ? d[0] : ops::activation_grad(b, n.output(1), d[0], act);
+  ValueId dx = ops::linear(b, dpre, n.input(1), {.trans_w = !trans});
+  ValueId dw = trans ? ops::matmul(b, dpre, n.input(0), true) : ops::matmul(b, n.input(0), dpre, true);
+  ValueId dbias = n.has(2) ? ops::sum_rows(b, dpre) : kNoValue;
+  return {dx, dw, dbias, n.has(3) ? d[0] : kNoValue};
+}
+
+Cost cost(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(n.in(0).shape[1]);
+  return c;
+}
+
+}  // namespace
+
+Op define_linear() { return {"linear", infer, decompose, grad, cost, {3}}; }
+
+ValueId ops::linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o) {
+  Attrs attrs;
+  if (o.trans_w) attrs.set("trans_w", true);
+  if (o.act != "none") {
+    attrs.set("act", o.act);
+    attrs.set("save_pre", true);
+  }
+  return b.emit1("linear", {x, w, o.bias, o.residual}, attrs);
+}
+
+}  // namespace hone
