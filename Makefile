@@ -1,0 +1,72 @@
+# The verbs of the house. Every one installs what it needs first (tools/setup.sh) and can be run
+# again at any time; presets are in CMakePresets.json, build folders are build/<preset>.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+JOBS ?= $(shell nproc)
+PRESET ?= cpu
+BUILD := build/$(PRESET)
+CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
+
+.PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden \
+        layers install-deps configure
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+quickstart: build ## fine-tune SmolLM2-135M on real text in a few minutes, before and after
+	@tools/quickstart.sh
+
+build: configure ## build/hone
+	@nice ninja -C $(BUILD) -j $(JOBS) hone
+	@ln -sfn $(PRESET)/bin/hone build/hone
+	@echo "build/hone is ready"
+
+check: install-check layers configure ## install what tests need, build all, run every test
+	@nice ninja -C $(BUILD) -j $(JOBS)
+	@ln -sfn $(PRESET)/bin/hone build/hone
+	@$(CTEST) -LE nightly
+
+test: configure ## build and run every test but the nightly ones
+	@nice ninja -C $(BUILD) -j $(JOBS)
+	@$(CTEST) -LE nightly
+
+quick: configure ## the tests that take seconds
+	@nice ninja -C $(BUILD) -j $(JOBS)
+	@$(CTEST) -LE 'slow|nightly'
+
+one: configure ## the tests whose name matches TEST=regex
+	@nice ninja -C $(BUILD) -j $(JOBS)
+	@$(CTEST) -R '$(TEST)'
+
+nightly: install-check configure ## every test, the long loops too, then ten minutes of each fuzzer
+	@nice ninja -C $(BUILD) -j $(JOBS)
+	@$(CTEST)
+	@tools/fuzz.sh 600
+
+sanitize: install-check ## unit tests under PRESET=asan, ubsan or tsan
+	@tools/sanitize.sh $(if $(filter cpu,$(PRESET)),asan,$(PRESET))
+
+fuzz: ## a minute of each fuzzer
+	@tools/fuzz.sh 60
+
+format: install-check ## clang-format, in place
+	@tools/format
+
+bench: build ## paired step time and memory against the peer (bench/README.md)
+	@bench/run.sh
+
+golden: ## make the golden files of tests/goldens again with PyTorch and Transformers
+	@tools/golden.sh $(MODEL)
+
+layers: ## the order of rooms, file sizes, error pages
+	@python3 tools/check_layers.py
+
+install-deps:
+	@tools/setup.sh build
+
+install-check:
+	@tools/setup.sh check
+
+configure: install-deps
+	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) >build/configure.log || \
+	  { cat build/configure.log; exit 1; }

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Refuses what would let the house decay. Prints file, line and reason; exit status 1 if any.
+
+    tools/check_layers.py                  everything
+    tools/check_layers.py --only FILE...   findings in these files alone (pre-commit)
+
+What it looks at:
+  - src/LAYERS lists each room once, floors in the order base < engine < learn < operate < run
+  - an include of another room must be named in USES of the room's CMakeLists.txt (tests, fuzzers
+    and benches may also use TEST_USES) and that room must stand earlier in src/LAYERS
+  - a file of more than 1,000 lines, unless generated (.gen.)
+  - a room's README.md: there, at most 25 lines, one line starting with "Never:"
+  - every error code: used once, a page docs/errors/<code>.md, a test that names it
+  - words that promise later work; exit or abort outside run/; disabled tests
+"""
+import argparse
+import os
+import re
+import sys
+
+FLOORS = ["base", "engine", "learn", "operate", "run"]
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+CODE = re.compile(r'HONE_ERROR\(\s*(\w+)\s*,\s*"(H\d{4})"')
+LATER = re.compile(
+    r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "not imple" + "mented",
+                       "unimple" + "mented", "st" + "ub", "place" + "holder",
+                       "for n" + "ow"]) + r")\b")
+DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
+MOST_LINES = 1000
+README_LINES = 25
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return f.read().splitlines()
+
+
+class Check:
+    def __init__(self, root):
+        self.root = root
+        self.found = []
+        self.rooms = []
+        self.uses = {}
+        self.test_uses = {}
+        self.counts = {"files": 0, "includes": 0, "codes": 0}
+
+    def say(self, path, line, text):
+        self.found.append((os.path.relpath(path, self.root), line, text))
+
+    def walk(self, folder, ends):
+        for at, dirs, files in os.walk(os.path.join(self.root, folder)):
+            dirs[:] = sorted(d for d in dirs if not d.startswith((".", "build", "__")))
+            for f in sorted(files):
+                if f.endswith(ends):
+                    yield os.path.join(at, f)
+
+    def room_of(self, relative):
+        """The longest room name that is a folder above `relative` (a path below src/)."""
+        folder = os.path.dirname(relative)
+        while folder:
+            if folder in self.rooms:
+                return folder
+            folder = os.path.dirname(folder)
+        return None
+
+    def layers(self):
+        path = os.path.join(self.root, "src", "LAYERS")
+        last = -1
+        for n, line in enumerate(lines_of(path), 1):
+            name = line.split("#")[0].strip()
+            if not name:
+                continue
+            floor = name.split("/")[0]
+            if floor not in FLOORS:
+                self.say(path, n, f"'{name}' is on no floor: {' < '.join(FLOORS)}")
+                continue
+            if name in self.rooms:
+                self.say(path, n, f"room '{name}' is listed twice")
+            if FLOORS.index(floor) < last:
+                self.say(path, n, f"'{name}' stands after a higher floor")
+            last = max(last, FLOORS.index(floor))
+            self.rooms.append(name)
+
+    def declarations(self):
+        for room in self.rooms:
+            path = os.path.join(self.root, "src", room, "CMakeLists.txt")
+            self.uses[room], self.test_uses[room] = set(), set()
+            if not os.path.exists(path):
+                if os.path.isdir(os.path.dirname(path)):
+                    self.say(path, 0, f"room '{room}' has no CMakeLists.txt")
+                continue
+            text = re.sub(r"#.*", "", "\n".join(lines_of(path)))
+            call = re.search(r"hone_room\s*\(([^)]*)\)", text)
+            if not call:
+                self.say(path, 0, "no hone_room(...) call")
+                continue
+            words = call.group(1).split()
+            if not words or words[0] != room:
+                self.say(path, 0, f"hone_room names '{words[0] if words else ''}', folder is '{room}'")
+            into = None
+            for w in words[1:]:
+                if w.isupper() or re.fullmatch(r"[A-Z_]+", w):
+                    into = {"USES": self.uses, "TEST_USES": self.test_uses}.get(w)
+                elif into is not None:
+                    into[room].add(w)
+            for used in sorted(self.uses[room] | self.test_uses[room]):
+                if used not in self.rooms:
+                    self.say(path, 0, f"'{room}' uses '{used}', which src/LAYERS does not list")
+                elif self.rooms.index(used) >= self.rooms.index(room):
+                    self.say(path, 0, f"'{room}' uses '{used}', which stands later in src/LAYERS")
+
+    def sources(self):
+        src = os.path.join(self.root, "src")
+        for path in self.walk("src", (".cc", ".h", ".cu", ".cuh", ".def", ".inc")):
+            relative = os.path.relpath(path, src)
+            room = self.room_of(relative)
+            text = lines_of(path)
+            self.counts["files"] += 1
+            if room is None:
+                self.say(path, 0, "belongs to no room of src/LAYERS")
+                continue
+            if len(text) > MOST_LINES and ".gen." not in path:
+                self.say(path, 0, f"{len(text)} lines; {MOST_LINES} is the most")
+            beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
+            allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())
+            for n, line in enumerate(text, 1):
+                m = INCLUDE.match(line)
+                if m:
+                    self.include(path, n, room, m.group(1), allowed)
+                if re.search(r"\bDISABLED_\w", line):
+                    self.say(path, n, "a disabled test; delete it or give it a reason to skip")
+                code = line.split("//")[0]
+                if room != "run" and not beside and DIES.search(code):
+                    self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
+
+    def include(self, path, n, room, name, allowed):
+        self.counts["includes"] += 1
+        if ".gen." in name:
+            return
+        if not os.path.exists(os.path.join(self.root, "src", name)):
+            near = os.path.join(os.path.dirname(path), name)
+            why = "write it from src/" if os.path.exists(near) else "no such file below src/"
+            self.say(path, n, f'include "{name}": {why}')
+            return
+        other = self.room_of(name)
+        if other is None or other in allowed:
+            return
+        if self.rooms.index(other) > self.rooms.index(room):
+            self.say(path, n, f'upward include "{name}": {other} stands after {room} in src/LAYERS')
+        else:
+            self.say(path, n, f'undeclared include "{name}": name {other} in USES of {room}')
+
+    def readmes(self):
+        for room in self.rooms:
+            folder = os.path.join(self.root, "src", room)
+            if not os.path.isdir(folder):
+                continue
+            path = os.path.join(folder, "README.md")
+            if not os.path.exists(path):
+                self.say(path, 0, f"room '{room}' has no README.md")
+                continue
+            text = lines_of(path)
+            if len(text) > README_LINES:
+                self.say(path, 0, f"{len(text)} lines; {README_LINES} is the most")
+            if not any(re.match(r"[*_> -]*Never:", line) for line in text):
+                self.say(path, 0, 'no line starting with "Never:"')
+
+    def errors(self):
+        codes = {}
+        for path in self.walk("src", (".def",)):
+            for n, line in enumerate(lines_of(path), 1):
+                for constant, code in CODE.findall(line.split("//")[0]):
+                    if code in codes:
+                        self.say(path, n, f"{code} is taken by {codes[code][1]}")
+                    codes[code] = (constant, os.path.relpath(path, self.root), n, path)
+        tests = []
+        for path in self.walk("tests", (".run", ".case", ".py", ".hir")):
+            tests.append("\n".join(lines_of(path)))
+        for path in self.walk("src", ("_test.cc",)):
+            tests.append("\n".join(lines_of(path)))
+        tested = set(re.findall(r"\b(?:H\d{4}|k[A-Z]\w+)\b", "\n".join(tests)))
+        for code, (constant, _, n, path) in sorted(codes.items()):
+            self.counts["codes"] += 1
+            if not os.path.exists(os.path.join(self.root, "docs", "errors", code + ".md")):
+                self.say(path, n, f"{code} has no page docs/errors/{code}.md")
+            if code not in tested and constant not in tested:
+                self.say(path, n, f"no test names {code} or {constant}")
+        pages = os.path.join(self.root, "docs", "errors")
+        for page in sorted(os.listdir(pages)) if os.path.isdir(pages) else []:
+            if re.fullmatch(r"H\d{4}\.md", page) and page[:-3] not in codes:
+                self.say(os.path.join(pages, page), 0, f"no errors.def declares {page[:-3]}")
+
+    def words(self):
+        ends = (".cc", ".h", ".cu", ".py", ".sh", ".md", ".cmake", ".txt", ".def")
+        me = os.path.abspath(__file__)
+        paths = [p for d in ("src", "tools", "docs", "cmake", "bench") for p in self.walk(d, ends)]
+        paths += [os.path.join(self.root, f) for f in ("README.md", "MAP.md", "CONTRIBUTING.md")]
+        for path in paths:
+            if os.path.abspath(path) == me or not os.path.exists(path):
+                continue
+            for n, line in enumerate(lines_of(path), 1):
+                m = LATER.search(line)
+                if m:
+                    self.say(path, n, f"'{m.group(0)}': finish it, or take back what offers it")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="see the head of this file")
+    parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    parser.add_argument("--only", nargs="*", metavar="FILE")
+    options = parser.parse_args()
+    check = Check(options.root)
+    check.layers()
+    check.declarations()
+    check.sources()
+    check.readmes()
+    check.errors()
+    check.words()
+    found = check.found
+    if options.only is not None:
+        only = {os.path.normpath(f) for f in options.only}
+        found = [f for f in found if f[0] in only]
+    for path, line, text in sorted(found):
+        print(f"{path}:{line}: {text}" if line else f"{path}: {text}")
+    if found:
+        print(f"check_layers: {len(found)} findings")
+        return 1
+    c = check.counts
+    print(f"check_layers: {len(check.rooms)} rooms, {c['files']} files, {c['includes']} includes, "
+          f"{c['codes']} error codes: as src/LAYERS says")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

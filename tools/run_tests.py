@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Runs transcripts: text files that say what is typed and what must be printed.
+
+    tools/run_tests.py [--hone build/hone] tests/run/train.run ...    (no files: all of tests/)
+
+One file runs in one fresh folder, which is the working directory, HOME and hub cache of its
+commands. Lines of a .run file:
+
+    # anything                  a comment; these comments mean something:
+    # needs: data               skip with a reason unless $HONE_DATA (default ../shared/data) is there;
+                                also 'venv' (Python with Transformers: $HONE_VENV_PYTHON), 'network'
+    # timeout: 300              seconds for each command (default 120)
+    # label: slow               for ctest: slow or nightly (several words allowed)
+    # file data/a.csv           the lines up to '# end' become this file (variables are replaced);
+                                'file-crlf' ends them with CR LF, 'file-raw' drops the last line end
+    $ hone eval --x ${DATA}/y   run the program (no shell; NAME=value may stand before it)
+    $> hone ...                 compare standard output alone; plain '$' compares both, in order
+    $ sh: hone a | head -n 1    run a shell line (hone is on its PATH)
+    $ terminal: hone generate   run on a terminal of 80 columns
+    < text                      lines for its standard input
+    expected output             '...' in a line stands for any text, a line '...' for any lines;
+                                a leading '\\' is dropped, so '\\# x' and '\\$ x' can be expected
+    (nothing)                   it must print nothing; no expected lines at all: output is not compared
+    ? 1                         exit status (0 when not given)
+
+Variables: ${DATA}, ${SOURCE} (the repository), ${TMP} (the fresh folder), ${VENV_PYTHON} and the
+names of tests/variables.txt. Exit status: 0 passed, 1 failed, 77 everything was skipped.
+"""
+import argparse
+import difflib
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SKIPPED = 77
+
+
+class Command:
+    def __init__(self, line, number):
+        self.line, self.number = line, number
+        self.stdout_only = False
+        self.status = 0
+        self.stdin, self.expected = [], []
+
+
+class Transcript:
+    """A parsed .run file: `steps` holds Commands and (name, bytes) files in order."""
+
+    def __init__(self, path):
+        self.path, self.needs, self.timeout, self.steps = path, [], 120, []
+        with open(path, encoding="utf-8", newline="") as f:
+            lines = f.read().split("\n")
+        at, command = 0, None
+        while at < len(lines):
+            line, number = lines[at], at + 1
+            at += 1
+            if m := re.match(r"# needs: *(.*)", line):
+                self.needs += m.group(1).replace(",", " ").split()
+            elif m := re.match(r"# timeout: *(\d+)", line):
+                self.timeout = int(m.group(1))
+            elif m := re.match(r"# file(-crlf|-raw)? +(\S+)", line):
+                body = []
+                while at < len(lines) and lines[at] != "# end":
+                    body.append(lines[at])
+                    at += 1
+                if at == len(lines):
+                    raise ValueError(f"{path}:{number}: '# file' without '# end'")
+                at += 1
+                end = "\r\n" if m.group(1) == "-crlf" else "\n"
+                text = "".join(b + end for b in body)
+                self.steps.append((m.group(2), text[:-1] if m.group(1) == "-raw" else text))
+                command = None
+            elif line.startswith("#"):
+                continue
+            elif line.startswith("$ ") or line.startswith("$> "):
+                command = Command(line.split(" ", 1)[1], number)
+                command.stdout_only = line.startswith("$> ")
+                self.steps.append(command)
+            elif command is None:
+                if line.strip():
+                    raise ValueError(f"{path}:{number}: expected output before any command: {line}")
+            elif line.startswith("< ") or line == "<":
+                command.stdin.append(line[2:])
+            elif m := re.match(r"\? (\d+)$", line):
+                command.status = int(m.group(1))
+            else:
+                command.expected.append(line[1:] if line.startswith("\\") else line)
+        for step in self.steps:
+            if isinstance(step, Command):
+                while step.expected and not step.expected[-1].strip():
+                    step.expected.pop()
+
+
+def matches(expected, actual):
+    """Whether the lines agree; '...' alone stands for any number of lines."""
+    def line_matches(pattern, text):
+        parts = [re.escape(p) for p in pattern.split("...")]
+        return re.fullmatch(".*".join(parts), text, re.S) is not None
+
+    reach = {0}
+    for pattern in expected:
+        if pattern.strip() == "...":
+            reach = set(range(min(reach), len(actual) + 1)) if reach else set()
+        else:
+            reach = {i + 1 for i in reach if i < len(actual) and line_matches(pattern, actual[i])}
+    return len(actual) in reach
+
+
+class Runner:
+    def __init__(self, options):
+        self.hone = os.path.abspath(options.hone)
+        data = os.environ.get("HONE_DATA") or os.path.join(SOURCE, "..", "shared", "data")
+        self.data = os.path.abspath(data)
+        self.python = os.environ.get("HONE_VENV_PYTHON", "")
+        self.keep = options.keep
+
+    def missing(self, need):
+        if need == "data":
+            return None if os.path.isdir(self.data) else f"no folder {self.data} (set HONE_DATA)"
+        if need == "venv":
+            return None if self.python else "HONE_VENV_PYTHON names no Python with Transformers"
+        if need == "network":
+            return None if os.environ.get("HONE_TEST_NETWORK") else "HONE_TEST_NETWORK is not set"
+        if need.startswith("data/"):
+            path = os.path.join(self.data, need[5:])
+            return None if os.path.exists(path) else f"no {path}"
+        return f"unknown need '{need}'"
+
+    def variables(self, folder):
+        v = {"DATA": self.data, "SOURCE": SOURCE, "TMP": folder, "VENV_PYTHON": self.python}
+        path = os.path.join(SOURCE, "tests", "variables.txt")
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                for line in f:
+                    if "=" in line and not line.startswith("#"):
+                        name, value = line.split("=", 1)
+                        v[name.strip()] = self.fill(value.strip(), v)
+        return v
+
+    @staticmethod
+    def fill(text, variables):
+        return re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m.group(1), m.group(0)), text)
+
+    def environment(self, folder):
+        keep = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HONE_DATA",
+                "HONE_VENV_PYTHON", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
+        env = {k: v for k, v in os.environ.items() if k in keep}
+        env.update(HOME=folder, HF_HOME=os.path.join(folder, ".hf"), LC_ALL="C.UTF-8", TERM="xterm",
+                   HF_HUB_OFFLINE="1", TMPDIR=folder, PATH=self.bin + ":" + env.get("PATH", ""))
+        return env
+
+    def file(self, path):
+        name = os.path.relpath(path, SOURCE)
+        try:
+            t = Transcript(path)
+        except ValueError as e:
+            print(f"FAIL {e}")
+            return 1
+        for need in t.needs:
+            reason = self.missing(need)
+            if reason:
+                print(f"SKIP {name}: {reason}")
+                return SKIPPED
+        folder = tempfile.mkdtemp(prefix="hone_run_")
+        self.bin = tempfile.mkdtemp(prefix="hone_bin_")
+        os.symlink(self.hone, os.path.join(self.bin, "hone"))
+        self.groups = []
+        try:
+            variables = self.variables(folder)
+            env = self.environment(folder)
+            for step in t.steps:
+                if isinstance(step, tuple):
+                    target = os.path.join(folder, self.fill(step[0], variables))
+                    os.makedirs(os.path.dirname(target), exist_ok=True)
+                    with open(target, "w", encoding="utf-8", newline="") as f:
+                        f.write(self.fill(step[1], variables))
+                elif not self.command(name, step, t.timeout, folder, variables, env):
+                    return 1
+        finally:
+            for group in self.groups:
+                try:
+                    os.killpg(group, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            shutil.rmtree(self.bin, ignore_errors=True)
+            if self.keep:
+                print(f"kept {folder}")
+            else:
+                shutil.rmtree(folder, ignore_errors=True)
+        print(f"PASS {name}")
+        return 0
+
+    def command(self, name, c, timeout, folder, variables, env):
+        line = self.fill(c.line, variables)
+        where = f"{name}:{c.number}: $ {c.line}"
+        terminal = line.startswith("terminal: ")
+        env = dict(env)
+        if terminal:
+            line = line[len("terminal: "):]
+        if line.startswith("sh: "):
+            argv = ["bash", "-c", line[len("sh: "):]]
+        else:
+            argv = shlex.split(line)
+            while argv and re.match(r"[A-Za-z_]\w*=", argv[0]):
+                key, value = argv.pop(0).split("=", 1)
+                env[key] = value
+            if not argv or argv[0] != "hone":
+                print(f"FAIL {where}\n  a command starts with 'hone' or 'sh:'")
+                return False
+            argv[0] = self.hone
+        stdin = "".join(self.fill(s, variables) + "\n" for s in c.stdin).encode()
+        run = self.on_terminal if terminal else self.plain
+        status, output, errors = run(argv, stdin, timeout, folder, env, c.stdout_only)
+        text = output.decode("utf-8", "replace")
+        actual = text.split("\n")
+        if actual and actual[-1] == "":
+            actual.pop()
+        expected = [self.fill(e, variables) for e in c.expected]
+        good = True
+        if expected == ["(nothing)"]:
+            good = not actual
+        elif expected:
+            good = matches(expected, actual)
+        if good and status == c.status:
+            return True
+        print(f"FAIL {where}")
+        if status is None:
+            print(f"  still running after {timeout} s")
+        elif status != c.status:
+            print(f"  exit status {status}, expected {c.status}")
+        if not good:
+            print("  expected (-) and printed (+), '...' stands for anything:")
+            for d in difflib.unified_diff(expected, actual, lineterm="", n=3):
+                if not d.startswith(("---", "+++")):
+                    print("    " + d)
+        else:
+            print("  printed:")
+            for a in actual[-40:]:
+                print("    " + a)
+        if errors:
+            print("  standard error:")
+            for e in errors.decode("utf-8", "replace").split("\n")[-40:]:
+                print("    " + e)
+        return False
+
+    def plain(self, argv, stdin, timeout, folder, env, stdout_only):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \
+             tempfile.TemporaryFile() as inp:
+            inp.write(stdin)
+            inp.seek(0)
+            p = subprocess.Popen(argv, stdin=inp, stdout=out, cwd=folder, env=env,
+                                 stderr=err if stdout_only else subprocess.STDOUT,
+                                 start_new_session=True)
+            self.groups.append(p.pid)
+            try:
+                status = p.wait(timeout)
+            except subprocess.TimeoutExpired:
+                os.killpg(p.pid, signal.SIGKILL)
+                p.wait()
+                status = None
+            out.seek(0)
+            err.seek(0)
+            return status if status is None or status >= 0 else 128 - status, out.read(), err.read()
+
+    def on_terminal(self, argv, stdin, timeout, folder, env, stdout_only):
+        pid, fd = pty.fork()
+        if pid == 0:
+            os.chdir(folder)
+            os.execvpe(argv[0], argv, env)
+        self.groups.append(pid)
+        import fcntl
+        import termios
+        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        os.write(fd, stdin)
+        output, until, status = b"", time.monotonic() + timeout, None
+        while time.monotonic() < until:
+            if select.select([fd], [], [], 0.1)[0]:
+                try:
+                    piece = os.read(fd, 65536)
+                except OSError:
+                    piece = b""
+                if piece:
+                    output += piece
+                    continue
+                _, raw = os.waitpid(pid, 0)
+                status = os.waitstatus_to_exitcode(raw)
+                break
+        if status is None:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        os.close(fd)
+        return status, output.replace(b"\r\n", b"\n"), b""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
+    parser.add_argument("--keep", action="store_true", help="keep the folder a file ran in")
+    options = parser.parse_args()
+    files = options.files
+    if not files:
+        files = sorted(os.path.join(at, f) for at, _, names in os.walk(os.path.join(SOURCE, "tests"))
+                       for f in names if f.endswith(".run"))
+    if not os.access(options.hone, os.X_OK):
+        print(f"no program at {options.hone}: make build")
+        return 1
+    runner = Runner(options)
+    results = [runner.file(os.path.abspath(f)) for f in files]
+    if any(r == 1 for r in results):
+        return 1
+    return SKIPPED if results and all(r == SKIPPED for r in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

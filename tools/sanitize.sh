@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# tools/sanitize.sh asan|ubsan|tsan   builds the unit tests in build/<preset> and runs them all
+# but the slow ones. hone turns its own mistakes into bugs, so leaks and races are the point here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:-asan}
+jobs=${JOBS:-$(nproc)}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
+mkdir -p build
+cmake --preset "$preset" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
+nice ninja -C "build/$preset" -j "$jobs"
+ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" --no-tests=error \
+  -L 'unit|fuzz' -LE 'slow|nightly'
