@@ -1,0 +1,37 @@
+// Time as a dependency, so that tests can drive it.
+#pragma once
+
+#include <string>
+
+namespace hone {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual double seconds() const = 0;       // steady, from an arbitrary start
+  virtual double wall_seconds() const = 0;  // since 1970-01-01 UTC
+  virtual void sleep(double seconds) = 0;
+};
+
+// The machine's clock.
+Clock& system_clock();
+
+// A clock that moves only when told to; sleep() moves it.
+class FakeClock : public Clock {
+ public:
+  double seconds() const override { return now_; }
+  double wall_seconds() const override { return 1.7e9 + now_; }
+  void sleep(double seconds) override { now_ += seconds; }
+  void advance(double seconds) { now_ += seconds; }
+
+ private:
+  double now_ = 0;
+};
+
+// "42s", "3m05s", "2h07m", "4d03h".
+std::string format_duration(double seconds);
+
+// "2026-05-04T12:30:05Z".
+std::string format_utc(double wall_seconds);
+
+}  // namespace hone

@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+
+#include "base/core/errors.h"
+#include "base/core/json.h"
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "base/core/text.h"
+
+namespace hone {
+namespace {
+
+std::string json_error(std::string_view text) {
+  Result<Json> r = parse_json(text, "a.json");
+  return r.ok() ? "" : r.error().what();
+}
+
+TEST(Json, ReadsWhatPythonWrites) {
+  Json j = *parse_json("\xEF\xBB\xBF{\"a\": [1, -2.5, 1e-5, NaN, -Infinity], \"b\": \"\\u00e9\\ud83d\\ude00\\ud800x\", \"a2\": 18446744073709551615, \"big\": 1000000000000000019884624838656}", "x");
+  EXPECT_EQ(j["a"][0], 1);
+  EXPECT_EQ(j["a"][2].get<double>(), 1e-5);
+  EXPECT_TRUE(std::isnan(j["a"][3].get<double>()));
+  EXPECT_EQ(j["b"], "\xC3\xA9\xF0\x9F\x98\x80\xEF\xBF\xBDx");
+  EXPECT_EQ(j["a2"].get<uint64_t>(), 18446744073709551615u);
+  EXPECT_EQ(j["big"].get<double>(), 1e30);
+  EXPECT_EQ(*parse_json("{\"k\":1,\"k\":2}", "x"), Json({{"k", 2}}));
+  EXPECT_EQ(dump_json(*parse_ordered_json("{\"b\":1,\"a\":[]}", "x")), "{\"b\": 1, \"a\": []}");
+}
+
+TEST(Json, ErrorsNameThePlace) {
+  EXPECT_EQ(json_error("{\n  \"a\": 1,\n}"), "a.json:3:1: a key in double quotes should stand here");
+  EXPECT_EQ(json_error("[1 2]"), "a.json:1:4: ',' or ']' should stand after a value");
+  EXPECT_EQ(json_error("{\"a\": 'x'}").substr(0, 12), "a.json:1:7: ");
+  EXPECT_EQ(json_error("[1]]"), "a.json:1:4: more text after the end of the value");
+  EXPECT_EQ(json_error("\"abc"), "a.json:1:1: this text has no closing '\"'");
+  for (const char* bad : {"", "[", "{", "[1,", "tru", "01", "-", "1.", "1e", "\"\\x\"", "\"\\u12\"",
+                          "\"\n\"", "\"\xff\"", "{\"a\"}", "nan"}) {
+    EXPECT_NE(json_error(bad), "") << bad;
+  }
+  std::string deep(100000, '[');
+  Result<Json> r = parse_json(deep, "a.json");
+  ASSERT_FALSE(r.ok());
+  EXPECT_STREQ(r.error().code(), "H0002");
+}
+
+TEST(Json, PlacesOfValues) {
+  JsonPlaces places;
+  ASSERT_TRUE(parse_json("{\n \"a\": {\"b\": 1},\n \"c\": [2,\n3]}", "x", &places).ok());
+  EXPECT_EQ(places["/a/b"].line, 2);
+  EXPECT_EQ(places["/c/1"].line, 4);
+  EXPECT_EQ(places["/c/1"].column, 1);
+}
+
+TEST(Json, WritesAsPython) {
+  EXPECT_EQ(double_text(5e-5), "5e-05");
+  EXPECT_EQ(double_text(1), "1.0");
+  EXPECT_EQ(double_text(0.1), "0.1");
+  EXPECT_EQ(double_text(1e16), "1e+16");
+  EXPECT_EQ(double_text(123456789012345.0), "123456789012345.0");
+  EXPECT_EQ(double_text(0.0001), "0.0001");
+  Json j = {{"z", 1.0}, {"a", {1, "é\n\x01", nullptr, true}}};
+  EXPECT_EQ(dump_json(j), "{\"a\": [1, \"é\\n\\u0001\", null, true], \"z\": 1.0}");
+  EXPECT_EQ(dump_json(Json("é😀"), {.indent = 2, .ascii = true}), "\"\\u00e9\\ud83d\\ude00\"");
+  EXPECT_EQ(dump_json(Json("a\xff")), "\"a\xEF\xBF\xBD\"");
+  EXPECT_EQ(dump_json(j, {.indent = 2}),
+            "{\n  \"a\": [\n    1,\n    \"é\\n\\u0001\",\n    null,\n    true\n  ],\n  \"z\": 1.0\n}");
+}
+
+TEST(Json, MissingFile) {
+  Result<Json> r = read_json_file("/nonexistent/x.json");
+  ASSERT_FALSE(r.ok());
+  EXPECT_STREQ(r.error().code(), "H0003");
+  EXPECT_EQ(r.error().what(), "cannot read '/nonexistent/x.json': No such file or directory");
+}
+
+TEST(Text, Helpers) {
+  EXPECT_EQ(format_bytes(1023), "1023 B");
+  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(format_bytes(int64_t{16} << 30), "16.0 GiB");
+  EXPECT_EQ(format_bytes((int64_t{1} << 30) - 1), "1.0 GiB");
+  EXPECT_EQ(format_duration(185), "3m05s");
+  EXPECT_EQ(format_duration(7620), "2h07m");
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(utf8_prefix("aé", 2), "a");
+  EXPECT_EQ(utf8_length("\xED\xA0\x80"), 0);  // a surrogate
+  EXPECT_EQ(utf8_length("\xC0\x80"), 0);      // overlong
+  EXPECT_EQ(format_utc(0), "1970-01-01T00:00:00Z");
+}
+
+struct CapturedLog {
+  std::string text;
+  CapturedLog() { set_log_sink([this](std::string_view t) { text += t; }); }
+  ~CapturedLog() { set_log_sink({}); }
+};
+
+TEST(Log, LevelsAndLines) {
+  CapturedLog log;
+  log_info("read {} rows", 3);
+  log_warning("slow");
+  log_debug("hidden");
+  EXPECT_EQ(log.text, "read 3 rows\nwarning: slow\n");
+}
+
+TEST(Log, ProgressIsPlainLinesOffATerminal) {
+  CapturedLog log;
+  FakeClock clock;
+  {
+    Progress bar("training", 100, {.clock = &clock, .force_terminal = 0});
+    for (int i = 1; i <= 100; ++i) {
+      clock.advance(0.25);
+      bar.update(i, "loss 1.5");
+    }
+  }
+  EXPECT_EQ(log.text,
+            "training 40/100 40% 10s left 15s  loss 1.5\n"
+            "training 80/100 80% 20s left 5s  loss 1.5\n"
+            "training 100/100 100% 25s  loss 1.5\n");
+}
+
+TEST(Log, ProgressRedrawsInPlaceOnATerminal) {
+  CapturedLog log;
+  FakeClock clock;
+  Progress bar("get", 4, {.clock = &clock, .force_terminal = 1});
+  bar.update(1);
+  bar.update(2);  // too soon to draw
+  log_info("note");
+  clock.advance(1);
+  bar.update(3);
+  bar.finish();
+  EXPECT_EQ(log.text,
+            "\r\x1b[Kget [#####...............] 1/4 25% 0s left 0s"
+            "\r\x1b[Knote\nget [#####...............] 1/4 25% 0s left 0s"
+            "\r\x1b[Kget [###############.....] 3/4 75% 1s left 0s"
+            "\r\x1b[Kget [###############.....] 3/4 75% 1s left 0s\n");
+}
+
+TEST(Process, RunsPrograms) {
+  CommandOutput r = *run_command({"sh", "-c", "cat; echo oops >&2; exit 3"}, {.input = "hello"});
+  EXPECT_EQ(r.status, 3);
+  EXPECT_EQ(r.out, "hello");
+  EXPECT_EQ(r.err, "oops\n");
+  std::string big(1 << 20, 'x');
+  EXPECT_EQ(run_command({"cat"}, {.input = big})->out, big);
+  EXPECT_EQ(run_command({"sh", "-c", "echo $A"}, {.environment = {{"A", "b"}}})->out, "b\n");
+  EXPECT_TRUE(run_command({"sleep", "10"}, {.timeout_seconds = 0.05})->timed_out);
+  Result<CommandOutput> none = run_command({"no-such-program-xyz"});
+  ASSERT_FALSE(none.ok());
+  EXPECT_STREQ(none.error().code(), "H0004");
+}
+
+TEST(Process, SignalsSetAFlag) {
+  install_stop_handlers();
+  EXPECT_FALSE(stop_requested());
+  ::raise(SIGTERM);
+  EXPECT_TRUE(stop_requested());
+  EXPECT_EQ(stop_signal(), SIGTERM);
+  request_stop(0);
+  EXPECT_EXIT(
+      {
+        ::raise(SIGINT);
+        ::raise(SIGINT);
+      },
+      ::testing::ExitedWithCode(130), "interrupted twice");
+}
+
+TEST(Process, MemoryReadings) {
+  MemoryReading before = read_memory();
+  EXPECT_GT(before.total_bytes, before.available_bytes);
+  EXPECT_GT(before.rss_anon_bytes, 0);
+  EXPECT_GT(before.usable_bytes(), 0);
+  std::vector<char> block(64 << 20, 1);
+  EXPECT_GE(read_memory().rss_anon_bytes - before.rss_anon_bytes, int64_t{60} << 20);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,49 @@
+// JSON in and out, as Python's json module writes and reads it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+using Json = nlohmann::json;                // keys in sorted order
+using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
+
+struct TextPlace {
+  int64_t line = 1, column = 1;  // both from 1; columns count bytes
+};
+// Where each value of a text stands, by JSON pointer ("/zero_optimization/stage").
+using JsonPlaces = std::map<std::string, TextPlace>;
+
+// Nesting allowed in a text; deeper is Error H0002.
+inline constexpr int kJsonMaxDepth = 256;
+
+// Parses one JSON value and nothing after it. `name` (a file, "--flag") stands in messages as
+// name:line:column. Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity; of equal keys
+// the last wins; integers beyond 64 bits become doubles; a lone surrogate escape becomes U+FFFD.
+// Errors H0001 (syntax, bytes that are not UTF-8), H0002.
+Result<Json> parse_json(std::string_view text, const std::string& name,
+                        JsonPlaces* places = nullptr);
+Result<OrderedJson> parse_ordered_json(std::string_view text, const std::string& name);
+
+// read_file and parse_json; the name in messages is the path.
+Result<Json> read_json_file(const std::string& path, JsonPlaces* places = nullptr);
+
+struct JsonStyle {
+  int indent = -1;     // -1: one line with ", " and ": "
+  bool ascii = false;  // escape all that is not ASCII (Python's default)
+};
+// Doubles as Python's repr (shortest digits that read back equal: 5e-05, 1.0, NaN, Infinity).
+// Bytes that are not UTF-8 become U+FFFD. No line break at the end.
+std::string dump_json(const Json& value, JsonStyle style = {});
+std::string dump_json(const OrderedJson& value, JsonStyle style = {});
+
+// Shortest text that reads back as the same double, as Python's repr.
+std::string double_text(double value);
+
+}  // namespace hone

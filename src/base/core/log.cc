@@ -1,0 +1,141 @@
+#include "base/core/log.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/core/process.h"
+#include "base/core/text.h"
+
+namespace hone {
+namespace {
+struct LogState {
+  std::mutex mutex;
+  std::atomic<LogLevel> level{LogLevel::kInfo};
+  std::function<void(std::string_view)> sink;
+  std::string bar;  // the bar drawn on the last line of the terminal, or ""
+};
+LogState& state() {
+  static LogState* s = new LogState;  // lives to the end: threads may log while the program exits
+  return *s;
+}
+
+void emit(std::string_view text) {
+  if (state().sink) {
+    state().sink(text);
+    return;
+  }
+  while (!text.empty()) {
+    ssize_t n = ::write(STDERR_FILENO, text.data(), text.size());
+    if (n <= 0) return;  // nobody reads it any more
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+constexpr std::string_view kClearLine = "\r\x1b[K";
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
+  return 100;
+}
+}  // namespace
+
+void set_log_level(LogLevel level) { state().level = level; }
+LogLevel log_level() { return state().level; }
+
+void set_log_sink(std::function<void(std::string_view)> sink) {
+  std::lock_guard lock(state().mutex);
+  state().sink = std::move(sink);
+}
+
+bool log_in_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(STDERR_FILENO) && (no_color == nullptr || *no_color == 0);
+}
+
+void log_line(LogLevel level, std::string_view line) {
+  LogState& s = state();
+  if (level > s.level) return;
+  std::string text;
+  if (level <= LogLevel::kWarning) {
+    bool color = !s.sink && log_in_color();
+    std::string_view word = level == LogLevel::kError ? "error: " : "warning: ";
+    if (color) text += level == LogLevel::kError ? "\x1b[31m" : "\x1b[33m";
+    text += word;
+    if (color) text += "\x1b[0m";
+  }
+  text += line;
+  text += '\n';
+  std::lock_guard lock(s.mutex);
+  if (!s.bar.empty()) text = std::string(kClearLine) + text + s.bar;
+  emit(text);
+}
+
+Progress::Progress(std::string title, int64_t total, Options options)
+    : title_(std::move(title)), total_(total), done_(options.start), options_(options) {
+  terminal_ = options.force_terminal >= 0 ? options.force_terminal == 1
+                                          : is_terminal(STDERR_FILENO);
+  begin_ = options.clock->seconds();
+  last_drawn_ = terminal_ ? begin_ - 1 : begin_;
+}
+
+std::string Progress::line(bool terminal) const {
+  double elapsed = options_.clock->seconds() - begin_;
+  int64_t moved = done_ - options_.start;
+  auto unit = [&](int64_t n) { return options_.bytes ? format_bytes(n) : fmt::format("{}", n); };
+  std::string s = title_ + " ";
+  if (total_ > 0) {
+    double part = std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0);
+    if (terminal) {
+      int filled = static_cast<int>(part * 20);
+      s += "[" + std::string(filled, '#') + std::string(20 - filled, '.') + "] ";
+    }
+    s += fmt::format("{}/{} {:.0f}% {}", unit(done_), unit(total_), part * 100,
+                     format_duration(elapsed));
+    if (moved > 0 && done_ < total_) {
+      s += " left " + format_duration(elapsed / static_cast<double>(moved) *
+                                      static_cast<double>(total_ - done_));
+    }
+  } else {
+    s += fmt::format("{} {}", unit(done_), format_duration(elapsed));
+  }
+  if (!text_.empty()) s += "  " + text_;
+  return s;
+}
+
+void Progress::update(int64_t done, std::string_view text) {
+  if (finished_ || log_level() < LogLevel::kInfo) return;
+  done_ = done;
+  text_ = text;
+  double now = options_.clock->seconds();
+  if (now - last_drawn_ < (terminal_ ? 0.1 : options_.line_seconds)) return;
+  last_drawn_ = now;
+  shown_ = true;
+  LogState& s = state();
+  std::lock_guard lock(s.mutex);
+  if (!terminal_) {
+    emit(line(false) + "\n");
+    return;
+  }
+  s.bar = line(true);
+  size_t width = static_cast<size_t>(terminal_width()) - 1;
+  if (s.bar.size() > width) s.bar = utf8_prefix(s.bar, width);
+  emit(std::string(kClearLine) + s.bar);
+}
+
+void Progress::finish() {
+  if (finished_) return;
+  finished_ = true;
+  if (log_level() < LogLevel::kInfo || (!shown_ && done_ == options_.start)) return;
+  LogState& s = state();
+  std::lock_guard lock(s.mutex);
+  emit((s.bar.empty() ? std::string() : std::string(kClearLine)) + line(terminal_) + "\n");
+  s.bar.clear();
+}
+
+}  // namespace hone

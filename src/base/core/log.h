@@ -1,0 +1,91 @@
+// Lines and progress bars for people, on standard error. Machine-readable results go to standard
+// output and never through here.
+//
+//   log_info("read {} rows", rows);          log_warning("no GPU: using the CPU");
+//   Progress bar("training", steps);
+//   for (...) bar.update(step, fmt::format("loss {:.3f}", loss));
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/core/clock.h"
+
+namespace hone {
+
+enum class LogLevel { kError, kWarning, kInfo, kDebug };
+
+// Lines above this level are dropped; kInfo at start.
+void set_log_level(LogLevel level);
+LogLevel log_level();
+
+// Writes one line (a line break is added); warnings and errors begin with "warning: ", "error: ".
+void log_line(LogLevel level, std::string_view line);
+
+// Sends the finished text to `sink` instead of standard error; an empty function restores it.
+void set_log_sink(std::function<void(std::string_view)> sink);
+
+// True when standard error is a terminal and NO_COLOR is unset or empty.
+bool log_in_color();
+
+template <class... Args>
+void log_error(fmt::format_string<Args...> f, Args&&... args) {
+  log_line(LogLevel::kError, fmt::format(f, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_warning(fmt::format_string<Args...> f, Args&&... args) {
+  log_line(LogLevel::kWarning, fmt::format(f, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_info(fmt::format_string<Args...> f, Args&&... args) {
+  if (log_level() >= LogLevel::kInfo) {
+    log_line(LogLevel::kInfo, fmt::format(f, std::forward<Args>(args)...));
+  }
+}
+template <class... Args>
+void log_debug(fmt::format_string<Args...> f, Args&&... args) {
+  if (log_level() >= LogLevel::kDebug) {
+    log_line(LogLevel::kDebug, fmt::format(f, std::forward<Args>(args)...));
+  }
+}
+
+// A bar that redraws in place on a terminal (at most ten times a second), and a plain line every
+// `line_seconds` and at the end elsewhere. Shows time left from the average speed so far. One bar
+// is drawn at a time; log lines appear above it. Hidden when the level is below kInfo.
+class Progress {
+ public:
+  struct Options {
+    Clock* clock = &system_clock();
+    double line_seconds = 10;
+    int force_terminal = -1;  // tests: 1 or 0 instead of asking standard error
+    int64_t start = 0;        // units that were done before (a resumed run)
+    bool bytes = false;       // units are bytes: printed as 1.5 GiB
+  };
+  Progress(std::string title, int64_t total, Options options);
+  Progress(std::string title, int64_t total) : Progress(std::move(title), total, Options{}) {}
+  ~Progress() { finish(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // `done` of `total` units are done; `text` (loss, speed) stands at the end of the line.
+  void update(int64_t done, std::string_view text = {});
+  void set_total(int64_t total) { total_ = total; }
+  // The last line; later calls do nothing.
+  void finish();
+
+ private:
+  std::string line(bool terminal) const;
+  std::string title_;
+  int64_t total_, done_;
+  std::string text_;
+  Options options_;
+  bool terminal_, finished_ = false, shown_ = false;
+  double begin_, last_drawn_;
+};
+
+}  // namespace hone

@@ -1,0 +1,30 @@
+// Small helpers for text and files that every room needs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+// "512 B", "1.5 KiB", "16.0 GiB": powers of 1024, one digit.
+std::string format_bytes(int64_t bytes);
+
+std::string_view trim(std::string_view s);
+std::vector<std::string> split(std::string_view s, char separator);
+std::string to_lower(std::string_view s);  // ASCII letters only
+
+// The longest prefix of at most `bytes` bytes that does not cut a UTF-8 character.
+std::string utf8_prefix(std::string_view s, size_t bytes);
+// Length in bytes of the UTF-8 character at the start of `s` (strict: no surrogates, no overlong
+// forms, at most U+10FFFF), or 0 when there is none.
+int utf8_length(std::string_view s);
+void append_utf8(std::string& out, uint32_t code_point);
+
+// The whole file as bytes. Error H0003 with the reason of the system.
+Result<std::string> read_file(const std::string& path);
+
+}  // namespace hone
