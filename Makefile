@@ -58,7 +58,7 @@ bench: build ## paired step time and memory against the peer (bench/README.md)
 golden: ## make the golden files of tests/goldens again with PyTorch and Transformers
 	@tools/golden.sh $(MODEL)
 
-layers: ## the order of rooms, file sizes, error pages
+layers: install-deps ## the order of rooms, file sizes, error pages
 	@python3 tools/check_layers.py
 
 install-deps:

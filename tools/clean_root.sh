@@ -11,8 +11,8 @@ source=$PWD
 folder=$1
 shift
 suite=${SUITE:-bookworm}
-mirror=${MIRROR:-$(sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *([a-z]+:[^ ]*).*/\3/p' \
-  /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | head -n 1)}
+mirror=${MIRROR:-$(cat /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
+  sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *([a-z]+:[^ ]*debian[^ ]*).*/\3/p' | head -n 1 || true)}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 base=$folder/base
