@@ -8,7 +8,7 @@ BUILD := build/$(PRESET)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 
 .PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden \
-        layers install-deps configure
+        layers hooks install-deps install-check configure
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -60,6 +60,9 @@ golden: ## make the golden files of tests/goldens again with PyTorch and Transfo
 
 layers: install-deps ## the order of rooms, file sizes, error pages
 	@python3 tools/check_layers.py
+
+hooks: ## git looks at each commit's files (tools/hooks/pre-commit)
+	@git config core.hooksPath tools/hooks
 
 install-deps:
 	@tools/setup.sh build
