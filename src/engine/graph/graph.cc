@@ -106,6 +106,18 @@ void Program::compact() {
   renumber_producers();
 }
 
+std::vector<size_t> inplace_inputs(const NodeView& n, size_t k) {
+  std::vector<size_t> list;
+  const Op& op = *n.node.op;
+  auto offer = [&](int i) {
+    if (i >= 0 && n.has(static_cast<size_t>(i))) list.push_back(static_cast<size_t>(i));
+  };
+  if (op.accumulator >= 0 && op.accumulated_output == static_cast<int>(k)) offer(op.accumulator);
+  if (k < op.inplace.size()) offer(op.inplace[k]);
+  if (op.inplace_for) offer(op.inplace_for(n, k));
+  return list;
+}
+
 OpTable::OpTable(std::vector<Op> ops) {
   for (Op& op : ops) {
     std::string name = op.name;

@@ -1,0 +1,79 @@
+#include "engine/passes/differentiate.h"
+
+#include "engine/ops/ops.h"
+
+namespace hone {
+
+std::string grad_name(const std::string& parameter) { return "grad." + parameter; }
+
+namespace {
+
+// Marks the values whose gradient is wanted: those computed from a trainable parameter.
+std::vector<bool> depends_on_trainable(const Program& p) {
+  std::vector<bool> wanted(p.values.size(), false);
+  for (const State& s : p.states)
+    if (s.trainable) wanted[static_cast<size_t>(s.value)] = true;
+  for (const Node& n : p.nodes) {
+    bool any = false;
+    for (ValueId v : n.in) any = any || (v != kNoValue && wanted[static_cast<size_t>(v)]);
+    if (any)
+      for (ValueId v : n.out) wanted[static_cast<size_t>(v)] = is_float(p.type(v).dtype);
+  }
+  return wanted;
+}
+
+}  // namespace
+
+Result<bool> differentiate(Program& p, bool accumulate) {
+  ValueId loss = p.output_named("loss");
+  HONE_BUG_IF(loss == kNoValue || p.type(loss).count() != 1, "differentiate needs a scalar output 'loss'");
+  const std::vector<bool> wanted = depends_on_trainable(p);
+  const size_t forward_nodes = p.nodes.size();
+
+  Builder b(p);
+  std::vector<ValueId> grad(p.values.size(), kNoValue);
+  b.set_scope("grad:loss");
+  grad[static_cast<size_t>(loss)] = ops::constant(b, 1.0, p.type(loss));
+
+  for (size_t i = forward_nodes; i-- > 0;) {
+    const Node node = p.nodes[i];  // a copy: emit() grows the list
+    bool any_in = false, any_out = false;
+    for (ValueId v : node.in) any_in = any_in || (v != kNoValue && wanted[static_cast<size_t>(v)]);
+    Values douts;
+    for (ValueId v : node.out) {
+      douts.push_back(grad[static_cast<size_t>(v)]);
+      any_out = any_out || douts.back() != kNoValue;
+    }
+    if (!any_in || !any_out) continue;
+    HONE_BUG_IF(!node.op->grad, "op {} in scope '{}' has no gradient", node.op->name, node.scope);
+    b.set_scope("grad:" + node.scope);
+    Values dins = node.op->grad(b, {p, node}, douts);
+    HONE_BUG_IF(dins.size() < node.in.size(), "the gradient of {} names {} of {} inputs", node.op->name, dins.size(), node.in.size());
+    for (size_t k = 0; k < node.in.size(); ++k) {
+      ValueId v = node.in[k];
+      if (v == kNoValue || dins[k] == kNoValue || !wanted[static_cast<size_t>(v)]) continue;
+      HONE_BUG_IF(p.type(dins[k]) != p.type(v), "the gradient of {}'s input {} is {}, the input {}", node.op->name, k,
+                  p.type(dins[k]).text(), p.type(v).text());
+      ValueId& g = grad[static_cast<size_t>(v)];
+      g = g == kNoValue ? dins[k] : ops::add(b, g, dins[k]);
+    }
+  }
+
+  const size_t parameters = p.states.size();
+  for (size_t i = 0; i < parameters; ++i) {
+    if (!p.states[i].trainable) continue;
+    ValueId g = grad[static_cast<size_t>(p.states[i].value)];
+    b.set_scope("grad:" + p.states[i].name);
+    Type type = p.type(p.states[i].value);
+    State s;
+    s.name = grad_name(p.states[i].name);
+    s.role = Role::grad;
+    s.storage = type.dtype;
+    ValueId old_version = p.add_state(std::move(s), type);
+    if (g == kNoValue) g = ops::constant(b, 0.0, type);
+    p.states.back().next = accumulate ? ops::add(b, old_version, g) : g;
+  }
+  return true;
+}
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+// differentiate: appends the gradient of the scalar output "loss" with respect to every trainable
+// parameter.
+//
+//   before   output "loss" = %9                     (parameters are states of role param)
+//   after    state "grad.<name>" per trainable parameter, whose new version is
+//              accumulate: its old version + the gradient of this micro-batch
+//              otherwise:  the gradient of this micro-batch (the old version is not read)
+//
+// Contributions to one parameter (ties) are added in the order in which the backward visit meets
+// them. Must run after fuse-forward (composites keep their own gradients) and once only.
+#pragma once
+
+#include "engine/graph/graph.h"
+
+namespace hone {
+
+// "grad." + the parameter's name.
+std::string grad_name(const std::string& parameter);
+
+Result<bool> differentiate(Program& p, bool accumulate);
+
+}  // namespace hone

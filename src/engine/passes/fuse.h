@@ -1,0 +1,22 @@
+// fuse: joins neighbours into one composite.
+//
+//   forward (before differentiate)
+//     gelu(linear(x, w, b))          -> linear {act="gelu", save_pre}
+//     add(linear(x, w, b), r)        -> linear with residual r
+//     add(dropout(x), r)             -> dropout with residual r
+//   accumulate (after differentiate)
+//     add(acc, matmul(x, y))         -> matmul with accumulator acc, written in place
+//     add(linear(x, w), r)           -> linear with residual r
+//
+// A value is only absorbed when the other node is its sole reader. Numeric: the rounding of a fused
+// kernel may differ from that of two.
+#pragma once
+
+#include "engine/graph/graph.h"
+
+namespace hone {
+
+Result<bool> fuse_forward(Program& p);
+Result<bool> fuse_accumulate(Program& p);
+
+}  // namespace hone

@@ -1,0 +1,29 @@
+#include "engine/passes/pass.h"
+
+#include <chrono>
+
+#include "engine/graph/verify.h"
+
+namespace hone {
+
+Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes, const PassOptions& options) {
+  std::vector<PassRecord> records;
+  for (const Pass& pass : passes) {
+    if (options.off.contains(pass.name)) continue;
+    auto start = std::chrono::steady_clock::now();
+    uint64_t before = fingerprint(p);
+    bool changed = HONE_TRY(pass.run(p));
+    HONE_BUG_IF(!changed && fingerprint(p) != before, "pass {} says unchanged, but {} changed", pass.name, p.name);
+    if (changed) {
+      p.compact();
+      Status ok = verify(p);
+      HONE_BUG_IF(!ok.ok(), "after pass {}: {}", pass.name, ok.error().text());
+      if (options.dump) options.dump(pass.name, p);
+    }
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    records.push_back({pass.name, changed, took.count(), p.nodes.size()});
+  }
+  return records;
+}
+
+}  // namespace hone

@@ -1,0 +1,15 @@
+// The order of passes, in one place.
+#pragma once
+
+#include <vector>
+
+#include "engine/passes/pass.h"
+
+namespace hone {
+
+// Forward and backward of one micro-batch. accumulate: gradients are added to those there are.
+std::vector<Pass> train_pipeline(bool accumulate);
+// Evaluation, generation, optimizer update.
+std::vector<Pass> forward_pipeline();
+
+}  // namespace hone

@@ -1,0 +1,135 @@
+#include "engine/plan/buffers.h"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+// The chain of values from a state's new version back to its old one through operands that may be
+// written over, newest first; empty when the old version is not on such a chain.
+bool chain_to(const Program& p, ValueId v, ValueId target, std::vector<ValueId>& chain) {
+  chain.push_back(v);
+  if (v == target) return true;
+  int32_t at = p.values[static_cast<size_t>(v)].node;
+  if (at >= 0) {
+    const Node& n = p.nodes[static_cast<size_t>(at)];
+    size_t k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
+    for (size_t i : inplace_inputs({p, n}, k))
+      if (chain_to(p, n.in[i], target, chain)) return true;
+  }
+  chain.pop_back();
+  return false;
+}
+
+class Sharing {
+ public:
+  explicit Sharing(const Program& program) : p(program) {}
+
+  Buffers run() {
+    const int32_t end = static_cast<int32_t>(p.nodes.size());
+    last_use_.assign(p.values.size(), -1);
+    for (int32_t i = 0; i < end; ++i) {
+      for (ValueId v : p.nodes[static_cast<size_t>(i)].in)
+        if (v != kNoValue) last_use_[static_cast<size_t>(v)] = i;
+      for (ValueId v : p.nodes[static_cast<size_t>(i)].out) last_use_[static_cast<size_t>(v)] = i;
+    }
+    for (const Named& n : p.outputs) last_use_[static_cast<size_t>(n.value)] = end;
+
+    b.of.resize(p.values.size());
+    state_chain_.assign(p.values.size(), -1);
+    for (const Named& n : p.inputs) own(n.value, -1);
+    for (size_t s = 0; s < p.states.size(); ++s) {
+      own(p.states[s].value, -1);
+      buffer(p.states[s].value).state = static_cast<int32_t>(s);
+      std::vector<ValueId> chain;
+      if (p.states[s].next != kNoValue && chain_to(p, p.states[s].next, p.states[s].value, chain))
+        for (ValueId v : chain) state_chain_[static_cast<size_t>(v)] = static_cast<int32_t>(s);
+    }
+    for (int32_t i = 0; i < end; ++i) place_node(i);
+    for (const State& s : p.states) take_old_place(s);
+    return std::move(b);
+  }
+
+ private:
+  Buffers::Buffer& buffer(ValueId v) { return b.all[static_cast<size_t>(b.of[static_cast<size_t>(v)].buffer)]; }
+
+  void own(ValueId v, int32_t node) {
+    b.of[static_cast<size_t>(v)] = {static_cast<int32_t>(b.all.size()), 0};
+    b.all.push_back({p.type(v).bytes(), node, last_use_[static_cast<size_t>(v)], -1});
+  }
+
+  void join(ValueId v, ValueId with, int64_t offset) {
+    Storage s = b.of[static_cast<size_t>(with)];
+    s.offset += offset;
+    b.of[static_cast<size_t>(v)] = s;
+    Buffers::Buffer& to = buffer(v);
+    to.last = std::max(to.last, last_use_[static_cast<size_t>(v)]);
+  }
+
+  void place_node(int32_t i) {
+    const Node& n = p.nodes[static_cast<size_t>(i)];
+    NodeView view{p, n};
+    if (n.op->view_offset && may_view(n)) {
+      join(n.out[0], n.in[0], n.op->view_offset(view));
+      return;
+    }
+    for (size_t k = 0; k < n.out.size(); ++k) {
+      bool joined = false;
+      for (size_t operand : inplace_inputs(view, k)) {
+        if (!may_overwrite(n, i, operand, n.out[k])) continue;
+        join(n.out[k], n.in[operand], 0);
+        joined = true;
+        break;
+      }
+      if (!joined) own(n.out[k], i);
+    }
+  }
+
+  // A view of a state that this program rewrites would change under its reader.
+  bool may_view(const Node& n) {
+    int32_t s = buffer(n.in[0]).state;
+    return s < 0 || p.states[static_cast<size_t>(s)].next == kNoValue;
+  }
+
+  bool may_overwrite(const Node& n, int32_t i, size_t operand, ValueId out) {
+    ValueId v = n.in[operand];
+    const Storage s = b.of[static_cast<size_t>(v)];
+    const Buffers::Buffer& from = b.all[static_cast<size_t>(s.buffer)];
+    if (s.offset != 0 || from.bytes != p.type(out).bytes() || from.last != i) return false;
+    if (from.state >= 0 && state_chain_[static_cast<size_t>(out)] != from.state) return false;
+    if (from.first < 0 && from.state < 0) return false;  // an input
+    for (size_t k = 0; k < n.in.size(); ++k)  // read through another operand too
+      if (k != operand && n.in[k] != kNoValue && b.of[static_cast<size_t>(n.in[k])].buffer == s.buffer) return false;
+    for (ValueId o : n.out)                   // already taken by another result
+      if (o != out && b.of[static_cast<size_t>(o)].buffer == s.buffer) return false;
+    return true;
+  }
+
+  void take_old_place(const State& s) {
+    if (s.next == kNoValue) return;
+    const int32_t to = b.of[static_cast<size_t>(s.value)].buffer;
+    const int32_t from = b.of[static_cast<size_t>(s.next)].buffer;
+    if (from == to) return;
+    Buffers::Buffer& old_place = b.all[static_cast<size_t>(to)];
+    Buffers::Buffer& made = b.all[static_cast<size_t>(from)];
+    bool fits = made.state < 0 && made.first >= 0 && made.bytes == old_place.bytes &&
+                b.of[static_cast<size_t>(s.next)].offset == 0 &&
+                last_use_[static_cast<size_t>(s.value)] < made.first;
+    HONE_BUG_IF(!fits, "program {}: the new version of state '{}' cannot take the old one's place", p.name, s.name);
+    for (Storage& x : b.of)
+      if (x.buffer == from) x.buffer = to;
+    old_place.last = std::max(old_place.last, made.last);
+    made.bytes = 0;
+  }
+
+  const Program& p;
+  Buffers b;
+  std::vector<int32_t> last_use_;
+  std::vector<int32_t> state_chain_;   // by ValueId: the state whose storage it may take
+};
+
+}  // namespace
+
+Buffers share_storage(const Program& p) { return Sharing(p).run(); }
+
+}  // namespace hone

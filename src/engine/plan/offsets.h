@@ -1,0 +1,22 @@
+// Offset assignment: puts buffers with known lifetimes into one region.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace hone {
+
+struct Lifetime {
+  int64_t bytes = 0;
+  int32_t first = 0, last = 0;   // nodes during which the buffer is alive, inclusive
+  int64_t offset = 0;            // result
+};
+
+// Gives each buffer an offset so that no two alive together overlap; returns the region's size.
+// Tries several orders (by size, by area, by birth) and keeps the best. O(n^2) at worst.
+int64_t assign_offsets(std::vector<Lifetime>& buffers);
+
+// The most bytes alive at one node, and that node. No assignment can use less.
+int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at = nullptr);
+
+}  // namespace hone

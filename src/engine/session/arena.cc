@@ -1,0 +1,45 @@
+#include "engine/session/arena.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "engine/plan/plan.h"
+#include "engine/session/errors.h"
+
+namespace hone {
+
+Result<Arena> Arena::allocate(int64_t bytes) {
+  Arena a;
+  a.bytes_ = bytes;
+  a.mapping_bytes_ = static_cast<size_t>(bytes + kArenaAlignment);
+  void* m = mmap(nullptr, a.mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (m == MAP_FAILED)
+    return Error(err::kNoMemory, fmt::format("the system refuses {} bytes of memory: {}", bytes, std::strerror(errno)))
+        .todo("use a smaller --per_device_train_batch_size or --block_size; hone plan shows what fits");
+  a.mapping_ = m;
+  auto address = reinterpret_cast<uintptr_t>(m);
+  a.data_ = reinterpret_cast<std::byte*>((address + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment);
+  madvise(a.data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  // Populating now makes the first step as fast as the rest, and a lack of memory show at once.
+  if (madvise(a.data_, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) != 0) {
+    for (int64_t i = 0; i < bytes; i += 4096) const_cast<volatile std::byte*>(a.data_)[i] = std::byte{0};
+  }
+  return a;
+}
+
+Arena::Arena(Arena&& o) noexcept { *this = std::move(o); }
+Arena& Arena::operator=(Arena&& o) noexcept {
+  std::swap(data_, o.data_);
+  std::swap(bytes_, o.bytes_);
+  std::swap(mapping_, o.mapping_);
+  std::swap(mapping_bytes_, o.mapping_bytes_);
+  return *this;
+}
+Arena::~Arena() {
+  if (mapping_) munmap(mapping_, mapping_bytes_);
+}
+
+}  // namespace hone

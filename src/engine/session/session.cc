@@ -1,0 +1,140 @@
+#include "engine/session/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "engine/device/lower.h"
+#include "engine/graph/verify.h"
+#include "engine/ops/ops.h"
+#include "engine/session/errors.h"
+
+namespace hone {
+
+Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend, ThreadPool& pool) {
+  Session s;
+  s.pool_ = &pool;
+  s.computes_ = backend.computes();
+  s.programs_ = std::move(programs);
+  std::vector<PlanInput> inputs;
+  for (Program& p : s.programs_) {
+    HONE_TRY(lower(p, backend));
+    HONE_TRY(verify(p));
+    std::vector<Kernel>& kernels = s.kernels_.emplace_back();
+    PlanInput in{&p, {}};
+    for (const Node& n : p.nodes) {
+      kernels.push_back(HONE_TRY(backend.kernel({p, n})));
+      in.workspace_bytes.push_back(kernels.back().workspace_bytes);
+    }
+    inputs.push_back(std::move(in));
+  }
+  s.plan_ = HONE_TRY(plan_run(inputs));
+  for (size_t i = 0; i < s.plan_.states.size(); ++i) s.slot_of_[s.plan_.states[i].name] = i;
+  return s;
+}
+
+Status Session::allocate() {
+  HONE_BUG_IF(!computes_, "a backend that computes nothing has no arena");
+  arena_ = HONE_TRY(Arena::allocate(plan_.arena_bytes()));
+  std::memset(arena_.data(), 0, static_cast<size_t>(plan_.state_bytes));
+  bind();
+  return Ok{};
+}
+
+std::byte* Session::at(size_t program, ValueId v) const {
+  return arena_.data() + plan_.programs[program].offset[static_cast<size_t>(v)];
+}
+
+void Session::bind() {
+  calls_.clear();
+  int64_t reached = plan_.state_bytes;
+  for (size_t i = 0; i < programs_.size(); ++i) {
+    const Program& p = programs_[i];
+    std::vector<Call>& calls = calls_.emplace_back();
+    auto place = [&](ValueId v) -> std::byte* {
+      if (v == kNoValue) return nullptr;
+      int64_t offset = plan_.programs[i].offset[static_cast<size_t>(v)];
+      HONE_BUG_IF(offset < 0, "value %{} of program {} has no place", v, p.name);
+      reached = std::max(reached, offset + (p.type(v).bytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+      return arena_.data() + offset;
+    };
+    for (size_t k = 0; k < p.nodes.size(); ++k) {
+      Call c;
+      for (ValueId v : p.nodes[k].in) c.in.push_back(place(v));
+      for (ValueId v : p.nodes[k].out) c.out.push_back(place(v));
+      int64_t scratch = plan_.programs[i].workspace_offset[k];
+      c.workspace = arena_.data() + scratch;
+      if (kernels_[i][k].workspace_bytes > 0)
+        reached = std::max(reached, scratch + (kernels_[i][k].workspace_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+      // Kernels may look at operands that are absent at the end of the list.
+      c.in.resize(std::max<size_t>(c.in.size(), 16), nullptr);
+      calls.push_back(std::move(c));
+    }
+  }
+  HONE_BUG_IF(reached != plan_.state_bytes + plan_.transient_bytes, "the programs reach {} bytes, the plan says {}", reached,
+              plan_.state_bytes + plan_.transient_bytes);
+}
+
+void Session::run(size_t program) {
+  HONE_BUG_IF(!allocated(), "run before allocate");
+  const Program& p = programs_[program];
+  using Clock = std::chrono::steady_clock;
+  for (size_t k = 0; k < calls_[program].size(); ++k) {
+    const Call& c = calls_[program][k];
+    const Kernel& kernel = kernels_[program][k];
+    KernelArgs args{c.in.data(), c.out.data(), c.workspace, *pool_};
+    if (!times_) {
+      kernel.run(args);
+      continue;
+    }
+    auto start = Clock::now();
+    kernel.run(args);
+    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const Node& n = p.nodes[k];
+    auto it = std::find_if(times_->begin(), times_->end(), [&](const NodeTime& t) { return t.program == p.name && t.op == n.op->name && t.scope == n.scope && t.kernel == kernel.id; });
+    if (it == times_->end()) it = times_->insert(it, NodeTime{p.name, n.op->name, n.scope, kernel.id});
+    Cost cost = cost_of({p, n});
+    it->seconds += seconds;
+    it->flops += cost.flops;
+    it->bytes += cost.bytes;
+    ++it->runs;
+  }
+}
+
+bool Session::has_state(std::string_view name) const { return slot_of_.find(name) != slot_of_.end(); }
+const StateSlot& Session::state_slot(std::string_view name) const {
+  auto it = slot_of_.find(name);
+  HONE_BUG_IF(it == slot_of_.end(), "no state is named '{}'", name);
+  return plan_.states[it->second];
+}
+std::span<std::byte> Session::state(std::string_view name) {
+  const StateSlot& s = state_slot(name);
+  return {arena_.data() + s.offset, static_cast<size_t>(s.type.bytes())};
+}
+
+size_t Session::program_index(std::string_view name) const {
+  for (size_t i = 0; i < programs_.size(); ++i)
+    if (programs_[i].name == name) return i;
+  HONE_BUG_IF(true, "no program is named '{}'", name);
+}
+bool Session::has_input(size_t program, std::string_view name) const { return programs_[program].input_named(name) != kNoValue; }
+std::span<std::byte> Session::input_bytes(size_t program, std::string_view name) {
+  ValueId v = programs_[program].input_named(name);
+  HONE_BUG_IF(v == kNoValue, "program {} has no input '{}'", programs_[program].name, name);
+  return {at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
+}
+std::span<const std::byte> Session::output_bytes(size_t program, std::string_view name) const {
+  ValueId v = programs_[program].output_named(name);
+  HONE_BUG_IF(v == kNoValue, "program {} has no output '{}'", programs_[program].name, name);
+  return {at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
+}
+
+std::string Session::kernel_manifest() const {
+  uint64_t h = 0xcbf29ce484222325ull;
+  for (size_t i = 0; i < programs_.size(); ++i)
+    for (size_t k = 0; k < kernels_[i].size(); ++k)
+      for (unsigned char c : programs_[i].nodes[k].op->name + " " + kernels_[i][k].id + "\n") h = (h ^ c) * 0x100000001b3ull;
+  return fmt::format("{:016x}", h);
+}
+
+}  // namespace hone

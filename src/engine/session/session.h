@@ -1,0 +1,90 @@
+// The door for running programs: lowering to a backend, memory plan, arena, steps.
+//
+//   std::vector<Program> programs = {train, update, eval};        // after their passes
+//   Session s = HONE_TRY(Session::compile(std::move(programs), backend, pool));
+//   HONE_TRY(s.allocate());                                       // the only allocation
+//   std::memcpy(s.state("wte.weight").data(), ...);
+//   s.input<int32_t>(0, "ids")[0] = ...;   s.run(0);   s.output<float>(0, "loss")[0]
+//
+// Inputs and outputs of a program lie in memory that its own steps and other programs reuse:
+// write the inputs just before run(), read the outputs just after.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "engine/device/backend.h"
+#include "engine/plan/plan.h"
+#include "engine/session/arena.h"
+
+namespace hone {
+
+// Seconds by op and scope, summed over runs.
+struct NodeTime {
+  std::string program, op, scope, kernel;
+  double seconds = 0;
+  double flops = 0, bytes = 0;
+  int64_t runs = 0;
+};
+
+class Session {
+ public:
+  static Result<Session> compile(std::vector<Program> programs, const Backend& backend, ThreadPool& pool);
+
+  const RunPlan& plan() const { return plan_; }
+  const std::vector<Program>& programs() const { return programs_; }
+  const std::vector<Kernel>& kernels(size_t program) const { return kernels_[program]; }
+  // "op kernel-id" of every node of every program, hashed: part of the numerics manifest.
+  std::string kernel_manifest() const;
+
+  // Takes the arena and zeroes the states. Asserts that the programs reach exactly the plan's size.
+  Status allocate();
+  bool allocated() const { return arena_.data() != nullptr; }
+  const Arena& arena() const { return arena_; }
+
+  bool has_state(std::string_view name) const;
+  std::span<std::byte> state(std::string_view name);
+  const StateSlot& state_slot(std::string_view name) const;
+
+  size_t program_index(std::string_view name) const;
+  std::span<std::byte> input_bytes(size_t program, std::string_view name);
+  std::span<const std::byte> output_bytes(size_t program, std::string_view name) const;
+  bool has_input(size_t program, std::string_view name) const;
+  template <class T>
+  std::span<T> input(size_t program, std::string_view name) {
+    auto b = input_bytes(program, name);
+    return {reinterpret_cast<T*>(b.data()), b.size() / sizeof(T)};
+  }
+  template <class T>
+  std::span<const T> output(size_t program, std::string_view name) const {
+    auto b = output_bytes(program, name);
+    return {reinterpret_cast<const T*>(b.data()), b.size() / sizeof(T)};
+  }
+
+  // Executes the program's nodes in order. Allocates nothing.
+  void run(size_t program);
+
+  // While set, run() times every node into it.
+  void profile_into(std::vector<NodeTime>* times) { times_ = times; }
+
+ private:
+  struct Call {
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    void* workspace = nullptr;
+  };
+  std::byte* at(size_t program, ValueId v) const;
+  void bind();
+
+  std::vector<Program> programs_;
+  std::vector<std::vector<Kernel>> kernels_;
+  std::vector<std::vector<Call>> calls_;
+  std::map<std::string, size_t, std::less<>> slot_of_;
+  RunPlan plan_;
+  Arena arena_;
+  ThreadPool* pool_ = nullptr;
+  bool computes_ = true;
+  std::vector<NodeTime>* times_ = nullptr;
+};
+
+}  // namespace hone
