@@ -195,7 +195,7 @@ def write_json(path, value):
 
 
 def write_v4_rope(folder, model, row):
-    """Spells the rotary settings as the hub's Llama 3 folders do: rope_theta beside rope_scaling, no rope_parameters."""
+    """Spells the rotary settings as the hub's Llama 3 folders do: rope_theta beside rope_scaling."""
     path = folder / "config.json"
     config = json.loads(path.read_text())
     scaling = config.pop("rope_parameters")

@@ -86,7 +86,7 @@ def main():
     parser.add_argument("--ids", required=True, help="'1 2 3; 4 5', rows.json, golden.json or rows.jsonl")
     parser.add_argument("--output", required=True)
     parser.add_argument("--dtype", default="float32", help="what the model computes in; the file is always f32")
-    parser.add_argument("--output_gradients", action="store_true", help="also dact.<scope>: gradients of module outputs")
+    parser.add_argument("--output_gradients", action="store_true", help="also dact.<scope>, of module outputs")
     parser.add_argument("--train_mode", action="store_true", help="leave dropout on (its masks are PyTorch's own)")
     arguments = parser.parse_args()
     model = AutoModelForCausalLM.from_pretrained(arguments.model_name_or_path, attn_implementation="eager",

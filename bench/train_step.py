@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""One optimizer step of GPT-2 124M, f32, AdamW, clipping: hone against Transformers eager, in pairs.
+
+The peer is one process that stays warm (its first step is reported apart); hone is started for each sample and its
+first step is left out of the median too. Weights, ids, threads and dropout are the same on both sides; at dropout 0
+the losses must agree within 1e-3.
+"""
+import json
+import statistics
+
+import common
+import models
+
+LEARNING_RATE = 5e-5
+
+
+def hone_step(options, folder, rows_file):
+    output, _, peak = common.child([
+        options.hone, "bench", "step", "--model_name_or_path", str(folder), "--batch", str(options.batch), "--block",
+        str(options.block), "--steps", str(1 + options.steps), "--ids", str(rows_file), "--learning_rate",
+        str(LEARNING_RATE), "--threads", str(common.THREADS), "--json"])
+    said = json.loads(output)
+    return dict(seconds=statistics.median(said["step_seconds"][1:]), first=said["step_seconds"][0], loss=said["loss"],
+                peak=max(peak, said.get("peak_rss_bytes", 0)), gflops=said.get("matmul_gflops", 0))
+
+
+def peer_step(peer, rows, steps):
+    said = peer.ask("train", rows=rows, steps=steps, learning_rate=LEARNING_RATE)
+    return dict(seconds=statistics.median(said["step_seconds"]), all=said["step_seconds"], loss=said["loss"])
+
+
+def check_losses(mine, theirs):
+    worst = max(abs(a - b) / abs(b) for a, b in zip(mine, theirs))
+    if worst > 1e-3:
+        raise SystemExit(f"losses differ by {worst:.1e} of their size: hone {mine}, Transformers {theirs}")
+    return worst
+
+
+def measure(options, dropout):
+    folder, config = models.folder(dropout, options.tiny)
+    rows = models.ids(options.batch, options.block, config["vocab_size"])
+    rows_file = common.FILES / f"rows-{options.batch}x{options.block}.jsonl"
+    rows_file.write_text("".join(json.dumps(dict(ids=row)) + "\n" for row in rows))
+    tokens = options.batch * options.block
+    flops = models.step_flops(config, options.batch, options.block)
+    print(f"dropout {dropout}: {tokens} tokens a step, {flops / 1e9:.0f} GFLOP", flush=True)
+    if options.only == "hone":
+        one = hone_step(options, folder, rows_file)
+        return dict(dropout=dropout, hone_s=f"{one['seconds']:.3f}", peak=f"{one['peak'] / 2**20:.0f} MiB"), one
+    peer = common.Peer(str(folder))
+    probe = lambda: peer.ask("probe")["gflops"]
+    fresh = peer_step(peer, rows, 1)
+    warm = peer_step(peer, rows, options.warm_up)
+    print(f"  peer: first step {fresh['seconds']:.3f} s, then {warm['seconds']:.3f} s", flush=True)
+    if options.only == "peer":
+        peak = peer.ask("peak")["bytes"]
+        gflops = probe()
+        peer.close()
+        return dict(dropout=dropout, first_s=f"{fresh['seconds']:.3f}", warm_s=f"{warm['seconds']:.3f}",
+                    tokens_per_s=f"{tokens / warm['seconds']:.0f}", peak=f"{peak / 2**20:.0f} MiB",
+                    probe=f"{gflops:.0f} GFLOP/s", utilisation=f"{flops / warm['seconds'] / gflops / 1e9:.0%}"), warm
+    kept, retaken = common.pairs(options.pairs, options.retakes, probe, lambda: peer_step(peer, rows, options.steps),
+                                 lambda: hone_step(options, folder, rows_file))
+    peer_peak = peer.ask("peak")["bytes"]
+    peer.close()
+    hone_peak = max(pair["hone"]["peak"] for pair in kept)
+    seen = common.summary(kept)
+    hone_gflops = statistics.median(pair["hone"]["gflops"] for pair in kept)
+    peer_losses = (fresh["loss"] + warm["loss"])[:1 + options.steps]
+    worst = check_losses(kept[0]["hone"]["loss"][:len(peer_losses)], peer_losses) if dropout == 0 else None
+    row = {"dropout": dropout, "rows": f"{options.batch}x{options.block}",
+           "Transformers s": f"{seen['peer_seconds']:.2f} (first {fresh['seconds']:.2f})",
+           "hone s": f"{seen['hone_seconds']:.2f} (first {kept[0]['hone']['first']:.2f})",
+           "speed": f"{seen['speedup']:.2f}x",
+           "tokens/s": f"{tokens / seen['peer_seconds']:.0f} / {tokens / seen['hone_seconds']:.0f}",
+           "utilisation": f"{flops / seen['peer_seconds'] / seen['probe_gflops'] / 1e9:.0%} / "
+                          f"{flops / seen['hone_seconds'] / seen['probe_gflops'] / 1e9:.0%}",
+           "peak MiB": f"{peer_peak / 2**20:.0f} / {hone_peak / 2**20:.0f}",
+           "memory": f"{hone_peak / peer_peak:.2f}x",
+           "matmul GFLOP/s": f"{seen['probe_gflops']:.0f} / {hone_gflops:.0f}",
+           "loss differs": "" if worst is None else f"{worst:.1e}",
+           "pairs": f"{seen['steady_pairs']} steady of {len(kept)}, {retaken} retaken"}
+    return row, dict(pairs=kept, summary=seen, peer_peak=peer_peak, hone_peak=hone_peak)
+
+
+def main():
+    parser = common.arguments(__doc__.splitlines()[0])
+    parser.add_argument("--batch", type=int, default=4)
+    parser.add_argument("--block", type=int, default=512)
+    parser.add_argument("--steps", type=int, default=1, help="timed steps in one sample, after hone's first")
+    parser.add_argument("--warm_up", type=int, default=2, help="steps of the peer before the first pair")
+    parser.add_argument("--dropout", type=float, nargs="*", default=[0.1, 0.0])
+    options = parser.parse_args()
+    if options.tiny:
+        options.batch, options.block = 2, 64
+    common.limit_threads()
+    rows, details = [], {}
+    for dropout in options.dropout:
+        row, detail = measure(options, dropout)
+        rows.append(row)
+        details[f"dropout {dropout}"] = detail
+    common.finish("Training step, GPT-2 124M f32 AdamW (Transformers / hone)", rows, details,
+                  options.write and not options.tiny and not options.only)
+
+
+if __name__ == "__main__":
+    main()
