@@ -6,7 +6,7 @@ import common
 
 
 def folder(dropout, tiny):
-    """GPT-2 124M (the hub's `gpt2` config), or a tiny one; folders that differ in dropout share their weights."""
+    """GPT-2 124M (as the hub's `gpt2`) or a tiny one, without an end token; dropout variants share their weights."""
     stem = common.FILES / ("gpt2-tiny" if tiny else "gpt2")
     weights = stem / "model.safetensors"
     if not weights.exists():
@@ -21,7 +21,7 @@ def folder(dropout, tiny):
     place = common.FILES / f"{stem.name}-dropout-{dropout}"
     place.mkdir(parents=True, exist_ok=True)
     config = json.loads((stem / "config.json").read_text())
-    config.update(resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout)
+    config.update(resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, eos_token_id=None)
     (place / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     link = place / "model.safetensors"
     if not link.exists():

@@ -38,7 +38,7 @@ def text_rows(megabytes):
 def vocabulary(options):
     folder = pathlib.Path(options.tokenizer or data_folder() / "tok-gpt2")
     if not (folder / "vocab.json").exists():
-        raise SystemExit(f"{folder} has no vocab.json: give a folder with GPT-2's vocab.json and merges.txt, --tokenizer")
+        raise SystemExit(f"{folder} has no vocab.json: --tokenizer needs GPT-2's vocab.json and merges.txt")
     return folder
 
 
