@@ -4,7 +4,8 @@
 # Tries set-up commands where nothing is installed: a minimal Debian (debootstrap) in FOLDER/base,
 # copied to FOLDER/root for each verb, a fresh clone of the last commit in it, then `make VERB` by chroot, and
 # prints how long it took. The package mirror, proxies, certificates and pip settings of this
-# machine are used. SUITE=bookworm (default) or noble with MIRROR set to an Ubuntu mirror.
+# machine are used. SUITE=noble with an Ubuntu base system put into FOLDER/base (and an empty file
+# FOLDER/base/.complete) tries that one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
