@@ -18,7 +18,11 @@ std::string json_error(std::string_view text) {
 }
 
 TEST(Json, ReadsWhatPythonWrites) {
-  Json j = *parse_json("\xEF\xBB\xBF{\"a\": [1, -2.5, 1e-5, NaN, -Infinity], \"b\": \"\\u00e9\\ud83d\\ude00\\ud800x\", \"a2\": 18446744073709551615, \"big\": 1000000000000000019884624838656}", "x");
+  Json j = *parse_json(
+      "\xEF\xBB\xBF{\"a\": [1, -2.5, 1e-5, NaN, -Infinity], \"b\": "
+      "\"\\u00e9\\ud83d\\ude00\\ud800x\", \"a2\": 18446744073709551615, \"big\": "
+      "1000000000000000019884624838656}",
+      "x");
   EXPECT_EQ(j["a"][0], 1);
   EXPECT_EQ(j["a"][2].get<double>(), 1e-5);
   EXPECT_TRUE(std::isnan(j["a"][3].get<double>()));
@@ -30,7 +34,8 @@ TEST(Json, ReadsWhatPythonWrites) {
 }
 
 TEST(Json, ErrorsNameThePlace) {
-  EXPECT_EQ(json_error("{\n  \"a\": 1,\n}"), "a.json:3:1: a key in double quotes should stand here");
+  EXPECT_EQ(json_error("{\n  \"a\": 1,\n}"),
+            "a.json:3:1: a key in double quotes should stand here");
   EXPECT_EQ(json_error("[1 2]"), "a.json:1:4: ',' or ']' should stand after a value");
   EXPECT_EQ(json_error("{\"a\": 'x'}").substr(0, 12), "a.json:1:7: ");
   EXPECT_EQ(json_error("[1]]"), "a.json:1:4: more text after the end of the value");
@@ -64,8 +69,9 @@ TEST(Json, WritesAsPython) {
   EXPECT_EQ(dump_json(j), "{\"a\": [1, \"é\\n\\u0001\", null, true], \"z\": 1.0}");
   EXPECT_EQ(dump_json(Json("é😀"), {.indent = 2, .ascii = true}), "\"\\u00e9\\ud83d\\ude00\"");
   EXPECT_EQ(dump_json(Json("a\xff")), "\"a\xEF\xBF\xBD\"");
-  EXPECT_EQ(dump_json(j, {.indent = 2}),
-            "{\n  \"a\": [\n    1,\n    \"é\\n\\u0001\",\n    null,\n    true\n  ],\n  \"z\": 1.0\n}");
+  EXPECT_EQ(
+      dump_json(j, {.indent = 2}),
+      "{\n  \"a\": [\n    1,\n    \"é\\n\\u0001\",\n    null,\n    true\n  ],\n  \"z\": 1.0\n}");
 }
 
 TEST(Json, MissingFile) {
@@ -91,7 +97,9 @@ TEST(Text, Helpers) {
 
 struct CapturedLog {
   std::string text;
-  CapturedLog() { set_log_sink([this](std::string_view t) { text += t; }); }
+  CapturedLog() {
+    set_log_sink([this](std::string_view t) { text += t; });
+  }
   ~CapturedLog() { set_log_sink({}); }
 };
 

@@ -47,8 +47,8 @@ class Parser {
     return {line_, static_cast<int64_t>(where - line_start_) + 1};
   }
   void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' ||
-                                  text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
       ++at_;
     }
   }
@@ -63,20 +63,33 @@ class Parser {
     if (places_) (*places_)[path_] = place(at_);
     if (at_ >= text_.size()) return fail("the text ends where a value should stand");
     switch (text_[at_]) {
-      case '{': return object(out, depth);
-      case '[': return array(out, depth);
+      case '{':
+        return object(out, depth);
+      case '[':
+        return array(out, depth);
       case '"': {
         std::string s;
         if (!string(s)) return false;
         out = std::move(s);
         return true;
       }
-      case 't': if (word("true")) return out = true, true; break;
-      case 'f': if (word("false")) return out = false, true; break;
-      case 'n': if (word("null")) return out = nullptr, true; break;
-      case 'N': if (word("NaN")) return out = std::nan(""), true; break;
-      case 'I': if (word("Infinity")) return out = HUGE_VAL, true; break;
-      default: return number(out);
+      case 't':
+        if (word("true")) return out = true, true;
+        break;
+      case 'f':
+        if (word("false")) return out = false, true;
+        break;
+      case 'n':
+        if (word("null")) return out = nullptr, true;
+        break;
+      case 'N':
+        if (word("NaN")) return out = std::nan(""), true;
+        break;
+      case 'I':
+        if (word("Infinity")) return out = HUGE_VAL, true;
+        break;
+      default:
+        return number(out);
     }
     return fail("a value (text in quotes, number, true, false, null, [, {) should stand here");
   }
@@ -170,14 +183,30 @@ class Parser {
       }
       ++at_;
       switch (peek()) {
-        case '"': out += '"'; break;
-        case '\\': out += '\\'; break;
-        case '/': out += '/'; break;
-        case 'b': out += '\b'; break;
-        case 'f': out += '\f'; break;
-        case 'n': out += '\n'; break;
-        case 'r': out += '\r'; break;
-        case 't': out += '\t'; break;
+        case '"':
+          out += '"';
+          break;
+        case '\\':
+          out += '\\';
+          break;
+        case '/':
+          out += '/';
+          break;
+        case 'b':
+          out += '\b';
+          break;
+        case 'f':
+          out += '\f';
+          break;
+        case 'n':
+          out += '\n';
+          break;
+        case 'r':
+          out += '\r';
+          break;
+        case 't':
+          out += '\t';
+          break;
         case 'u': {
           ++at_;
           uint32_t code = 0;
@@ -187,13 +216,16 @@ class Parser {
             at_ += 2;
             uint32_t low = 0;
             if (!hex4(low)) return false;
-            if (low >= 0xDC00 && low < 0xE000) code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-            else at_ = back;
+            if (low >= 0xDC00 && low < 0xE000)
+              code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+            else
+              at_ = back;
           }
           append_utf8(out, code >= 0xD800 && code < 0xE000 ? 0xFFFD : code);
           continue;
         }
-        default: return fail("unknown escape after '\\'");
+        default:
+          return fail("unknown escape after '\\'");
       }
       ++at_;
     }
@@ -208,7 +240,8 @@ class Parser {
       at_ = p + 8;
       return out = -HUGE_VAL, true;
     }
-    if (!digit(p)) return fail("a value (text in quotes, number, true, false, null, [, {) should stand here");
+    if (!digit(p))
+      return fail("a value (text in quotes, number, true, false, null, [, {) should stand here");
     if (text_[p] == '0' && digit(p + 1)) return fail("a number must not start with 0");
     while (digit(p)) ++p;
     bool integer = true;
@@ -273,16 +306,32 @@ void dump_string(std::string_view s, bool ascii, std::string& out) {
     }
     ++i;
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      case '\b': out += "\\b"; break;
-      case '\f': out += "\\f"; break;
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
       default:
-        if (c < 0x20 || (c == 0x7F && ascii)) out += fmt::format("\\u{:04x}", c);
-        else out += static_cast<char>(c);
+        if (c < 0x20 || (c == 0x7F && ascii))
+          out += fmt::format("\\u{:04x}", c);
+        else
+          out += static_cast<char>(c);
     }
   }
   out += '"';

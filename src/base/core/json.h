@@ -1,9 +1,8 @@
 // JSON in and out, as Python's json module writes and reads it.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -11,7 +10,7 @@
 
 namespace hone {
 
-using Json = nlohmann::json;                // keys in sorted order
+using Json = nlohmann::json;                 // keys in sorted order
 using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
 
 struct TextPlace {

@@ -4,8 +4,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hone;
   JsonPlaces places;
-  Result<Json> first =
-      parse_json({reinterpret_cast<const char*>(data), size}, "fuzz", &places);
+  Result<Json> first = parse_json({reinterpret_cast<const char*>(data), size}, "fuzz", &places);
   if (!first.ok()) return 0;
   std::string text = dump_json(*first, {.indent = 1});
   Result<Json> second = parse_json(text, "again");

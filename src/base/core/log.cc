@@ -78,8 +78,8 @@ void log_line(LogLevel level, std::string_view line) {
 
 Progress::Progress(std::string title, int64_t total, Options options)
     : title_(std::move(title)), total_(total), done_(options.start), options_(options) {
-  terminal_ = options.force_terminal >= 0 ? options.force_terminal == 1
-                                          : is_terminal(STDERR_FILENO);
+  terminal_ =
+      options.force_terminal >= 0 ? options.force_terminal == 1 : is_terminal(STDERR_FILENO);
   begin_ = options.clock->seconds();
   last_drawn_ = terminal_ ? begin_ - 1 : begin_;
 }

@@ -99,8 +99,10 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv,
 
   CommandOutput result;
   std::string_view left = options.input;
-  if (left.empty()) in.write.close();
-  else ::fcntl(in.write.fd, F_SETFL, O_NONBLOCK);
+  if (left.empty())
+    in.write.close();
+  else
+    ::fcntl(in.write.fd, F_SETFL, O_NONBLOCK);
   double deadline = system_clock().seconds() + options.timeout_seconds;
   while (out.read.fd >= 0 || err.read.fd >= 0) {
     pollfd fds[3] = {{out.read.fd, POLLIN, 0}, {err.read.fd, POLLIN, 0}, {in.write.fd, POLLOUT, 0}};
@@ -119,8 +121,10 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv,
       if (p.revents == 0 || fd.fd < 0) return;
       char buffer[16384];
       ssize_t got = ::read(fd.fd, buffer, sizeof buffer);
-      if (got > 0) into.append(buffer, static_cast<size_t>(got));
-      else if (got == 0 || errno != EINTR) fd.close();
+      if (got > 0)
+        into.append(buffer, static_cast<size_t>(got));
+      else if (got == 0 || errno != EINTR)
+        fd.close();
     };
     drain(fds[0], out.read, result.out);
     drain(fds[1], err.read, result.err);
@@ -144,7 +148,8 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_stop(int signal) {
   if (signal == SIGINT && stop_flag.load() == SIGINT) {
-    constexpr std::string_view kText = "\ninterrupted twice: ending at once, nothing more is saved\n";
+    constexpr std::string_view kText =
+        "\ninterrupted twice: ending at once, nothing more is saved\n";
     (void)!::write(STDERR_FILENO, kText.data(), kText.size());
     ::_exit(130);
   }
@@ -153,7 +158,7 @@ void on_stop(int signal) {
 }  // namespace
 
 void install_stop_handlers() {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = on_stop;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;

@@ -103,7 +103,7 @@ Result<std::string> read_file(const std::string& path) {
   };
   int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(errno);
-  struct stat info{};
+  struct stat info {};
   std::string bytes;
   if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) bytes.resize(info.st_size);
   size_t done = 0;

@@ -1,0 +1,153 @@
+// The schema itself: description, lookup, storing one value with its checks.
+#include "base/settings/settings.h"
+
+#include "base/settings/errors.h"
+
+namespace hone {
+
+void Schema::add_spelling(const std::string& name, Spelling spelling) {
+  HONE_BUG_IF(!spelling_.emplace(name, spelling).second, "setting '{}' is declared twice in '{}'",
+              name, command_);
+}
+
+void Schema::add(const std::string& name, Field field, const std::string& group,
+                 const std::string& help) {
+  add_spelling(name, {.setting = settings_.size()});
+  Setting s;
+  s.name = name;
+  s.group = group;
+  s.help = help;
+  s.field = field;
+  s.default_value = value_of(field);
+  settings_.push_back(std::move(s));
+}
+
+void Schema::add_foreign(const std::string& name, Foreign foreign) {
+  add_spelling(name, {.foreign = true});
+  foreign_.emplace(name, std::move(foreign));
+}
+
+Setting& Schema::find(const std::string& name) {
+  auto it = spelling_.find(name);
+  HONE_BUG_IF(it == spelling_.end() || it->second.foreign, "'{}' has no setting '{}'", command_,
+              name);
+  return settings_[it->second.setting];
+}
+const Setting& Schema::at(const std::string& name) const {
+  return const_cast<Schema*>(this)->find(name);
+}
+
+void Schema::choices(const std::string& name, std::vector<std::string> allowed) {
+  find(name).choices = std::move(allowed);
+}
+void Schema::bounds(const std::string& name, double least, double most) {
+  find(name).least = least;
+  find(name).most = most;
+}
+void Schema::alias(const std::string& name, const std::string& other, bool deprecated) {
+  Setting& s = find(name);
+  if (!deprecated) s.aliases.push_back(other);
+  add_spelling(other,
+               {.setting = static_cast<size_t>(&s - settings_.data()), .deprecated = deprecated});
+}
+void Schema::required(const std::string& name) { find(name).required = true; }
+void Schema::secret(const std::string& name) { find(name).secret = true; }
+void Schema::positional(const std::string& name) {
+  find(name);
+  positional_.push_back(name);
+}
+
+void Schema::preset(const std::string& name, const std::string& value) {
+  Setting& s = find(name);
+  HONE_BUG_IF(!assign(s.field, value), "preset {}={} of '{}'", name, value, command_);
+  s.origin = {Source::kCommand, command_};
+}
+
+std::vector<std::string> Schema::spellings() const {
+  std::vector<std::string> names;
+  for (const auto& [name, spelling] : spelling_) names.push_back(name);
+  return names;
+}
+
+Error Schema::unknown(const std::string& name, const std::string& shown,
+                      const std::string& place) const {
+  std::string near = nearest_name(name, spellings());
+  if (near.empty() && name.size() >= 4) {
+    for (const std::string& s : spellings()) {
+      if (s.starts_with(name) && (near.empty() || s.size() < near.size())) near = s;
+    }
+  }
+  Error e(err::kUnknownSetting, fmt::format("{} has no setting '{}'", command_, shown));
+  e.at(place);
+  e.todo((near.empty() ? "" : fmt::format("did you mean --{}? ", near)) +
+         fmt::format("'{} --help' lists all", command_));
+  return e;
+}
+
+Status Schema::check(const Setting& s, const Json& given, const std::string& place) const {
+  OrderedJson value = s.value();
+  if (!s.choices.empty() && !value.is_null()) {
+    std::vector<std::string> words;
+    if (value.is_array())
+      words = value.get<std::vector<std::string>>();
+    else
+      words = {value_text(value)};
+    for (const std::string& w : words) {
+      if (std::find(s.choices.begin(), s.choices.end(), w) != s.choices.end()) continue;
+      std::string near = nearest_name(w, s.choices);
+      return Error(err::kSettingChoice,
+                   fmt::format("{}: '{}' is not one of {}", s.name, w, fmt::join(s.choices, ", ")))
+          .at(place)
+          .todo(near.empty() ? "" : fmt::format("did you mean '{}'?", near));
+    }
+  }
+  double number = 0;
+  if (const auto* size = std::get_if<ByteSize*>(&s.field))
+    number = static_cast<double>((*size)->bytes);
+  else if (value.is_number())
+    number = value.get<double>();
+  else
+    return Ok{};
+  if (number >= s.least && number <= s.most) return Ok{};
+  std::string range = std::isinf(s.most)    ? fmt::format("at least {}", s.least)
+                      : std::isinf(s.least) ? fmt::format("at most {}", s.most)
+                                            : fmt::format("from {} to {}", s.least, s.most);
+  return Error(err::kSettingBounds, fmt::format("{}: {} is out of bounds: it must be {}", s.name,
+                                                value_text(value), range))
+      .at(place);
+}
+
+Status Schema::apply(const std::string& name, const Json& value, const Origin& origin,
+                     std::vector<std::string>& notices) {
+  const Spelling& spelling = spelling_.at(name);
+  std::string shown = value.is_string() ? value.get<std::string>() : dump_json(value);
+  if (spelling.foreign) {
+    const Foreign& f = foreign_.at(name);
+    if (!f.refused) {
+      notices.push_back(fmt::format("{} has no effect: {}", name, f.why));
+      return Ok{};
+    }
+    // Off is the declared value, any "false" for a bool, or an unset value.
+    bool off = value.is_null() || shown.empty() || shown == "None" || shown == value_text(f.off) ||
+               (f.is_bool && bool_of(shown) == f.off.get<bool>());
+    if (off) return Ok{};
+    return Error(err::kSettingRefused,
+                 fmt::format("{}: not offered by this version of hone (given: {})", name, shown))
+        .at(origin.place)
+        .todo(f.why);
+  }
+  Setting& s = settings_[spelling.setting];
+  if (spelling.deprecated) {
+    notices.push_back(fmt::format("{} is an old spelling of {}", name, s.name));
+  }
+  if (!assign(s.field, value)) {
+    return Error(err::kSettingType, fmt::format("{}: expected {}, got '{}'", s.name,
+                                                expected(s.field), s.secret ? "(secret)" : shown))
+        .at(origin.place);
+  }
+  HONE_TRY(check(s, value, origin.place));
+  s.origin = origin;
+  return Ok{};
+}
+
+}  // namespace hone

@@ -1,0 +1,152 @@
+// Settings of a command: one schema, from which come flags, a YAML or JSON file, environment
+// variables, --help, --dump-config, the nearest names for a typo and the reference page.
+//
+//   struct Settings : CommonSettings, TrainSettings {   // see fields.inc
+//     void bind(Schema& s) { CommonSettings::bind(s); TrainSettings::bind(s); }
+//   };
+//   Settings settings;
+//   Schema schema("hone train", "fine-tune a model");
+//   settings.bind(schema);
+//   ParseOutcome outcome = HONE_TRY(schema.parse(args, environment_settings()));
+//   use(settings.learning_rate);                     // a plain typed member
+//   schema.origin("learning_rate").source;           // kFlag
+//
+// Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
+// `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
+// --name alone or --no_name. A list takes all words up to the next flag, or one "a,b".
+// The file is the first argument when that ends in .yaml, .yml or .json, or --config FILE.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/settings/value.h"
+
+namespace hone {
+
+enum class Source { kDefault, kCommand, kFile, kEnvironment, kFlag };
+struct Origin {
+  Source source = Source::kDefault;
+  std::string place = "default";  // "run.yaml:3:1", "HONE_SEED", "--seed", "hone train"
+};
+
+struct Setting {
+  std::string name, group, help;
+  Field field;
+  OrderedJson default_value;
+  Origin origin;
+  std::vector<std::string> choices, aliases;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool required = false, secret = false;
+
+  OrderedJson value() const { return value_of(field); }
+  bool changed() const { return value() != default_value; }
+};
+
+struct ParseOutcome {
+  bool help = false;                 // print schema.help() and end
+  bool dump_config = false;          // print schema.dump() and end
+  std::string config_file;           // "" when there was none
+  std::vector<std::string> notices;  // one line each: old spellings, flags without effect
+};
+
+// The variables HONE_* of this process.
+std::map<std::string, std::string> environment_settings();
+
+class Schema {
+ public:
+  Schema(std::string command, std::string summary)
+      : command_(std::move(command)), summary_(std::move(summary)) {}
+
+  // --- describing (fields.inc calls most of these; a mistake is a Bug) -----------------------
+  // The field must outlive the schema; its value at this moment is the default.
+  void add(const std::string& name, Field field, const std::string& group, const std::string& help);
+  void choices(const std::string& name, std::vector<std::string> allowed);
+  void bounds(const std::string& name, double least, double most);
+  void alias(const std::string& name, const std::string& other, bool deprecated);
+  void required(const std::string& name);
+  void secret(const std::string& name);
+  template <class T>
+  void refused(const std::string& name, const T& off, const std::string& why) {
+    add_foreign(
+        name,
+        {.refused = true, .is_bool = std::is_same_v<T, bool>, .off = OrderedJson(off), .why = why});
+  }
+  template <class T>
+  void ignored(const std::string& name, const std::string& why) {
+    add_foreign(name,
+                {.refused = false, .is_bool = std::is_same_v<T, bool>, .off = {}, .why = why});
+  }
+  // A value that this command sets before file, environment and flags.
+  void preset(const std::string& name, const std::string& value);
+  // The arguments that are no flags fill these settings, in the order of the calls.
+  void positional(const std::string& name);
+
+  // --- reading --------------------------------------------------------------------------------
+  // `args` are what follows the command. Errors H0201 to H0210, H0003, H0001.
+  using ReadFile = std::function<Result<std::string>(const std::string& path)>;
+  Result<ParseOutcome> parse(const std::vector<std::string>& args,
+                             const std::map<std::string, std::string>& environment,
+                             const ReadFile& read = {});
+  // The text of a settings file; JSON when `name` ends in .json, YAML otherwise.
+  Status apply_file(std::string_view text, const std::string& name,
+                    std::vector<std::string>& notices);
+
+  // --- asking ---------------------------------------------------------------------------------
+  const std::vector<Setting>& all() const { return settings_; }
+  const Setting& at(const std::string& name) const;  // by its own name; a Bug when absent
+  const Origin& origin(const std::string& name) const { return at(name).origin; }
+  bool given(const std::string& name) const { return origin(name).source > Source::kCommand; }
+  const std::string& command() const { return command_; }
+
+  // Settings that differ from their default: "name  value  (origin)" in aligned columns.
+  std::string changed_table() const;
+  // Every setting that is no secret, as JSON that apply_file reads back.
+  OrderedJson dump() const;
+  std::string help(int width = 100) const;
+  // The reference page in Markdown: a table for each group, old spellings, what is refused.
+  std::string reference() const;
+
+ private:
+  struct Foreign {  // a flag of other programs, which hone refuses or ignores
+    bool refused = false, is_bool = false;
+    OrderedJson off;
+    std::string why;
+  };
+  struct Spelling {
+    size_t setting = 0;  // index into settings_, unless foreign
+    bool deprecated = false;
+    bool foreign = false;
+  };
+  struct Given {  // one flag of the command line
+    std::string name, flag;
+    Json value;
+  };
+  void add_foreign(const std::string& name, Foreign foreign);
+  void add_spelling(const std::string& name, Spelling spelling);
+  Setting& find(const std::string& name);
+  const Setting* find_typed(const std::string& name) const;
+  std::vector<std::string> spellings() const;
+  Error unknown(const std::string& name, const std::string& shown, const std::string& place) const;
+  // Stores a value that came from `origin` under any spelling of a setting.
+  Status apply(const std::string& name, const Json& value, const Origin& origin,
+               std::vector<std::string>& notices);
+  Status check(const Setting& setting, const Json& value, const std::string& place) const;
+  Result<std::vector<Given>> read_flags(const std::vector<std::string>& args,
+                                        ParseOutcome& outcome) const;
+  std::vector<std::string> groups() const;
+
+  std::string command_, summary_;
+  std::vector<Setting> settings_;
+  std::vector<std::string> positional_;
+  std::map<std::string, Spelling> spelling_;
+  std::map<std::string, Foreign> foreign_;
+};
+
+}  // namespace hone

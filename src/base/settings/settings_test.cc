@@ -1,0 +1,256 @@
+#include "base/settings/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+struct Example {
+#define HONE_SETTINGS "base/settings/settings_test.def"
+#include "base/settings/fields.inc"
+};
+struct MoreSettings {
+  std::string output = "out";
+  void bind(Schema& s) { s.add("output", &output, "Output", "where to write"); }
+};
+struct Both : Example, MoreSettings {
+  void bind(Schema& s) {
+    Example::bind(s);
+    MoreSettings::bind(s);
+  }
+};
+
+struct Fixture {
+  Both settings;
+  Schema schema{"hone train", "fine-tune a model"};
+  ParseOutcome outcome;
+  std::string config;
+  Fixture() { settings.bind(schema); }
+  // "" or the error's text.
+  std::string parse(std::vector<std::string> args, std::map<std::string, std::string> env = {}) {
+    Result<ParseOutcome> r =
+        schema.parse(args, env, [&](const std::string&) -> Result<std::string> { return config; });
+    if (!r.ok()) return r.error().text();
+    outcome = *r;
+    return "";
+  }
+};
+
+TEST(Settings, TypesFromFlags) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--model-name-or-path=gpt2", "--do_train", "--learning_rate", "1e-4",
+                     "--max_train_samples", "1_000", "--no-keep-linebreaks", "--report_to", "a",
+                     "b", "--device_memory", "16GiB", "--lr_scheduler_kwargs", "{\"min_lr\": 1e-6}",
+                     "--output", "-"}),
+            "");
+  EXPECT_EQ(f.settings.model_name_or_path, "gpt2");
+  EXPECT_TRUE(f.settings.do_train);
+  EXPECT_EQ(f.settings.learning_rate, 1e-4);
+  EXPECT_EQ(f.settings.max_train_samples, 1000);
+  EXPECT_FALSE(f.settings.keep_linebreaks);
+  EXPECT_EQ(f.settings.report_to, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(f.settings.device_memory->bytes, int64_t{16} << 30);
+  EXPECT_EQ(f.settings.lr_scheduler_kwargs["min_lr"], 1e-6);
+  EXPECT_EQ(f.settings.output, "-");
+  EXPECT_EQ(f.schema.origin("learning_rate").source, Source::kFlag);
+  EXPECT_EQ(f.schema.origin("learning_rate").place, "--learning_rate");
+  EXPECT_EQ(f.schema.origin("eval_strategy").source, Source::kDefault);
+}
+
+TEST(Settings, BoolsTakeAWordOrNot) {
+  for (const char* word : {"false", "False", "no", "0", "off"}) {
+    Fixture f;
+    EXPECT_EQ(f.parse({"--model_name_or_path", "m", "--keep_linebreaks", word}), "");
+    EXPECT_FALSE(f.settings.keep_linebreaks) << word;
+  }
+  Fixture f;
+  EXPECT_EQ(f.parse({"--do_train=true", "--keep_linebreaks=False", "--model_name_or_path", "m"}),
+            "");
+  EXPECT_TRUE(f.settings.do_train);
+  EXPECT_FALSE(f.settings.keep_linebreaks);
+}
+
+TEST(Settings, PrecedenceIsFileEnvironmentFlag) {
+  Fixture f;
+  f.schema.preset("do_train", "true");
+  f.config =
+      "model_name_or_path: gpt2\nlearning-rate: 5e-3\nreport_to: [x, y]\n"
+      "max_train_samples: 7\neval_strategy: no\nlr_scheduler_kwargs: {a: 1, b: [x, 0.5]}\n";
+  EXPECT_EQ(f.parse({"run.yaml", "--max_train_samples", "9"}, {{"HONE_LEARNING_RATE", "0.25"},
+                                                               {"HONE_MAX_TRAIN_SAMPLES", "8"},
+                                                               {"HONE_DATA", "x"}}),
+            "");
+  EXPECT_EQ(f.settings.learning_rate, 0.25);
+  EXPECT_EQ(f.settings.max_train_samples, 9);
+  EXPECT_EQ(f.settings.eval_strategy, "no");
+  EXPECT_EQ(f.settings.lr_scheduler_kwargs, Json({{"a", 1}, {"b", {"x", 0.5}}}));
+  EXPECT_EQ(f.schema.changed_table(),
+            "model_name_or_path   gpt2                       (run.yaml:1:1)\n"
+            "do_train             true                       (hone train)\n"
+            "max_train_samples    9                          (--max_train_samples)\n"
+            "report_to            x,y                        (run.yaml:3:1)\n"
+            "learning_rate        0.25                       (HONE_LEARNING_RATE)\n"
+            "lr_scheduler_kwargs  {\"a\": 1, \"b\": [\"x\", 0.5]}  (run.yaml:6:1)\n");
+}
+
+TEST(Settings, JsonFileAndConfigFlag) {
+  Fixture f;
+  f.config =
+      "{\"model_name_or_path\": \"m\", \"do_train\": true, \"learning_rate\": 1e-5,"
+      " \"max_train_samples\": null, \"train_file\": null, \"report_to\": \"none\"}";
+  EXPECT_EQ(f.parse({"--do_train", "false", "--config", "a.json"}), "");
+  EXPECT_FALSE(f.settings.do_train);
+  EXPECT_EQ(f.settings.learning_rate, 1e-5);
+  EXPECT_EQ(f.settings.report_to, std::vector<std::string>{"none"});
+}
+
+TEST(Settings, DumpReadsBack) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--learning_rate", "3e-7", "--report_to", "a,b", "--device_memory", "1.5GiB",
+                     "--token", "hf_secret", "--dump-config"}),
+            "");
+  EXPECT_TRUE(f.outcome.dump_config);
+  std::string text = dump_json(f.schema.dump(), {.indent = 2});
+  EXPECT_EQ(text.find("hf_secret"), std::string::npos);
+  EXPECT_EQ(f.schema.changed_table().find("hf_secret"), std::string::npos);
+  Fixture g;
+  std::vector<std::string> notices;
+  Status s = g.schema.apply_file(text, "dump.json", notices);
+  ASSERT_TRUE(s.ok()) << s.error().text();
+  EXPECT_EQ(g.schema.dump(), f.schema.dump());
+  EXPECT_EQ(g.settings.device_memory->bytes, int64_t{3} << 29);
+}
+
+TEST(Settings, OldSpellingsAndFlagsWithoutEffect) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--model_name_or_path", "m", "--evaluation_strategy=steps", "--no_cuda",
+                     "--lr", "0.1", "--per_gpu_train_batch_size", "4", "--overwrite_cache",
+                     "--ddp_timeout", "1800", "--fp16", "false", "--deepspeed", ""}),
+            "");
+  EXPECT_EQ(f.settings.eval_strategy, "steps");
+  EXPECT_TRUE(f.settings.use_cpu);
+  EXPECT_EQ(f.settings.learning_rate, 0.1);
+  EXPECT_EQ(f.settings.per_device_train_batch_size, 4);
+  ASSERT_EQ(f.outcome.notices.size(), 5u);
+  EXPECT_EQ(f.outcome.notices[0], "evaluation_strategy is an old spelling of eval_strategy");
+  EXPECT_EQ(f.outcome.notices[3],
+            "overwrite_cache has no effect: hone keeps no cache of prepared data");
+  EXPECT_EQ(f.schema.origin("eval_strategy").place, "--evaluation_strategy");
+}
+
+TEST(Settings, ErrorsNameFlagValueAndRemedy) {
+  auto error = [](std::vector<std::string> args) { return Fixture().parse(std::move(args)); };
+  EXPECT_EQ(error({"--learnin_rate", "1"}),
+            "H0201  hone train has no setting '--learnin_rate'\n"
+            "  at   argument 1: --learnin_rate\n"
+            "  do   did you mean --learning_rate? 'hone train --help' lists all");
+  EXPECT_EQ(error({"--learning_rate", "fast"}),
+            "H0202  learning_rate: expected a number such as 0.1 or 5e-5, got 'fast'\n"
+            "  at   --learning_rate fast");
+  EXPECT_EQ(error({"--max_train_samples", "2.5"}).substr(0, 5), "H0202");
+  EXPECT_EQ(error({"--do_train=maybe"}).substr(0, 5), "H0202");
+  EXPECT_EQ(error({"--eval_strategy", "step"}),
+            "H0203  eval_strategy: 'step' is not one of no, steps, epoch\n"
+            "  at   --eval_strategy step\n"
+            "  do   did you mean 'steps'?");
+  EXPECT_EQ(error({"--fp16"}),
+            "H0204  fp16: not offered by this version of hone (given: true)\n"
+            "  at   --fp16 true\n"
+            "  do   train in float32, or leave the flag out");
+  EXPECT_EQ(error({"--deepspeed", "ds_config.json"}).substr(0, 5), "H0204");
+  EXPECT_EQ(
+      error({"--learning_rate", "--do_train"}),
+      "H0205  --learning_rate needs a value: a number such as 0.1 or 5e-5\n"
+      "  at   argument 1: --learning_rate --do_train\n"
+      "  do   write --learning_rate VALUE, or --learning_rate=VALUE when the value begins with --");
+  EXPECT_EQ(error({"--do_train", "gpt2"}),
+            "H0206  hone train does not know what to do with 'gpt2'\n"
+            "  at   argument 2, after --do_train\n"
+            "  do   settings are flags: --name value");
+  EXPECT_EQ(error({"--do_train"}),
+            "H0207  hone train needs --model_name_or_path: folder or hub name of the model\n"
+            "  do   'hone train --help' shows how to call it");
+  EXPECT_EQ(error({"--learning_rate", "-1"}),
+            "H0210  learning_rate: -1.0 is out of bounds: it must be from 0 to 100\n"
+            "  at   --learning_rate -1");
+}
+
+TEST(Settings, ErrorsInFilesNameTheLine) {
+  auto error = [](const char* text, const char* name = "run.yaml") {
+    Fixture f;
+    f.config = text;
+    return f.parse({name});
+  };
+  EXPECT_EQ(
+      error("do_train: true\nlearning_rat: 1\n").substr(0, 87),
+      "H0201  hone train has no setting 'learning_rat'\n  at   run.yaml:2:1\n  do   did you mean");
+  EXPECT_EQ(error("do_train: true\nlearning_rate: [1]\n"),
+            "H0202  learning_rate: expected a number such as 0.1 or 5e-5, got '[\"1\"]'\n"
+            "  at   run.yaml:2:1");
+  EXPECT_EQ(error("lr: 1\nlearning_rate: 2\n").substr(0, 5), "H0209");
+  EXPECT_EQ(error("- a\n- b\n").substr(0, 5), "H0208");
+  EXPECT_EQ(error("a: [1\nb: {").substr(0, 5), "H0208");
+  EXPECT_EQ(error("{\"do_train\": true,}", "a.json").substr(0, 5), "H0001");
+  EXPECT_EQ(error("{\n\"learning_rate\": \"x\"}", "a.json").substr(0, 5), "H0202");
+  EXPECT_EQ(error("fp16: true\n").substr(0, 5), "H0204");
+  EXPECT_EQ(error("[1]", "a.json").substr(0, 5), "H0208");
+  std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n";
+  for (char c = 'b'; c < 'k'; ++c) {
+    bomb += fmt::format("{0}: &{0} [*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1},*{1}]\n", c,
+                        static_cast<char>(c - 1));
+  }
+  EXPECT_EQ(error(bomb.c_str()).substr(0, 5), "H0208");
+}
+
+TEST(Settings, PositionalArguments) {
+  std::string in, out;
+  bool force = false;
+  Schema s("hone convert", "convert");
+  s.add("input", &in, "Files", "what to read");
+  s.add("output", &out, "Files", "where to write");
+  s.add("force", &force, "Files", "overwrite");
+  s.required("input");
+  s.required("output");
+  s.positional("input");
+  s.positional("output");
+  ASSERT_TRUE(s.parse({"a.json", "--force", "b"}, {}).ok());
+  EXPECT_EQ(in, "a.json");
+  EXPECT_EQ(out, "b");
+  EXPECT_TRUE(force);
+  EXPECT_FALSE(s.parse({"a", "b", "c"}, {}).ok());
+  EXPECT_NE(s.help().find("usage: hone convert INPUT OUTPUT"), std::string::npos);
+}
+
+TEST(Settings, HelpAndReference) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--nonsense", "--help"}), "");
+  EXPECT_TRUE(f.outcome.help);
+  std::string help = f.schema.help(80);
+  EXPECT_NE(
+      help.find("  --learning_rate NUMBER          initial learning rate, after warm-up; also\n"
+                "                                  --lr [5e-05]\n"),
+      std::string::npos)
+      << help;
+  EXPECT_NE(help.find("  --eval_strategy no|steps|epoch  when to evaluate [no]\n"),
+            std::string::npos)
+      << help;
+  EXPECT_NE(f.schema.reference().find(
+                "| `--eval_strategy` | no | when to evaluate; one of no, steps, epoch |"),
+            std::string::npos);
+}
+
+TEST(Settings, ByteSizes) {
+  ByteSize b;
+  auto size = [&](const char* t) { return assign(Field(&b), t) ? b.bytes : -1; };
+  EXPECT_EQ(size("4096"), 4096);
+  EXPECT_EQ(size("16G"), int64_t{16} << 30);
+  EXPECT_EQ(size("16 gib"), int64_t{16} << 30);
+  EXPECT_EQ(size("500MB"), 500000000);
+  EXPECT_EQ(size("1.5KiB"), 1536);
+  EXPECT_EQ(size("-1"), -1);
+  EXPECT_EQ(size("16Q"), -1);
+  EXPECT_EQ(size("1e30GiB"), -1);
+}
+
+}  // namespace
+}  // namespace hone
