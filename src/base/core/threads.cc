@@ -18,7 +18,11 @@
 namespace hone {
 namespace {
 
-constexpr auto kSpin = std::chrono::microseconds(50);
+using std::chrono::microseconds;
+constexpr auto kSpin = microseconds(50);  // for the next call
+// For the others of a call or barrier: they are at work and come soon, and a thread that sleeps
+// meanwhile loses its core to another process. Not when the pool has more threads than cores.
+constexpr auto kSpinInside = microseconds(2000);
 
 inline void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -28,10 +32,10 @@ inline void pause_cpu() {
 #endif
 }
 
-// Spins until value != old, for at most kSpin, then sleeps until it is notified.
+// Spins until value != old, for at most `spin`, then sleeps until it is notified.
 template <class T>
-void wait_for_change(std::atomic<T>& value, T old) {
-  const auto end = std::chrono::steady_clock::now() + kSpin;
+void wait_for_change(std::atomic<T>& value, T old, microseconds spin) {
+  const auto end = std::chrono::steady_clock::now() + spin;
   do {
     for (int i = 0; i < 64; ++i) {
       if (value.load(std::memory_order_acquire) != old) return;
@@ -81,6 +85,7 @@ struct ThreadPool::Shared {
   alignas(64) std::atomic<int> running{0};
   alignas(64) std::atomic<int> arrived{0};
   alignas(64) std::atomic<uint32_t> barrier_round{0};
+  microseconds spin_inside = kSpin;
   std::atomic<bool> stop{false};
   std::atomic<bool> busy{false};
   std::mutex error_mutex;
@@ -96,6 +101,8 @@ Range thread_range(int64_t count, int thread, int threads) {
 }
 
 ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)), shared_(new Shared) {
+  if (size_ <= static_cast<int>(std::thread::hardware_concurrency()))
+    shared_->spin_inside = kSpinInside;
   shared_->threads.reserve(size_ - 1);
   for (int t = 1; t < size_; ++t) shared_->threads.emplace_back([this, t] { work(t); });
 }
@@ -123,7 +130,7 @@ void ThreadPool::work(int thread) {
   Shared& s = *shared_;
   uint32_t seen = 0;
   for (;;) {
-    wait_for_change(s.round, seen);
+    wait_for_change(s.round, seen, kSpin);
     ++seen;  // run() starts no round before every worker has finished the last one
     if (s.stop.load(std::memory_order_relaxed)) return;
     call(*s.fn, thread);
@@ -143,7 +150,7 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
   }
   call(fn, 0);
   for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)
-    wait_for_change(s.running, left);
+    wait_for_change(s.running, left, s.spin_inside);
   std::exception_ptr error;
   if (s.error) {
     error = s.error;
@@ -169,7 +176,7 @@ void ThreadPool::barrier() {
     s.barrier_round.fetch_add(1, std::memory_order_release);
     s.barrier_round.notify_all();
   } else {
-    wait_for_change(s.barrier_round, round);
+    wait_for_change(s.barrier_round, round, s.spin_inside);
   }
 }
 
