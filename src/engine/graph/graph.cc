@@ -20,7 +20,7 @@ T attr_or(const std::map<std::string, Attr, std::less<>>& map, std::string_view 
   HONE_BUG_IF(!value, "attribute '{}' has another type", name);
   return *value;
 }
-constexpr std::array<std::string_view, 6> kRoles{"param", "grad", "moment", "master", "cache", "metric"};
+constexpr std::array<std::string_view, 7> kRoles{"param", "grad", "moment", "master", "cache", "metric", "constant"};
 }  // namespace
 
 bool Attrs::flag(std::string_view n, bool o) const { return attr_or<bool>(map_, n, o); }

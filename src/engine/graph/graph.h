@@ -56,7 +56,7 @@ struct Node {
 };
 
 // What a state value is for; `hone plan` sums bytes by it.
-enum class Role : uint8_t { param = 0, grad = 1, moment = 2, master = 3, cache = 4, metric = 5 };
+enum class Role : uint8_t { param = 0, grad = 1, moment = 2, master = 3, cache = 4, metric = 5, constant = 6 };
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);
 

@@ -58,13 +58,13 @@ struct Op {
   // is the byte offset into the input.
   int64_t (*view_offset)(const NodeView&) = nullptr;
 
-  // For ops with lists of operands: the input that output `k` may be written over, or -1.
-  int (*inplace_for)(const NodeView&, size_t k) = nullptr;
-
   // >= 0: the op can add its accumulated output onto a tensor of the same type given as this
   // extra input (beta = 1), written in place. The fuse pass turns add(acc, op(...)) into it.
   int accumulator = -1;
   int accumulated_output = 0;
+
+  // For ops with lists of operands: the input that output `k` may be written over, or -1.
+  int (*inplace_for)(const NodeView&, size_t k) = nullptr;
 };
 
 // The inputs that output `k` of the node may be written over.

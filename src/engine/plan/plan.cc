@@ -72,7 +72,7 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, const std:
 int64_t RunPlan::arena_bytes() const { return round_up(std::max<int64_t>(state_bytes + transient_bytes, 1), kArenaAlignment); }
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
-  static constexpr std::array<const char*, 6> kNames{"params", "gradients", "moments", "master_weights", "kv_cache", "metrics"};
+  static constexpr std::array<const char*, 7> kNames{"params", "gradients", "moments", "master_weights", "kv_cache", "metrics", "constants"};
   std::map<std::string, int64_t> m;
   for (const StateSlot& s : states) m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
   const ProgramPlan* largest = nullptr;

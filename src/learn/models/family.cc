@@ -1,0 +1,147 @@
+#include "learn/models/family.h"
+
+#include "learn/models/errors.h"
+
+namespace hone {
+
+std::vector<Family> all_family();  // generated from the files of this folder
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> shelf = all_family();
+  return shelf;
+}
+
+Result<int64_t> ModelConfig::integer(const std::string& key, std::optional<int64_t> otherwise) const {
+  auto it = config.find(key);
+  if (it == config.end() || it->is_null()) {
+    if (otherwise) return *otherwise;
+    return Error(err::kBadConfig, fmt::format("config.json has no '{}'", key));
+  }
+  if (!it->is_number_integer())
+    return Error(err::kBadConfig, fmt::format("config.json: '{}' is {}, a whole number is expected", key, it->dump()));
+  int64_t v = it->get<int64_t>();
+  if (v < 0 || v > (int64_t{1} << 40))
+    return Error(err::kBadConfig, fmt::format("config.json: '{}' is {}, which is out of range", key, v));
+  return v;
+}
+double ModelConfig::real(const std::string& key, double otherwise) const {
+  auto it = config.find(key);
+  return it != config.end() && it->is_number() ? it->get<double>() : otherwise;
+}
+bool ModelConfig::flag(const std::string& key, bool otherwise) const {
+  auto it = config.find(key);
+  return it != config.end() && it->is_boolean() ? it->get<bool>() : otherwise;
+}
+std::string ModelConfig::text(const std::string& key, const std::string& otherwise) const {
+  auto it = config.find(key);
+  return it != config.end() && it->is_string() ? it->get<std::string>() : otherwise;
+}
+
+Result<ModelConfig> read_model_config(const nlohmann::json& config) {
+  if (!config.is_object()) return Error(err::kBadConfig, "config.json is no JSON object");
+  ModelConfig c;
+  c.config = config;
+  std::string type = c.text("model_type", "");
+  std::vector<std::string> known;
+  for (const Family& f : families()) {
+    for (const std::string& t : f.model_types) {
+      known.push_back(t);
+      if (t != type) continue;
+      c.family = f.name;
+      HONE_TRY(f.read_config(c));
+      for (auto [key, v] : {std::pair{"vocabulary", c.vocab}, {"hidden size", c.hidden}, {"number of layers", c.layers},
+                            {"number of heads", c.heads}, {"number of key/value heads", c.kv_heads}, {"head size", c.head_dim},
+                            {"number of positions", c.max_positions}})
+        if (v < 1 || v > (int64_t{1} << 24))
+          return Error(err::kBadConfig, fmt::format("config.json: the {} is {}, which is out of range", key, v));
+      if (c.heads % c.kv_heads != 0)
+        return Error(err::kBadConfig, fmt::format("config.json: {} heads cannot share {} key/value heads evenly", c.heads, c.kv_heads));
+      return c;
+    }
+  }
+  std::sort(known.begin(), known.end());
+  std::string near = nearest_name(type, known);
+  return Error(err::kUnknownFamily, type.empty() ? std::string("config.json names no model_type")
+                                                 : fmt::format("hone has no model family '{}'", type))
+      .todo(fmt::format("{}model types that work: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(known, ", ")));
+}
+
+const Family& family_of(const ModelConfig& c) {
+  for (const Family& f : families())
+    if (f.name == c.family) return f;
+  HONE_BUG_IF(true, "family '{}' is not on the shelf", c.family);
+  __builtin_unreachable();
+}
+
+int64_t parameter_count(const ModelConfig& c) {
+  int64_t n = 0;
+  for (const ParamSpec& p : family_of(c).params(c)) n += Type{DType::f32, p.shape}.count();
+  return n;
+}
+
+std::string cache_name(int64_t layer, char which) { return fmt::format("cache.{}.{}", layer, which); }
+
+ValueId ModelGraph::param(const std::string& name) {
+  auto it = params_.find(name);
+  HONE_BUG_IF(it == params_.end(), "family {} has no weight '{}'", config.family, name);
+  return it->second;
+}
+
+ValueId ModelGraph::dropout(ValueId x, double p, ValueId residual) {
+  if (mode != Mode::train || p == 0) return residual == kNoValue ? x : ops::add(b, x, residual);
+  ValueId y = ops::dropout(b, x, rng, sample_ids, positions, p, b.scope());
+  return residual == kNoValue ? y : ops::add(b, y, residual);
+}
+
+ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale, double dropout_p, int64_t window) {
+  ops::AttentionOptions o{.heads = config.heads, .kv_heads = config.kv_heads, .window = window, .causal = true, .scale = scale};
+  ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
+  if (mode == Mode::train && dropout_p > 0) {
+    o.dropout = dropout_p;
+    o.key = b.scope();
+    in.rng = rng;
+    in.sample_ids = sample_ids;
+  }
+  if (mode == Mode::cached) {
+    const int64_t width = config.kv_heads * config.head_dim, queries = config.heads * config.head_dim;
+    if (k == kNoValue) {
+      in.q = ops::slice(b, q, 1, 0, queries);
+      in.k = ops::slice(b, q, 1, queries, queries + width);
+      in.v = ops::slice(b, q, 1, queries + width, queries + 2 * width);
+    }
+    for (auto [which, value] : {std::pair{'k', &in.k}, {'v', &in.v}}) {
+      State s;
+      s.name = cache_name(layer, which);
+      s.role = Role::cache;
+      Program& p = b.program();
+      ValueId old_version = p.add_state(std::move(s), {DType::f32, {cache_pages, cache_page, width}});
+      ValueId next = ops::cache_write(b, old_version, *value, slots);
+      p.state_of(old_version)->next = next;
+      *value = next;
+    }
+    in.cu_k = cu_cache;
+    in.block_table = block_table;
+  }
+  return ops::attention(b, in, o).out;
+}
+
+void add_model_states(ModelGraph& g, bool trainable) {
+  const Family& f = family_of(g.config);
+  Program& p = g.b.program();
+  for (const ParamSpec& spec : f.params(g.config)) {
+    State s;
+    s.name = spec.name;
+    s.role = Role::param;
+    s.trainable = trainable;
+    g.bind_param(spec.name, p.add_state(std::move(s), {DType::f32, spec.shape}));
+  }
+  if (!f.constants) return;
+  for (const ConstantTable& t : f.constants(g.config)) {
+    State s;
+    s.name = t.name;
+    s.role = Role::constant;
+    g.bind_param(t.name, p.add_state(std::move(s), {DType::f32, t.shape}));
+  }
+}
+
+}  // namespace hone
