@@ -12,6 +12,15 @@ const OpTable& op_table();   // every op of the shelf, made once
 // The bytes and FLOPs of one node; elementwise defaults where an op says nothing.
 Cost cost_of(const NodeView& n);
 
+// The input over whose storage output `output` may be written (Op::inplace, when it has the
+// result's type), or -1. For ops over lists (adamw), whose attribute `count` is the length of each
+// list, Op::inplace speaks of lists: entry k is the input list that output list k may overwrite.
+int inplace_input(const NodeView& n, size_t output);
+
+// The output that is added onto the tensor given as input Op::accumulator and that always takes
+// its storage; -1 when no such input is given. 0, but for linear_cross_entropy 4 (dw).
+int accumulated_output(const NodeView& n);
+
 namespace ops {
 
 // ---- primitives: every backend computes these -------------------------------------------------
@@ -23,8 +32,8 @@ ValueId add(Builder& b, ValueId x, ValueId y);
 ValueId sub(Builder& b, ValueId x, ValueId y);
 ValueId mul(Builder& b, ValueId x, ValueId y);
 ValueId div(Builder& b, ValueId x, ValueId y);
-ValueId maximum(Builder& b, ValueId x, ValueId y);
-ValueId minimum(Builder& b, ValueId x, ValueId y);
+ValueId maximum(Builder& b, ValueId x, ValueId y);                         // of bool: or
+ValueId minimum(Builder& b, ValueId x, ValueId y);                         // of bool: and
 ValueId neg(Builder& b, ValueId x);
 ValueId exp(Builder& b, ValueId x);
 ValueId log(Builder& b, ValueId x);
@@ -44,6 +53,8 @@ ValueId reduce_sum(Builder& b, ValueId x, std::vector<int64_t> axes);      // ax
 ValueId reduce_max(Builder& b, ValueId x, std::vector<int64_t> axes);
 // [.., M, K] x [.., K, N] -> [.., M, N]; trans_* read the last two dims swapped. Accumulator: input 2.
 ValueId matmul(Builder& b, ValueId x, ValueId y, bool trans_x = false, bool trans_y = false);
+// Rows of x [R, ...] by ids i32[N] -> [N, ...]; ids < 0 give zeros.
+ValueId gather_rows(Builder& b, ValueId x, ValueId ids);
 // Random keep masks (bool), Philox4x32-10 as base/core/philox.h defines them. rng i64[2] = {seed, step};
 // `key` names the place (a scope name, hashed).
 ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p, int64_t channels, const std::string& key);  // [T, channels]

@@ -1,0 +1,60 @@
+// activation_grad(x, dy) = dy * f'(x), f named by attribute `kind`: gelu, gelu_tanh, silu, relu.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 2, 2));
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_same(n, 0, 1));
+  HONE_TRY(expect_activation(n, n.attrs().text("kind")));
+  return Types{n.in(0)};
+}
+
+// Phi(x) + x phi(x), the normal distribution and its density.
+ValueId gelu_slope(Builder& b, ValueId x) {
+  ValueId phi = ops::add(b, ops::erf(b, ops::mul(b, x, number(b, 0.7071067811865476, x))), number(b, 1, x));
+  ValueId density = ops::exp(b, ops::mul(b, ops::mul(b, x, x), number(b, -0.5, x)));
+  density = ops::mul(b, density, number(b, 0.3989422804014327, x));  // 1/sqrt(2 pi)
+  return ops::add(b, ops::mul(b, phi, number(b, 0.5, x)), ops::mul(b, x, density));
+}
+
+// (1 + t)/2 + x/2 (1 - t^2) k (1 + 3 c x^2), t = tanh(k (x + c x^3))
+ValueId gelu_tanh_slope(Builder& b, ValueId x) {
+  ValueId one = number(b, 1, x), half = number(b, 0.5, x), k = number(b, 0.7978845608028654, x);
+  ValueId cx2 = ops::mul(b, ops::mul(b, x, x), number(b, 0.044715, x));
+  ValueId t = ops::tanh(b, ops::mul(b, ops::mul(b, x, ops::add(b, cx2, one)), k));
+  ValueId inner = ops::mul(b, ops::add(b, ops::mul(b, cx2, number(b, 3, x)), one), k);
+  ValueId slope = ops::mul(b, ops::mul(b, ops::mul(b, x, half), ops::sub(b, one, ops::mul(b, t, t))), inner);
+  return ops::add(b, ops::mul(b, ops::add(b, t, one), half), slope);
+}
+
+// s (1 + x (1 - s)), s = 1 / (1 + exp(-x))
+ValueId silu_slope(Builder& b, ValueId x) {
+  ValueId one = number(b, 1, x);
+  ValueId s = ops::div(b, one, ops::add(b, ops::exp(b, ops::neg(b, x)), one));
+  return ops::mul(b, s, ops::add(b, ops::mul(b, x, ops::sub(b, one, s)), one));
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  std::string kind = n.attrs().text("kind");
+  ValueId x = n.input(0), dy = n.input(1);
+  if (kind == "gelu") return {ops::mul(b, dy, gelu_slope(b, x))};
+  if (kind == "gelu_tanh") return {ops::mul(b, dy, gelu_tanh_slope(b, x))};
+  if (kind == "silu") return {ops::mul(b, dy, silu_slope(b, x))};
+  ValueId zero = number(b, 0, x);
+  return {ops::select(b, ops::compare(b, x, zero, "gt"), dy, zero)};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 30); }
+
+}  // namespace
+
+Op define_activation_grad() { return {"activation_grad", infer, decompose, nullptr, cost, {1}}; }
+
+ValueId ops::activation_grad(Builder& b, ValueId x, ValueId dy, const std::string& kind) {
+  return b.emit1("activation_grad", {x, dy}, {{"kind", kind}});
+}
+
+}  // namespace hone

@@ -1,0 +1,18 @@
+// add(x, y) = x + y, elementwise; shapes are equal or one operand is a scalar.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  Type x = n.in(0), y = n.in(1);
+  return {fit(b, d[0], x), fit(b, d[0], y)};
+}
+
+}  // namespace
+
+Op define_add() { return {"add", same_as_both, nullptr, grad, nullptr, {0}}; }
+
+ValueId ops::add(Builder& b, ValueId x, ValueId y) { return b.emit1("add", {x, y}); }
+
+}  // namespace hone

@@ -1,0 +1,73 @@
+// attention(q, k?, v?, cu_q, cu_k, block_table?, rng?, sample_ids?): per head h and query i,
+//   s_ij = scale q_i . k_j over the allowed keys j of i's segment,   lse_i = log sum_j exp s_ij,
+//   p_ij = exp(s_ij - lse_i),   out_i = sum_j dropout(p_ij) v_j;   no allowed key: 0 and -inf.
+// With the ends of a segment's queries and keys aligned, key j lies b = (position of i) - (position
+// of j) behind query i: causal allows b >= 0, window w > 0 allows b < w (and b > -w if not causal).
+// Head h reads key/value head h / (heads/kv_heads). Shapes: ops.h. Tokens past the last segment
+// are no queries and no keys.
+#include "engine/ops/attention_parts.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  AttentionDims a = HONE_TRY(attention_dims(n, 3));
+  return Types{{a.dtype, {a.tq, a.heads * a.size}}, {wide(a.dtype), {a.heads, a.tq}}};
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  AttentionParts a = attention_parts(b, n, 3);
+  const Type pairs = b.type(a.scores);
+  auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs.shape, {0, 1}); };
+  ValueId zero = number(b, 0, a.scores), nothing = number(b, -INFINITY, a.scores);
+  ValueId scores = ops::select(b, a.allowed, a.scores, nothing);
+  ValueId largest = ops::reduce_max(b, scores, {2});
+  ValueId empty = ops::compare(b, largest, nothing, "eq");
+  largest = ops::select(b, empty, zero, largest);
+  ValueId e = ops::exp(b, ops::sub(b, scores, over_keys(largest)));
+  ValueId sum = ops::reduce_sum(b, e, {2});
+  ValueId lse = ops::add(b, ops::log(b, sum), largest);
+  ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
+  ValueId out = ops::matmul(b, drop(b, a, p, n.attrs().real("dropout")), a.v);
+  return {ops::cast(b, join_heads(b, out), a.dims.dtype), lse};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  HONE_BUG_IF(d[1] != kNoValue, "attention: lse is a residual without a gradient");
+  HONE_BUG_IF(n.has(5), "attention over pages has no gradient");
+  Values g = b.emit("attention_grad", {n.input(0), n.input(1), n.input(2), n.output(0), n.output(1), d[0], n.input(3),
+                                       n.input(4), kNoValue, n.input(6), n.input(7)}, n.attrs());
+  Values result(n.inputs(), kNoValue);
+  std::copy(g.begin(), g.end(), result.begin());
+  return result;
+}
+
+// As if every query saw every key of an evenly split batch; causal halves it.
+Cost cost(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  Result<AttentionDims> a = attention_dims(n, 3);
+  if (!a) return c;
+  double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
+  c.flops = 4.0 * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
+  if (n.attrs().flag("causal") && a->tq == a->tk) c.flops /= 2;
+  return c;
+}
+
+}  // namespace
+
+Op define_attention() { return {"attention", infer, decompose, grad, cost}; }
+
+ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const AttentionOptions& o) {
+  Attrs attrs{{"heads", o.heads}, {"kv_heads", o.kv_heads}, {"causal", o.causal}, {"scale", o.scale}};
+  if (o.window > 0) attrs.set("window", o.window);
+  bool random = o.dropout > 0;
+  if (random) {
+    attrs.set("dropout", o.dropout);
+    attrs.set("key", o.key);
+  }
+  Values v = b.emit("attention", {in.q, in.k, in.v, in.cu_q, in.cu_k, in.block_table, random ? in.rng : kNoValue,
+                                  random ? in.sample_ids : kNoValue}, attrs);
+  return {v[0], v[1]};
+}
+
+}  // namespace hone

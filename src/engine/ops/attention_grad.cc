@@ -1,0 +1,63 @@
+// attention_grad(q, k?, v?, out, lse, dout, cu_q, cu_k, block_table?, rng?, sample_ids?): the gradients
+// of attention, whose attributes it has, from its results (Dao et al., arXiv 2205.14135, B.2):
+//   p_ij = exp(s_ij - lse_i),   dv_j = sum_i dropout(p_ij) dout_i,   dp_ij = dropout(dout_i . v_j),
+//   ds_ij = scale p_ij (dp_ij - out_i . dout_i),   dq_i = sum_j ds_ij k_j,   dk_j = sum_i ds_ij q_i.
+// -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv. Pages have no gradient.
+#include "engine/ops/attention_parts.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  AttentionDims a = HONE_TRY(attention_dims(n, 6));
+  if (a.paged) return bad_operands(n, "attention over pages has no gradient");
+  if (!n.has(3) || !n.has(4) || !n.has(5)) return bad_operands(n, "out, lse and dout are needed");
+  HONE_TRY(expect_type(n, 3, {a.dtype, {a.tq, a.heads * a.size}}));
+  HONE_TRY(expect_type(n, 4, {wide(a.dtype), {a.heads, a.tq}}));
+  HONE_TRY(expect_same(n, 3, 5));
+  if (a.fused) return Types{n.in(0)};
+  return Types{n.in(0), n.in(1), n.in(2)};
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  AttentionParts a = attention_parts(b, n, 6);
+  const AttentionDims& d = a.dims;
+  const double p_drop = n.attrs().real("dropout");
+  const Shape pairs = b.type(a.scores).shape;
+  auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs, {0, 1}); };
+  ValueId zero = number(b, 0, a.scores);
+  ValueId out = split_heads(b, ops::cast(b, n.input(3), wide(d.dtype)), d.heads);
+  ValueId dout = split_heads(b, ops::cast(b, n.input(5), wide(d.dtype)), d.heads);
+  ValueId empty = ops::compare(b, n.input(4), number(b, -INFINITY, n.input(4)), "eq");
+  ValueId lse = ops::select(b, empty, zero, n.input(4));
+  ValueId p = ops::exp(b, ops::sub(b, ops::select(b, a.allowed, a.scores, number(b, -INFINITY, zero)), over_keys(lse)));
+  ValueId dv = ops::matmul(b, drop(b, a, p, p_drop), dout, true);
+  ValueId dp = drop(b, a, ops::matmul(b, dout, a.v, false, true), p_drop);
+  ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
+  ValueId ds = ops::mul(b, ops::mul(b, p, ops::sub(b, dp, over_keys(delta))), number(b, n.attrs().real("scale", 1), p));
+  ValueId dq = ops::matmul(b, ds, a.k), dk = ops::matmul(b, ds, a.q, true);
+  auto join = [&](ValueId x) { return ops::cast(b, join_heads(b, x), d.dtype); };
+  auto sum_groups = [&](ValueId x) {
+    if (d.heads == d.kv_heads) return x;
+    return ops::reduce_sum(b, ops::reshape(b, x, {d.kv_heads, d.heads / d.kv_heads, d.tk, d.size}), {1});
+  };
+  Values g{join(dq), join(sum_groups(dk)), join(sum_groups(dv))};
+  return d.fused ? Values{ops::concat(b, g, 1)} : g;
+}
+
+// Five products of queries and keys against attention's two.
+Cost cost(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  Result<AttentionDims> a = attention_dims(n, 6);
+  if (!a) return c;
+  double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
+  c.flops = 10.0 * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
+  if (n.attrs().flag("causal") && a->tq == a->tk) c.flops /= 2;
+  return c;
+}
+
+}  // namespace
+
+Op define_attention_grad() { return {"attention_grad", infer, decompose, nullptr, cost}; }
+
+}  // namespace hone

@@ -1,0 +1,29 @@
+// cast(x) = x as element type `dtype`: floats round to nearest even, floats to integers truncate,
+// anything to bool is x != 0.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 1, 1));
+  return Types{{HONE_TRY(dtype_named(n.attrs().text("dtype"))), n.in(0).shape}};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  if (!is_float(n.in(0).dtype) || !is_float(b.type(d[0]).dtype)) return {kNoValue};
+  return {ops::cast(b, d[0], n.in(0).dtype)};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 0); }
+
+}  // namespace
+
+Op define_cast() { return {"cast", infer, nullptr, grad, cost}; }
+
+ValueId ops::cast(Builder& b, ValueId x, DType to) {
+  if (b.type(x).dtype == to) return x;
+  return b.emit1("cast", {x}, {{"dtype", std::string(name_of(to))}});
+}
+
+}  // namespace hone

@@ -1,0 +1,45 @@
+// concat(x0, x1, ...) = the parts one after another along `axis`; all else is equal.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 1, 1 << 20));
+  Type t = n.in(0);
+  int64_t axis = n.attrs().integer("axis");
+  HONE_TRY(expect_axis(n, axis, t.rank()));
+  auto at = static_cast<size_t>(axis);
+  int64_t sum = 0;
+  for (size_t i = 0; i < n.inputs(); ++i) {
+    if (!n.has(i)) return bad_operands(n, fmt::format("input {} is absent", i));
+    Type part = n.in(i);
+    if (part.rank() != t.rank()) return bad_operands(n, "ranks differ");
+    sum += part.shape[at];
+    part.shape[at] = t.shape[at];
+    if (part != t) return bad_operands(n, fmt::format("parts differ outside axis {}", axis));
+  }
+  t.shape[at] = sum;
+  return Types{t};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  int64_t axis = n.attrs().integer("axis"), begin = 0;
+  Values parts;
+  for (size_t i = 0; i < n.inputs(); ++i) {
+    int64_t end = begin + n.in(i).shape[static_cast<size_t>(axis)];
+    parts.push_back(ops::slice(b, d[0], axis, begin, end));
+    begin = end;
+  }
+  return parts;
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 0); }
+
+}  // namespace
+
+Op define_concat() { return {"concat", infer, nullptr, grad, cost}; }
+
+ValueId ops::concat(Builder& b, const Values& parts, int64_t axis) { return b.emit1("concat", parts, {{"axis", axis}}); }
+
+}  // namespace hone

@@ -1,0 +1,19 @@
+// cos(x) = cosine of x in radians, elementwise on floating-point x.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::neg(b, ops::mul(b, d[0], ops::sin(b, n.input(0))))};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 12); }
+
+}  // namespace
+
+Op define_cos() { return {"cos", same_as_first, nullptr, grad, cost, {0}}; }
+
+ValueId ops::cos(Builder& b, ValueId x) { return b.emit1("cos", {x}); }
+
+}  // namespace hone

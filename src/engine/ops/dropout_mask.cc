@@ -1,0 +1,33 @@
+// dropout_mask(rng, sample_ids, positions) = which elements dropout keeps: element (t, c) is kept
+// iff dropout_word(key(seed, step, hash of `key`), sample_ids[t], positions[t], c) >= threshold(p),
+// as base/core/philox.h defines them. rng i64[2] = {seed, step}, sample_ids i64[T], positions i32[T],
+// attributes p, channels, key -> bool [T, channels].
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 3, 3));
+  HONE_TRY(expect_type(n, 0, {DType::i64, {2}}));
+  HONE_TRY(expect_rank(n, 1, 1));
+  int64_t rows = n.in(1).shape[0], channels = n.attrs().integer("channels");
+  HONE_TRY(expect_type(n, 1, {DType::i64, {rows}}));
+  HONE_TRY(expect_type(n, 2, {DType::i32, {rows}}));
+  double p = n.attrs().real("p");
+  if (!(p >= 0 && p < 1) || channels < 0) return bad_operands(n, fmt::format("p={} or channels={} is out of range", p, channels));
+  return Types{{DType::boolean, {rows, channels}}};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 20); }
+
+}  // namespace
+
+Op define_dropout_mask() { return {"dropout_mask", infer, nullptr, nullptr, cost}; }
+
+ValueId ops::dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p, int64_t channels,
+                          const std::string& key) {
+  return b.emit1("dropout_mask", {rng, sample_ids, positions}, {{"p", p}, {"channels", channels}, {"key", key}});
+}
+
+}  // namespace hone

@@ -1,0 +1,23 @@
+// gelu(x) = x/2 * (1 + erf(x / sqrt 2))
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values decompose(Builder& b, const NodeView& n) {
+  ValueId x = n.input(0);
+  ValueId t = ops::erf(b, ops::mul(b, x, number(b, 0.7071067811865476, x)));
+  return {ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)))};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::activation_grad(b, n.input(0), d[0], "gelu")}; }
+
+Cost cost(const NodeView& n) { return elementwise(n, 20); }
+
+}  // namespace
+
+Op define_gelu() { return {"gelu", same_as_first, decompose, grad, cost, {0}}; }
+
+ValueId ops::gelu(Builder& b, ValueId x) { return b.emit1("gelu", {x}); }
+
+}  // namespace hone

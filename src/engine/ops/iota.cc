@@ -1,0 +1,24 @@
+// iota() = a tensor of type `dtype`, `shape` whose elements equal their index along `axis`.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 0, 0));
+  Type t = HONE_TRY(type_attrs(n));
+  HONE_TRY(expect_axis(n, n.attrs().integer("axis"), t.rank()));
+  return Types{t};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 0); }
+
+}  // namespace
+
+Op define_iota() { return {"iota", infer, nullptr, nullptr, cost}; }
+
+ValueId ops::iota(Builder& b, Type type, int64_t axis) {
+  return b.emit1("iota", {}, {{"axis", axis}, {"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape}});
+}
+
+}  // namespace hone

@@ -1,0 +1,94 @@
+// linear_cross_entropy(x, w, labels, scale, dw_acc?): the loss of a language-model head whose logits
+// x w^T are never held whole by a fused kernel:
+//   nll[t] = logsumexp_v(logits[t,:]) - logits[t, labels[t]], 0 where labels[t] < 0 (ignored),
+//   loss = scale * sum nll,   correct[t] = (first largest logit is the label),
+// and with attribute grads, made in the same visit (p = softmax, onehot of the label, ignored rows 0):
+//   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x.
+// x [T,C], w [V,C], labels i32[T], scale [] -> loss [], nll [T], correct i32[T], dx [T,C], dw [V,C].
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 4, 5));
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_rank(n, 0, 2));
+  HONE_TRY(expect_rank(n, 1, 2));
+  const Type &x = n.in(0), &w = n.in(1);
+  if (x.dtype != w.dtype || x.shape[1] != w.shape[1]) return bad_operands(n, "inner sizes or element types differ");
+  HONE_TRY(expect_type(n, 2, {DType::i32, {x.shape[0]}}));
+  DType sums = wide(x.dtype);
+  HONE_TRY(expect_type(n, 3, {sums, {}}));
+  Types t{{sums, {}}, {sums, {x.shape[0]}}, {DType::i32, {x.shape[0]}}};
+  bool grads = n.attrs().flag("grads");
+  if (grads) t.insert(t.end(), {x, w});
+  if (n.has(4) && !grads) return bad_operands(n, "an accumulator of dw needs attribute grads");
+  if (n.has(4)) HONE_TRY(expect_same(n, 4, 1));
+  return t;
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  Type x = n.in(0), w = n.in(1);
+  Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
+  ValueId logits = ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true), logits_type.dtype);
+  ValueId largest = ops::reduce_max(b, logits, {1});
+  ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
+  ValueId sum = ops::reduce_sum(b, e, {1});
+  ValueId lse = ops::add(b, ops::log(b, sum), largest);
+  ValueId column = ops::iota(b, index, 1);
+  ValueId onehot = ops::compare(b, column, along_rows(b, n.input(2), index), "eq");
+  ValueId zero = number(b, 0, logits);
+  ValueId picked = ops::reduce_sum(b, ops::select(b, onehot, logits, zero), {1});
+  ValueId valid = ops::compare(b, n.input(2), ops::constant(b, 0, {DType::i32, {}}), "ge");
+  ValueId nll = ops::select(b, valid, ops::sub(b, lse, picked), zero);
+  ValueId loss = ops::mul(b, ops::reduce_sum(b, nll, {0}), n.input(3));
+
+  // The first column that holds the largest logit is the largest of -column over those.
+  ValueId hit = ops::compare(b, logits, along_rows(b, largest, logits_type), "eq");
+  ValueId none = ops::constant(b, -static_cast<double>(w.shape[0]), {DType::i32, {}});
+  ValueId negative = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), column);
+  ValueId first = ops::reduce_max(b, ops::select(b, hit, negative, none), {1});
+  ValueId label = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), n.input(2));
+  ValueId correct = ops::cast(b, ops::minimum(b, valid, ops::compare(b, first, label, "eq")), DType::i32);
+  Values out{loss, nll, correct};
+  if (!n.attrs().flag("grads")) return out;
+
+  ValueId p = ops::div(b, e, along_rows(b, sum, logits_type));
+  ValueId d = ops::sub(b, p, ops::cast(b, onehot, logits_type.dtype));
+  ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
+  d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input(3)), x.dtype);
+  out.push_back(ops::matmul(b, d, n.input(1)));
+  ValueId dw = ops::matmul(b, d, n.input(0), true);
+  out.push_back(n.has(4) ? ops::add(b, n.input(4), dw) : dw);
+  return out;
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  HONE_BUG_IF(!n.attrs().flag("grads"), "linear_cross_entropy needs grads for its gradient");
+  HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: nll is a report without a gradient");
+  HONE_BUG_IF(n.has(4), "linear_cross_entropy: dw is already accumulated");
+  if (is_constant(b, d[0], 1)) return {n.output(3), n.output(4), kNoValue, kNoValue};
+  ValueId by = ops::cast(b, d[0], b.type(n.output(3)).dtype);
+  return {ops::mul(b, n.output(3), by), ops::mul(b, n.output(4), by), kNoValue, kNoValue};
+}
+
+Cost cost(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  double product = 2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
+  c.flops = product * (n.attrs().flag("grads") ? 3 : 1);
+  return c;
+}
+
+}  // namespace
+
+Op define_linear_cross_entropy() { return {"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4}; }
+
+ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale, bool grads) {
+  Attrs attrs;
+  if (grads) attrs.set("grads", true);
+  Values v = b.emit("linear_cross_entropy", {x, w, labels, scale}, attrs);
+  return {v[0], v[1], v[2], grads ? v[3] : kNoValue, grads ? v[4] : kNoValue};
+}
+
+}  // namespace hone

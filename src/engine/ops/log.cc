@@ -1,0 +1,19 @@
+// log(x) = natural logarithm of x, elementwise on floating-point x.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::div(b, d[0], n.input(0))};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 8); }
+
+}  // namespace
+
+Op define_log() { return {"log", same_as_first, nullptr, grad, cost, {0}}; }
+
+ValueId ops::log(Builder& b, ValueId x) { return b.emit1("log", {x}); }
+
+}  // namespace hone

@@ -1,0 +1,52 @@
+// matmul(x, y, acc?) = x y + acc.   x [..,M,K] ([..,K,M] with trans_x), y [..,K,N] ([..,N,K] with
+// trans_y), equal leading dimensions -> [..,M,N].
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 2, 3));
+  HONE_TRY(expect_float(n, 0));
+  const Type &x = n.in(0), &y = n.in(1);
+  if (x.dtype != y.dtype) return bad_operands(n, "element types differ");
+  if (x.rank() < 2 || x.rank() != y.rank()) return bad_operands(n, "operands need the same number of dimensions, at least 2");
+  size_t r = x.shape.size() - 2;
+  if (!std::equal(x.shape.begin(), x.shape.end() - 2, y.shape.begin())) return bad_operands(n, "leading dimensions differ");
+  bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y");
+  if (x.shape[r + !tx] != y.shape[r + ty]) return bad_operands(n, "inner sizes differ");
+  Type t = x;
+  t.shape[r] = x.shape[r + tx];
+  t.shape[r + 1] = y.shape[r + !ty];
+  if (n.has(2)) HONE_TRY(expect_type(n, 2, t));
+  return Types{t};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y");
+  ValueId x = n.input(0), y = n.input(1);
+  ValueId dx = tx ? ops::matmul(b, y, d[0], ty, true) : ops::matmul(b, d[0], y, false, !ty);
+  ValueId dy = ty ? ops::matmul(b, d[0], x, true, tx) : ops::matmul(b, x, d[0], !tx, false);
+  return {dx, dy, n.has(2) ? d[0] : kNoValue};
+}
+
+Cost cost(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  const Shape& x = n.in(0).shape;
+  int64_t inner = n.attrs().flag("trans_x") ? x[x.size() - 2] : x.back();
+  c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(inner);
+  return c;
+}
+
+}  // namespace
+
+Op define_matmul() { return {"matmul", infer, nullptr, grad, cost, {}, nullptr, 2}; }
+
+ValueId ops::matmul(Builder& b, ValueId x, ValueId y, bool trans_x, bool trans_y) {
+  Attrs attrs;
+  if (trans_x) attrs.set("trans_x", true);
+  if (trans_y) attrs.set("trans_y", true);
+  return b.emit1("matmul", {x, y}, attrs);
+}
+
+}  // namespace hone

@@ -1,0 +1,21 @@
+// minimum(x, y) = the smaller of x and y (of bool: and), elementwise; shapes are equal or one operand is a scalar.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  Type x = n.in(0), y = n.in(1);
+  // Where both are equal the gradient goes to x.
+  ValueId mine = ops::compare(b, n.output(0), n.input(0), "eq");
+  ValueId zero = number(b, 0, d[0]);
+  return {fit(b, ops::select(b, mine, d[0], zero), x), fit(b, ops::select(b, mine, zero, d[0]), y)};
+}
+
+}  // namespace
+
+Op define_minimum() { return {"minimum", same_as_both, nullptr, grad, nullptr, {0}}; }
+
+ValueId ops::minimum(Builder& b, ValueId x, ValueId y) { return b.emit1("minimum", {x, y}); }
+
+}  // namespace hone

@@ -1,0 +1,18 @@
+// mul(x, y) = x * y, elementwise; shapes are equal or one operand is a scalar.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  Type x = n.in(0), y = n.in(1);
+  return {fit(b, ops::mul(b, d[0], n.input(1)), x), fit(b, ops::mul(b, d[0], n.input(0)), y)};
+}
+
+}  // namespace
+
+Op define_mul() { return {"mul", same_as_both, nullptr, grad, nullptr, {0}}; }
+
+ValueId ops::mul(Builder& b, ValueId x, ValueId y) { return b.emit1("mul", {x, y}); }
+
+}  // namespace hone

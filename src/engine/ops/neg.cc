@@ -1,0 +1,19 @@
+// neg(x) = -x, elementwise on floating-point x.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::neg(b, d[0])};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 1); }
+
+}  // namespace
+
+Op define_neg() { return {"neg", same_as_first, nullptr, grad, cost, {0}}; }
+
+ValueId ops::neg(Builder& b, ValueId x) { return b.emit1("neg", {x}); }
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+// relu(x) = max(x, 0)
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values decompose(Builder& b, const NodeView& n) {
+  ValueId x = n.input(0);
+  return {ops::maximum(b, x, number(b, 0, x))};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::activation_grad(b, n.input(0), d[0], "relu")}; }
+
+Cost cost(const NodeView& n) { return elementwise(n, 1); }
+
+}  // namespace
+
+Op define_relu() { return {"relu", same_as_first, decompose, grad, cost, {0}}; }
+
+ValueId ops::relu(Builder& b, ValueId x) { return b.emit1("relu", {x}); }
+
+}  // namespace hone

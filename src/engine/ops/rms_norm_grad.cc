@@ -1,0 +1,38 @@
+// rms_norm_grad(x, gamma, rstd, dy): with xhat = x rstd and g = dy gamma,
+// dx = rstd (g - xhat mean_C(g xhat)), dgamma = sum_T(dy xhat).
+// x, dy [T,C], gamma [C], rstd [T] -> dx [T,C], dgamma [C]
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 4, 4));
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_rank(n, 0, 2));
+  const Type& x = n.in(0);
+  Type channel{x.dtype, {x.shape[1]}};
+  HONE_TRY(expect_type(n, 1, channel));
+  HONE_TRY(expect_type(n, 2, {wide(x.dtype), {x.shape[0]}}));
+  HONE_TRY(expect_same(n, 0, 3));
+  return Types{x, channel};
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  Type x = n.in(0), w{wide(x.dtype), x.shape};
+  ValueId dy = ops::cast(b, n.input(3), w.dtype), rstd = along_rows(b, n.input(2), w);
+  ValueId xhat = ops::mul(b, ops::cast(b, n.input(0), w.dtype), rstd);
+  ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
+  ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, g, xhat), {1}), number(b, static_cast<double>(x.shape[1]), g));
+  ValueId dx = ops::mul(b, rstd, ops::sub(b, g, ops::mul(b, xhat, along_rows(b, mean, w))));
+  ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0});
+  return {ops::cast(b, dx, x.dtype), ops::cast(b, dgamma, x.dtype)};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 10); }
+
+}  // namespace
+
+Op define_rms_norm_grad() { return {"rms_norm_grad", infer, decompose, nullptr, cost, {3}}; }
+
+}  // namespace hone

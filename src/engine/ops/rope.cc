@@ -1,0 +1,59 @@
+// rope(x, positions, inv_freq): of each head the pairs (j, j + D/2) turn by positions[t] inv_freq[j]
+// (Su et al., arXiv 2104.09864, in the halves order of Transformers' Llama), times
+// attention_scaling. x [T, heads*D], positions i32[T], inv_freq [D/2] -> x's type. Attribute
+// inverse: the transposed map, which is the gradient.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 3, 3));
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_rank(n, 0, 2));
+  HONE_TRY(expect_type(n, 1, {DType::i32, {n.in(0).shape[0]}}));
+  HONE_TRY(expect_rank(n, 2, 1));
+  HONE_TRY(expect_float(n, 2));
+  int64_t heads = n.attrs().integer("heads");
+  if (heads < 1 || n.in(0).shape[1] != heads * 2 * n.in(2).shape[0])
+    return bad_operands(n, fmt::format("{} heads of twice as many channels as inv_freq are no row of x", heads));
+  return Types{n.in(0)};
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  Type x = n.in(0);
+  int64_t rows = x.shape[0], heads = n.attrs().integer("heads"), half = n.in(2).shape[0];
+  DType w = wide(x.dtype);
+  Shape angles{rows, half}, halves{rows, heads, half};
+  ValueId position = ops::broadcast(b, ops::cast(b, n.input(1), w), angles, {0});
+  ValueId angle = ops::mul(b, position, ops::broadcast(b, ops::cast(b, n.input(2), w), angles, {1}));
+  ValueId scale = number(b, n.attrs().real("attention_scaling", 1), angle);
+  ValueId c = ops::broadcast(b, ops::mul(b, ops::cos(b, angle), scale), halves, {0, 2});
+  ValueId s = ops::broadcast(b, ops::mul(b, ops::sin(b, angle), scale), halves, {0, 2});
+  if (n.attrs().flag("inverse")) s = ops::neg(b, s);
+  ValueId v = ops::reshape(b, ops::cast(b, n.input(0), w), {rows, heads, 2 * half});
+  ValueId first = ops::slice(b, v, 2, 0, half), second = ops::slice(b, v, 2, half, 2 * half);
+  ValueId y1 = ops::sub(b, ops::mul(b, first, c), ops::mul(b, second, s));
+  ValueId y2 = ops::add(b, ops::mul(b, second, c), ops::mul(b, first, s));
+  return {ops::cast(b, ops::reshape(b, ops::concat(b, {y1, y2}, 2), x.shape), x.dtype)};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  Attrs attrs = n.attrs();
+  attrs.set("inverse", !attrs.flag("inverse"));
+  return {b.emit1("rope", {d[0], n.input(1), n.input(2)}, attrs), kNoValue, kNoValue};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 4); }
+
+}  // namespace
+
+Op define_rope() { return {"rope", infer, decompose, grad, cost, {0}}; }
+
+ValueId ops::rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t heads, double attention_scaling) {
+  Attrs attrs{{"heads", heads}};
+  if (attention_scaling != 1) attrs.set("attention_scaling", attention_scaling);
+  return b.emit1("rope", {x, positions, inv_freq}, attrs);
+}
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+// silu(x) = x / (1 + exp(-x))
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values decompose(Builder& b, const NodeView& n) {
+  ValueId x = n.input(0);
+  return {ops::div(b, x, ops::add(b, ops::exp(b, ops::neg(b, x)), number(b, 1, x)))};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::activation_grad(b, n.input(0), d[0], "silu")}; }
+
+Cost cost(const NodeView& n) { return elementwise(n, 12); }
+
+}  // namespace
+
+Op define_silu() { return {"silu", same_as_first, decompose, grad, cost, {0}}; }
+
+ValueId ops::silu(Builder& b, ValueId x) { return b.emit1("silu", {x}); }
+
+}  // namespace hone

@@ -1,0 +1,19 @@
+// sin(x) = sine of x in radians, elementwise on floating-point x.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::mul(b, d[0], ops::cos(b, n.input(0)))};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 12); }
+
+}  // namespace
+
+Op define_sin() { return {"sin", same_as_first, nullptr, grad, cost, {0}}; }
+
+ValueId ops::sin(Builder& b, ValueId x) { return b.emit1("sin", {x}); }
+
+}  // namespace hone

@@ -1,0 +1,19 @@
+// sqrt(x) = square root of x, elementwise on floating-point x.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::div(b, ops::mul(b, d[0], number(b, 0.5, d[0])), n.output(0))};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 4); }
+
+}  // namespace
+
+Op define_sqrt() { return {"sqrt", same_as_first, nullptr, grad, cost, {0}}; }
+
+ValueId ops::sqrt(Builder& b, ValueId x) { return b.emit1("sqrt", {x}); }
+
+}  // namespace hone

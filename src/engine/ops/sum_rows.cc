@@ -1,0 +1,37 @@
+// sum_rows(x, acc?) = acc + the sum of the rows of x.   x [T,N], acc [N] -> [N]
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 1, 2));
+  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_rank(n, 0, 2));
+  Type t{n.in(0).dtype, {n.in(0).shape[1]}};
+  if (n.has(1)) HONE_TRY(expect_type(n, 1, t));
+  return Types{t};
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  ValueId sum = ops::reduce_sum(b, n.input(0), {0});
+  return {n.has(1) ? ops::add(b, n.input(1), sum) : sum};
+}
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {along_columns(b, d[0], Type(n.in(0))), n.has(1) ? d[0] : kNoValue};
+}
+
+Cost cost(const NodeView& n) {
+  Cost c = elementwise(n, 0);
+  c.flops = static_cast<double>(n.in(0).count());
+  return c;
+}
+
+}  // namespace
+
+Op define_sum_rows() { return {"sum_rows", infer, decompose, grad, cost, {}, nullptr, 1}; }
+
+ValueId ops::sum_rows(Builder& b, ValueId x) { return b.emit1("sum_rows", {x}); }
+
+}  // namespace hone

@@ -1,0 +1,108 @@
+#include "engine/ops/support.h"
+
+namespace hone {
+
+Error bad_operands(const NodeView& n, const std::string& what) {
+  std::vector<std::string> types;
+  for (size_t i = 0; i < n.inputs(); ++i) types.push_back(n.has(i) ? n.in(i).text() : "_");
+  std::string list = types.size() == 2 ? fmt::format("lhs {}, rhs {}", types[0], types[1])
+                                       : fmt::format("inputs {}", fmt::join(types, ", "));
+  return Error(err::kOperands, fmt::format("{}: {}: {}", n.node.op->name, what, list));
+}
+
+Status expect_inputs(const NodeView& n, size_t least, size_t most) {
+  if (n.inputs() < least || n.inputs() > most) {
+    std::string range = least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+    return bad_operands(n, fmt::format("takes {} inputs, {} are given", range, n.inputs()));
+  }
+  for (size_t i = 0; i < least; ++i)
+    if (!n.has(i)) return bad_operands(n, fmt::format("input {} is absent", i));
+  return Ok{};
+}
+
+Status expect_rank(const NodeView& n, size_t i, int rank) {
+  if (n.in(i).rank() != rank) return bad_operands(n, fmt::format("input {} must have {} dimensions", i, rank));
+  return Ok{};
+}
+
+Status expect_same(const NodeView& n, size_t i, size_t j) {
+  if (n.in(i) != n.in(j)) return bad_operands(n, fmt::format("inputs {} and {} must have the same type", i, j));
+  return Ok{};
+}
+
+Status expect_type(const NodeView& n, size_t i, const Type& t) {
+  if (n.in(i) != t) return bad_operands(n, fmt::format("input {} must be {}", i, t.text()));
+  return Ok{};
+}
+
+Status expect_float(const NodeView& n, size_t i) {
+  if (!is_float(n.in(i).dtype)) return bad_operands(n, fmt::format("input {} must be floating-point", i));
+  return Ok{};
+}
+
+Status expect_axis(const NodeView& n, int64_t axis, int rank) {
+  if (axis < 0 || axis >= rank) return bad_operands(n, fmt::format("axis {} is outside 0..{}", axis, rank - 1));
+  return Ok{};
+}
+
+Status expect_activation(const NodeView& n, const std::string& kind) {
+  const std::vector<std::string> known{"gelu", "gelu_tanh", "silu", "relu"};
+  if (std::find(known.begin(), known.end(), kind) != known.end()) return Ok{};
+  return bad_operands(n, fmt::format("no activation is named '{}'; there are {}", kind, fmt::join(known, ", ")));
+}
+
+Result<Type> type_attrs(const NodeView& n) {
+  Type t{HONE_TRY(dtype_named(n.attrs().text("dtype", "f32"))), n.attrs().integers("shape")};
+  for (int64_t d : t.shape)
+    if (d < 0) return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
+  return t;
+}
+
+Result<Types> same_as_first(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 1, 1));
+  HONE_TRY(expect_float(n, 0));
+  return Types{n.in(0)};
+}
+
+Result<Types> same_as_both(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 2, 2));
+  const Type &x = n.in(0), &y = n.in(1);
+  if (x.dtype != y.dtype) return bad_operands(n, "element types differ");
+  if (x.shape != y.shape && x.rank() != 0 && y.rank() != 0) return bad_operands(n, "shapes differ");
+  return Types{x.rank() == 0 ? y : x};
+}
+
+Cost elementwise(const NodeView& n, double flops_per_element) {
+  Cost c;
+  for (size_t i = 0; i < n.inputs(); ++i)
+    if (n.has(i)) c.bytes += static_cast<double>(n.in(i).bytes());
+  for (size_t i = 0; i < n.node.out.size(); ++i) c.bytes += static_cast<double>(n.out(i).bytes());
+  if (!n.node.out.empty()) c.flops = flops_per_element * static_cast<double>(n.out(0).count());
+  return c;
+}
+
+Cost free_of_charge(const NodeView&) { return {}; }
+
+DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
+
+ValueId number(Builder& b, double value, ValueId like) { return ops::constant(b, value, {b.type(like).dtype, {}}); }
+ValueId along_rows(Builder& b, ValueId v, const Type& like) { return ops::broadcast(b, v, like.shape, {0}); }
+ValueId along_columns(Builder& b, ValueId v, const Type& like) { return ops::broadcast(b, v, like.shape, {1}); }
+
+ValueId fit(Builder& b, ValueId d, const Type& operand) {
+  int rank = b.type(d).rank();
+  if (operand.rank() != 0 || rank == 0) return d;
+  std::vector<int64_t> axes;
+  for (int i = 0; i < rank; ++i) axes.push_back(i);
+  return ops::reduce_sum(b, d, axes);
+}
+
+bool is_constant(const Builder& b, ValueId v, double value) {
+  const Program& p = const_cast<Builder&>(b).program();
+  int32_t node = p.values[static_cast<size_t>(v)].node;
+  if (node < 0) return false;
+  const Node& n = p.nodes[static_cast<size_t>(node)];
+  return n.op->name == "constant" && n.attrs.real("value") == value;
+}
+
+}  // namespace hone

@@ -1,0 +1,20 @@
+// tanh(x) = hyperbolic tangent of x, elementwise on floating-point x.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  ValueId y2 = ops::mul(b, n.output(0), n.output(0));
+  return {ops::mul(b, d[0], ops::sub(b, number(b, 1, y2), y2))};
+}
+
+Cost cost(const NodeView& n) { return elementwise(n, 12); }
+
+}  // namespace
+
+Op define_tanh() { return {"tanh", same_as_first, nullptr, grad, cost, {0}}; }
+
+ValueId ops::tanh(Builder& b, ValueId x) { return b.emit1("tanh", {x}); }
+
+}  // namespace hone
