@@ -1,0 +1,52 @@
+// C[m,n] (=|+=) op(A)[m,k] op(B)[k,n] in f32 with a fused epilogue.
+//
+//   t = (accumulate ? C : 0) + op(A) op(B) + bias;  pre = t;  C = act(t) + residual
+//
+// All matrices are row-major with leading dimensions in elements. Results do not depend on the
+// number of threads. B may be packed beforehand (a weight that serves many calls).
+// m <= kGemmSmallRows takes a path that streams B once at memory speed (decoding); with packed B
+// any m uses the packed copy.
+#pragma once
+
+#include <cstdint>
+
+#include "base/core/threads.h"
+
+namespace hone::cpu {
+
+enum class Activation : int { none, gelu_tanh, gelu_erf, relu, silu };
+
+struct Gemm {
+  int64_t m = 0, n = 0, k = 0;
+  const float* a = nullptr;  // [m,k], or [k,m] when trans_a
+  int64_t lda = 0;
+  bool trans_a = false;
+  const float* b = nullptr;  // [k,n], or [n,k] when trans_b
+  int64_t ldb = 0;
+  bool trans_b = false;
+  const float* packed_b = nullptr;  // from pack_b; b, ldb and trans_b are then not looked at
+  float* c = nullptr;               // [m,n]
+  int64_t ldc = 0;
+  bool accumulate = false;
+
+  const float* bias = nullptr;  // [n] or none
+  Activation act = Activation::none;
+  float* pre = nullptr;  // [m,n] the value before the activation, or none
+  int64_t ldpre = 0;
+  const float* residual = nullptr;  // [m,n] or none; may be c itself
+  int64_t ldresidual = 0;
+};
+
+constexpr int64_t kGemmSmallRows = 16;
+
+// Bytes that gemm() needs, for these sizes, flags and threads (pointers are not looked at, except
+// whether packed_b is null). Workspaces must be 64-byte aligned.
+int64_t gemm_workspace_bytes(const Gemm& g, int threads);
+void gemm(const Gemm& g, void* workspace, ThreadPool& pool);
+
+// The packed copy depends on the instruction set in use; its size does not. 64-byte aligned.
+int64_t pack_b_bytes(int64_t k, int64_t n);
+void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
+            ThreadPool& pool);
+
+}  // namespace hone::cpu

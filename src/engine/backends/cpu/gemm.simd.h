@@ -1,0 +1,424 @@
+// Matrix product after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
+// ACM TOMS 34(3), 2008. Register tile kMR x kNR; A is packed in panels of kMR rows [k][kMR], B in
+// panels of kNR columns [k][kNR]. B blocks (kKC x kNC) are packed by all threads together into one
+// of two shared buffers (one barrier a block); each thread packs its own A blocks (kMC x kKC, for
+// the L2 cache). Threads stand in a grid tm x tn over rows and columns.
+#include "engine/backends/cpu/activation.simd.h"
+#include "engine/backends/cpu/gemm.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kMR = 8, kNV = 3;
+#elif defined(__AVX2__)
+constexpr int kMR = 4, kNV = 3;
+#else
+constexpr int kMR = 4, kNV = 2;
+#endif
+constexpr int kNR = kNV * W;
+constexpr int64_t kPad = 48;  // columns of packed B round up to this: a multiple of every kNR
+constexpr int64_t kKC = 768, kMC = 96, kNC = 3072;
+static_assert(kPad % kNR == 0 && kMC % kMR == 0 && kNC % kPad == 0 && W % kMR == 0);
+
+HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+HONE_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// Rows of a block of B: k cut into equal parts of at most kKC.
+HONE_INLINE int64_t k_block(int64_t k) { return round_up(ceil_div(k, ceil_div(k, kKC)), 16); }
+
+// ---- packing -------------------------------------------------------------------------------
+
+// Rows i0..i0+rows of op(A), columns k0..k0+kc -> panels [ceil(rows/kMR)][kc][kMR], zero padded.
+void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+  if (g.trans_a) {  // A is [k][m]: eight k at a time so that both sides are runs
+    for (int64_t kb = 0; kb < kc; kb += 8) {
+      const int64_t ke = min_of<int64_t>(kb + 8, kc);
+      for (int64_t i = 0; i < rows; i += kMR) {
+        float* to = out + i * kc;
+        const float* from = g.a + k0 * g.lda + i0 + i;
+        const int64_t count = min_of<int64_t>(kMR, rows - i);
+        for (int64_t k = kb; k < ke; ++k) {
+          if (count == kMR) {
+            memcpy(to + k * kMR, from + k * g.lda, kMR * sizeof(float));
+          } else {
+            for (int r = 0; r < kMR; ++r) to[k * kMR + r] = r < count ? from[k * g.lda + r] : 0.0f;
+          }
+        }
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < rows; i += W) {  // W rows = W / kMR panels by register transposes
+    const float* from = g.a + (i0 + i) * g.lda + k0;
+    const int64_t count = min_of<int64_t>(W, rows - i);
+    for (int64_t k = 0; k < kc; k += W) {
+      const int64_t width = kc - k;
+      F r[W];
+      if (count == W && width >= W) {
+        unroll<W>(HONE_LAMBDA(l) { r[l] = load(from + l * g.lda + k); });
+      } else {
+        for (int l = 0; l < W; ++l) r[l] = l < count ? load_n(from + l * g.lda + k, width) : zero();
+      }
+      transpose_registers(r);
+      for (int p = 0; p < W / kMR; ++p) {
+        if (i + p * kMR >= rows) break;
+        float* to = out + (i + p * kMR) * kc + k * kMR;
+        for (int l = 0; l < W; ++l)
+          if (l < width) memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR,
+                                kMR * sizeof(float));
+      }
+    }
+  }
+}
+
+// Panels [p0, p1) of columns j0 + p*kNR.. (n in all), k0..k0+kc of op(B) -> out[panel][kc][kNR].
+void pack_b_panels(const float* b, int64_t ldb, bool trans_b, int64_t n, int64_t j0, int64_t k0,
+                   int64_t kc, int64_t p0, int64_t p1, float* out) {
+  if (!trans_b) {
+    for (int64_t kb = 0; kb < kc; kb += 8) {
+      const int64_t ke = min_of<int64_t>(kb + 8, kc);
+      for (int64_t p = p0; p < p1; ++p) {
+        const int64_t j = j0 + p * kNR;
+        const float* from = b + k0 * ldb + j;
+        float* to = out + p * kc * kNR;
+        if (j + kNR <= n) {
+          for (int64_t k = kb; k < ke; ++k)
+            unroll<kNV>(HONE_LAMBDA(v) { store(to + k * kNR + v * W, load(from + k * ldb + v * W)); });
+        } else {
+          for (int64_t k = kb; k < ke; ++k)
+            for (int v = 0; v < kNV; ++v)
+              store(to + k * kNR + v * W, load_n(from + k * ldb + v * W,
+                                                 max_of<int64_t>(0, n - j - v * W)));
+        }
+      }
+    }
+    return;
+  }
+  for (int64_t p = p0; p < p1; ++p) {
+    for (int v = 0; v < kNV; ++v) {
+      const int64_t j = j0 + p * kNR + v * W;
+      const int64_t count = min_of<int64_t>(W, n - j);
+      const float* from = b + j * ldb + k0;
+      float* to = out + p * kc * kNR + v * W;
+      for (int64_t k = 0; k < kc; k += W) {
+        const int64_t width = kc - k;
+        F r[W];
+        if (count == W && width >= W) {
+          unroll<W>(HONE_LAMBDA(l) { r[l] = load(from + l * ldb + k); });
+        } else {
+          for (int l = 0; l < W; ++l) r[l] = l < count ? load_n(from + l * ldb + k, width) : zero();
+        }
+        transpose_registers(r);
+        if (width >= W) {
+          unroll<W>(HONE_LAMBDA(l) { store(to + (k + l) * kNR, r[l]); });
+        } else {
+          for (int64_t l = 0; l < width; ++l) store(to + (k + l) * kNR, r[l]);
+        }
+      }
+    }
+  }
+}
+
+// ---- register tile -------------------------------------------------------------------------
+
+// c[kMR, kNR] (=|+=) a[kc][kMR]^T b[kc][kNR]
+void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+  F acc[kMR][kNV];
+  unroll<kMR>(HONE_LAMBDA(i) {
+    unroll<kNV>(HONE_LAMBDA(j) {
+      acc[i][j] = zero();
+      __builtin_prefetch(c + i * ldc + j * W, 1);
+    });
+  });
+  for (int64_t k = 0; k < kc; ++k) {
+    F bv[kNV];
+    unroll<kNV>(HONE_LAMBDA(j) { bv[j] = load(b + j * W); });
+    unroll<kMR>(HONE_LAMBDA(i) {
+      const F av = set1(a[i]);
+      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = fma(av, bv[j], acc[i][j]); });
+    });
+    a += kMR;
+    b += kNR;
+  }
+  if (add) {
+    unroll<kMR>(HONE_LAMBDA(i) {
+      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = acc[i][j] + load(c + i * ldc + j * W); });
+    });
+  }
+  unroll<kMR>(HONE_LAMBDA(i) {
+    unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); });
+  });
+}
+
+HONE_INLINE F activate(Activation act, F x) {
+  switch (act) {
+    case Activation::gelu_tanh: return GeluTanh::forward(x);
+    case Activation::gelu_erf: return GeluErf::forward(x);
+    case Activation::relu: return Relu::forward(x);
+    case Activation::silu: return Silu::forward(x);
+    default: return x;
+  }
+}
+
+bool has_epilogue(const Gemm& g) {
+  return g.bias || g.pre || g.residual || g.act != Activation::none;
+}
+
+// C rows i0.., columns j0.. hold the finished sums; applies the epilogue to them.
+void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+  for (int64_t i = i0; i < i0 + rows; ++i) {
+    for (int64_t j = j0; j < j0 + columns; j += W) {
+      const int64_t n = j0 + columns - j;
+      F x = load_n(g.c + i * g.ldc + j, n);
+      if (g.bias) x = x + load_n(g.bias + j, n);
+      if (g.pre) store_n(g.pre + i * g.ldpre + j, x, n);
+      x = activate(g.act, x);
+      if (g.residual) x = x + load_n(g.residual + i * g.ldresidual + j, n);
+      store_n(g.c + i * g.ldc + j, x, n);
+    }
+  }
+}
+
+// ---- blocks --------------------------------------------------------------------------------
+
+// Rows [i0, i1), panels [p0, p1) of the B block at column j0: packs A blocks and multiplies.
+void multiply_block(const Gemm& g, int64_t i0, int64_t i1, int64_t j0, int64_t p0, int64_t p1,
+                    int64_t k0, int64_t kc, const float* packed_b, float* packed_a) {
+  const bool add = k0 > 0 || g.accumulate;
+  const bool finish = k0 + kc == g.k && has_epilogue(g);
+  for (int64_t ib = i0; ib < i1; ib += kMC) {
+    const int64_t rows = min_of(kMC, i1 - ib);
+    pack_a(g, ib, rows, k0, kc, packed_a);
+    for (int64_t p = p0; p < p1; ++p) {
+      const int64_t j = j0 + p * kNR, columns = min_of<int64_t>(kNR, g.n - j);
+      for (int64_t i = 0; i < rows; i += kMR) {
+        const int64_t count = min_of<int64_t>(kMR, rows - i);
+        const float* a = packed_a + i * kc;
+        const float* b = packed_b + p * kc * kNR;
+        float* c = g.c + (ib + i) * g.ldc + j;
+        if (count == kMR && columns == kNR) {
+          tile(kc, a, b, c, g.ldc, add);
+        } else {
+          alignas(64) float edge[kMR * kNR];
+          tile(kc, a, b, edge, kNR, false);
+          for (int64_t r = 0; r < count; ++r)
+            for (int64_t q = 0; q < columns; q += W) {
+              F x = load(edge + r * kNR + q);
+              if (add) x = x + load_n(c + r * g.ldc + q, columns - q);
+              store_n(c + r * g.ldc + q, x, columns - q);
+            }
+        }
+        if (finish) epilogue(g, ib + i, count, j, columns);
+      }
+    }
+  }
+}
+
+struct Grid {
+  int rows, columns;
+};
+// The grid whose busiest thread has the fewest tiles, counting the packing of A that columns of
+// the grid repeat as a twentieth of a panel's work.
+Grid choose_grid(int64_t m, int64_t n, int threads) {
+  const int64_t mp = ceil_div(m, kMR), np = ceil_div(min_of(n, kNC), kNR);
+  Grid best{threads, 1};
+  double least = 1e300;
+  for (int tm = 1; tm <= threads; ++tm) {
+    if (threads % tm) continue;
+    const double rows = static_cast<double>(ceil_div(mp, tm));
+    const double cost = rows * (static_cast<double>(ceil_div(np, threads / tm)) + 1.0);
+    if (cost <= least) {
+      least = cost;
+      best = {tm, threads / tm};
+    }
+  }
+  return best;
+}
+
+// ---- few rows ------------------------------------------------------------------------------
+
+// C[:, j0:j1] for B [k,n]: C stays in the L1 cache while eight rows of B pass at a time.
+template <int V, bool Whole>
+HONE_INLINE void small_nn_step(const Gemm& g, int64_t k, int64_t j, int64_t n) {
+  F bv[8][V];
+  unroll<8>(HONE_LAMBDA(r) {
+    unroll<V>(HONE_LAMBDA(v) {
+      const float* from = g.b + (k + r) * g.ldb + j + v * W;
+      __builtin_prefetch(from + 8 * g.ldb);
+      bv[r][v] = Whole ? load(from) : load_n(from, n);
+    });
+  });
+  const float* a = g.a + k;
+  for (int64_t i = 0; i < g.m; ++i, a += g.lda) {
+    float* c = g.c + i * g.ldc + j;
+    F x[V], y[V];
+    unroll<V>(HONE_LAMBDA(v) {
+      x[v] = Whole ? load(c + v * W) : load_n(c, n);
+      y[v] = zero();
+    });
+    unroll<4>(HONE_LAMBDA(r) {
+      const F a0 = set1(a[r]), a1 = set1(a[r + 4]);
+      unroll<V>(HONE_LAMBDA(v) {
+        x[v] = fma(a0, bv[r][v], x[v]);
+        y[v] = fma(a1, bv[r + 4][v], y[v]);
+      });
+    });
+    unroll<V>(HONE_LAMBDA(v) {
+      if (Whole) store(c + v * W, x[v] + y[v]); else store_n(c, x[v] + y[v], n);
+    });
+  }
+}
+
+void small_nn(const Gemm& g, int64_t j0, int64_t j1) {
+  constexpr int V = W == 16 ? 2 : 1;
+  const int64_t block = max_of<int64_t>(V * W, 8192 / g.m / (V * W) * (V * W));
+  for (int64_t jb = j0; jb < j1; jb += block) {
+    const int64_t je = min_of(jb + block, j1);
+    if (!g.accumulate)
+      for (int64_t i = 0; i < g.m; ++i) memset(g.c + i * g.ldc + jb, 0, (je - jb) * sizeof(float));
+    int64_t k = 0;
+    for (; k + 8 <= g.k; k += 8) {
+      int64_t j = jb;
+      for (; j + V * W <= je; j += V * W) small_nn_step<V, true>(g, k, j, 0);
+      for (; j < je; j += W) small_nn_step<1, false>(g, k, j, je - j);
+    }
+    for (; k < g.k; ++k)
+      for (int64_t j = jb; j < je; j += W) {
+        const F bv = load_n(g.b + k * g.ldb + j, je - j);
+        for (int64_t i = 0; i < g.m; ++i) {
+          float* c = g.c + i * g.ldc + j;
+          store_n(c, fma(set1(g.a[i * g.lda + k]), bv, load_n(c, je - j)), je - j);
+        }
+      }
+    if (has_epilogue(g)) epilogue(g, 0, g.m, jb, je - jb);
+  }
+}
+
+// Dot products over k of R rows of A with row j of B [n,k], which is read once, in order.
+template <int R>
+HONE_INLINE void dots(const Gemm& g, int64_t i, int64_t j) {
+  constexpr int U = R >= 8 ? 1 : R >= 4 ? 2 : 4;  // partial sums of a dot product
+  F acc[R][U];
+  unroll<R>(HONE_LAMBDA(r) { unroll<U>(HONE_LAMBDA(u) { acc[r][u] = zero(); }); });
+  const float* a = g.a + i * g.lda;
+  const float* b = g.b + j * g.ldb;
+  int64_t k = 0;
+  for (; k + U * W <= g.k; k += U * W) {
+    unroll<U>(HONE_LAMBDA(u) {
+      const F bv = load(b + k + u * W);
+      __builtin_prefetch(b + k + u * W + 1024);
+      unroll<R>(HONE_LAMBDA(r) { acc[r][u] = fma(load(a + r * g.lda + k + u * W), bv, acc[r][u]); });
+    });
+  }
+  for (; k < g.k; k += W) {
+    const F bv = load_n(b + k, g.k - k);
+    unroll<R>(HONE_LAMBDA(r) { acc[r][0] = fma(load_n(a + r * g.lda + k, g.k - k), bv, acc[r][0]); });
+  }
+  unroll<R>(HONE_LAMBDA(r) {
+    F sum = acc[r][0];
+    unroll<U - 1>(HONE_LAMBDA(u) { sum = sum + acc[r][u + 1]; });
+    float* c = g.c + (i + r) * g.ldc + j;
+    *c = reduce_add(sum) + (g.accumulate ? *c : 0.0f);
+  });
+}
+
+void small_nt(const Gemm& g, int64_t j0, int64_t j1) {
+  for (int64_t j = j0; j < j1; ++j) {
+    int64_t i = 0;
+    if (W == 16)
+      for (; i + 16 <= g.m; i += 16) dots<16>(g, i, j);
+    for (; i + 8 <= g.m; i += 8) dots<8>(g, i, j);
+    for (; i + 4 <= g.m; i += 4) dots<4>(g, i, j);
+    for (; i + 2 <= g.m; i += 2) dots<2>(g, i, j);
+    for (; i < g.m; ++i) dots<1>(g, i, j);
+  }
+  if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
+}
+
+bool takes_small_path(const Gemm& g) {
+  return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
+}
+
+int64_t a_block_floats(const Gemm& g) {
+  return round_up(min_of(kMC, round_up(g.m, W)) * min_of(kKC, g.k) + W, 16);
+}
+int64_t b_block_floats(const Gemm& g) {
+  return min_of(kKC, g.k) * min_of(kNC, round_up(g.n, kPad));
+}
+
+}  // namespace
+
+int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
+  if (takes_small_path(g) || g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
+  const int64_t b = g.packed_b ? 0 : 2 * round_up(b_block_floats(g), 16);
+  // W and kMR differ between instruction sets; 16 rows more cover them all
+  return 4 * (b + threads * (a_block_floats(g) + 16 * min_of(kKC, g.k)));
+}
+
+int64_t pack_b_bytes(int64_t k, int64_t n) { return 4 * k * round_up(n, kPad); }
+
+// Packed layout: blocks of k_block(k) rows one after the other, each [panels of kNR][kc][kNR].
+void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
+            ThreadPool& pool) {
+  if (k <= 0 || n <= 0) return;
+  const int64_t panels = ceil_div(n, kNR), step = k_block(k);
+  pool.parallel_for(panels, [&](int64_t p0, int64_t p1, int) {
+    for (int64_t k0 = 0; k0 < k; k0 += step)
+      pack_b_panels(b, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
+                    packed + k0 * panels * kNR);
+  });
+}
+
+void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
+  if (g.m <= 0 || g.n <= 0) return;
+  if (g.k <= 0) {  // an empty sum
+    pool.parallel_for(g.m, [&](int64_t i0, int64_t i1, int) {
+      if (!g.accumulate)
+        for (int64_t i = i0; i < i1; ++i) memset(g.c + i * g.ldc, 0, g.n * sizeof(float));
+      if (has_epilogue(g)) epilogue(g, i0, i1 - i0, 0, g.n);
+    });
+    return;
+  }
+  if (takes_small_path(g)) {
+    pool.parallel_for(ceil_div(g.n, 64), [&](int64_t b0, int64_t b1, int) {
+      const int64_t j0 = b0 * 64, j1 = min_of(b1 * 64, g.n);
+      if (g.trans_b) small_nt(g, j0, j1); else small_nn(g, j0, j1);
+    });
+    return;
+  }
+  const int64_t b_floats = round_up(b_block_floats(g), 16);
+  const int64_t a_floats = a_block_floats(g) + 16 * min_of(kKC, g.k);
+  float* shared_b = static_cast<float*>(workspace);
+  float* all_a = shared_b + (g.packed_b ? 0 : 2 * b_floats);
+  const Grid grid = choose_grid(g.m, g.n, pool.size());
+  const int64_t all_panels = ceil_div(g.n, kNR), row_panels = ceil_div(g.m, kMR);
+  const int64_t k_step = k_block(g.k);
+  pool.run([&](int thread) {
+    const Range rows = thread_range(row_panels, thread % grid.rows, grid.rows);
+    const int64_t i0 = rows.begin * kMR, i1 = min_of(rows.end * kMR, g.m);
+    float* packed_a = all_a + thread * a_floats;
+    int turn = 0;
+    for (int64_t j0 = 0; j0 < g.n; j0 += kNC) {
+      const int64_t panels = ceil_div(min_of(kNC, g.n - j0), kNR);
+      const Range mine = thread_range(panels, thread / grid.rows, grid.columns);
+      for (int64_t k0 = 0; k0 < g.k; k0 += k_step) {
+        const int64_t kc = min_of(k_step, g.k - k0);
+        const float* b;
+        if (g.packed_b) {
+          b = g.packed_b + k0 * all_panels * kNR + j0 * kc;
+        } else {
+          float* block = shared_b + turn * b_floats;
+          turn ^= 1;
+          const Range share = thread_range(panels, thread, pool.size());
+          pack_b_panels(g.b, g.ldb, g.trans_b, g.n, j0, k0, kc, share.begin, share.end, block);
+          pool.barrier();
+          b = block;
+        }
+        multiply_block(g, i0, i1, j0, mine.begin, mine.end, k0, kc, b, packed_a);
+      }
+    }
+  });
+}
+
+}  // namespace hone::cpu::HONE_ISA

@@ -1,0 +1,127 @@
+#include "engine/backends/cpu/gemm.h"
+
+#include "engine/backends/cpu/kernels_test.h"
+
+namespace hone::cpu {
+namespace {
+
+double activate(Activation a, double x) {
+  switch (a) {
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::gelu_erf: return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::relu: return std::max(x, 0.0);
+    case Activation::silu: return x / (1 + std::exp(-x));
+    default: return x;
+  }
+}
+
+struct Case {
+  int64_t m, n, k;
+  bool ta, tb, accumulate, epilogue;
+  Activation act;
+};
+
+void check(const Case& c, ThreadPool& pool) {
+  SCOPED_TRACE(fmt::format("m {} n {} k {} ta {} tb {} acc {} act {} threads {}", c.m, c.n, c.k,
+                           c.ta, c.tb, c.accumulate, static_cast<int>(c.act), pool.size()));
+  const int64_t lda = (c.ta ? c.m : c.k) + 3, ldb = (c.tb ? c.k : c.n) + 5, ldc = c.n + 2;
+  Guarded a = random_floats((c.ta ? c.k : c.m) * lda, 1);
+  Guarded b = random_floats((c.tb ? c.n : c.k) * ldb, 2);
+  Guarded bias = random_floats(c.n, 3), residual = random_floats(c.m * ldc, 4);
+  const Guarded c0 = random_floats(c.m * ldc, 5);
+  Guarded pre(c.m * ldc);
+  std::vector<double> want(c.m * ldc), want_pre(c.m * ldc);
+  Guarded start = c0.size() ? random_floats(c.m * ldc, 5) : Guarded(0);
+  for (int64_t i = 0; i < c.m; ++i)
+    for (int64_t j = 0; j < ldc; ++j) {
+      double s = start[i * ldc + j];
+      if (j < c.n) {
+        s = c.accumulate ? s : 0;
+        for (int64_t k = 0; k < c.k; ++k)
+          s += static_cast<double>(a[c.ta ? k * lda + i : i * lda + k]) *
+               b[c.tb ? j * ldb + k : k * ldb + j];
+        if (c.epilogue) {
+          s += bias[j];
+          want_pre[i * ldc + j] = s;
+          s = activate(c.act, s) + residual[i * ldc + j];
+        }
+      }
+      want[i * ldc + j] = s;
+    }
+  Gemm g{.m = c.m, .n = c.n, .k = c.k, .a = a.get(), .lda = lda, .trans_a = c.ta, .b = b.get(),
+         .ldb = ldb, .trans_b = c.tb, .ldc = ldc, .accumulate = c.accumulate};
+  if (c.epilogue) {
+    g.bias = bias.get();
+    g.act = c.act;
+    g.pre = pre.get();
+    g.ldpre = ldc;
+    g.residual = residual.get();
+    g.ldresidual = ldc;
+  }
+  Guarded packed(pack_b_bytes(c.k, c.n) / 4);
+  pack_b(c.k, c.n, b.get(), ldb, c.tb, packed.get(), pool);
+  for (const float* p : {static_cast<const float*>(nullptr), static_cast<const float*>(packed.get())}) {
+    Guarded out = random_floats(c.m * ldc, 5);
+    g.c = out.get();
+    g.packed_b = p;
+    Guarded work(gemm_workspace_bytes(g, pool.size()) / 4);
+    gemm(g, work.get(), pool);
+    EXPECT_LT(relative_error(out.get(), want), 3e-6) << (p ? "packed" : "plain");
+    if (c.epilogue) {
+      EXPECT_LT(relative_error(pre.get(), want_pre), 3e-6);
+    }
+    EXPECT_TRUE(out.intact() && pre.intact() && work.intact() && packed.intact());
+  }
+}
+
+TEST(Gemm, MatchesDoubleLoops) {
+  for_each_isa([] {
+    for (int threads : {1, 3}) {
+      ThreadPool pool(threads);
+      int turn = 0;
+      for (int64_t m : {1, 2, 7, 16, 17, 37, 130})
+        for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {48, 16}, {65, 33}, {131, 50}})
+          for (bool ta : {false, true})
+            for (bool tb : {false, true}) {
+              ++turn;
+              check({m, n, k, ta, tb, turn % 2 == 0, turn % 3 == 0,
+                     static_cast<Activation>(turn / 3 % 5)}, pool);
+            }
+    }
+  });
+}
+
+TEST(Gemm, SeveralBlocksOfEachLoop) {
+  for_each_isa([] {
+    ThreadPool pool(2);
+    check({100, 50, 1700, false, false, true, true, Activation::gelu_tanh}, pool);
+    check({203, 70, 800, true, true, true, false, Activation::none}, pool);
+    check({20, 3200, 11, false, true, false, true, Activation::silu}, pool);
+  });
+}
+
+TEST(Gemm, SameBitsForEveryNumberOfThreads) {
+  const int64_t m = 67, n = 201, k = 900;
+  Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
+  for (int threads : {1, 2, 4, 6}) {
+    ThreadPool pool(threads);
+    Guarded c(m * n);
+    Gemm g{.m = m, .n = n, .k = k, .a = a.get(), .lda = k, .b = b.get(), .ldb = n, .c = c.get(), .ldc = n};
+    Guarded work(gemm_workspace_bytes(g, threads) / 4);
+    gemm(g, work.get(), pool);
+    if (threads == 1) std::memcpy(first.get(), c.get(), m * n * 4);
+    EXPECT_EQ(std::memcmp(first.get(), c.get(), m * n * 4), 0) << threads;
+  }
+}
+
+TEST(Gemm, EmptySum) {
+  ThreadPool pool(2);
+  Guarded c(6, 7.0f), bias(3, 2.0f);
+  Gemm g{.m = 2, .n = 3, .k = 0, .c = c.get(), .ldc = 3, .bias = bias.get()};
+  gemm(g, nullptr, pool);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(c[i], 2.0f);
+}
+
+}  // namespace
+}  // namespace hone::cpu

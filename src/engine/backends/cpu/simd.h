@@ -1,0 +1,223 @@
+// Vectors of W floats for the kernel files x.simd.h, which are compiled once per instruction set:
+// HONE_ISA names the namespace (baseline, avx2, avx512) and the compiler flags set the rest.
+//
+// Nothing here or in a kernel file may be a function that the linker could share between
+// instruction sets: everything lives in namespace hone::cpu::HONE_ISA and std:: functions that
+// are not constexpr types are not used.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include <utility>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#define HONE_INLINE inline __attribute__((always_inline))
+
+namespace hone::cpu::HONE_ISA {
+
+#if defined(__AVX512F__)
+constexpr int W = 16;
+#elif defined(__AVX2__)
+constexpr int W = 8;
+#else
+constexpr int W = 4;
+#endif
+
+typedef float F __attribute__((vector_size(4 * W)));
+typedef int32_t I __attribute__((vector_size(4 * W)));    // also the result of comparisons: -1 / 0
+typedef uint32_t U __attribute__((vector_size(4 * W)));
+typedef double D __attribute__((vector_size(4 * W)));     // W/2 lanes
+typedef float FUnaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef int32_t IUnaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
+
+// f(std::integral_constant<int, 0>) ... f(<N - 1>), expanded while compiling.
+template <class Fn, int... K>
+HONE_INLINE void unroll_impl(Fn&& f, std::integer_sequence<int, K...>) {
+  (f(std::integral_constant<int, K>{}), ...);
+}
+template <int N, class Fn>
+HONE_INLINE void unroll(Fn&& f) {
+  unroll_impl(static_cast<Fn&&>(f), std::make_integer_sequence<int, N>{});
+}
+#define HONE_LAMBDA(i) [&](auto i) __attribute__((always_inline))
+
+template <class T>
+HONE_INLINE T min_of(T a, T b) { return b < a ? b : a; }
+template <class T>
+HONE_INLINE T max_of(T a, T b) { return a < b ? b : a; }
+
+HONE_INLINE F load(const float* p) { return *reinterpret_cast<const FUnaligned*>(p); }
+HONE_INLINE I load(const int32_t* p) { return *reinterpret_cast<const IUnaligned*>(p); }
+HONE_INLINE void store(float* p, F v) { *reinterpret_cast<FUnaligned*>(p) = v; }
+HONE_INLINE void store(int32_t* p, I v) { *reinterpret_cast<IUnaligned*>(p) = v; }
+
+HONE_INLINE I lane_index() {
+  I i{};
+  for (int l = 0; l < W; ++l) i[l] = l;
+  return i;
+}
+HONE_INLINE I set1(int32_t x) { return I{} + x; }
+HONE_INLINE U set1(uint32_t x) { return U{} + x; }
+HONE_INLINE F as_float(I v) { return reinterpret_cast<F>(v); }
+HONE_INLINE I as_int(F v) { return reinterpret_cast<I>(v); }
+HONE_INLINE F select(I mask, F a, F b) { return mask ? a : b; }
+HONE_INLINE F zero() { return F{}; }
+
+#if defined(__AVX512F__)
+HONE_INLINE F set1(float x) { return _mm512_set1_ps(x); }
+HONE_INLINE F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+HONE_INLINE F fnma(F a, F b, F c) { return _mm512_fnmadd_ps(a, b, c); }  // c - a * b
+HONE_INLINE F max(F a, F b) { return _mm512_max_ps(a, b); }
+HONE_INLINE F min(F a, F b) { return _mm512_min_ps(a, b); }
+HONE_INLINE F sqrt(F a) { return _mm512_sqrt_ps(a); }
+HONE_INLINE F round(F a) { return _mm512_roundscale_ps(a, 8); }
+HONE_INLINE I to_int(F a) { return reinterpret_cast<I>(_mm512_cvtps_epi32(a)); }
+HONE_INLINE F to_float(I a) { return _mm512_cvtepi32_ps(reinterpret_cast<__m512i>(a)); }
+HONE_INLINE F load_n(const float* p, int64_t n) {  // lanes >= n are 0 and not read; n >= 0
+  return _mm512_maskz_loadu_ps(n >= W ? 0xffff : (1u << n) - 1, p);
+}
+HONE_INLINE void store_n(float* p, F v, int64_t n) {
+  _mm512_mask_storeu_ps(p, n >= W ? 0xffff : (1u << n) - 1, v);
+}
+HONE_INLINE float reduce_add(F v) {
+  const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  const __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  const __m128 d = _mm_add_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
+}
+HONE_INLINE float reduce_max(F v) { return _mm512_reduce_max_ps(v); }
+HONE_INLINE F scale_by_power(F p, F n) { return _mm512_scalef_ps(p, n); }
+HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
+  const __m512i x = reinterpret_cast<__m512i>(a), y = _mm512_set1_epi32(static_cast<int>(b));
+  const __m512i even = _mm512_mul_epu32(x, y);
+  const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(x, 32), y);
+  hi = reinterpret_cast<U>(_mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xaaaa, odd));
+  lo = reinterpret_cast<U>(_mm512_mask_mov_epi32(even, 0xaaaa, _mm512_slli_epi64(odd, 32)));
+}
+#elif defined(__AVX2__)
+HONE_INLINE F set1(float x) { return _mm256_set1_ps(x); }
+HONE_INLINE F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+HONE_INLINE F fnma(F a, F b, F c) { return _mm256_fnmadd_ps(a, b, c); }
+HONE_INLINE F max(F a, F b) { return _mm256_max_ps(a, b); }
+HONE_INLINE F min(F a, F b) { return _mm256_min_ps(a, b); }
+HONE_INLINE F sqrt(F a) { return _mm256_sqrt_ps(a); }
+HONE_INLINE F round(F a) { return _mm256_round_ps(a, 8); }
+HONE_INLINE I to_int(F a) { return reinterpret_cast<I>(_mm256_cvtps_epi32(a)); }
+HONE_INLINE F to_float(I a) { return _mm256_cvtepi32_ps(reinterpret_cast<__m256i>(a)); }
+HONE_INLINE __m256i first_lanes(int64_t n) {
+  const int count = n >= W ? W : static_cast<int>(n);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+HONE_INLINE F load_n(const float* p, int64_t n) { return _mm256_maskload_ps(p, first_lanes(n)); }
+HONE_INLINE void store_n(float* p, F v, int64_t n) { _mm256_maskstore_ps(p, first_lanes(n), v); }
+HONE_INLINE float reduce_add(F v) {
+  const __m128 q = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  const __m128 d = _mm_add_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps(d, d, 1)));
+}
+HONE_INLINE float reduce_max(F v) {
+  const __m128 q = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  const __m128 d = _mm_max_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_max_ss(d, _mm_shuffle_ps(d, d, 1)));
+}
+HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
+  const __m256i x = reinterpret_cast<__m256i>(a), y = _mm256_set1_epi32(static_cast<int>(b));
+  const __m256i even = _mm256_mul_epu32(x, y);
+  const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(x, 32), y);
+  hi = reinterpret_cast<U>(_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa));
+  lo = reinterpret_cast<U>(_mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa));
+}
+#else
+HONE_INLINE F set1(float x) { return F{x, x, x, x}; }
+HONE_INLINE F fma(F a, F b, F c) { return a * b + c; }
+HONE_INLINE F fnma(F a, F b, F c) { return c - a * b; }
+HONE_INLINE F max(F a, F b) { return a > b ? a : b; }
+HONE_INLINE F min(F a, F b) { return a < b ? a : b; }
+HONE_INLINE F sqrt(F a) {
+  for (int l = 0; l < W; ++l) a[l] = __builtin_sqrtf(a[l]);
+  return a;
+}
+HONE_INLINE I to_int(F a) {  // to nearest, |a| < 2^22
+  const F magic = set1(12582912.0f);
+  return as_int(a + magic) - as_int(magic);
+}
+HONE_INLINE F to_float(I a) { return __builtin_convertvector(a, F); }
+HONE_INLINE F round(F a) { return to_float(to_int(a)); }
+HONE_INLINE F load_n(const float* p, int64_t n) {
+  F v{};
+  for (int l = 0; l < W; ++l)
+    if (l < n) v[l] = p[l];
+  return v;
+}
+HONE_INLINE void store_n(float* p, F v, int64_t n) {
+  for (int l = 0; l < W; ++l)
+    if (l < n) p[l] = v[l];
+}
+HONE_INLINE float reduce_add(F v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+HONE_INLINE float reduce_max(F v) {
+  const float a = v[0] < v[2] ? v[2] : v[0], b = v[1] < v[3] ? v[3] : v[1];
+  return a < b ? b : a;
+}
+HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
+  for (int l = 0; l < W; ++l) {
+    const uint64_t p = uint64_t{a[l]} * b;
+    hi[l] = static_cast<uint32_t>(p >> 32);
+    lo[l] = static_cast<uint32_t>(p);
+  }
+}
+#endif
+
+#if !defined(__AVX512F__)
+HONE_INLINE F scale_by_power(F p, F n) {  // p * 2^n in two steps, so that n = 128 and -149 work
+  const I whole = to_int(n), half = whole >> 1;
+  return p * as_float((half + 127) << 23) * as_float((whole - half + 127) << 23);
+}
+#endif
+
+// Transposes a W x W block: row r of src (stride floats apart) becomes column r of dst.
+HONE_INLINE void transpose_registers(F* r) {
+  // log2(W) rounds of perfect shuffles: each round interleaves row i with row i + W/2.
+  F t[W];
+  for (int round = 1; round < W; round *= 2) {
+    unroll<W / 2>(HONE_LAMBDA(i) {
+#if defined(__AVX512F__)
+      const __m512i lo = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+      const __m512i hi =
+          _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+      t[2 * i] = _mm512_permutex2var_ps(r[i], lo, r[i + W / 2]);
+      t[2 * i + 1] = _mm512_permutex2var_ps(r[i], hi, r[i + W / 2]);
+#elif defined(__AVX2__)
+      const F a = _mm256_unpacklo_ps(r[i], r[i + W / 2]), b = _mm256_unpackhi_ps(r[i], r[i + W / 2]);
+      t[2 * i] = _mm256_permute2f128_ps(a, b, 0x20);
+      t[2 * i + 1] = _mm256_permute2f128_ps(a, b, 0x31);
+#else
+      const F a = r[i], b = r[i + W / 2];
+      t[2 * i] = F{a[0], b[0], a[1], b[1]};
+      t[2 * i + 1] = F{a[2], b[2], a[3], b[3]};
+#endif
+    });
+    unroll<W>(HONE_LAMBDA(i) { r[i] = t[i]; });
+  }
+}
+
+// e^x, relative error below 2e-7; 0 below -87.34 (subnormal results flush), inf above 88.73.
+HONE_INLINE F exp(F x) {
+  x = max(min(x, set1(89.0f)), set1(-104.0f));
+  const F n = round(x * set1(1.44269504088896341f));
+  F r = fnma(n, set1(0.693359375f), x);
+  r = fnma(n, set1(-2.12194440e-4f), r);
+  F p = set1(1.9875691500e-4f);
+  p = fma(p, r, set1(1.3981999507e-3f));
+  p = fma(p, r, set1(8.3334519073e-3f));
+  p = fma(p, r, set1(4.1665795894e-2f));
+  p = fma(p, r, set1(1.6666665459e-1f));
+  p = fma(p, r, set1(5.0000001201e-1f));
+  p = fma(p, r * r, r) + set1(1.0f);
+  return select(x < set1(-87.33f), zero(), scale_by_power(p, n));
+}
+
+}  // namespace hone::cpu::HONE_ISA
