@@ -1,0 +1,36 @@
+// Data files as users name them: paths, globs, several files read as one.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "learn/data/formats/rows.h"
+
+namespace hone {
+
+// Each pattern is a path or a glob (*, ?, [...]); the files of a glob come in sorted order.
+// Errors: H2101, with the nearest name in the folder, when a pattern names no file.
+Result<std::vector<std::string>> expand_files(std::span<const std::string> patterns);
+
+// The rows of all files, file after file, opened one at a time. Columns are those of the first
+// file; a later csv, tsv or parquet file that lacks one of them is an error (H2109), a json row
+// that lacks one has a null there.
+Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files, const RowOptions& options = {});
+// Bytes that a Store brought; `name` gives the format and stands in messages.
+Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
+                                                      const RowOptions& options = {});
+
+// Index of the column to train on: `wanted`, or if empty the column `text`, or else the first
+// one (as run_clm). Errors: H2109 with the nearest name.
+Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
+
+// Counts from the reader's position to the end and goes back.
+Result<int64_t> count_rows(RowReader& rows);
+
+// Writes the csv with header `text` and one record whose cell is all of `in`, every byte kept.
+// Errors: H2101, H2102.
+Status text_to_csv(const std::string& in, const std::string& out);
+
+}  // namespace hone

@@ -1,0 +1,93 @@
+// Bytes of a data file in order: where they come from (Source) and the reader over them that
+// formats are written against (ByteReader).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+// A seekable run of bytes: a file, or bytes in memory that a Store brought.
+class Source {
+ public:
+  virtual ~Source() = default;
+  // Up to `size` bytes at the current place; 0 at the end. Errors: H2102.
+  virtual Result<int64_t> read(char* to, int64_t size) = 0;
+  virtual Status seek(int64_t offset) = 0;
+  // For libraries that read by themselves: the local path, or empty and bytes() instead.
+  virtual std::string path() const = 0;
+  virtual std::string_view bytes() const = 0;
+  const std::string& name() const { return name_; }  // as the user typed it
+
+ protected:
+  explicit Source(std::string name) : name_(std::move(name)) {}
+
+ private:
+  std::string name_;
+};
+Result<std::unique_ptr<Source>> open_file_source(const std::string& path);  // H2101, H2102
+std::unique_ptr<Source> memory_source(std::string name, std::string bytes);
+
+// Buffered reader with line and column. I/O errors are sticky: get() then gives -1 and status()
+// the error, so that parsers check once per row and not once per byte.
+class ByteReader {
+ public:
+  explicit ByteReader(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+
+  static constexpr int kEnd = -1;
+  int get() {  // next byte, or kEnd
+    if (pos_ == buffer_.size() && !refill()) return kEnd;
+    const char c = buffer_[pos_++];
+    if (c == '\n') { ++line_; line_start_ = offset(); }
+    return static_cast<unsigned char>(c);
+  }
+  int peek(size_t ahead = 0) {  // the byte `ahead` of the next one, not consumed
+    while (pos_ + ahead >= buffer_.size()) {
+      if (!refill()) return kEnd;
+    }
+    return static_cast<unsigned char>(buffer_[pos_ + ahead]);
+  }
+  // Appends to `to` the bytes up to `stop` (not consumed) or the end; true when `stop` was found.
+  bool take_until(char stop, std::string& to);
+  void skip_bom();  // at offset 0 only
+
+  int64_t offset() const { return base_ + static_cast<int64_t>(pos_); }
+  int64_t line() const { return line_; }                     // 1-based, counted by LF
+  int64_t column() const { return offset() - line_start_ + 1; }  // in bytes, 1-based
+  Status seek(int64_t offset, int64_t line, int64_t column = 1);
+  bool failed() const { return !status_.ok(); }
+  Status status() const { return status_; }
+  Source& source() { return *source_; }
+  std::unique_ptr<Source> release() { return std::move(source_); }
+  const std::string& name() const { return source_->name(); }
+  // "file:line:column" of the next byte, or of a place given.
+  std::string here() const { return place(line_, column()); }
+  std::string place(int64_t line, int64_t column) const;
+
+ private:
+  bool refill();  // more bytes behind buffer_; drops those consumed
+
+  std::unique_ptr<Source> source_;
+  std::string buffer_;
+  size_t pos_ = 0;
+  int64_t base_ = 0;  // offset of buffer_[0]
+  int64_t line_ = 1;
+  int64_t line_start_ = 0;
+  bool at_end_ = false;
+  Status status_ = Ok{};
+};
+
+// Index of the first byte that is not part of valid UTF-8 (RFC 3629), or npos.
+size_t find_bad_utf8(std::string_view text);
+
+// H2108 when `text`, which begins at line:column of the file, is not UTF-8.
+Status check_utf8(std::string_view text, const std::string& file, int64_t line, int64_t column);
+
+// `text` for a message: one line, at most `limit` characters, cut ends marked by "...".
+std::string preview(std::string_view text, size_t limit = 60);
+
+}  // namespace hone

@@ -1,0 +1,28 @@
+// Any bytes as csv and as tsv: errors, never a crash; rows read again from a position are equal.
+#include <cstdint>
+
+#include "learn/data/formats/separated.h"
+
+using namespace hone;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  for (const bool comma : {true, false}) {
+    auto opened = open_separated(memory_source("f", bytes), comma ? ',' : '\t',
+                                 comma ? Quoting::kRfc4180 : Quoting::kWhenBalanced);
+    if (!opened.ok()) continue;
+    RowReader& reader = **opened;
+    Row row, again;
+    for (;;) {
+      const RowPosition at = reader.position();
+      auto more = reader.next(row);
+      if (!more.ok() || !*more) break;
+      const RowPosition behind = reader.position();
+      if (!reader.seek(at).ok() || !*reader.next(again) || again.cells != row.cells ||
+          reader.position() != behind) {
+        __builtin_trap();
+      }
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,10 @@
+// Error codes of the rooms learn/data/formats and learn/data: H21xx.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#define HONE_ERROR(name, code, title) inline constexpr ErrorCode name{code, title};
+#include "learn/data/formats/errors.def"
+#undef HONE_ERROR
+}  // namespace hone::err

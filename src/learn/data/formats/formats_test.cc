@@ -1,0 +1,270 @@
+// Rows of every format against what pandas, datasets and pyarrow read (tools/golden_data.py),
+// and the errors that users meet, word for word.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "learn/data/formats/rows.h"
+
+namespace hone {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using nlohmann::json;
+
+const std::string kGoldens = HONE_SOURCE_DIR "/tests/goldens/learn_data/";
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Result<std::unique_ptr<RowReader>> open(const std::string& name, const std::string& bytes, RowOptions options = {}) {
+  Format format = HONE_TRY(find_format(name, options));
+  return format.open(memory_source(name, bytes), options);
+}
+
+struct Table {
+  std::vector<std::string> columns;
+  std::vector<std::vector<Cell>> rows;
+  std::vector<int64_t> lines;
+  std::string error;
+};
+
+// All rows; each is read a second time from its position.
+Table read(Result<std::unique_ptr<RowReader>> opened) {
+  Table table;
+  if (!opened.ok()) {
+    table.error = opened.error().text();
+    return table;
+  }
+  RowReader& reader = **opened;
+  Row row;
+  for (;;) {
+    const RowPosition at = reader.position();
+    Result<bool> more = reader.next(row);
+    if (!more.ok()) table.error = more.error().text();
+    if (!more.ok() || !*more) break;
+    table.rows.push_back(row.cells);
+    table.lines.push_back(row.line);
+    const RowPosition behind = reader.position();
+    EXPECT_TRUE(reader.seek(at).ok());
+    EXPECT_TRUE(reader.next(row).ok());
+    EXPECT_EQ(row.cells, table.rows.back());
+    EXPECT_EQ(row.line, table.lines.back());
+    EXPECT_EQ(reader.position(), behind);
+  }
+  table.columns = reader.columns();
+  return table;
+}
+Table read(const std::string& name, const std::string& bytes, RowOptions options = {}) {
+  return read(open(name, bytes, options));
+}
+
+Cell cell_of(const json& v) {
+  if (v.is_null()) return {};
+  if (v.is_string()) return v.get<std::string>();
+  if (v.is_boolean()) return v.get<bool>();
+  if (v.is_number_integer()) return v.get<int64_t>();
+  if (v.is_number()) return v.get<double>();
+  if (!v.empty() && v[0].is_string()) return v.get<std::vector<std::string>>();
+  return v.get<std::vector<int64_t>>();
+}
+void expect_golden(const Table& table, const std::string& name) {
+  EXPECT_EQ(table.error, "");
+  const json golden = json::parse(bytes_of(kGoldens + name));
+  EXPECT_EQ(table.columns, golden["columns"].get<std::vector<std::string>>());
+  ASSERT_EQ(table.rows.size(), golden["rows"].size());
+  for (size_t i = 0; i < table.rows.size(); ++i) {
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      EXPECT_EQ(table.rows[i][c], cell_of(golden["rows"][i][c])) << "row " << i << " column " << table.columns[c];
+    }
+  }
+}
+std::vector<std::string> texts(const Table& table) {
+  std::vector<std::string> out;
+  for (const auto& row : table.rows) out.push_back(std::get<std::string>(row.at(0)));
+  return out;
+}
+
+TEST(Csv, ReadsWhatPandasReads) {
+  const Table table = read("messy.csv", bytes_of(kGoldens + "messy.csv"));
+  expect_golden(table, "messy.json");
+  EXPECT_THAT(table.lines, ElementsAre(2, 8, 9, 9));
+}
+
+TEST(Csv, KeepsEveryByteOfALargeQuotedField) {
+  std::string cell;
+  for (int i = 0; cell.size() < (5u << 20); ++i) cell += fmt::format("line {}, \"quoted\"\r\n\n", i);
+  std::string quoted;
+  for (const char c : cell) quoted.append(c == '"' ? 2 : 1, c);
+  const Table table = read("train.csv", "text\r\r\n\"" + quoted + "\"\r\r\n");
+  EXPECT_EQ(table.error, "");
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), cell);
+}
+
+TEST(Csv, ShortRowsHaveNulls) {
+  const Table table = read("a.csv", "a,b\n1\n,2\n");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(table.rows[0], (std::vector<Cell>{"1", {}}));
+  EXPECT_EQ(table.rows[1], (std::vector<Cell>{"", "2"}));
+}
+
+TEST(Csv, ErrorsSayWhereAndWhatToDo) {
+  EXPECT_EQ(read("v.csv", "\"" + std::string(60, 'x') + "\nmore\"\r\r\n").error,
+            "H2105  'v.csv' has 0 rows: its first record (65 characters, "
+            "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\") was taken as the header\n"
+            "  at   v.csv:1:1\n"
+            "  do   put a line with the column's name, text, before it; or make the file again from "
+            "the plain text: hone texttocsv train.txt train.csv");
+  EXPECT_THAT(read("v.csv", "text\n\n").error, HasSubstr("H2105  'v.csv' has 0 rows: its first line was taken as the header (text)"));
+  EXPECT_THAT(read("v.csv", "").error, HasSubstr("H2105  'v.csv' is empty"));
+  EXPECT_EQ(read("v.csv", "a,b\n1,2\n1,2,3\n").error,
+            "H2106  field 3 '3' of a row has no column: the header names 2 (a, b)\n"
+            "  at   v.csv:3:5\n"
+            "  do   put \" around a field that holds the separator or a line break");
+  EXPECT_EQ(read("v.csv", "a\nx\n\"open\n\n").error,
+            "H2106  a quoted field does not end before the end of the file\n"
+            "  at   v.csv:3:1\n"
+            "  do   close it with \", and write a quote inside a field twice (\"\")");
+  EXPECT_EQ(read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
+            "H2108  byte 0xE9 is not UTF-8 text\n"
+            "  at   v.csv:3:4\n"
+            "  do   convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8 v.csv > new");
+}
+
+TEST(Tsv, QuotesCountOnlyWhereTheyBalance) {
+  const Table table = read("a.tsv", "s\tl\n\"Hello,\" he said\t1\n\"both\tends\"\t2\n\"open\t3\nit's \"x\"\t\n");
+  EXPECT_EQ(table.error, "");
+  EXPECT_THAT(texts(table), ElementsAre("\"Hello,\" he said", "both\tends", "\"open", "it's \"x\""));
+  EXPECT_EQ(table.rows[3][1], Cell(""));
+}
+
+TEST(Text, LinesAndParagraphsAreThoseOfDatasets) {
+  const std::string bytes = bytes_of(kGoldens + "text.txt");
+  const json golden = json::parse(bytes_of(kGoldens + "text.json"));
+  for (const bool keep : {true, false}) {
+    RowOptions options;
+    options.keep_linebreaks = keep;
+    const std::string key = keep ? " True" : " False";
+    EXPECT_EQ(texts(read("a.txt", bytes, options)), golden["line" + key].get<std::vector<std::string>>());
+    options.sample_by = SampleBy::kParagraph;
+    EXPECT_EQ(texts(read("a.txt", bytes, options)), golden["paragraph" + key].get<std::vector<std::string>>());
+  }
+  RowOptions document;
+  document.sample_by = SampleBy::kDocument;
+  EXPECT_THAT(texts(read("a.txt", bytes + '\0' + "z", document)), ElementsAre(bytes + '\0' + "z"));
+  EXPECT_TRUE(read("a.txt", "", document).rows.empty());
+  EXPECT_THAT(read("a.txt", "ok\nno\xff\n").error, HasSubstr("at   a.txt:2:3"));
+}
+
+TEST(Json, ArraysWrappedArraysAndLines) {
+  const std::vector<std::vector<Cell>> rows = {{"a", int64_t{1}}, {"é", {}}};
+  for (const auto& [name, bytes] : std::vector<std::pair<std::string, std::string>>{
+           {"a.json", "\xef\xbb\xbf [{\"text\":\"a\",\"n\":1},\n {\"text\":\"\\u00e9\"} ]"},
+           {"a.json", "{\"version\":[1,{\"data\":2}], \"data\" : [{\"text\":\"a\",\"n\":1},{\"n\":null,\"text\":\"é\"}]}"},
+           {"a.json", "{\"text\":\"a\",\"n\":1}\n{\"text\":\"é\"}\n"},
+           {"a.jsonl", "{\"text\":\"a\",\"n\":1}\r\n\r\n{\"text\":\"é\"}"}}) {
+    const Table table = read(name, bytes);
+    EXPECT_EQ(table.error, "") << bytes;
+    EXPECT_THAT(table.columns, ElementsAre("text", "n")) << bytes;
+    EXPECT_EQ(table.rows, rows) << bytes;
+  }
+  EXPECT_THAT(texts(read("a.json", "[\"x\", \"y,]\\\"\"]")), ElementsAre("x", "y,]\""));
+  RowOptions options;
+  options.json_field = "rows";
+  EXPECT_THAT(texts(read("a.json", "{\"x\":\"]\",\"rows\":[{\"t\":\"u\"}]}", options)), ElementsAre("u"));
+}
+
+TEST(Json, KeepsTypesAndFindsNewColumns) {
+  const Table table = read("a.jsonl",
+                           "{\"i\":-3,\"f\":0.5,\"b\":true,\"ids\":[1,2],\"parts\":[\"a\"],\"m\":[{\"role\":\"user\"}]}\n"
+                           "{\"new\":[],\"i\":18446744073709551615}\n");
+  EXPECT_EQ(table.error, "");
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(table.rows[0], (std::vector<Cell>{int64_t{-3}, 0.5, true, std::vector<int64_t>{1, 2}, std::vector<std::string>{"a"},
+                                              RawJson{"[{\"role\":\"user\"}]"}}));
+  EXPECT_THAT(table.columns, ElementsAre("i", "f", "b", "ids", "parts", "m", "new"));
+  EXPECT_EQ(table.rows[1][0], Cell(18446744073709551615.0));
+}
+
+TEST(Json, ErrorsSayWhere) {
+  EXPECT_THAT(read("a.jsonl", "{\"a\":1}\n{\"a\":tru}\n").error, HasSubstr("at   a.jsonl:2:9"));
+  EXPECT_THAT(read("a.jsonl", "{\"a\":1}\n[1]\n").error, HasSubstr("a row is array [1], not an object"));
+  EXPECT_THAT(read("a.json", "[{\"a\":1}\n {\"a\":2}]").error, HasSubstr("a comma is missing between two elements\n  at   a.json:2:2"));
+  EXPECT_THAT(read("a.json", "[{\"a\":1}, ").error, HasSubstr("was the file cut off?"));
+  EXPECT_THAT(read("a.json", "[{\"a\":\n \"x").error, HasSubstr("a text does not end before the end of the file\n  at   a.json:1:2"));
+  EXPECT_THAT(read("a.json", "7").error, HasSubstr("a .json file is an array of objects"));
+  RowOptions options;
+  options.json_field = "rows";
+  EXPECT_THAT(read("a.json", "{\"data\":[]}", options).error, HasSubstr("no key \"rows\""));
+}
+
+TEST(Parquet, ReadsWhatPyarrowReads) {
+  auto format = find_format("tiny.parquet", {});
+  auto from_file = format->open(open_file_source(kGoldens + "tiny.parquet").value(), {});
+  if (!from_file.ok() && std::string(from_file.error().code()) == "H2112") {
+    GTEST_SKIP() << from_file.error().text();
+  }
+  expect_golden(read(std::move(from_file)), "tiny.json");
+  expect_golden(read("tiny.parquet", bytes_of(kGoldens + "tiny.parquet")), "tiny.json");
+  EXPECT_THAT(read("x.parquet", "PAR1 no").error, HasSubstr("H2111  cannot read 'x.parquet' as parquet"));
+}
+
+TEST(Formats, AreFoundByExtension) {
+  EXPECT_EQ(find_format("dir.x/A.CSV", {})->name, "csv");
+  EXPECT_EQ(find_format("a.ndjson", {})->name, "jsonl");
+  RowOptions options;
+  options.format = "text";
+  EXPECT_EQ(find_format("noextension", options)->name, "text");
+  EXPECT_EQ(find_format("a.csv.gz", {}).error().text(),
+            "H2104  'a.csv.gz' is compressed (.gz), which hone does not read\n"
+            "  do   unpack it first: gunzip -k 'a.csv.gz'");
+  EXPECT_THAT(find_format("a.jsnl", {}).error().text(), HasSubstr("did you mean .jsonl?"));
+  EXPECT_THAT(find_format("dir.d/data", {}).error().text(), HasSubstr("has no extension that tells its format"));
+}
+
+TEST(Utf8, FindsTheFirstBadByte) {
+  EXPECT_EQ(find_bad_utf8("plain ascii, more than eight"), std::string_view::npos);
+  EXPECT_EQ(find_bad_utf8("é€😀"), std::string_view::npos);
+  EXPECT_EQ(find_bad_utf8("12345678é\xff"), 10u);
+  for (const char* bad : {"\x80", "\xc0\xaf", "\xe0\x9f\xbf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5", "\xe2\x82"}) {
+    EXPECT_EQ(find_bad_utf8(bad), 0u);
+  }
+}
+
+std::string data_folder() {
+  const char* folder = std::getenv("HONE_DATA");
+  return folder ? folder : HONE_SOURCE_DIR "/../shared/data";
+}
+
+TEST(RealFiles, RecipeCsv) {
+  const std::string folder = data_folder() + "/ref-finetune-gpt2xl/";
+  auto source = open_file_source(folder + "validation.csv");
+  if (!source.ok()) GTEST_SKIP() << source.error().text();
+  const Table table = read(find_format("a.csv", {})->open(std::move(*source), {}));
+  EXPECT_THAT(table.columns, ElementsAre("text"));
+  ASSERT_EQ(table.rows.size(), 1u);
+  const std::string& text = std::get<std::string>(table.rows[0][0]);
+  EXPECT_EQ(text.size(), 14761u);
+  EXPECT_TRUE(text.starts_with("1609\r\n\r\nA LOVER'S COMPLAINT\r\n"));
+  const Table old = read(find_format("a.csv", {})->open(open_file_source(folder + "v2021_train.csv").value(), {}));
+  EXPECT_THAT(old.error, HasSubstr("has 0 rows: its first record ("));
+}
+
+TEST(RealFiles, ScitldrLines) {
+  auto source = open_file_source(data_folder() + "/scitldr/dev.jsonl");
+  if (!source.ok()) GTEST_SKIP() << source.error().text();
+  const Table table = read(find_format("dev.jsonl", {})->open(std::move(*source), {}));
+  EXPECT_EQ(table.error, "");
+  EXPECT_EQ(table.rows.size(), 619u);
+  EXPECT_TRUE(std::holds_alternative<std::vector<std::string>>(table.rows[0][0]));
+}
+
+}  // namespace
+}  // namespace hone

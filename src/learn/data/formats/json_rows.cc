@@ -1,0 +1,217 @@
+#include "learn/data/formats/json_rows.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kMaxDepth = 200;  // printing nested values recurses
+
+Cell to_cell(Json& value) {
+  switch (value.type()) {
+    case Json::value_t::null: return {};
+    case Json::value_t::string: return Cell(std::move(value.get_ref<std::string&>()));
+    case Json::value_t::boolean: return value.get<bool>();
+    case Json::value_t::number_integer: return value.get<int64_t>();
+    case Json::value_t::number_unsigned:
+      if (value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return value.get<double>();
+      return value.get<int64_t>();
+    case Json::value_t::number_float: return value.get<double>();
+    default: break;
+  }
+  const auto integer = [](const Json& v) {
+    return v.is_number_integer() && !(v.is_number_unsigned() && v.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
+  };
+  if (value.is_array() && std::all_of(value.begin(), value.end(), integer)) {
+    std::vector<int64_t> list;
+    for (const Json& item : value) list.push_back(item.get<int64_t>());
+    return list;
+  }
+  if (value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
+    std::vector<std::string> list;
+    for (Json& item : value) list.push_back(std::move(item.get_ref<std::string&>()));
+    return list;
+  }
+  return RawJson{value.dump()};
+}
+
+bool too_deep(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      else if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+// Place of byte `at` of a value that begins at line:column.
+std::string place_in(std::string_view value, size_t at, const std::string& file, int64_t line, int64_t column) {
+  for (size_t i = 0; i < std::min(at, value.size()); ++i, ++column) {
+    if (value[i] == '\n') { ++line; column = 0; }
+  }
+  return fmt::format("{}:{}:{}", file, line, column);
+}
+
+class JsonLinesReader final : public RowReader {
+ public:
+  explicit JsonLinesReader(std::unique_ptr<Source> source) : in_(std::move(source)) {}
+  const std::vector<std::string>& columns() const override { return columns_; }
+
+  // Names the columns before the first row is asked for.
+  Status look_at_first_row() {
+    in_.skip_bom();
+    const int64_t offset = in_.offset(), line = in_.line();
+    Row row;
+    HONE_TRY(next(row));
+    rows_ = 0;
+    return in_.seek(offset, line);
+  }
+
+  Result<bool> next(Row& row) override {
+    for (;;) {
+      const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
+      text_.clear();
+      const bool more = in_.take_until('\n', text_);
+      if (more) in_.get();
+      HONE_TRY(in_.status());
+      if (text_.find_first_not_of(" \t\r") == std::string::npos) {
+        if (!more) return false;
+        continue;
+      }
+      if (Status ok = json_row(text_, in_.name(), line, column, columns_, row); !ok.ok()) {
+        HONE_TRY(in_.seek(offset, line, column));
+        return std::move(ok.error());
+      }
+      row.file = in_.name();
+      row.line = line;
+      row.line_is_row = false;
+      ++rows_;
+      return true;
+    }
+  }
+  RowPosition position() const override { return {0, in_.offset(), in_.line(), rows_}; }
+  Status seek(const RowPosition& at) override {
+    rows_ = at.row;
+    return in_.seek(at.offset, at.line);
+  }
+
+ private:
+  ByteReader in_;
+  std::string text_;
+  std::vector<std::string> columns_;
+  int64_t rows_ = 0;
+};
+
+}  // namespace
+
+Status json_row(std::string_view text, const std::string& file, int64_t line, int64_t column,
+                std::vector<std::string>& columns, Row& row) {
+  if (too_deep(text)) {
+    return Error(err::kJsonSyntax, fmt::format("a value is nested more than {} deep", kMaxDepth))
+        .at(fmt::format("{}:{}:{}", file, line, column));
+  }
+  Json value;
+  try {
+    value = Json::parse(text.begin(), text.end());
+    row.cells.assign(columns.size(), Cell());
+    const auto put = [&](const std::string& name, Cell cell) {
+      const auto at = std::find(columns.begin(), columns.end(), name) - columns.begin();
+      if (at == static_cast<std::ptrdiff_t>(columns.size())) {
+        columns.push_back(name);
+        row.cells.emplace_back();
+      }
+      row.cells[static_cast<size_t>(at)] = std::move(cell);
+    };
+    if (value.is_object()) {
+      for (auto& [key, item] : value.items()) put(key, to_cell(item));
+      return Ok{};
+    }
+    if (value.is_string()) {
+      put("text", to_cell(value));
+      return Ok{};
+    }
+  } catch (const Json::parse_error& e) {
+    const size_t at = e.byte > 0 ? e.byte - 1 : 0;
+    std::string what = e.what();
+    const size_t colon = what.find(": ");
+    if (colon != std::string::npos) what = what.substr(colon + 2);
+    return Error(err::kJsonSyntax, fmt::format("not JSON: {}", preview(what, 160)))
+        .at(place_in(text, at, file, line, column))
+        .todo("each row is one object, for example {\"text\": \"...\"}; in .jsonl each on its own line");
+  } catch (const Json::exception& e) {
+    return Error(err::kJsonSyntax, fmt::format("not usable JSON: {}", preview(e.what(), 160)))
+        .at(fmt::format("{}:{}:{}", file, line, column));
+  }
+  return Error(err::kJsonSyntax, fmt::format("a row is {} {}, not an object", value.type_name(), preview(text, 30)))
+      .at(fmt::format("{}:{}:{}", file, line, column))
+      .todo("write each row as an object, for example {\"text\": \"...\"}");
+}
+
+int skip_json_space(ByteReader& in) {
+  int c;
+  while ((c = in.peek()) == ' ' || c == '\n' || c == '\r' || c == '\t') in.get();
+  return c;
+}
+
+Result<bool> take_json_value(ByteReader& in, std::string& to) {
+  if (skip_json_space(in) == ByteReader::kEnd) {
+    HONE_TRY(in.status());
+    return false;
+  }
+  const std::string begin = in.here();
+  int64_t depth = 0;
+  for (;;) {
+    const int c = in.peek();
+    if (depth == 0 && (c == ',' || c == ']' || c == '}' || c == ByteReader::kEnd)) break;
+    if (c == ByteReader::kEnd) {
+      HONE_TRY(in.status());
+      return Error(err::kJsonSyntax, "a value does not end before the end of the file").at(begin).todo(
+          "close its brackets and quotes; was the file cut off?");
+    }
+    to += static_cast<char>(in.get());
+    if (c == '"') {
+      for (;;) {
+        const int s = in.get();
+        if (s == ByteReader::kEnd) {
+          HONE_TRY(in.status());
+          return Error(err::kJsonSyntax, "a text does not end before the end of the file").at(begin).todo(
+              "close its quotes; was the file cut off?");
+        }
+        to += static_cast<char>(s);
+        if (s == '\\') {
+          if (const int e = in.get(); e != ByteReader::kEnd) to += static_cast<char>(e);
+        } else if (s == '"') {
+          break;
+        }
+      }
+    }
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (depth == 0 && (c == '"' || c == '}' || c == ']')) break;
+  }
+  HONE_TRY(in.status());
+  return true;
+}
+
+Result<std::unique_ptr<RowReader>> open_json_lines(std::unique_ptr<Source> source) {
+  auto reader = std::make_unique<JsonLinesReader>(std::move(source));
+  HONE_TRY(reader->look_at_first_row());
+  return std::unique_ptr<RowReader>(std::move(reader));
+}
+
+}  // namespace hone

@@ -1,0 +1,63 @@
+#include "learn/data/formats/rows.h"
+
+#include <algorithm>
+
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+
+const char* cell_type_name(const Cell& cell) {
+  static constexpr const char* kNames[] = {"null",  "text", "integer", "number", "true or false",
+                                           "list of integers", "list of texts", "nested value"};
+  return kNames[cell.index()];
+}
+
+std::string Row::where() const {
+  return line_is_row ? fmt::format("{} row {}", file, line) : fmt::format("{}:{}", file, line);
+}
+
+Result<Format> find_format(const std::string& file_name, const RowOptions& options) {
+  std::string extension = options.format;
+  std::string base = file_name.substr(file_name.find_last_of('/') + 1);
+  if (extension.empty()) {
+    const size_t dot = base.find_last_of('.');
+    if (dot != std::string::npos) extension = base.substr(dot + 1);
+  }
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  static constexpr std::string_view kCompressed[] = {"gz", "zst", "bz2", "xz", "zip", "lz4", "tgz"};
+  if (std::find(std::begin(kCompressed), std::end(kCompressed), extension) != std::end(kCompressed)) {
+    return Error(err::kDataCompressed, fmt::format("'{}' is compressed (.{}), which hone does not read",
+                                                   file_name, extension))
+        .todo(extension == "zst" ? fmt::format("unpack it first: zstd -dk '{}'", file_name)
+              : extension == "gz" ? fmt::format("unpack it first: gunzip -k '{}'", file_name)
+                                  : "unpack it first");
+  }
+  std::vector<std::string> names;
+  for (const Format& format : all_format()) {
+    if (format.name == extension) return format;
+    for (const std::string& known : format.extensions) {
+      if (known == extension) return format;
+      names.push_back(known);
+    }
+  }
+  const std::string near = nearest_name(extension, names);
+  return Error(err::kDataFormat,
+               extension.empty() ? fmt::format("'{}' has no extension that tells its format", file_name)
+                                 : fmt::format("'.{}' of '{}' is no data format hone knows", extension, file_name))
+      .todo(fmt::format("{}the extension is one of {}", near.empty() ? "" : fmt::format("did you mean .{}? ", near),
+                        fmt::join(names, ", ")));
+}
+
+Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name) {
+  HONE_BUG_IF(column >= row.cells.size(), "column {} of a row with {} cells", column, row.cells.size());
+  const Cell& cell = row.cells[column];
+  if (const auto* text = std::get_if<std::string>(&cell)) return std::string_view(*text);
+  if (std::holds_alternative<std::monostate>(cell)) return std::string_view();
+  return Error(err::kCellType,
+               fmt::format("column '{}' holds a {} where text is needed", name, cell_type_name(cell)))
+      .at(row.where())
+      .todo("name the column that holds the text, or write the value as text");
+}
+
+}  // namespace hone

@@ -1,0 +1,86 @@
+// Rows of a data file: what every format gives, and the shelf of formats.
+//
+// A format is one file of this folder: x.cc defines `Format format_x()`, and the file name is
+// its registration and the name that the user types (--data_format x).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/core/error.h"
+#include "learn/data/formats/bytes.h"
+
+namespace hone {
+
+// A nested value (object, list of lists) as the JSON text it was written as.
+struct RawJson {
+  std::string text;
+  bool operator==(const RawJson&) const = default;
+};
+
+// One value. csv, tsv and text give text only; a missing value is std::monostate.
+using Cell = std::variant<std::monostate, std::string, int64_t, double, bool,
+                          std::vector<int64_t>, std::vector<std::string>, RawJson>;
+const char* cell_type_name(const Cell& cell);  // "text", "integer", "null", "list of integers" ...
+
+struct Row {
+  std::vector<Cell> cells;  // cells[i] belongs to columns()[i]; never fewer than columns
+  std::string_view file;    // owned by the reader
+  int64_t line = 0;         // where the row begins, 1-based; for parquet the row number
+  std::string where() const;  // "train.csv:7", "train.parquet row 7"
+  bool line_is_row = false;
+};
+
+// Where the next row begins. Opaque to users except for being saved and given back to seek().
+struct RowPosition {
+  int64_t file = 0;    // index of the file (several files are read as one)
+  int64_t offset = 0;  // byte offset in it (parquet: row number)
+  int64_t line = 1;    // line at that offset
+  int64_t row = 0;     // rows given so far, over all files
+  bool operator==(const RowPosition&) const = default;
+};
+
+enum class SampleBy { kLine, kParagraph, kDocument };
+
+struct RowOptions {
+  std::string format;            // name on the shelf, or empty: by the file's extension
+  // .txt only. Lines and paragraphs read CR LF and CR as LF, as Python's text files do;
+  // a document keeps every byte, so that it equals the cell that texttocsv makes of it.
+  SampleBy sample_by = SampleBy::kLine;
+  bool keep_linebreaks = true;
+  std::string json_field;        // .json: the key that holds the rows; empty: "data" or the file
+};
+
+// Streams rows in file order. All memory is that of one row and a read buffer.
+class RowReader {
+ public:
+  virtual ~RowReader() = default;
+  // Names in file order. json and jsonl may append names while rows are read.
+  virtual const std::vector<std::string>& columns() const = 0;
+  // Fills `row`; false behind the last one. After an error the reader stays where it was.
+  virtual Result<bool> next(Row& row) = 0;
+  // Before the row that next() would give.
+  virtual RowPosition position() const = 0;
+  // `position` comes from position() of a reader of the same file and options.
+  virtual Status seek(const RowPosition& position) = 0;
+};
+
+struct Format {
+  std::string name;
+  std::vector<std::string> extensions;  // without dot, lower case
+  std::string about;                    // one line for docs and --help
+  Result<std::unique_ptr<RowReader>> (*open)(std::unique_ptr<Source>, const RowOptions&);
+};
+std::vector<Format> all_format();  // generated from the folder
+
+// The format of a file by its extension or by options.format. Errors: H2103, H2104.
+Result<Format> find_format(const std::string& file_name, const RowOptions& options);
+
+// The text of a cell. Null is the empty text. Errors: H2110 with the row's place.
+Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name);
+
+}  // namespace hone

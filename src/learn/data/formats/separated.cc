@@ -1,0 +1,175 @@
+#include "learn/data/formats/separated.h"
+
+#include <algorithm>
+
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+namespace {
+
+struct Field {
+  std::string text;
+  bool quoted = false;
+  int64_t line = 1, column = 1;  // of its first byte
+};
+
+class SeparatedReader final : public RowReader {
+ public:
+  SeparatedReader(std::unique_ptr<Source> source, char separator, Quoting quoting)
+      : in_(std::move(source)), separator_(separator), quoting_(quoting) {}
+
+  Status read_header() {
+    in_.skip_bom();
+    std::vector<Field> fields;
+    const bool found = HONE_TRY(read_record(fields));
+    if (!found) {
+      return Error(err::kCsvHeaderOnly, fmt::format("'{}' is empty", in_.name()))
+          .todo("its first line must name the columns, for example: text");
+    }
+    for (Field& field : fields) columns_.push_back(std::move(field.text));
+    skip_blank_lines();
+    HONE_TRY(in_.status());
+    if (in_.peek() == ByteReader::kEnd) return header_only();
+    HONE_TRY(in_.status());
+    return Ok{};
+  }
+
+  const std::vector<std::string>& columns() const override { return columns_; }
+
+  Result<bool> next(Row& row) override {
+    skip_blank_lines();
+    const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
+    Result<bool> found = read_record(fields_);
+    if (!found.ok()) {
+      (void)in_.seek(offset, line, column).ok();
+      return std::move(found.error());
+    }
+    if (!*found) return false;
+    row.cells.clear();
+    for (Field& field : fields_) row.cells.emplace_back(std::move(field.text));
+    row.cells.resize(columns_.size());
+    row.file = in_.name();
+    row.line = line;
+    row.line_is_row = false;
+    ++rows_;
+    return true;
+  }
+  RowPosition position() const override { return {0, in_.offset(), in_.line(), rows_}; }
+  Status seek(const RowPosition& at) override {
+    rows_ = at.row;
+    return in_.seek(at.offset, at.line);
+  }
+
+ private:
+  // Past line ends and past lines of spaces and tabs alone (a tab that separates is a field).
+  void skip_blank_lines() {
+    for (;;) {
+      size_t n = 0;
+      int c = in_.peek();
+      while ((c == ' ' || c == '\t') && c != separator_) c = in_.peek(++n);
+      if (c == ByteReader::kEnd && n > 0) {
+        while (n-- > 0) in_.get();
+        return;
+      }
+      if (c != '\n' && c != '\r') return;
+      for (size_t i = 0; i <= n; ++i) in_.get();
+    }
+  }
+
+  // The next record; false at the end.
+  Result<bool> read_record(std::vector<Field>& fields) {
+    fields.clear();
+    skip_blank_lines();
+    HONE_TRY(in_.status());
+    if (in_.peek() == ByteReader::kEnd) return false;
+    for (;;) {
+      Field& field = fields.emplace_back();
+      field.line = in_.line();
+      field.column = in_.column();
+      if (in_.peek() == '"' && (quoting_ == Quoting::kRfc4180 || closing_quote_fits())) {
+        field.quoted = true;
+        HONE_TRY(read_quoted(field));
+      }
+      int c;
+      while ((c = in_.get()) != ByteReader::kEnd && c != separator_ && c != '\n' && c != '\r') {
+        field.text += static_cast<char>(c);
+      }
+      HONE_TRY(in_.status());
+      HONE_TRY(check_utf8(field.text, in_.name(), field.line, field.column + (field.quoted ? 1 : 0)));
+      if (!columns_.empty() && fields.size() > columns_.size()) return too_many(field, fields.size());
+      if (c == '\r' && in_.peek() == '\n') in_.get();
+      if (c != separator_) return true;
+    }
+  }
+
+  // From the opening quote to behind the closing one.
+  Status read_quoted(Field& field) {
+    in_.get();
+    for (;;) {
+      const bool closed = in_.take_until('"', field.text);
+      HONE_TRY(in_.status());
+      if (!closed) {
+        return Error(err::kCsvSyntax, "a quoted field does not end before the end of the file")
+            .at(in_.place(field.line, field.column))
+            .todo("close it with \", and write a quote inside a field twice (\"\")");
+      }
+      in_.get();
+      if (in_.peek() != '"') return Ok{};
+      field.text += static_cast<char>(in_.get());
+    }
+  }
+
+  bool closing_quote_fits() {
+    for (size_t i = 1;; ++i) {
+      int c = in_.peek(i);
+      if (c == ByteReader::kEnd) return false;
+      if (c != '"') continue;
+      c = in_.peek(++i);
+      if (c == '"') continue;
+      return c == separator_ || c == '\n' || c == '\r' || c == ByteReader::kEnd;
+    }
+  }
+
+  Error too_many(const Field& field, size_t count) const {
+    return Error(err::kCsvSyntax, fmt::format("field {} '{}' of a row has no column: the header names {} ({})",
+                                              count, preview(field.text, 30), columns_.size(),
+                                              preview(fmt::format("{}", fmt::join(columns_, ", ")))))
+        .at(in_.place(field.line, field.column))
+        .todo("put \" around a field that holds the separator or a line break");
+  }
+
+  Error header_only() const {
+    const std::string& first = columns_[0];
+    if (columns_.size() == 1 && first.size() > 40) {
+      return Error(err::kCsvHeaderOnly,
+                   fmt::format("'{}' has 0 rows: its first record ({} characters, \"{}\") was taken as the header",
+                               in_.name(), first.size(), preview(first, 40)))
+          .at(in_.place(1, 1))
+          .todo("put a line with the column's name, text, before it; or make the file again from "
+                "the plain text: hone texttocsv train.txt train.csv");
+    }
+    return Error(err::kCsvHeaderOnly,
+                 fmt::format("'{}' has 0 rows: its first line was taken as the header ({})", in_.name(),
+                             preview(fmt::format("{}", fmt::join(columns_, ", ")))))
+        .at(in_.place(1, 1))
+        .todo("if that line is data, put a line with the columns' names, for example text, before it");
+  }
+
+  ByteReader in_;
+  char separator_;
+  Quoting quoting_;
+  std::vector<std::string> columns_;
+  std::vector<Field> fields_;
+  int64_t rows_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RowReader>> open_separated(std::unique_ptr<Source> source, char separator,
+                                                  Quoting quoting) {
+  auto reader = std::make_unique<SeparatedReader>(std::move(source), separator, quoting);
+  HONE_TRY(reader->read_header());
+  return std::unique_ptr<RowReader>(std::move(reader));
+}
+
+}  // namespace hone
