@@ -1,0 +1,58 @@
+// What a command of the program is. Each file of run/commands is one and defines
+// `Command command_<file>();`; its name is the file's with '-' for '_', unless `name` says another.
+//
+//   Result<int> run_words(const std::vector<std::string>& args) {
+//     WordsSettings settings;
+//     Schema schema("hone words", "count words");
+//     settings.bind(schema);
+//     if (HONE_TRY(parse_settings(schema, args)).done) return 0;   // --help, --dump-config
+//     ...
+//     return 0;
+//   }
+//   Command command_words() { return {.name = "words", .summary = "count words", .run = run_words}; }
+//
+// Results for machines go to standard output, everything else to standard error (base/core/log.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/error.h"
+#include "base/settings/settings.h"
+
+namespace hone {
+
+// Exit statuses that scripts may rely on.
+inline constexpr int kExitDone = 0, kExitUserError = 1, kExitUsage = 2, kExitBug = 3;
+
+struct Command {
+  std::string name;                  // "train"
+  std::string summary;               // one line of `hone help`, in lower case, no full stop
+  std::vector<std::string> aliases = {};
+  // `args` is what follows the command's name. Returns the exit status; an Error is printed in its
+  // three parts with status 1, or 2 when it is about settings (H02xx).
+  Result<int> (*run)(const std::vector<std::string>& args) = nullptr;
+};
+
+std::vector<Command> all_command();  // the shelf, by name of file
+
+// Runs another command of the shelf, as aliases do after they have rewritten their arguments.
+Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args);
+
+struct Parsed {
+  bool done = false;  // --help or --dump-config was asked for and is printed
+  ParseOutcome outcome;
+};
+// schema.parse with this process' environment. Prints help and dumped configs to standard output,
+// notices to the log.
+Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args);
+
+// Writes bytes to standard output at once. When that fails it throws OutputClosed, which main turns
+// into a quiet end (the reader of a pipe went away) or an Error (a full disk).
+struct OutputClosed {
+  int reason;  // errno
+};
+void print_out(std::string_view text);
+
+}  // namespace hone

@@ -1,0 +1,44 @@
+#include <csignal>
+#include <cstdio>
+#include <unistd.h>
+
+#include "base/core/log.h"
+#include "run/commands/command.h"
+
+namespace hone {
+
+Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args) {
+  for (const Command& c : all_command()) {
+    if (c.name == name) return c.run(args);
+  }
+  throw_bug(__FILE__, __LINE__, "no command '" + name + "' on the shelf");
+}
+
+Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args) {
+  Parsed parsed;
+  parsed.outcome = HONE_TRY(schema.parse(args, environment_settings()));
+  if (parsed.outcome.help) {
+    print_out(schema.help() + "\n");
+    parsed.done = true;
+  } else if (parsed.outcome.dump_config) {
+    print_out(dump_json(schema.dump(), {.indent = 2}) + "\n");
+    parsed.done = true;
+  }
+  if (!parsed.done) {
+    for (const std::string& notice : parsed.outcome.notices) log_info("{}", notice);
+  }
+  return parsed;
+}
+
+void print_out(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      throw OutputClosed{errno};
+    }
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+}  // namespace hone
