@@ -1,0 +1,77 @@
+#include "engine/backends/reference/numbers.h"
+
+namespace hone::reference {
+namespace {
+
+struct Key { uint32_t k0, k1; };
+
+// {seed, step} and the 64-bit FNV-1a hash of the place's name.
+Key key_of(const void* rng, const std::string& place) {
+  const auto* seed_step = static_cast<const int64_t*>(rng);
+  auto seed = static_cast<uint64_t>(seed_step[0]), step = static_cast<uint64_t>(seed_step[1]);
+  uint64_t hash = 14695981039346656037ull;
+  for (char ch : place) hash = (hash ^ static_cast<uint8_t>(ch)) * 1099511628211ull;
+  Words w = philox({{uint32_t(step), uint32_t(step >> 32), uint32_t(hash), uint32_t(hash >> 32)}}, uint32_t(seed), uint32_t(seed >> 32));
+  return {w.w[0], w.w[1]};
+}
+
+bool keeps(Words w, uint32_t column, double p) {
+  return static_cast<double>(w.w[column / 16 % 4]) >= std::min(std::floor(p * 4294967296.0 + 0.5), 4294967295.0);
+}
+uint32_t lane(uint32_t column) { return column / 64 * 16 + column % 16; }
+
+void dropout_mask(const Call& c, const KernelArgs& a) {
+  const auto* samples = static_cast<const int64_t*>(a.in[1]);
+  const auto* positions = static_cast<const int32_t*>(a.in[2]);
+  const double p = c.attrs.real("p");
+  const Key key = key_of(a.in[0], c.attrs.text("key"));
+  const int64_t rows = c.out[0].shape[0], channels = c.out[0].shape[1];
+  auto* out = static_cast<uint8_t*>(a.out[0]);
+  for (int64_t t = 0; t < rows; ++t) {
+    auto s = static_cast<uint64_t>(samples[t]);
+    for (int64_t j = 0; j < channels; ++j) {
+      auto channel = static_cast<uint32_t>(j);
+      Words w = philox({{uint32_t(s), uint32_t(s >> 32), uint32_t(positions[t]), lane(channel)}}, key.k0, key.k1);
+      *out++ = keeps(w, channel, p);
+    }
+  }
+}
+
+void attention_dropout_mask(const Call& c, const KernelArgs& a) {
+  const auto* samples = static_cast<const int64_t*>(a.in[1]);
+  const auto* cu_q = static_cast<const int32_t*>(a.in[2]);
+  const auto* cu_k = static_cast<const int32_t*>(a.in[3]);
+  const double p = c.attrs.real("p");
+  const Key key = key_of(a.in[0], c.attrs.text("key"));
+  const int64_t heads = c.out[0].shape[0], tq = c.out[0].shape[1], tk = c.out[0].shape[2];
+  auto* out = static_cast<uint8_t*>(a.out[0]);
+  std::fill(out, out + c.out[0].count(), uint8_t{1});
+  for (int64_t segment = 0; segment + 1 < c.in[2].count(); ++segment)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int32_t i = cu_q[segment]; i < cu_q[segment + 1]; ++i)
+        for (int32_t j = cu_k[segment]; j < cu_k[segment + 1]; ++j) {
+          auto s = static_cast<uint64_t>(samples[i]);
+          auto column = static_cast<uint32_t>(j - cu_k[segment]);
+          Words w = philox({{uint32_t(s), (uint32_t(s >> 32) << 16) ^ uint32_t(h), uint32_t(i - cu_q[segment]), lane(column)}}, key.k0, key.k1);
+          out[(h * tq + i) * tk + j] = keeps(w, column, p);
+        }
+}
+
+}  // namespace
+
+Words philox(Words c, uint32_t key0, uint32_t key1) {
+  for (int round = 0; round < 10; ++round) {
+    uint64_t a = c.w[0] * uint64_t{0xD2511F53}, b = c.w[2] * uint64_t{0xCD9E8D57};
+    c = {{uint32_t(b >> 32) ^ c.w[1] ^ key0, uint32_t(b), uint32_t(a >> 32) ^ c.w[3] ^ key1, uint32_t(a)}};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return c;
+}
+
+void add_random(Table& t) {
+  t["dropout_mask"] = dropout_mask;
+  t["attention_dropout_mask"] = attention_dropout_mask;
+}
+
+}  // namespace hone::reference

@@ -1,0 +1,206 @@
+#include "engine/device/interpret.h"
+
+#include "engine/device/lower.h"
+#include "engine/ops/errors.h"
+#include "engine/ops/ops.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kGuard = 64;
+constexpr uint8_t kGuardByte = 0xa5, kFreshByte = 0xff;
+
+// [pad to 64][guard][payload][guard], the payload aligned to 64 bytes.
+class Buffer {
+ public:
+  explicit Buffer(int64_t bytes) : size_(static_cast<size_t>(bytes)), memory_(size_ + 3 * kGuard, kGuardByte) {
+    auto address = reinterpret_cast<uintptr_t>(memory_.data()) + kGuard;
+    at_ = (address + 63) / 64 * 64 - reinterpret_cast<uintptr_t>(memory_.data());
+    std::fill(data(), data() + size_, kFreshByte);
+  }
+  uint8_t* data() { return memory_.data() + at_; }
+  size_t size() const { return size_; }
+  bool intact() const {
+    auto guard = [](uint8_t b) { return b == kGuardByte; };
+    auto end = memory_.begin() + static_cast<std::ptrdiff_t>(at_ + size_);
+    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(at_), guard) &&
+           std::all_of(end, memory_.end(), guard);
+  }
+
+ private:
+  size_t size_;
+  std::vector<uint8_t> memory_;
+  size_t at_ = 0;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Program& p, const Backend& backend, ThreadPool& pool, const InterpretOptions& options)
+      : p_(p), backend_(backend), pool_(pool), options_(options), buffers_(p.values.size()), last_(p.values.size(), -1) {
+    for (size_t i = 0; i < p.nodes.size(); ++i)
+      for (ValueId v : p.nodes[i].in)
+        if (v != kNoValue) last_[static_cast<size_t>(v)] = static_cast<int>(i);
+    for (const Named& o : p.outputs) last_[static_cast<size_t>(o.value)] = static_cast<int>(p.nodes.size());
+    for (const State& s : p.states) last_[static_cast<size_t>(s.next == kNoValue ? s.value : s.next)] = static_cast<int>(p.nodes.size());
+  }
+
+  Status give(const std::string& name, ValueId v, const Tensors& given) {
+    auto it = given.find(name);
+    if (it == given.end()) return Error(err::kOperands, fmt::format("no value is given for '{}'", name));
+    if (it->second.type != p_.type(v))
+      return Error(err::kOperands, fmt::format("'{}' is {}, {} is given", name, p_.type(v).text(), it->second.type.text()));
+    std::copy(it->second.bytes.begin(), it->second.bytes.end(), fresh(v).data());
+    return Ok{};
+  }
+
+  Status step(size_t index) {
+    const Node& n = p_.nodes[index];
+    const NodeView view{p_, n};
+    if (is_view(view)) {
+      Buffer& to = fresh(n.out[0]);
+      const uint8_t* from = buffer(n.in[0]).data() + n.op->view_offset(view);
+      std::copy(from, from + to.size(), to.data());
+    } else {
+      HONE_TRY(run(n, view, index));
+    }
+    for (ValueId v : n.in)
+      if (v != kNoValue && last_[static_cast<size_t>(v)] == static_cast<int>(index)) buffers_[static_cast<size_t>(v)].reset();
+    return Ok{};
+  }
+
+  Tensor tensor(ValueId v) {
+    Tensor t(p_.type(v));
+    std::copy(buffer(v).data(), buffer(v).data() + t.bytes.size(), t.bytes.begin());
+    return t;
+  }
+
+  std::vector<std::string> broken;
+
+ private:
+  Buffer& fresh(ValueId v) { return *(buffers_[static_cast<size_t>(v)] = std::make_shared<Buffer>(p_.type(v).bytes())); }
+  Buffer& buffer(ValueId v) {
+    HONE_BUG_IF(!buffers_[static_cast<size_t>(v)], "%{} has no buffer", v);
+    return *buffers_[static_cast<size_t>(v)];
+  }
+
+  // The operand whose content output k takes as its start, or -1. An accumulator always lends its
+  // storage; its content is copied, so the old tensor stays whole for later readers.
+  int storage_of(const Node& n, const NodeView& view, size_t k, size_t index) {
+    if (accumulated_output(view) == static_cast<int>(k)) return n.op->accumulator;
+    if (!options_.in_place) return -1;
+    int i = inplace_input(view, k);
+    if (i < 0) return -1;
+    ValueId v = n.in[static_cast<size_t>(i)];
+    bool dies = last_[static_cast<size_t>(v)] == static_cast<int>(index) && std::count(n.in.begin(), n.in.end(), v) == 1;
+    return dies ? i : -1;
+  }
+
+  Status run(const Node& n, const NodeView& view, size_t index) {
+    Kernel kernel = HONE_TRY(backend_.kernel(view));
+    std::vector<const void*> in(n.in.size(), nullptr);
+    std::vector<void*> out;
+    std::vector<std::vector<uint8_t>> before(n.in.size());
+    for (size_t i = 0; i < n.in.size(); ++i) {
+      if (!view.has(i)) continue;
+      Buffer& b = buffer(n.in[i]);
+      in[i] = b.data();
+      before[i].assign(b.data(), b.data() + b.size());
+    }
+    for (size_t k = 0; k < n.out.size(); ++k) {
+      int from = storage_of(n, view, k, index);
+      Buffer& b = fresh(n.out[k]);
+      if (from >= 0) {
+        auto& start = before[static_cast<size_t>(from)];
+        std::copy(start.begin(), start.end(), b.data());
+        in[static_cast<size_t>(from)] = b.data();
+      }
+      out.push_back(b.data());
+    }
+    Buffer workspace(kernel.workspace_bytes);
+    kernel.run({in.data(), out.data(), workspace.data(), pool_});
+
+    auto report = [&](const std::string& what) {
+      broken.push_back(fmt::format("{} ({}) {}", kernel.id, n.op->name, what));
+    };
+    if (!workspace.intact()) report("writes outside its workspace");
+    for (size_t k = 0; k < n.out.size(); ++k)
+      if (!buffer(n.out[k]).intact()) report(fmt::format("writes outside output {} {}", k, view.out(k).text()));
+    for (size_t i = 0; i < n.in.size(); ++i) {
+      if (!view.has(i)) continue;
+      Buffer& b = buffer(n.in[i]);
+      if (!b.intact()) report(fmt::format("writes outside input {} {}", i, view.in(i).text()));
+      if (!std::equal(before[i].begin(), before[i].end(), b.data())) report(fmt::format("changes input {} {}", i, view.in(i).text()));
+    }
+    return Ok{};
+  }
+
+  const Program& p_;
+  const Backend& backend_;
+  ThreadPool& pool_;
+  const InterpretOptions& options_;
+  std::vector<std::shared_ptr<Buffer>> buffers_;
+  std::vector<int> last_;
+};
+
+template <class T>
+void put(std::vector<uint8_t>& bytes, size_t i, T x) { std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x); }
+template <class T>
+T take(const std::vector<uint8_t>& bytes, size_t i) {
+  T x;
+  std::memcpy(&x, bytes.data() + i * sizeof x, sizeof x);
+  return x;
+}
+
+}  // namespace
+
+Tensor Tensor::of(Type t, const std::vector<double>& values) {
+  Tensor x(std::move(t));
+  HONE_BUG_IF(static_cast<int64_t>(values.size()) != x.type.count(), "{} values for {}", values.size(), x.type.text());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double v = values[i];
+    switch (x.type.dtype) {
+      case DType::f64: put(x.bytes, i, v); break;
+      case DType::f32: put(x.bytes, i, static_cast<float>(v)); break;
+      case DType::bf16: put(x.bytes, i, f32_to_bf16(static_cast<float>(v))); break;
+      case DType::f16: put(x.bytes, i, f32_to_f16(static_cast<float>(v))); break;
+      case DType::i64: put(x.bytes, i, static_cast<int64_t>(v)); break;
+      case DType::i32: put(x.bytes, i, static_cast<int32_t>(v)); break;
+      case DType::i8: put(x.bytes, i, static_cast<int8_t>(v)); break;
+      case DType::u8: put(x.bytes, i, static_cast<uint8_t>(v)); break;
+      case DType::boolean: put(x.bytes, i, static_cast<uint8_t>(v != 0)); break;
+    }
+  }
+  return x;
+}
+
+std::vector<double> Tensor::numbers() const {
+  std::vector<double> v(static_cast<size_t>(type.count()));
+  for (size_t i = 0; i < v.size(); ++i) switch (type.dtype) {
+      case DType::f64: v[i] = take<double>(bytes, i); break;
+      case DType::f32: v[i] = static_cast<double>(take<float>(bytes, i)); break;
+      case DType::bf16: v[i] = static_cast<double>(bf16_to_f32(take<uint16_t>(bytes, i))); break;
+      case DType::f16: v[i] = static_cast<double>(f16_to_f32(take<uint16_t>(bytes, i))); break;
+      case DType::i64: v[i] = static_cast<double>(take<int64_t>(bytes, i)); break;
+      case DType::i32: v[i] = take<int32_t>(bytes, i); break;
+      case DType::i8: v[i] = take<int8_t>(bytes, i); break;
+      case DType::u8: v[i] = take<uint8_t>(bytes, i); break;
+      case DType::boolean: v[i] = take<uint8_t>(bytes, i) != 0; break;
+    }
+  return v;
+}
+
+Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given, ThreadPool& pool,
+                          const InterpretOptions& options) {
+  Program p = HONE_TRY(lower(program, backend));
+  Interpreter run(p, backend, pool, options);
+  for (const Named& n : p.inputs) HONE_TRY(run.give(n.name, n.value, given));
+  for (const State& s : p.states) HONE_TRY(run.give(s.name, s.value, given));
+  for (size_t i = 0; i < p.nodes.size(); ++i) HONE_TRY(run.step(i));
+  Outcome o;
+  for (const Named& n : p.outputs) o.outputs[n.name] = run.tensor(n.value);
+  for (const State& s : p.states) o.states[s.name] = run.tensor(s.next == kNoValue ? s.value : s.next);
+  o.broken = std::move(run.broken);
+  return o;
+}
+
+}  // namespace hone

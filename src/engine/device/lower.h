@@ -1,0 +1,17 @@
+// Lowering: rewrites a program until a backend has a kernel for every node.
+#pragma once
+
+#include "engine/device/backend.h"
+
+namespace hone {
+
+// The same program with every composite that `backend` declines replaced by its decomposition,
+// again and again until all nodes are accepted. Names, scopes, states and outputs stay. A declined
+// primitive is an Error kDeclined with the op, its scope and the backend's reason. Views (nodes
+// whose Op::view_offset answers >= 0) need no kernel and are not asked for.
+Result<Program> lower(const Program& program, const Backend& backend);
+
+// Whether the node is a view of its input 0: no kernel, no storage.
+bool is_view(const NodeView& n);
+
+}  // namespace hone
