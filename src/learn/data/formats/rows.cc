@@ -55,7 +55,7 @@ Result<std::string_view> cell_text(const Row& row, size_t column, std::string_vi
   if (const auto* text = std::get_if<std::string>(&cell)) return std::string_view(*text);
   if (std::holds_alternative<std::monostate>(cell)) return std::string_view();
   return Error(err::kCellType,
-               fmt::format("column '{}' holds a {} where text is needed", name, cell_type_name(cell)))
+               fmt::format("column '{}' holds {} where text is needed", name, cell_type_name(cell)))
       .at(row.where())
       .todo("name the column that holds the text, or write the value as text");
 }
