@@ -69,7 +69,7 @@ class Sharing {
   void place_node(int32_t i) {
     const Node& n = p.nodes[static_cast<size_t>(i)];
     NodeView view{p, n};
-    if (n.op->view_offset && may_view(n)) {
+    if (n.op->view_offset && n.op->view_offset(view) >= 0 && may_view(n)) {
       join(n.out[0], n.in[0], n.op->view_offset(view));
       return;
     }
