@@ -143,7 +143,7 @@ Status Schema::apply_file(std::string_view text, const std::string& name,
         !settings_[it->second.setting].default_value.is_null()) {
       continue;
     }
-    HONE_TRY(apply(key, entry.value, {Source::kFile, place}, notices));
+    HONE_TRY(apply(key, entry.value, {SettingSource::kFile, place}, notices));
   }
   return Ok{};
 }

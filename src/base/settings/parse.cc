@@ -151,19 +151,19 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
   for (const auto& [variable, value] : environment) {
     std::string name = to_lower(std::string_view(variable).substr(5));
     if (find_typed(name) == nullptr) continue;  // HONE_ variables of other meaning exist
-    HONE_TRY(apply(name, value, {Source::kEnvironment, variable}, outcome.notices));
+    HONE_TRY(apply(name, value, {SettingSource::kEnvironment, variable}, outcome.notices));
   }
   for (const Given& g : flags) {
     std::string place = g.flag;
     if (is_flag(g.flag))
       place += " " + (g.value.is_string() ? g.value.get<std::string>() : dump_json(g.value));
     if (const Setting* s = find_typed(g.name); s != nullptr && s->secret) place = g.flag;
-    HONE_TRY(apply(g.name, g.value, {Source::kFlag, place}, outcome.notices));
+    HONE_TRY(apply(g.name, g.value, {SettingSource::kFlag, place}, outcome.notices));
     if (const Setting* s = find_typed(g.name)) find(s->name).origin.place = g.flag;
   }
   if (outcome.dump_config) return outcome;
   for (const Setting& s : settings_) {
-    if (!s.required || s.origin.source != Source::kDefault) continue;
+    if (!s.required || s.origin.source != SettingSource::kDefault) continue;
     bool by_position =
         std::find(positional_.begin(), positional_.end(), s.name) != positional_.end();
     return Error(err::kSettingRequired,

@@ -60,7 +60,7 @@ void Schema::positional(const std::string& name) {
 void Schema::preset(const std::string& name, const std::string& value) {
   Setting& s = find(name);
   HONE_BUG_IF(!assign(s.field, value), "preset {}={} of '{}'", name, value, command_);
-  s.origin = {Source::kCommand, command_};
+  s.origin = {SettingSource::kCommand, command_};
 }
 
 std::vector<std::string> Schema::spellings() const {

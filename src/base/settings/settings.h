@@ -29,9 +29,9 @@
 
 namespace hone {
 
-enum class Source { kDefault, kCommand, kFile, kEnvironment, kFlag };
+enum class SettingSource { kDefault, kCommand, kFile, kEnvironment, kFlag };
 struct Origin {
-  Source source = Source::kDefault;
+  SettingSource source = SettingSource::kDefault;
   std::string place = "default";  // "run.yaml:3:1", "HONE_SEED", "--seed", "hone train"
 };
 
@@ -102,7 +102,7 @@ class Schema {
   const std::vector<Setting>& all() const { return settings_; }
   const Setting& at(const std::string& name) const;  // by its own name; a Bug when absent
   const Origin& origin(const std::string& name) const { return at(name).origin; }
-  bool given(const std::string& name) const { return origin(name).source > Source::kCommand; }
+  bool given(const std::string& name) const { return origin(name).source > SettingSource::kCommand; }
   const std::string& command() const { return command_; }
 
   // Settings that differ from their default: "name  value  (origin)" in aligned columns.

@@ -52,9 +52,9 @@ TEST(Settings, TypesFromFlags) {
   EXPECT_EQ(f.settings.device_memory->bytes, int64_t{16} << 30);
   EXPECT_EQ(f.settings.lr_scheduler_kwargs["min_lr"], 1e-6);
   EXPECT_EQ(f.settings.output, "-");
-  EXPECT_EQ(f.schema.origin("learning_rate").source, Source::kFlag);
+  EXPECT_EQ(f.schema.origin("learning_rate").source, SettingSource::kFlag);
   EXPECT_EQ(f.schema.origin("learning_rate").place, "--learning_rate");
-  EXPECT_EQ(f.schema.origin("eval_strategy").source, Source::kDefault);
+  EXPECT_EQ(f.schema.origin("eval_strategy").source, SettingSource::kDefault);
 }
 
 TEST(Settings, BoolsTakeAWordOrNot) {
