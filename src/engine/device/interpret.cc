@@ -83,16 +83,16 @@ class Interpreter {
     return *buffers_[static_cast<size_t>(v)];
   }
 
-  // The operand whose content output k takes as its start, or -1. An accumulator always lends its
-  // storage; its content is copied, so the old tensor stays whole for later readers.
+  // The operand whose content output k takes as its start, or -1. The content is copied, so an
+  // operand stays whole for later readers.
   int storage_of(const Node& n, const NodeView& view, size_t k, size_t index) {
-    if (accumulated_output(view) == static_cast<int>(k)) return n.op->accumulator;
     if (!options_.in_place) return -1;
-    int i = inplace_input(view, k);
-    if (i < 0) return -1;
-    ValueId v = n.in[static_cast<size_t>(i)];
-    bool dies = last_[static_cast<size_t>(v)] == static_cast<int>(index) && std::count(n.in.begin(), n.in.end(), v) == 1;
-    return dies ? i : -1;
+    for (size_t i : inplace_inputs(view, k)) {
+      ValueId v = n.in[i];
+      bool dies = last_[static_cast<size_t>(v)] == static_cast<int>(index) && std::count(n.in.begin(), n.in.end(), v) == 1;
+      if (dies && view.in(i) == view.out(k)) return static_cast<int>(i);
+    }
+    return -1;
   }
 
   Status run(const Node& n, const NodeView& view, size_t index) {

@@ -23,7 +23,7 @@ struct Tensor {
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct InterpretOptions {
-  bool in_place = false;    // write results over the operands that inplace_input names and that die
+  bool in_place = false;    // write results over the operands that inplace_inputs names and that die
 };
 
 struct Outcome {

@@ -73,9 +73,19 @@ Cost cost(const NodeView& n) {
   return c;
 }
 
+// Outputs p', m', v' lie over the inputs p, m, v, between which the gradients stand.
+int inplace_for(const NodeView& n, size_t k) {
+  auto count = static_cast<size_t>(n.attrs().integer("count"));
+  return static_cast<int>(k < count ? k : k + count);
+}
+
 }  // namespace
 
-Op define_adamw() { return {"adamw", infer, decompose, nullptr, cost, {0, 2, 3}}; }
+Op define_adamw() {
+  Op op{"adamw", infer, decompose, nullptr, cost};
+  op.inplace_for = inplace_for;
+  return op;
+}
 
 Values ops::adamw(Builder& b, const Values& p, const Values& g, const Values& m, const Values& v, ValueId lr, ValueId step,
                   ValueId g_scale, const AdamwOptions& o) {

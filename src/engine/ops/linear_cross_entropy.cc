@@ -82,7 +82,7 @@ Cost cost(const NodeView& n) {
 
 }  // namespace
 
-Op define_linear_cross_entropy() { return {"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4}; }
+Op define_linear_cross_entropy() { return {"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4, 4}; }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale, bool grads) {
   Attrs attrs;

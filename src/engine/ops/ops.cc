@@ -13,20 +13,6 @@ const OpTable& op_table() {
 
 Cost cost_of(const NodeView& n) { return n.node.op->cost ? n.node.op->cost(n) : elementwise(n, 1); }
 
-int inplace_input(const NodeView& n, size_t output) {
-  auto count = static_cast<size_t>(n.attrs().integer("count", 1));
-  const std::vector<int>& of = n.node.op->inplace;
-  size_t list = output / count;
-  if (list >= of.size() || of[list] < 0) return -1;
-  size_t input = static_cast<size_t>(of[list]) * count + output % count;
-  return n.has(input) && n.in(input) == n.out(output) ? static_cast<int>(input) : -1;
-}
-
-int accumulated_output(const NodeView& n) {
-  if (n.node.op->accumulator < 0 || !n.has(static_cast<size_t>(n.node.op->accumulator))) return -1;
-  return n.node.op->name == "linear_cross_entropy" ? 4 : 0;
-}
-
 ValueId ops::activation(Builder& b, ValueId x, const std::string& kind) {
   if (kind == "none") return x;
   if (kind == "gelu") return gelu(b, x);

@@ -12,15 +12,6 @@ const OpTable& op_table();   // every op of the shelf, made once
 // The bytes and FLOPs of one node; elementwise defaults where an op says nothing.
 Cost cost_of(const NodeView& n);
 
-// The input over whose storage output `output` may be written (Op::inplace, when it has the
-// result's type), or -1. For ops over lists (adamw), whose attribute `count` is the length of each
-// list, Op::inplace speaks of lists: entry k is the input list that output list k may overwrite.
-int inplace_input(const NodeView& n, size_t output);
-
-// The output that is added onto the tensor given as input Op::accumulator and that always takes
-// its storage; -1 when no such input is given. 0, but for linear_cross_entropy 4 (dw).
-int accumulated_output(const NodeView& n);
-
 namespace ops {
 
 // ---- primitives: every backend computes these -------------------------------------------------
