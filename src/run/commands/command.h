@@ -37,8 +37,13 @@ struct Command {
 
 std::vector<Command> all_command();  // the shelf, by name of file
 
+std::string_view version();  // "0.1.0"
+
 // Runs another command of the shelf, as aliases do after they have rewritten their arguments.
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args);
+
+// Alone as argument: the command prints its reference in Markdown.
+inline constexpr const char* kMarkdownFlag = "--help-markdown";
 
 struct Parsed {
   bool done = false;  // --help or --dump-config was asked for and is printed

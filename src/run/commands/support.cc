@@ -1,11 +1,13 @@
-#include <csignal>
-#include <cstdio>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "base/core/log.h"
 #include "run/commands/command.h"
 
 namespace hone {
+
+std::string_view version() { return HONE_VERSION; }
 
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args) {
   for (const Command& c : all_command()) {
@@ -16,6 +18,11 @@ Result<int> run_command_named(const std::string& name, const std::vector<std::st
 
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args) {
   Parsed parsed;
+  if (args.size() == 1 && args[0] == kMarkdownFlag) {
+    print_out(schema.reference());
+    parsed.done = true;
+    return parsed;
+  }
   parsed.outcome = HONE_TRY(schema.parse(args, environment_settings()));
   if (parsed.outcome.help) {
     print_out(schema.help() + "\n");

@@ -1,0 +1,135 @@
+// The program: finds the command, runs it, and turns whatever comes out into text and a status.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "base/core/log.h"
+#include "engine/graph/builder.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+std::vector<Command> commands_by_name() {
+  std::vector<Command> all = all_command();
+  std::sort(all.begin(), all.end(), [](const Command& a, const Command& b) { return a.name < b.name; });
+  return all;
+}
+
+std::string overview() {
+  std::string text = "hone: fine-tunes Hugging Face models\n\nusage: hone COMMAND [--setting value ...] [settings.yaml]\n\n";
+  for (const Command& c : commands_by_name()) {
+    std::string name = c.name;
+    for (const std::string& alias : c.aliases) name += ", " + alias;
+    text += fmt::format("  {:<16} {}\n", name, c.summary);
+  }
+  text += fmt::format("  {:<16} {}\n\n", "help [COMMAND]", "this list, or the settings of a command");
+  return text + "Exit status: 0 done, 1 something to correct (the message says what), 2 usage, 3 a bug in hone.\n";
+}
+
+const Command* find_command(const std::vector<Command>& all, const std::string& word) {
+  for (const Command& c : all) {
+    if (c.name == word) return &c;
+    for (const std::string& alias : c.aliases) {
+      if (alias == word) return &c;
+    }
+  }
+  return nullptr;
+}
+
+Error unknown_command(const std::vector<Command>& all, const std::string& word) {
+  std::vector<std::string> names = {"help"};
+  for (const Command& c : all) {
+    names.push_back(c.name);
+    names.insert(names.end(), c.aliases.begin(), c.aliases.end());
+  }
+  const std::string near = nearest_name(word, names);
+  return Error(err::kUnknownCommand, fmt::format("hone has no command '{}'", word))
+      .todo((near.empty() ? std::string() : fmt::format("did you mean 'hone {}'? ", near)) + "'hone help' lists them all");
+}
+
+// The reference of every command in Markdown: docs/commands.md.
+Result<int> markdown() {
+  print_out("# Commands\n\nWritten by `hone help --markdown`; each command prints the same with `--help`.\n");
+  for (const Command& c : commands_by_name()) {
+    print_out("\n");
+    HONE_TRY(c.run({kMarkdownFlag}));
+  }
+  return kExitDone;
+}
+
+Result<int> dispatch(std::vector<std::string> args) {
+  const std::vector<Command> all = all_command();
+  if (args.empty()) {
+    print_out(overview());
+    return kExitUsage;
+  }
+  std::string word = args[0];
+  args.erase(args.begin());
+  if (word == "--version" || word == "version") {
+    print_out(fmt::format("hone {}\n", version()));
+    return kExitDone;
+  }
+  if (word == "help" || word == "--help" || word == "-h") {
+    if (args.empty()) {
+      print_out(overview());
+      return kExitDone;
+    }
+    if (args[0] == "--markdown") return markdown();
+    word = args[0];
+    args = {"--help"};
+  }
+  for (char& c : word) {
+    if (c == '-') c = '_';
+  }
+  const Command* command = find_command(all, word);
+  if (command == nullptr) return unknown_command(all, word);
+  return command->run(args);
+}
+
+int report(const Error& e) {
+  if (isatty(STDERR_FILENO) && log_in_color()) {
+    fmt::print(stderr, "\033[31m{}\033[0m\n", e.text());
+  } else {
+    fmt::print(stderr, "{}\n", e.text());
+  }
+  const std::string code = e.code();
+  return code.starts_with("H02") || code == err::kUnknownCommand.id ? kExitUsage : kExitUserError;
+}
+
+int report_bug(const std::vector<std::string>& args, const char* what) {
+  fmt::print(stderr,
+             "this is a bug in hone, not a mistake of yours: {}\n"
+             "  please report the line above, hone {}, and the command: hone {}\n"
+             "  with what 'hone doctor' prints\n",
+             what, version(), fmt::join(args, " "));
+  return kExitBug;
+}
+
+int run(const std::vector<std::string>& args) {
+  try {
+    Result<int> status = dispatch(args);
+    if (std::fflush(stdout) != 0) throw OutputClosed{errno};
+    return status.ok() ? *status : report(status.error());
+  } catch (const OutputClosed& closed) {
+    if (closed.reason == EPIPE) return kExitDone;
+    return report(Error(err::kOutputLost, fmt::format("cannot write to standard output: {}", std::strerror(closed.reason)))
+                      .todo("check the disk or program that it goes to"));
+  } catch (const BuildError& e) {
+    return report(e.error);
+  } catch (const std::bad_alloc&) {
+    return report_bug(args, "memory ran out outside the planned arena");
+  } catch (const std::exception& e) {
+    return report_bug(args, e.what());
+  }
+}
+
+}  // namespace
+}  // namespace hone
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  return hone::run({argv + 1, argv + argc});
+}
