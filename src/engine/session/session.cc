@@ -10,6 +10,18 @@
 #include "engine/session/errors.h"
 
 namespace hone {
+namespace {
+
+// The plan lets a view share its operand's storage; where it may not, the bytes are copied.
+Kernel view_kernel(const NodeView& n) {
+  const int64_t offset = n.node.op->view_offset(n), bytes = n.out(0).bytes();
+  return {"view", 0, [offset, bytes](const KernelArgs& a) {
+            const auto* from = static_cast<const std::byte*>(a.in[0]) + offset;
+            if (from != a.out[0]) std::memcpy(a.out[0], from, static_cast<size_t>(bytes));
+          }};
+}
+
+}  // namespace
 
 Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend, ThreadPool& pool) {
   Session s;
@@ -18,12 +30,13 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
   s.programs_ = std::move(programs);
   std::vector<PlanInput> inputs;
   for (Program& p : s.programs_) {
-    HONE_TRY(lower(p, backend));
+    p = HONE_TRY(lower(p, backend));
+    p.compact();
     HONE_TRY(verify(p));
     std::vector<Kernel>& kernels = s.kernels_.emplace_back();
     PlanInput in{&p, {}};
     for (const Node& n : p.nodes) {
-      kernels.push_back(HONE_TRY(backend.kernel({p, n})));
+      kernels.push_back(is_view({p, n}) ? view_kernel({p, n}) : HONE_TRY(backend.kernel({p, n})));
       in.workspace_bytes.push_back(kernels.back().workspace_bytes);
     }
     inputs.push_back(std::move(in));

@@ -94,7 +94,7 @@ ValueId ModelGraph::dropout(ValueId x, double p, ValueId residual) {
 }
 
 ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale, double dropout_p, int64_t window) {
-  ops::AttentionOptions o{.heads = config.heads, .kv_heads = config.kv_heads, .window = window, .causal = true, .scale = scale};
+  ops::AttentionOptions o{.heads = config.heads, .kv_heads = config.kv_heads, .window = window, .causal = true, .scale = scale, .dropout = 0, .key = ""};
   ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
   if (mode == Mode::train && dropout_p > 0) {
     o.dropout = dropout_p;

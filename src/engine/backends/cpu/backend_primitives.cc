@@ -1,0 +1,364 @@
+// Primitives as threaded loops. They serve scalars, small tensors and ops that no fused kernel
+// covers; what a step spends time in is in backend_composites.cc.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/core/philox.h"
+#include "engine/backends/cpu/backend_kernels.h"
+#include "engine/device/errors.h"
+
+namespace hone::cpu {
+namespace {
+
+constexpr int64_t kSerial = 4096;  // elements below which one thread is faster
+
+template <class F>
+void each(ThreadPool& pool, int64_t count, F&& f) {
+  if (count <= kSerial) {
+    f(int64_t{0}, count);
+    return;
+  }
+  pool.parallel_for(count, [&](int64_t begin, int64_t end, int) { f(begin, end); });
+}
+
+// Calls f with a value of the C++ type that stores `t`.
+template <class F>
+bool with_type(DType t, F&& f) {
+  switch (t) {
+    case DType::f32: f(float{}); return true;
+    case DType::f64: f(double{}); return true;
+    case DType::i64: f(int64_t{}); return true;
+    case DType::i32: f(int32_t{}); return true;
+    case DType::u8: f(uint8_t{}); return true;
+    case DType::boolean: f(uint8_t{}); return true;
+    default: return false;
+  }
+}
+
+using Run = std::function<void(const KernelArgs&)>;
+
+template <class T, class R, class F>
+Run binary(const NodeView& n, F f) {
+  const int64_t count = n.out(0).count();
+  const int64_t sx = n.in(0).rank() == 0 ? 0 : 1, sy = n.in(1).rank() == 0 ? 0 : 1;
+  return [=](const KernelArgs& a) {
+    const T* x = static_cast<const T*>(a.in[0]);
+    const T* y = static_cast<const T*>(a.in[1]);
+    R* out = static_cast<R*>(a.out[0]);
+    each(a.pool, count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<R>(f(x[i * sx], y[i * sy]));
+    });
+  };
+}
+
+template <class T, class F>
+Run unary(const NodeView& n, F f) {
+  const int64_t count = n.out(0).count();
+  return [=](const KernelArgs& a) {
+    const T* x = static_cast<const T*>(a.in[0]);
+    T* out = static_cast<T*>(a.out[0]);
+    each(a.pool, count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = f(x[i]);
+    });
+  };
+}
+
+template <class T>
+Run arithmetic(const NodeView& n) {
+  const std::string& op = n.node.op->name;
+  if (op == "add") return binary<T, T>(n, [](T x, T y) { return x + y; });
+  if (op == "sub") return binary<T, T>(n, [](T x, T y) { return x - y; });
+  if (op == "mul") return binary<T, T>(n, [](T x, T y) { return x * y; });
+  if (op == "div") {
+    if constexpr (std::is_floating_point_v<T>) return binary<T, T>(n, [](T x, T y) { return x / y; });
+    else return binary<T, T>(n, [](T x, T y) { return y == 0 ? T{0} : static_cast<T>(x / y); });
+  }
+  if (op == "maximum") return binary<T, T>(n, [](T x, T y) { return x > y || x != x ? x : y; });
+  if (op == "minimum") return binary<T, T>(n, [](T x, T y) { return x < y || x != x ? x : y; });
+  if (op == "neg") return unary<T>(n, [](T x) { return static_cast<T>(-x); });
+  if (op == "compare") {
+    const std::string how = n.attrs().text("how");
+    if (how == "eq") return binary<T, uint8_t>(n, [](T x, T y) { return x == y; });
+    if (how == "ne") return binary<T, uint8_t>(n, [](T x, T y) { return x != y; });
+    if (how == "lt") return binary<T, uint8_t>(n, [](T x, T y) { return x < y; });
+    if (how == "le") return binary<T, uint8_t>(n, [](T x, T y) { return x <= y; });
+    if (how == "gt") return binary<T, uint8_t>(n, [](T x, T y) { return x > y; });
+    if (how == "ge") return binary<T, uint8_t>(n, [](T x, T y) { return x >= y; });
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    if (op == "exp") return unary<T>(n, [](T x) { return std::exp(x); });
+    if (op == "log") return unary<T>(n, [](T x) { return std::log(x); });
+    if (op == "tanh") return unary<T>(n, [](T x) { return std::tanh(x); });
+    if (op == "erf") return unary<T>(n, [](T x) { return std::erf(x); });
+    if (op == "sqrt") return unary<T>(n, [](T x) { return std::sqrt(x); });
+    if (op == "sin") return unary<T>(n, [](T x) { return std::sin(x); });
+    if (op == "cos") return unary<T>(n, [](T x) { return std::cos(x); });
+  }
+  return {};
+}
+
+std::vector<int64_t> strides_of(const Shape& shape) {
+  std::vector<int64_t> s(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) s[i - 1] = s[i] * shape[i];
+  return s;
+}
+
+// out[index] = x[sum index[d] * stride[d]] over the result's shape: broadcast and transpose.
+template <class T>
+Run gathered(const Shape& shape, std::vector<int64_t> stride) {
+  const int64_t count = Type{DType::f32, shape}.count();
+  return [=](const KernelArgs& a) {
+    const T* x = static_cast<const T*>(a.in[0]);
+    T* out = static_cast<T*>(a.out[0]);
+    each(a.pool, count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t rest = i, from = 0;
+        for (size_t d = shape.size(); d-- > 0;) {
+          from += rest % shape[d] * stride[d];
+          rest /= shape[d];
+        }
+        out[i] = x[from];
+      }
+    });
+  };
+}
+
+template <class T>
+Run broadcast(const NodeView& n) {
+  std::vector<int64_t> stride(n.out(0).shape.size(), 0), own = strides_of(n.in(0).shape), axes = n.attrs().integers("axes");
+  for (size_t i = 0; i < axes.size(); ++i) stride[static_cast<size_t>(axes[i])] = own[i];
+  return gathered<T>(n.out(0).shape, stride);
+}
+
+template <class T>
+Run transpose(const NodeView& n) {
+  std::vector<int64_t> own = strides_of(n.in(0).shape), stride;
+  for (int64_t p : n.attrs().integers("permutation")) stride.push_back(own[static_cast<size_t>(p)]);
+  return gathered<T>(n.out(0).shape, stride);
+}
+
+// Sums (in double) or maxima over axes.
+template <class T>
+Run reduce(const NodeView& n, bool sum) {
+  const Shape shape = n.in(0).shape;
+  std::vector<int64_t> own = strides_of(shape), axes = n.attrs().integers("axes");
+  std::vector<int64_t> kept_size, kept_stride, gone_size, gone_stride;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    bool gone = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+    (gone ? gone_size : kept_size).push_back(shape[d]);
+    (gone ? gone_stride : kept_stride).push_back(own[d]);
+  }
+  const int64_t count = n.out(0).count();
+  int64_t inner = 1;
+  for (int64_t g : gone_size) inner *= g;
+  auto offset = [](int64_t i, const std::vector<int64_t>& size, const std::vector<int64_t>& stride) {
+    int64_t at = 0;
+    for (size_t d = size.size(); d-- > 0;) {
+      at += i % size[d] * stride[d];
+      i /= size[d];
+    }
+    return at;
+  };
+  return [=](const KernelArgs& a) {
+    const T* x = static_cast<const T*>(a.in[0]);
+    T* out = static_cast<T*>(a.out[0]);
+    a.pool.parallel_for(count, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* base = x + offset(i, kept_size, kept_stride);
+        double total = 0;
+        T most = std::numeric_limits<T>::lowest();
+        if (std::is_floating_point_v<T>) most = -std::numeric_limits<T>::infinity();
+        for (int64_t k = 0; k < inner; ++k) {
+          T v = base[offset(k, gone_size, gone_stride)];
+          total += static_cast<double>(v);
+          most = v > most || v != v ? v : most;
+        }
+        out[i] = sum ? static_cast<T>(total) : most;
+      }
+    });
+  };
+}
+
+template <class T>
+Run select(const NodeView& n) {
+  const int64_t count = n.out(0).count();
+  const int64_t sc = n.in(0).rank() ? 1 : 0, sx = n.in(1).rank() ? 1 : 0, sy = n.in(2).rank() ? 1 : 0;
+  return [=](const KernelArgs& a) {
+    const uint8_t* c = static_cast<const uint8_t*>(a.in[0]);
+    const T *x = static_cast<const T*>(a.in[1]), *y = static_cast<const T*>(a.in[2]);
+    T* out = static_cast<T*>(a.out[0]);
+    each(a.pool, count, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = c[i * sc] ? x[i * sx] : y[i * sy];
+    });
+  };
+}
+
+// Copies rows of `width` bytes: slice (one part) and concat (several).
+Run slice(const NodeView& n) {
+  const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
+  int64_t outer = 1, inner = size_of(n.in(0).dtype);
+  for (size_t d = 0; d < n.in(0).shape.size(); ++d) (d < axis ? outer : inner) *= d == axis ? 1 : n.in(0).shape[d];
+  const int64_t from = n.in(0).shape[axis] * inner, to = n.out(0).shape[axis] * inner, skip = n.attrs().integer("begin") * inner;
+  return [=](const KernelArgs& a) {
+    for (int64_t i = 0; i < outer; ++i)
+      std::memcpy(static_cast<char*>(a.out[0]) + i * to, static_cast<const char*>(a.in[0]) + i * from + skip, static_cast<size_t>(to));
+  };
+}
+
+Run concat(const NodeView& n) {
+  const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
+  int64_t outer = 1, inner = size_of(n.out(0).dtype);
+  for (size_t d = 0; d < n.out(0).shape.size(); ++d) (d < axis ? outer : inner) *= d == axis ? 1 : n.out(0).shape[d];
+  std::vector<int64_t> widths;
+  for (size_t i = 0; i < n.inputs(); ++i) widths.push_back(n.in(i).shape[axis] * inner);
+  return [=](const KernelArgs& a) {
+    char* out = static_cast<char*>(a.out[0]);
+    for (int64_t o = 0; o < outer; ++o)
+      for (size_t i = 0; i < widths.size(); ++i) {
+        std::memcpy(out, static_cast<const char*>(a.in[i]) + o * widths[i], static_cast<size_t>(widths[i]));
+        out += widths[i];
+      }
+  };
+}
+
+Run gather_rows(const NodeView& n) {
+  const int64_t count = n.in(1).count();
+  const int64_t width = count == 0 ? 0 : n.out(0).bytes() / count;
+  return [=](const KernelArgs& a) {
+    const int32_t* ids = static_cast<const int32_t*>(a.in[1]);
+    for (int64_t i = 0; i < count; ++i) {
+      char* to = static_cast<char*>(a.out[0]) + i * width;
+      if (ids[i] < 0) std::memset(to, 0, static_cast<size_t>(width));
+      else std::memcpy(to, static_cast<const char*>(a.in[0]) + ids[i] * width, static_cast<size_t>(width));
+    }
+  };
+}
+
+template <class T>
+Run scatter_add_rows(const NodeView& n) {
+  const int64_t count = n.in(0).count(), columns = n.in(1).shape[1], total = n.out(0).count();
+  const bool onto = n.has(2);
+  return [=](const KernelArgs& a) {
+    const int32_t* ids = static_cast<const int32_t*>(a.in[0]);
+    const T* dy = static_cast<const T*>(a.in[1]);
+    T* out = static_cast<T*>(a.out[0]);
+    if (!onto) std::fill(out, out + total, T{0});
+    else if (a.in[2] != out) std::memcpy(out, a.in[2], static_cast<size_t>(total) * sizeof(T));
+    for (int64_t i = 0; i < count; ++i) {
+      if (ids[i] < 0) continue;
+      for (int64_t c = 0; c < columns; ++c) out[ids[i] * columns + c] += dy[i * columns + c];
+    }
+  };
+}
+
+template <class T>
+Run plain_matmul(const NodeView& n) {
+  const bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y"), onto = n.has(2);
+  const Shape &x = n.in(0).shape, &z = n.out(0).shape;
+  const size_t r = z.size();
+  const int64_t m = z[r - 2], cols = z[r - 1], k = tx ? x[r - 2] : x[r - 1];
+  const int64_t batches = m * cols == 0 ? 0 : n.out(0).count() / (m * cols);
+  return [=](const KernelArgs& a) {
+    if (onto && a.in[2] != a.out[0]) std::memcpy(a.out[0], a.in[2], static_cast<size_t>(batches * m * cols) * sizeof(T));
+    a.pool.parallel_for(batches * m, [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t batch = row / m, i = row % m;
+        const T* px = static_cast<const T*>(a.in[0]) + batch * m * k;
+        const T* py = static_cast<const T*>(a.in[1]) + batch * k * cols;
+        T* out = static_cast<T*>(a.out[0]) + row * cols;
+        for (int64_t j = 0; j < cols; ++j) {
+          double sum = onto ? static_cast<double>(out[j]) : 0;
+          for (int64_t q = 0; q < k; ++q)
+            sum += static_cast<double>(px[tx ? q * m + i : i * k + q]) * static_cast<double>(py[ty ? j * k + q : q * cols + j]);
+          out[j] = static_cast<T>(sum);
+        }
+      }
+    });
+  };
+}
+
+Run cast(const NodeView& n) {
+  const int64_t count = n.out(0).count();
+  const DType to = n.out(0).dtype;
+  Run run;
+  with_type(n.in(0).dtype, [&](auto from) {
+    using F = decltype(from);
+    with_type(to, [&](auto into) {
+      using T = decltype(into);
+      const bool truth = to == DType::boolean;
+      run = [=](const KernelArgs& a) {
+        const F* x = static_cast<const F*>(a.in[0]);
+        T* out = static_cast<T*>(a.out[0]);
+        each(a.pool, count, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) out[i] = truth ? static_cast<T>(x[i] != F{0}) : static_cast<T>(x[i]);
+        });
+      };
+    });
+  });
+  return run;
+}
+
+template <class T>
+Run constant(const NodeView& n) {
+  const int64_t count = n.out(0).count();
+  const T value = static_cast<T>(n.attrs().real("value"));
+  return [=](const KernelArgs& a) {
+    T* out = static_cast<T*>(a.out[0]);
+    each(a.pool, count, [&](int64_t begin, int64_t end) { std::fill(out + begin, out + end, value); });
+  };
+}
+
+template <class T>
+Run iota(const NodeView& n) {
+  const Shape shape = n.out(0).shape;
+  const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
+  const int64_t stride = strides_of(shape)[axis], size = shape[axis], count = n.out(0).count();
+  return [=](const KernelArgs& a) {
+    T* out = static_cast<T*>(a.out[0]);
+    for (int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(i / stride % size);
+  };
+}
+
+template <class T>
+Run typed(const NodeView& n) {
+  const std::string& op = n.node.op->name;
+  if (op == "broadcast") return broadcast<T>(n);
+  if (op == "transpose") return transpose<T>(n);
+  if (op == "select") return select<T>(n);
+  if (op == "constant") return constant<T>(n);
+  if (op == "iota") return iota<T>(n);
+  if (op == "reduce_sum") return reduce<T>(n, true);
+  if (op == "reduce_max") return reduce<T>(n, false);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (op == "scatter_add_rows") return scatter_add_rows<T>(n);
+    if (op == "matmul") return plain_matmul<T>(n);
+  }
+  return arithmetic<T>(n);
+}
+
+}  // namespace
+
+Error declined(const NodeView& n, const std::string& why) {
+  return Error(err::kDeclined, fmt::format("cpu: {}: {}", n.node.op->name, why));
+}
+
+Result<Kernel> primitive_kernel(const NodeView& n) {
+  const std::string& op = n.node.op->name;
+  Kernel k;
+  k.id = "cpu.loop." + op;
+  if (op == "slice") k.run = slice(n);
+  else if (op == "concat") k.run = concat(n);
+  else if (op == "gather_rows") k.run = gather_rows(n);
+  else if (op == "cast") k.run = cast(n);
+  else {
+    const DType t = op == "compare" || op == "scatter_add_rows" || op == "select" ? n.in(op == "compare" ? 0 : 1).dtype
+                    : n.inputs() > 0                                              ? n.in(0).dtype
+                                                                                  : n.out(0).dtype;
+    if (!with_type(t, [&](auto x) { k.run = typed<decltype(x)>(n); })) return declined(n, fmt::format("no loop for {}", name_of(t)));
+  }
+  if (!k.run) return declined(n, "a composite without a kernel of its own");
+  return k;
+}
+
+}  // namespace hone::cpu
