@@ -13,7 +13,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kChunkBytes = 1 << 20;
+constexpr int64_t kChunkBytes = 64 << 10;
 
 class FileSource final : public Source {
  public:
