@@ -1,0 +1,271 @@
+#include "base/store/http.h"
+
+#include <curl/curl.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "base/core/text.h"
+#include "base/store/errors.h"
+
+namespace hone {
+
+struct HttpClient::Transfer {
+  std::string url;
+  HttpHeaders headers;
+  bool head = false;
+  const Sink* sink = nullptr;  // a download
+  int64_t at = 0;              // next byte the sink expects
+  bool progressed = false;
+
+  CURL* curl = nullptr;
+  HttpResponse response;
+  std::optional<Error> sink_error;
+  bool body_checked = false, to_sink = false;
+
+  void reset() {
+    response = {};
+    body_checked = to_sink = progressed = false;
+  }
+  bool success_status() const { return response.status == 200 || response.status == 206; }
+};
+
+namespace {
+constexpr size_t kMostErrorBody = 64 << 10;
+constexpr size_t kMostBody = size_t{512} << 20;
+
+bool worth_retrying(int status) {
+  return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||
+         status == 504;
+}
+bool worth_retrying(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+size_t on_header(char* data, size_t size, size_t count, void* user) {
+  auto& t = *static_cast<HttpResponse*>(user);
+  std::string_view line(data, size * count);
+  if (line.starts_with("HTTP/")) {  // of each response of a chain of redirects
+    t.headers.clear();
+    size_t space = line.find(' ');
+    if (space != std::string_view::npos) {
+      std::string_view digits = line.substr(space + 1, 3);
+      std::from_chars(digits.data(), digits.data() + digits.size(), t.status);
+    }
+  } else if (size_t colon = line.find(':'); colon != std::string_view::npos) {
+    t.headers[to_lower(trim(line.substr(0, colon)))] = std::string(trim(line.substr(colon + 1)));
+  }
+  return size * count;
+}
+
+int on_progress(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) { return stop_requested(); }
+
+// The first byte of a 206, from "bytes 100-199/200".
+std::optional<int64_t> range_start(const std::string& content_range) {
+  size_t digit = content_range.find_first_of("0123456789");
+  int64_t n = 0;
+  if (digit == std::string::npos) return std::nullopt;
+  const char* end = content_range.data() + content_range.size();
+  if (std::from_chars(content_range.data() + digit, end, n).ec != std::errc()) return std::nullopt;
+  return n;
+}
+
+const char* first_set(std::initializer_list<const char*> names) {
+  for (const char* n : names) {
+    const char* v = std::getenv(n);
+    if (v != nullptr && *v != 0) return v;
+  }
+  return nullptr;
+}
+}  // namespace
+
+HttpClient::HttpClient() : HttpClient(Options{}) {}
+HttpClient::HttpClient(Options options) : options_(options) {
+  static std::once_flag once;
+  std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
+  curl_ = curl_easy_init();
+  HONE_BUG_IF(curl_ == nullptr, "libcurl gives no handle");
+}
+HttpClient::~HttpClient() { curl_easy_cleanup(static_cast<CURL*>(curl_)); }
+
+Result<HttpResponse> HttpClient::run(Transfer& t) {
+  if (!t.url.starts_with("http://") && !t.url.starts_with("https://")) {
+    return Error(err::kStoreUnsupported,
+                 fmt::format("'{}' is no http:// or https:// address", t.url));
+  }
+  auto on_body = +[](char* data, size_t size, size_t count, void* user) -> size_t {
+    auto& t = *static_cast<Transfer*>(user);
+    std::string_view bytes(data, size * count);
+    if (!t.body_checked) {
+      t.body_checked = true;
+      t.to_sink = t.sink != nullptr && t.success_status();
+      if (t.to_sink) {
+        // A server may ignore the range, or serve another one than asked.
+        int64_t start = 0;
+        if (t.response.status == 206)
+          start = range_start(t.response.header("content-range")).value_or(t.at);
+        if (start != t.at && start != 0) {
+          t.sink_error.emplace(
+              err::kHttpStatus,
+              fmt::format("{} sent bytes from {}, asked were those from {}", t.url, start, t.at));
+          return 0;
+        }
+        t.at = start;
+      }
+    }
+    if (!t.to_sink) {
+      if (t.response.body.size() + bytes.size() > (t.sink ? kMostErrorBody : kMostBody)) {
+        return t.sink ? bytes.size() : 0;
+      }
+      t.response.body += bytes;
+      return bytes.size();
+    }
+    Status s = (*t.sink)(t.at, bytes);
+    if (!s.ok()) {
+      t.sink_error = std::move(s.error());
+      return 0;
+    }
+    t.at += static_cast<int64_t>(bytes.size());
+    t.progressed = true;
+    return bytes.size();
+  };
+
+  CURL* curl = static_cast<CURL*>(curl_);
+  double wait = options_.first_wait_seconds;
+  for (int tries_left = options_.retries;; --tries_left) {
+    t.reset();
+    curl_easy_reset(curl);
+    char reason[CURL_ERROR_SIZE] = "";
+    curl_slist* list = nullptr;
+    for (const auto& [name, value] : t.headers)
+      list = curl_slist_append(list, (name + ": " + value).c_str());
+    if (t.sink && t.at > 0)
+      list = curl_slist_append(list, fmt::format("range: bytes={}-", t.at).c_str());
+    curl_easy_setopt(curl, CURLOPT_URL, t.url.c_str());
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "hone/0.1");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(curl, CURLOPT_NOBODY, t.head ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, t.head ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     static_cast<long>(options_.connect_timeout_seconds * 1000));
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                     std::max(1L, static_cast<long>(options_.stall_timeout_seconds)));
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &t.response);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &t);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+#endif
+    if (const char* ca = first_set({"SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"})) {
+      curl_easy_setopt(curl, CURLOPT_CAINFO, ca);
+    }
+    CURLcode code = curl_easy_perform(curl);
+    char* final_url = nullptr;
+    curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &final_url);
+    t.response.url = final_url ? final_url : t.url;
+    curl_slist_free_all(list);
+
+    if (t.sink_error) return std::move(*t.sink_error);
+    if (code == CURLE_ABORTED_BY_CALLBACK || stop_requested()) {
+      return Error(err::kInterrupted, fmt::format("stopped while reading {}", t.url))
+          .todo("run the same command again: it continues where it stopped");
+    }
+    bool broken = code != CURLE_OK;
+    if (!broken && t.response.status == 416 && t.sink && t.at > 0) {
+      t.at = 0;  // what we have is longer than the file: it is another one
+      continue;
+    }
+    if (!broken && !worth_retrying(t.response.status)) return std::move(t.response);
+    if (t.progressed) {
+      tries_left = options_.retries;
+      wait = options_.first_wait_seconds;
+    }
+    std::string why = broken ? (*reason ? reason : curl_easy_strerror(code))
+                             : fmt::format("status {}", t.response.status);
+    if (tries_left <= 0 || (broken && !worth_retrying(code))) {
+      if (!broken) return std::move(t.response);
+      return Error(err::kNetwork, fmt::format("cannot read {}: {}", t.url, why))
+          .todo(
+              "check the network and the proxy settings (https_proxy, no_proxy); with a filled "
+              "cache, HF_HUB_OFFLINE=1 works without network");
+    }
+    double pause = wait;
+    if (std::string after = t.response.header("retry-after"); !after.empty()) {
+      pause = std::clamp(std::atof(after.c_str()), pause, 60.0);
+    }
+    log_debug("{}: {}; trying again in {:.1f} s", t.url, why, pause);
+    // In small steps, so that a request to stop is heard.
+    for (double left = pause; left > 0 && !stop_requested(); left -= 0.25) {
+      options_.clock->sleep(std::min(left, 0.25));
+    }
+    wait = std::min(wait * 2, 30.0);
+  }
+}
+
+Result<HttpResponse> HttpClient::get(const std::string& url, const HttpHeaders& headers) {
+  Transfer t;
+  t.url = url;
+  t.headers = headers;
+  return run(t);
+}
+Result<HttpResponse> HttpClient::head(const std::string& url, const HttpHeaders& headers) {
+  Transfer t;
+  t.url = url;
+  t.headers = headers;
+  t.head = true;
+  return run(t);
+}
+Result<HttpResponse> HttpClient::download(const std::string& url, const HttpHeaders& headers,
+                                          int64_t offset, const Sink& sink) {
+  Transfer t;
+  t.url = url;
+  t.headers = headers;
+  t.sink = &sink;
+  t.at = offset;
+  return run(t);
+}
+
+std::string url_encoded(std::string_view text, std::string_view keep) {
+  std::string out;
+  for (char c : text) {
+    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                 std::string_view("-_.~").find(c) != std::string_view::npos ||
+                 keep.find(c) != std::string_view::npos;
+    if (plain)
+      out += c;
+    else
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+}  // namespace hone

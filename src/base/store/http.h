@@ -1,0 +1,74 @@
+// HTTP over libcurl: retries, redirects, downloads that continue where they broke off.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/clock.h"
+#include "base/core/error.h"
+
+namespace hone {
+
+using HttpHeaders = std::map<std::string, std::string>;  // names in lower case
+
+struct HttpResponse {
+  int status = 0;
+  HttpHeaders headers;  // of the last response, after redirects
+  std::string body;     // of a download: only of an answer that is not 200 or 206, at most 64 KiB
+  std::string url;      // after redirects
+  std::string header(const std::string& name) const {
+    auto it = headers.find(name);
+    return it == headers.end() ? "" : it->second;
+  }
+};
+
+// Proxies are taken from http_proxy, https_proxy, no_proxy; certificates from SSL_CERT_FILE,
+// REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE when set. One request at a time; keeps its connections.
+class HttpClient {
+ public:
+  struct Options {
+    double connect_timeout_seconds = 10;
+    double stall_timeout_seconds = 30;  // without a byte
+    // Tries after the first, on 408, 429, 500, 502, 503, 504 and broken connections, waiting
+    // first_wait, twice that, ... at most 30 s, or what Retry-After says. A download that made
+    // progress starts to count again.
+    int retries = 5;
+    double first_wait_seconds = 0.5;
+    Clock* clock = &system_clock();
+  };
+  HttpClient();
+  explicit HttpClient(Options options);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+
+  // The answer, whatever its status. Errors H0107 (not reachable after all tries), H0109 (the
+  // user asked to stop), H0106 (no http or https URL).
+  Result<HttpResponse> get(const std::string& url, const HttpHeaders& headers = {});
+  // Redirects are not followed.
+  Result<HttpResponse> head(const std::string& url, const HttpHeaders& headers = {});
+
+  // GET from byte `offset` on. `sink(at, bytes)` gets consecutive pieces; an `at` of 0 after others
+  // means that the server began again. A cut connection is continued by Range. An answer other
+  // than 200 and 206 is returned without touching the sink.
+  using Sink = std::function<Status(int64_t at, std::string_view bytes)>;
+  Result<HttpResponse> download(const std::string& url, const HttpHeaders& headers, int64_t offset,
+                                const Sink& sink);
+
+  const Options& options() const { return options_; }
+  void set_retries(int retries) { options_.retries = retries; }
+
+ private:
+  struct Transfer;
+  Result<HttpResponse> run(Transfer& transfer);
+  Options options_;
+  void* curl_ = nullptr;
+};
+
+// Bytes of a URL path segment or query value, %-encoded; `keep` are left as they are.
+std::string url_encoded(std::string_view text, std::string_view keep = "");
+
+}  // namespace hone

@@ -1,0 +1,48 @@
+// The folders and links of the hub's cache (layout: hub.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+// A model's place in a cache.
+class HubCache {
+ public:
+  HubCache(std::string root, const std::string& model_id);
+
+  // The commit a revision meant when it was last asked for; a full commit means itself.
+  std::optional<std::string> commit_of(const std::string& revision) const;
+  Status remember(const std::string& revision, const std::string& commit) const;
+
+  std::string snapshot(const std::string& commit) const;
+  std::vector<std::string> files(const std::string& commit) const;  // those whose content is there
+  bool has(const std::string& commit, const std::string& file) const;
+
+  std::string blob(const std::string& etag) const;
+  bool has_blob(const std::string& etag) const;
+  // Makes snapshots/<commit>/<file> lead to the blob.
+  Status link(const std::string& commit, const std::string& file, const std::string& etag) const;
+
+  // Held by one process at a time, waiting for the others; released by the destructor.
+  class Lock {
+   public:
+    explicit Lock(int fd) : fd_(fd) {}
+    Lock(Lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    ~Lock();
+
+   private:
+    int fd_;
+  };
+  Result<Lock> lock(const std::string& etag) const;
+
+ private:
+  std::string root_, folder_, locks_;
+};
+
+bool is_commit(const std::string& text);  // 40 hexadecimal digits
+
+}  // namespace hone

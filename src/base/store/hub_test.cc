@@ -1,0 +1,274 @@
+// The hub client against tools/fake_hub.py, with its faults.
+#include "base/store/hub.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/core/json.h"
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "base/store/hash.h"
+#include "base/store/store.h"
+
+namespace hone {
+namespace {
+namespace fs = std::filesystem;
+
+const std::string kWeights = [] {
+  std::string s;
+  for (int i = 0; i < 50000; ++i) s += static_cast<char>(i * 31 + i / 256);
+  return s;
+}();
+
+class HubTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/hone_hub_XXXXXX";
+    folder_ = ::mkdtemp(name);
+    for (const char* v :
+         {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE", "http_proxy"})
+      ::unsetenv(v);
+    ::setenv("HF_HOME", (folder_ + "/home").c_str(), 1);
+    ::setenv("no_proxy", "127.0.0.1", 1);
+    put("org/tiny/config.json", "{\"model_type\": \"gpt2\"}");
+    put("org/tiny/tokenizer.json", std::string(3000, 't'));
+    put("org/tiny/model.safetensors", kWeights);
+    put("org/tiny/pytorch_model.bin", "pickle");
+    put("org/tiny/onnx/model.onnx", "onnx");
+    Result<CommandOutput> python = run_command({"python3", "--version"});
+    if (!python.ok()) GTEST_SKIP() << "python3 is missing: the hub of the tests cannot run";
+    start();
+  }
+  void TearDown() override {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    set_log_sink({});
+    fs::remove_all(folder_);
+  }
+  void start() {
+    int out[2];
+    ASSERT_EQ(::pipe(out), 0);
+    std::string script = std::string(HONE_SOURCE_DIR) + "/tools/fake_hub.py",
+                root = folder_ + "/hub";
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(out[1], 1);
+      ::execlp("python3", "python3", script.c_str(), "--root", root.c_str(), nullptr);
+      ::_exit(127);
+    }
+    ::close(out[1]);
+    char line[64] = "";
+    ASSERT_GT(::read(out[0], line, sizeof line - 1), 0);
+    ::close(out[0]);
+    endpoint_ = fmt::format("http://127.0.0.1:{}", std::atoi(line + 5));
+  }
+  void put(const std::string& path, const std::string& text) {
+    std::string at = folder_ + "/hub/" + path;
+    ASSERT_TRUE(file_store().make_dirs(fs::path(at).parent_path().string()).ok());
+    ASSERT_TRUE(file_store().write(at, text).ok());
+  }
+  ResolveOptions options() {
+    ResolveOptions o;
+    o.endpoint = endpoint_;
+    o.cache_dir = folder_ + "/cache";
+    o.progress = false;
+    o.http.first_wait_seconds = 0.01;
+    o.http.clock = &clock_;
+    return o;
+  }
+  void fault(const std::string& query) {
+    ASSERT_TRUE(HttpClient().get(endpoint_ + "/_fault?" + query).ok());
+  }
+  Json log() { return *parse_json(HttpClient().get(endpoint_ + "/_log?clear=1")->body, "log"); }
+  std::string code(const Result<std::string>& r) { return r.ok() ? "" : r.error().code(); }
+
+  std::string folder_, endpoint_;
+  pid_t pid_ = -1;
+  FakeClock clock_;
+};
+
+TEST_F(HubTest, FetchesWhatIsWantedIntoTheStandardCache) {
+  Result<std::string> r = resolve_model("org/tiny", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(*file_store().read(*r + "/model.safetensors"), kWeights);
+  EXPECT_FALSE(*file_store().exists(*r + "/pytorch_model.bin"));
+  EXPECT_FALSE(*file_store().exists(*r + "/onnx"));
+  std::string model = folder_ + "/cache/models--org--tiny", commit = fs::path(*r).filename();
+  EXPECT_EQ(*file_store().read(model + "/refs/main"), commit);
+  EXPECT_EQ(*r, model + "/snapshots/" + commit);
+  std::string sum = *sha256_of_file(file_store(), *r + "/model.safetensors");
+  EXPECT_EQ(fs::read_symlink(*r + "/model.safetensors"), "../../blobs/" + sum);
+  EXPECT_EQ(*file_store().read(model + "/blobs/" + sum), kWeights);
+  EXPECT_TRUE(*file_store().exists(folder_ + "/cache/.locks/models--org--tiny/" + sum + ".lock"));
+
+  log();
+  ASSERT_TRUE(resolve_model("hf://org/tiny@main", options()).ok());
+  EXPECT_EQ(log().size(), 1u);  // only what main means now
+  ASSERT_TRUE(resolve_model("org/tiny@" + commit, options()).ok());
+  EXPECT_EQ(log().size(), 0u);  // a commit cannot change
+}
+
+TEST_F(HubTest, NamesWithoutOrganisationRevisionsAndNoWeights) {
+  put("gpt2/config.json", "{}");
+  put("gpt2/model.safetensors", kWeights);
+  put("gpt2@v2/config.json", "{\"v\": 2}");
+  put("gpt2@v2/model.safetensors", kWeights);
+  ResolveOptions o = options();
+  o.weights = false;
+  Result<std::string> r = resolve_model("gpt2", o);
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_FALSE(*file_store().exists(*r + "/model.safetensors"));
+  r = resolve_model("gpt2@v2", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(*file_store().read(*r + "/config.json"), "{\"v\": 2}");
+  EXPECT_EQ(code(resolve_model("gpt2@v3", options())), "H0110");
+}
+
+TEST_F(HubTest, OfflineUsesTheCacheAlone) {
+  ResolveOptions o = options();
+  o.offline = true;
+  EXPECT_EQ(code(resolve_model("org/tiny", o)), "H0112");
+  std::string online = *resolve_model("org/tiny", options());
+  log();
+  EXPECT_EQ(*resolve_model("org/tiny", o), online);
+  ::setenv("HF_HUB_OFFLINE", "1", 1);
+  EXPECT_EQ(*resolve_model("org/tiny", options()), online);
+  ::unsetenv("HF_HUB_OFFLINE");
+  EXPECT_EQ(log().size(), 0u);
+  EXPECT_EQ(code(resolve_model("org/tiny@other", o)), "H0112");
+
+  // A cache that holds the configuration alone is not enough for a run that needs weights.
+  fs::remove(online + "/model.safetensors");
+  EXPECT_EQ(code(resolve_model("org/tiny", o)), "H0112");
+  o.weights = false;
+  EXPECT_EQ(code(resolve_model("org/tiny", o)), "");
+}
+
+TEST_F(HubTest, WithoutNetworkTheCacheIsUsedAndItIsSaid) {
+  std::string online = *resolve_model("org/tiny", options());
+  std::string said;
+  set_log_sink([&](std::string_view text) { said += text; });
+  ResolveOptions o = options();
+  o.endpoint = "http://127.0.0.1:1";
+  o.progress = true;
+  EXPECT_EQ(*resolve_model("org/tiny", o), online);
+  EXPECT_EQ(said, "warning: the hub cannot be reached: using org/tiny as it is in the cache\n");
+  o.http.retries = 1;
+  Result<std::string> r = resolve_model("org/other", o);
+  EXPECT_EQ(code(r), "H0107");
+}
+
+TEST_F(HubTest, CutConnectionsAreContinued) {
+  fault("kind=cut&match=/cdn/&count=3&after=12000");
+  fault("kind=status&match=config.json&count=2");
+  Result<std::string> r = resolve_model("org/tiny", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(*file_store().read(*r + "/model.safetensors"), kWeights);
+  std::vector<std::string> ranges;
+  for (const Json& e : log()) {
+    std::string path = e["path"];
+    if (path.find("/cdn/") != std::string::npos && path.ends_with("model.safetensors") &&
+        !e["range"].is_null())
+      ranges.push_back(e["range"]);
+  }
+  EXPECT_EQ(ranges, (std::vector<std::string>{"bytes=12000-", "bytes=24000-", "bytes=36000-"}));
+}
+
+TEST_F(HubTest, TheNextRunContinuesABrokenDownload) {
+  fault("kind=cut&match=/cdn/org/tiny&after=20000&count=1");
+  ResolveOptions o = options();
+  o.http.retries = 0;
+  EXPECT_EQ(code(resolve_model("org/tiny", o)), "H0107");
+  log();
+  Result<std::string> r = resolve_model("org/tiny", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(*file_store().read(*r + "/model.safetensors"), kWeights);
+  EXPECT_NE(dump_json(log()).find("bytes=20000-"), std::string::npos);
+  for (const auto& e : fs::directory_iterator(folder_ + "/cache/models--org--tiny/blobs")) {
+    EXPECT_NE(e.path().extension(), ".incomplete");
+  }
+}
+
+TEST_F(HubTest, ServersWithoutRangesStartAgain) {
+  fault("kind=cut&match=/cdn/&count=1&after=12000");
+  fault("kind=norange&match=/cdn/&count=1");
+  Result<std::string> r = resolve_model("org/tiny", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(*file_store().read(*r + "/model.safetensors"), kWeights);
+}
+
+TEST_F(HubTest, DamagedFilesAreFetchedAgainThenRefused) {
+  fault("kind=corrupt&match=/cdn/org/tiny&count=1");
+  Result<std::string> r = resolve_model("org/tiny", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(*file_store().read(*r + "/model.safetensors"), kWeights);
+  put("org/small/config.json", "{}");
+  put("org/small/model.safetensors", "w");
+  fault("kind=corrupt&match=config.json&count=2");
+  r = resolve_model("org/small", options());
+  EXPECT_EQ(code(r), "H0113");
+  for (const auto& e : fs::directory_iterator(folder_ + "/cache/models--org--small/blobs"))
+    ADD_FAILURE() << e.path();
+}
+
+TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
+  put("org/gated/config.json", "{}");
+  put("org/gated/model.safetensors", "w");
+  put("org/gated/.gated", "");
+  put("org/pickle/config.json", "{}");
+  put("org/pickle/pytorch_model.bin", "w");
+  EXPECT_EQ(code(resolve_model("org/gated", options())), "H0111");
+  ResolveOptions o = options();
+  o.token = "bad-token";
+  EXPECT_EQ(code(resolve_model("org/gated", o)), "H0111");
+  ::setenv("HF_TOKEN", "good-token", 1);
+  EXPECT_EQ(code(resolve_model("org/gated", options())), "");
+  ::unsetenv("HF_TOKEN");
+  EXPECT_EQ(code(resolve_model("org/none", options())), "H0110");
+  EXPECT_EQ(code(resolve_model("org/pickle", options())), "H0115");
+  EXPECT_EQ(code(resolve_model("a/b/c", options())), "H0114");
+  EXPECT_EQ(code(resolve_model("", options())), "H0114");
+  EXPECT_EQ(code(resolve_model("org/x@../../y", options())), "H0114");
+  EXPECT_EQ(code(resolve_model("./nowhere", options())), "H0101");
+  EXPECT_EQ(*resolve_model(folder_, options()), folder_);
+}
+
+TEST_F(HubTest, WebFilesAreAStore) {
+  std::string url = endpoint_ + "/org/tiny/resolve/main/model.safetensors";
+  Located at = *locate(url);
+  EXPECT_EQ(*at.store->bytes(at.path), static_cast<int64_t>(kWeights.size()));
+  EXPECT_EQ(*at.store->read(at.path, 1000, 500), kWeights.substr(1000, 500));
+  fault("kind=cut&match=/cdn/&count=1&after=100");
+  EXPECT_EQ(*at.store->read(at.path), kWeights);
+  EXPECT_FALSE(*at.store->exists(endpoint_ + "/org/tiny/resolve/main/none"));
+  EXPECT_STREQ(at.store->read(endpoint_ + "/none").error().code(), "H0101");
+  EXPECT_STREQ(at.store->write(url, "x").error().code(), "H0106");
+}
+
+TEST(Hub, WantedFiles) {
+  using V = std::vector<std::string>;
+  EXPECT_EQ(wanted_files({"config.json", "model.safetensors", "model.fp16.safetensors",
+                          "consolidated.safetensors", "README.md", "pytorch_model.bin",
+                          "original/x.safetensors"},
+                         true, {}),
+            (V{"config.json", "model.safetensors"}));
+  EXPECT_EQ(wanted_files({"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+                          "consolidated.safetensors", "model.safetensors.index.json"},
+                         true, {}),
+            (V{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
+               "model.safetensors.index.json"}));
+  EXPECT_EQ(
+      wanted_files({"config.json", "x.safetensors", "a.gguf", "tokenizer.json"}, false, {"*.gguf"}),
+      (V{"config.json", "a.gguf", "tokenizer.json"}));
+}
+
+}  // namespace
+}  // namespace hone

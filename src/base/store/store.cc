@@ -1,0 +1,275 @@
+// What all stores share, and the file store over a Disk.
+//
+// Durable write: <folder>/.<name>.<n>.hone-tmp is created, written, synced; then renamed to its
+// name; then the folder is synced. A power loss leaves the old file or the new one, and at worst
+// a temporary file beside it, which list() hides.
+#include "base/store/store.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/store/errors.h"
+#include "base/store/http_store.h"
+
+namespace hone {
+namespace {
+
+constexpr std::string_view kTemporary = ".hone-tmp";
+
+Error failure(int64_t result, const std::string& doing, const std::string& path) {
+  int code = static_cast<int>(-result);
+  std::string what = fmt::format("cannot {} '{}': {}", doing, path, std::strerror(code));
+  switch (code) {
+    case ENOENT:
+    case ENOTDIR:
+      return Error(err::kStoreMissing, what)
+          .todo("check the path; relative paths start at the current folder");
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return Error(err::kStoreDenied, what)
+          .todo("check who owns the file and its folder, or choose another place");
+    case ENOSPC:
+    case EDQUOT:
+      return Error(err::kStoreFull, what)
+          .todo(
+              "free some space (df -h shows how much there is) and run again; nothing half "
+              "written was left under the file's name");
+    default:
+      return Error(err::kStoreFailed, what);
+  }
+}
+
+std::string parent_of(const std::string& path) {
+  size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+class FileReader : public Reader {
+ public:
+  FileReader(Disk& disk, int64_t handle, int64_t bytes, std::string path)
+      : disk_(disk), handle_(handle), bytes_(bytes), path_(std::move(path)) {}
+  ~FileReader() override { disk_.close(handle_); }
+  int64_t bytes() const override { return bytes_; }
+  Status read(int64_t offset, std::span<std::byte> out) override {
+    while (!out.empty()) {
+      int64_t n = disk_.read_at(handle_, offset, out);
+      if (n < 0) return failure(n, "read", path_);
+      if (n == 0) {
+        return Error(err::kStoreShort, fmt::format("'{}' ends at byte {}, {} more were expected",
+                                                   path_, offset, out.size()))
+            .todo("the file was cut off, perhaps by a broken copy: fetch it again");
+      }
+      out = out.subspan(static_cast<size_t>(n));
+      offset += n;
+    }
+    return Ok{};
+  }
+
+ private:
+  Disk& disk_;
+  int64_t handle_, bytes_;
+  std::string path_;
+};
+
+class FileWriter : public Writer {
+ public:
+  // `temporary` is "" when the file is appended to in place.
+  FileWriter(Disk& disk, int64_t handle, std::string path, std::string temporary)
+      : disk_(disk), handle_(handle), path_(std::move(path)), temporary_(std::move(temporary)) {}
+  ~FileWriter() override {
+    if (handle_ >= 0) disk_.close(handle_);
+    if (!temporary_.empty()) disk_.unlink(temporary_);
+  }
+  Status write(std::span<const std::byte> bytes) override {
+    HONE_BUG_IF(handle_ < 0, "write to '{}' after its commit", path_);
+    while (!bytes.empty()) {
+      int64_t n = disk_.write(handle_, bytes);
+      if (n == 0) n = -EIO;
+      if (n < 0) return failure(n, "write", path_);
+      bytes = bytes.subspan(static_cast<size_t>(n));
+    }
+    return Ok{};
+  }
+  Status sync() override {
+    int64_t r = disk_.sync(handle_);
+    return r < 0 ? Status(failure(r, "write", path_)) : Ok{};
+  }
+  Status commit() override {
+    HONE_BUG_IF(handle_ < 0, "'{}' is committed twice", path_);
+    HONE_TRY(sync());
+    int64_t r = disk_.close(handle_);
+    handle_ = -1;
+    if (r < 0) return failure(r, "write", path_);
+    if (!temporary_.empty()) {
+      if ((r = disk_.rename(temporary_, path_)) < 0) return failure(r, "write", path_);
+      temporary_.clear();
+    }
+    if ((r = disk_.sync_folder(parent_of(path_))) < 0) return failure(r, "write", path_);
+    return Ok{};
+  }
+
+ private:
+  Disk& disk_;
+  int64_t handle_;
+  std::string path_, temporary_;
+};
+
+class FileStore : public Store {
+ public:
+  explicit FileStore(Disk& disk) : disk_(disk) {}
+
+  Result<Info> info(const std::string& path) override {
+    Disk::Stat s;
+    int64_t r = disk_.stat(path, s);
+    if (r == -ENOENT || r == -ENOTDIR) return Info{};
+    if (r < 0) return failure(r, "look at", path);
+    return Info{true, s.folder, s.bytes};
+  }
+  Result<std::unique_ptr<Reader>> open(const std::string& path) override {
+    int64_t h = disk_.open(path, Disk::Open::kRead);
+    if (h < 0) return failure(h, "read", path);
+    int64_t bytes = disk_.bytes(h);
+    if (bytes < 0) {
+      disk_.close(h);
+      return failure(bytes, "read", path);
+    }
+    return std::unique_ptr<Reader>(new FileReader(disk_, h, bytes, path));
+  }
+  Result<std::vector<Entry>> list(const std::string& folder) override {
+    std::vector<Disk::Entry> raw;
+    if (int64_t r = disk_.list(folder, raw); r < 0) return failure(r, "list", folder);
+    std::vector<Entry> out;
+    for (Disk::Entry& e : raw) {
+      if (!e.name.ends_with(kTemporary)) out.push_back({std::move(e.name), e.folder, e.bytes});
+    }
+    std::sort(out.begin(), out.end(),
+              [](const Entry& a, const Entry& b) { return a.name < b.name; });
+    return out;
+  }
+  Result<std::unique_ptr<Writer>> create(const std::string& path) override {
+    static std::atomic<int64_t> counter{0};
+    for (;;) {
+      std::string temporary = fmt::format("{}/.{}.{}-{}{}", parent_of(path), name_of(path),
+                                          ::getpid(), counter++, kTemporary);
+      int64_t h = disk_.open(temporary, Disk::Open::kCreateNew);
+      if (h == -EEXIST) continue;  // left by a program that had our number before
+      if (h < 0) return failure(h, "write", path);
+      return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, temporary));
+    }
+  }
+  Result<std::unique_ptr<Writer>> append(const std::string& path) override {
+    int64_t h = disk_.open(path, Disk::Open::kAppend);
+    if (h < 0) return failure(h, "append to", path);
+    return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, ""));
+  }
+  Status rename(const std::string& from, const std::string& to) override {
+    std::string a = without_slash(from), b = without_slash(to);
+    int64_t r = disk_.rename(a, b);
+    if (r < 0) return failure(r, fmt::format("rename to '{}'", b), a);
+    r = disk_.sync_folder(parent_of(b));
+    if (r >= 0 && parent_of(a) != parent_of(b)) r = disk_.sync_folder(parent_of(a));
+    return r < 0 ? Status(failure(r, "rename", a)) : Ok{};
+  }
+  Status remove(const std::string& path) override {
+    std::string p = without_slash(path);
+    int64_t r = disk_.unlink(p);  // first, so that a link to a folder is only unlinked
+    if (r == -EISDIR) r = disk_.remove_folder(p);
+    if (r >= 0) r = disk_.sync_folder(parent_of(p));
+    return r < 0 ? Status(failure(r, "remove", p)) : Ok{};
+  }
+  Status remove_all(const std::string& path) override {
+    std::string p = without_slash(path);
+    int64_t r = remove_tree(p);
+    if (r == -ENOENT) return Ok{};
+    if (r >= 0) r = disk_.sync_folder(parent_of(p));
+    return r < 0 ? Status(failure(r, "remove", p)) : Ok{};
+  }
+  Status make_dirs(const std::string& path) override {
+    std::string p = without_slash(path);
+    Disk::Stat s;
+    int64_t r = disk_.stat(p, s);
+    if (r >= 0) return s.folder ? Status(Ok{}) : failure(-ENOTDIR, "make the folder", p);
+    if (r != -ENOENT) return failure(r, "make the folder", p);
+    if (parent_of(p) != p && parent_of(p) != ".") HONE_TRY(make_dirs(parent_of(p)));
+    r = disk_.make_folder(p);
+    if (r == -EEXIST) return Ok{};  // somebody else was quicker
+    if (r >= 0) r = disk_.sync_folder(parent_of(p));
+    return r < 0 ? Status(failure(r, "make the folder", p)) : Ok{};
+  }
+
+ private:
+  int64_t remove_tree(const std::string& path) {
+    int64_t r = disk_.unlink(path);
+    if (r != -EISDIR) return r;
+    std::vector<Disk::Entry> entries;
+    if ((r = disk_.list(path, entries)) < 0) return r;
+    for (const Disk::Entry& e : entries) {
+      if ((r = remove_tree(path + "/" + e.name)) < 0 && r != -ENOENT) return r;
+    }
+    return disk_.remove_folder(path);
+  }
+  Disk& disk_;
+};
+
+class MemoryStore : public FileStore {
+ public:
+  explicit MemoryStore(std::unique_ptr<SimulatedDisk> disk)
+      : FileStore(*disk), disk_(std::move(disk)) {}
+
+ private:
+  std::unique_ptr<SimulatedDisk> disk_;
+};
+
+}  // namespace
+
+Result<bool> Store::exists(const std::string& path) { return HONE_TRY(info(path)).exists; }
+Result<int64_t> Store::bytes(const std::string& path) { return HONE_TRY(open(path))->bytes(); }
+Result<std::string> Store::read(const std::string& path) {
+  std::unique_ptr<Reader> reader = HONE_TRY(open(path));
+  std::string out(static_cast<size_t>(reader->bytes()), '\0');
+  HONE_TRY(reader->read(0, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+Result<std::string> Store::read(const std::string& path, int64_t offset, int64_t bytes) {
+  std::unique_ptr<Reader> reader = HONE_TRY(open(path));
+  std::string out(static_cast<size_t>(bytes), '\0');
+  HONE_TRY(reader->read(offset, std::as_writable_bytes(std::span(out))));
+  return out;
+}
+Status Store::write(const std::string& path, std::string_view bytes) {
+  std::unique_ptr<Writer> writer = HONE_TRY(create(path));
+  HONE_TRY(writer->write(bytes));
+  return writer->commit();
+}
+std::unique_ptr<Store> make_file_store(Disk& disk) { return std::make_unique<FileStore>(disk); }
+std::unique_ptr<Store> make_memory_store() {
+  return std::make_unique<MemoryStore>(std::make_unique<SimulatedDisk>());
+}
+Store& file_store() {
+  static FileStore store(machine_disk());
+  return store;
+}
+
+Result<Located> locate(const std::string& url) {
+  size_t scheme_end = url.find("://");
+  if (scheme_end == std::string::npos) return Located{&file_store(), url};
+  std::string scheme = url.substr(0, scheme_end);
+  if (scheme == "file") return Located{&file_store(), url.substr(scheme_end + 3)};
+  if (scheme == "http" || scheme == "https") return Located{&http_store(), url};
+  return Error(err::kStoreUnsupported,
+               fmt::format("'{}': files cannot be read from or written to {}:// here", url, scheme))
+      .todo(scheme == "hf" ? "hf:// names a model: give it to --model_name_or_path"
+                           : "use a local path, or http(s):// to read; copy the file here first");
+}
+
+}  // namespace hone

@@ -1,0 +1,96 @@
+// Files, wherever they are: every effect of hone on files goes through a Store, so that tests can
+// inject faults (disk.h). Stores: the machine's files, memory, http(s) (read only).
+//
+//   Store& files = file_store();
+//   std::string text = HONE_TRY(files.read("config.json"));
+//   HONE_TRY(files.write("out/config.json", text));   // durable and all or nothing
+//
+// Paths use '/'. Objects may be used from several threads at once; one Writer from one thread.
+// Errors H0101 to H0108, naming the path.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/error.h"
+#include "base/store/disk.h"
+
+namespace hone {
+
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  virtual int64_t bytes() const = 0;
+  // Fills `out` from `offset`; H0105 when the file ends before.
+  virtual Status read(int64_t offset, std::span<std::byte> out) = 0;
+};
+
+class Writer {
+ public:
+  virtual ~Writer() = default;  // a file begun by create() and not committed leaves nothing
+  virtual Status write(std::span<const std::byte> bytes) = 0;
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+  // All that was written survives a power loss. (A created file still has no name.)
+  virtual Status sync() = 0;
+  // create(): the file appears under its name, durable, or the former one stays. append(): sync
+  // and close.
+  virtual Status commit() = 0;
+};
+
+class Store {
+ public:
+  struct Entry {
+    std::string name;
+    bool folder = false;
+    int64_t bytes = 0;
+  };
+  struct Info {
+    bool exists = false;
+    bool folder = false;
+    int64_t bytes = 0;
+  };
+  virtual ~Store() = default;
+
+  virtual Result<Info> info(const std::string& path) = 0;  // an absent path is no Error
+  virtual Result<std::unique_ptr<Reader>> open(const std::string& path) = 0;
+  // Sorted by name; temporary files of unfinished writes are left out.
+  virtual Result<std::vector<Entry>> list(const std::string& folder) = 0;
+
+  virtual Result<std::unique_ptr<Writer>> create(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<Writer>> append(const std::string& path) = 0;
+  // Atomic and durable; an existing file, or an empty folder, at `to` is replaced.
+  virtual Status rename(const std::string& from, const std::string& to) = 0;
+  virtual Status remove(const std::string& path) = 0;  // a file or an empty folder
+  // A folder and all in it; links are removed, not followed; absent is no Error. Not atomic:
+  // rename it away first where that counts.
+  virtual Status remove_all(const std::string& path) = 0;
+  virtual Status make_dirs(const std::string& path) = 0;
+
+  Result<bool> exists(const std::string& path);
+  Result<int64_t> bytes(const std::string& path);
+  Result<std::string> read(const std::string& path);
+  Result<std::string> read(const std::string& path, int64_t offset, int64_t bytes);
+  Status write(const std::string& path, std::string_view bytes);
+};
+
+// The machine's files.
+Store& file_store();
+// Files on `disk`, which must outlive the store.
+std::unique_ptr<Store> make_file_store(Disk& disk);
+// Files in memory, without faults.
+std::unique_ptr<Store> make_memory_store();
+
+// A path or URL and the store that serves it. file:// and plain paths: file_store(), path without
+// scheme; http(s)://: the web, read only. Other schemes are Error H0106.
+struct Located {
+  Store* store;
+  std::string path;
+};
+Result<Located> locate(const std::string& path_or_url);
+
+}  // namespace hone

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""A model hub on loopback for tests: serves a folder with the routes of the Hugging Face hub.
+
+    tools/fake_hub.py --root DIR [--port 0]     prints "port N" and serves until killed
+
+DIR/<org>/<name>/ or DIR/<name>/ is a model; its commit is made from its content. Branches are
+'main', and every folder DIR/.../<name>@<branch>. A file '.gated' in a model asks for the token
+'good-token'. Files of 1,000 bytes or more count as large: they have a SHA-256 etag and are
+redirected to /cdn/.
+
+Faults and log:   GET /_fault?kind=K&match=TEXT&count=N&after=BYTES   the next N requests whose
+path contains TEXT (HEAD never) suffer: cut (the connection ends after so many bytes of the body),
+status (503), corrupt (one byte differs), norange (the range is ignored).
+GET /_log?clear=1   the requests so far, as JSON: [{"method", "path", "range", "authorization"}].
+"""
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+LARGE = 1000
+
+
+class Model:
+    def __init__(self, folder):
+        self.files = {}
+        for base, _, names in os.walk(folder):
+            for name in names:
+                path = os.path.join(base, name)
+                self.files[os.path.relpath(path, folder)] = open(path, "rb").read()
+        self.gated = self.files.pop(".gated", None) is not None
+        tree = "".join(f"{n} {hashlib.sha1(b).hexdigest()}\n" for n, b in sorted(self.files.items()))
+        self.commit = hashlib.sha1(tree.encode()).hexdigest()
+
+
+def etag_of(data):
+    if len(data) >= LARGE:
+        return hashlib.sha256(data).hexdigest()
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    root, faults, log = ".", [], []
+
+    def log_message(self, *args):
+        pass
+
+    def find(self, name, revision):
+        """A Model, or an error (status, code)."""
+        base = os.path.join(self.root, name)
+        if not os.path.isdir(base):
+            return 404, "RepoNotFound"
+        main = Model(base)
+        branch = os.path.join(self.root, f"{name}@{revision}")
+        if os.path.isdir(branch):
+            model = Model(branch)
+        elif revision in ("main", main.commit):
+            model = main
+        else:
+            model = next((m for m in self.branches(name) if m.commit == revision), None)
+            if model is None:
+                return 404, "RevisionNotFound"
+        if model.gated:
+            given = self.headers.get("Authorization")
+            if given != "Bearer good-token":
+                return 403 if given else 401, "GatedRepo"
+        return model
+
+    def branches(self, name):
+        parent, last = os.path.split(os.path.join(self.root, name))
+        return [Model(os.path.join(parent, d)) for d in os.listdir(parent) if d.startswith(last + "@")]
+
+    def answer(self, status, headers=(), body=b""):
+        self.send_response(status)
+        for key, value in dict(headers).items():
+            self.send_header(key, value)
+        if "Content-Length" not in dict(headers):
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def refuse(self, status, code):
+        self.answer(status, {"X-Error-Code": code, "X-Error-Message": f"made up: {code}"}, b"{}")
+
+    def fault(self, kind):
+        for f in self.faults:
+            if f["kind"] == kind and f["count"] > 0 and f["match"] in self.path and self.command == "GET":
+                f["count"] -= 1
+                return f
+        return None
+
+    def send_data(self, data, headers):
+        headers = dict(headers, **{"Accept-Ranges": "bytes"})
+        if self.fault("corrupt") and data:
+            data = bytes([data[0] ^ 1]) + data[1:]
+        status, start, end = 200, 0, len(data)
+        wanted = re.match(r"bytes=(\d+)-(\d*)$", self.headers.get("Range") or "")
+        if wanted and not self.fault("norange"):
+            start = int(wanted.group(1))
+            end = min(len(data), int(wanted.group(2)) + 1) if wanted.group(2) else len(data)
+            if start >= len(data):
+                return self.answer(416, {"Content-Range": f"bytes */{len(data)}"})
+            status = 206
+            headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(data)}"
+        data = data[start:end]
+        headers["Content-Length"] = str(len(data))
+        cut = self.fault("cut")
+        if cut:
+            self.answer(status, headers, data[: cut["after"]])
+            self.wfile.flush()
+            self.close_connection = True
+            self.connection.shutdown(2)
+            return None
+        return self.answer(status, headers, data)
+
+    def control(self, url):
+        query = {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
+        if url.path == "/_fault":
+            self.faults.append({"kind": query["kind"], "match": query.get("match", ""),
+                                "count": int(query.get("count", 1)), "after": int(query.get("after", 0))})
+            return self.answer(200)
+        body = json.dumps(self.log).encode()
+        if query.get("clear"):
+            self.log.clear()
+        return self.answer(200, {}, body)
+
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        if url.path in ("/_fault", "/_log"):
+            return self.control(url)
+        self.log.append({"method": self.command, "path": self.path, "range": self.headers.get("Range"),
+                         "authorization": self.headers.get("Authorization")})
+        if self.fault("status"):
+            return self.answer(503)
+        path = urllib.parse.unquote(url.path)
+        info = re.match(r"/api/models/([^/]+(?:/[^/]+)??)/revision/(.+)$", path)
+        if not info:
+            info = re.match(r"/api/models/([^/]+(?:/[^/]+)?)()$", path)
+        if info:
+            model = self.find(info.group(1), info.group(2) or "main")
+            # The list of files is open even where the files are not.
+            if isinstance(model, tuple):
+                return self.refuse(*model)
+            body = {"id": info.group(1), "sha": model.commit,
+                    "siblings": [{"rfilename": n} for n in sorted(model.files)]}
+            return self.answer(200, {"Content-Type": "application/json"}, json.dumps(body).encode())
+        blob = re.match(r"/cdn/(.+)$", path)
+        if blob:
+            return self.cdn(blob.group(1))
+        file = re.match(r"/([^/]+(?:/[^/]+)?)/resolve/([^/]+)/(.+)$", path)
+        if not file:
+            return self.refuse(404, "EntryNotFound")
+        model = self.find(file.group(1), file.group(2))
+        if isinstance(model, tuple):
+            return self.refuse(*model)
+        data = model.files.get(file.group(3))
+        if data is None:
+            return self.refuse(404, "EntryNotFound")
+        headers = {"X-Repo-Commit": model.commit}
+        if len(data) < LARGE:
+            return self.send_data(data, dict(headers, ETag=f'"{etag_of(data)}"'))
+        host = self.headers.get("Host")
+        headers.update({"X-Linked-Etag": f'"{etag_of(data)}"', "X-Linked-Size": str(len(data)),
+                        "Location": f"http://{host}/cdn/{file.group(1)}/{model.commit}/{file.group(3)}"})
+        return self.answer(302, headers)
+
+    def cdn(self, rest):
+        name, commit, file = re.match(r"(.+)/([0-9a-f]{40})/(.+)$", rest).groups()
+        for model in [Model(os.path.join(self.root, name)), *self.branches(name)]:
+            if model.commit == commit and file in model.files:
+                data = model.files[file]
+                return self.send_data(data, {"ETag": f'"{hashlib.md5(data).hexdigest()}"'})
+        return self.refuse(404, "EntryNotFound")
+
+    do_HEAD = do_GET
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass  # cut connections are meant
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--port", type=int, default=0)
+    args = parser.parse_args()
+    Handler.root = args.root
+    server = Server(("127.0.0.1", args.port), Handler)
+    print(f"port {server.server_address[1]}", flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
