@@ -5,7 +5,7 @@
 
 #include "base/core/philox.h"
 #include "engine/backends/reference/numbers.h"
-#include "engine/device/interpret.h"
+#include "engine/device/conformance.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
 
@@ -52,6 +52,19 @@ TEST(Reference, MasksEqualBaseCore) {
         bool keep = attention_dropout_word(key, static_cast<int64_t>(ids[static_cast<size_t>(i)]), h, i - start, j - start) >= threshold;
         EXPECT_EQ(pairs[static_cast<size_t>((h * 3 + i) * 3 + j)], inside ? keep : true);
       }
+}
+
+const char* const kCases = HONE_SOURCE_DIR "/tests/ops";
+
+TEST(Reference, Conformance) {
+  ConformanceReport r = run_conformance(reference_backend(), reference_backend(), kCases);
+  EXPECT_GT(r.checks, 300);
+  EXPECT_TRUE(r.failures.empty()) << r.text();
+}
+
+TEST(Reference, GradientsEqualFiniteDifferences) {
+  ConformanceReport r = check_gradients(reference_backend(), kCases);
+  EXPECT_TRUE(r.failures.empty()) << r.text();
 }
 
 }  // namespace

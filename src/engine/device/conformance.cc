@@ -1,0 +1,274 @@
+#include "engine/device/conformance.h"
+
+#include <chrono>
+#include <set>
+
+#include "base/core/philox.h"
+#include "engine/device/lower.h"
+#include "engine/ops/ops.h"
+
+namespace hone {
+namespace {
+
+Type in_f64(Type t) {
+  if (is_float(t.dtype)) t.dtype = DType::f64;
+  return t;
+}
+Tensor in_f64(const Tensor& t) { return Tensor::of(in_f64(t.type), t.numbers()); }
+Tensors in_f64(const Tensors& given) {
+  Tensors t;
+  for (const auto& [name, x] : given) t[name] = in_f64(x);
+  return t;
+}
+
+// One node over inputs "0", "1", ...; outputs "y0", "y1", ...
+struct OneOp {
+  Program program{op_table()};
+  Node node;
+  Values operands;
+
+  OneOp(const OpCase& c, const Tensors& given) {
+    Builder b(program);
+    for (size_t i = 0; i < c.inputs.size(); ++i) {
+      auto it = given.find(std::to_string(i));
+      operands.push_back(it == given.end() ? kNoValue : program.add_input(it->first, it->second.type));
+    }
+    Values y = b.emit(c.op, operands, c.attrs);
+    node = program.nodes.back();
+    for (size_t k = 0; k < y.size(); ++k) program.outputs.push_back({fmt::format("y{}", k), y[k]});
+  }
+};
+
+class Suite {
+ public:
+  Suite(const Backend& backend, const Backend& oracle) : backend_(backend), oracle_(oracle) {}
+
+  void compare(const OpCase& c) {
+    at_ = fmt::format("{} {}", c.place, c.op);
+    Tensors given = make_operands(c);
+    variants(c, given, "");
+    const Op& op = *op_table().find(c.op);
+    auto slot = static_cast<size_t>(op.accumulator);
+    if (op.accumulator < 0 || given.count(std::to_string(slot))) return;
+    Tensors plain = given;
+    OneOp one(c, plain);
+    auto made = static_cast<size_t>(op.accumulated_output);
+    if (one.node.out.size() <= made) return;
+    OpCase accumulating = c;
+    while (accumulating.inputs.size() <= slot) accumulating.inputs.push_back({true, {}, "", {}});
+    accumulating.inputs[slot] = {false, one.program.type(one.node.out[made]), "normal", {}};
+    given[std::to_string(slot)] = make_operand(accumulating.inputs[slot], 99);
+    variants(accumulating, given, ", onto an accumulator");
+  }
+
+  void gradient(const OpCase& c) {
+    const Op& op = *op_table().find(c.op);
+    if (!op.grad || c.gradient == 0) return;
+    at_ = fmt::format("{} {}", c.place, c.op);
+    Tensors given = in_f64(make_operands(c));
+    OneOp forward(c, given), backward(c, given);
+    const Type y = forward.program.type(forward.node.out[0]);
+    if (!is_float(y.dtype)) return;
+    Tensor along = make_operand({false, y, "normal", {}}, 7);
+    Builder b(backward.program);
+    Values d(backward.node.out.size(), kNoValue);
+    d[0] = backward.program.add_input("dy", y);
+    Values g = op.grad(b, {backward.program, backward.node}, d);
+    backward.program.outputs.clear();
+    for (size_t i = 0; i < g.size(); ++i) {
+      if (g[i] == kNoValue) continue;
+      if (backward.program.type(g[i]) != backward.program.type(backward.operands[i]))
+        return fail(fmt::format("the gradient of input {} is {}", i, backward.program.type(g[i]).text()));
+      backward.program.outputs.push_back({fmt::format("{}", i), g[i]});
+    }
+    Tensors with_dy = given;
+    with_dy["dy"] = along;
+    Tensors grads = run(backward.program, oracle_, with_dy, one_, {}).outputs;
+    Program lowered = take(lower(forward.program, oracle_));
+    for (const auto& [name, x] : given) {
+      int64_t i = std::stoll(name);
+      if (x.type.dtype != DType::f64 || std::count(c.fixed.begin(), c.fixed.end(), i)) continue;
+      if (!grads.count(name)) fail(fmt::format("input {} has no gradient and is not said to be fixed", i));
+      else differences(c, lowered, given, name, along.numbers(), grads[name].numbers());
+    }
+  }
+
+  ConformanceReport report;
+
+ private:
+  void fail(const std::string& what) { report.failures.push_back(fmt::format("{}: {}", at_, what)); }
+
+  template <class T>
+  static T take(Result<T> r) {
+    if (!r) throw BuildError(r.error());
+    return std::move(*r);
+  }
+
+  Outcome run(const Program& p, const Backend& backend, const Tensors& given, ThreadPool& pool, const InterpretOptions& o) {
+    Outcome out = take(interpret(p, backend, given, pool, o));
+    for (const std::string& s : out.broken) fail(s);
+    ++report.checks;
+    return out;
+  }
+
+  void variants(const OpCase& c, const Tensors& given, const std::string& how) {
+    OneOp one(c, given);
+    if (!is_view({one.program, one.node})) {
+      if (Result<Kernel> kernel = backend_.kernel({one.program, one.node}); !kernel) {
+        report.declined.push_back(fmt::format("{}{}: {}", at_, how, kernel.error().what()));
+        if (!lower(one.program, backend_)) return;
+      }
+    }
+    Tensors wide = in_f64(given);
+    Tensors expected = run(OneOp(c, wide).program, oracle_, wide, one_, {}).outputs;
+    for (ThreadPool* pool : {&one_, &three_}) {
+      std::string threads = fmt::format("{}, {} thread{}", how, pool->size(), pool->size() > 1 ? "s" : "");
+      Tensors plain = run(one.program, backend_, given, *pool, {}).outputs;
+      for (const auto& [name, t] : plain) differ(c, name + threads, t, expected[name]);
+      Tensors placed = run(one.program, backend_, given, *pool, {.in_place = true}).outputs;
+      for (const auto& [name, t] : placed)
+        if (t.bytes != plain[name].bytes) fail(fmt::format("{}{}: other bits when written in place", name, threads));
+    }
+  }
+
+  void differ(const OpCase& c, const std::string& name, const Tensor& got, const Tensor& want) {
+    std::vector<double> a = got.numbers(), b = want.numbers();
+    if (a.size() != b.size()) return fail(fmt::format("{}: {} elements, {} expected", name, a.size(), b.size()));
+    bool exact = !is_float(got.type.dtype);
+    double largest = 1e-3, worst = -1;
+    size_t where = 0;
+    for (double x : b)
+      if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    for (size_t i = 0; i < a.size(); ++i) {
+      double off = a[i] == b[i] ? 0 : std::fabs(a[i] - b[i]);
+      if (std::isnan(off) || std::isinf(off)) off = INFINITY;
+      if (off > worst) { worst = off; where = i; }
+    }
+    double allowed = exact ? 0 : c.tolerance * largest;
+    if (worst > allowed)
+      fail(fmt::format("{}: element {} of {} is {:.9g}, {:.9g} expected (off by {:.3g}, {:.3g} allowed)", name, where,
+                       got.type.text(), a[where], b[where], worst, allowed));
+  }
+
+  void differences(const OpCase& c, const Program& p, Tensors given, const std::string& name, const std::vector<double>& along,
+                   const std::vector<double>& grad) {
+    auto loss = [&] {
+      std::vector<double> y = run(p, oracle_, given, one_, {}).outputs["y0"].numbers();
+      double sum = 0;
+      for (size_t i = 0; i < y.size(); ++i) sum += along[i] == 0 ? 0 : y[i] * along[i];
+      return sum;
+    };
+    const std::vector<double> x = given[name].numbers();
+    const Type type = given[name].type;
+    double largest = 1e-3;
+    for (double g : grad) largest = std::max(largest, std::fabs(g));
+    const size_t stride = std::max<size_t>(1, x.size() / 24) | 1;
+    for (size_t i = 0; i < x.size(); i += stride) {
+      const double h = 1e-5 * std::max(1.0, std::fabs(x[i]));
+      std::vector<double> moved = x;
+      moved[i] = x[i] + h;
+      given[name] = Tensor::of(type, moved);
+      double up = loss();
+      moved[i] = x[i] - h;
+      given[name] = Tensor::of(type, moved);
+      double slope = (up - loss()) / (2 * h);
+      if (!(std::fabs(slope - grad[i]) <= c.gradient * largest))
+        return fail(fmt::format("gradient of input {} at element {} is {:.9g}, finite differences say {:.9g}", name, i, grad[i], slope));
+    }
+  }
+
+  const Backend& backend_;
+  const Backend& oracle_;
+  ThreadPool one_{1}, three_{3};
+  std::string at_;
+};
+
+template <class F>
+ConformanceReport each_case(Suite& suite, const std::string& folder, const std::string& only, F&& f) {
+  Result<std::vector<OpCase>> cases = read_cases(folder, op_table());
+  if (!cases) {
+    suite.report.failures.push_back(cases.error().text());
+    return suite.report;
+  }
+  std::set<std::string> seen;
+  for (const OpCase& c : *cases) {
+    seen.insert(c.op);
+    if (c.perf || (!only.empty() && c.op != only)) continue;
+    try {
+      f(c);
+    } catch (const std::exception& e) {  // a refused case, or a bug in a kernel
+      suite.report.failures.push_back(fmt::format("{} {}: {}", c.place, c.op, e.what()));
+    }
+  }
+  for (const Op* op : op_table().all())
+    if (only.empty() && !seen.count(op->name)) suite.report.failures.push_back(fmt::format("{} has no case in {}", op->name, folder));
+  return suite.report;
+}
+
+}  // namespace
+
+std::string ConformanceReport::text() const {
+  std::string s = fmt::format("{} runs, {} failures, {} cases declined\n", checks, failures.size(), declined.size());
+  for (const std::string& f : failures) s += "FAILED   " + f + "\n";
+  for (const std::string& d : declined) s += "declined " + d + "\n";
+  return s;
+}
+
+ConformanceReport run_conformance(const Backend& backend, const Backend& oracle, const std::string& folder, const std::string& only) {
+  Suite suite(backend, oracle);
+  return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
+}
+
+ConformanceReport check_gradients(const Backend& oracle, const std::string& folder, const std::string& only) {
+  Suite suite(oracle, oracle);
+  return each_case(suite, folder, only, [&](const OpCase& c) { suite.gradient(c); });
+}
+
+std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool, const std::string& only) {
+  Result<std::vector<OpCase>> cases = read_cases(folder, op_table());
+  if (!cases) return cases.error().text() + "\n";
+  using Clock = std::chrono::steady_clock;
+  std::string table;
+  for (const OpCase& c : *cases) {
+    if (!c.perf || (!only.empty() && c.op != only)) continue;
+    Tensors given = make_operands(c);
+    OneOp one(c, given);
+    const NodeView view{one.program, one.node};
+    Result<Kernel> kernel = backend.kernel(view);
+    if (!kernel) {
+      table += fmt::format("{:<40} declined: {}\n", c.place + " " + c.op, kernel.error().what());
+      continue;
+    }
+    constexpr size_t kLine = 64;  // kernels may count on aligned buffers
+    std::vector<std::vector<uint8_t>> memory;
+    auto aligned = [&](size_t bytes) -> void* {
+      auto& m = memory.emplace_back(bytes + kLine);
+      return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(m.data()) + kLine - 1) / kLine * kLine);
+    };
+    std::vector<const void*> in;
+    std::vector<void*> out;
+    for (size_t i = 0; i < view.inputs(); ++i) {
+      in.push_back(nullptr);
+      if (!view.has(i)) continue;
+      const Tensor& t = given[std::to_string(i)];
+      in[i] = std::memcpy(aligned(t.bytes.size()), t.bytes.data(), t.bytes.size());
+    }
+    for (size_t k = 0; k < one.node.out.size(); ++k) out.push_back(aligned(static_cast<size_t>(view.out(k).bytes())));
+    KernelArgs args{in.data(), out.data(), aligned(static_cast<size_t>(kernel->workspace_bytes)), pool};
+    kernel->run(args);
+    double best = INFINITY, spent = 0;
+    for (int i = 0; i < 200 && (spent < 0.3 || i < 3); ++i) {
+      auto start = Clock::now();
+      kernel->run(args);
+      double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      best = std::min(best, seconds);
+      spent += seconds;
+    }
+    Cost cost = cost_of(view);
+    table += fmt::format("{:<40} {:<28} {:9.3f} ms {:8.1f} GFLOP/s {:7.1f} GB/s\n", c.place + " " + c.op, kernel->id, best * 1e3,
+                         cost.flops / best * 1e-9, cost.bytes / best * 1e-9);
+  }
+  return table;
+}
+
+}  // namespace hone
