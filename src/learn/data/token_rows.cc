@@ -110,6 +110,7 @@ Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options, co
   HONE_TRY(flush());
   builder.finish();
   data.counts = builder.counts();
+  data.rows.shrink();
   if (data.counts.rows_read == 0) return Error(err::kNoRows, "the data has no rows").todo("check the file");
   if (data.rows.size() == 0) {
     if (options.grouping == Grouping::kRows) {

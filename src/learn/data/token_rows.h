@@ -23,6 +23,7 @@ class TokenRows {
   }
   void add(std::span<const int32_t> ids);
   void keep_first(int64_t rows);  // drops the rows behind the first `rows`
+  void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(); }
   int64_t memory_bytes() const;
 
  private:

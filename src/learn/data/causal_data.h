@@ -1,0 +1,42 @@
+// From the files that a user named to the training and validation rows of a causal language
+// model, selected as run_clm selects them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/data/formats/rows.h"
+#include "learn/data/token_rows.h"
+
+namespace hone {
+
+struct CausalFiles {
+  std::vector<std::string> train_files, validation_files;  // paths and globs
+  RowOptions rows;
+  std::string text_column;  // empty: `text`, or else the first
+  // Without validation_files the first rows of train_files, this share, are the validation set
+  // and not trained on, also when nothing is evaluated.
+  double validation_split_percentage = 5;
+  // Of what the grouping gives (rows, or blocks): its first ones.
+  int64_t max_train_samples = -1, max_eval_samples = -1;
+  double fraction_of_train_data = 1;
+  bool want_train = true, want_eval = false;
+  CausalOptions causal;  // grouping, block_size, eos; the rest is set here
+};
+
+struct CausalSplits {
+  CausalData train, eval;          // empty when not wanted
+  std::vector<std::string> notes;  // for the first screen, a sentence each
+};
+
+// Errors: those of files.h and token_rows.h; H2101 when no file is named, H2115 when the split
+// leaves nothing.
+Result<CausalSplits> load_causal(const CausalFiles& files, const Tokenize& tokenize);
+
+// "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens; 468 tokens (13.2 %) dropped, ..."
+std::string describe(const CausalCounts& counts, const CausalOptions& options);
+
+// Names a user types for --sample_by. Errors: H2115.
+Result<SampleBy> sample_by_of(const std::string& name);
+
+}  // namespace hone
