@@ -37,10 +37,12 @@ class Model:
         self.commit = hashlib.sha1(tree.encode()).hexdigest()
 
 
-def etag_of(data):
-    if len(data) >= LARGE:
-        return hashlib.sha256(data).hexdigest()
+def git_id(data):
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def etag_of(data):
+    return hashlib.sha256(data).hexdigest() if len(data) >= LARGE else git_id(data)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -139,12 +141,19 @@ class Handler(BaseHTTPRequestHandler):
         if self.fault("status"):
             return self.answer(503)
         path = urllib.parse.unquote(url.path)
+        tree = re.match(r"/api/models/([^/]+(?:/[^/]+)??)/tree/(.+)$", path)
+        if tree:  # huggingface_hub asks for it, hone does not
+            model = self.find(tree.group(1), tree.group(2))
+            if isinstance(model, tuple):
+                return self.refuse(*model)
+            return self.answer(200, {}, json.dumps(
+                [{"type": "file", "path": n, "size": len(b), "oid": git_id(b)}
+                 for n, b in sorted(model.files.items())]).encode())
         info = re.match(r"/api/models/([^/]+(?:/[^/]+)??)/revision/(.+)$", path)
         if not info:
             info = re.match(r"/api/models/([^/]+(?:/[^/]+)?)()$", path)
         if info:
             model = self.find(info.group(1), info.group(2) or "main")
-            # The list of files is open even where the files are not.
             if isinstance(model, tuple):
                 return self.refuse(*model)
             body = {"id": info.group(1), "sha": model.commit,
@@ -165,7 +174,8 @@ class Handler(BaseHTTPRequestHandler):
         headers = {"X-Repo-Commit": model.commit}
         if len(data) < LARGE:
             return self.send_data(data, dict(headers, ETag=f'"{etag_of(data)}"'))
-        host = self.headers.get("Host")
+        # Another host than the hub's, as in the world: tokens must not follow there.
+        host = f"localhost:{self.server.server_address[1]}"
         headers.update({"X-Linked-Etag": f'"{etag_of(data)}"', "X-Linked-Size": str(len(data)),
                         "Location": f"http://{host}/cdn/{file.group(1)}/{model.commit}/{file.group(3)}"})
         return self.answer(302, headers)

@@ -235,19 +235,23 @@ class Hub {
     int64_t bytes = -1;
   };
 
-  // HEAD, following redirects within the hub (renamed models) but not to where content lies.
+  // HEAD, following redirects within the hub (renamed models); one to where the content lies comes
+  // with all that is asked.
   Result<FileInfo> look_at(std::string url) {
     for (int redirects = 0;; ++redirects) {
       HttpResponse r = HONE_TRY(http_.head(url, headers_));
       std::string location = r.header("location");
       bool redirect = r.status >= 300 && r.status < 400;
-      if (redirect && location.starts_with("/") && !location.starts_with("//") && redirects < 10) {
-        url = url.substr(0, url.find('/', url.find("://") + 3)) + location;
+      bool linked = !r.header("x-linked-etag").empty();
+      if (location.starts_with("/") && !location.starts_with("//")) {
+        location = url.substr(0, url.find('/', url.find("://") + 3)) + location;
+      }
+      if (redirect && !linked && location.starts_with(endpoint_ + "/") && redirects < 10) {
+        url = location;
         continue;
       }
       if (!redirect && r.status != 200) return refused(r, model_, given_, !token_.empty());
       FileInfo f;
-      bool linked = !r.header("x-linked-etag").empty();
       f.etag = r.header(linked ? "x-linked-etag" : "etag");
       if (f.etag.starts_with("W/")) f.etag.erase(0, 2);
       std::erase(f.etag, '"');

@@ -35,7 +35,7 @@ class HubTest : public ::testing::Test {
          {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE", "http_proxy"})
       ::unsetenv(v);
     ::setenv("HF_HOME", (folder_ + "/home").c_str(), 1);
-    ::setenv("no_proxy", "127.0.0.1", 1);
+    ::setenv("no_proxy", "127.0.0.1,localhost", 1);
     put("org/tiny/config.json", "{\"model_type\": \"gpt2\"}");
     put("org/tiny/tokenizer.json", std::string(3000, 't'));
     put("org/tiny/model.safetensors", kWeights);
@@ -221,7 +221,7 @@ TEST_F(HubTest, DamagedFilesAreFetchedAgainThenRefused) {
 
 TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
   put("org/gated/config.json", "{}");
-  put("org/gated/model.safetensors", "w");
+  put("org/gated/model.safetensors", kWeights);
   put("org/gated/.gated", "");
   put("org/pickle/config.json", "{}");
   put("org/pickle/pytorch_model.bin", "w");
@@ -230,7 +230,15 @@ TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
   o.token = "bad-token";
   EXPECT_EQ(code(resolve_model("org/gated", o)), "H0111");
   ::setenv("HF_TOKEN", "good-token", 1);
+  log();
   EXPECT_EQ(code(resolve_model("org/gated", options())), "");
+  int with_token = 0;
+  for (const Json& e : log()) {  // the hub sees the token, the host of the content does not
+    bool content = e["path"].get<std::string>().starts_with("/cdn/");
+    EXPECT_EQ(e["authorization"].is_null(), content) << e;
+    with_token += !content;
+  }
+  EXPECT_GT(with_token, 2);
   ::unsetenv("HF_TOKEN");
   EXPECT_EQ(code(resolve_model("org/none", options())), "H0110");
   EXPECT_EQ(code(resolve_model("org/pickle", options())), "H0115");
