@@ -1,0 +1,120 @@
+// Opening: from a name to config, weights and tokenizer.
+#include <filesystem>
+
+#include "base/store/hub.h"
+#include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/gguf.h"
+#include "learn/checkpoint/strict_json.h"
+#include "learn/pretrained/errors.h"
+#include "learn/pretrained/pretrained.h"
+
+namespace hone {
+namespace fs = std::filesystem;
+namespace {
+
+Result<std::string> resolve(const std::string& name, const OpenOptions& options, bool weights) {
+  std::error_code ec;
+  if (fs::exists(name, ec)) return name;
+  ResolveOptions r;
+  r.revision = options.revision;
+  r.cache_dir = options.cache_dir;
+  if (!options.token.empty()) r.token = options.token;
+  r.weights = weights;
+  return resolve_model(name, r);
+}
+
+// The GGUF file that `path` means: itself, or the only one of a folder without config.json; "" else.
+std::string gguf_of(const std::string& path) {
+  std::error_code ec;
+  if (path.ends_with(".gguf")) return path;
+  if (!fs::is_directory(path, ec) || fs::exists(fs::path(path) / "config.json", ec)) return "";
+  std::string found;
+  for (fs::directory_iterator it(path, ec), end; !ec && it != end; it.increment(ec)) {
+    if (it->path().extension() != ".gguf") continue;
+    if (!found.empty()) return "";
+    found = it->path().string();
+  }
+  return found;
+}
+
+Result<Tokenizer> gguf_tokenizer(const std::string& path) {
+  const std::unique_ptr<ByteFile> bytes = HONE_TRY(open_byte_file(path));
+  const GgufFile file = HONE_TRY(read_gguf(*bytes));
+  const auto text = [&](const char* key) {
+    const std::string* v = file.get<std::string>(std::string("tokenizer.") + key);
+    return v == nullptr ? std::string() : *v;
+  };
+  const auto id = [&](const char* key) {
+    const int64_t* v = file.get<int64_t>(fmt::format("tokenizer.ggml.{}_token_id", key));
+    return v == nullptr ? int64_t{-1} : *v;
+  };
+  const auto flag = [&](const char* key) {
+    const bool* v = file.get<bool>(fmt::format("tokenizer.ggml.add_{}_token", key));
+    return v == nullptr ? std::optional<bool>() : *v;
+  };
+  const auto texts = [&](const char* key) {
+    const auto* v = file.get<std::vector<std::string>>(fmt::format("tokenizer.ggml.{}", key));
+    return v == nullptr ? std::vector<std::string>() : *v;
+  };
+  GgufVocab v{.model = text("ggml.model"), .pre = text("ggml.pre"), .tokens = texts("tokens"), .types = {},
+              .merges = texts("merges"), .bos = id("bos"), .eos = id("eos"), .unk = id("unknown"), .pad = id("padding"),
+              .add_bos = flag("bos"), .add_eos = flag("eos"), .chat_template = text("chat_template")};
+  if (const auto* types = file.get<std::vector<int64_t>>("tokenizer.ggml.token_type"))
+    v.types.assign(types->begin(), types->end());
+  Result<Tokenizer> made = load_gguf_tokenizer(v);
+  if (!made.ok()) made.error().at(path);
+  return made;
+}
+
+Result<Tokenizer> open_tokenizer(const std::string& path) {
+  if (const std::string gguf = gguf_of(path); !gguf.empty()) return gguf_tokenizer(gguf);
+  std::error_code ec;
+  if (fs::is_directory(path, ec) || !path.ends_with(".safetensors")) return load_tokenizer(path);
+  return load_tokenizer(fs::path(path).parent_path().string());
+}
+
+// A file x.json is a config by any name; everything else goes to load_config.
+Result<nlohmann::json> open_config(const std::string& path) {
+  std::error_code ec;
+  if (path.ends_with(".json") && !fs::is_directory(path, ec)) return read_json_object(path, err::kConfigUnreadable);
+  return load_config(path);
+}
+
+}  // namespace
+
+Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
+  HONE_BUG_IF(name.empty() && options.config_name.empty(), "open_pretrained: neither a model nor a config");
+  Pretrained p;
+  p.name = name.empty() ? options.config_name : name;
+  p.path = HONE_TRY(resolve(p.name, options, options.need_weights && !name.empty()));
+
+  std::string config_path = p.path;
+  if (!options.config_name.empty()) config_path = HONE_TRY(resolve(options.config_name, options, false));
+  Result<ModelConfig> config = read_model_config(HONE_TRY(open_config(config_path)));
+  if (!config.ok()) return std::move(config.error().at(config_path));
+  p.config = std::move(*config);
+
+  std::error_code ec;
+  const fs::path beside = fs::is_directory(p.path, ec) ? fs::path(p.path) : fs::path(p.path).parent_path();
+  if (const fs::path file = beside / "generation_config.json"; fs::exists(file, ec))
+    p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
+
+  if (options.need_weights && !name.empty()) p.weights = HONE_TRY(open_weights(p.path));
+
+  std::string tokenizer_path = p.path.ends_with(".json") ? beside.string() : p.path;
+  if (!options.tokenizer_name.empty()) tokenizer_path = HONE_TRY(resolve(options.tokenizer_name, options, false));
+  Result<Tokenizer> tokenizer = open_tokenizer(tokenizer_path);
+  if (tokenizer.ok()) {
+    p.tokenizer = std::move(*tokenizer);
+  } else if (options.need_tokenizer) {
+    return std::move(tokenizer.error());
+  }
+  if (p.tokenizer && options.need_tokenizer && p.tokenizer->id_limit() > p.config.vocab)
+    return Error(err::kVocabularyLarger, fmt::format("the tokenizer has ids up to {}, the model's vocabulary ends at {}",
+                                                     p.tokenizer->id_limit() - 1, p.config.vocab - 1))
+        .at(fmt::format("tokenizer {}, config {}", tokenizer_path, config_path))
+        .todo("name a tokenizer and a model that belong together, or set vocab_size in config.json when training from scratch");
+  return p;
+}
+
+}  // namespace hone

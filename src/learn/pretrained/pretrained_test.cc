@@ -1,0 +1,170 @@
+// Opening, saving and opening again, on the tiny models of tests/goldens/models.
+#include "learn/pretrained/pretrained.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/core/text.h"
+#include "engine/backends/reference/reference.h"
+#include "learn/checkpoint/safetensors_writer.h"
+#include "learn/pretrained/errors.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+const std::string kModels = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
+const OpenOptions kNoTokenizer{.need_tokenizer = false};
+
+class PretrainedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (fs::temp_directory_path() / fmt::format("hone_pretrained_{}_{}", getpid(),
+               testing::UnitTest::GetInstance()->current_test_info()->name())).string();
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  // A session that holds the model's weights.
+  Session session(const ModelConfig& config) {
+    Program p(op_table(), "eval");
+    Builder b(p);
+    ModelGraph g(b, config, ModelGraph::Mode::eval);
+    g.ids = p.add_input("ids", {DType::i32, {4}});
+    g.positions = p.add_input("positions", {DType::i32, {4}});
+    g.cu_seqlens = p.add_input("cu_seqlens", {DType::i32, {2}});
+    add_model_states(g, false);
+    p.outputs.push_back({"hidden", family_of(config).decoder(g)});
+    std::vector<Program> programs;
+    programs.push_back(std::move(p));
+    Result<Session> s = Session::compile(std::move(programs), reference_backend(), pool_);
+    EXPECT_TRUE(s.ok()) << s.error().text();
+    EXPECT_TRUE(s->allocate().ok());
+    return std::move(*s);
+  }
+
+  std::string folder_;
+  ThreadPool pool_{1};
+};
+
+template <class T>
+T must(Result<T> r) {
+  if (!r.ok()) throw std::runtime_error(r.error().text());
+  return std::move(r).value();
+}
+
+TEST_F(PretrainedTest, EveryFamilyComesBackAsItWasSaved) {
+  for (const auto& entry : fs::directory_iterator(kModels)) {
+    const std::string name = entry.path().filename().string();
+    SCOPED_TRACE(name);
+    const Pretrained model = must(open_pretrained(entry.path().string(), kNoTokenizer));
+    Session first = session(model.config);
+    std::vector<std::string> unused;
+    must(load_weights(first, model, &unused));
+    EXPECT_TRUE(unused.empty()) << fmt::format("{}", fmt::join(unused, " "));
+
+    const std::string saved = folder_ + "/" + name;
+    must(save_pretrained(saved, first, model));
+    const Pretrained again = must(open_pretrained(saved, kNoTokenizer));
+    EXPECT_EQ(again.config.config, model.config.config);
+    EXPECT_EQ(again.generation_config, model.generation_config);
+    Session second = session(again.config);
+    must(load_weights(second, again));
+    for (const StateSlot& slot : first.plan().states) {
+      const auto a = first.state(slot.name), b = second.state(slot.name);
+      EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << slot.name;
+    }
+    // Transformers wrote the golden file: the same bytes.
+    EXPECT_EQ(must(read_file(saved + "/model.safetensors")), must(read_file(entry.path().string() + "/model.safetensors")));
+  }
+}
+
+TEST_F(PretrainedTest, ConversionKeepsValuesAndNamesItsType) {
+  const Pretrained model = must(open_pretrained(kModels + "gpt2_tiny", kNoTokenizer));
+  must(save_pretrained(folder_ + "/half", *model.weights, model, DType::bf16));
+  const Pretrained half = must(open_pretrained(folder_ + "/half", kNoTokenizer));
+  EXPECT_EQ(half.config.config["dtype"], "bfloat16");
+  EXPECT_EQ(half.weights->tensors().front().type.dtype, DType::bf16);
+  must(save_pretrained(folder_ + "/same", *model.weights, model));
+  EXPECT_EQ(must(read_file(folder_ + "/same/model.safetensors")), must(read_file(kModels + "gpt2_tiny/model.safetensors")));
+}
+
+TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
+  const Pretrained model = must(open_pretrained(kModels + "gpt2_tiny", kNoTokenizer));
+  std::vector<std::vector<std::byte>> bytes;
+  std::vector<TensorData> tensors;
+  for (const TensorInfo& t : model.weights->tensors()) {
+    bytes.emplace_back(static_cast<size_t>(t.type.bytes()));
+    must(model.weights->read(t.name, DType::f32, bytes.back()));
+    const bool token_table = t.name == "transformer.wte.weight";
+    tensors.push_back({token_table ? "lm_head.weight" : t.name.substr(12), t.type, {}, {}});
+  }
+  const std::vector<float> mask(4);
+  tensors.push_back({"h.0.attn.bias", {DType::f32, {4}}, std::as_bytes(std::span(mask)), {}});
+  tensors.push_back({"score.weight", {DType::f32, {4}}, std::as_bytes(std::span(mask)), {}});
+  for (size_t i = 0; i < bytes.size(); ++i) tensors[i].bytes = bytes[i];
+  must(save_safetensors(folder_, "model", tensors));
+  fs::copy(kModels + "gpt2_tiny/config.json", folder_ + "/config.json");
+
+  const Pretrained older = must(open_pretrained(folder_, kNoTokenizer));
+  Session a = session(model.config), b = session(model.config);
+  must(load_weights(a, model));
+  std::vector<std::string> unused;
+  must(load_weights(b, older, &unused));
+  EXPECT_EQ(unused, std::vector<std::string>{"score.weight"});
+  for (const StateSlot& slot : a.plan().states) {
+    const auto x = a.state(slot.name), y = b.state(slot.name);
+    EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << slot.name;
+  }
+}
+
+TEST_F(PretrainedTest, ErrorsNameTheWeight) {
+  fs::copy(kModels + "gpt2_tiny/model.safetensors", folder_ + "/model.safetensors");
+  nlohmann::json config = must(load_config(kModels + "gpt2_tiny"));
+  const auto opened_with = [&](const char* key, int64_t value) {
+    nlohmann::json changed = config;
+    changed[key] = value;
+    must(write_file_atomically(folder_ + "/config.json", changed.dump()));
+    Pretrained model = must(open_pretrained(folder_, kNoTokenizer));
+    Session s = session(model.config);
+    return load_weights(s, model);
+  };
+  const Status missing = opened_with("n_layer", 3);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code(), std::string(err::kWeightMissing.id));
+  EXPECT_NE(missing.error().text().find("transformer.h.2."), std::string::npos) << missing.error().text();
+  const Status shape = opened_with("vocab_size", 64);
+  ASSERT_FALSE(shape.ok());
+  EXPECT_EQ(shape.error().code(), std::string(err::kWeightShape.id));
+  EXPECT_NE(shape.error().text().find("[61,16]"), std::string::npos) << shape.error().text();
+}
+
+TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
+  const ModelConfig config = must(open_pretrained(kModels + "gpt2_tiny", kNoTokenizer)).config;
+  Session a = session(config), b = session(config), c = session(config);
+  init_weights(a, config, 1);
+  init_weights(b, config, 1);
+  init_weights(c, config, 2);
+  const auto table = [](Session& s) {
+    const auto bytes = s.state("transformer.wte.weight");
+    return std::vector<float>(reinterpret_cast<const float*>(bytes.data()), reinterpret_cast<const float*>(bytes.data()) + bytes.size() / 4);
+  };
+  EXPECT_EQ(table(a), table(b));
+  EXPECT_NE(table(a), table(c));
+  double squares = 0;
+  for (const float v : table(a)) squares += static_cast<double>(v) * v;
+  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(table(a).size())), 0.02, 0.002);
+  EXPECT_EQ(reinterpret_cast<const float*>(a.state("transformer.ln_f.weight").data())[0], 1.0f);
+}
+
+TEST_F(PretrainedTest, ATokenizerBeyondTheVocabularyIsRefused) {
+  fs::copy(kModels + "gpt2_tiny", folder_ + "/model");
+  fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tokenizers/mini.json", folder_ + "/model/tokenizer.json");
+  const Result<Pretrained> opened = open_pretrained(folder_ + "/model");
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().code(), std::string(err::kVocabularyLarger.id)) << opened.error().text();
+}
+
+}  // namespace
+}  // namespace hone

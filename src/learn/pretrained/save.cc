@@ -1,0 +1,98 @@
+// Saving: the files of a Transformers model folder.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "learn/checkpoint/safetensors_writer.h"
+#include "learn/checkpoint/strict_json.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/weights.h"
+
+namespace hone {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kStem = "model";
+
+std::string torch_name(DType t) {
+  switch (t) {
+    case DType::bf16: return "bfloat16";
+    case DType::f16: return "float16";
+    case DType::f64: return "float64";
+    default: return "float32";
+  }
+}
+
+Status save_json(const std::string& folder, const std::string& name, const nlohmann::json& value) {
+  return write_file_atomically((fs::path(folder) / name).string(), json_text(value) + "\n");
+}
+
+// Reads one shard after the other, so that memory holds one shard.
+Status copy_shards(const std::string& folder, const WeightSource& weights, const std::vector<TensorData>& tensors,
+                   const std::vector<std::string>& sources, const ShardPlan& plan) {
+  for (size_t k = 0; k < plan.files.size(); ++k) {
+    std::vector<std::vector<std::byte>> bytes;
+    std::vector<TensorData> members;
+    for (const size_t i : plan.members[k]) {
+      TensorData t = tensors[i];
+      bytes.emplace_back(static_cast<size_t>(t.type.bytes()));
+      HONE_TRY(weights.read(sources[i], t.type.dtype, bytes.back()));
+      t.bytes = bytes.back();
+      members.push_back(std::move(t));
+    }
+    if (plan.files.size() == 1) return save_safetensors(folder, kStem, members);
+    const std::string path = (fs::path(folder) / plan.files[k]).string(), temporary = fmt::format("{}.tmp-{}", path, ::getpid());
+    DurableFile file = HONE_TRY(DurableFile::create(temporary));
+    HONE_TRY(write_safetensors(file, members));
+    HONE_TRY(file.sync_and_close());
+    HONE_TRY(rename_path(temporary, path));
+  }
+  HONE_TRY(sync_folder(folder));
+  return write_file_atomically((fs::path(folder) / (std::string(kStem) + ".safetensors.index.json")).string(), plan.index);
+}
+
+}  // namespace
+
+Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
+  HONE_TRY(make_folder(folder));
+  nlohmann::json config = model.config.config;
+  if (!config.contains("architectures") || !config["architectures"].is_array())
+    config["architectures"] = {family_of(model.config).architecture};
+  config.erase("torch_dtype");
+  config["dtype"] = torch_name(dtype);
+  config.erase("quantization_config");
+  HONE_TRY(save_json(folder, "config.json", config));
+  if (!model.generation_config.empty()) HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
+  if (model.tokenizer) HONE_TRY(save_tokenizer(*model.tokenizer, folder));
+  return Ok{};
+}
+
+Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model) {
+  HONE_TRY(save_model_files(folder, model, DType::f32));
+  std::vector<TensorData> tensors;
+  for (const ParamSpec& spec : family_of(model.config).params(model.config))
+    tensors.push_back({spec.name, session.state_slot(spec.name).type, session.state(spec.name), {}});
+  return save_safetensors(folder, kStem, tensors);
+}
+
+Status save_pretrained(const std::string& folder, const WeightSource& weights, const Pretrained& model, std::optional<DType> as) {
+  std::vector<TensorData> tensors;
+  std::vector<std::string> sources;
+  std::map<DType, int64_t> elements;
+  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
+    const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
+    tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});
+    sources.push_back(t->name);
+    elements[dtype] += t->type.count();
+  }
+  // The type of most elements: norms of a half-precision GGUF file are f32 beside f16 matrices.
+  DType most = DType::f32;
+  for (const auto& [dtype, count] : elements) {
+    if (count > elements[most]) most = dtype;
+  }
+  HONE_TRY(save_model_files(folder, model, most));
+  return copy_shards(folder, weights, tensors, sources, plan_shards(kStem, tensors, kDefaultShardSize));
+}
+
+}  // namespace hone

@@ -1,0 +1,100 @@
+// Weights between a checkpoint and the states of a session.
+#include <cstring>
+#include <set>
+
+#include "base/core/philox.h"
+#include "learn/pretrained/errors.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/weights.h"
+
+namespace hone {
+namespace {
+
+// Tensors that checkpoints carry and no model reads: masks and tables that are made again.
+bool is_known_extra(const std::string& name, const ModelConfig& config) {
+  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with(".rotary_emb.inv_freq") ||
+         (config.tied && name == "lm_head.weight");
+}
+
+}  // namespace
+
+const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config, const std::string& name) {
+  const Family& family = family_of(config);
+  std::vector<std::string> names = {name};
+  if (family.older_name) names.push_back(family.older_name(name));
+  // A writer that keeps one of two tied tensors may have kept the head.
+  if (config.tied && name == family.head(config)) names.push_back("lm_head.weight");
+  for (const std::string& n : names) {
+    const TensorInfo* found = n.empty() ? nullptr : weights.find(n);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config, const ParamSpec& spec) {
+  const TensorInfo* t = find_weight(weights, config, spec.name);
+  const std::string file = weights.tensors().empty() ? "the checkpoint" : weights.tensors().front().file;
+  if (t == nullptr) {
+    std::vector<std::string> names;
+    for (const TensorInfo& known : weights.tensors()) names.push_back(known.name);
+    const std::string near = nearest_name(spec.name, names);
+    return Error(err::kWeightMissing, fmt::format("the checkpoint has no weight '{}' {}", spec.name, text_of(spec.shape)))
+        .at(file)
+        .todo(near.empty() ? std::string("check that config.json and the weights belong together")
+                           : fmt::format("the nearest name in it is '{}': do config.json and weights belong together?", near));
+  }
+  if (t->type.shape != spec.shape) {
+    const bool turned = spec.shape.size() == 2 && t->type.shape == Shape{spec.shape[1], spec.shape[0]};
+    return Error(err::kWeightShape, fmt::format("weight '{}' is {} in the checkpoint; the config asks for {}", t->name,
+                                                text_of(t->type.shape), text_of(spec.shape)))
+        .at(t->file)
+        .todo(turned ? "the file holds the transpose: save it again with Transformers, which keeps each family's orientation"
+                     : "check the sizes in config.json: it and the weights must belong together");
+  }
+  return t;
+}
+
+Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused) {
+  HONE_BUG_IF(model.weights == nullptr, "load_weights: the model was opened without weights");
+  std::set<std::string> read;
+  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
+    read.insert(t->name);
+    if (!session.has_state(spec.name)) continue;
+    HONE_BUG_IF(session.state_slot(spec.name).type != (Type{DType::f32, spec.shape}), "state '{}' is {}", spec.name,
+                session.state_slot(spec.name).type.text());
+    HONE_TRY(model.weights->read(t->name, DType::f32, session.state(spec.name)));
+  }
+  if (unused != nullptr) {
+    for (const TensorInfo& t : model.weights->tensors()) {
+      if (!read.contains(t.name) && !is_known_extra(t.name, model.config)) unused->push_back(t.name);
+    }
+  }
+  fill_constants(session, model.config);
+  return Ok{};
+}
+
+void fill_constants(Session& session, const ModelConfig& config) {
+  const Family& family = family_of(config);
+  if (!family.constants) return;
+  for (const ConstantTable& t : family.constants(config)) {
+    if (session.has_state(t.name)) std::memcpy(session.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
+  }
+}
+
+void init_weights(Session& session, const ModelConfig& config, uint64_t seed) {
+  for (const ParamSpec& spec : family_of(config).params(config)) {
+    if (!session.has_state(spec.name)) continue;
+    const std::span<std::byte> bytes = session.state(spec.name);
+    const std::span<float> x(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
+    if (spec.init != ParamSpec::Init::normal) {
+      std::fill(x.begin(), x.end(), spec.init == ParamSpec::Init::ones ? 1.0f : 0.0f);
+      continue;
+    }
+    PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));
+    for (float& v : x) v = static_cast<float>(spec.std * random.next_normal());
+  }
+  fill_constants(session, config);
+}
+
+}  // namespace hone
