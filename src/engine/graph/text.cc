@@ -35,6 +35,17 @@ std::string attr_text(const Attr& a) {
 
 std::string value_text(ValueId v) { return v == kNoValue ? "_" : "%" + std::to_string(v); }
 
+// The line up to `//` outside of quotes.
+std::string_view without_comment(std::string_view s) {
+  bool inside = false;
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (inside && s[i] == '\\') ++i;
+    else if (s[i] == '"') inside = !inside;
+    else if (!inside && s.substr(i, 2) == "//") return s.substr(0, i);
+  }
+  return s;
+}
+
 // One line of program text, read from left to right.
 class Line {
  public:
@@ -100,11 +111,13 @@ class Line {
     const char* stop = begin + number.size();
     if (real) {
       double d = 0;
-      if (std::from_chars(begin, stop, d).ptr != stop) return false;
+      auto [end, ec] = std::from_chars(begin, stop, d);
+      if (end != stop || ec != std::errc()) return false;
       out = d;
     } else {
       int64_t i = 0;
-      if (number.empty() || std::from_chars(begin, stop, i).ptr != stop) return false;
+      auto [end, ec] = std::from_chars(begin, stop, i);
+      if (end != stop || ec != std::errc()) return false;
       out = i;
     }
     return true;
@@ -127,8 +140,7 @@ class Parser {
       ++line_number_;
       std::string_view s = text_.substr(from, to - from);
       from = to + 1;
-      if (size_t hash = s.find("//"); hash != std::string_view::npos && s.substr(0, hash).find('"') == std::string_view::npos) s = s.substr(0, hash);
-      Line line(s);
+      Line line(without_comment(s));
       if (line.end()) continue;
       HONE_TRY(statement(line));
       if (!line.end()) return fail(line, "unread text at the end of the line");
@@ -142,23 +154,24 @@ class Parser {
     return Error(err::kBadProgramText, std::move(what)).at(fmt::format("{}:{}:{}", file_, line_number_, line.column()));
   }
 
-  // %12 of the text -> ValueId; `define` makes it, else it must exist.
-  Result<ValueId> value(Line& line, const Type* define) {
+  template <class T>
+  Result<T> placed(Line& line, Result<T> r) {
+    if (!r) r.error().at(fmt::format("{}:{}:{}", file_, line_number_, line.column()));
+    return r;
+  }
+
+  // %12 of the text -> ValueId
+  Result<ValueId> value(Line& line) {
     int64_t n = 0;
-    if (!define && line.take("_")) return kNoValue;
     if (!line.take("%") || !line.integer(n)) return fail(line, "a value such as %3 is expected");
     auto it = ids_.find(n);
-    if (define) {
-      if (it != ids_.end()) return fail(line, fmt::format("%{} is defined twice", n));
-      return ids_[n] = program_.new_value(*define);
-    }
     if (it == ids_.end()) return fail(line, fmt::format("%{} is not defined", n));
     return it->second;
   }
 
   Result<Type> type(Line& line) {
     Type t;
-    t.dtype = HONE_TRY(dtype_named(line.word()));
+    t.dtype = HONE_TRY(placed(line, dtype_named(line.word())));
     if (!line.integers(t.shape)) return fail(line, "a shape such as [8,512] is expected");
     for (int64_t d : t.shape)
       if (d < 0) return fail(line, "a dimension is negative");
@@ -211,19 +224,22 @@ class Parser {
       if (!line.text(s.name)) return fail(line, "a quoted name is expected");
       auto [n, t] = HONE_TRY(typed(line));
       Attrs a = HONE_TRY(attrs(line));
+      for (const auto& [key, v] : a.all())
+        if (key == "trainable" ? !std::holds_alternative<bool>(v) : !std::holds_alternative<std::string>(v))
+          return fail(line, fmt::format("'{}' of a state has another type", key));
       s.value = HONE_TRY(define(line, n, t));
-      s.role = HONE_TRY(role_named(a.text("role", "param")));
+      s.role = HONE_TRY(placed(line, role_named(a.text("role", "param"))));
       s.trainable = a.flag("trainable");
-      s.storage = HONE_TRY(dtype_named(a.text("storage", std::string(name_of(t.dtype)))));
+      s.storage = HONE_TRY(placed(line, dtype_named(a.text("storage", std::string(name_of(t.dtype))))));
       s.tie_group = a.text("tie");
       s.shard = a.text("shard");
       program_.states.push_back(std::move(s));
       return Ok{};
     }
     if (line.take("next ")) {
-      ValueId old_version = HONE_TRY(value(line, nullptr));
+      ValueId old_version = HONE_TRY(value(line));
       if (!line.take("=")) return fail(line, "'=' is expected");
-      ValueId next = HONE_TRY(value(line, nullptr));
+      ValueId next = HONE_TRY(value(line));
       State* s = program_.state_of(old_version);
       if (!s) return fail(line, "the left side is no state");
       s->next = next;
@@ -232,7 +248,7 @@ class Parser {
     if (line.take("output ")) {
       std::string name;
       if (!line.text(name) || !line.take("=")) return fail(line, "output \"name\" = %value is expected");
-      program_.outputs.push_back({name, HONE_TRY(value(line, nullptr))});
+      program_.outputs.push_back({name, HONE_TRY(value(line))});
       return Ok{};
     }
     return node(line);
@@ -258,7 +274,7 @@ class Parser {
     if (!line.take("(")) return fail(line, "'(' is expected");
     if (!line.take(")")) {
       do {
-        n.in.push_back(HONE_TRY(value(line, nullptr)));
+        n.in.push_back(line.take("_") ? kNoValue : HONE_TRY(value(line)));
       } while (line.take(","));
       if (!line.take(")")) return fail(line, "')' is expected");
     }

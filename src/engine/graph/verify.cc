@@ -15,6 +15,16 @@ Error broken(const Program& p, size_t node, std::string what) {
       .at(fmt::format("program {}, node {} ({}), scope '{}'", p.name, node, n.op ? n.op->name : "?", n.scope));
 }
 
+// An attribute of another type than the op reads throws Bug, which is right in a builder; a program
+// from outside is only refused.
+Result<Types> infer(const Program& p, const Node& n) {
+  try {
+    return n.op->infer({p, n});
+  } catch (const Bug& e) {
+    return Error(err::kInvalidProgram, fmt::format("{}: {}", n.op->name, e.what()));
+  }
+}
+
 }  // namespace
 
 Status verify(const Program& p) {
@@ -43,7 +53,7 @@ Status verify(const Program& p) {
         return broken(p, i, fmt::format("reads %{} before it is defined", v));
       last_read[static_cast<size_t>(v)] = static_cast<int32_t>(i);
     }
-    Result<Types> types = n.op->infer({p, n});
+    Result<Types> types = infer(p, n);
     if (!types) return types.error().at(fmt::format("program {}, node {}, scope '{}'", p.name, i, n.scope));
     if (types->size() != n.out.size())
       return broken(p, i, fmt::format("has {} outputs, the op defines {}", n.out.size(), types->size()));

@@ -1,0 +1,157 @@
+#include "engine/graph/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/graph/builder.h"
+#include "engine/graph/op.h"
+#include "engine/graph/verify.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+// pair(x, y?) -> two values of x's type; leaf() -> f32[2].
+const OpTable& table() {
+  static const OpTable t([] {
+    Op pair{"pair", [](const NodeView& n) -> Result<Types> {
+              if (!n.has(0)) return Error({"H1203", ""}, "pair: input 0 is absent");
+              n.attrs().integer("size");
+              return Types{n.in(0), n.in(0)};
+            }};
+    Op leaf{"leaf", [](const NodeView&) -> Result<Types> { return Types{{DType::f32, {2}}}; }};
+    return std::vector<Op>{pair, leaf};
+  }());
+  return t;
+}
+
+const char* const kCanonical = R"(program step
+input "ids" %0 : i32[8]
+state "wte.weight" %1 : f32[4,2] {role="param", trainable=true, storage="bf16", tie="wte", shard="0"}
+state "odd \"name\"\\" %2 : f64[] {role="metric"}
+scope "h.0"
+  %3 : f32[4,2], %4 : f32[4,2] = pair(%1) {a=true, b=-3, c=1e-05, d="x // y", e=[1,-2], f=2.0, g=[], h=-inf}
+scope ""
+  %5 : f32[4,2], %6 : f32[4,2] = pair(%3, _, %0)
+  %7 : f32[2] = leaf()
+next %1 = %6
+output "loss" = %7
+)";
+
+Program parsed(const std::string& text) {
+  Result<Program> p = parse_program(text, table());
+  if (!p) throw std::runtime_error(p.error().text());
+  return std::move(*p);
+}
+
+TEST(Text, RoundTrip) {
+  Program p = parsed(kCanonical);
+  EXPECT_EQ(print(p), kCanonical);
+  p.compact();
+  EXPECT_EQ(print(p), kCanonical);
+  EXPECT_TRUE(verify(p).ok()) << verify(p).error().text();
+  EXPECT_EQ(p.nodes[0].attrs.real("c"), 1e-5);
+  EXPECT_EQ(p.nodes[0].attrs.text("d"), "x // y");
+  EXPECT_EQ(p.nodes[1].in, (Values{3, kNoValue, 0}));
+  EXPECT_EQ(p.nodes[1].scope, "");
+  EXPECT_EQ(p.state_named("wte.weight")->storage, DType::bf16);
+}
+
+TEST(Text, CommentsSpacesAndNumbersAreFree) {
+  Program p = parsed("// head\ninput \"a//b\" %7:f32[2]  // a \"comment\"\n\n %90 :f32[2] = leaf ( )\noutput \"y\" = %90\n");
+  p.compact();
+  EXPECT_EQ(print(p), "program main\ninput \"a//b\" %0 : f32[2]\n  %1 : f32[2] = leaf()\noutput \"y\" = %1\n");
+}
+
+TEST(Text, FingerprintSeesAttributes) {
+  EXPECT_EQ(fingerprint(parsed("%0 : f32[2] = leaf() {a=1}\n")), fingerprint(parsed("%9 : f32[2] = leaf() {a=1}\n")));
+  EXPECT_NE(fingerprint(parsed("%0 : f32[2] = leaf() {a=1}\n")), fingerprint(parsed("%0 : f32[2] = leaf() {a=2}\n")));
+}
+
+TEST(Text, ErrorsSayLineAndColumn) {
+  const std::vector<std::array<const char*, 3>> cases{
+      {"input \"x\" %0 : f32\n", "a shape", "t.hir:1:19"},
+      {"input \"x\" %0 : float[2]\n", "'float' is no element type", "t.hir:1:21"},
+      {"input x %0 : f32[2]\n", "quoted name", "t.hir:1:7"},
+      {"input \"x\" %0 f32[2]\n", "':' and a type", "t.hir:1:14"},
+      {"input \"x\" %0 : f32[-2]\n", "negative", "t.hir:1:23"},
+      {"\n  %0 : f32[2] = lef()\n", "no op is named 'lef'", "t.hir:2:20"},
+      {"%0 : f32[2] = leaf\n", "'(' is expected", "t.hir:1:19"},
+      {"%0 : f32[2] = pair(%3)\n", "%3 is not defined", "t.hir:1:22"},
+      {"%0 : f32[2] = leaf()\n%0 : f32[2] = leaf()\n", "%0 is defined twice", "t.hir:2:21"},
+      {"%0 : f32[2] = leaf() {a}\n", "an attribute such as", "t.hir:1:24"},
+      {"%0 : f32[2] = leaf() {a=1e999}\n", "an attribute such as", "t.hir:1:30"},
+      {"%0 : f32[2] = leaf() {a=99999999999999999999}\n", "an attribute such as", "t.hir:1:45"},
+      {"%0 : f32[2] = leaf() {a=1\n", "'}' is expected", "t.hir:1:26"},
+      {"%0 : f32[2] = leaf() x\n", "unread text", "t.hir:1:22"},
+      {"%0 : f32[2] leaf()\n", "'=' is expected", "t.hir:1:13"},
+      {"state \"w\" %0 : f32[2] {role=\"weight\"}\n", "'weight' is no role", "t.hir:1:38"},
+      {"state \"w\" %0 : f32[2] {role=3}\n", "another type", "t.hir:1:31"},
+      {"%0 : f32[2] = leaf()\nnext %0 = %0\n", "no state", "t.hir:2:13"},
+      {"output \"y\" = _\n", "a value such as", "t.hir:1:14"},
+      {"output \"y\"\n", "output \"name\" = %value", "t.hir:1:11"},
+      {"scope h.0\n", "quoted scope", "t.hir:1:7"},
+  };
+  for (const auto& [text, what, place] : cases) {
+    Result<Program> p = parse_program(text, table(), "t.hir");
+    ASSERT_FALSE(p.ok()) << text;
+    EXPECT_THAT(p.error().what(), HasSubstr(what)) << text;
+    ASSERT_FALSE(p.error().where().empty()) << text;
+    EXPECT_EQ(p.error().where()[0], place) << text;
+  }
+  EXPECT_THAT(parse_program("%0 : f32[2] = lef()\n", table()).error().remedy(), HasSubstr("leaf"));
+}
+
+// Each rule of verify.h, broken once.
+class Verify : public testing::Test {
+ protected:
+  void expect_broken(const std::string& what) {
+    Status s = verify(p);
+    ASSERT_FALSE(s.ok()) << what;
+    EXPECT_THAT(s.error().text(), HasSubstr(what));
+  }
+  Program p = parsed(kCanonical);
+};
+
+TEST_F(Verify, ValueSharedByInputAndState) { p.inputs[0].value = p.states[0].value; expect_broken("has no value of its own"); }
+TEST_F(Verify, InputWithoutValue) { p.inputs[0].value = 99; expect_broken("'ids' has no value of its own"); }
+TEST_F(Verify, NameTwice) { p.inputs[0].name = "wte.weight"; expect_broken("'wte.weight' is used twice"); }
+TEST_F(Verify, ForeignOp) {
+  static const OpTable other({*table().find("leaf")});
+  p.nodes[2].op = other.find("leaf");
+  expect_broken("not in the catalogue");
+}
+TEST_F(Verify, ReadBeforeDefined) { std::swap(p.nodes[0], p.nodes[1]); expect_broken("reads %3 before it is defined"); }
+TEST_F(Verify, InferRefuses) { p.nodes[0].in[0] = kNoValue; expect_broken("input 0 is absent"); }
+TEST_F(Verify, AttributeOfAnotherType) { p.nodes[0].attrs.set("size", std::string("x")); expect_broken("attribute 'size' has another type"); }
+TEST_F(Verify, OutputMissing) { p.nodes[0].out.pop_back(); expect_broken("has 1 outputs, the op defines 2"); }
+TEST_F(Verify, DefinedAgain) { p.nodes[1].out[0] = 3; expect_broken("defines %3 again"); }
+TEST_F(Verify, WrongType) { p.values[3].type.dtype = DType::f64; expect_broken("output 0 is f64[4,2], the op says f32[4,2]"); }
+TEST_F(Verify, WrongProducer) { p.values[7].node = 0; expect_broken("%7 names node 0 as its producer"); }
+TEST_F(Verify, NextIsNoNodes) { p.states[0].next = p.states[1].value; expect_broken("its new version is not made by a node"); }
+TEST_F(Verify, NextOfTwoStates) {
+  p.states[1].next = 6;
+  expect_broken("belongs to another state too");
+}
+TEST_F(Verify, NextOfAnotherType) { p.states[0].next = 7; expect_broken("old f32[4,2] and new f32[2] differ"); }
+TEST_F(Verify, OldReadAfterNew) { p.states[0].next = 3; p.nodes[1].in[0] = 1; expect_broken("the old version is read by node 1 after node 0"); }
+TEST_F(Verify, OutputUndefined) { p.outputs[0].value = 99; expect_broken("output 'loss' is not defined"); }
+
+TEST(Builder, EmitDropsTrailingAbsentOperandsAndKeepsScope) {
+  Program p(table());
+  ValueId x = p.add_input("x", {DType::f32, {2}});
+  Builder b(p);
+  {
+    Builder::Scope outer(b, "h.3"), inner(b, "attn");
+    b.emit("pair", {x, kNoValue, kNoValue});
+  }
+  EXPECT_EQ(p.nodes[0].in, Values{x});
+  EXPECT_EQ(p.nodes[0].scope, "h.3.attn");
+  EXPECT_EQ(b.scope(), "");
+  EXPECT_THROW(b.emit("pair", {kNoValue}), BuildError);
+  EXPECT_THROW(b.emit("nothing", {}), Bug);
+}
+
+}  // namespace
+}  // namespace hone
