@@ -10,7 +10,8 @@ if(NOT HONE_ARROW)
   return()
 endif()
 find_program(HONE_PYTHON3 python3)
-foreach(PYTHON ${HONE_PYTHON} $ENV{VIRTUAL_ENV}/bin/python ${CMAKE_SOURCE_DIR}/.venv/bin/python
+foreach(PYTHON ${HONE_PYTHON} $ENV{HONE_VENV}/bin/python ${CMAKE_SOURCE_DIR}/build/venv/bin/python
+        $ENV{VIRTUAL_ENV}/bin/python ${CMAKE_SOURCE_DIR}/.venv/bin/python
         ${CMAKE_SOURCE_DIR}/../venv/bin/python ${HONE_PYTHON3})
   if(NOT EXISTS ${PYTHON})
     continue()

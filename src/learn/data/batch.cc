@@ -18,7 +18,8 @@ BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t re
   const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
   if (*shortest == *longest) {
     grid.max_rows = grid.slots = rows;
-    if (remainder_rows > 0 && remainder_rows < rows) grid.budgets.push_back(remainder_rows * *longest);
+    if (remainder_rows > 0 && remainder_rows < rows)
+      grid.budgets.push_back(remainder_rows * *longest);
     grid.budgets.push_back(rows * *longest);
     return grid;
   }
@@ -28,12 +29,14 @@ BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t re
     squares += static_cast<double>(n) * static_cast<double>(n);
   }
   const double mean = sum / static_cast<double>(lengths.size());
-  const double deviation = std::sqrt(std::max(0.0, squares / static_cast<double>(lengths.size()) - mean * mean));
+  const double deviation =
+      std::sqrt(std::max(0.0, squares / static_cast<double>(lengths.size()) - mean * mean));
   const auto k = static_cast<double>(rows);
   const auto wanted = static_cast<int64_t>(std::ceil(k * mean + deviation * std::sqrt(k)));
   const int64_t full = round_up(std::clamp(wanted, *longest, rows * *longest), 64);
   for (const double part : {1.0, 0.75, 0.5, 0.375, 0.25, 0.125}) {
-    grid.budgets.push_back(round_up(static_cast<int64_t>(std::ceil(static_cast<double>(full) * part)), 64));
+    grid.budgets.push_back(
+        round_up(static_cast<int64_t>(std::ceil(static_cast<double>(full) * part)), 64));
   }
   std::sort(grid.budgets.begin(), grid.budgets.end());
   grid.budgets.erase(std::unique(grid.budgets.begin(), grid.budgets.end()), grid.budgets.end());
@@ -47,11 +50,12 @@ StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid) {
   plan.rows = static_cast<int64_t>(lengths.size());
   size_t first_open = 0;  // batches before it are full
   for (size_t i = 0; i < lengths.size(); ++i) {
-    HONE_BUG_IF(lengths[i] < 1 || lengths[i] > grid.largest(), "a row of {} tokens, the largest budget is {}",
-                lengths[i], grid.largest());
+    HONE_BUG_IF(lengths[i] < 1 || lengths[i] > grid.largest(),
+                "a row of {} tokens, the largest budget is {}", lengths[i], grid.largest());
     size_t b = first_open;
-    while (b < plan.batches.size() && (plan.batches[b].tokens + lengths[i] > grid.largest() ||
-                                       static_cast<int64_t>(plan.batches[b].rows.size()) == grid.max_rows)) {
+    while (b < plan.batches.size() &&
+           (plan.batches[b].tokens + lengths[i] > grid.largest() ||
+            static_cast<int64_t>(plan.batches[b].rows.size()) == grid.max_rows)) {
       ++b;
     }
     if (b == plan.batches.size()) plan.batches.emplace_back();
@@ -72,8 +76,8 @@ StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid) {
   return plan;
 }
 
-void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows, const MicroBatchPlan& plan,
-                      const BatchGrid& grid, MicroBatch& out) {
+void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
+                      const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out) {
   const auto T = static_cast<size_t>(plan.budget), S = static_cast<size_t>(grid.slots);
   out.ids.assign(T, 0);
   out.labels.assign(T, kIgnoreLabel);
@@ -84,8 +88,9 @@ void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
   out.tokens = plan.tokens;
   out.sequences = static_cast<int64_t>(plan.rows.size());
   out.label_tokens = plan.tokens - out.sequences;
-  HONE_BUG_IF(plan.rows.size() + (plan.tokens < plan.budget ? 1 : 0) > S, "{} rows, {} tokens of {} in {} slots",
-              plan.rows.size(), plan.tokens, plan.budget, S);
+  HONE_BUG_IF(plan.rows.size() + (plan.tokens < plan.budget ? 1 : 0) > S,
+              "{} rows, {} tokens of {} in {} slots", plan.rows.size(), plan.tokens, plan.budget,
+              S);
   size_t at = 0;
   for (size_t s = 0; s < plan.rows.size(); ++s) {
     const int64_t row = step_rows[static_cast<size_t>(plan.rows[s])];

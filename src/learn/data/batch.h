@@ -29,18 +29,19 @@ struct BatchGrid {
 // length: one budget for that many average rows and a deviation to spare (at least the longest
 // row, at most that many longest rows), and fractions of it for what is left over; at most twice
 // as many rows. All budgets are multiples of 64 then.
-BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows_per_micro_batch, int64_t remainder_rows = 0);
+BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows_per_micro_batch,
+                      int64_t remainder_rows = 0);
 
 struct MicroBatchPlan {
   std::vector<int32_t> rows;  // indices into the step's rows, in order
   int64_t tokens = 0;
-  int64_t budget = 0;         // the smallest that holds them
+  int64_t budget = 0;  // the smallest that holds them
 };
 
 struct StepPlan {
   std::vector<MicroBatchPlan> batches;
   int64_t rows = 0, tokens = 0;
-  int64_t label_tokens = 0;   // the normaliser of the step's loss: a row of n tokens has n - 1
+  int64_t label_tokens = 0;  // the normaliser of the step's loss: a row of n tokens has n - 1
 };
 
 // First fit in the order given; deterministic. A row longer than grid.largest() is a bug.
@@ -50,8 +51,9 @@ StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid);
 // Slack, if any, is one last sequence: ids 0, labels -100, positions 0, sample_ids -1, so that
 // every token belongs to exactly one sequence; empty slots behind it repeat T.
 struct MicroBatch {
-  std::vector<int32_t> ids;         // [T]
-  std::vector<int32_t> labels;      // [T] already shifted: the next id of the same sequence, -100 at its end
+  std::vector<int32_t> ids;  // [T]
+  std::vector<int32_t>
+      labels;  // [T] already shifted: the next id of the same sequence, -100 at its end
   std::vector<int32_t> positions;   // [T] from 0 in each sequence
   std::vector<int32_t> cu_seqlens;  // [S + 1]
   std::vector<int64_t> sample_ids;  // [T] index of the row in the data set (dropout keys)
@@ -63,7 +65,7 @@ struct MicroBatch {
 
 // Fills `out`, whose memory is used again. `step_rows[i]` is the row of `data` that index i of
 // the plan means.
-void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows, const MicroBatchPlan& plan,
-                      const BatchGrid& grid, MicroBatch& out);
+void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
+                      const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out);
 
 }  // namespace hone

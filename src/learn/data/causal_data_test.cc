@@ -14,7 +14,9 @@ using ::testing::HasSubstr;
 
 class CausalFilesTest : public ::testing::Test {
  protected:
-  CausalFilesTest() : folder_(std::filesystem::temp_directory_path() / fmt::format("hone_causal_{}", ::getpid())) {
+  CausalFilesTest()
+      : folder_(std::filesystem::temp_directory_path() /
+                fmt::format("hone_causal_{}", ::getpid())) {
     std::filesystem::create_directories(folder_);
     files_.causal.block_size = 4;
   }
@@ -47,13 +49,15 @@ TEST_F(CausalFilesTest, SplitsTheFirstRowsOff) {
   EXPECT_EQ(splits->eval.rows.size(), 2);
   EXPECT_THAT(splits->train.rows.row(0), ElementsAre('0', '2', 'x', '\n'));
   EXPECT_EQ(splits->train.rows.size(), 9);
-  EXPECT_THAT(splits->notes,
-              ElementsAre("there is no --validation_file: the first 2 rows (10 % of 20 rows) are kept for validation",
-                          "train: 18 rows -> 72 tokens -> 18 blocks of 4 tokens (rows are concatenated; --packing keeps "
-                          "them apart); 0 tokens (0.0 %) dropped",
-                          "train: the first 9 of these are used",
-                          "validation: 2 rows -> 8 tokens -> 2 blocks of 4 tokens (rows are concatenated; --packing keeps "
-                          "them apart); 0 tokens (0.0 %) dropped"));
+  EXPECT_THAT(splits->notes, ElementsAre("there is no --validation_file: the first 2 rows (10 % of "
+                                         "20 rows) are kept for validation",
+                                         "train: 18 rows -> 72 tokens -> 18 blocks of 4 tokens "
+                                         "(rows are concatenated; --packing keeps "
+                                         "them apart); 0 tokens (0.0 %) dropped",
+                                         "train: the first 9 of these are used",
+                                         "validation: 2 rows -> 8 tokens -> 2 blocks of 4 tokens "
+                                         "(rows are concatenated; --packing keeps "
+                                         "them apart); 0 tokens (0.0 %) dropped"));
 }
 
 TEST_F(CausalFilesTest, TwoFilesAndPacking) {
@@ -66,21 +70,26 @@ TEST_F(CausalFilesTest, TwoFilesAndPacking) {
   ASSERT_TRUE(splits.ok()) << splits.error().text();
   EXPECT_EQ(splits->train.rows.size(), 2);
   EXPECT_THAT(splits->eval.rows.row(0), ElementsAre('x', 'y', 'z', 0));
-  EXPECT_THAT(splits->notes,
-              ElementsAre("there is no column 'text': the first column, 't', is taken",
-                          "train: 3 rows -> 8 tokens -> 2 rows kept apart, of at most 4 tokens; 2 tokens (25.0 %) dropped, "
-                          "1 row cut, 1 row of fewer than two tokens left out; EOS appended to 1 row",
-                          "validation: 1 row -> 3 tokens -> 1 row kept apart, of at most 4 tokens; 0 tokens (0.0 %) dropped; "
-                          "EOS appended to 1 row"));
+  EXPECT_THAT(
+      splits->notes,
+      ElementsAre("there is no column 'text': the first column, 't', is taken",
+                  "train: 3 rows -> 8 tokens -> 2 rows kept apart, of at most 4 tokens; 2 tokens "
+                  "(25.0 %) dropped, "
+                  "1 row cut, 1 row of fewer than two tokens left out; EOS appended to 1 row",
+                  "validation: 1 row -> 3 tokens -> 1 row kept apart, of at most 4 tokens; 0 "
+                  "tokens (0.0 %) dropped; "
+                  "EOS appended to 1 row"));
 }
 
 TEST_F(CausalFilesTest, ErrorsSayWhichFlag) {
-  EXPECT_THAT(load().error().text(), HasSubstr("H2101  training needs data: there is no --train_file"));
+  EXPECT_THAT(load().error().text(),
+              HasSubstr("H2101  training needs data: there is no --train_file"));
   files_.train_files = {write("a.csv", "text\n\"one cell\"\n")};
   EXPECT_TRUE(load().ok());
   files_.want_eval = true;
   EXPECT_THAT(load().error().text(),
-              HasSubstr("H2115  there is no --validation_file, and 5 % of 1 row leave none to validate on\n  at   --train_file "));
+              HasSubstr("H2115  there is no --validation_file, and 5 % of 1 row leave none to "
+                        "validate on\n  at   --train_file "));
   files_.validation_split_percentage = 100;
   EXPECT_THAT(load().error().text(), HasSubstr("none is left to train on"));
   files_.text_column = "txt";

@@ -26,7 +26,8 @@ nlohmann::json golden(const std::string& name) {
 }
 
 // One token a byte.
-Status bytes_as_tokens(std::span<const std::string_view> texts, std::vector<std::vector<int32_t>>& ids) {
+Status bytes_as_tokens(std::span<const std::string_view> texts,
+                       std::vector<std::vector<int32_t>>& ids) {
   for (const std::string_view text : texts) ids.emplace_back(text.begin(), text.end());
   return Ok{};
 }
@@ -64,8 +65,8 @@ TEST(CausalBuilder, PackingKeepsRowsApart) {
   options.eos = 0;
   TokenRows rows;
   CausalBuilder builder(options, rows);
-  for (const std::vector<int32_t>& row :
-       std::vector<std::vector<int32_t>>{{1, 2}, {3, 4, 0}, {5, 6, 7, 8}, {1, 2, 3, 4, 5, 6}, {}, {9}}) {
+  for (const std::vector<int32_t>& row : std::vector<std::vector<int32_t>>{
+           {1, 2}, {3, 4, 0}, {5, 6, 7, 8}, {1, 2, 3, 4, 5, 6}, {}, {9}}) {
     builder.add(row);
   }
   builder.finish();
@@ -86,7 +87,10 @@ TEST(CausalBuilder, PackingKeepsRowsApart) {
 TEST(ReadCausal, TokenisesTextAndTakesIds) {
   CausalOptions options;
   options.block_size = 3;
-  auto rows = std::move(open_rows_of_bytes("a.jsonl", "{\"text\":\"ab\"}\n{\"text\":[7,8]}\n{\"text\":null}\n{\"text\":\"cd\"}\n").value());
+  auto rows = std::move(
+      open_rows_of_bytes(
+          "a.jsonl", "{\"text\":\"ab\"}\n{\"text\":[7,8]}\n{\"text\":null}\n{\"text\":\"cd\"}\n")
+          .value());
   auto data = read_causal(*rows, options, bytes_as_tokens);
   ASSERT_TRUE(data.ok()) << data.error().text();
   ASSERT_EQ(data->rows.size(), 2);
@@ -97,7 +101,8 @@ TEST(ReadCausal, TokenisesTextAndTakesIds) {
   auto again = std::move(open_rows_of_bytes("a.txt", "abcd\nefgh\nijkl\n").value());
   options.first_row = 1;
   options.end_row = 2;
-  EXPECT_THAT(read_causal(*again, options, bytes_as_tokens)->rows.row(0), ElementsAre('e', 'f', 'g'));
+  EXPECT_THAT(read_causal(*again, options, bytes_as_tokens)->rows.row(0),
+              ElementsAre('e', 'f', 'g'));
 }
 
 TEST(ReadCausal, Errors) {
@@ -108,7 +113,8 @@ TEST(ReadCausal, Errors) {
             "  do   use --block_size 4 or less, or --packing, or give more text");
   auto none = std::move(open_rows_of_bytes("a.txt", "").value());
   EXPECT_THAT(read_causal(*none, options, bytes_as_tokens).error().text(), HasSubstr("H2113"));
-  auto number = std::move(open_rows_of_bytes("a.jsonl", "{\"text\":\"x\"}\n{\"text\":1}\n").value());
+  auto number =
+      std::move(open_rows_of_bytes("a.jsonl", "{\"text\":\"x\"}\n{\"text\":1}\n").value());
   EXPECT_EQ(read_causal(*number, options, bytes_as_tokens).error().text(),
             "H2110  column 'text' holds integer where text is needed\n"
             "  at   a.jsonl:2\n"
@@ -140,12 +146,14 @@ TEST(RowOrder, IsUniformAndFrozen) {
   }
   EXPECT_EQ(orders.size(), 120u);
   double chi2 = 0;
-  for (const auto& [all, count] : orders) chi2 += (count - kEpochs / 120.0) * (count - kEpochs / 120.0) / (kEpochs / 120.0);
+  for (const auto& [all, count] : orders)
+    chi2 += (count - kEpochs / 120.0) * (count - kEpochs / 120.0) / (kEpochs / 120.0);
   EXPECT_LT(chi2, 180);  // 119 degrees of freedom: beyond it with probability 3e-4
   // Neighbours do not stay neighbours.
   const RowOrder large = RowOrder::shuffled(100000, 7);
   int64_t close = 0;
-  for (int64_t i = 0; i + 1 < 100000; ++i) close += std::abs(large.index(0, i) - large.index(0, i + 1)) < 100;
+  for (int64_t i = 0; i + 1 < 100000; ++i)
+    close += std::abs(large.index(0, i) - large.index(0, i + 1)) < 100;
   EXPECT_NEAR(static_cast<double>(close), 199, 70);
   std::vector<int64_t> first;
   for (int64_t i = 0; i < 6; ++i) first.push_back(large.index(3, i));
@@ -195,8 +203,8 @@ TEST(TrainCursor, RoundTrips) {
 
 TEST(Selection, RoundsAsPython) {
   EXPECT_EQ(*validation_rows(1000, 5), 50);
-  EXPECT_EQ(*validation_rows(50, 5), 2);    // 2.5 to even
-  EXPECT_EQ(*validation_rows(70, 5), 4);    // 3.5 to even
+  EXPECT_EQ(*validation_rows(50, 5), 2);  // 2.5 to even
+  EXPECT_EQ(*validation_rows(70, 5), 4);  // 3.5 to even
   EXPECT_EQ(*validation_rows(1, 5), 0);
   EXPECT_THAT(validation_rows(10, 101).error().text(), HasSubstr("H2115"));
   EXPECT_EQ(*selected_rows(100, -1, 1), 100);

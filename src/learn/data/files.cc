@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 Error no_such_file(const std::string& path) {
   std::error_code failed;
-  const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
+  const fs::path folder =
+      fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   std::vector<std::string> names;
   for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
     names.push_back(it->path().filename().string());
@@ -25,22 +26,26 @@ Error no_such_file(const std::string& path) {
   const std::string near = nearest_name(fs::path(path).filename().string(), names);
   Error error(err::kDataMissing, fmt::format("there is no data file '{}'", path));
   if (!near.empty()) return std::move(error).todo(fmt::format("did you mean '{}'?", near));
-  return std::move(error).todo(fs::is_directory(folder, failed)
-                                   ? "check the path; relative paths start at the folder you are in"
-                                   : fmt::format("the folder '{}' does not exist either", folder.string()));
+  return std::move(error).todo(
+      fs::is_directory(folder, failed)
+          ? "check the path; relative paths start at the folder you are in"
+          : fmt::format("the folder '{}' does not exist either", folder.string()));
 }
 
 // Files one behind the other; cells are put in the order of columns_ by name.
 class Files final : public RowReader {
  public:
-  Files(std::vector<std::string> names, RowOptions options) : names_(std::move(names)), options_(std::move(options)) {}
+  Files(std::vector<std::string> names, RowOptions options)
+      : names_(std::move(names)), options_(std::move(options)) {}
 
   Status open(size_t file) {
     Format format = HONE_TRY(find_format(names_[file], options_));
-    std::unique_ptr<RowReader> opened = HONE_TRY(format.open(HONE_TRY(open_file_source(names_[file])), options_));
+    std::unique_ptr<RowReader> opened =
+        HONE_TRY(format.open(HONE_TRY(open_file_source(names_[file])), options_));
     std::vector<size_t> to;
     for (const std::string& name : opened->columns()) to.push_back(place_of(name, file == 0));
-    if (file > 0 && !format.name.starts_with("json")) HONE_TRY(check_columns(names_[file], opened->columns()));
+    if (file > 0 && !format.name.starts_with("json"))
+      HONE_TRY(check_columns(names_[file], opened->columns()));
     reader_ = std::move(opened);
     to_ = std::move(to);
     file_ = file;
@@ -74,7 +79,8 @@ class Files final : public RowReader {
     return at;
   }
   Status seek(const RowPosition& at) override {
-    HONE_BUG_IF(at.file < 0 || at.file >= static_cast<int64_t>(names_.size()), "file {} of {}", at.file, names_.size());
+    HONE_BUG_IF(at.file < 0 || at.file >= static_cast<int64_t>(names_.size()), "file {} of {}",
+                at.file, names_.size());
     if (static_cast<size_t>(at.file) != file_) HONE_TRY(open(static_cast<size_t>(at.file)));
     rows_ = at.row;
     return reader_->seek(at);
@@ -85,7 +91,8 @@ class Files final : public RowReader {
 
   // Index in columns_ of a name, added when it may be; else kDropped.
   size_t place_of(const std::string& name, bool may_add) {
-    const auto at = static_cast<size_t>(std::find(columns_.begin(), columns_.end(), name) - columns_.begin());
+    const auto at =
+        static_cast<size_t>(std::find(columns_.begin(), columns_.end(), name) - columns_.begin());
     if (at < columns_.size()) return at;
     if (!may_add) return kDropped;
     columns_.push_back(name);
@@ -95,7 +102,8 @@ class Files final : public RowReader {
   Status check_columns(const std::string& file, const std::vector<std::string>& has) const {
     for (const std::string& name : columns_) {
       if (std::find(has.begin(), has.end(), name) == has.end()) {
-        return Error(err::kNoColumn, fmt::format("'{}' has no column '{}', which '{}' has", file, name, names_[0]))
+        return Error(err::kNoColumn,
+                     fmt::format("'{}' has no column '{}', which '{}' has", file, name, names_[0]))
             .at(file)
             .todo("files that are read together need the same columns");
       }
@@ -130,13 +138,15 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
     ::globfree(&found);
     if (rc != 0) {
       return Error(err::kDataMissing, fmt::format("no file matches '{}'", pattern))
-          .todo("put the pattern in quotes so that the shell leaves it alone, and check the folder");
+          .todo(
+              "put the pattern in quotes so that the shell leaves it alone, and check the folder");
     }
   }
   return files;
 }
 
-Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files, const RowOptions& options) {
+Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
+                                             const RowOptions& options) {
   if (files.empty()) return Error(err::kDataMissing, "no data file was given");
   auto reader = std::make_unique<Files>(std::move(files), options);
   HONE_TRY(reader->open(0));
@@ -157,7 +167,8 @@ Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {
   if (wanted.empty()) return size_t{0};
   const std::string near = nearest_name(wanted, names);
   return Error(err::kNoColumn, fmt::format("the data has no column '{}'", wanted))
-      .todo(fmt::format("{}its columns are {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+      .todo(fmt::format("{}its columns are {}",
+                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
                         fmt::join(names, ", ")));
 }
 
@@ -185,9 +196,12 @@ Status text_to_csv(const std::string& in, const std::string& out) {
   if (!file) return cannot_write();
   bool ok = std::fputs("text\n\"", file.get()) >= 0;
   std::string chunk(1 << 20, '\0'), quoted;
-  for (int64_t got; ok && (got = HONE_TRY(source->read(chunk.data(), static_cast<int64_t>(chunk.size())))) > 0;) {
+  for (int64_t got;
+       ok &&
+       (got = HONE_TRY(source->read(chunk.data(), static_cast<int64_t>(chunk.size())))) > 0;) {
     quoted.clear();
-    for (const char c : std::string_view(chunk.data(), static_cast<size_t>(got))) quoted.append(c == '"' ? 2 : 1, c);
+    for (const char c : std::string_view(chunk.data(), static_cast<size_t>(got)))
+      quoted.append(c == '"' ? 2 : 1, c);
     ok = std::fwrite(quoted.data(), 1, quoted.size(), file.get()) == quoted.size();
   }
   ok = ok && std::fputs("\"\n", file.get()) >= 0;

@@ -17,7 +17,8 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
 // The rows of all files, file after file, opened one at a time. Columns are those of the first
 // file; a later csv, tsv or parquet file that lacks one of them is an error (H2109), a json row
 // that lacks one has a null there.
-Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files, const RowOptions& options = {});
+Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
+                                             const RowOptions& options = {});
 // Bytes that a Store brought; `name` gives the format and stands in messages.
 Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
                                                       const RowOptions& options = {});

@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 
 class Files : public ::testing::Test {
  protected:
-  Files() : folder_(fs::temp_directory_path() / fmt::format("hone_files_{}", ::getpid())) { fs::create_directories(folder_); }
+  Files() : folder_(fs::temp_directory_path() / fmt::format("hone_files_{}", ::getpid())) {
+    fs::create_directories(folder_);
+  }
   ~Files() override { fs::remove_all(folder_); }
   std::string write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
@@ -35,9 +37,12 @@ TEST_F(Files, GlobsAreSortedAndMissingFilesNameTheNearest) {
   EXPECT_THAT(*expand_files(std::vector{pattern, b}), ElementsAre(a, b, b));
   EXPECT_EQ(expand_files(std::vector{typo}).error().text(),
             fmt::format("H2101  there is no data file '{}'\n  do   did you mean 'a.csv'?", typo));
-  EXPECT_THAT(expand_files(std::vector{(folder_ / "*.txt").string()}).error().text(), HasSubstr("H2101  no file matches"));
+  EXPECT_THAT(expand_files(std::vector{(folder_ / "*.txt").string()}).error().text(),
+              HasSubstr("H2101  no file matches"));
   EXPECT_THAT(open_rows({folder_.string() + ".csv/none.csv"}).error().text(), HasSubstr("H2101"));
-  EXPECT_THAT(open_rows({(fs::create_directory(folder_ / "d.csv"), (folder_ / "d.csv").string())}).error().text(),
+  EXPECT_THAT(open_rows({(fs::create_directory(folder_ / "d.csv"), (folder_ / "d.csv").string())})
+                  .error()
+                  .text(),
               HasSubstr("H2102"));
 }
 
@@ -55,7 +60,9 @@ TEST_F(Files, SeveralFilesAreOneAndAnyRowCanBeFoundAgain) {
     if (!*more) break;
     row.cells.resize(3);
     seen.emplace_back(at, row.cells);
-    if (seen.size() == 3) { EXPECT_EQ(row.where(), b + ":2"); }
+    if (seen.size() == 3) {
+      EXPECT_EQ(row.where(), b + ":2");
+    }
   }
   ASSERT_EQ(seen.size(), 5u);
   EXPECT_EQ(seen[2].second, (std::vector<Cell>{"three", "3", {}}));
@@ -65,7 +72,9 @@ TEST_F(Files, SeveralFilesAreOneAndAnyRowCanBeFoundAgain) {
     ASSERT_TRUE(again->seek(seen[i].first).ok());
     ASSERT_TRUE(*again->next(row));
     row.cells.resize(3);
-    if (i != 3) { EXPECT_EQ(row.cells, seen[i].second) << i; }
+    if (i != 3) {
+      EXPECT_EQ(row.cells, seen[i].second) << i;
+    }
     EXPECT_EQ(again->position().row, static_cast<int64_t>(i) + 1);
   }
   auto fresh = std::move(open_rows({a, b, c}).value());
@@ -79,8 +88,9 @@ TEST_F(Files, TheTextColumnIsTextOrTheFirst) {
   auto rows = std::move(open_rows_of_bytes("a.csv", "id,text\n1,x\n").value());
   EXPECT_EQ(*text_column(*rows), 1u);
   EXPECT_EQ(*text_column(*rows, "id"), 0u);
-  EXPECT_EQ(text_column(*rows, "txt").error().text(),
-            "H2109  the data has no column 'txt'\n  do   did you mean 'text'? its columns are id, text");
+  EXPECT_EQ(
+      text_column(*rows, "txt").error().text(),
+      "H2109  the data has no column 'txt'\n  do   did you mean 'text'? its columns are id, text");
   EXPECT_EQ(*text_column(*std::move(open_rows_of_bytes("a.tsv", "s\tl\n1\t2\n").value())), 0u);
 }
 

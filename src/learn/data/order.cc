@@ -23,8 +23,14 @@ constexpr int kMinHalfBits = 4;
 }  // namespace
 
 RowOrder::RowOrder(int64_t rows, uint64_t seed, bool shuffle)
-    : rows_(rows), seed_(seed), shuffle_(shuffle),
-      half_bits_(std::max(kMinHalfBits, (static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(rows, 1) - 1))) + 1) / 2)) {}
+    : rows_(rows),
+      seed_(seed),
+      shuffle_(shuffle),
+      half_bits_(std::max(
+          kMinHalfBits,
+          (static_cast<int>(std::bit_width(static_cast<uint64_t>(std::max<int64_t>(rows, 1) - 1))) +
+           1) /
+              2)) {}
 
 int64_t RowOrder::index(int64_t epoch, int64_t i) const {
   HONE_BUG_IF(i < 0 || i >= rows_, "row {} of {}", i, rows_);

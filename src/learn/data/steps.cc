@@ -15,14 +15,17 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 }  // namespace
 
 Result<StepCount> StepCount::make(const StepOptions& o) {
-  HONE_BUG_IF(o.batch_rows < 1 || o.accumulation < 1, "batch {} accumulation {}", o.batch_rows, o.accumulation);
+  HONE_BUG_IF(o.batch_rows < 1 || o.accumulation < 1, "batch {} accumulation {}", o.batch_rows,
+              o.accumulation);
   StepCount c;
   c.options_ = o;
   c.batches_ = o.drop_last ? o.rows / o.batch_rows : ceil_div(o.rows, o.batch_rows);
   if (c.batches_ == 0) {
-    return Error(err::kNoRows, o.rows == 0 ? std::string("the training set is empty")
-                                           : fmt::format("{} rows are fewer than one batch of {}, and "
-                                                         "--dataloader_drop_last drops that", o.rows, o.batch_rows))
+    return Error(err::kNoRows, o.rows == 0
+                                   ? std::string("the training set is empty")
+                                   : fmt::format("{} rows are fewer than one batch of {}, and "
+                                                 "--dataloader_drop_last drops that",
+                                                 o.rows, o.batch_rows))
         .todo(o.rows == 0 ? "give more data" : "use a smaller --per_device_train_batch_size");
   }
   c.steps_ = std::max<int64_t>(1, ceil_div(c.batches_, o.accumulation));
@@ -49,10 +52,13 @@ double StepCount::epoch_after(int64_t done) const {
   if (done == 0) return 0;
   const int64_t last = done - 1;
   const int64_t batches = std::min((last % steps_ + 1) * options_.accumulation, batches_);
-  return static_cast<double>(last / steps_) + static_cast<double>(batches) / static_cast<double>(batches_);
+  return static_cast<double>(last / steps_) +
+         static_cast<double>(batches) / static_cast<double>(batches_);
 }
 
-std::string TrainCursor::to_json() const { return fmt::format("{{\"epoch\": {}, \"row\": {}}}", epoch, row); }
+std::string TrainCursor::to_json() const {
+  return fmt::format("{{\"epoch\": {}, \"row\": {}}}", epoch, row);
+}
 
 TrainCursor cursor_after(const StepCount& steps, int64_t done) {
   const StepRows next = steps.rows_of_step(done);
@@ -62,18 +68,22 @@ TrainCursor cursor_after(const StepCount& steps, int64_t done) {
 Result<TrainCursor> cursor_from_json(const std::string& text, const std::string& name) {
   Json value = HONE_TRY(parse_json(text, name));
   const auto whole = [&](const char* key) {
-    return value.is_object() && value.contains(key) && value[key].is_number_integer() && value[key].get<int64_t>() >= 0;
+    return value.is_object() && value.contains(key) && value[key].is_number_integer() &&
+           value[key].get<int64_t>() >= 0;
   };
   if (!whole("epoch") || !whole("row")) {
-    return Error(err::kDataRead, fmt::format("'{}' holds no place in the data", preview(text))).at(name).todo(
-        "the checkpoint is damaged: go on from the one before it");
+    return Error(err::kDataRead, fmt::format("'{}' holds no place in the data", preview(text)))
+        .at(name)
+        .todo("the checkpoint is damaged: go on from the one before it");
   }
   return TrainCursor{value["epoch"].get<int64_t>(), value["row"].get<int64_t>()};
 }
 
 Result<int64_t> validation_rows(int64_t rows, double percentage) {
   if (!(percentage >= 0 && percentage <= 100)) {
-    return Error(err::kSplit, fmt::format("--validation_split_percentage {} is not between 0 and 100", percentage));
+    return Error(
+        err::kSplit,
+        fmt::format("--validation_split_percentage {} is not between 0 and 100", percentage));
   }
   return static_cast<int64_t>(std::nearbyint(percentage * static_cast<double>(rows) / 100.0));
 }
@@ -86,8 +96,9 @@ Result<int64_t> selected_rows(int64_t rows, int64_t max_samples, double fraction
   int64_t n = static_cast<int64_t>(std::nearbyint(static_cast<double>(rows) * fraction));
   if (max_samples >= 0) n = std::min(n, max_samples);
   if (n == 0 && rows > 0) {
-    return Error(err::kSplit, fmt::format("of {} rows none is left ({} of them, at most {})", rows, fraction,
-                                          max_samples < 0 ? "all" : std::to_string(max_samples)))
+    return Error(err::kSplit,
+                 fmt::format("of {} rows none is left ({} of them, at most {})", rows, fraction,
+                             max_samples < 0 ? "all" : std::to_string(max_samples)))
         .todo("take more with --max_train_samples, --max_eval_samples or --fraction_of_train_data");
   }
   return n;

@@ -15,8 +15,8 @@ struct StepOptions {
   int64_t accumulation = 1;  // gradient_accumulation_steps
   double epochs = 3;         // num_train_epochs, used when max_steps < 1
   int64_t max_steps = -1;
-  bool drop_last = false;    // dataloader_drop_last: only the last short batch, not the last
-                             // short window of accumulation, is dropped
+  bool drop_last = false;  // dataloader_drop_last: only the last short batch, not the last
+                           // short window of accumulation, is dropped
 };
 
 // A half-open run of places [begin, end) in the order of one epoch.
@@ -51,7 +51,8 @@ struct TrainCursor {
   std::string to_json() const;  // {"epoch": 1, "row": 128}
 };
 TrainCursor cursor_after(const StepCount& steps, int64_t done);
-Result<TrainCursor> cursor_from_json(const std::string& text, const std::string& name);  // H0001, H2102
+Result<TrainCursor> cursor_from_json(const std::string& text,
+                                     const std::string& name);  // H0001, H2102
 
 // How many rows a selection leaves (round is to the nearest, halves to even, as Python's).
 // --validation_split_percentage p: rows [0, n) are for validation, [n, rows) for training

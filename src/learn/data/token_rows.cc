@@ -18,7 +18,8 @@ void TokenRows::keep_first(int64_t rows) {
 }
 
 int64_t TokenRows::memory_bytes() const {
-  return static_cast<int64_t>(ids_.capacity() * sizeof(int32_t) + offsets_.capacity() * sizeof(int64_t));
+  return static_cast<int64_t>(ids_.capacity() * sizeof(int32_t) +
+                              offsets_.capacity() * sizeof(int64_t));
 }
 
 void CausalBuilder::add(std::span<const int32_t> ids) {
@@ -68,7 +69,8 @@ void CausalBuilder::finish() {
   if (options_.grouping == Grouping::kBlocks) close_group();
 }
 
-Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options, const Tokenize& tokenize) {
+Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options,
+                               const Tokenize& tokenize) {
   HONE_BUG_IF(options.block_size < 2, "block_size {}", options.block_size);
   constexpr size_t kCallRows = 1000, kCallBytes = 8 << 20;
   CausalData data;
@@ -81,7 +83,8 @@ Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options, co
     views.assign(texts.begin(), texts.end());
     ids.clear();
     if (!views.empty()) HONE_TRY(tokenize(views, ids));
-    HONE_BUG_IF(ids.size() != views.size(), "{} rows of ids for {} texts", ids.size(), views.size());
+    HONE_BUG_IF(ids.size() != views.size(), "{} rows of ids for {} texts", ids.size(),
+                views.size());
     for (const auto& row : ids) builder.add(row);
     texts.clear();
     bytes = 0;
@@ -111,18 +114,21 @@ Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options, co
   builder.finish();
   data.counts = builder.counts();
   data.rows.shrink();
-  if (data.counts.rows_read == 0) return Error(err::kNoRows, "the data has no rows").todo("check the file");
+  if (data.counts.rows_read == 0)
+    return Error(err::kNoRows, "the data has no rows").todo("check the file");
   if (data.rows.size() == 0) {
     if (options.grouping == Grouping::kRows) {
-      return Error(err::kNoRows, fmt::format("none of the {} rows has two tokens or more", data.counts.rows_read))
+      return Error(err::kNoRows,
+                   fmt::format("none of the {} rows has two tokens or more", data.counts.rows_read))
           .todo("check that the column holds the text");
     }
     return Error(err::kBlockTooBig,
-                 fmt::format("{} tokens in {} rows do not fill one block of {}", data.counts.tokens_read,
-                             data.counts.rows_read, options.block_size))
-        .todo(data.counts.tokens_read < 2 ? "give more text"
-                                          : fmt::format("use --block_size {} or less, or --packing, or give more text",
-                                                        std::min(data.counts.tokens_read, options.block_size - 1)));
+                 fmt::format("{} tokens in {} rows do not fill one block of {}",
+                             data.counts.tokens_read, data.counts.rows_read, options.block_size))
+        .todo(data.counts.tokens_read < 2
+                  ? "give more text"
+                  : fmt::format("use --block_size {} or less, or --packing, or give more text",
+                                std::min(data.counts.tokens_read, options.block_size - 1)));
   }
   return data;
 }

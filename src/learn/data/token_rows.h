@@ -17,7 +17,9 @@ class TokenRows {
  public:
   int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   int64_t tokens() const { return offsets_.back(); }
-  int64_t length(int64_t i) const { return offsets_[static_cast<size_t>(i) + 1] - offsets_[static_cast<size_t>(i)]; }
+  int64_t length(int64_t i) const {
+    return offsets_[static_cast<size_t>(i) + 1] - offsets_[static_cast<size_t>(i)];
+  }
   std::span<const int32_t> row(int64_t i) const {
     return {ids_.data() + offsets_[static_cast<size_t>(i)], static_cast<size_t>(length(i))};
   }
@@ -48,12 +50,12 @@ struct CausalOptions {
 // What happened on the way from text to rows, for the first screen.
 struct CausalCounts {
   int64_t rows_read = 0;
-  int64_t tokens_read = 0;       // before anything is dropped or appended
-  int64_t rows_kept = 0;         // sequences or blocks
+  int64_t tokens_read = 0;  // before anything is dropped or appended
+  int64_t rows_kept = 0;    // sequences or blocks
   int64_t tokens_kept = 0;
-  int64_t tokens_dropped = 0;    // kBlocks: remainders; kRows: cut off
-  int64_t rows_cut = 0;          // kRows: longer than block_size
-  int64_t rows_too_short = 0;    // kRows: fewer than two tokens, which nothing can be learnt from
+  int64_t tokens_dropped = 0;  // kBlocks: remainders; kRows: cut off
+  int64_t rows_cut = 0;        // kRows: longer than block_size
+  int64_t rows_too_short = 0;  // kRows: fewer than two tokens, which nothing can be learnt from
   int64_t eos_appended = 0;
 };
 
@@ -81,7 +83,8 @@ class CausalBuilder {
 };
 
 // ids[i] becomes the tokens of texts[i], with the special tokens that the tokenizer adds.
-using Tokenize = std::function<Status(std::span<const std::string_view> texts, std::vector<std::vector<int32_t>>& ids)>;
+using Tokenize = std::function<Status(std::span<const std::string_view> texts,
+                                      std::vector<std::vector<int32_t>>& ids)>;
 
 struct CausalData {
   TokenRows rows;
@@ -91,6 +94,7 @@ struct CausalData {
 // Reads, tokenises (some 1,000 rows at a call) and groups.
 // Errors: those of the reader and of `tokenize`, H2110, H2113 without rows, H2114 when not even
 // one block comes out.
-Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options, const Tokenize& tokenize);
+Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options,
+                               const Tokenize& tokenize);
 
 }  // namespace hone

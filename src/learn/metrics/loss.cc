@@ -25,7 +25,8 @@ void EvalLoss::add(int64_t row, double nll_sum, int64_t label_tokens) {
 }
 
 void EvalLoss::merge(const EvalLoss& other) {
-  HONE_BUG_IF(other.batch_rows_ != batch_rows_, "batches of {} and {}", batch_rows_, other.batch_rows_);
+  HONE_BUG_IF(other.batch_rows_ != batch_rows_, "batches of {} and {}", batch_rows_,
+              other.batch_rows_);
   if (other.batches_.size() > batches_.size()) batches_.resize(other.batches_.size());
   for (size_t b = 0; b < other.batches_.size(); ++b) {
     batches_[b].nll += other.batches_[b].nll;
@@ -50,7 +51,8 @@ double EvalLoss::eval_loss() const {
     finite_rows += b.rows;
   }
   if (all_rows == 0) return kNan;
-  return finite_rows > 0 ? finite / static_cast<double>(finite_rows) : all / static_cast<double>(all_rows);
+  return finite_rows > 0 ? finite / static_cast<double>(finite_rows)
+                         : all / static_cast<double>(all_rows);
 }
 
 double EvalLoss::eval_loss_per_token() const {
@@ -70,6 +72,8 @@ double TrainLoss::take_mean() {
   return mean;
 }
 
-double TrainLoss::run_mean() const { return total_steps_ == 0 ? kNan : total_ / static_cast<double>(total_steps_); }
+double TrainLoss::run_mean() const {
+  return total_steps_ == 0 ? kNan : total_ / static_cast<double>(total_steps_);
+}
 
 }  // namespace hone

@@ -40,20 +40,36 @@ double perplexity(double loss);
 // Share of right answers: for run_clm's accuracy, label tokens whose logits' argmax is the label.
 struct Accuracy {
   int64_t correct = 0, total = 0;
-  void add(int64_t right, int64_t of) { correct += right; total += of; }
+  void add(int64_t right, int64_t of) {
+    correct += right;
+    total += of;
+  }
   double value() const;  // NaN without answers
 };
 
 // The training loss of the log: mean of the steps' losses since the last log, and over the run.
 class TrainLoss {
  public:
-  void add(double step_loss) { sum_ += step_loss; ++steps_; total_ += step_loss; ++total_steps_; }
-  double take_mean();        // since the last call; NaN when no step was added
-  double run_mean() const;   // train_loss of train_results.json
+  void add(double step_loss) {
+    sum_ += step_loss;
+    ++steps_;
+    total_ += step_loss;
+    ++total_steps_;
+  }
+  double take_mean();       // since the last call; NaN when no step was added
+  double run_mean() const;  // train_loss of train_results.json
   // To save and restore with a checkpoint.
-  struct State { double sum = 0, total = 0; int64_t steps = 0, total_steps = 0; };
+  struct State {
+    double sum = 0, total = 0;
+    int64_t steps = 0, total_steps = 0;
+  };
   State state() const { return {sum_, total_, steps_, total_steps_}; }
-  void restore(const State& s) { sum_ = s.sum; total_ = s.total; steps_ = s.steps; total_steps_ = s.total_steps; }
+  void restore(const State& s) {
+    sum_ = s.sum;
+    total_ = s.total;
+    steps_ = s.steps;
+    total_steps_ = s.total_steps;
+  }
 
  private:
   double sum_ = 0, total_ = 0;

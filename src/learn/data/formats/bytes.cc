@@ -30,8 +30,8 @@ class FileSource final : public Source {
   }
   Status seek(int64_t offset) override {
     if (::lseek(fd_, offset, SEEK_SET) < 0) {
-      return Error(err::kDataRead,
-                   fmt::format("cannot move to byte {} of '{}': {}", offset, name(), strerror(errno)))
+      return Error(err::kDataRead, fmt::format("cannot move to byte {} of '{}': {}", offset, name(),
+                                               strerror(errno)))
           .todo("give a regular file, not a pipe");
     }
     return Ok{};
@@ -45,7 +45,8 @@ class FileSource final : public Source {
 
 class MemorySource final : public Source {
  public:
-  MemorySource(std::string name, std::string bytes) : Source(std::move(name)), bytes_(std::move(bytes)) {}
+  MemorySource(std::string name, std::string bytes)
+      : Source(std::move(name)), bytes_(std::move(bytes)) {}
   Result<int64_t> read(char* to, int64_t size) override {
     const int64_t n = std::min<int64_t>(size, static_cast<int64_t>(bytes_.size()) - at_);
     if (n > 0) std::memcpy(to, bytes_.data() + at_, static_cast<size_t>(n));
@@ -112,7 +113,8 @@ bool ByteReader::take_until(char stop, std::string& to) {
     const size_t n = found ? static_cast<size_t>(found - begin) : size;
     to.append(begin, n);
     for (const char* p = begin; p < begin + n;) {
-      const char* lf = static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(begin + n - p)));
+      const char* lf =
+          static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(begin + n - p)));
       if (!lf) break;
       ++line_;
       line_start_ = offset() + (lf - begin) + 1;
@@ -182,13 +184,16 @@ Status check_utf8(std::string_view text, const std::string& file, int64_t line, 
   const size_t bad = find_bad_utf8(text);
   if (bad == std::string_view::npos) return Ok{};
   for (size_t i = 0; i < bad; ++i, ++column) {
-    if (text[i] == '\n') { ++line; column = 0; }
+    if (text[i] == '\n') {
+      ++line;
+      column = 0;
+    }
   }
   return Error(err::kNotUtf8, fmt::format("byte 0x{:02X} is not UTF-8 text",
                                           static_cast<unsigned char>(text[bad])))
       .at(fmt::format("{}:{}:{}", file, line, column))
-      .todo(fmt::format("convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8 {} > new",
-                        file));
+      .todo(fmt::format(
+          "convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8 {} > new", file));
 }
 
 std::string preview(std::string_view text, size_t limit) {
@@ -196,11 +201,16 @@ std::string preview(std::string_view text, size_t limit) {
   size_t i = 0;
   for (; i < text.size() && out.size() < limit; ++i) {
     const unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else if (c < 0x20) out += fmt::format("\\x{:02x}", c);
-    else out += static_cast<char>(c);
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c < 0x20)
+      out += fmt::format("\\x{:02x}", c);
+    else
+      out += static_cast<char>(c);
   }
   while (i < text.size() && (static_cast<unsigned char>(text[i]) & 0xC0) == 0x80) out += text[i++];
   if (i < text.size()) out += "...";

@@ -42,7 +42,10 @@ class ByteReader {
   int get() {  // next byte, or kEnd
     if (pos_ == buffer_.size() && !refill()) return kEnd;
     const char c = buffer_[pos_++];
-    if (c == '\n') { ++line_; line_start_ = offset(); }
+    if (c == '\n') {
+      ++line_;
+      line_start_ = offset();
+    }
     return static_cast<unsigned char>(c);
   }
   int peek(size_t ahead = 0) {  // the byte `ahead` of the next one, not consumed
@@ -56,7 +59,7 @@ class ByteReader {
   void skip_bom();  // at offset 0 only
 
   int64_t offset() const { return base_ + static_cast<int64_t>(pos_); }
-  int64_t line() const { return line_; }                     // 1-based, counted by LF
+  int64_t line() const { return line_; }                         // 1-based, counted by LF
   int64_t column() const { return offset() - line_start_ + 1; }  // in bytes, 1-based
   Status seek(int64_t offset, int64_t line, int64_t column = 1);
   bool failed() const { return !status_.ok(); }

@@ -4,7 +4,10 @@
 namespace hone {
 
 Format format_csv() {
-  return {"csv", {"csv"}, "comma separated, with a header", [](std::unique_ptr<Source> source, const RowOptions&) {
+  return {"csv",
+          {"csv"},
+          "comma separated, with a header",
+          [](std::unique_ptr<Source> source, const RowOptions&) {
             return open_separated(std::move(source), ',', Quoting::kRfc4180);
           }};
 }

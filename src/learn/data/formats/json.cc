@@ -19,7 +19,8 @@ class JsonArrayReader final : public RowReader {
     if (skip_json_space(in_) == '{') HONE_TRY(enter_field());
     if (skip_json_space(in_) != '[') {
       HONE_TRY(in_.status());
-      return Error(err::kJsonSyntax, "a .json file is an array of objects, or {\"data\": [...]}").at(in_.here());
+      return Error(err::kJsonSyntax, "a .json file is an array of objects, or {\"data\": [...]}")
+          .at(in_.here());
     }
     in_.get();
     const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
@@ -139,7 +140,8 @@ Result<bool> is_json_lines(std::unique_ptr<Source>& source, const std::string& f
   return lines;
 }
 
-Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source, const RowOptions& options) {
+Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source,
+                                             const RowOptions& options) {
   const std::string field = options.json_field.empty() ? "data" : options.json_field;
   if (options.json_field.empty() && HONE_TRY(is_json_lines(source, field))) {
     return open_json_lines(std::move(source));
@@ -152,7 +154,8 @@ Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source, con
 }  // namespace
 
 Format format_json() {
-  return {"json", {"json"}, "an array of objects, {\"data\": [...]}, or an object a line", open_json};
+  return {
+      "json", {"json"}, "an array of objects, {\"data\": [...]}, or an object a line", open_json};
 }
 
 }  // namespace hone

@@ -14,25 +14,33 @@ constexpr int kMaxDepth = 200;  // printing nested values recurses
 
 Cell to_cell(Json& value) {
   switch (value.type()) {
-    case Json::value_t::null: return {};
-    case Json::value_t::string: return Cell(std::move(value.get_ref<std::string&>()));
-    case Json::value_t::boolean: return value.get<bool>();
-    case Json::value_t::number_integer: return value.get<int64_t>();
+    case Json::value_t::null:
+      return {};
+    case Json::value_t::string:
+      return Cell(std::move(value.get_ref<std::string&>()));
+    case Json::value_t::boolean:
+      return value.get<bool>();
+    case Json::value_t::number_integer:
+      return value.get<int64_t>();
     case Json::value_t::number_unsigned:
       if (value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return value.get<double>();
       return value.get<int64_t>();
-    case Json::value_t::number_float: return value.get<double>();
-    default: break;
+    case Json::value_t::number_float:
+      return value.get<double>();
+    default:
+      break;
   }
   const auto integer = [](const Json& v) {
-    return v.is_number_integer() && !(v.is_number_unsigned() && v.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
+    return v.is_number_integer() &&
+           !(v.is_number_unsigned() && v.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
   };
   if (value.is_array() && std::all_of(value.begin(), value.end(), integer)) {
     std::vector<int64_t> list;
     for (const Json& item : value) list.push_back(item.get<int64_t>());
     return list;
   }
-  if (value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
+  if (value.is_array() &&
+      std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
     std::vector<std::string> list;
     for (Json& item : value) list.push_back(std::move(item.get_ref<std::string&>()));
     return list;
@@ -46,8 +54,10 @@ bool too_deep(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted) {
-      if (c == '\\') ++i;
-      else if (c == '"') quoted = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
@@ -60,9 +70,13 @@ bool too_deep(std::string_view text) {
 }
 
 // Place of byte `at` of a value that begins at line:column.
-std::string place_in(std::string_view value, size_t at, const std::string& file, int64_t line, int64_t column) {
+std::string place_in(std::string_view value, size_t at, const std::string& file, int64_t line,
+                     int64_t column) {
   for (size_t i = 0; i < std::min(at, value.size()); ++i, ++column) {
-    if (value[i] == '\n') { ++line; column = 0; }
+    if (value[i] == '\n') {
+      ++line;
+      column = 0;
+    }
   }
   return fmt::format("{}:{}:{}", file, line, column);
 }
@@ -152,12 +166,15 @@ Status json_row(std::string_view text, const std::string& file, int64_t line, in
     if (colon != std::string::npos) what = what.substr(colon + 2);
     return Error(err::kJsonSyntax, fmt::format("not JSON: {}", preview(what, 160)))
         .at(place_in(text, at, file, line, column))
-        .todo("each row is one object, for example {\"text\": \"...\"}; in .jsonl each on its own line");
+        .todo(
+            "each row is one object, for example {\"text\": \"...\"}; in .jsonl each on its own "
+            "line");
   } catch (const Json::exception& e) {
     return Error(err::kJsonSyntax, fmt::format("not usable JSON: {}", preview(e.what(), 160)))
         .at(fmt::format("{}:{}:{}", file, line, column));
   }
-  return Error(err::kJsonSyntax, fmt::format("a row is {} {}, not an object", value.type_name(), preview(text, 30)))
+  return Error(err::kJsonSyntax,
+               fmt::format("a row is {} {}, not an object", value.type_name(), preview(text, 30)))
       .at(fmt::format("{}:{}:{}", file, line, column))
       .todo("write each row as an object, for example {\"text\": \"...\"}");
 }
@@ -180,8 +197,9 @@ Result<bool> take_json_value(ByteReader& in, std::string& to) {
     if (depth == 0 && (c == ',' || c == ']' || c == '}' || c == ByteReader::kEnd)) break;
     if (c == ByteReader::kEnd) {
       HONE_TRY(in.status());
-      return Error(err::kJsonSyntax, "a value does not end before the end of the file").at(begin).todo(
-          "close its brackets and quotes; was the file cut off?");
+      return Error(err::kJsonSyntax, "a value does not end before the end of the file")
+          .at(begin)
+          .todo("close its brackets and quotes; was the file cut off?");
     }
     to += static_cast<char>(in.get());
     if (c == '"') {
@@ -189,8 +207,9 @@ Result<bool> take_json_value(ByteReader& in, std::string& to) {
         const int s = in.get();
         if (s == ByteReader::kEnd) {
           HONE_TRY(in.status());
-          return Error(err::kJsonSyntax, "a text does not end before the end of the file").at(begin).todo(
-              "close its quotes; was the file cut off?");
+          return Error(err::kJsonSyntax, "a text does not end before the end of the file")
+              .at(begin)
+              .todo("close its quotes; was the file cut off?");
         }
         to += static_cast<char>(s);
         if (s == '\\') {

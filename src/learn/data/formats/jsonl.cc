@@ -4,7 +4,10 @@
 namespace hone {
 
 Format format_jsonl() {
-  return {"jsonl", {"jsonl", "ndjson"}, "one JSON object a line", [](std::unique_ptr<Source> source, const RowOptions&) {
+  return {"jsonl",
+          {"jsonl", "ndjson"},
+          "one JSON object a line",
+          [](std::unique_ptr<Source> source, const RowOptions&) {
             return open_json_lines(std::move(source));
           }};
 }

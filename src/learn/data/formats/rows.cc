@@ -7,8 +7,9 @@
 namespace hone {
 
 const char* cell_type_name(const Cell& cell) {
-  static constexpr const char* kNames[] = {"null",  "text", "integer", "number", "true or false",
-                                           "list of integers", "list of texts", "nested value"};
+  static constexpr const char* kNames[] = {"null",          "text",          "integer",
+                                           "number",        "true or false", "list of integers",
+                                           "list of texts", "nested value"};
   return kNames[cell.index()];
 }
 
@@ -26,10 +27,12 @@ Result<Format> find_format(const std::string& file_name, const RowOptions& optio
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   static constexpr std::string_view kCompressed[] = {"gz", "zst", "bz2", "xz", "zip", "lz4", "tgz"};
-  if (std::find(std::begin(kCompressed), std::end(kCompressed), extension) != std::end(kCompressed)) {
-    return Error(err::kDataCompressed, fmt::format("'{}' is compressed (.{}), which hone does not read",
-                                                   file_name, extension))
-        .todo(extension == "zst" ? fmt::format("unpack it first: zstd -dk '{}'", file_name)
+  if (std::find(std::begin(kCompressed), std::end(kCompressed), extension) !=
+      std::end(kCompressed)) {
+    return Error(err::kDataCompressed,
+                 fmt::format("'{}' is compressed (.{}), which hone does not read", file_name,
+                             extension))
+        .todo(extension == "zst"  ? fmt::format("unpack it first: zstd -dk '{}'", file_name)
               : extension == "gz" ? fmt::format("unpack it first: gunzip -k '{}'", file_name)
                                   : "unpack it first");
   }
@@ -42,15 +45,19 @@ Result<Format> find_format(const std::string& file_name, const RowOptions& optio
     }
   }
   const std::string near = nearest_name(extension, names);
-  return Error(err::kDataFormat,
-               extension.empty() ? fmt::format("'{}' has no extension that tells its format", file_name)
-                                 : fmt::format("'.{}' of '{}' is no data format hone knows", extension, file_name))
-      .todo(fmt::format("{}the extension is one of {}", near.empty() ? "" : fmt::format("did you mean .{}? ", near),
+  return Error(
+             err::kDataFormat,
+             extension.empty()
+                 ? fmt::format("'{}' has no extension that tells its format", file_name)
+                 : fmt::format("'.{}' of '{}' is no data format hone knows", extension, file_name))
+      .todo(fmt::format("{}the extension is one of {}",
+                        near.empty() ? "" : fmt::format("did you mean .{}? ", near),
                         fmt::join(names, ", ")));
 }
 
 Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name) {
-  HONE_BUG_IF(column >= row.cells.size(), "column {} of a row with {} cells", column, row.cells.size());
+  HONE_BUG_IF(column >= row.cells.size(), "column {} of a row with {} cells", column,
+              row.cells.size());
   const Cell& cell = row.cells[column];
   if (const auto* text = std::get_if<std::string>(&cell)) return std::string_view(*text);
   if (std::holds_alternative<std::monostate>(cell)) return std::string_view();

@@ -23,14 +23,14 @@ struct RawJson {
 };
 
 // One value. csv, tsv and text give text only; a missing value is std::monostate.
-using Cell = std::variant<std::monostate, std::string, int64_t, double, bool,
-                          std::vector<int64_t>, std::vector<std::string>, RawJson>;
+using Cell = std::variant<std::monostate, std::string, int64_t, double, bool, std::vector<int64_t>,
+                          std::vector<std::string>, RawJson>;
 const char* cell_type_name(const Cell& cell);  // "text", "integer", "null", "list of integers" ...
 
 struct Row {
-  std::vector<Cell> cells;  // cells[i] belongs to columns()[i]; never fewer than columns
-  std::string_view file;    // owned by the reader
-  int64_t line = 0;         // where the row begins, 1-based; for parquet the row number
+  std::vector<Cell> cells;    // cells[i] belongs to columns()[i]; never fewer than columns
+  std::string_view file;      // owned by the reader
+  int64_t line = 0;           // where the row begins, 1-based; for parquet the row number
   std::string where() const;  // "train.csv:7", "train.parquet row 7"
   bool line_is_row = false;
 };
@@ -47,12 +47,12 @@ struct RowPosition {
 enum class SampleBy { kLine, kParagraph, kDocument };
 
 struct RowOptions {
-  std::string format;            // name on the shelf, or empty: by the file's extension
+  std::string format;  // name on the shelf, or empty: by the file's extension
   // .txt only. Lines and paragraphs read CR LF and CR as LF, as Python's text files do;
   // a document keeps every byte, so that it equals the cell that texttocsv makes of it.
   SampleBy sample_by = SampleBy::kLine;
   bool keep_linebreaks = true;
-  std::string json_field;        // .json: the key that holds the rows; empty: "data" or the file
+  std::string json_field;  // .json: the key that holds the rows; empty: "data" or the file
 };
 
 // Streams rows in file order. All memory is that of one row and a read buffer.

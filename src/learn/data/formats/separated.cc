@@ -95,8 +95,10 @@ class SeparatedReader final : public RowReader {
         field.text += static_cast<char>(c);
       }
       HONE_TRY(in_.status());
-      HONE_TRY(check_utf8(field.text, in_.name(), field.line, field.column + (field.quoted ? 1 : 0)));
-      if (!columns_.empty() && fields.size() > columns_.size()) return too_many(field, fields.size());
+      HONE_TRY(
+          check_utf8(field.text, in_.name(), field.line, field.column + (field.quoted ? 1 : 0)));
+      if (!columns_.empty() && fields.size() > columns_.size())
+        return too_many(field, fields.size());
       if (c == '\r' && in_.peek() == '\n') in_.get();
       if (c != separator_) return true;
     }
@@ -131,9 +133,10 @@ class SeparatedReader final : public RowReader {
   }
 
   Error too_many(const Field& field, size_t count) const {
-    return Error(err::kCsvSyntax, fmt::format("field {} '{}' of a row has no column: the header names {} ({})",
-                                              count, preview(field.text, 30), columns_.size(),
-                                              preview(fmt::format("{}", fmt::join(columns_, ", ")))))
+    return Error(err::kCsvSyntax,
+                 fmt::format("field {} '{}' of a row has no column: the header names {} ({})",
+                             count, preview(field.text, 30), columns_.size(),
+                             preview(fmt::format("{}", fmt::join(columns_, ", ")))))
         .at(in_.place(field.line, field.column))
         .todo("put \" around a field that holds the separator or a line break");
   }
@@ -141,18 +144,21 @@ class SeparatedReader final : public RowReader {
   Error header_only() const {
     const std::string& first = columns_[0];
     if (columns_.size() == 1 && first.size() > 40) {
-      return Error(err::kCsvHeaderOnly,
-                   fmt::format("'{}' has 0 rows: its first record ({} characters, \"{}\") was taken as the header",
-                               in_.name(), first.size(), preview(first, 40)))
+      return Error(err::kCsvHeaderOnly, fmt::format("'{}' has 0 rows: its first record ({} "
+                                                    "characters, \"{}\") was taken as the header",
+                                                    in_.name(), first.size(), preview(first, 40)))
           .at(in_.place(1, 1))
-          .todo("put a line with the column's name, text, before it; or make the file again from "
-                "the plain text: hone texttocsv train.txt train.csv");
+          .todo(
+              "put a line with the column's name, text, before it; or make the file again from "
+              "the plain text: hone texttocsv train.txt train.csv");
     }
     return Error(err::kCsvHeaderOnly,
-                 fmt::format("'{}' has 0 rows: its first line was taken as the header ({})", in_.name(),
-                             preview(fmt::format("{}", fmt::join(columns_, ", ")))))
+                 fmt::format("'{}' has 0 rows: its first line was taken as the header ({})",
+                             in_.name(), preview(fmt::format("{}", fmt::join(columns_, ", ")))))
         .at(in_.place(1, 1))
-        .todo("if that line is data, put a line with the columns' names, for example text, before it");
+        .todo(
+            "if that line is data, put a line with the columns' names, for example text, before "
+            "it");
   }
 
   ByteReader in_;

@@ -86,7 +86,8 @@ class TextReader final : public RowReader {
   int64_t rows_ = 0;
 };
 
-Result<std::unique_ptr<RowReader>> open_text(std::unique_ptr<Source> source, const RowOptions& options) {
+Result<std::unique_ptr<RowReader>> open_text(std::unique_ptr<Source> source,
+                                             const RowOptions& options) {
   return std::unique_ptr<RowReader>(std::make_unique<TextReader>(std::move(source), options));
 }
 

@@ -4,7 +4,10 @@
 namespace hone {
 
 Format format_tsv() {
-  return {"tsv", {"tsv", "tab"}, "tab separated, with a header", [](std::unique_ptr<Source> source, const RowOptions&) {
+  return {"tsv",
+          {"tsv", "tab"},
+          "tab separated, with a header",
+          [](std::unique_ptr<Source> source, const RowOptions&) {
             return open_separated(std::move(source), '\t', Quoting::kWhenBalanced);
           }};
 }

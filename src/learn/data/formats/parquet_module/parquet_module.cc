@@ -58,43 +58,70 @@ bool text_at(const arrow::Array& array, int64_t i, HoneParquetText& out) {
   using arrow::Type;
   switch (array.type_id()) {
     case Type::STRING:
-    case Type::BINARY: out = view(static_cast<const arrow::BinaryArray&>(array).GetView(i)); return true;
+    case Type::BINARY:
+      out = view(static_cast<const arrow::BinaryArray&>(array).GetView(i));
+      return true;
     case Type::LARGE_STRING:
-    case Type::LARGE_BINARY: out = view(static_cast<const arrow::LargeBinaryArray&>(array).GetView(i)); return true;
-    default: return false;
+    case Type::LARGE_BINARY:
+      out = view(static_cast<const arrow::LargeBinaryArray&>(array).GetView(i));
+      return true;
+    default:
+      return false;
   }
 }
 
 bool integer_at(const arrow::Array& array, int64_t i, int64_t& out) {
   using arrow::Type;
   switch (array.type_id()) {
-    case Type::INT8: out = static_cast<const arrow::Int8Array&>(array).Value(i); return true;
-    case Type::INT16: out = static_cast<const arrow::Int16Array&>(array).Value(i); return true;
-    case Type::INT32: out = static_cast<const arrow::Int32Array&>(array).Value(i); return true;
-    case Type::INT64: out = static_cast<const arrow::Int64Array&>(array).Value(i); return true;
-    case Type::UINT8: out = static_cast<const arrow::UInt8Array&>(array).Value(i); return true;
-    case Type::UINT16: out = static_cast<const arrow::UInt16Array&>(array).Value(i); return true;
-    case Type::UINT32: out = static_cast<const arrow::UInt32Array&>(array).Value(i); return true;
-    case Type::UINT64: out = static_cast<int64_t>(static_cast<const arrow::UInt64Array&>(array).Value(i)); return true;
-    default: return false;
+    case Type::INT8:
+      out = static_cast<const arrow::Int8Array&>(array).Value(i);
+      return true;
+    case Type::INT16:
+      out = static_cast<const arrow::Int16Array&>(array).Value(i);
+      return true;
+    case Type::INT32:
+      out = static_cast<const arrow::Int32Array&>(array).Value(i);
+      return true;
+    case Type::INT64:
+      out = static_cast<const arrow::Int64Array&>(array).Value(i);
+      return true;
+    case Type::UINT8:
+      out = static_cast<const arrow::UInt8Array&>(array).Value(i);
+      return true;
+    case Type::UINT16:
+      out = static_cast<const arrow::UInt16Array&>(array).Value(i);
+      return true;
+    case Type::UINT32:
+      out = static_cast<const arrow::UInt32Array&>(array).Value(i);
+      return true;
+    case Type::UINT64:
+      out = static_cast<int64_t>(static_cast<const arrow::UInt64Array&>(array).Value(i));
+      return true;
+    default:
+      return false;
   }
 }
 
 // Elements [begin, end) of the list's values.
-void list_at(HoneParquetFile& f, size_t column, const arrow::Array& values, int64_t begin, int64_t end,
-             HoneParquetCell& cell) {
+void list_at(HoneParquetFile& f, size_t column, const arrow::Array& values, int64_t begin,
+             int64_t end, HoneParquetCell& cell) {
   auto& integers = f.integers[column];
   auto& texts = f.texts[column];
   integers.clear();
   texts.clear();
   const bool text = arrow::is_base_binary_like(values.type_id());
   for (int64_t i = begin; i < end; ++i) {
-    if (values.IsNull(i)) throw std::runtime_error("column '" + f.names[column] + "' has a null inside a list");
+    if (values.IsNull(i))
+      throw std::runtime_error("column '" + f.names[column] + "' has a null inside a list");
     int64_t integer = 0;
     HoneParquetText piece{};
-    if (text && text_at(values, i, piece)) texts.push_back(piece);
-    else if (!text && integer_at(values, i, integer)) integers.push_back(integer);
-    else throw std::runtime_error("column '" + f.names[column] + "' is a list of " + values.type()->ToString());
+    if (text && text_at(values, i, piece))
+      texts.push_back(piece);
+    else if (!text && integer_at(values, i, integer))
+      integers.push_back(integer);
+    else
+      throw std::runtime_error("column '" + f.names[column] + "' is a list of " +
+                               values.type()->ToString());
   }
   cell.kind = text ? kHoneParquetTexts : kHoneParquetIntegers;
   cell.count = end - begin;
@@ -102,12 +129,19 @@ void list_at(HoneParquetFile& f, size_t column, const arrow::Array& values, int6
   cell.texts = texts.data();
 }
 
-void fill(HoneParquetFile& f, size_t column, const arrow::Array& array, int64_t i, HoneParquetCell& cell) {
+void fill(HoneParquetFile& f, size_t column, const arrow::Array& array, int64_t i,
+          HoneParquetCell& cell) {
   using arrow::Type;
   cell = {};
   if (array.IsNull(i)) return;  // kHoneParquetNull
-  if (text_at(array, i, cell.text)) { cell.kind = kHoneParquetText; return; }
-  if (integer_at(array, i, cell.integer)) { cell.kind = kHoneParquetInteger; return; }
+  if (text_at(array, i, cell.text)) {
+    cell.kind = kHoneParquetText;
+    return;
+  }
+  if (integer_at(array, i, cell.integer)) {
+    cell.kind = kHoneParquetInteger;
+    return;
+  }
   switch (array.type_id()) {
     case Type::BOOL:
       cell.kind = kHoneParquetBool;
@@ -127,18 +161,22 @@ void fill(HoneParquetFile& f, size_t column, const arrow::Array& array, int64_t 
     }
     case Type::LIST: {
       const auto& list = static_cast<const arrow::ListArray&>(array);
-      return list_at(f, column, *list.values(), list.value_offset(i), list.value_offset(i + 1), cell);
+      return list_at(f, column, *list.values(), list.value_offset(i), list.value_offset(i + 1),
+                     cell);
     }
     case Type::LARGE_LIST: {
       const auto& list = static_cast<const arrow::LargeListArray&>(array);
-      return list_at(f, column, *list.values(), list.value_offset(i), list.value_offset(i + 1), cell);
+      return list_at(f, column, *list.values(), list.value_offset(i), list.value_offset(i + 1),
+                     cell);
     }
     case Type::FIXED_SIZE_LIST: {
       const auto& list = static_cast<const arrow::FixedSizeListArray&>(array);
-      return list_at(f, column, *list.values(), list.value_offset(i), list.value_offset(i + 1), cell);
+      return list_at(f, column, *list.values(), list.value_offset(i), list.value_offset(i + 1),
+                     cell);
     }
-    default: throw std::runtime_error("column '" + f.names[column] + "' is " + array.type()->ToString() +
-                                      ", which hone does not read");
+    default:
+      throw std::runtime_error("column '" + f.names[column] + "' is " + array.type()->ToString() +
+                               ", which hone does not read");
   }
 }
 
@@ -166,9 +204,11 @@ HoneParquetFile* open(const char* path, const char* bytes, int64_t size, char* e
   HoneParquetFile* opened = guarded(why, static_cast<HoneParquetFile*>(nullptr), [&] {
     auto f = std::make_unique<HoneParquetFile>();
     std::shared_ptr<arrow::io::RandomAccessFile> input;
-    if (path) input = take(arrow::io::ReadableFile::Open(path));
-    else input = std::make_shared<arrow::io::BufferReader>(
-        std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(bytes), size));
+    if (path)
+      input = take(arrow::io::ReadableFile::Open(path));
+    else
+      input = std::make_shared<arrow::io::BufferReader>(
+          std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(bytes), size));
     parquet::ArrowReaderProperties properties(/*use_threads=*/false);
     properties.set_batch_size(kBatchRows);
     parquet::arrow::FileReaderBuilder builder;
@@ -210,7 +250,10 @@ int32_t next(HoneParquetFile* f, HoneParquetCell* cells) {
 }
 
 int32_t seek(HoneParquetFile* f, int64_t row) {
-  return guarded(f->error, int32_t{-1}, [&] { start_at(*f, row); return int32_t{0}; });
+  return guarded(f->error, int32_t{-1}, [&] {
+    start_at(*f, row);
+    return int32_t{0};
+  });
 }
 
 }  // namespace
