@@ -1,5 +1,8 @@
 // Settings files: YAML and JSON.
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
+
+#include <sstream>
 
 #include "base/core/text.h"
 #include "base/settings/errors.h"
@@ -74,22 +77,47 @@ Result<Json> json_of(const YAML::Node& node, bool typed, int depth, int& budget,
   return Json(text);
 }
 
+// Sees a document go by and keeps nothing.
+struct Passing : YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Text = std::string;
+  void OnDocumentStart(const Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark&, YAML::anchor_t) override {}
+  void OnAlias(const Mark&, YAML::anchor_t) override {}
+  void OnScalar(const Mark&, const Text&, YAML::anchor_t, const Text&) override {}
+  void OnSequenceStart(const Mark&, const Text&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark&, const Text&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// YAML::LoadAll never ends on some texts (",a"), which are endless empty documents to it; so the
+// second document already ends the count.
+bool has_two_documents(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Passing passing;
+  return parser.HandleNextDocument(passing) && parser.HandleNextDocument(passing);
+}
+
 Result<std::vector<Entry>> read_yaml(std::string_view text, const std::string& name) {
   try {
-    std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty() || documents[0].IsNull()) return std::vector<Entry>{};
-    if (documents.size() > 1) {
+    if (has_two_documents(std::string(text))) {
       return Error(err::kConfigSyntax, fmt::format("{}: more than one YAML document", name))
-          .todo("remove the lines '---' after the first settings");
+          .todo("remove lines '---' after the first setting, and commas at the start of lines");
     }
-    if (!documents[0].IsMap()) {
+    YAML::Node document = YAML::Load(std::string(text));
+    if (document.IsNull()) return std::vector<Entry>{};
+    if (!document.IsMap()) {
       return Error(err::kConfigSyntax,
                    fmt::format("{}: a settings file is a list of lines 'name: value'", name))
-          .at(place_text(name, place_of(documents[0].Mark())));
+          .at(place_text(name, place_of(document.Mark())));
     }
     std::vector<Entry> entries;
     int budget = kMostNodes;
-    for (const auto& entry : documents[0]) {
+    for (const auto& entry : document) {
       TextPlace place = place_of(entry.first.Mark());
       if (!entry.first.IsScalar()) {
         return Error(err::kConfigSyntax,

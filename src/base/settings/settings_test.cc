@@ -193,6 +193,9 @@ TEST(Settings, ErrorsInFilesNameTheLine) {
   EXPECT_EQ(error("{\"do_train\": true,}", "a.json").substr(0, 5), "H0001");
   EXPECT_EQ(error("{\n\"learning_rate\": \"x\"}", "a.json").substr(0, 5), "H0202");
   EXPECT_EQ(error("fp16: true\n").substr(0, 5), "H0204");
+  EXPECT_EQ(error(",do_train: true\n").substr(0, 5), "H0208");
+  EXPECT_EQ(error("do_train: true\n---\nlr: 1\n").substr(0, 5), "H0208");
+  EXPECT_EQ(error("# nothing\n").substr(0, 5), "H0207");
   EXPECT_EQ(error("[1]", "a.json").substr(0, 5), "H0208");
   std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n";
   for (char c = 'b'; c < 'k'; ++c) {
