@@ -1,0 +1,197 @@
+#include "learn/tokenizers/config.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/loaders.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kNames[] = {"bos_token", "eos_token", "unk_token", "sep_token",
+                                  "pad_token", "cls_token", "mask_token"};
+
+std::string* named_field(TokenizerParts& p, std::string_view name) {
+  std::string* fields[] = {&p.bos, &p.eos, &p.unk, &p.sep, &p.pad, &p.cls, &p.mask};
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return fields[i];
+  return nullptr;
+}
+
+// A named token is a string or an object.
+Result<AddedToken> named_token(const JsonAt& spec) {
+  if (spec.value.is_object()) return read_added_token(spec, /*special_default=*/true);
+  AddedToken token;
+  token.content = HONE_TRY(spec.string());
+  return token;
+}
+
+Status read_named(const JsonAt& root, TokenizerConfig& config) {
+  for (const char* name : kNames) {
+    const auto spec = root.find(name);
+    if (!spec || config.find(name)) continue;
+    AddedToken token = HONE_TRY(named_token(*spec));
+    token.special = true;
+    config.named.emplace_back(name, std::move(token));
+  }
+  for (const char* name : {"additional_special_tokens", "extra_special_tokens"}) {
+    const auto list = root.find(name);
+    if (!list || !list->value.is_array()) continue;
+    size_t index = 0;
+    for (const JsonElement item : HONE_TRY(list->array()))
+      config.extra.push_back(HONE_TRY(named_token(list->item(item, index++))));
+  }
+  return Ok{};
+}
+
+Status read_main(const JsonAt& root, TokenizerConfig& config) {
+  if (const auto name = root.find("tokenizer_class")) {
+    config.tokenizer_class = HONE_TRY(name->string());
+    if (config.tokenizer_class.ends_with("Fast")) config.tokenizer_class.resize(config.tokenizer_class.size() - 4);
+  }
+  const std::pair<const char*, std::optional<bool>*> flags[] = {
+      {"add_bos_token", &config.add_bos}, {"add_eos_token", &config.add_eos},
+      {"add_prefix_space", &config.add_prefix_space}};
+  for (const auto& [key, value] : flags)
+    if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
+  if (const auto at = root.find("model_max_length")) {
+    double tokens;  // "no limit" is written as 1e30
+    if (!at->value.get(tokens) && tokens >= 1 && tokens < 1e9)
+      config.model_max_length = static_cast<int64_t>(tokens);
+  }
+  if (const auto at = root.find("chat_template"); at && at->value.is_string())
+    config.chat_template = HONE_TRY(at->string());
+  if (const auto decoder = root.find("added_tokens_decoder")) {
+    std::vector<std::pair<int64_t, AddedToken>> tokens;
+    for (const auto [key, value] : HONE_TRY(decoder->object())) {
+      const JsonAt at{value, fmt::format("{}.{}", decoder->where, key)};
+      int64_t id = 0;
+      std::from_chars(key.data(), key.data() + key.size(), id);
+      tokens.emplace_back(id, HONE_TRY(read_added_token(at, /*special_default=*/false)));
+    }
+    std::stable_sort(tokens.begin(), tokens.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto& [id, token] : tokens) config.listed.push_back(std::move(token));
+  }
+  return read_named(root, config);
+}
+
+Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
+  std::vector<std::pair<int64_t, std::string>> tokens;
+  for (const auto [key, value] : HONE_TRY(root.object()))
+    tokens.emplace_back(HONE_TRY((JsonAt{value, root.where}.integer())), key);
+  std::stable_sort(tokens.begin(), tokens.end());
+  for (auto& [id, content] : tokens) {
+    AddedToken token;
+    token.special = std::any_of(config.named.begin(), config.named.end(),
+                                [&](const auto& n) { return n.second.content == content; });
+    token.normalized = !token.special;
+    token.content = std::move(content);
+    config.legacy.push_back(std::move(token));
+  }
+  return Ok{};
+}
+
+struct ClassDefault {
+  std::string_view tokenizer_class, name, token;
+};
+constexpr ClassDefault kClassDefaults[] = {
+    {"GPT2Tokenizer", "bos_token", "<|endoftext|>"},
+    {"GPT2Tokenizer", "eos_token", "<|endoftext|>"},
+    {"GPT2Tokenizer", "unk_token", "<|endoftext|>"},
+    {"Qwen2Tokenizer", "eos_token", "<|endoftext|>"},
+    {"Qwen2Tokenizer", "unk_token", "<|endoftext|>"},
+    {"Qwen2Tokenizer", "pad_token", "<|endoftext|>"},
+    {"RobertaTokenizer", "bos_token", "<s>"},
+    {"RobertaTokenizer", "eos_token", "</s>"},
+    {"RobertaTokenizer", "sep_token", "</s>"},
+    {"RobertaTokenizer", "cls_token", "<s>"},
+    {"RobertaTokenizer", "unk_token", "<unk>"},
+    {"RobertaTokenizer", "pad_token", "<pad>"},
+    {"RobertaTokenizer", "mask_token", "<mask>"},
+};
+
+}  // namespace
+
+const AddedToken* TokenizerConfig::find(std::string_view name) const {
+  for (const auto& [key, token] : named)
+    if (key == name) return &token;
+  return nullptr;
+}
+
+bool TokenizerConfig::is_roberta() const {
+  return tokenizer_class == "RobertaTokenizer" || tokenizer_class == "BartTokenizer" ||
+         tokenizer_class == "LongformerTokenizer" || tokenizer_class == "LEDTokenizer";
+}
+
+Result<AddedToken> read_added_token(const JsonAt& spec, bool special_default) {
+  AddedToken t;
+  t.content = HONE_TRY(spec.string("content"));
+  t.single_word = HONE_TRY(spec.boolean_or("single_word", false));
+  t.lstrip = HONE_TRY(spec.boolean_or("lstrip", false));
+  t.rstrip = HONE_TRY(spec.boolean_or("rstrip", false));
+  t.special = HONE_TRY(spec.boolean_or("special", special_default));
+  t.normalized = HONE_TRY(spec.boolean_or("normalized", !t.special));
+  return t;
+}
+
+Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
+  TokenizerConfig config;
+  const std::pair<const char*, Status (*)(const JsonAt&, TokenizerConfig&)> files[] = {
+      {"tokenizer_config.json", read_main},
+      {"special_tokens_map.json", read_named},
+      {"added_tokens.json", read_legacy}};
+  for (const auto& [name, read] : files) {
+    const std::string path = folder + "/" + name;
+    if (!std::filesystem::is_regular_file(path)) continue;
+    const std::string text = HONE_TRY(read_text_file(path));
+    const JsonDocument document = HONE_TRY(JsonDocument::parse(text, path));
+    HONE_TRY(read(JsonAt{document.root(), path + ":"}, config));
+    config.files.push_back(path);
+  }
+  const std::string chat = folder + "/chat_template.jinja";
+  if (std::filesystem::is_regular_file(chat)) {
+    config.chat_template = HONE_TRY(read_text_file(chat));
+    config.files.push_back(chat);
+  }
+  return config;
+}
+
+Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts) {
+  const Vocabulary& vocabulary = parts.model->vocabulary();
+  const auto add = [&](const AddedToken& t) { parts.added.add(t, vocabulary, parts.normalizer.get()); };
+  for (const AddedToken& token : config.listed) add(token);
+  const std::string name = config.is_roberta() ? "RobertaTokenizer" : config.tokenizer_class;
+  std::vector<std::pair<std::string, AddedToken>> named = config.named;
+  for (const ClassDefault& d : kClassDefaults) {
+    if (name != d.tokenizer_class || config.find(d.name)) continue;
+    if (!parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
+    AddedToken token;
+    token.content = d.token;
+    named.emplace_back(d.name, token);
+  }
+  for (const auto& [key, token] : named) {
+    add(token);
+    *named_field(parts, key) = token.content;
+  }
+  for (const AddedToken& token : config.extra) add(token);
+  if (config.model_max_length) parts.model_max_length = config.model_max_length;
+  if (!config.chat_template.empty()) parts.chat_template = config.chat_template;
+
+  if ((config.add_bos || config.add_eos) && !config.is_roberta()) {
+    const auto id = [&](const std::string& token) -> std::optional<int32_t> {
+      const AddedToken* found = token.empty() ? nullptr : parts.added.find(token);
+      return found ? std::optional(found->id) : std::nullopt;
+    };
+    const std::string json =
+        bos_eos_template(parts.bos, config.add_bos.value_or(false) ? id(parts.bos) : std::nullopt,
+                         parts.eos, config.add_eos.value_or(false) ? id(parts.eos) : std::nullopt);
+    const JsonDocument document = HONE_TRY(JsonDocument::parse(json, "tokenizer_config.json"));
+    parts.post_processor = HONE_TRY(
+        make_post_processor({document.root(), "tokenizer_config.json:"}, StageContext{true}));
+  }
+  return Ok{};
+}
+
+}  // namespace hone

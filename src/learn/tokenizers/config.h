@@ -1,0 +1,41 @@
+// The files beside a tokenizer: tokenizer_config.json, special_tokens_map.json, added_tokens.json.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "learn/tokenizers/tokenizer.h"
+
+namespace hone {
+
+struct TokenizerConfig {
+  std::string tokenizer_class;  // without "Fast" at its end
+  std::optional<bool> add_bos, add_eos, add_prefix_space;
+  std::optional<int64_t> model_max_length;
+  // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
+  std::vector<std::pair<std::string, AddedToken>> named;
+  std::vector<AddedToken> listed;  // added_tokens_decoder in the order of its ids
+  std::vector<AddedToken> extra;   // additional_special_tokens
+  std::vector<AddedToken> legacy;  // added_tokens.json in the order of its ids
+  std::string chat_template;
+  std::vector<std::string> files;  // that were found and make up the configuration
+
+  const AddedToken* find(std::string_view name) const;
+  bool is_roberta() const;         // RoBERTa, BART and the like
+};
+
+// Reads what there is in the folder; a missing file is no error.
+Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
+
+// Adds the configured tokens to parts.added as Transformers 5 does, sets the named tokens (with
+// the defaults of the tokenizer class where the vocabulary has them), the maximum length and the
+// template, and makes the post-processor that add_bos_token and add_eos_token ask for.
+Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts);
+
+// One added token of tokenizer.json or tokenizer_config.json; special_default fills in a missing
+// "special", and normalized is its opposite when missing.
+Result<AddedToken> read_added_token(const JsonAt& spec, bool special_default);
+
+}  // namespace hone

@@ -1,0 +1,24 @@
+// "ByteLevel": characters of the byte-level alphabet become their bytes again; a token with any
+// other character stands for its own text.
+#include "learn/tokenizers/stages.h"
+#include "learn/tokenizers/unicode.h"
+
+namespace hone {
+namespace {
+
+class ByteLevel : public Decoder {
+ public:
+  void append_token(std::string_view token, std::string& out) const override {
+    append_byte_level_decoded(token, out);
+  }
+};
+
+Result<std::unique_ptr<Decoder>> make(const JsonAt&, const StageContext&) {
+  return std::unique_ptr<Decoder>(std::make_unique<ByteLevel>());
+}
+
+}  // namespace
+
+StageType tokenizer_stage_decoder_byte_level() { return {.types = {"ByteLevel"}, .decoder = make}; }
+
+}  // namespace hone

@@ -1,0 +1,93 @@
+#include <filesystem>
+
+#include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/loaders.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kReadable =
+    "hone reads tokenizer.json (byte-level BPE), vocab.json with merges.txt, encoder.json with "
+    "vocab.bpe, tiktoken rank files (tokenizer.model, *.tiktoken), and the vocabulary of a GGUF file";
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+Error wrong_kind(std::string_view kind, const std::string& path) {
+  return Error(err::kTokenizerKind, fmt::format("a {} tokenizer", kind))
+      .at(path)
+      .todo(fmt::format("{}; save the tokenizer of such a model as a byte-level tokenizer.json, or "
+                        "take another model", kReadable));
+}
+
+Result<TokenizerParts> from_ranks(const std::string& path, const TokenizerConfig& config) {
+  const std::string text = HONE_TRY(read_text_file(path));
+  if (!is_tiktoken(text)) return wrong_kind("SentencePiece", path);
+  return read_tiktoken(text, path, config);
+}
+
+Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig& config) {
+  const std::string text = HONE_TRY(read_text_file(path));
+  TokenizerParts parts = HONE_TRY(read_tokenizer_json(text, path));
+  HONE_TRY(apply_tokenizer_config(config, parts));
+  parts.source_files.push_back(path);
+  return parts;
+}
+
+Result<TokenizerParts> from_folder(const std::string& folder) {
+  const TokenizerConfig config = HONE_TRY(read_tokenizer_config(folder));
+  const auto path = [&](const char* name) { return folder + "/" + name; };
+  const auto finish = [&](Result<TokenizerParts> parts) {
+    if (parts.ok())
+      parts->source_files.insert(parts->source_files.end(), config.files.begin(),
+                                 config.files.end());
+    return parts;
+  };
+  if (is_file(path("tokenizer.json"))) return finish(from_json(path("tokenizer.json"), config));
+  if (is_file(path("vocab.json")) && is_file(path("merges.txt"))) {
+    auto parts = read_vocab_merges(path("vocab.json"), path("merges.txt"), config);
+    if (parts.ok()) parts->source_files = {path("vocab.json"), path("merges.txt")};
+    return finish(std::move(parts));
+  }
+  if (is_file(path("encoder.json")) && is_file(path("vocab.bpe")))
+    return finish(read_vocab_merges(path("encoder.json"), path("vocab.bpe"), config));
+  std::error_code error;
+  std::vector<std::string> ranks;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.path().extension() == ".tiktoken") ranks.push_back(entry.path().string());
+  std::sort(ranks.begin(), ranks.end());
+  for (const char* name : {"tiktoken.model", "tokenizer.model", "sentencepiece.bpe.model",
+                           "spiece.model", "source.spm"})
+    if (is_file(path(name))) ranks.push_back(path(name));
+  if (!ranks.empty()) return finish(from_ranks(ranks.front(), config));
+  if (is_file(path("vocab.txt"))) return wrong_kind("WordPiece", path("vocab.txt"));
+
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  if (names.size() > 12) names.resize(12);
+  return Error(err::kTokenizerMissing, "no tokenizer files here")
+      .at(fmt::format("{} ({})", folder, names.empty() ? "empty" : fmt::format("{}", fmt::join(names, ", "))))
+      .todo(fmt::format("{}; --tokenizer_name names another folder", kReadable));
+}
+
+}  // namespace
+
+Result<Tokenizer> load_tokenizer(const std::string& given) {
+  std::string path = given;
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return Tokenizer::make(HONE_TRY(from_folder(path)));
+  if (!is_file(path))
+    return Error(err::kTokenizerMissing, fmt::format("'{}' is neither a folder nor a file", path))
+        .todo(fmt::format("give the folder of a checkpoint or tokenizer; {}", kReadable));
+  if (path.ends_with(".json")) return Tokenizer::make(HONE_TRY(from_json(path, {})));
+  return Tokenizer::make(HONE_TRY(from_ranks(path, {})));
+}
+
+}  // namespace hone

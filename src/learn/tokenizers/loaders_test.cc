@@ -1,0 +1,259 @@
+// What the loaders make of good and of broken files, and what save_tokenizer writes.
+#include "learn/tokenizers/loaders.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "learn/tokenizers/unicode.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+class Loaders : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(::testing::TempDir()) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ifstream in(fs::path(HONE_SOURCE_DIR) / "tests/goldens/tokenizers/mini.json");
+    const json mini = json::parse(in);
+    tokens_ = mini["tokens"].get<std::vector<std::string>>();
+    merges_ = mini["merges"].get<std::vector<std::string>>();
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+  void write_vocab_merges(std::vector<std::string> more = {}) {
+    json vocab = json::object();
+    for (const auto& t : tokens_) vocab[t] = vocab.size();
+    for (const auto& t : more) vocab[t] = vocab.size();
+    write("vocab.json", vocab.dump());
+    write("merges.txt", fmt::format("#version: 0.2\n{}\n", fmt::join(merges_, "\n")));
+  }
+  Tokenizer load() {
+    auto t = load_tokenizer(folder_.string());
+    if (!t.ok()) throw std::runtime_error(t.error().text());
+    return *t;
+  }
+  std::string error(const std::string& name = "") {
+    auto t = load_tokenizer((folder_ / name).string());
+    return t.ok() ? "no error" : t.error().text();
+  }
+  GgufVocab gguf() const {
+    GgufVocab v;
+    v.model = "gpt2";
+    v.pre = "smollm";
+    v.tokens = tokens_;
+    v.merges = merges_;
+    v.chat_template = "{{ x }}";
+    v.types.assign(tokens_.size(), 1);
+    v.tokens.push_back("<|im_start|>");
+    v.types.push_back(3);
+    v.tokens.push_back("word");
+    v.types.push_back(4);
+    v.bos = static_cast<int64_t>(tokens_.size());
+    v.eos = v.bos;
+    return v;
+  }
+
+  fs::path folder_;
+  std::vector<std::string> tokens_, merges_;
+};
+
+TEST_F(Loaders, VocabAndMergesOfGpt2) {
+  write_vocab_merges({"<|endoftext|>"});
+  write("tokenizer_config.json",
+        R"({"tokenizer_class":"GPT2TokenizerFast","model_max_length":1024,"add_prefix_space":true})");
+  const Tokenizer t = load();
+  const auto n = static_cast<int32_t>(tokens_.size());
+  EXPECT_EQ(t.eos_id(), n);
+  EXPECT_EQ(t.bos_id(), n);
+  EXPECT_EQ(t.pad_id(), std::nullopt);
+  EXPECT_EQ(t.model_max_length(), 1024);
+  EXPECT_EQ(t.encode("the<|endoftext|>"), (std::vector{*t.id_of("Ġthe"), n}));
+}
+
+TEST_F(Loaders, VocabAndMergesOfRobertaAreKnownByTheirTokens) {
+  write_vocab_merges({"<s>", "<pad>", "</s>", "<unk>", "<mask>"});
+  const Tokenizer t = load();
+  const auto n = static_cast<int32_t>(tokens_.size());
+  EXPECT_EQ(t.encode(" the").front(), n);
+  EXPECT_EQ(t.encode(" the").back(), n + 2);
+  EXPECT_EQ(t.encode_pair("", "").ids, (std::vector{n, n + 2, n + 2, n + 2}));
+  EXPECT_EQ(t.pad_id(), n + 1);
+  EXPECT_EQ(t.mask_id(), n + 4);
+}
+
+TEST_F(Loaders, ConfigurationAddsTokensAndBos) {
+  write_vocab_merges({"<|endoftext|>"});
+  write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer","add_bos_token":true,
+      "model_max_length":1000000000000000019884624838656,
+      "pad_token":{"__type":"AddedToken","content":"<pad>","lstrip":true},
+      "additional_special_tokens":["<x>"],
+      "added_tokens_decoder":{"900":{"content":"<b>","special":true},"800":{"content":"<a>"}}})");
+  const Tokenizer t = load();
+  const auto n = static_cast<int32_t>(tokens_.size());
+  EXPECT_EQ(t.id_of("<a>"), n + 1);
+  EXPECT_EQ(t.id_of("<b>"), n + 2);
+  EXPECT_EQ(t.pad_id(), n + 3);
+  EXPECT_EQ(t.id_of("<x>"), n + 4);
+  EXPECT_EQ(t.model_max_length(), std::nullopt);
+  EXPECT_EQ(t.encode(" the  <pad>"), (std::vector{n, *t.id_of("Ġthe"), n + 3}));
+  EXPECT_FALSE(t.is_special(n + 1));
+  EXPECT_TRUE(t.is_special(n + 4));
+}
+
+TEST_F(Loaders, GgufIsWrittenAsTokenizerJson) {
+  auto from_gguf = load_gguf_tokenizer(gguf());
+  ASSERT_TRUE(from_gguf.ok()) << from_gguf.error().text();
+  EXPECT_EQ(from_gguf->chat_template(), "{{ x }}");
+  ASSERT_TRUE(save_tokenizer(*from_gguf, (folder_ / "out").string()).ok());
+  auto again = load_tokenizer((folder_ / "out").string());
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(again->vocab_size(), from_gguf->vocab_size());
+  EXPECT_EQ(again->eos_id(), from_gguf->eos_id());
+  EXPECT_EQ(again->chat_template(), "{{ x }}");
+  for (const char* text : {"the 2024 words", "<|im_start|>user", "é中😀", "x<|im_start|> "})
+    EXPECT_EQ(again->encode(text), from_gguf->encode(text)) << text;
+  const auto digits = from_gguf->encode("12");
+  EXPECT_EQ(digits.size(), 2u);
+  EXPECT_TRUE(from_gguf->is_special(static_cast<int32_t>(tokens_.size())));
+  EXPECT_FALSE(from_gguf->is_special(static_cast<int32_t>(tokens_.size()) + 1));
+}
+
+TEST_F(Loaders, GgufBos) {
+  GgufVocab v = gguf();
+  v.pre = "llama-bpe";
+  EXPECT_EQ(load_gguf_tokenizer(v)->encode("").size(), 1u);
+  v.add_bos = false;
+  EXPECT_EQ(load_gguf_tokenizer(v)->encode("").size(), 0u);
+  v.pre = "lama-bpe";
+  EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("did you mean llama-bpe?"));
+  v.model = "llama";
+  EXPECT_STREQ(load_gguf_tokenizer(v).error().code(), "H2004");
+  v = gguf();
+  v.merges.push_back("zzz qqq");
+  EXPECT_STREQ(load_gguf_tokenizer(v).error().code(), "H2005");
+}
+
+TEST_F(Loaders, SavingCopiesTheSources) {
+  write_vocab_merges({"<|endoftext|>"});
+  write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer"})");
+  const Tokenizer t = load();
+  ASSERT_TRUE(save_tokenizer(t, (folder_ / "out").string()).ok());
+  for (const char* name : {"vocab.json", "merges.txt", "tokenizer_config.json", "tokenizer.json",
+                           "special_tokens_map.json"})
+    EXPECT_TRUE(fs::exists(folder_ / "out" / name)) << name;
+  ASSERT_TRUE(save_tokenizer(t, folder_.string()).ok());  // onto itself
+  EXPECT_EQ(load().encode("the end"), t.encode("the end"));
+  EXPECT_STREQ(save_tokenizer(t, "/proc/nothing").error().code(), "H2007");
+}
+
+TEST_F(Loaders, TiktokenRanks) {
+  // a, b, c, ab, abc: "abc" is a token, "ab" merges first in "abb".
+  write("x.tiktoken", "YQ== 0\nYg== 1\nYw== 2\nYWI= 3\nYWJj 4\nIA== 5\n");
+  const Tokenizer t = load();
+  EXPECT_EQ(t.encode("abc abb"), (std::vector<int32_t>{4, 5, 3, 1}));
+  EXPECT_EQ(t.kind(), "tiktoken ranks");
+  write("x.tiktoken", "YQ== 0\nYg 1\n!!! 2\n");
+  EXPECT_THAT(error(), HasSubstr("x.tiktoken:3"));
+}
+
+TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
+  EXPECT_THAT(error(), HasSubstr("H2001"));
+  EXPECT_THAT(error(), HasSubstr("(empty)"));
+  EXPECT_THAT(error("nowhere"), HasSubstr("neither a folder nor a file"));
+  write("vocab.txt", "[PAD]\n");
+  EXPECT_THAT(error(), HasSubstr("WordPiece"));
+  write("tokenizer.model", std::string("\x0a\x0e\x0a\x05<unk>", 9));
+  EXPECT_THAT(error(), HasSubstr("H2004  a SentencePiece tokenizer"));
+  EXPECT_THAT(error(), HasSubstr("hone reads tokenizer.json"));
+
+  const auto json_error = [&](const std::string& text) {
+    write("tokenizer.json", text);
+    return error();
+  };
+  EXPECT_THAT(json_error("{\n  \"model\": {,}\n}"), HasSubstr("tokenizer.json:2:13"));
+  EXPECT_THAT(json_error("{}"), HasSubstr("the key \"model\" is missing"));
+  EXPECT_THAT(json_error("[]"), HasSubstr("expected an object"));
+  EXPECT_THAT(json_error(R"({"model":{"type":"Unigram"}})"), HasSubstr("unknown model \"Unigram\""));
+  EXPECT_THAT(json_error(R"({"model":{"type":"BPE","vocab":{},"merges":[]}})"), HasSubstr("SentencePiece BPE"));
+  EXPECT_THAT(json_error(R"({"pre_tokenizer":{"type":"ByteLevl"}})"), HasSubstr("did you mean ByteLevel?"));
+  EXPECT_THAT(json_error(R"({"pre_tokenizer":{"type":"Split","behavior":"Isolated","pattern":{"Regex":"("}}})"),
+              HasSubstr("H2006"));
+  const std::string bpe = R"({"pre_tokenizer":{"type":"ByteLevel"},"model":{"type":"BPE",)";
+  EXPECT_THAT(json_error(bpe + R"("vocab":{"a":0},"merges":["a b"]}})"),
+              HasSubstr("needs the token \"b\""));
+  EXPECT_THAT(json_error(bpe + R"("vocab":{"a":0},"merges":["a b"]}})"), HasSubstr("model.merges[0]"));
+  EXPECT_THAT(json_error(bpe + R"("vocab":{"a":0},"merges":["ab"]}})"), HasSubstr("one space between"));
+  EXPECT_THAT(json_error(bpe + R"("vocab":{"a":-1},"merges":[]}})"), HasSubstr("H2005"));
+  EXPECT_THAT(json_error(bpe + R"("dropout":0.1,"vocab":{},"merges":[]}})"), HasSubstr("dropout"));
+  EXPECT_THAT(json_error(bpe + R"("unk_token":"u","vocab":{},"merges":[]}})"), HasSubstr("unknown token \"u\""));
+
+  fs::remove(folder_ / "tokenizer.json");
+  write("vocab.json", R"({"a":0,"b":1,"ab":2})");
+  write("merges.txt", "#version: 0.2\na b\na  b\n");
+  EXPECT_THAT(error(), HasSubstr("merges.txt:3"));
+}
+
+TEST_F(Loaders, UnknownBytesDropOrBecomeUnk) {
+  const std::string head = R"({"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"model":{"type":"BPE",)"
+                           R"("vocab":{"a":0,"u":1},"merges":[])";
+  write("tokenizer.json", head + "}}");
+  EXPECT_EQ(load().encode("xxa"), (std::vector<int32_t>{0}));
+  write("tokenizer.json", head + R"(,"unk_token":"u"}})");
+  EXPECT_EQ(load().encode("xxa"), (std::vector<int32_t>{1, 1, 0}));
+  write("tokenizer.json", head + R"(,"unk_token":"u","fuse_unk":true}})");
+  EXPECT_EQ(load().encode("xxa"), (std::vector<int32_t>{1, 0}));
+}
+
+TEST(Unicode, LossyTextReplacesMaximalParts) {
+  EXPECT_EQ(lossy_utf8("a\xf0\x9f\x98z"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(lossy_utf8("\xc0\xaf"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(lossy_utf8("\xed\xa0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(incomplete_tail("a\xe4\xb8"), 2);
+  EXPECT_EQ(incomplete_tail("a\xe4\xb8\xad"), 0);
+  EXPECT_EQ(incomplete_tail("a\x80"), 0);
+}
+
+TEST(Unicode, NormalFormKeepsInvalidBytes) {
+  EXPECT_EQ(normalize_text("e\xCC\x81\xff", NormalForm::kC), "\xC3\xA9\xff");
+  EXPECT_TRUE(surely_nfc("caf\xC3\xA9 \xE4\xB8\xAD \xEA\xB0\x81"));
+  EXPECT_FALSE(surely_nfc("e\xCC\x81"));
+}
+
+TEST(Unicode, ClassesAreThoseOfUnicode17) {
+  const uint8_t* classes = char_classes();
+  EXPECT_EQ(class_of(classes, 'a'), kLetter);
+  EXPECT_EQ(class_of(classes, 0x1c89), kLetter);    // of Unicode 16
+  EXPECT_EQ(class_of(classes, 0x10d40), kNumber);
+  EXPECT_TRUE(is_word_char(0x10d40));
+  EXPECT_EQ(class_of(classes, 0xbd), kNumber);      // one half
+  EXPECT_FALSE(is_word_char(0xbd));
+  EXPECT_EQ(class_of(classes, 0x85), kSpace);
+  EXPECT_EQ(class_of(classes, '\n'), kSpace | kNewline);
+  EXPECT_EQ(class_of(classes, 0x180e), kOther);
+  EXPECT_EQ(class_of(classes, 0x10ffff), kOther);
+}
+
+TEST(Unicode, ByteAlphabetRoundTrips) {
+  std::string all, mapped, back;
+  for (int b = 0; b < 256; ++b) all += static_cast<char>(b);
+  append_byte_level(all, mapped);
+  append_byte_level_decoded(mapped, back);
+  EXPECT_EQ(back, all);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,210 @@
+#include "learn/tokenizers/tokenizer.h"
+
+#include <mutex>
+
+#include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/unicode.h"
+
+namespace hone {
+namespace {
+constexpr uint8_t kHasToken = 1, kIsSpecial = 2;
+}  // namespace
+
+struct Tokenizer::ScratchPool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<ModelScratch>> free;  // as many as ever encoded at the same time
+};
+
+struct Tokenizer::Lease {
+  explicit Lease(const Tokenizer& t) : tokenizer(t) {
+    {
+      std::lock_guard lock(t.scratches_->mutex);
+      if (!t.scratches_->free.empty()) {
+        scratch = std::move(t.scratches_->free.back());
+        t.scratches_->free.pop_back();
+      }
+    }
+    if (!scratch) scratch = t.parts_->model->make_scratch();
+  }
+  ~Lease() {
+    std::lock_guard lock(tokenizer.scratches_->mutex);
+    tokenizer.scratches_->free.push_back(std::move(scratch));
+  }
+  Lease(const Lease&) = delete;
+
+  const Tokenizer& tokenizer;
+  std::unique_ptr<ModelScratch> scratch;
+};
+
+Result<Tokenizer> Tokenizer::make(TokenizerParts parts) {
+  HONE_BUG_IF(!parts.model, "Tokenizer::make without a model");
+  Tokenizer t;
+  t.parts_ = std::make_shared<const TokenizerParts>(std::move(parts));
+  t.scratches_ = std::make_shared<ScratchPool>();
+  const TokenizerParts& p = *t.parts_;
+  const Vocabulary& vocabulary = p.model->vocabulary();
+
+  int64_t limit = vocabulary.id_limit();
+  for (const AddedToken& a : p.added.tokens()) limit = std::max<int64_t>(limit, a.id + 1);
+  t.flags_.assign(static_cast<size_t>(limit), 0);
+  std::vector<const AddedToken*> added(static_cast<size_t>(limit), nullptr);
+  for (const AddedToken& a : p.added.tokens()) {
+    added[static_cast<size_t>(a.id)] = &a;
+    if (a.special) t.flags_[static_cast<size_t>(a.id)] |= kIsSpecial;
+  }
+  t.token_bytes_.reserve(static_cast<size_t>(limit) + 1);
+  for (int64_t id = 0; id < limit; ++id) {
+    t.token_bytes_.push_back(static_cast<uint32_t>(t.decoded_.size()));
+    const AddedToken* a = added[static_cast<size_t>(id)];
+    const auto token = a ? std::optional<std::string_view>(a->content) : vocabulary.token(id);
+    if (!token) continue;
+    t.flags_[static_cast<size_t>(id)] |= kHasToken;
+    if (p.decoder) p.decoder->append_token(*token, t.decoded_);
+    else t.decoded_ += *token;
+  }
+  t.token_bytes_.push_back(static_cast<uint32_t>(t.decoded_.size()));
+
+  const std::pair<const std::string*, std::optional<int32_t>*> named[] = {
+      {&p.bos, &t.bos_}, {&p.eos, &t.eos_}, {&p.pad, &t.pad_},  {&p.unk, &t.unk_},
+      {&p.sep, &t.sep_}, {&p.cls, &t.cls_}, {&p.mask, &t.mask_}};
+  for (const auto& [token, id] : named)
+    if (!token->empty()) *id = t.id_of(*token);
+  return t;
+}
+
+void Tokenizer::append(std::string_view text, const EncodeOptions& options,
+                       std::vector<int32_t>& ids, ModelScratch& scratch) const {
+  const TokenizerParts& p = *parts_;
+  const auto on_token = [&](const AddedToken& token) { ids.push_back(token.id); };
+  const auto on_piece = [&](std::string_view piece) { p.model->encode(piece, ids, scratch); };
+  const auto on_text = [&](std::string_view part) {
+    if (p.pre_tokenizer) p.pre_tokenizer->split(part, on_piece);
+    else on_piece(part);
+  };
+  std::string buffer;
+  const auto on_raw = [&](std::string_view part) {
+    if (p.normalizer) part = p.normalizer->normalize(part, buffer);
+    p.added.split(part, /*normalized=*/true, options.split_special_tokens, on_text, on_token);
+  };
+  p.added.split(text, /*normalized=*/false, options.split_special_tokens, on_raw, on_token);
+}
+
+Encoding Tokenizer::finish(std::vector<Encoding> parts) const {
+  for (size_t i = 0; i < parts.size(); ++i)
+    parts[i].type_ids.assign(parts[i].ids.size(), static_cast<int32_t>(i));
+  if (parts_->post_processor) parts_->post_processor->process(parts);
+  Encoding out = std::move(parts.front());
+  for (size_t i = 1; i < parts.size(); ++i) {
+    out.ids.insert(out.ids.end(), parts[i].ids.begin(), parts[i].ids.end());
+    out.type_ids.insert(out.type_ids.end(), parts[i].type_ids.begin(), parts[i].type_ids.end());
+  }
+  return out;
+}
+
+Encoding Tokenizer::with_special_tokens(std::vector<int32_t> first) const {
+  std::vector<Encoding> parts(1);
+  parts[0].ids = std::move(first);
+  return finish(std::move(parts));
+}
+
+Encoding Tokenizer::with_special_tokens(std::vector<int32_t> first,
+                                        std::vector<int32_t> second) const {
+  std::vector<Encoding> parts(2);
+  parts[0].ids = std::move(first);
+  parts[1].ids = std::move(second);
+  return finish(std::move(parts));
+}
+
+int64_t Tokenizer::special_token_count(bool pair) const {
+  return static_cast<int64_t>((pair ? with_special_tokens({}, {}) : with_special_tokens({})).ids.size());
+}
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  Lease lease(*this);
+  std::vector<int32_t> ids;
+  ids.reserve(text.size() / 4 + 8);
+  append(text, options, ids, *lease.scratch);
+  if (!options.add_special_tokens || !parts_->post_processor) return ids;
+  return with_special_tokens(std::move(ids)).ids;
+}
+
+Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                const EncodeOptions& options) const {
+  EncodeOptions plain = options;
+  plain.add_special_tokens = false;
+  auto a = encode(first, plain), b = encode(second, plain);
+  if (options.add_special_tokens) return with_special_tokens(std::move(a), std::move(b));
+  Encoding out;
+  out.type_ids.assign(a.size(), 0);
+  out.type_ids.resize(a.size() + b.size(), 1);
+  out.ids = std::move(a);
+  out.ids.insert(out.ids.end(), b.begin(), b.end());
+  return out;
+}
+
+std::vector<std::vector<int32_t>> Tokenizer::encode_batch(std::span<const std::string_view> texts,
+                                                          ThreadPool* pool,
+                                                          const EncodeOptions& options) const {
+  std::vector<std::vector<int32_t>> rows(texts.size());
+  const auto one = [&](int64_t i) { rows[i] = encode(texts[i], options); };
+  const auto count = static_cast<int64_t>(texts.size());
+  if (!pool || pool->size() == 1 || count < 2) {
+    for (int64_t i = 0; i < count; ++i) one(i);
+    return rows;
+  }
+  // Contiguous shares of about the same number of bytes.
+  std::vector<int64_t> bytes_before(texts.size() + 1, 0);
+  for (size_t i = 0; i < texts.size(); ++i)
+    bytes_before[i + 1] = bytes_before[i] + static_cast<int64_t>(texts[i].size()) + 32;
+  const auto share = [&](int thread) {
+    const int64_t target = bytes_before.back() / pool->size() * thread;
+    return std::lower_bound(bytes_before.begin(), bytes_before.end() - 1, target) -
+           bytes_before.begin();
+  };
+  pool->run([&](int thread) {
+    const int64_t end = thread + 1 == pool->size() ? count : share(thread + 1);
+    for (int64_t i = share(thread); i < end; ++i) one(i);
+  });
+  return rows;
+}
+
+std::string Tokenizer::decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  std::string out;
+  bool first = true;
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= id_limit()) continue;
+    const uint8_t flags = flags_[static_cast<size_t>(id)];
+    if (!(flags & kHasToken) || (skip_special_tokens && (flags & kIsSpecial))) continue;
+    if (!parts_->decoder && !first) out += ' ';
+    first = false;
+    const uint32_t begin = token_bytes_[static_cast<size_t>(id)];
+    out.append(decoded_, begin, token_bytes_[static_cast<size_t>(id) + 1] - begin);
+  }
+  return out;
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
+  return lossy_utf8(decode_bytes(ids, skip_special_tokens));
+}
+
+int64_t Tokenizer::vocab_size() const {
+  return parts_->model->vocabulary().size() + parts_->added.beyond_vocabulary();
+}
+
+std::optional<int32_t> Tokenizer::id_of(std::string_view token) const {
+  if (const AddedToken* a = parts_->added.find(token)) return a->id;
+  return parts_->model->vocabulary().find(token);
+}
+
+std::optional<std::string> Tokenizer::token_of(int32_t id) const {
+  if (id < 0 || id >= id_limit() || !(flags_[static_cast<size_t>(id)] & kHasToken))
+    return std::nullopt;
+  if (const AddedToken* a = parts_->added.find(static_cast<int64_t>(id))) return a->content;
+  return std::string(*parts_->model->vocabulary().token(id));
+}
+
+bool Tokenizer::is_special(int32_t id) const {
+  return id >= 0 && id < id_limit() && (flags_[static_cast<size_t>(id)] & kIsSpecial);
+}
+
+}  // namespace hone

@@ -1,0 +1,165 @@
+// The door of the room: text to token ids and back, as Hugging Face tokenizers do it.
+//
+//   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));
+//   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> where the model has
+//   std::string text = tok.decode(ids);
+//
+// Ids equal those of tokenizers 0.23 for every text that is UTF-8. Other bytes reach the byte-level
+// encoder unchanged and come back from decode_bytes(). A Tokenizer is immutable; any number of
+// threads may encode with one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/error.h"
+#include "base/core/threads.h"
+#include "learn/tokenizers/added_tokens.h"
+#include "learn/tokenizers/stages.h"
+
+namespace hone {
+
+struct EncodeOptions {
+  // The model's own tokens around the text (<s> ... </s>), as Transformers' add_special_tokens.
+  bool add_special_tokens = true;
+  // Special tokens spelled in the text are ordinary characters, as Transformers'
+  // split_special_tokens. Added tokens that are not special stay whole.
+  bool split_special_tokens = false;
+};
+
+// Everything load_* functions gather; Tokenizer::make checks and joins it.
+struct TokenizerParts {
+  std::unique_ptr<Normalizer> normalizer;          // may be null, as the next two
+  std::unique_ptr<PreTokenizer> pre_tokenizer;
+  std::unique_ptr<PostProcessor> post_processor;
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Decoder> decoder;                // null: tokens are joined with spaces
+  AddedTokens added;
+  // The four stages as members of tokenizer.json ("\"normalizer\":null,..."), for save_tokenizer.
+  std::string stages_json;
+
+  std::string bos, eos, pad, unk, sep, cls, mask;  // "" = none
+  std::optional<int64_t> model_max_length;         // tokens
+  std::string chat_template;
+  std::string kind;                                // "tokenizer.json", "GGUF", ...: for reports
+  std::vector<std::string> source_files;           // that save_tokenizer copies
+};
+
+class Tokenizer {
+ public:
+  static Result<Tokenizer> make(TokenizerParts parts);
+
+  std::vector<int32_t> encode(std::string_view text, const EncodeOptions& = {}) const;
+  // Ids and segment ids of a pair.
+  Encoding encode_pair(std::string_view first, std::string_view second,
+                       const EncodeOptions& = {}) const;
+  // One row of ids for each text, in order. Long texts are spread over the pool's threads.
+  std::vector<std::vector<int32_t>> encode_batch(std::span<const std::string_view> texts,
+                                                 ThreadPool* pool,
+                                                 const EncodeOptions& = {}) const;
+
+  // Puts the model's special tokens around ids made without them (and around a pair).
+  Encoding with_special_tokens(std::vector<int32_t> first) const;
+  Encoding with_special_tokens(std::vector<int32_t> first, std::vector<int32_t> second) const;
+  // How many tokens that adds.
+  int64_t special_token_count(bool pair) const;
+
+  // The text of ids; bytes that form no UTF-8 become U+FFFD, ids without token are skipped.
+  std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
+  std::string decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
+
+  // Distinct tokens: Transformers' len(tokenizer).
+  int64_t vocab_size() const;
+  // Largest id + 1: the least number of rows of an embedding.
+  int64_t id_limit() const { return static_cast<int64_t>(token_bytes_.size()) - 1; }
+
+  // Tokens are spelled as in the vocabulary: "Ġworld".
+  std::optional<int32_t> id_of(std::string_view token) const;
+  std::optional<std::string> token_of(int32_t id) const;
+  bool is_special(int32_t id) const;
+  const std::vector<AddedToken>& added_tokens() const { return parts_->added.tokens(); }
+
+  std::optional<int32_t> bos_id() const { return bos_; }
+  std::optional<int32_t> eos_id() const { return eos_; }
+  std::optional<int32_t> pad_id() const { return pad_; }
+  std::optional<int32_t> unk_id() const { return unk_; }
+  std::optional<int32_t> sep_id() const { return sep_; }
+  std::optional<int32_t> cls_id() const { return cls_; }
+  std::optional<int32_t> mask_id() const { return mask_; }
+  std::optional<int64_t> model_max_length() const { return parts_->model_max_length; }
+  const std::string& chat_template() const { return parts_->chat_template; }
+  const std::string& kind() const { return parts_->kind; }
+
+  const TokenizerParts& parts() const { return *parts_; }
+
+ private:
+  struct ScratchPool;
+  struct Lease;  // a scratch of the pool, given back at the end of its life
+
+  Tokenizer() = default;
+  void append(std::string_view text, const EncodeOptions&, std::vector<int32_t>& ids,
+              ModelScratch& scratch) const;
+  Encoding finish(std::vector<Encoding> parts) const;
+
+  // Shared: copies of a Tokenizer are cheap, and the parts never change.
+  std::shared_ptr<const TokenizerParts> parts_;
+  std::shared_ptr<ScratchPool> scratches_;
+  // Bytes of token i: decoded_[token_bytes_[i], token_bytes_[i + 1]).
+  std::string decoded_;
+  std::vector<uint32_t> token_bytes_;
+  std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial
+  std::optional<int32_t> bos_, eos_, pad_, unk_, sep_, cls_, mask_;
+};
+
+// Turns ids into text as they come: a character is handed out when its last byte is there.
+class StreamingDecoder {
+ public:
+  // The tokenizer must outlive the decoder.
+  explicit StreamingDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true)
+      : tokenizer_(tokenizer), skip_special_tokens_(skip_special_tokens) {}
+  std::string push(int32_t id);  // text that is now certain, may be empty
+  std::string finish();          // what was held back; an unfinished character is U+FFFD
+
+ private:
+  const Tokenizer& tokenizer_;
+  bool skip_special_tokens_;
+  bool first_ = true;
+  std::string held_;
+};
+
+// The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
+struct GgufVocab {
+  std::string model;                 // "gpt2" = byte-level BPE
+  std::string pre;                   // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
+  std::vector<std::string> tokens;
+  std::vector<int32_t> types;        // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+  std::vector<std::string> merges;   // "a b"
+  int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids, -1 = not given
+  std::optional<bool> add_bos, add_eos;
+  std::string chat_template;
+};
+Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
+
+// A folder with tokenizer.json; vocab.json and merges.txt (or encoder.json and vocab.bpe); or a
+// tiktoken rank file (tokenizer.model, *.tiktoken); tokenizer_config.json, special_tokens_map.json
+// and added_tokens.json beside them are respected. Or the path of a tokenizer.json or rank file.
+// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for SentencePiece,
+// WordPiece and other kinds; kTokenizerFormat and kTokenizerStage with file and key.
+Result<Tokenizer> load_tokenizer(const std::string& path);
+
+// vocab.json + merges.txt by their own names.
+Result<Tokenizer> load_vocab_merges(const std::string& vocab_path, const std::string& merges_path);
+
+// Writes what Transformers needs to load the same tokenizer: copies of the files it was read from,
+// and tokenizer.json, tokenizer_config.json and special_tokens_map.json where they were missing.
+Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
+
+// The whole tokenizer.json of a tokenizer.
+std::string tokenizer_json(const Tokenizer& tokenizer);
+
+}  // namespace hone

@@ -1,0 +1,261 @@
+// Ids against goldens of Hugging Face tokenizers and tiktoken: see tools/golden_tokenizers.py.
+#include "learn/tokenizers/tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "learn/tokenizers/loaders.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+const fs::path kGoldens = fs::path(HONE_SOURCE_DIR) / "tests/goldens/tokenizers";
+
+fs::path data_folder() {
+  const char* set = std::getenv("HONE_DATA");
+  return set ? fs::path(set) : fs::path(HONE_SOURCE_DIR) / "../shared/data";
+}
+
+template <class T>
+T must(Result<T> r) {
+  if (!r.ok()) throw std::runtime_error(r.error().text());
+  return std::move(r).value();
+}
+
+uint64_t fnv(uint64_t h, uint32_t value) {
+  for (int i = 0; i < 4; ++i) h = (h ^ (value >> (8 * i) & 0xff)) * 0x100000001b3u;
+  return h;
+}
+template <class Rows>
+std::string fnv_rows(const Rows& rows) {
+  uint64_t h = 0xcbf29ce484222325u;
+  for (const auto& row : rows) {
+    for (const auto id : row) h = fnv(h, static_cast<uint32_t>(id));
+    h = fnv(h, 0x7fffffff);
+  }
+  return fmt::format("{:016x}", h);
+}
+std::vector<int> bytes_of(const std::string& s) {
+  std::vector<int> out;
+  for (const char c : s) out.push_back(static_cast<unsigned char>(c));
+  return out;
+}
+
+// The generator of tools/golden_tokenizers.py.
+std::vector<std::string> random_texts(const json& parts, int count, uint64_t state) {
+  const auto draw = [&](uint64_t n) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % n;
+  };
+  std::vector<std::string> texts(static_cast<size_t>(count));
+  for (std::string& text : texts)
+    for (uint64_t n = 1 + draw(24); n > 0; --n) text += parts[draw(parts.size())].get<std::string>();
+  return texts;
+}
+
+std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t, const std::vector<std::string>& texts,
+                                             const EncodeOptions& options = {}) {
+  std::vector<std::vector<int32_t>> rows;
+  for (const std::string& text : texts) rows.push_back(t.encode(text, options));
+  return rows;
+}
+
+// The tokenizer.json of a pipeline of cases.json around the vocabulary of mini.json.
+std::string mini_json(const json& pipeline) {
+  static const json mini = json::parse(read(kGoldens / "mini.json"));
+  json spec = pipeline["spec"];
+  spec["model"] = pipeline["model"];
+  json vocab = json::object();
+  for (size_t i = 0; i < mini["tokens"].size(); ++i) vocab[mini["tokens"][i].get<std::string>()] = i;
+  spec["model"]["vocab"] = std::move(vocab);
+  spec["model"]["merges"] = mini["merges"];
+  return spec.dump();
+}
+
+const json& cases() {
+  static const json c = json::parse(read(kGoldens / "cases.json"));
+  return c;
+}
+Tokenizer mini(const std::string& name) {
+  return must(Tokenizer::make(must(read_tokenizer_json(mini_json(cases()["pipelines"][name]), name))));
+}
+
+TEST(Tokenizer, EveryPipelineGivesTheIdsOfHuggingFace) {
+  const auto texts = cases()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(cases()["parts"], 2000, 1);
+  for (const auto& [name, want] : cases()["pipelines"].items()) {
+    SCOPED_TRACE(name);
+    const Tokenizer t = mini(name);
+    EXPECT_EQ(t.vocab_size(), want["size"]);
+    const auto rows = encode_all(t, texts);
+    for (size_t i = 0; i < texts.size(); ++i)
+      EXPECT_EQ(rows[i], want["ids"][i].get<std::vector<int32_t>>()) << json(texts[i]).dump();
+    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.add_special_tokens = false})), want["plain"]);
+    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})), want["split"]);
+    EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"]);
+    std::vector<std::vector<int>> decoded, skipped;
+    for (const auto& row : rows) {
+      decoded.push_back(bytes_of(t.decode(row)));
+      skipped.push_back(bytes_of(t.decode(row, true)));
+    }
+    EXPECT_EQ(fnv_rows(decoded), want["decoded"]);
+    EXPECT_EQ(fnv_rows(skipped), want["skipped"]);
+    const Encoding pair = t.encode_pair("Hello", " world");
+    EXPECT_EQ(pair.ids, want["pair"].get<std::vector<int32_t>>());
+    EXPECT_EQ(pair.type_ids, want["pair_types"].get<std::vector<int32_t>>());
+    EXPECT_EQ(t.special_token_count(false),
+              static_cast<int64_t>(t.encode("").size()));
+  }
+}
+
+TEST(Tokenizer, WrittenTokenizerJsonGivesTheSameIds) {
+  const auto texts = cases()["texts"].get<std::vector<std::string>>();
+  for (const auto& [name, want] : cases()["pipelines"].items()) {
+    SCOPED_TRACE(name);
+    const std::string written = tokenizer_json(mini(name));
+    const Tokenizer again = must(Tokenizer::make(must(read_tokenizer_json(written, "written"))));
+    const auto rows = encode_all(again, texts);
+    for (size_t i = 0; i < texts.size(); ++i)
+      EXPECT_EQ(rows[i], want["ids"][i].get<std::vector<int32_t>>());
+  }
+}
+
+TEST(Tokenizer, BytesThatAreNoUtf8ComeBack) {
+  std::string all;
+  for (int b = 255; b >= 0; --b) all += static_cast<char>(b);
+  for (const std::string& text : {all, std::string("a\xff b\xc3 c\xe2\x82"), std::string("\xf0\x9f\x98"),
+                                 std::string("\xed\xa0\x80\xc0\xaf 12\x80")})
+    for (const char* name : {"gpt2", "llama3", "qwen2", "smollm", "o200k"}) {
+      const Tokenizer t = mini(name);
+      EXPECT_EQ(t.decode_bytes(t.encode(text, {.add_special_tokens = false})), text) << name;
+    }
+  EXPECT_EQ(mini("gpt2").decode(mini("gpt2").encode("a\xe2\x82")), "a\xEF\xBF\xBD");
+}
+
+TEST(Tokenizer, StreamsWholeCharacters) {
+  const Tokenizer t = mini("gpt2");
+  const std::string text = "é 中文 😀 <|endoftext|>end";
+  StreamingDecoder stream(t, /*skip_special_tokens=*/false);
+  std::string out;
+  for (const int32_t id : t.encode(text)) {
+    const std::string part = stream.push(id);
+    EXPECT_EQ(part.find("\xEF\xBF\xBD"), part.npos);
+    out += part;
+  }
+  EXPECT_EQ(out + stream.finish(), text);
+  const auto cut = t.encode("😀");
+  ASSERT_EQ(cut.size(), 4u);
+  StreamingDecoder half(t);
+  EXPECT_EQ(half.push(cut[0]), "");
+  EXPECT_EQ(half.push(cut[1]), "");
+  EXPECT_EQ(half.finish(), "\xEF\xBF\xBD");
+}
+
+TEST(Tokenizer, BatchesAreRowsInOrder) {
+  const Tokenizer t = mini("roberta");
+  const auto texts = random_texts(cases()["parts"], 500, 3);
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  ThreadPool pool(3);
+  EXPECT_EQ(t.encode_batch(views, &pool), encode_all(t, texts));
+  EXPECT_EQ(t.encode_batch(views, nullptr), encode_all(t, texts));
+  EXPECT_TRUE(t.encode_batch({}, &pool).empty());
+}
+
+TEST(Tokenizer, NamesTokens) {
+  const Tokenizer t = mini("roberta");
+  const int32_t mask = *t.id_of("<mask>");
+  EXPECT_EQ(t.token_of(mask), "<mask>");
+  EXPECT_TRUE(t.is_special(mask));
+  EXPECT_EQ(t.id_limit(), t.vocab_size());
+  EXPECT_EQ(t.id_of("no such token"), std::nullopt);
+  EXPECT_EQ(t.token_of(-1), std::nullopt);
+  EXPECT_EQ(t.token_of(1 << 20), std::nullopt);
+  EXPECT_EQ(t.decode(std::vector<int32_t>{-5, 1 << 20}), "");
+  EXPECT_EQ(t.token_of(t.encode(" the")[1]), "Ġthe");
+}
+
+// A long piece without any place to split takes n log n steps, not n squared.
+TEST(Tokenizer, AMegabyteWithoutSpacesIsNoTrap) {
+  const Tokenizer t = mini("gpt2");
+  std::string letters;
+  for (int64_t i = 0; i < (1 << 20); ++i) letters += static_cast<char>('a' + i * i % 7919 % 26);
+  for (const std::string& text : {letters, std::string(1 << 20, 'e')}) {
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_TRUE(t.decode(t.encode(text)) == text);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  }
+}
+
+TEST(Tokenizer, HeapAndScanMergeAlike) {
+  const Tokenizer t = mini("inverted");  // pieces of letters only
+  uint64_t state = 5;
+  for (int n = 40; n < 60; ++n) {  // around the length where the heap takes over
+    std::string word;
+    for (int i = 0; i < n; ++i) {
+      state = state * 6364136223846793005u + 1;
+      word += "etaoinsh"[state >> 61];
+    }
+    EXPECT_EQ(t.decode(t.encode(word)), " " + word);
+  }
+}
+
+TEST(RealTokenizers, GiveTheIdsOfTheirAuthors) {
+  const fs::path data = data_folder();
+  if (!fs::exists(data / "tok-gpt2")) GTEST_SKIP() << "no tokenizers in HONE_DATA " << data;
+  const json real = json::parse(read(kGoldens / "real.json"));
+  const auto texts = cases()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(cases()["parts"], 5000, 7);
+  const char* corpora[] = {"tinyshakespeare/input.txt", "wikitext2/test.txt", "wikitext2/valid.txt"};
+  for (const auto& [name, want] : real.items()) {
+    SCOPED_TRACE(name);
+    const Tokenizer t = must(load_tokenizer((data / name).string()));
+    EXPECT_EQ(fnv_rows(encode_all(t, texts)), want["texts"]);
+    EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"]);
+    for (size_t i = 0; i < std::size(corpora); ++i) {
+      const std::string corpus = read(data / corpora[i]);
+      const auto ids = t.encode(corpus);
+      EXPECT_EQ(fnv_rows(std::vector<std::vector<int32_t>>{ids}), want["corpora"][i]) << corpora[i];
+      if (ids.size() < 1000000 && name != "tok-roberta" && name.find("tiny_bpe") == name.npos) {
+        EXPECT_TRUE(t.decode(ids) == corpus) << corpora[i];
+      }
+    }
+  }
+}
+
+TEST(RealTokenizers, GiveTheIdsOfLlamaCpp) {
+  const fs::path data = data_folder();
+  if (!fs::exists(data / "tok-gguf")) GTEST_SKIP() << "no tok-gguf in HONE_DATA " << data;
+  const std::string inputs = read(data / "tok-gguf/inputs.inp"), separator = "\n__ggml_vocab_test__\n";
+  std::vector<std::string> texts;
+  for (size_t at = 0; at <= inputs.size();) {
+    const size_t stop = std::min(inputs.find(separator, at), inputs.size());
+    texts.push_back(inputs.substr(at, stop - at));
+    at = stop + separator.size();
+  }
+  for (const auto& [tokenizer, out] : {std::pair{"tok-gpt2", "gpt-2"}, {"tok-llama3", "llama-bpe"},
+                                       {"tok-qwen", "qwen2"}}) {
+    const Tokenizer t = must(load_tokenizer((data / tokenizer).string()));
+    std::ifstream lines(data / fmt::format("tok-gguf/ggml-vocab-{}.gguf.out", out));
+    std::string line;
+    for (size_t i = 0; i < texts.size() && std::getline(lines, line); ++i) {
+      std::vector<int32_t> want;
+      std::istringstream ids(line);
+      for (int32_t id; ids >> id;) want.push_back(id);
+      EXPECT_EQ(t.encode(texts[i], {.add_special_tokens = false}), want) << out << " " << texts[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone
