@@ -103,6 +103,14 @@ bool has_two_documents(const std::string& text) {
 }
 
 Result<std::vector<Entry>> read_yaml(std::string_view text, const std::string& name) {
+  for (size_t at = 0; at < text.size();) {
+    int n = utf8_length(text.substr(at, 4));
+    if (n == 0) {
+      return Error(err::kConfigSyntax, fmt::format("{}: byte {} is not UTF-8", name, at))
+          .todo("save the file as UTF-8");
+    }
+    at += static_cast<size_t>(n);
+  }
   try {
     if (has_two_documents(std::string(text))) {
       return Error(err::kConfigSyntax, fmt::format("{}: more than one YAML document", name))
