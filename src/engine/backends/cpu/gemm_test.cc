@@ -65,7 +65,7 @@ void check(const Case& c, ThreadPool& pool) {
     Guarded out = random_floats(c.m * ldc, 5);
     g.c = out.get();
     g.packed_b = p;
-    Guarded work(gemm_workspace_bytes(g, pool.size()) / 4);
+    Guarded work(gemm_workspace_bytes(g, pool.size()) / 4, NAN);
     gemm(g, work.get(), pool);
     EXPECT_LT(relative_error(out.get(), want), 3e-6) << (p ? "packed" : "plain");
     if (c.epilogue) {

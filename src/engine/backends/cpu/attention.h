@@ -1,0 +1,76 @@
+// Fused attention over packed sequences of different lengths; no T x T matrix is ever made.
+//
+//   S = scale * Q K^T  (masked)     P = softmax(S)     out = dropout(P) V     lse = log sum exp S
+//
+// Sequence s owns query tokens [cu_q[s], cu_q[s+1]) and key tokens [cu_k[s], cu_k[s+1]). With
+// Lq, Lk its lengths and o = Lk - Lq, query i may see key j iff
+//   (!causal || j <= i + o)  and  (window == 0 || j > i + o - window).
+// A query that sees no key gets out = 0, lse = -inf. Tokens after the last sequence get zeros.
+// Dropout words: attention_dropout_word(key, sample_ids[s], head, i, j) (base/core/philox.h).
+// Query head h uses key head h / (heads / kv_heads). Strides are in floats; q, k, v may be slices
+// of one [T, 3C] buffer. Forward does not depend on the number of threads; backward neither.
+// Method: Dao et al., FlashAttention, arXiv 2205.14135 and 2307.08691.
+#pragma once
+
+#include <cstdint>
+
+#include "base/core/philox.h"
+#include "base/core/threads.h"
+
+namespace hone::cpu {
+
+template <class T>
+struct Heads {  // element (token t, head h, channel d) is at data[t * token + h * head + d]
+  T* data = nullptr;
+  int64_t token = 0, head = 0;
+};
+
+struct Attention {
+  int64_t sequences = 0;
+  const int32_t* cu_q = nullptr;  // [sequences + 1]
+  const int32_t* cu_k = nullptr;  // [sequences + 1]; the same array for self-attention
+  int64_t tokens_q = 0, tokens_k = 0;  // rows of the buffers
+  int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  Heads<const float> q, k, v;
+  float scale = 1;
+  bool causal = false;
+  int64_t window = 0;
+  double dropout = 0;
+  DropoutKey key = {};
+  const int64_t* sample_ids = nullptr;  // [sequences], needed when dropout > 0
+  Heads<float> out;                     // [tokens_q, heads, head_dim]
+  float* lse = nullptr;                 // [heads, tokens_q]; may be null in forward
+};
+
+struct AttentionBackward {
+  Attention forward;  // as it was called, with out and lse
+  Heads<const float> dout;
+  Heads<float> dq, dk, dv;  // written (=), every row of the buffers
+};
+
+// 64-byte aligned workspace; depends on head_dim and threads only.
+int64_t attention_workspace_bytes(int64_t head_dim, int threads);
+void attention(const Attention& a, void* workspace, ThreadPool& pool);
+int64_t attention_backward_workspace_bytes(int64_t head_dim, int threads);
+void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool& pool);
+
+// A few new queries a sequence against cached keys and values in pages. Sequence s has kv_length[s]
+// cached tokens (the new ones among them); its queries [cu_q[s], cu_q[s+1]) are the last ones.
+// Cached token j, head h, channel d is at
+//   cache[block_table[s * blocks + j / page] * page_stride + (j % page) * token + h * head + d].
+struct PagedAttention {
+  int64_t sequences = 0;
+  const int32_t* cu_q = nullptr;
+  const int32_t* kv_length = nullptr;    // [sequences]
+  const int32_t* block_table = nullptr;  // [sequences, blocks]
+  int64_t blocks = 0, page = 0, page_stride = 0;
+  int64_t heads = 0, kv_heads = 0, head_dim = 0;
+  Heads<const float> q, k, v;  // k and v: strides inside a page
+  float scale = 1;
+  int64_t window = 0;
+  Heads<float> out;
+};
+int64_t paged_attention_workspace_bytes(const PagedAttention& a, int threads);
+void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool);
+
+}  // namespace hone::cpu

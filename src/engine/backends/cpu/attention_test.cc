@@ -1,0 +1,183 @@
+#include "engine/backends/cpu/attention.h"
+
+#include "engine/backends/cpu/kernels_test.h"
+
+namespace hone::cpu {
+namespace {
+
+struct Setup {
+  std::vector<int32_t> cu_q, cu_k;
+  int64_t heads, kv_heads, dim;
+  bool causal;
+  int64_t window;
+  double dropout;
+};
+
+struct Buffers {
+  explicit Buffers(const Setup& s)
+      : tq(s.cu_q.back() + 2), tk(s.cu_k.back() + 3),
+        row(s.heads * s.dim + 2 * s.kv_heads * s.dim),
+        q(random_floats(std::max(tq, tk) * row, 1, -2, 2)), dout(random_floats(tq * s.heads * s.dim, 2)),
+        out(tq * s.heads * s.dim, 9), lse(s.heads * tq, 9), grad(std::max(tq, tk) * row, 9) {
+    const int64_t c = s.heads * s.dim, kc = s.kv_heads * s.dim;
+    for (size_t i = 0; i + 1 < s.cu_q.size(); ++i) ids.push_back((3ll << 32) + 7 * i);
+    a = {.sequences = static_cast<int64_t>(s.cu_q.size()) - 1, .cu_q = s.cu_q.data(),
+         .cu_k = s.cu_k.data(), .tokens_q = tq, .tokens_k = tk, .heads = s.heads,
+         .kv_heads = s.kv_heads, .head_dim = s.dim, .q = {q.get(), row, s.dim},
+         .k = {q.get() + c, row, s.dim}, .v = {q.get() + c + kc, row, s.dim}, .scale = 0.3f,
+         .causal = s.causal, .window = s.window, .dropout = s.dropout, .key = {11, 22},
+         .sample_ids = ids.data(), .out = {out.get(), c, s.dim}, .lse = lse.get()};
+    b = {.forward = a, .dout = {dout.get(), c, s.dim}, .dq = {grad.get(), row, s.dim},
+         .dk = {grad.get() + c, row, s.dim}, .dv = {grad.get() + c + kc, row, s.dim}};
+  }
+  int64_t tq, tk, row;
+  Guarded q, dout, out, lse, grad;
+  std::vector<int64_t> ids;
+  Attention a;
+  AttentionBackward b;
+};
+
+struct Expected {
+  std::vector<double> out, lse, grad;
+};
+
+Expected expect(const Buffers& f) {
+  const Attention& a = f.a;
+  const int64_t c = a.heads * a.head_dim, kc = a.kv_heads * a.head_dim;
+  Expected e{std::vector<double>(f.tq * c), std::vector<double>(a.heads * f.tq, 0),
+             std::vector<double>(std::max(f.tq, f.tk) * f.row)};
+  for (int64_t s = 0; s < a.sequences; ++s)
+    for (int64_t h = 0; h < a.heads; ++h) {
+      const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
+      const int64_t hk = h / (a.heads / a.kv_heads), o = lk - lq;
+      for (int64_t i = 0; i < lq; ++i) {
+        const int64_t t = a.cu_q[s] + i;
+        std::vector<double> p(lk), dp(lk), m(lk, 1);
+        double sum = 0, top = -1e300;
+        auto sees = [&](int64_t j) {
+          return (!a.causal || j <= i + o) && (a.window == 0 || j > i + o - a.window);
+        };
+        for (int64_t j = 0; j < lk; ++j) {
+          for (int64_t d = 0; d < a.head_dim; ++d)
+            p[j] += a.scale * double{a.q.data[t * f.row + h * a.head_dim + d]} *
+                    a.k.data[(a.cu_k[s] + j) * f.row + hk * a.head_dim + d];
+          if (sees(j)) top = std::max(top, p[j]);
+          if (a.dropout > 0)
+            m[j] = attention_dropout_word(a.key, f.ids[s], h, i, j) >= dropout_threshold(a.dropout)
+                       ? 1 / (1 - a.dropout) : 0;
+        }
+        for (int64_t j = 0; j < lk; ++j) sum += p[j] = sees(j) ? std::exp(p[j] - top) : 0;
+        e.lse[h * f.tq + t] = sum > 0 ? top + std::log(sum) : -INFINITY;
+        double delta = 0;
+        for (int64_t j = 0; j < lk; ++j) {
+          p[j] = sum > 0 ? p[j] / sum : 0;
+          for (int64_t d = 0; d < a.head_dim; ++d) {
+            const int64_t kv = (a.cu_k[s] + j) * f.row + hk * a.head_dim + d;
+            e.out[t * c + h * a.head_dim + d] += p[j] * m[j] * a.v.data[kv];
+            const double g = f.b.dout.data[t * c + h * a.head_dim + d];
+            dp[j] += m[j] * g * a.v.data[kv];
+            e.grad[kv + c + kc] += p[j] * m[j] * g;
+          }
+          delta += p[j] * dp[j];
+        }
+        for (int64_t j = 0; j < lk; ++j)
+          for (int64_t d = 0; d < a.head_dim; ++d) {
+            const double ds = p[j] * (dp[j] - delta) * a.scale;
+            const int64_t k = (a.cu_k[s] + j) * f.row + hk * a.head_dim + d;
+            const int64_t q = t * f.row + h * a.head_dim + d;
+            e.grad[q] += ds * a.k.data[k];
+            e.grad[k + c] += ds * a.q.data[q];
+          }
+      }
+    }
+  return e;
+}
+
+void check(const Setup& s) {
+  SCOPED_TRACE(fmt::format("q {} k {} heads {}/{} dim {} causal {} window {} dropout {}", s.cu_q,
+                           s.cu_k, s.heads, s.kv_heads, s.dim, s.causal, s.window, s.dropout));
+  Buffers f(s);
+  const Expected e = expect(f);
+  std::vector<float> first;
+  for (int threads : {1, 2, 7}) {
+    ThreadPool pool(threads);
+    Buffers g(s);
+    Guarded w(std::max(attention_workspace_bytes(s.dim, threads),
+                       attention_backward_workspace_bytes(s.dim, threads)) / 4, NAN);
+    attention(g.a, w.get(), pool);
+    EXPECT_LT(relative_error(g.out.get(), e.out), 3e-6);
+    for (int64_t h = 0; h < s.heads; ++h)
+      for (int64_t t = 0; t < s.cu_q.back(); ++t) {
+        const double want = e.lse[h * g.tq + t], got = g.lse[h * g.tq + t];
+        if (std::isinf(want)) EXPECT_EQ(got, want); else EXPECT_NEAR(got, want, 1e-5);
+      }
+    attention_backward(g.b, w.get(), pool);
+    // rows of q beyond tokens_q, and of k beyond tokens_k, belong to nobody
+    for (int64_t t = 0; t < std::max(g.tq, g.tk); ++t)
+      for (int64_t x = 0; x < g.row; ++x)
+        if (t >= (x < s.heads * s.dim ? g.tq : g.tk)) g.grad[t * g.row + x] = 0;
+    EXPECT_LT(relative_error(g.grad.get(), e.grad), 3e-6);
+    EXPECT_TRUE(w.intact() && g.out.intact() && g.lse.intact() && g.grad.intact());
+    std::vector<float> all(g.out.get(), g.out.get() + g.out.size());
+    all.insert(all.end(), g.grad.get(), g.grad.get() + g.grad.size());
+    if (first.empty()) first = all;
+    EXPECT_EQ(std::memcmp(first.data(), all.data(), all.size() * 4), 0) << threads << " threads";
+  }
+}
+
+TEST(Attention, MatchesDoubleLoops) {
+  const std::vector<int32_t> ragged = {0, 0, 1, 18, 18, 83, 150}, other = {0, 5, 5, 40, 41, 43, 130};
+  for_each_isa([&] {
+    check({ragged, ragged, 2, 2, 64, true, 0, 0});
+    check({ragged, ragged, 4, 2, 16, true, 0, 0.2});
+    check({ragged, ragged, 2, 1, 20, false, 0, 0.1});
+    check({{0, 200}, {0, 200}, 1, 1, 40, true, 50, 0});
+    check({{0, 130}, {0, 130}, 2, 1, 8, true, 3, 0.3});
+    check({{0, 70}, {0, 70}, 1, 1, 33, false, 33, 0});
+    check({ragged, other, 2, 2, 24, true, 0, 0});
+    check({ragged, other, 2, 2, 32, false, 0, 0});
+  });
+}
+
+TEST(Attention, PagedMatchesPacked) {
+  for_each_isa([] {
+    for (int64_t window : {0, 9}) {
+      const int64_t heads = 4, kv = 2, dim = 24, page = 8, blocks = 5;
+      const std::vector<int32_t> cu_q = {0, 1, 1, 4, 5}, length = {17, 6, 40, 1};
+      const std::vector<int32_t> table = {3, 9, 1, 0, 0,  2, 0, 0, 0, 0,
+                                          4, 5, 6, 7, 8,  10, 0, 0, 0, 0};
+      const int64_t page_stride = page * 2 * kv * dim + 6;
+      Guarded cache = random_floats(11 * page_stride, 3), q = random_floats(5 * heads * dim, 4);
+      Guarded out(5 * heads * dim, 9);
+      PagedAttention p{.sequences = 4, .cu_q = cu_q.data(), .kv_length = length.data(),
+                       .block_table = table.data(), .blocks = blocks, .page = page,
+                       .page_stride = page_stride, .heads = heads, .kv_heads = kv, .head_dim = dim,
+                       .q = {q.get(), heads * dim, dim}, .k = {cache.get(), 2 * kv * dim, dim},
+                       .v = {cache.get() + kv * dim, 2 * kv * dim, dim}, .scale = 0.4f,
+                       .window = window, .out = {out.get(), heads * dim, dim}};
+      ThreadPool pool(3);
+      Guarded w(paged_attention_workspace_bytes(p, 3) / 4, NAN);
+      paged_attention(p, w.get(), pool);
+      // the same keys packed one sequence after the other
+      std::vector<int32_t> cu_k = {0};
+      for (int32_t l : length) cu_k.push_back(cu_k.back() + l);
+      const int64_t row = 2 * kv * dim;
+      Guarded packed(cu_k.back() * row), want(5 * heads * dim);
+      for (int s = 0; s < 4; ++s)
+        for (int64_t j = 0; j < length[s]; ++j)
+          std::memcpy(packed.get() + (cu_k[s] + j) * row,
+                      cache.get() + table[s * blocks + j / page] * page_stride + j % page * row, row * 4);
+      Attention a{.sequences = 4, .cu_q = cu_q.data(), .cu_k = cu_k.data(), .tokens_q = 5,
+                  .tokens_k = cu_k.back(), .heads = heads, .kv_heads = kv, .head_dim = dim,
+                  .q = p.q, .k = {packed.get(), row, dim}, .v = {packed.get() + kv * dim, row, dim},
+                  .scale = 0.4f, .causal = true, .window = window, .out = {want.get(), heads * dim, dim}};
+      Guarded w2(attention_workspace_bytes(dim, 3) / 4);
+      attention(a, w2.get(), pool);
+      EXPECT_LT(relative_error(out.get(), std::vector<double>(want.get(), want.get() + want.size())), 2e-6);
+      EXPECT_TRUE(out.intact() && w.intact());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hone::cpu
