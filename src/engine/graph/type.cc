@@ -40,18 +40,29 @@ uint16_t f32_to_bf16(float x) {
   return static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1)) >> 16);
 }
 
+// In integers, because not every compiler has a half type for this processor.
 float f16_to_f32(uint16_t bits) {
-  _Float16 h;
-  static_assert(sizeof h == sizeof bits);
-  __builtin_memcpy(&h, &bits, sizeof h);
-  return static_cast<float>(h);
+  const uint32_t sign = uint32_t{bits & 0x8000u} << 16, magnitude = bits & 0x7fffu;
+  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude < 0x400u) {  // zero or subnormal: a multiple of 2^-24
+    const float x = static_cast<float>(magnitude) * 0x1p-24f;
+    return sign ? -x : x;
+  }
+  return std::bit_cast<float>(sign | ((magnitude << 13) + ((127 - 15) << 23)));
 }
 
 uint16_t f32_to_f16(float x) {
-  _Float16 h = static_cast<_Float16>(x);
-  uint16_t bits;
-  __builtin_memcpy(&bits, &h, sizeof bits);
-  return bits;
+  const uint32_t u = std::bit_cast<uint32_t>(x), magnitude = u & 0x7fffffffu;
+  const auto sign = static_cast<uint16_t>(u >> 16 & 0x8000u);
+  auto with_sign = [sign](uint32_t m) { return static_cast<uint16_t>(sign | m); };
+  if (magnitude > 0x7f800000u) return with_sign(0x7e00u | (magnitude >> 13 & 0x3ffu));
+  if (magnitude >= 0x477ff000u) return with_sign(0x7c00u);  // 65520 and more round to infinity
+  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves multiples of 2^-24, rounded to even
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
+    return with_sign(std::bit_cast<uint32_t>(shifted) - 0x3f000000u);
+  }
+  const uint32_t even = magnitude >> 13 & 1;
+  return with_sign((magnitude - ((127 - 15) << 23) + 0xfffu + even) >> 13);
 }
 
 }  // namespace hone
