@@ -8,6 +8,7 @@ What it looks at:
   - src/LAYERS lists each room once, floors in the order base < engine < learn < operate < run
   - an include of another room must be named in USES of the room's CMakeLists.txt (tests, fuzzers
     and benches may also use TEST_USES) and that room must stand earlier in src/LAYERS
+  - every room has a folder and a line in MAP.md
   - a file of more than 1,000 lines, unless generated (.gen.)
   - a room's README.md: there, at most 25 lines, one line starting with "Never:"
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
@@ -80,6 +81,14 @@ class Check:
                 self.say(path, n, f"'{name}' stands after a higher floor")
             last = max(last, FLOORS.index(floor))
             self.rooms.append(name)
+            if not os.path.isdir(os.path.join(self.root, "src", name)):
+                self.say(path, n, f"there is no folder src/{name}")
+        map_page = os.path.join(self.root, "MAP.md")
+        if os.path.exists(map_page):
+            text = "\n".join(lines_of(map_page))
+            for room in self.rooms:
+                if f"`{room}`" not in text:
+                    self.say(map_page, 0, f"does not name the room '{room}'")
 
     def declarations(self):
         for room in self.rooms:

@@ -22,8 +22,7 @@ packages=(
   "g++" "cmake" "ninja-build" "ccache" "mold" "make" "pkg-config" "ca-certificates"
   "python3" "python3-venv" "git"
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
-  "libpcre2-dev" "zlib1g-dev" "libzstd-dev" "libcurl4-openssl-dev" "libssl-dev"
-  "libdnnl-dev libonednn-dev"
+  "libpcre2-dev" "libcurl4-openssl-dev"
 )
 optional=(ccache mold)  # a build without them is only slower
 wheels=("pyarrow==26.0.*")
