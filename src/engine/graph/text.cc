@@ -216,7 +216,8 @@ class Parser {
       std::string name;
       if (!line.text(name)) return fail(line, "a quoted name is expected");
       auto [n, t] = HONE_TRY(typed(line));
-      program_.inputs.push_back({name, HONE_TRY(define(line, n, t))});
+      ValueId v = HONE_TRY(define(line, n, t));
+      program_.inputs.push_back({name, v});
       return Ok{};
     }
     if (line.take("state ")) {
@@ -248,7 +249,8 @@ class Parser {
     if (line.take("output ")) {
       std::string name;
       if (!line.text(name) || !line.take("=")) return fail(line, "output \"name\" = %value is expected");
-      program_.outputs.push_back({name, HONE_TRY(value(line))});
+      ValueId v = HONE_TRY(value(line));
+      program_.outputs.push_back({name, v});
       return Ok{};
     }
     return node(line);
