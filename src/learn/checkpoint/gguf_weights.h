@@ -1,0 +1,27 @@
+// A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader has
+// them, for the architectures llama (with Mistral), qwen2 and gpt2.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/core/json.h"
+#include "learn/checkpoint/gguf.h"
+#include "learn/checkpoint/weight_source.h"
+
+namespace hone {
+
+// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation.
+// H2208, H2209 (architecture, element format or tensor without a place), H2201 (a vocabulary only).
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
+
+// config.json for the file: every key that Transformers derives with its value, and what the weights
+// say besides: architectures, rope_scaling, attention_bias, n_positions.
+Result<Json> gguf_config(const std::string& path);
+Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file);
+
+// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" when it has no place in `architecture`.
+std::string hf_name_of(const std::string& architecture, const std::string& ggml_name);
+
+}  // namespace hone
