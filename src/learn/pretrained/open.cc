@@ -6,7 +6,7 @@
 #include "learn/checkpoint/gguf.h"
 #include "learn/checkpoint/strict_json.h"
 #include "learn/pretrained/errors.h"
-#include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/open.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -66,7 +66,7 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
   return made;
 }
 
-Result<Tokenizer> open_tokenizer(const std::string& path) {
+Result<Tokenizer> local_tokenizer(const std::string& path) {
   if (const std::string gguf = gguf_of(path); !gguf.empty()) return gguf_tokenizer(gguf);
   std::error_code ec;
   if (fs::is_directory(path, ec) || !path.ends_with(".safetensors")) return load_tokenizer(path);
@@ -81,6 +81,10 @@ Result<nlohmann::json> open_config(const std::string& path) {
 }
 
 }  // namespace
+
+Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options) {
+  return local_tokenizer(HONE_TRY(resolve(name, options, false)));
+}
 
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
   HONE_BUG_IF(name.empty() && options.config_name.empty(), "open_pretrained: neither a model nor a config");
@@ -103,7 +107,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
 
   std::string tokenizer_path = p.path.ends_with(".json") ? beside.string() : p.path;
   if (!options.tokenizer_name.empty()) tokenizer_path = HONE_TRY(resolve(options.tokenizer_name, options, false));
-  Result<Tokenizer> tokenizer = open_tokenizer(tokenizer_path);
+  Result<Tokenizer> tokenizer = local_tokenizer(tokenizer_path);
   if (tokenizer.ok()) {
     p.tokenizer = std::move(*tokenizer);
   } else if (options.need_tokenizer) {

@@ -1,0 +1,70 @@
+// hone convert IN OUT: whatever hone opens becomes a Transformers folder with safetensors.
+#include <filesystem>
+
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "learn/pretrained/pretrained.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ConvertSettings {
+#define HONE_SETTINGS "run/commands/convert.def"
+#include "base/settings/fields.inc"
+};
+
+std::optional<DType> dtype_asked(const std::string& name) {
+  if (name.empty()) return {};
+  if (name.starts_with("bf")) return DType::bf16;
+  return name.ends_with("16") ? DType::f16 : DType::f32;
+}
+
+Status check_output(const ConvertSettings& s, const std::string& path) {
+  std::error_code ec;
+  const fs::path source = fs::is_directory(path, ec) ? fs::path(path) : fs::absolute(path, ec).parent_path();
+  if (fs::equivalent(source, s.output, ec))
+    return Error(err::kOutputIsInput, fmt::format("'{}' holds the model that is converted", s.output)).todo("name another folder");
+  if (fs::exists(s.output, ec) && !fs::is_directory(s.output, ec))
+    return Error(err::kFileExists, fmt::format("'{}' is a file; a folder is written", s.output)).todo("name another folder");
+  if (!s.overwrite_output_dir && fs::is_directory(s.output, ec) && !fs::is_empty(s.output, ec))
+    return Error(err::kFileExists, fmt::format("'{}' holds files", s.output)).todo("name a new folder, or pass --overwrite_output_dir");
+  return Ok{};
+}
+
+Result<int> run_convert(const std::vector<std::string>& args) {
+  ConvertSettings s;
+  Schema schema("hone convert", "write a model as a Transformers folder with safetensors");
+  s.bind(schema);
+  schema.positional("input");
+  schema.positional("output");
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  OpenOptions options;
+  options.revision = s.model_revision;
+  options.cache_dir = s.cache_dir;
+  options.token = s.token;
+  options.need_tokenizer = false;
+  const Pretrained model = HONE_TRY(open_pretrained(s.input, options));
+  HONE_TRY(check_output(s, model.path));
+  HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
+  int64_t bytes = 0;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(s.output, ec)) {
+    if (entry.path().extension() == ".safetensors") bytes += static_cast<int64_t>(entry.file_size(ec));
+  }
+  log_info("{}: {} with {} parameters, {} of weights, {}", s.output, family_of(model.config).architecture,
+           parameter_count(model.config), format_bytes(bytes),
+           model.tokenizer ? fmt::format("tokenizer of {} tokens", model.tokenizer->vocab_size()) : "no tokenizer");
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_convert() {
+  return {.name = "convert", .summary = "safetensors or GGUF in, a Transformers folder with safetensors out", .run = run_convert};
+}
+
+}  // namespace hone
