@@ -126,7 +126,8 @@ class HttpStore : public Store {
     if (r.status == 200 && length(r) >= 0 && r.header("accept-ranges") == "bytes") {
       return std::unique_ptr<Reader>(new HttpReader(web_, url, length(r)));
     }
-    return std::unique_ptr<Reader>(new FetchedReader(url, HONE_TRY(web_.all(url))));
+    std::string data = HONE_TRY(web_.all(url));
+    return std::unique_ptr<Reader>(new FetchedReader(url, std::move(data)));
   }
   Result<std::vector<Entry>> list(const std::string& url) override {
     return Error(err::kStoreUnsupported, fmt::format("{}: the web has no folders to list", url))
