@@ -68,7 +68,8 @@ void Session::bind() {
       if (v == kNoValue) return nullptr;
       int64_t offset = plan_.programs[i].offset[static_cast<size_t>(v)];
       HONE_BUG_IF(offset < 0, "value %{} of program {} has no place", v, p.name);
-      reached = std::max(reached, offset + (p.type(v).bytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+      // A view may begin anywhere inside its operand's buffer.
+      reached = std::max(reached, (offset + p.type(v).bytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
       return arena_.data() + offset;
     };
     for (size_t k = 0; k < p.nodes.size(); ++k) {
