@@ -16,6 +16,7 @@ Result<Types> infer(const NodeView& n) {
   Type y{n.in(0).dtype, {n.in(0).shape[0], cols}};
   if (n.has(2) && n.in(2).shape != Shape{cols}) return bad_operands(n, "the bias has another size than the result's rows");
   if (n.has(3) && n.in(3) != y) return bad_operands(n, "the residual has another type than the result");
+  if (std::string act = n.attrs().text("act", "none"); act != "none") HONE_TRY(expect_activation(n, act));
   if (n.attrs().flag("save_pre")) return Types{y, y};
   return Types{y};
 }
