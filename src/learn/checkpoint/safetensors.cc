@@ -185,18 +185,19 @@ Result<SafetensorsHeader> read_safetensors_header(const ByteFile& file) {
   return header;
 }
 
-Result<std::unique_ptr<WeightSource>> open_safetensors(const std::string& path) {
+Result<std::unique_ptr<WeightSource>> open_safetensors(const std::string& path, Store& store) {
   auto source = std::make_unique<SafetensorsSource>();
-  HONE_TRY(source->take(HONE_TRY(open_byte_file(path)), [](const std::string&) { return true; }));
+  HONE_TRY(source->take(HONE_TRY(open_byte_file(path, store)), [](const std::string&) { return true; }));
   return std::unique_ptr<WeightSource>(std::move(source));
 }
 
-Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& path) {
+Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& path, Store& store) {
   const auto wrong = [&](std::string what) {
     return Error(err::kShardIndexWrong, fmt::format("'{}': {}", path, what))
         .todo("download the whole checkpoint again: index and shards belong together");
   };
-  const json index = HONE_TRY(read_json_object(path, err::kShardIndexWrong));
+  const json index = HONE_TRY(parse_strict_json(HONE_TRY(store.read(path)), err::kShardIndexWrong, path));
+  if (!index.is_object()) return wrong("it is not an object");
   if (!index.contains("weight_map") || !index["weight_map"].is_object()) return wrong("it has no weight_map");
   std::map<std::string, std::set<std::string>> by_shard;
   for (const auto& [name, shard] : index["weight_map"].items()) {
@@ -209,7 +210,7 @@ Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& 
   auto source = std::make_unique<SafetensorsSource>();
   for (const auto& [shard, names] : by_shard) {
     const std::string shard_path = (fs::path(path).parent_path() / shard).string();
-    auto file = open_byte_file(shard_path);
+    auto file = open_byte_file(shard_path, store);
     if (!file.ok()) return wrong(fmt::format("shard '{}' cannot be opened", shard)).at(file.error().what());
     HONE_TRY(source->take(std::move(*file), [&names = names](const std::string& n) { return names.contains(n); }));
     for (const std::string& name : names)

@@ -58,11 +58,12 @@ Status write_tensor(DurableFile& out, const TensorData& t) {
 std::string quoted(const std::string& text) { return json_text(Json(text), -1); }
 
 // Removes files of an earlier save under this stem that are not among `kept`.
-Status remove_stale(const std::string& folder, const std::string& stem, const std::vector<std::string>& kept) {
-  for (const Store::Entry& e : HONE_TRY(file_store().list(folder))) {
+Status remove_stale(const std::string& folder, const std::string& stem, const std::vector<WrittenFile>& kept, Store& store) {
+  for (const Store::Entry& e : HONE_TRY(store.list(folder))) {
     const bool shard = e.name.starts_with(stem + "-") && e.name.ends_with(".safetensors") && e.name.find("-of-") != std::string::npos;
     const bool ours = shard || e.name == stem + ".safetensors" || e.name == stem + ".safetensors.index.json";
-    if (ours && std::find(kept.begin(), kept.end(), e.name) == kept.end()) HONE_TRY(file_store().remove(folder + "/" + e.name));
+    const bool stale = std::none_of(kept.begin(), kept.end(), [&](const WrittenFile& f) { return f.name == e.name; });
+    if (ours && stale) HONE_TRY(store.remove(folder + "/" + e.name));
   }
   return Ok{};
 }
@@ -134,23 +135,34 @@ ShardPlan plan_shards(const std::string& stem, std::span<const TensorData> tenso
   return plan;
 }
 
-Status save_safetensors(const std::string& folder, const std::string& stem, std::span<const TensorData> tensors,
-                        int64_t max_shard_size) {
+Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const std::string& stem,
+                                              std::span<const TensorData> tensors, int64_t max_shard_size, Store& store) {
   const ShardPlan plan = plan_shards(stem, tensors, max_shard_size);
-  HONE_TRY(file_store().make_dirs(folder));
+  std::vector<WrittenFile> written;
+  const auto finish = [&](DurableFile& file, const std::string& name) -> Status {
+    written.push_back({name, file.size(), file.digest()});
+    return file.commit();
+  };
   for (size_t k = 0; k < plan.files.size(); ++k) {
     std::vector<TensorData> members;
     for (const size_t i : plan.members[k]) members.push_back(tensors[i]);
-    DurableFile file = HONE_TRY(DurableFile::create(folder + "/" + plan.files[k]));
+    DurableFile file = HONE_TRY(DurableFile::create(folder + "/" + plan.files[k], store));
     HONE_TRY(write_safetensors(file, members));
-    HONE_TRY(file.commit());
+    HONE_TRY(finish(file, plan.files[k]));
   }
-  std::vector<std::string> kept = plan.files;
   if (!plan.index.empty()) {
-    kept.push_back(stem + ".safetensors.index.json");
-    HONE_TRY(file_store().write(folder + "/" + kept.back(), plan.index));
+    const std::string name = stem + ".safetensors.index.json";
+    DurableFile file = HONE_TRY(DurableFile::create(folder + "/" + name, store));
+    HONE_TRY(file.write(plan.index));
+    HONE_TRY(finish(file, name));
   }
-  return remove_stale(folder, stem, kept);
+  return written;
+}
+
+Status save_safetensors(const std::string& folder, const std::string& stem, std::span<const TensorData> tensors,
+                        int64_t max_shard_size, Store& store) {
+  HONE_TRY(store.make_dirs(folder));
+  return remove_stale(folder, stem, HONE_TRY(write_shards(folder, stem, tensors, max_shard_size, store)), store);
 }
 
 }  // namespace hone

@@ -35,7 +35,16 @@ Status write_safetensors(DurableFile& out, std::span<const TensorData> tensors, 
 // never split. Each file appears whole or not at all, the index last. Shards are filled in the
 // caller's order. Files of an earlier save with another number of shards are removed at the end.
 Status save_safetensors(const std::string& folder, const std::string& stem, std::span<const TensorData> tensors,
-                        int64_t max_shard_size = kDefaultShardSize);
+                        int64_t max_shard_size = kDefaultShardSize, Store& store = file_store());
+
+// The same into a folder that holds no earlier save; returns what was written, with checksums.
+struct WrittenFile {
+  std::string name;
+  int64_t bytes;
+  uint64_t xxh64;
+};
+Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const std::string& stem,
+                                              std::span<const TensorData> tensors, int64_t max_shard_size, Store& store);
 
 struct ShardPlan {
   std::vector<std::string> files;            // names in order

@@ -1,0 +1,179 @@
+// Writing and reading one checkpoint; see checkpoint_list.cc for folders of them.
+#include "learn/checkpoint/training_checkpoint.h"
+
+#include <unistd.h>
+
+#include <set>
+
+#include "learn/checkpoint/byte_file.h"
+#include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/safetensors.h"
+#include "learn/checkpoint/strict_json.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kManifestVersion = 1;
+constexpr int64_t kChunk = int64_t{4} << 20;
+
+Error damaged(const std::string& path, std::string what) {
+  return Error(err::kCheckpointDamaged, fmt::format("checkpoint '{}': {}", path, what))
+      .todo("resume from an older checkpoint (--resume_from_checkpoint), and check the disk");
+}
+
+struct ManifestEntry {
+  std::string name;
+  int64_t bytes;
+  std::string xxh64;
+};
+
+std::string manifest_text(int64_t step, const std::vector<WrittenFile>& files) {
+  Json list = Json::object();
+  for (const WrittenFile& f : files) list[f.name] = {{"bytes", f.bytes}, {"xxh64", hex_of(f.xxh64)}};
+  return json_text({{"format", "hone checkpoint"}, {"version", kManifestVersion}, {"step", step}, {"files", list}}) + "\n";
+}
+
+Result<std::vector<ManifestEntry>> read_manifest(const std::string& path, Store& store) {
+  const Json m = HONE_TRY(parse_strict_json(HONE_TRY(store.read(path + "/" + kManifestFile)), err::kCheckpointDamaged,
+                                            path + "/" + kManifestFile));
+  if (!m.is_object() || !m.contains("version") || !m["version"].is_number_integer() || !m.contains("files") || !m["files"].is_object())
+    return damaged(path, "its manifest is not one");
+  if (m["version"] != kManifestVersion)
+    return Error(err::kCheckpointDamaged, fmt::format("checkpoint '{}' has a manifest of version {}; this hone knows {}", path,
+                                                      m["version"].dump(), kManifestVersion))
+        .todo("use the hone that wrote it, or a newer one");
+  std::vector<ManifestEntry> entries;
+  for (const auto& [name, e] : m["files"].items()) {
+    if (!e.is_object() || !e.contains("bytes") || !e["bytes"].is_number_integer() || !e.contains("xxh64") ||
+        !e["xxh64"].is_string() || name.empty() || name.find('/') != std::string::npos)
+      return damaged(path, fmt::format("its manifest has a wrong entry '{}'", name));
+    entries.push_back({name, e["bytes"].get<int64_t>(), e["xxh64"].get<std::string>()});
+  }
+  return entries;
+}
+
+Result<uint64_t> hash_file(const std::string& path, Store& store) {
+  const auto reader = HONE_TRY(store.open(path));
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, reader->bytes())));
+  Xxh64 hash;
+  for (int64_t at = 0; at < reader->bytes(); at += kChunk) {
+    const auto piece = std::span(chunk).first(static_cast<size_t>(std::min(kChunk, reader->bytes() - at)));
+    HONE_TRY(reader->read(at, piece));
+    hash.update(piece);
+  }
+  return hash.digest();
+}
+
+Result<std::unique_ptr<WeightSource>> open_stem(const std::string& path, const std::string& stem, Store& store) {
+  const std::string single = path + "/" + stem + ".safetensors";
+  if (HONE_TRY(store.exists(single))) return open_safetensors(single, store);
+  return open_safetensors_index(single + ".index.json", store);
+}
+
+Result<Json> read_json_if_there(const std::string& path, Store& store) {
+  if (!HONE_TRY(store.exists(path))) return Json();
+  return parse_json(HONE_TRY(store.read(path)), path);
+}
+
+}  // namespace
+
+CheckpointWriter::CheckpointWriter(std::string output_dir, int64_t step, Store& store)
+    : output_dir_(std::move(output_dir)), step_(step), store_(&store),
+      folder_(std::make_unique<std::string>(fmt::format("{}/checkpoint-{}.tmp-{}", output_dir_, step, ::getpid()))) {}
+
+Result<CheckpointWriter> CheckpointWriter::begin(const std::string& output_dir, int64_t step, Store& store) {
+  CheckpointWriter w(output_dir, step, store);
+  HONE_TRY(store.remove_all(w.folder()));  // of a failed attempt, or a killed process that had our number
+  HONE_TRY(store.make_dirs(w.folder()));
+  return w;
+}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (folder_ != nullptr) (void)store_->remove_all(*folder_);
+}
+
+Status CheckpointWriter::add_file(const std::string& name, std::string_view bytes) {
+  HONE_BUG_IF(name.empty() || name.find('/') != std::string::npos || name == kManifestFile, "checkpoint file '{}'", name);
+  DurableFile file = HONE_TRY(DurableFile::create(folder() + "/" + name, *store_));
+  HONE_TRY(file.write(bytes));
+  HONE_TRY(file.commit());
+  files_.push_back({name, file.size(), file.digest()});
+  return Ok{};
+}
+
+Status CheckpointWriter::add_json(const std::string& name, const Json& value) { return add_file(name, json_text(value) + "\n"); }
+Status CheckpointWriter::add_json(const std::string& name, const OrderedJson& value) {
+  return add_file(name, dump_json(value, {.indent = 2, .ascii = false}) + "\n");
+}
+
+Status CheckpointWriter::add_tensors(const std::string& stem, std::span<const TensorData> tensors, int64_t max_shard_size) {
+  for (WrittenFile& f : HONE_TRY(write_shards(folder(), stem, tensors, max_shard_size, *store_))) files_.push_back(std::move(f));
+  return Ok{};
+}
+
+Result<std::string> CheckpointWriter::commit() {
+  HONE_BUG_IF(folder_ == nullptr, "checkpoint {} committed twice", step_);
+  std::set<std::string> known;
+  for (const WrittenFile& f : files_) known.insert(f.name);
+  for (const Store::Entry& e : HONE_TRY(store_->list(folder()))) {
+    HONE_BUG_IF(e.folder, "checkpoint: folder '{}' in '{}'", e.name, folder());
+    if (known.contains(e.name)) continue;
+    const std::string path = folder() + "/" + e.name;
+    HONE_TRY(HONE_TRY(store_->append(path))->commit());  // written by others: make it durable
+    files_.push_back({e.name, e.bytes, HONE_TRY(hash_file(path, *store_))});
+  }
+  HONE_TRY(store_->write(folder() + "/" + kManifestFile, manifest_text(step_, files_)));
+
+  const std::string target = fmt::format("{}/checkpoint-{}", output_dir_, step_);
+  const std::string old = fmt::format("{}.old-{}", target, ::getpid());
+  const bool replaces = HONE_TRY(store_->exists(target));
+  if (replaces) {
+    HONE_TRY(store_->remove_all(old));
+    HONE_TRY(store_->rename(target, old));
+  }
+  HONE_TRY(store_->rename(folder(), target));
+  folder_.reset();
+  if (replaces) HONE_TRY(store_->remove_all(old));
+  return target;
+}
+
+Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store) {
+  CheckpointInfo info{path, step_of_checkpoint_name(std::string_view(path).substr(path.rfind('/') + 1))};
+  info.resumable = HONE_TRY(store.exists(path + "/" + kStateFile));
+  if (!HONE_TRY(store.exists(path + "/" + kManifestFile))) {
+    if (info.resumable) return damaged(path, fmt::format("its {} is missing", kManifestFile));
+    if (!HONE_TRY(store.exists(path + "/config.json"))) return damaged(path, "it has no config.json");
+    HONE_TRY(open_stem(path, "model", store));
+    return info;
+  }
+  info.by_hone = true;
+  for (const ManifestEntry& e : HONE_TRY(read_manifest(path, store))) {
+    const auto file = HONE_TRY(store.info(path + "/" + e.name));
+    if (!file.exists) return damaged(path, fmt::format("file '{}' is missing", e.name));
+    if (file.bytes != e.bytes) return damaged(path, fmt::format("file '{}' has {} bytes instead of {}", e.name, file.bytes, e.bytes));
+  }
+  return info;
+}
+
+Status verify_checkpoint(const std::string& path, Store& store) {
+  if (!HONE_TRY(inspect_checkpoint(path, store)).by_hone) return Ok{};
+  for (const ManifestEntry& e : HONE_TRY(read_manifest(path, store))) {
+    const std::string found = hex_of(HONE_TRY(hash_file(path + "/" + e.name, store)));
+    if (found != e.xxh64) return damaged(path, fmt::format("file '{}' has checksum {} instead of {}", e.name, found, e.xxh64));
+  }
+  return Ok{};
+}
+
+Result<ResumeState> open_checkpoint(const std::string& path, Store& store) {
+  HONE_TRY(verify_checkpoint(path, store));
+  ResumeState r;
+  r.state = HONE_TRY(read_json_if_there(path + "/" + kStateFile, store));
+  r.trainer_state = HONE_TRY(read_json_if_there(path + "/" + kTrainerStateFile, store));
+  r.weights = HONE_TRY(open_stem(path, "model", store));
+  const std::string optimizer = path + "/" + kOptimizerStem + ".safetensors";
+  if (HONE_TRY(store.exists(optimizer)) || HONE_TRY(store.exists(optimizer + ".index.json")))
+    r.optimizer = HONE_TRY(open_stem(path, kOptimizerStem, store));
+  return r;
+}
+
+}  // namespace hone
