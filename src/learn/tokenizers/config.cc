@@ -82,12 +82,13 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
   for (const auto [key, value] : HONE_TRY(root.object()))
     tokens.emplace_back(HONE_TRY((JsonAt{value, root.where}.integer())), key);
   std::stable_sort(tokens.begin(), tokens.end());
-  for (auto& [id, content] : tokens) {
+  for (auto& entry : tokens) {
     AddedToken token;
-    token.special = std::any_of(config.named.begin(), config.named.end(),
-                                [&](const auto& n) { return n.second.content == content; });
+    token.content = std::move(entry.second);
+    token.special = std::any_of(config.named.begin(), config.named.end(), [&](const auto& n) {
+      return n.second.content == token.content;
+    });
     token.normalized = !token.special;
-    token.content = std::move(content);
     config.legacy.push_back(std::move(token));
   }
   return Ok{};
