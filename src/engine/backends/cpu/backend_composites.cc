@@ -30,13 +30,13 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.ldb = g.trans_b ? g.k : g.n;
   g.ldc = g.ldpre = g.ldresidual = g.n;
   g.act = HONE_TRY(activation_of(n, n.attrs().text("act", "none")));
-  const bool save_pre = n.attrs().flag("save_pre");
+  const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2), residual = n.has(3);
   return Kernel{"cpu.gemm", gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
                   call.a = in(a, 0);
                   call.b = in(a, 1);
-                  call.bias = in(a, 2);
-                  call.residual = in(a, 3);
+                  call.bias = bias ? in(a, 2) : nullptr;
+                  call.residual = residual ? in(a, 3) : nullptr;
                   call.c = out(a, 0);
                   call.pre = save_pre ? out(a, 1) : nullptr;
                   gemm(call, a.workspace, a.pool);
