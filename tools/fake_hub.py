@@ -2,6 +2,9 @@
 """A model hub on loopback for tests: serves a folder with the routes of the Hugging Face hub.
 
     tools/fake_hub.py --root DIR [--port 0]     prints "port N" and serves until killed
+    tools/fake_hub.py --root DIR [--fault QUERY] --run COMMAND ...
+                                                runs a command with HF_ENDPOINT set, then ends
+                                                with its exit status
 
 DIR/<org>/<name>/ or DIR/<name>/ is a model; its commit is made from its content. Branches are
 'main', and every folder DIR/.../<name>@<branch>. A file '.gated' in a model asks for the token
@@ -18,7 +21,9 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import sys
+import threading
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -122,13 +127,11 @@ class Handler(BaseHTTPRequestHandler):
         return self.answer(status, headers, data)
 
     def control(self, url):
-        query = {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
         if url.path == "/_fault":
-            self.faults.append({"kind": query["kind"], "match": query.get("match", ""),
-                                "count": int(query.get("count", 1)), "after": int(query.get("after", 0))})
+            add_fault(url.query)
             return self.answer(200)
         body = json.dumps(self.log).encode()
-        if query.get("clear"):
+        if "clear" in url.query:
             self.log.clear()
         return self.answer(200, {}, body)
 
@@ -191,6 +194,12 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
 
+def add_fault(query):
+    q = {k: v[0] for k, v in urllib.parse.parse_qs(query).items()}
+    Handler.faults.append({"kind": q["kind"], "match": q.get("match", ""),
+                           "count": int(q.get("count", 1)), "after": int(q.get("after", 0))})
+
+
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -202,9 +211,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", required=True)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--fault", action="append", default=[])
+    parser.add_argument("--run", nargs=argparse.REMAINDER)
     args = parser.parse_args()
     Handler.root = args.root
+    for query in args.fault:
+        add_fault(query)
     server = Server(("127.0.0.1", args.port), Handler)
+    if args.run:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+        sys.exit(subprocess.run(args.run, env=dict(os.environ, HF_ENDPOINT=endpoint, HF_HUB_OFFLINE="0",
+                                                   no_proxy="127.0.0.1,localhost")).returncode)
     print(f"port {server.server_address[1]}", flush=True)
     try:
         server.serve_forever()

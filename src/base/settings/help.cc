@@ -28,7 +28,7 @@ std::string form(const Setting& s) {
   if (is_bool(s.field)) return flag;
   std::string choices = fmt::format("{}", fmt::join(s.choices, "|"));
   bool short_enough = !choices.empty() && choices.size() <= 28;
-  return flag + " " + (short_enough ? choices : placeholder(s.field));
+  return flag + " " + (short_enough ? choices : metavariable(s.field));
 }
 
 std::string explanation(const Setting& s) {
@@ -38,7 +38,8 @@ std::string explanation(const Setting& s) {
   if (!s.aliases.empty()) text += fmt::format("; also --{}", fmt::join(s.aliases, ", --"));
   if (s.required) return text + " (required)";
   std::string value = value_text(s.default_value);
-  return text + fmt::format(" [{}]", value.empty() ? "\"\"" : value);
+  bool says_nothing = value.empty() || s.default_value.is_null();
+  return says_nothing ? text : text + fmt::format(" [{}]", value);
 }
 
 std::string cell(std::string text) {

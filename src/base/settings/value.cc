@@ -166,7 +166,7 @@ const char* expected(const Field& f) {
   return kText[base_index(f)];
 }
 
-const char* placeholder(const Field& f) {
+const char* metavariable(const Field& f) {
   constexpr const char* kText[] = {"", "INTEGER", "NUMBER", "TEXT", "SIZE", "LIST", "JSON"};
   return kText[base_index(f)];
 }

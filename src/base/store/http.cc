@@ -222,7 +222,7 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     if (std::string after = t.response.header("retry-after"); !after.empty()) {
       pause = std::clamp(std::atof(after.c_str()), pause, 60.0);
     }
-    log_debug("{}: {}; trying again in {:.1f} s", t.url, why, pause);
+    log_info("{}: {}; trying again in {:.1f} s", t.url, why, pause);
     // In small steps, so that a request to stop is heard.
     for (double left = pause; left > 0 && !stop_requested(); left -= 0.25) {
       options_.clock->sleep(std::min(left, 0.25));

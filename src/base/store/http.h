@@ -36,7 +36,7 @@ class HttpClient {
     // Tries after the first, on 408, 429, 500, 502, 503, 504 and broken connections, waiting
     // first_wait, twice that, ... at most 30 s, or what Retry-After says. A download that made
     // progress starts to count again.
-    int retries = 5;
+    int retries = 4;
     double first_wait_seconds = 0.5;
     Clock* clock = &system_clock();
   };

@@ -249,6 +249,16 @@ TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
   EXPECT_EQ(*resolve_model(folder_, options()), folder_);
 }
 
+TEST_F(HubTest, AStopIsHeardAndTheServersTroubleIsTold) {
+  request_stop(SIGTERM);
+  EXPECT_EQ(code(resolve_model("org/tiny", options())), "H0109");
+  request_stop(0);
+  fault("kind=status&match=/api/&count=9");
+  ResolveOptions o = options();
+  o.http.retries = 1;
+  EXPECT_EQ(code(resolve_model("org/tiny", o)), "H0108");
+}
+
 TEST_F(HubTest, WebFilesAreAStore) {
   std::string url = endpoint_ + "/org/tiny/resolve/main/model.safetensors";
   Located at = *locate(url);

@@ -110,6 +110,16 @@ TEST(Store, DiskFullLeavesTheOldFile) {
   EXPECT_EQ(store->list("/")->size(), 1u);
 }
 
+TEST(Store, AForbiddenPlaceIsNamed) {
+  SimulatedDisk disk;
+  auto store = make_file_store(disk);
+  disk.fail_at(0, EACCES);
+  Status s = store->write("/x", "text");
+  ASSERT_FALSE(s.ok());
+  EXPECT_STREQ(s.error().code(), "H0102");
+  EXPECT_EQ(s.error().what(), "cannot write '/x': Permission denied");
+}
+
 TEST(Store, EveryOperationMayFail) {
   for (int64_t n = 0;; ++n) {
     SimulatedDisk disk;
