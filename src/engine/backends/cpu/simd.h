@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <type_traits>
 #include <utility>
 
 #if defined(__x86_64__)
@@ -219,5 +220,23 @@ HONE_INLINE F exp(F x) {
   p = fma(p, r * r, r) + set1(1.0f);
   return select(x < set1(-87.33f), zero(), scale_by_power(p, n));
 }
+
+// One vector of a row: Whole::value says that all lanes are there, else n of them are.
+template <class Whole>
+HONE_INLINE F get(const float* p, Whole, int64_t n) {
+  if constexpr (Whole::value) return load(p); else return load_n(p, n);
+}
+template <class Whole>
+HONE_INLINE void put(float* p, F v, Whole, int64_t n) {
+  if constexpr (Whole::value) store(p, v); else store_n(p, v, n);
+}
+// f(i, whole, n) for the vectors of [begin, end).
+template <class Fn>
+HONE_INLINE void for_vectors(int64_t begin, int64_t end, Fn&& f) {
+  int64_t i = begin;
+  for (; i + W <= end; i += W) f(i, std::true_type{}, int64_t{W});
+  if (i < end) f(i, std::false_type{}, end - i);
+}
+#define HONE_VECTOR [&](int64_t i, auto whole, int64_t n) __attribute__((always_inline))
 
 }  // namespace hone::cpu::HONE_ISA

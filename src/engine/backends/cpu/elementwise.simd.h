@@ -1,0 +1,177 @@
+#include "engine/backends/cpu/activation.simd.h"
+#include "engine/backends/cpu/elementwise.h"
+#include "engine/backends/cpu/philox.simd.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+// f(i, whole, n) over `count` elements, threads cut at multiples of 16.
+template <class Fn>
+HONE_INLINE void parallel_vectors(int64_t count, ThreadPool& pool, Fn&& f) {
+  pool.parallel_for((count + 15) / 16, [&](int64_t b, int64_t e, int) {
+    for_vectors(b * 16, min_of(e * 16, count), f);
+  });
+}
+
+template <class Fn>
+HONE_INLINE void with_unary(Unary op, Fn&& f) {
+  switch (op) {
+    case Unary::gelu_tanh: return f(GeluTanh{});
+    case Unary::gelu_erf: return f(GeluErf{});
+    case Unary::silu: return f(Silu{});
+    case Unary::relu: return f(Relu{});
+    case Unary::tanh: return f(Tanh{});
+  }
+}
+}  // namespace
+
+void unary(Unary op, int64_t count, const float* x, float* y, ThreadPool& pool) {
+  with_unary(op, [&](auto act) {
+    parallel_vectors(count, pool, HONE_VECTOR {
+      put(y + i, decltype(act)::forward(get(x + i, whole, n)), whole, n);
+    });
+  });
+}
+
+void unary_backward(Unary op, int64_t count, const float* x, const float* dy, float* dx,
+                    ThreadPool& pool) {
+  with_unary(op, [&](auto act) {
+    parallel_vectors(count, pool, HONE_VECTOR {
+      put(dx + i, decltype(act)::backward(get(x + i, whole, n), get(dy + i, whole, n)), whole, n);
+    });
+  });
+}
+
+void gate(const Gate& g, ThreadPool& pool) {
+  with_unary(g.op, [&](auto act) {
+    pool.parallel_for(g.rows, [&](int64_t begin, int64_t end, int) {
+      for (int64_t r = begin; r < end; ++r) {
+        const float *a = g.a + r * g.lda, *b = g.b + r * g.ldb;
+        for_vectors(0, g.columns, HONE_VECTOR {
+          put(g.y + r * g.ldy + i, decltype(act)::forward(get(a + i, whole, n)) * get(b + i, whole, n),
+              whole, n);
+        });
+      }
+    });
+  });
+}
+
+void gate_backward(const GateBackward& g, ThreadPool& pool) {
+  const Gate& f = g.forward;
+  with_unary(f.op, [&](auto act) {
+    pool.parallel_for(f.rows, [&](int64_t begin, int64_t end, int) {
+      for (int64_t r = begin; r < end; ++r) {
+        const float *ap = f.a + r * f.lda, *bp = f.b + r * f.ldb, *dp = g.dy + r * g.lddy;
+        for_vectors(0, f.columns, HONE_VECTOR {
+          const F a = get(ap + i, whole, n), b = get(bp + i, whole, n), d = get(dp + i, whole, n);
+          put(g.da + r * g.ldda + i, decltype(act)::backward(a, d * b), whole, n);
+          put(g.db + r * g.lddb + i, d * decltype(act)::forward(a), whole, n);
+        });
+      }
+    });
+  });
+}
+
+void add(int64_t count, const float* a, const float* b, float* y, ThreadPool& pool) {
+  parallel_vectors(count, pool,
+                   HONE_VECTOR { put(y + i, get(a + i, whole, n) + get(b + i, whole, n), whole, n); });
+}
+
+void mul(int64_t count, const float* a, const float* b, float* y, ThreadPool& pool) {
+  parallel_vectors(count, pool,
+                   HONE_VECTOR { put(y + i, get(a + i, whole, n) * get(b + i, whole, n), whole, n); });
+}
+
+void scale(int64_t count, float factor, const float* x, float* y, ThreadPool& pool) {
+  const F f = set1(factor);
+  parallel_vectors(count, pool, HONE_VECTOR { put(y + i, get(x + i, whole, n) * f, whole, n); });
+}
+
+void axpy(int64_t count, float factor, const float* x, float* y, ThreadPool& pool) {
+  const F f = set1(factor);
+  parallel_vectors(count, pool, HONE_VECTOR {
+    put(y + i, fma(get(x + i, whole, n), f, get(y + i, whole, n)), whole, n);
+  });
+}
+
+void add_bias(int64_t rows, int64_t columns, const float* x, const float* bias, float* y,
+              ThreadPool& pool) {
+  pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r)
+      for_vectors(0, columns, HONE_VECTOR {
+        put(y + r * columns + i, get(x + r * columns + i, whole, n) + get(bias + i, whole, n), whole, n);
+      });
+  });
+}
+
+void fill(int64_t count, float value, float* y, ThreadPool& pool) {
+  const F f = set1(value);
+  parallel_vectors(count, pool, HONE_VECTOR { put(y + i, f, whole, n); });
+}
+
+int64_t column_sum_workspace_bytes(int64_t columns, int threads) {
+  return 4 * threads * ((columns + 15) / 16 * 16);
+}
+
+void column_sum(int64_t rows, int64_t columns, const float* x, int64_t ldx, bool accumulate,
+                float* out, void* workspace, ThreadPool& pool) {
+  float* parts = static_cast<float*>(workspace);
+  const int64_t stride = (columns + 15) / 16 * 16;
+  pool.run([&](int thread) {
+    float* part = parts + thread * stride;
+    memset(part, 0, columns * sizeof(float));
+    const Range r = thread_range(rows, thread, pool.size());
+    int64_t row = r.begin;
+    for (; row + 4 <= r.end; row += 4)  // four rows a visit of the sums
+      for_vectors(0, columns, HONE_VECTOR {
+        const float* p = x + row * ldx + i;
+        const F a = get(p, whole, n) + get(p + ldx, whole, n);
+        const F b = get(p + 2 * ldx, whole, n) + get(p + 3 * ldx, whole, n);
+        put(part + i, get(part + i, whole, n) + (a + b), whole, n);
+      });
+    for (; row < r.end; ++row)
+      for_vectors(0, columns, HONE_VECTOR {
+        put(part + i, get(part + i, whole, n) + get(x + row * ldx + i, whole, n), whole, n);
+      });
+    pool.barrier();
+    const Range c = thread_range(stride / 16, thread, pool.size());
+    for_vectors(c.begin * 16, min_of(c.end * 16, columns), HONE_VECTOR {
+      F s = get(parts + i, whole, n);
+      for (int t = 1; t < pool.size(); ++t) s = s + get(parts + t * stride + i, whole, n);
+      if (accumulate) s = s + get(out + i, whole, n);
+      put(out + i, s, whole, n);
+    });
+  });
+}
+
+void dropout(const Dropout& d, ThreadPool& pool) {
+  const U threshold = set1(dropout_threshold(d.p));
+  const F factor = set1(dropout_scale(d.p));
+  const U lanes = reinterpret_cast<U>(lane_index());
+  pool.parallel_for(d.rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) {
+      const float* x = d.x + r * d.columns;
+      const float* res = d.residual ? d.residual + r * d.columns : nullptr;
+      float* y = d.y + r * d.columns;
+      const auto s = static_cast<uint64_t>(d.sample_ids[r]);
+      for (int64_t c = 0; c < d.columns; c += 64)
+        for (int64_t part = 0; part < 16; part += W) {
+          const U counter[4] = {set1(static_cast<uint32_t>(s)), set1(static_cast<uint32_t>(s >> 32)),
+                                set1(static_cast<uint32_t>(d.positions[r])),
+                                lanes + set1(static_cast<uint32_t>(c / 4 + part))};
+          U words[4];
+          philox(d.key, counter, words);
+          unroll<4>(HONE_LAMBDA(w) {
+            const int64_t at = c + w * 16 + part, n = d.columns - at;
+            if (n > 0) {
+              F v = keep(words[w], threshold, factor, load_n(x + at, n));
+              if (res) v = v + load_n(res + at, n);
+              store_n(y + at, v, n);
+            }
+          });
+        }
+    }
+  });
+}
+
+}  // namespace hone::cpu::HONE_ISA

@@ -1,0 +1,29 @@
+// The language-model head as one: logits = x w^T, nll and, with gradients, dx and dw, in chunks of
+// rows so that the logits of all tokens never exist. Three matrix products; nothing recomputed.
+#pragma once
+
+#include <cstdint>
+
+#include "base/core/threads.h"
+
+namespace hone::cpu {
+
+struct LinearCrossEntropy {
+  int64_t tokens = 0, columns = 0, vocabulary = 0;  // T, C, V
+  const float* x = nullptr;        // [T, C]
+  const float* w = nullptr;        // [V, C]
+  const int32_t* labels = nullptr;  // [T], kIgnoredLabel = none
+  float scale = 1;                 // of the gradients: 1 / normaliser
+  float* nll = nullptr;            // [T]
+  float* dx = nullptr;             // [T, C]; none = loss only
+  float* dw = nullptr;             // [V, C]; none = not wanted (frozen)
+  bool accumulate_dw = false;
+};
+
+// Rows whose logits exist at a time: 1024 for vocabularies to 65,536, fewer above; depends on the
+// sizes only, so that sums do too.
+int64_t linear_cross_entropy_chunk(int64_t tokens, int64_t vocabulary);
+int64_t linear_cross_entropy_workspace_bytes(const LinearCrossEntropy& l, int threads);
+void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPool& pool);
+
+}  // namespace hone::cpu
