@@ -109,7 +109,11 @@ void check(const Setup& s) {
     for (int64_t h = 0; h < s.heads; ++h)
       for (int64_t t = 0; t < s.cu_q.back(); ++t) {
         const double want = e.lse[h * g.tq + t], got = g.lse[h * g.tq + t];
-        if (std::isinf(want)) EXPECT_EQ(got, want); else EXPECT_NEAR(got, want, 1e-5);
+        if (std::isinf(want)) {
+          EXPECT_EQ(got, want);
+        } else {
+          EXPECT_NEAR(got, want, 1e-5);
+        }
       }
     attention_backward(g.b, w.get(), pool);
     // rows of q beyond tokens_q, and of k beyond tokens_k, belong to nobody
