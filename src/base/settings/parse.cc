@@ -62,7 +62,7 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
         given.push_back({positional_[positional++], word, word});
         continue;
       }
-      if (i == 0 && names_config(word)) {
+      if (outcome.config_file.empty() && names_config(word)) {
         outcome.config_file = word;
         continue;
       }
@@ -150,7 +150,8 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
   }
   for (const auto& [variable, value] : environment) {
     std::string name = to_lower(std::string_view(variable).substr(5));
-    if (find_typed(name) == nullptr) continue;  // HONE_ variables of other meaning exist
+    // HONE_ variables of other meaning exist; an empty one counts as unset, as shells have it.
+    if (find_typed(name) == nullptr || value.empty()) continue;
     HONE_TRY(apply(name, value, {SettingSource::kEnvironment, variable}, outcome.notices));
   }
   for (const Given& g : flags) {

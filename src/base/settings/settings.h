@@ -14,7 +14,8 @@
 // Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
 // `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
 // --name alone or --no_name. A list takes all words up to the next flag, or one "a,b".
-// The file is the first argument when that ends in .yaml, .yml or .json, or --config FILE.
+// The file is --config FILE, or the first argument that is no flag nor a flag's value, when its
+// name ends in .yaml, .yml or .json.
 #pragma once
 
 #include <cmath>

@@ -76,9 +76,10 @@ TEST(Settings, PrecedenceIsFileEnvironmentFlag) {
   f.config =
       "model_name_or_path: gpt2\nlearning-rate: 5e-3\nreport_to: [x, y]\n"
       "max_train_samples: 7\neval_strategy: no\nlr_scheduler_kwargs: {a: 1, b: [x, 0.5]}\n";
-  EXPECT_EQ(f.parse({"run.yaml", "--max_train_samples", "9"}, {{"HONE_LEARNING_RATE", "0.25"},
+  EXPECT_EQ(f.parse({"--max_train_samples", "9", "run.yaml"}, {{"HONE_LEARNING_RATE", "0.25"},
                                                                {"HONE_MAX_TRAIN_SAMPLES", "8"},
-                                                               {"HONE_DATA", "x"}}),
+                                                               {"HONE_DATA", "x"},
+                                                               {"HONE_OUTPUT", ""}}),
             "");
   EXPECT_EQ(f.settings.learning_rate, 0.25);
   EXPECT_EQ(f.settings.max_train_samples, 9);
