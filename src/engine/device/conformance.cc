@@ -41,7 +41,9 @@ struct OneOp {
 
 class Suite {
  public:
-  Suite(const Backend& backend, const Backend& oracle) : backend_(backend), oracle_(oracle) {}
+  Suite(const Backend& backend, const Backend& oracle, const std::vector<int>& threads) : backend_(backend), oracle_(oracle) {
+    for (int n : threads) pools_.push_back(std::make_unique<ThreadPool>(n));
+  }
 
   void compare(const OpCase& c) {
     at_ = fmt::format("{} {}", c.place, c.op);
@@ -121,7 +123,7 @@ class Suite {
     }
     Tensors wide = in_f64(given);
     Tensors expected = run(OneOp(c, wide).program, oracle_, wide, one_, {}).outputs;
-    for (ThreadPool* pool : {&one_, &three_}) {
+    for (const auto& pool : pools_) {
       std::string threads = fmt::format("{}, {} thread{}", how, pool->size(), pool->size() > 1 ? "s" : "");
       Tensors plain = run(one.program, backend_, given, *pool, {}).outputs;
       for (const auto& [name, t] : plain) differ(c, name + threads, t, expected[name]);
@@ -179,7 +181,8 @@ class Suite {
 
   const Backend& backend_;
   const Backend& oracle_;
-  ThreadPool one_{1}, three_{3};
+  ThreadPool one_{1};
+  std::vector<std::unique_ptr<ThreadPool>> pools_;
   std::string at_;
 };
 
@@ -214,13 +217,14 @@ std::string ConformanceReport::text() const {
   return s;
 }
 
-ConformanceReport run_conformance(const Backend& backend, const Backend& oracle, const std::string& folder, const std::string& only) {
-  Suite suite(backend, oracle);
+ConformanceReport run_conformance(const Backend& backend, const Backend& oracle, const std::string& folder,
+                                  const std::string& only, const std::vector<int>& threads) {
+  Suite suite(backend, oracle, threads);
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
 }
 
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder, const std::string& only) {
-  Suite suite(oracle, oracle);
+  Suite suite(oracle, oracle, {});
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.gradient(c); });
 }
 
