@@ -106,7 +106,7 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
   return none;
 }
 
-Result<nlohmann::json> load_config(const std::string& path) {
+Result<Json> load_config(const std::string& path) {
   std::error_code ec;
   const bool is_folder = fs::is_directory(path, ec);
   if (!is_folder && path.ends_with(".gguf")) return gguf_config(path);

@@ -7,14 +7,13 @@
 
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "base/core/error.h"
+#include "base/core/json.h"
 #include "engine/graph/type.h"
 
 namespace hone {
@@ -57,6 +56,6 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path);
 
 // config.json of the folder (or of the file's folder), or what the GGUF file says, as Transformers
 // derives it. H2210 when it is missing or damaged.
-Result<nlohmann::json> load_config(const std::string& path);
+Result<Json> load_config(const std::string& path);
 
 }  // namespace hone
