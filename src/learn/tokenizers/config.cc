@@ -27,17 +27,34 @@ Result<AddedToken> named_token(const JsonAt& spec) {
   return token;
 }
 
+bool is_standard_name(std::string_view key) {
+  return std::find(std::begin(kNames), std::end(kNames), key) != std::end(kNames);
+}
+
+// Named tokens of a file; those of a later file replace those of an earlier one.
 Status read_named(const JsonAt& root, TokenizerConfig& config) {
-  for (const char* name : kNames) {
-    const auto spec = root.find(name);
-    if (!spec || config.find(name)) continue;
-    AddedToken token = HONE_TRY(named_token(*spec));
+  for (const auto [key, value] : HONE_TRY(root.object())) {
+    const JsonAt at{value, fmt::format("{} {}", root.where, key)};
+    if (!key.ends_with("_token") || !(value.is_string() || value.is_object())) continue;
+    AddedToken token = HONE_TRY(named_token(at));
     token.special = true;
+    if (!is_standard_name(key)) {  // a token of one model, such as image_token
+      config.extra.push_back(std::move(token));
+      continue;
+    }
+    const std::string name(key);
+    std::erase_if(config.named, [&](const auto& n) { return n.first == name; });
     config.named.emplace_back(name, std::move(token));
   }
   for (const char* name : {"additional_special_tokens", "extra_special_tokens"}) {
     const auto list = root.find(name);
-    if (!list || !list->value.is_array()) continue;
+    if (!list) continue;
+    simdjson::dom::object by_name;
+    if (!list->value.get(by_name)) {
+      for (const auto [key, value] : by_name)
+        config.extra.push_back(HONE_TRY(named_token({value, list->where})));
+      continue;
+    }
     size_t index = 0;
     for (const JsonElement item : HONE_TRY(list->array()))
       config.extra.push_back(HONE_TRY(named_token(list->item(item, index++))));
@@ -73,6 +90,7 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
     std::stable_sort(tokens.begin(), tokens.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [id, token] : tokens) config.listed.push_back(std::move(token));
+    config.lists_tokens = true;
   }
   return read_named(root, config);
 }
@@ -146,10 +164,11 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
   for (const auto& [name, read] : files) {
     const std::string path = folder + "/" + name;
     if (!std::filesystem::is_regular_file(path)) continue;
+    config.files.push_back(path);
+    if (config.lists_tokens) continue;  // the files of older versions are not looked at then
     const std::string text = HONE_TRY(read_text_file(path));
     const JsonDocument document = HONE_TRY(JsonDocument::parse(text, path));
     HONE_TRY(read(JsonAt{document.root(), path + ":"}, config));
-    config.files.push_back(path);
   }
   const std::string chat = folder + "/chat_template.jinja";
   if (std::filesystem::is_regular_file(chat)) {
@@ -163,36 +182,38 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
   const Vocabulary& vocabulary = parts.model->vocabulary();
   const auto add = [&](const AddedToken& t) { parts.added.add(t, vocabulary, parts.normalizer.get()); };
   for (const AddedToken& token : config.listed) add(token);
-  const std::string name = config.is_roberta() ? "RobertaTokenizer" : config.tokenizer_class;
-  std::vector<std::pair<std::string, AddedToken>> named = config.named;
-  for (const ClassDefault& d : kClassDefaults) {
-    if (name != d.tokenizer_class || config.find(d.name)) continue;
-    if (!parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
-    AddedToken token;
-    token.content = d.token;
-    named.emplace_back(d.name, token);
-  }
-  for (const auto& [key, token] : named) {
-    add(token);
-    *named_field(parts, key) = token.content;
+  for (const AddedToken& token : config.legacy) add(token);
+  const std::string class_name = config.is_roberta() ? "RobertaTokenizer" : config.tokenizer_class;
+  for (const char* name : kNames) {
+    if (const AddedToken* token = config.find(name)) {
+      add(*token);
+      *named_field(parts, name) = token->content;
+      continue;
+    }
+    for (const ClassDefault& d : kClassDefaults) {
+      if (class_name != d.tokenizer_class || name != d.name) continue;
+      if (!parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
+      AddedToken token;
+      token.content = d.token;
+      add(token);
+      *named_field(parts, name) = token.content;
+    }
   }
   for (const AddedToken& token : config.extra) add(token);
   if (config.model_max_length) parts.model_max_length = config.model_max_length;
   if (!config.chat_template.empty()) parts.chat_template = config.chat_template;
-
-  if ((config.add_bos || config.add_eos) && !config.is_roberta()) {
-    const auto id = [&](const std::string& token) -> std::optional<int32_t> {
-      const AddedToken* found = token.empty() ? nullptr : parts.added.find(token);
-      return found ? std::optional(found->id) : std::nullopt;
-    };
-    const std::string json =
-        bos_eos_template(parts.bos, config.add_bos.value_or(false) ? id(parts.bos) : std::nullopt,
-                         parts.eos, config.add_eos.value_or(false) ? id(parts.eos) : std::nullopt);
-    const JsonDocument document = HONE_TRY(JsonDocument::parse(json, "tokenizer_config.json"));
-    parts.post_processor = HONE_TRY(
-        make_post_processor({document.root(), "tokenizer_config.json:"}, StageContext{true}));
-  }
   return Ok{};
+}
+
+Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts) {
+  if (!config.add_bos && !config.add_eos) return Ok{};
+  const auto id = [&](const std::optional<bool>& wanted, const std::string& token) {
+    const AddedToken* found = token.empty() ? nullptr : parts.added.find(token);
+    return wanted.value_or(false) && found ? std::optional(found->id) : std::nullopt;
+  };
+  const std::string json = bos_eos_template(parts.bos, id(config.add_bos, parts.bos), parts.eos,
+                                            id(config.add_eos, parts.eos));
+  return replace_post_processor(json, parts);
 }
 
 }  // namespace hone

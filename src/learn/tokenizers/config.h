@@ -17,6 +17,7 @@ struct TokenizerConfig {
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
   std::vector<AddedToken> listed;  // added_tokens_decoder in the order of its ids
+  bool lists_tokens = false;       // it is there
   std::vector<AddedToken> extra;   // additional_special_tokens
   std::vector<AddedToken> legacy;  // added_tokens.json in the order of its ids
   std::string chat_template;
@@ -26,13 +27,18 @@ struct TokenizerConfig {
   bool is_roberta() const;         // RoBERTa, BART and the like
 };
 
-// Reads what there is in the folder; a missing file is no error.
+// Reads what there is in the folder; a missing file is no error. As in Transformers 5,
+// special_tokens_map.json and added_tokens.json count only without an added_tokens_decoder.
 Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
 
 // Adds the configured tokens to parts.added as Transformers 5 does, sets the named tokens (with
 // the defaults of the tokenizer class where the vocabulary has them), the maximum length and the
-// template, and makes the post-processor that add_bos_token and add_eos_token ask for.
+// template.
 Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts);
+
+// Makes the post-processor that add_bos_token and add_eos_token ask for. They count only where
+// there is no tokenizer.json, which has its own post-processor.
+Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts);
 
 // One added token of tokenizer.json or tokenizer_config.json; special_default fills in a missing
 // "special", and normalized is its opposite when missing.

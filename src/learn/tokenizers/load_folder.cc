@@ -32,7 +32,12 @@ Result<TokenizerParts> from_ranks(const std::string& path, const TokenizerConfig
 
 Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig& config) {
   const std::string text = HONE_TRY(read_text_file(path));
-  TokenizerParts parts = HONE_TRY(read_tokenizer_json(text, path));
+  // These classes of Transformers 5 set the option themselves, whatever tokenizer.json says.
+  const bool sets_prefix_space =
+      config.is_roberta() || config.tokenizer_class == "GPT2Tokenizer" ||
+      config.tokenizer_class == "Qwen2Tokenizer";
+  TokenizerParts parts = HONE_TRY(read_tokenizer_json(
+      text, path, sets_prefix_space ? config.add_prefix_space : std::nullopt));
   HONE_TRY(apply_tokenizer_config(config, parts));
   parts.source_files.push_back(path);
   return parts;

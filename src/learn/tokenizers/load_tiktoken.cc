@@ -157,6 +157,7 @@ Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& w
       parts.added.add(std::move(token), parts.model->vocabulary(), nullptr);
     }
   HONE_TRY(apply_tokenizer_config(config, parts));
+  HONE_TRY(apply_bos_eos(config, parts));
   return parts;
 }
 

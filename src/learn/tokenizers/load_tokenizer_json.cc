@@ -5,8 +5,7 @@
 namespace hone {
 namespace {
 
-Status make_stages_of(const JsonAt& root, TokenizerParts& parts) {
-  StageContext context;
+Status make_stages_of(const JsonAt& root, StageContext context, TokenizerParts& parts) {
   if (const auto spec = root.find("normalizer"))
     parts.normalizer = HONE_TRY(make_normalizer(*spec, context));
   if (const auto spec = root.find("pre_tokenizer"))
@@ -26,14 +25,16 @@ Status make_stages_of(const JsonAt& root, TokenizerParts& parts) {
 
 }  // namespace
 
-Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where) {
+Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
+                                           std::optional<bool> add_prefix_space) {
   const JsonDocument document = HONE_TRY(JsonDocument::parse(text, where));
   const JsonAt root{document.root(), where + ":"};
   HONE_TRY(root.object());
   TokenizerParts parts;
   parts.kind = "tokenizer.json";
-  HONE_TRY(make_stages_of(root, parts));
   StageContext context;
+  context.add_prefix_space = add_prefix_space;
+  HONE_TRY(make_stages_of(root, context, parts));
   context.byte_level = parts.pre_tokenizer && parts.pre_tokenizer->byte_level();
   parts.model = HONE_TRY(make_model(HONE_TRY(root.get("model")), context));
   if (const auto list = root.find("added_tokens")) {
@@ -47,7 +48,19 @@ Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::str
 
 Status make_stages(std::string members, TokenizerParts& parts) {
   const JsonDocument document = HONE_TRY(JsonDocument::parse("{" + members + "}", "tokenizer"));
-  return make_stages_of({document.root(), "tokenizer:"}, parts);
+  return make_stages_of({document.root(), "tokenizer:"}, StageContext{}, parts);
+}
+
+Status replace_post_processor(const std::string& json, TokenizerParts& parts) {
+  const JsonDocument document = HONE_TRY(JsonDocument::parse(json, "post_processor"));
+  parts.post_processor =
+      HONE_TRY(make_post_processor({document.root(), "post_processor:"}, StageContext{}));
+  const size_t at = parts.stages_json.find("\n\"post_processor\":");
+  const size_t end = parts.stages_json.find(",\n\"decoder\":");
+  HONE_BUG_IF(at == std::string::npos || end == std::string::npos, "stages_json: {}",
+              parts.stages_json);
+  parts.stages_json.replace(at, end - at, "\n\"post_processor\":" + json);
+  return Ok{};
 }
 
 std::string byte_level_json(bool add_prefix_space, bool use_regex) {

@@ -89,9 +89,8 @@ Result<TokenizerParts> read_vocab_merges(const std::string& vocab_path,
                                      post_processor),
                        parts));
   parts.model = HONE_TRY(make_bpe(std::move(bpe)));
-  for (const AddedToken& token : config.legacy)
-    parts.added.add(token, parts.model->vocabulary(), parts.normalizer.get());
   HONE_TRY(apply_tokenizer_config(config, parts));
+  if (!config.is_roberta()) HONE_TRY(apply_bos_eos(config, parts));
   return parts;
 }
 

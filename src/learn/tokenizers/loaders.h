@@ -10,12 +10,17 @@
 
 namespace hone {
 
-// The text of a tokenizer.json.
-Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where);
+// The text of a tokenizer.json. add_prefix_space, when given, replaces that of its ByteLevel
+// pre-tokenizer.
+Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
+                                           std::optional<bool> add_prefix_space = {});
 
 // Makes normalizer, pre_tokenizer, post_processor and decoder, those four members of a
 // tokenizer.json, from `members`: "\"normalizer\":null,\"pre_tokenizer\":{...},...".
 Status make_stages(std::string members, TokenizerParts& parts);
+
+// Replaces parts.post_processor by the one that `json` describes.
+Status replace_post_processor(const std::string& json, TokenizerParts& parts);
 
 // vocab.json + merges.txt; the configuration decides what surrounds the model.
 Result<TokenizerParts> read_vocab_merges(const std::string& vocab_path,

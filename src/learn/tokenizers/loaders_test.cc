@@ -114,6 +114,30 @@ TEST_F(Loaders, ConfigurationAddsTokensAndBos) {
   EXPECT_TRUE(t.is_special(n + 4));
 }
 
+TEST_F(Loaders, ConfigurationBesideTokenizerJson) {
+  write_vocab_merges({"<|endoftext|>"});
+  ASSERT_TRUE(save_tokenizer(load(), (folder_ / "out").string()).ok());
+  fs::copy_file(folder_ / "out/tokenizer.json", folder_ / "tokenizer.json");
+  const auto n = static_cast<int32_t>(tokens_.size());
+  // add_bos_token does not count beside a tokenizer.json; add_prefix_space does for this class.
+  write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer","add_bos_token":true,
+      "add_prefix_space":true,"pad_token":"<p>","image_token":"<i>"})");
+  write("special_tokens_map.json", R"({"pad_token":{"content":"<|pad|>","rstrip":true}})");
+  write("added_tokens.json", R"({"<zz>":50260})");
+  const Tokenizer t = load();
+  EXPECT_EQ(t.encode("the"), (std::vector{*t.id_of("Ġthe")}));
+  EXPECT_EQ(t.eos_id(), n);
+  EXPECT_EQ(t.id_of("<zz>"), n + 1);
+  EXPECT_EQ(t.pad_id(), n + 2);
+  EXPECT_EQ(t.token_of(n + 2), "<|pad|>");
+  EXPECT_EQ(t.id_of("<i>"), n + 3);
+  EXPECT_EQ(t.encode("<|pad|>  <zz>"), (std::vector{n + 2, n + 1}));
+  // With added_tokens_decoder the files of older versions do not count.
+  write("tokenizer_config.json", R"({"added_tokens_decoder":{},"pad_token":"<p>"})");
+  EXPECT_EQ(load().id_of("<zz>"), std::nullopt);
+  EXPECT_EQ(load().token_of(*load().pad_id()), "<p>");
+}
+
 TEST_F(Loaders, GgufIsWrittenAsTokenizerJson) {
   auto from_gguf = load_gguf_tokenizer(gguf());
   ASSERT_TRUE(from_gguf.ok()) << from_gguf.error().text();

@@ -34,8 +34,9 @@ class ByteLevel : public PreTokenizer {
   bool add_prefix_space_, use_regex_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext&) {
-  const bool add_prefix_space = HONE_TRY(spec.boolean_or("add_prefix_space", true));
+Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext& context) {
+  const bool written = HONE_TRY(spec.boolean_or("add_prefix_space", true));
+  const bool add_prefix_space = context.add_prefix_space.value_or(written);
   const bool use_regex = HONE_TRY(spec.boolean_or("use_regex", true));
   return std::unique_ptr<PreTokenizer>(std::make_unique<ByteLevel>(add_prefix_space, use_regex));
 }

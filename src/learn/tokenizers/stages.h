@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,7 +84,8 @@ class Decoder {
 
 // What a factory may ask beside its own JSON.
 struct StageContext {
-  bool byte_level = false;  // the pre-tokenizer's byte_level(), for models
+  bool byte_level = false;               // the pre-tokenizer's byte_level(), for models
+  std::optional<bool> add_prefix_space;  // overrides that of ByteLevel pre-tokenizers
 };
 
 template <class Stage>
