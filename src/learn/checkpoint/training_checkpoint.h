@@ -80,8 +80,8 @@ Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file
 
 struct RotateOptions {
   int64_t save_total_limit = 0;         // as Transformers: 0 or less keeps all; the best and the newest stay
-  std::string best;                     // path of the best checkpoint, "" when there is none
-  std::string trusted;                  // just committed by this process: need not be verified again
+  std::string best = {};                  // path of the best checkpoint, "" when there is none
+  std::string trusted = {};                  // just committed by this process: need not be verified again
 };
 // Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the newest
 // that verifies (when newer ones are damaged, they and everything from the newest good one on stay).
