@@ -112,6 +112,19 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
   return Ok{};
 }
 
+// Without a class in tokenizer_config.json the model's type names it.
+Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
+  constexpr std::pair<std::string_view, const char*> kClasses[] = {
+      {"gpt2", "GPT2Tokenizer"}, {"roberta", "RobertaTokenizer"}, {"bart", "BartTokenizer"},
+      {"qwen2", "Qwen2Tokenizer"}};
+  const auto type = root.find("model_type");
+  if (!type || !config.tokenizer_class.empty()) return Ok{};
+  const std::string_view name = HONE_TRY(type->string());
+  for (const auto& [model, tokenizer] : kClasses)
+    if (name == model) config.tokenizer_class = tokenizer;
+  return Ok{};
+}
+
 struct ClassDefault {
   std::string_view tokenizer_class, name, token;
 };
@@ -169,6 +182,12 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
     const std::string text = HONE_TRY(read_text_file(path));
     const JsonDocument document = HONE_TRY(JsonDocument::parse(text, path));
     HONE_TRY(read(JsonAt{document.root(), path + ":"}, config));
+  }
+  const std::string model = folder + "/config.json";
+  if (config.tokenizer_class.empty() && std::filesystem::is_regular_file(model)) {
+    const std::string text = HONE_TRY(read_text_file(model));
+    const JsonDocument document = HONE_TRY(JsonDocument::parse(text, model));
+    HONE_TRY(read_model_type(JsonAt{document.root(), model + ":"}, config));
   }
   const std::string chat = folder + "/chat_template.jinja";
   if (std::filesystem::is_regular_file(chat)) {

@@ -11,7 +11,7 @@
 namespace hone {
 
 struct TokenizerConfig {
-  std::string tokenizer_class;  // without "Fast" at its end
+  std::string tokenizer_class;  // without "Fast" at its end; else told by config.json's model_type
   std::optional<bool> add_bos, add_eos, add_prefix_space;
   std::optional<int64_t> model_max_length;
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...

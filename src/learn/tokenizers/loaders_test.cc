@@ -84,6 +84,15 @@ TEST_F(Loaders, VocabAndMergesOfGpt2) {
   EXPECT_EQ(t.encode("the<|endoftext|>"), (std::vector{*t.id_of("Ġthe"), n}));
 }
 
+TEST_F(Loaders, TheModelTypeTellsTheClass) {
+  write_vocab_merges({"<|endoftext|>"});
+  write("config.json", R"({"model_type":"qwen2"})");
+  const Tokenizer t = load();
+  EXPECT_EQ(t.bos_id(), std::nullopt);
+  EXPECT_EQ(t.pad_id(), static_cast<int32_t>(tokens_.size()));
+  EXPECT_EQ(t.encode("e\xCC\x81"), t.encode("\xC3\xA9"));  // NFC
+}
+
 TEST_F(Loaders, VocabAndMergesOfRobertaAreKnownByTheirTokens) {
   write_vocab_merges({"<s>", "<pad>", "</s>", "<unk>", "<mask>"});
   const Tokenizer t = load();
