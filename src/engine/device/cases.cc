@@ -59,7 +59,9 @@ class Reader {
   int number = 0;
 
  private:
-  Error say(std::string what) const { return Error(err::kBadProgramText, std::move(what)).at(fmt::format("{}:{}", file_, number)); }
+  Error say(std::string what) const {
+    return Error(err::kBadProgramText, std::move(what)).at(fmt::format("{}:{}", file_, number));
+  }
 
   Result<std::vector<double>> numbers(const std::string& text) const {
     std::istringstream words(text);
@@ -85,11 +87,13 @@ class Reader {
       std::string arguments;
       std::getline(words, arguments);
       in.numbers = HONE_TRY(numbers(arguments));
-      const std::map<std::string, size_t> known{{"normal", 0}, {"uniform", 2}, {"ids", 1}, {"labels", 1},
-                                                {"list", 0}, {"count", 0}, {"distinct", 1}, {"bits", 0}};
+      const std::map<std::string, size_t> known{{"normal", 0},   {"uniform", 2}, {"ids", 1},
+                                                {"labels", 1},   {"list", 0},    {"count", 0},
+                                                {"distinct", 1}, {"bits", 0}};
       auto it = known.find(in.kind);
       if (it == known.end()) return say(fmt::format("'{}' is no way to make values", in.kind));
-      if (in.numbers.size() < it->second) return say(fmt::format("{} needs {} numbers", in.kind, it->second));
+      if (in.numbers.size() < it->second)
+        return say(fmt::format("{} needs {} numbers", in.kind, it->second));
       if (in.kind == "list" && static_cast<int64_t>(in.numbers.size()) != in.type.count())
         return say(fmt::format("{} numbers for {}", in.numbers.size(), in.type.text()));
     }
@@ -104,7 +108,8 @@ class Reader {
 
 }  // namespace
 
-Result<std::vector<OpCase>> parse_cases(std::string_view text, const OpTable& ops, const std::string& file) {
+Result<std::vector<OpCase>> parse_cases(std::string_view text, const OpTable& ops,
+                                        const std::string& file) {
   Reader reader(ops, file);
   std::istringstream in{std::string(text)};
   for (std::string s; std::getline(in, s);) {
@@ -119,7 +124,8 @@ Result<std::vector<OpCase>> read_cases(const std::string& folder, const OpTable&
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
     if (entry.path().extension() == ".case") files.push_back(entry.path());
-  if (files.empty()) return Error(err::kBadProgramText, fmt::format("no *.case file in '{}'", folder));
+  if (files.empty())
+    return Error(err::kBadProgramText, fmt::format("no *.case file in '{}'", folder));
   std::sort(files.begin(), files.end());
   std::vector<OpCase> all;
   for (const auto& path : files) {
@@ -134,19 +140,29 @@ Result<std::vector<OpCase>> read_cases(const std::string& folder, const OpTable&
 Tensor make_operand(const CaseInput& in, uint64_t seed) {
   PhiloxStream random({static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)});
   std::vector<double> v(static_cast<size_t>(in.type.count()));
-  auto number = [&](size_t i, double otherwise) { return i < in.numbers.size() ? in.numbers[i] : otherwise; };
+  auto number = [&](size_t i, double otherwise) {
+    return i < in.numbers.size() ? in.numbers[i] : otherwise;
+  };
   auto below = [&](double n) { return std::floor(random.next_uniform() * n); };
   std::vector<double> deck;
   for (size_t i = 0; i < v.size(); ++i) {
-    if (in.kind == "normal") v[i] = random.next_normal() * number(0, 1);
-    else if (in.kind == "uniform") v[i] = number(0, 0) + random.next_uniform() * (number(1, 1) - number(0, 0));
-    else if (in.kind == "ids") v[i] = below(number(0, 1));
-    else if (in.kind == "labels") v[i] = random.next_uniform() < 0.25 ? -100 : below(number(0, 1));
-    else if (in.kind == "list") v[i] = in.numbers[i];
-    else if (in.kind == "count") v[i] = static_cast<double>(i) * number(0, 1);
-    else if (in.kind == "bits") v[i] = below(2);
+    if (in.kind == "normal")
+      v[i] = random.next_normal() * number(0, 1);
+    else if (in.kind == "uniform")
+      v[i] = number(0, 0) + random.next_uniform() * (number(1, 1) - number(0, 0));
+    else if (in.kind == "ids")
+      v[i] = below(number(0, 1));
+    else if (in.kind == "labels")
+      v[i] = random.next_uniform() < 0.25 ? -100 : below(number(0, 1));
+    else if (in.kind == "list")
+      v[i] = in.numbers[i];
+    else if (in.kind == "count")
+      v[i] = static_cast<double>(i) * number(0, 1);
+    else if (in.kind == "bits")
+      v[i] = below(2);
     else {  // distinct: without repeats, by drawing from a deck
-      if (deck.empty()) for (double x = 0; x < number(0, 0); ++x) deck.push_back(x);
+      if (deck.empty())
+        for (double x = 0; x < number(0, 0); ++x) deck.push_back(x);
       HONE_BUG_IF(deck.size() < v.size() - i, "distinct {} for {} values", number(0, 0), v.size());
       auto at = deck.begin() + static_cast<std::ptrdiff_t>(below(static_cast<double>(deck.size())));
       v[i] = *at;
@@ -159,7 +175,9 @@ Tensor make_operand(const CaseInput& in, uint64_t seed) {
 Tensors make_operands(const OpCase& c) {
   Tensors t;
   for (size_t i = 0; i < c.inputs.size(); ++i)
-    if (!c.inputs[i].absent) t[std::to_string(i)] = make_operand(c.inputs[i], scope_hash(c.op) + 1000003 * i + c.inputs.size());
+    if (!c.inputs[i].absent)
+      t[std::to_string(i)] =
+          make_operand(c.inputs[i], scope_hash(c.op) + 1000003 * i + c.inputs.size());
   return t;
 }
 

@@ -9,24 +9,25 @@ namespace hone {
 struct CaseInput {
   bool absent = false;
   Type type;
-  std::string kind;              // normal uniform ids labels list count distinct bits
-  std::vector<double> numbers;   // the kind's arguments
+  std::string kind;             // normal uniform ids labels list count distinct bits
+  std::vector<double> numbers;  // the kind's arguments
 };
 
 struct OpCase {
-  std::string op, place;         // place: "linear.case:7"
+  std::string op, place;  // place: "linear.case:7"
   Attrs attrs;
   std::vector<CaseInput> inputs;
-  double tolerance = 1e-5;       // of a kernel, relative to each output's largest magnitude
-  double gradient = 1e-6;        // of the gradient against finite differences in f64; 0: not checked
-  std::vector<int64_t> fixed;    // floating-point operands that have no gradient by design
-  bool perf = false;             // only timed
+  double tolerance = 1e-5;     // of a kernel, relative to each output's largest magnitude
+  double gradient = 1e-6;      // of the gradient against finite differences in f64; 0: not checked
+  std::vector<int64_t> fixed;  // floating-point operands that have no gradient by design
+  bool perf = false;           // only timed
 };
 
 // Every case of every file of the folder, in the order of names. Errors (kBadProgramText) carry
 // file:line.
 Result<std::vector<OpCase>> read_cases(const std::string& folder, const OpTable& ops);
-Result<std::vector<OpCase>> parse_cases(std::string_view text, const OpTable& ops, const std::string& file);
+Result<std::vector<OpCase>> parse_cases(std::string_view text, const OpTable& ops,
+                                        const std::string& file);
 
 // The operands named "0", "1", ..., the same for the same case each time; absent ones are left out.
 Tensors make_operands(const OpCase& c);

@@ -31,7 +31,8 @@ struct OneOp {
     Builder b(program);
     for (size_t i = 0; i < c.inputs.size(); ++i) {
       auto it = given.find(std::to_string(i));
-      operands.push_back(it == given.end() ? kNoValue : program.add_input(it->first, it->second.type));
+      operands.push_back(it == given.end() ? kNoValue
+                                           : program.add_input(it->first, it->second.type));
     }
     Values y = b.emit(c.op, operands, c.attrs);
     node = program.nodes.back();
@@ -41,7 +42,8 @@ struct OneOp {
 
 class Suite {
  public:
-  Suite(const Backend& backend, const Backend& oracle, const std::vector<int>& threads) : backend_(backend), oracle_(oracle) {
+  Suite(const Backend& backend, const Backend& oracle, const std::vector<int>& threads)
+      : backend_(backend), oracle_(oracle) {
     for (int n : threads) pools_.push_back(std::make_unique<ThreadPool>(n));
   }
 
@@ -80,7 +82,8 @@ class Suite {
     for (size_t i = 0; i < g.size(); ++i) {
       if (g[i] == kNoValue) continue;
       if (backward.program.type(g[i]) != backward.program.type(backward.operands[i]))
-        return fail(fmt::format("the gradient of input {} is {}", i, backward.program.type(g[i]).text()));
+        return fail(
+            fmt::format("the gradient of input {} is {}", i, backward.program.type(g[i]).text()));
       backward.program.outputs.push_back({fmt::format("{}", i), g[i]});
     }
     Tensors with_dy = given;
@@ -90,15 +93,19 @@ class Suite {
     for (const auto& [name, x] : given) {
       int64_t i = std::stoll(name);
       if (x.type.dtype != DType::f64 || std::count(c.fixed.begin(), c.fixed.end(), i)) continue;
-      if (!grads.count(name)) fail(fmt::format("input {} has no gradient and is not said to be fixed", i));
-      else differences(c, lowered, given, name, along.numbers(), grads[name].numbers());
+      if (!grads.count(name))
+        fail(fmt::format("input {} has no gradient and is not said to be fixed", i));
+      else
+        differences(c, lowered, given, name, along.numbers(), grads[name].numbers());
     }
   }
 
   ConformanceReport report;
 
  private:
-  void fail(const std::string& what) { report.failures.push_back(fmt::format("{}: {}", at_, what)); }
+  void fail(const std::string& what) {
+    report.failures.push_back(fmt::format("{}: {}", at_, what));
+  }
 
   template <class T>
   static T take(Result<T> r) {
@@ -106,7 +113,8 @@ class Suite {
     return std::move(*r);
   }
 
-  Outcome run(const Program& p, const Backend& backend, const Tensors& given, ThreadPool& pool, const InterpretOptions& o) {
+  Outcome run(const Program& p, const Backend& backend, const Tensors& given, ThreadPool& pool,
+              const InterpretOptions& o) {
     Outcome out = take(interpret(p, backend, given, pool, o));
     for (const std::string& s : out.broken) fail(s);
     ++report.checks;
@@ -124,18 +132,21 @@ class Suite {
     Tensors wide = in_f64(given);
     Tensors expected = run(OneOp(c, wide).program, oracle_, wide, one_, {}).outputs;
     for (const auto& pool : pools_) {
-      std::string threads = fmt::format("{}, {} thread{}", how, pool->size(), pool->size() > 1 ? "s" : "");
+      std::string threads =
+          fmt::format("{}, {} thread{}", how, pool->size(), pool->size() > 1 ? "s" : "");
       Tensors plain = run(one.program, backend_, given, *pool, {}).outputs;
       for (const auto& [name, t] : plain) differ(c, name + threads, t, expected[name]);
       Tensors placed = run(one.program, backend_, given, *pool, {.in_place = true}).outputs;
       for (const auto& [name, t] : placed)
-        if (t.bytes != plain[name].bytes) fail(fmt::format("{}{}: other bits when written in place", name, threads));
+        if (t.bytes != plain[name].bytes)
+          fail(fmt::format("{}{}: other bits when written in place", name, threads));
     }
   }
 
   void differ(const OpCase& c, const std::string& name, const Tensor& got, const Tensor& want) {
     std::vector<double> a = got.numbers(), b = want.numbers();
-    if (a.size() != b.size()) return fail(fmt::format("{}: {} elements, {} expected", name, a.size(), b.size()));
+    if (a.size() != b.size())
+      return fail(fmt::format("{}: {} elements, {} expected", name, a.size(), b.size()));
     bool exact = !is_float(got.type.dtype);
     double largest = 1e-3, worst = -1;
     size_t where = 0;
@@ -144,16 +155,20 @@ class Suite {
     for (size_t i = 0; i < a.size(); ++i) {
       double off = a[i] == b[i] ? 0 : std::fabs(a[i] - b[i]);
       if (std::isnan(off) || std::isinf(off)) off = INFINITY;
-      if (off > worst) { worst = off; where = i; }
+      if (off > worst) {
+        worst = off;
+        where = i;
+      }
     }
     double allowed = exact ? 0 : c.tolerance * largest;
     if (worst > allowed)
-      fail(fmt::format("{}: element {} of {} is {:.9g}, {:.9g} expected (off by {:.3g}, {:.3g} allowed)", name, where,
-                       got.type.text(), a[where], b[where], worst, allowed));
+      fail(fmt::format(
+          "{}: element {} of {} is {:.9g}, {:.9g} expected (off by {:.3g}, {:.3g} allowed)", name,
+          where, got.type.text(), a[where], b[where], worst, allowed));
   }
 
-  void differences(const OpCase& c, const Program& p, Tensors given, const std::string& name, const std::vector<double>& along,
-                   const std::vector<double>& grad) {
+  void differences(const OpCase& c, const Program& p, Tensors given, const std::string& name,
+                   const std::vector<double>& along, const std::vector<double>& grad) {
     auto loss = [&] {
       std::vector<double> y = run(p, oracle_, given, one_, {}).outputs["y0"].numbers();
       double sum = 0;
@@ -175,7 +190,9 @@ class Suite {
       given[name] = Tensor::of(type, moved);
       double slope = (up - loss()) / (2 * h);
       if (!(std::fabs(slope - grad[i]) <= c.gradient * largest))
-        return fail(fmt::format("gradient of input {} at element {} is {:.9g}, finite differences say {:.9g}", name, i, grad[i], slope));
+        return fail(fmt::format(
+            "gradient of input {} at element {} is {:.9g}, finite differences say {:.9g}", name, i,
+            grad[i], slope));
     }
   }
 
@@ -187,7 +204,8 @@ class Suite {
 };
 
 template <class F>
-ConformanceReport each_case(Suite& suite, const std::string& folder, const std::string& only, F&& f) {
+ConformanceReport each_case(Suite& suite, const std::string& folder, const std::string& only,
+                            F&& f) {
   Result<std::vector<OpCase>> cases = read_cases(folder, op_table());
   if (!cases) {
     suite.report.failures.push_back(cases.error().text());
@@ -204,31 +222,36 @@ ConformanceReport each_case(Suite& suite, const std::string& folder, const std::
     }
   }
   for (const Op* op : op_table().all())
-    if (only.empty() && !seen.count(op->name)) suite.report.failures.push_back(fmt::format("{} has no case in {}", op->name, folder));
+    if (only.empty() && !seen.count(op->name))
+      suite.report.failures.push_back(fmt::format("{} has no case in {}", op->name, folder));
   return suite.report;
 }
 
 }  // namespace
 
 std::string ConformanceReport::text() const {
-  std::string s = fmt::format("{} runs, {} failures, {} cases declined\n", checks, failures.size(), declined.size());
+  std::string s = fmt::format("{} runs, {} failures, {} cases declined\n", checks, failures.size(),
+                              declined.size());
   for (const std::string& f : failures) s += "FAILED   " + f + "\n";
   for (const std::string& d : declined) s += "declined " + d + "\n";
   return s;
 }
 
-ConformanceReport run_conformance(const Backend& backend, const Backend& oracle, const std::string& folder,
-                                  const std::string& only, const std::vector<int>& threads) {
+ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
+                                  const std::string& folder, const std::string& only,
+                                  const std::vector<int>& threads) {
   Suite suite(backend, oracle, threads);
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
 }
 
-ConformanceReport check_gradients(const Backend& oracle, const std::string& folder, const std::string& only) {
+ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
+                                  const std::string& only) {
   Suite suite(oracle, oracle, {});
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.gradient(c); });
 }
 
-std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool, const std::string& only) {
+std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool,
+                       const std::string& only) {
   Result<std::vector<OpCase>> cases = read_cases(folder, op_table());
   if (!cases) return cases.error().text() + "\n";
   using Clock = std::chrono::steady_clock;
@@ -247,7 +270,8 @@ std::string time_cases(const Backend& backend, const std::string& folder, Thread
     std::vector<std::vector<uint8_t>> memory;
     auto aligned = [&](size_t bytes) -> void* {
       auto& m = memory.emplace_back(bytes + kLine);
-      return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(m.data()) + kLine - 1) / kLine * kLine);
+      return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(m.data()) + kLine - 1) / kLine *
+                                     kLine);
     };
     std::vector<const void*> in;
     std::vector<void*> out;
@@ -257,8 +281,10 @@ std::string time_cases(const Backend& backend, const std::string& folder, Thread
       const Tensor& t = given[std::to_string(i)];
       in[i] = std::memcpy(aligned(t.bytes.size()), t.bytes.data(), t.bytes.size());
     }
-    for (size_t k = 0; k < one.node.out.size(); ++k) out.push_back(aligned(static_cast<size_t>(view.out(k).bytes())));
-    KernelArgs args{in.data(), out.data(), aligned(static_cast<size_t>(kernel->workspace_bytes)), pool};
+    for (size_t k = 0; k < one.node.out.size(); ++k)
+      out.push_back(aligned(static_cast<size_t>(view.out(k).bytes())));
+    KernelArgs args{in.data(), out.data(), aligned(static_cast<size_t>(kernel->workspace_bytes)),
+                    pool};
     kernel->run(args);
     double best = INFINITY, spent = 0;
     for (int i = 0; i < 200 && (spent < 0.3 || i < 3); ++i) {
@@ -269,8 +295,9 @@ std::string time_cases(const Backend& backend, const std::string& folder, Thread
       spent += seconds;
     }
     Cost cost = cost_of(view);
-    table += fmt::format("{:<40} {:<28} {:9.3f} ms {:8.1f} GFLOP/s {:7.1f} GB/s\n", c.place + " " + c.op, kernel->id, best * 1e3,
-                         cost.flops / best * 1e-9, cost.bytes / best * 1e-9);
+    table +=
+        fmt::format("{:<40} {:<28} {:9.3f} ms {:8.1f} GFLOP/s {:7.1f} GB/s\n", c.place + " " + c.op,
+                    kernel->id, best * 1e3, cost.flops / best * 1e-9, cost.bytes / best * 1e-9);
   }
   return table;
 }

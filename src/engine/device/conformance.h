@@ -16,19 +16,22 @@ namespace hone {
 
 struct ConformanceReport {
   int checks = 0;
-  std::vector<std::string> failures;   // "linear.case:7 linear: output 0 differs by ..."
-  std::vector<std::string> declined;   // "gate.case:3 gate: <the backend's reason>"
-  std::string text() const;            // all of it, failures first
+  std::vector<std::string> failures;  // "linear.case:7 linear: output 0 differs by ..."
+  std::vector<std::string> declined;  // "gate.case:3 gate: <the backend's reason>"
+  std::string text() const;           // all of it, failures first
 };
 
 // `only`: an op's name, or "" for all; then every op of the catalogue must have a case.
-ConformanceReport run_conformance(const Backend& backend, const Backend& oracle, const std::string& folder,
-                                  const std::string& only = "", const std::vector<int>& threads = {1, 3});
+ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
+                                  const std::string& folder, const std::string& only = "",
+                                  const std::vector<int>& threads = {1, 3});
 
 // Each op's gradient against central finite differences of the op, both on the oracle in f64.
-ConformanceReport check_gradients(const Backend& oracle, const std::string& folder, const std::string& only = "");
+ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
+                                  const std::string& only = "");
 
 // Times the `perf` cases: one line each with milliseconds, GFLOP/s and GB/s.
-std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool, const std::string& only = "");
+std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool,
+                       const std::string& only = "");
 
 }  // namespace hone

@@ -13,7 +13,8 @@ constexpr uint8_t kGuardByte = 0xa5, kFreshByte = 0xff;
 // [pad to 64][guard][payload][guard], the payload aligned to 64 bytes.
 class Buffer {
  public:
-  explicit Buffer(int64_t bytes) : size_(static_cast<size_t>(bytes)), memory_(size_ + 3 * kGuard, kGuardByte) {
+  explicit Buffer(int64_t bytes)
+      : size_(static_cast<size_t>(bytes)), memory_(size_ + 3 * kGuard, kGuardByte) {
     auto address = reinterpret_cast<uintptr_t>(memory_.data()) + kGuard;
     at_ = (address + 63) / 64 * 64 - reinterpret_cast<uintptr_t>(memory_.data());
     std::fill(data(), data() + size_, kFreshByte);
@@ -23,7 +24,8 @@ class Buffer {
   bool intact() const {
     auto guard = [](uint8_t b) { return b == kGuardByte; };
     auto end = memory_.begin() + static_cast<std::ptrdiff_t>(at_ + size_);
-    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(at_), guard) &&
+    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(at_),
+                       guard) &&
            std::all_of(end, memory_.end(), guard);
   }
 
@@ -35,20 +37,31 @@ class Buffer {
 
 class Interpreter {
  public:
-  Interpreter(const Program& p, const Backend& backend, ThreadPool& pool, const InterpretOptions& options)
-      : p_(p), backend_(backend), pool_(pool), options_(options), buffers_(p.values.size()), last_(p.values.size(), -1) {
+  Interpreter(const Program& p, const Backend& backend, ThreadPool& pool,
+              const InterpretOptions& options)
+      : p_(p),
+        backend_(backend),
+        pool_(pool),
+        options_(options),
+        buffers_(p.values.size()),
+        last_(p.values.size(), -1) {
     for (size_t i = 0; i < p.nodes.size(); ++i)
       for (ValueId v : p.nodes[i].in)
         if (v != kNoValue) last_[static_cast<size_t>(v)] = static_cast<int>(i);
-    for (const Named& o : p.outputs) last_[static_cast<size_t>(o.value)] = static_cast<int>(p.nodes.size());
-    for (const State& s : p.states) last_[static_cast<size_t>(s.next == kNoValue ? s.value : s.next)] = static_cast<int>(p.nodes.size());
+    for (const Named& o : p.outputs)
+      last_[static_cast<size_t>(o.value)] = static_cast<int>(p.nodes.size());
+    for (const State& s : p.states)
+      last_[static_cast<size_t>(s.next == kNoValue ? s.value : s.next)] =
+          static_cast<int>(p.nodes.size());
   }
 
   Status give(const std::string& name, ValueId v, const Tensors& given) {
     auto it = given.find(name);
-    if (it == given.end()) return Error(err::kOperands, fmt::format("no value is given for '{}'", name));
+    if (it == given.end())
+      return Error(err::kOperands, fmt::format("no value is given for '{}'", name));
     if (it->second.type != p_.type(v))
-      return Error(err::kOperands, fmt::format("'{}' is {}, {} is given", name, p_.type(v).text(), it->second.type.text()));
+      return Error(err::kOperands, fmt::format("'{}' is {}, {} is given", name, p_.type(v).text(),
+                                               it->second.type.text()));
     std::copy(it->second.bytes.begin(), it->second.bytes.end(), fresh(v).data());
     return Ok{};
   }
@@ -64,7 +77,8 @@ class Interpreter {
       HONE_TRY(run(n, view, index));
     }
     for (ValueId v : n.in)
-      if (v != kNoValue && last_[static_cast<size_t>(v)] == static_cast<int>(index)) buffers_[static_cast<size_t>(v)].reset();
+      if (v != kNoValue && last_[static_cast<size_t>(v)] == static_cast<int>(index))
+        buffers_[static_cast<size_t>(v)].reset();
     return Ok{};
   }
 
@@ -77,7 +91,9 @@ class Interpreter {
   std::vector<std::string> broken;
 
  private:
-  Buffer& fresh(ValueId v) { return *(buffers_[static_cast<size_t>(v)] = std::make_shared<Buffer>(p_.type(v).bytes())); }
+  Buffer& fresh(ValueId v) {
+    return *(buffers_[static_cast<size_t>(v)] = std::make_shared<Buffer>(p_.type(v).bytes()));
+  }
   Buffer& buffer(ValueId v) {
     HONE_BUG_IF(!buffers_[static_cast<size_t>(v)], "%{} has no buffer", v);
     return *buffers_[static_cast<size_t>(v)];
@@ -89,7 +105,8 @@ class Interpreter {
     if (!options_.in_place) return -1;
     for (size_t i : inplace_inputs(view, k)) {
       ValueId v = n.in[i];
-      bool dies = last_[static_cast<size_t>(v)] == static_cast<int>(index) && std::count(n.in.begin(), n.in.end(), v) == 1;
+      bool dies = last_[static_cast<size_t>(v)] == static_cast<int>(index) &&
+                  std::count(n.in.begin(), n.in.end(), v) == 1;
       if (dies && view.in(i) == view.out(k)) return static_cast<int>(i);
     }
     return -1;
@@ -124,12 +141,14 @@ class Interpreter {
     };
     if (!workspace.intact()) report("writes outside its workspace");
     for (size_t k = 0; k < n.out.size(); ++k)
-      if (!buffer(n.out[k]).intact()) report(fmt::format("writes outside output {} {}", k, view.out(k).text()));
+      if (!buffer(n.out[k]).intact())
+        report(fmt::format("writes outside output {} {}", k, view.out(k).text()));
     for (size_t i = 0; i < n.in.size(); ++i) {
       if (!view.has(i)) continue;
       Buffer& b = buffer(n.in[i]);
       if (!b.intact()) report(fmt::format("writes outside input {} {}", i, view.in(i).text()));
-      if (!std::equal(before[i].begin(), before[i].end(), b.data())) report(fmt::format("changes input {} {}", i, view.in(i).text()));
+      if (!std::equal(before[i].begin(), before[i].end(), b.data()))
+        report(fmt::format("changes input {} {}", i, view.in(i).text()));
     }
     return Ok{};
   }
@@ -143,7 +162,9 @@ class Interpreter {
 };
 
 template <class T>
-void put(std::vector<uint8_t>& bytes, size_t i, T x) { std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x); }
+void put(std::vector<uint8_t>& bytes, size_t i, T x) {
+  std::memcpy(bytes.data() + i * sizeof x, &x, sizeof x);
+}
 template <class T>
 T take(const std::vector<uint8_t>& bytes, size_t i) {
   T x;
@@ -155,19 +176,38 @@ T take(const std::vector<uint8_t>& bytes, size_t i) {
 
 Tensor Tensor::of(Type t, const std::vector<double>& values) {
   Tensor x(std::move(t));
-  HONE_BUG_IF(static_cast<int64_t>(values.size()) != x.type.count(), "{} values for {}", values.size(), x.type.text());
+  HONE_BUG_IF(static_cast<int64_t>(values.size()) != x.type.count(), "{} values for {}",
+              values.size(), x.type.text());
   for (size_t i = 0; i < values.size(); ++i) {
     const double v = values[i];
     switch (x.type.dtype) {
-      case DType::f64: put(x.bytes, i, v); break;
-      case DType::f32: put(x.bytes, i, static_cast<float>(v)); break;
-      case DType::bf16: put(x.bytes, i, f32_to_bf16(static_cast<float>(v))); break;
-      case DType::f16: put(x.bytes, i, f32_to_f16(static_cast<float>(v))); break;
-      case DType::i64: put(x.bytes, i, static_cast<int64_t>(v)); break;
-      case DType::i32: put(x.bytes, i, static_cast<int32_t>(v)); break;
-      case DType::i8: put(x.bytes, i, static_cast<int8_t>(v)); break;
-      case DType::u8: put(x.bytes, i, static_cast<uint8_t>(v)); break;
-      case DType::boolean: put(x.bytes, i, static_cast<uint8_t>(v != 0)); break;
+      case DType::f64:
+        put(x.bytes, i, v);
+        break;
+      case DType::f32:
+        put(x.bytes, i, static_cast<float>(v));
+        break;
+      case DType::bf16:
+        put(x.bytes, i, f32_to_bf16(static_cast<float>(v)));
+        break;
+      case DType::f16:
+        put(x.bytes, i, f32_to_f16(static_cast<float>(v)));
+        break;
+      case DType::i64:
+        put(x.bytes, i, static_cast<int64_t>(v));
+        break;
+      case DType::i32:
+        put(x.bytes, i, static_cast<int32_t>(v));
+        break;
+      case DType::i8:
+        put(x.bytes, i, static_cast<int8_t>(v));
+        break;
+      case DType::u8:
+        put(x.bytes, i, static_cast<uint8_t>(v));
+        break;
+      case DType::boolean:
+        put(x.bytes, i, static_cast<uint8_t>(v != 0));
+        break;
     }
   }
   return x;
@@ -176,21 +216,39 @@ Tensor Tensor::of(Type t, const std::vector<double>& values) {
 std::vector<double> Tensor::numbers() const {
   std::vector<double> v(static_cast<size_t>(type.count()));
   for (size_t i = 0; i < v.size(); ++i) switch (type.dtype) {
-      case DType::f64: v[i] = take<double>(bytes, i); break;
-      case DType::f32: v[i] = static_cast<double>(take<float>(bytes, i)); break;
-      case DType::bf16: v[i] = static_cast<double>(bf16_to_f32(take<uint16_t>(bytes, i))); break;
-      case DType::f16: v[i] = static_cast<double>(f16_to_f32(take<uint16_t>(bytes, i))); break;
-      case DType::i64: v[i] = static_cast<double>(take<int64_t>(bytes, i)); break;
-      case DType::i32: v[i] = take<int32_t>(bytes, i); break;
-      case DType::i8: v[i] = take<int8_t>(bytes, i); break;
-      case DType::u8: v[i] = take<uint8_t>(bytes, i); break;
-      case DType::boolean: v[i] = take<uint8_t>(bytes, i) != 0; break;
+      case DType::f64:
+        v[i] = take<double>(bytes, i);
+        break;
+      case DType::f32:
+        v[i] = static_cast<double>(take<float>(bytes, i));
+        break;
+      case DType::bf16:
+        v[i] = static_cast<double>(bf16_to_f32(take<uint16_t>(bytes, i)));
+        break;
+      case DType::f16:
+        v[i] = static_cast<double>(f16_to_f32(take<uint16_t>(bytes, i)));
+        break;
+      case DType::i64:
+        v[i] = static_cast<double>(take<int64_t>(bytes, i));
+        break;
+      case DType::i32:
+        v[i] = take<int32_t>(bytes, i);
+        break;
+      case DType::i8:
+        v[i] = take<int8_t>(bytes, i);
+        break;
+      case DType::u8:
+        v[i] = take<uint8_t>(bytes, i);
+        break;
+      case DType::boolean:
+        v[i] = take<uint8_t>(bytes, i) != 0;
+        break;
     }
   return v;
 }
 
-Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given, ThreadPool& pool,
-                          const InterpretOptions& options) {
+Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given,
+                          ThreadPool& pool, const InterpretOptions& options) {
   Program p = HONE_TRY(lower(program, backend));
   Interpreter run(p, backend, pool, options);
   for (const Named& n : p.inputs) HONE_TRY(run.give(n.name, n.value, given));
@@ -198,7 +256,8 @@ Result<Outcome> interpret(const Program& program, const Backend& backend, const 
   for (size_t i = 0; i < p.nodes.size(); ++i) HONE_TRY(run.step(i));
   Outcome o;
   for (const Named& n : p.outputs) o.outputs[n.name] = run.tensor(n.value);
-  for (const State& s : p.states) o.states[s.name] = run.tensor(s.next == kNoValue ? s.value : s.next);
+  for (const State& s : p.states)
+    o.states[s.name] = run.tensor(s.next == kNoValue ? s.value : s.next);
   o.broken = std::move(run.broken);
   return o;
 }

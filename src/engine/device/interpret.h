@@ -23,18 +23,18 @@ struct Tensor {
 using Tensors = std::map<std::string, Tensor, std::less<>>;
 
 struct InterpretOptions {
-  bool in_place = false;    // write results over the operands that inplace_inputs names and that die
+  bool in_place = false;  // write results over the operands that inplace_inputs names and that die
 };
 
 struct Outcome {
-  Tensors outputs;                    // by name
-  Tensors states;                     // by name: the new version, or the old one where there is none
-  std::vector<std::string> broken;    // guard bytes or operands that a kernel changed
+  Tensors outputs;                  // by name
+  Tensors states;                   // by name: the new version, or the old one where there is none
+  std::vector<std::string> broken;  // guard bytes or operands that a kernel changed
 };
 
 // `given` holds every input and state by name. Lowers first. Errors: kDeclined, a missing or
 // wrongly typed tensor (kOperands).
-Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given, ThreadPool& pool,
-                          const InterpretOptions& options = {});
+Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given,
+                          ThreadPool& pool, const InterpretOptions& options = {});
 
 }  // namespace hone

@@ -8,7 +8,8 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Program& from, const Backend& backend) : from_(from), backend_(backend), to_(from.ops(), from.name), builder_(to_) {}
+  Lowering(const Program& from, const Backend& backend)
+      : from_(from), backend_(backend), to_(from.ops(), from.name), builder_(to_) {}
 
   Result<Program> run() {
     to_.inputs = from_.inputs;
@@ -24,7 +25,8 @@ class Lowering {
  private:
   // The value that stands for one whose producer was decomposed.
   ValueId now(ValueId v) const {
-    while (v != kNoValue && static_cast<size_t>(v) < instead_.size() && instead_[static_cast<size_t>(v)] != kNoValue)
+    while (v != kNoValue && static_cast<size_t>(v) < instead_.size() &&
+           instead_[static_cast<size_t>(v)] != kNoValue)
       v = instead_[static_cast<size_t>(v)];
     return v;
   }
@@ -42,7 +44,8 @@ class Lowering {
         return expand(n, view);
       }
     }
-    for (ValueId v : n.out) to_.values[static_cast<size_t>(v)].node = static_cast<int32_t>(to_.nodes.size());
+    for (ValueId v : n.out)
+      to_.values[static_cast<size_t>(v)].node = static_cast<int32_t>(to_.nodes.size());
     to_.nodes.push_back(std::move(n));
     return Ok{};
   }
@@ -51,24 +54,30 @@ class Lowering {
     const size_t first = to_.nodes.size();
     builder_.set_scope(n.scope);
     const Values made = n.op->decompose(builder_, view);
-    HONE_BUG_IF(made.size() != n.out.size(), "the decomposition of {} makes {} values, the op has {}", n.op->name, made.size(), n.out.size());
+    HONE_BUG_IF(made.size() != n.out.size(),
+                "the decomposition of {} makes {} values, the op has {}", n.op->name, made.size(),
+                n.out.size());
     for (size_t i = 0; i < made.size(); ++i) {
-      HONE_BUG_IF(to_.type(made[i]) != to_.type(n.out[i]), "the decomposition of {} makes {} for output {} of type {}",
-                  n.op->name, to_.type(made[i]).text(), i, to_.type(n.out[i]).text());
+      HONE_BUG_IF(to_.type(made[i]) != to_.type(n.out[i]),
+                  "the decomposition of {} makes {} for output {} of type {}", n.op->name,
+                  to_.type(made[i]).text(), i, to_.type(n.out[i]).text());
       instead_.resize(std::max(instead_.size(), to_.values.size()), kNoValue);
       instead_[static_cast<size_t>(n.out[i])] = made[i];
     }
-    std::vector<Node> parts(std::make_move_iterator(to_.nodes.begin() + static_cast<std::ptrdiff_t>(first)),
-                            std::make_move_iterator(to_.nodes.end()));
+    std::vector<Node> parts(
+        std::make_move_iterator(to_.nodes.begin() + static_cast<std::ptrdiff_t>(first)),
+        std::make_move_iterator(to_.nodes.end()));
     to_.nodes.resize(first);
     for (Node& part : parts) HONE_TRY(place(std::move(part)));
     return Ok{};
   }
 
   Error refuse(const Node& n, const Error& reason) const {
-    Error e(err::kDeclined, fmt::format("{} has no kernel for {}: {}", backend_.name(), n.op->name, reason.what()));
+    Error e(err::kDeclined,
+            fmt::format("{} has no kernel for {}: {}", backend_.name(), n.op->name, reason.what()));
     if (!n.scope.empty()) e.at(n.scope);
-    return e.todo("run on another device or element type; `hone doctor` lists what this machine offers");
+    return e.todo(
+        "run on another device or element type; `hone doctor` lists what this machine offers");
   }
 
   const Program& from_;
@@ -82,6 +91,8 @@ class Lowering {
 
 bool is_view(const NodeView& n) { return n.node.op->view_offset && n.node.op->view_offset(n) >= 0; }
 
-Result<Program> lower(const Program& program, const Backend& backend) { return Lowering(program, backend).run(); }
+Result<Program> lower(const Program& program, const Backend& backend) {
+  return Lowering(program, backend).run();
+}
 
 }  // namespace hone

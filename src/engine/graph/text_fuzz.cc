@@ -6,9 +6,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hone;
   static const OpTable table({Op{"op", [](const NodeView& n) -> Result<Types> {
-    if (!n.has(0)) return Types{{DType::f32, n.attrs().integers("shape")}};
-    return Types{n.in(0), n.in(0)};
-  }}});
+                                   if (!n.has(0))
+                                     return Types{{DType::f32, n.attrs().integers("shape")}};
+                                   return Types{n.in(0), n.in(0)};
+                                 }}});
   Result<Program> p = parse_program({reinterpret_cast<const char*>(data), size}, table);
   if (!p) return 0;
   (void)verify(*p).ok();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/graph/builder.h"
+#include "engine/graph/errors.h"
 #include "engine/graph/op.h"
 #include "engine/graph/verify.h"
 
@@ -59,14 +60,20 @@ TEST(Text, RoundTrip) {
 }
 
 TEST(Text, CommentsSpacesAndNumbersAreFree) {
-  Program p = parsed("// head\ninput \"a//b\" %7:f32[2]  // a \"comment\"\n\n %90 :f32[2] = leaf ( )\noutput \"y\" = %90\n");
+  Program p = parsed(
+      "// head\ninput \"a//b\" %7:f32[2]  // a \"comment\"\n\n %90 :f32[2] = leaf ( )\noutput "
+      "\"y\" = %90\n");
   p.compact();
-  EXPECT_EQ(print(p), "program main\ninput \"a//b\" %0 : f32[2]\n  %1 : f32[2] = leaf()\noutput \"y\" = %1\n");
+  EXPECT_EQ(
+      print(p),
+      "program main\ninput \"a//b\" %0 : f32[2]\n  %1 : f32[2] = leaf()\noutput \"y\" = %1\n");
 }
 
 TEST(Text, FingerprintSeesAttributes) {
-  EXPECT_EQ(fingerprint(parsed("%0 : f32[2] = leaf() {a=1}\n")), fingerprint(parsed("%9 : f32[2] = leaf() {a=1}\n")));
-  EXPECT_NE(fingerprint(parsed("%0 : f32[2] = leaf() {a=1}\n")), fingerprint(parsed("%0 : f32[2] = leaf() {a=2}\n")));
+  EXPECT_EQ(fingerprint(parsed("%0 : f32[2] = leaf() {a=1}\n")),
+            fingerprint(parsed("%9 : f32[2] = leaf() {a=1}\n")));
+  EXPECT_NE(fingerprint(parsed("%0 : f32[2] = leaf() {a=1}\n")),
+            fingerprint(parsed("%0 : f32[2] = leaf() {a=2}\n")));
 }
 
 TEST(Text, ErrorsSayLineAndColumn) {
@@ -96,6 +103,8 @@ TEST(Text, ErrorsSayLineAndColumn) {
   for (const auto& [text, what, place] : cases) {
     Result<Program> p = parse_program(text, table(), "t.hir");
     ASSERT_FALSE(p.ok()) << text;
+    const bool dtype = std::string_view(what).ends_with("element type");
+    EXPECT_STREQ(p.error().code(), dtype ? err::kUnknownDType.id : err::kBadProgramText.id) << text;
     EXPECT_THAT(p.error().what(), HasSubstr(what)) << text;
     ASSERT_FALSE(p.error().where().empty()) << text;
     EXPECT_EQ(p.error().where()[0], place) << text;
@@ -114,29 +123,73 @@ class Verify : public testing::Test {
   Program p = parsed(kCanonical);
 };
 
-TEST_F(Verify, ValueSharedByInputAndState) { p.inputs[0].value = p.states[0].value; expect_broken("has no value of its own"); }
-TEST_F(Verify, InputWithoutValue) { p.inputs[0].value = 99; expect_broken("'ids' has no value of its own"); }
-TEST_F(Verify, NameTwice) { p.inputs[0].name = "wte.weight"; expect_broken("'wte.weight' is used twice"); }
+TEST_F(Verify, ValueSharedByInputAndState) {
+  p.inputs[0].value = p.states[0].value;
+  expect_broken("has no value of its own");
+}
+TEST_F(Verify, InputWithoutValue) {
+  p.inputs[0].value = 99;
+  expect_broken("'ids' has no value of its own");
+}
+TEST_F(Verify, NameTwice) {
+  p.inputs[0].name = "wte.weight";
+  expect_broken("'wte.weight' is used twice");
+}
 TEST_F(Verify, ForeignOp) {
   static const OpTable other({*table().find("leaf")});
   p.nodes[2].op = other.find("leaf");
   expect_broken("not in the catalogue");
 }
-TEST_F(Verify, ReadBeforeDefined) { std::swap(p.nodes[0], p.nodes[1]); expect_broken("reads %3 before it is defined"); }
-TEST_F(Verify, InferRefuses) { p.nodes[0].in[0] = kNoValue; expect_broken("input 0 is absent"); }
-TEST_F(Verify, AttributeOfAnotherType) { p.nodes[0].attrs.set("size", std::string("x")); expect_broken("attribute 'size' has another type"); }
-TEST_F(Verify, OutputMissing) { p.nodes[0].out.pop_back(); expect_broken("has 1 outputs, the op defines 2"); }
-TEST_F(Verify, DefinedAgain) { p.nodes[1].out[0] = 3; expect_broken("defines %3 again"); }
-TEST_F(Verify, WrongType) { p.values[3].type.dtype = DType::f64; expect_broken("output 0 is f64[4,2], the op says f32[4,2]"); }
-TEST_F(Verify, WrongProducer) { p.values[7].node = 0; expect_broken("%7 names node 0 as its producer"); }
-TEST_F(Verify, NextIsNoNodes) { p.states[0].next = p.states[1].value; expect_broken("its new version is not made by a node"); }
+TEST_F(Verify, ReadBeforeDefined) {
+  std::swap(p.nodes[0], p.nodes[1]);
+  expect_broken("reads %3 before it is defined");
+}
+TEST_F(Verify, InferRefuses) {
+  p.nodes[0].in[0] = kNoValue;
+  expect_broken("input 0 is absent");
+}
+TEST_F(Verify, AttributeOfAnotherType) {
+  p.nodes[0].attrs.set("size", std::string("x"));
+  expect_broken("attribute 'size' has another type");
+}
+TEST_F(Verify, OutputMissing) {
+  p.nodes[0].out.pop_back();
+  expect_broken("has 1 outputs, the op defines 2");
+}
+TEST_F(Verify, DefinedAgain) {
+  p.nodes[1].out[0] = 3;
+  expect_broken("defines %3 again");
+}
+TEST_F(Verify, WrongType) {
+  p.values[3].type.dtype = DType::f64;
+  expect_broken("output 0 is f64[4,2], the op says f32[4,2]");
+}
+TEST_F(Verify, WrongProducer) {
+  p.values[7].node = 0;
+  expect_broken("%7 names node 0 as its producer");
+}
+TEST_F(Verify, NextIsNoNodes) {
+  p.states[0].next = p.states[1].value;
+  expect_broken("its new version is not made by a node");
+}
 TEST_F(Verify, NextOfTwoStates) {
   p.states[1].next = 6;
   expect_broken("belongs to another state too");
 }
-TEST_F(Verify, NextOfAnotherType) { p.states[0].next = 7; expect_broken("old f32[4,2] and new f32[2] differ"); }
-TEST_F(Verify, OldReadAfterNew) { p.states[0].next = 3; p.nodes[1].in[0] = 1; expect_broken("the old version is read by node 1 after node 0"); }
-TEST_F(Verify, OutputUndefined) { p.outputs[0].value = 99; expect_broken("output 'loss' is not defined"); }
+TEST_F(Verify, NextOfAnotherType) {
+  p.states[0].next = 7;
+  expect_broken("old f32[4,2] and new f32[2] differ");
+}
+TEST_F(Verify, OldReadAfterNew) {
+  p.states[0].next = 3;
+  p.nodes[1].in[0] = 1;
+  expect_broken("the old version is read by node 1 after node 0");
+}
+TEST_F(Verify, OutputUndefined) {
+  p.outputs[0].value = 99;
+  expect_broken("output 'loss' is not defined");
+  EXPECT_STREQ(verify(p).error().code(), err::kInvalidProgram.id);
+}
 
 TEST(Builder, EmitDropsTrailingAbsentOperandsAndKeepsScope) {
   Program p(table());

@@ -12,8 +12,10 @@ TEST(Half, EveryValueRoundTrips) {
   for (uint32_t i = 0; i < 0x10000; ++i) {
     auto h = static_cast<uint16_t>(i);
     float x = f16_to_f32(h);
-    if (std::isnan(x)) EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(x)))) << i;
-    else EXPECT_EQ(f32_to_f16(x), h) << i;
+    if (std::isnan(x))
+      EXPECT_TRUE(std::isnan(f16_to_f32(f32_to_f16(x)))) << i;
+    else
+      EXPECT_EQ(f32_to_f16(x), h) << i;
   }
   EXPECT_EQ(f16_to_f32(0x3c00), 1.0f);
   EXPECT_EQ(f16_to_f32(0x0001), 0x1p-24f);
@@ -24,7 +26,8 @@ TEST(Half, EveryValueRoundTrips) {
 // Halfway between neighbours goes to the even one; a hair beside it to the nearer one.
 TEST(Half, RoundsToNearestEven) {
   for (uint32_t i = 0; i < 0x7bff; ++i) {
-    float low = f16_to_f32(static_cast<uint16_t>(i)), high = f16_to_f32(static_cast<uint16_t>(i + 1));
+    float low = f16_to_f32(static_cast<uint16_t>(i)),
+          high = f16_to_f32(static_cast<uint16_t>(i + 1));
     float middle = low + (high - low) / 2;
     ASSERT_EQ(f32_to_f16(middle), i + (i & 1)) << i;
     ASSERT_EQ(f32_to_f16(std::nextafter(middle, 0.0f)), i) << i;

@@ -14,7 +14,8 @@ Result<Types> infer(const NodeView& n) {
 
 // Phi(x) + x phi(x), the normal distribution and its density.
 ValueId gelu_slope(Builder& b, ValueId x) {
-  ValueId phi = ops::add(b, ops::erf(b, ops::mul(b, x, number(b, 0.7071067811865476, x))), number(b, 1, x));
+  ValueId phi =
+      ops::add(b, ops::erf(b, ops::mul(b, x, number(b, 0.7071067811865476, x))), number(b, 1, x));
   ValueId density = ops::exp(b, ops::mul(b, ops::mul(b, x, x), number(b, -0.5, x)));
   density = ops::mul(b, density, number(b, 0.3989422804014327, x));  // 1/sqrt(2 pi)
   return ops::add(b, ops::mul(b, phi, number(b, 0.5, x)), ops::mul(b, x, density));
@@ -26,7 +27,8 @@ ValueId gelu_tanh_slope(Builder& b, ValueId x) {
   ValueId cx2 = ops::mul(b, ops::mul(b, x, x), number(b, 0.044715, x));
   ValueId t = ops::tanh(b, ops::mul(b, ops::mul(b, x, ops::add(b, cx2, one)), k));
   ValueId inner = ops::mul(b, ops::add(b, ops::mul(b, cx2, number(b, 3, x)), one), k);
-  ValueId slope = ops::mul(b, ops::mul(b, ops::mul(b, x, half), ops::sub(b, one, ops::mul(b, t, t))), inner);
+  ValueId slope =
+      ops::mul(b, ops::mul(b, ops::mul(b, x, half), ops::sub(b, one, ops::mul(b, t, t))), inner);
   return ops::add(b, ops::mul(b, ops::add(b, t, one), half), slope);
 }
 

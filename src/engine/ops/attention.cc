@@ -35,8 +35,10 @@ Values decompose(Builder& b, const NodeView& n) {
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(d[1] != kNoValue, "attention: lse is a residual without a gradient");
   HONE_BUG_IF(n.has(5), "attention over pages has no gradient");
-  Values g = b.emit("attention_grad", {n.input(0), n.input(1), n.input(2), n.output(0), n.output(1), d[0], n.input(3),
-                                       n.input(4), kNoValue, n.input(6), n.input(7)}, n.attrs());
+  Values g = b.emit("attention_grad",
+                    {n.input(0), n.input(1), n.input(2), n.output(0), n.output(1), d[0], n.input(3),
+                     n.input(4), kNoValue, n.input(6), n.input(7)},
+                    n.attrs());
   Values result(n.inputs(), kNoValue);
   std::copy(g.begin(), g.end(), result.begin());
   return result;
@@ -58,15 +60,18 @@ Cost cost(const NodeView& n) {
 Op define_attention() { return {"attention", infer, decompose, grad, cost}; }
 
 ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const AttentionOptions& o) {
-  Attrs attrs{{"heads", o.heads}, {"kv_heads", o.kv_heads}, {"causal", o.causal}, {"scale", o.scale}};
+  Attrs attrs{
+      {"heads", o.heads}, {"kv_heads", o.kv_heads}, {"causal", o.causal}, {"scale", o.scale}};
   if (o.window > 0) attrs.set("window", o.window);
   bool random = o.dropout > 0;
   if (random) {
     attrs.set("dropout", o.dropout);
     attrs.set("key", o.key);
   }
-  Values v = b.emit("attention", {in.q, in.k, in.v, in.cu_q, in.cu_k, in.block_table, random ? in.rng : kNoValue,
-                                  random ? in.sample_ids : kNoValue}, attrs);
+  Values v = b.emit("attention",
+                    {in.q, in.k, in.v, in.cu_q, in.cu_k, in.block_table, random ? in.rng : kNoValue,
+                     random ? in.sample_ids : kNoValue},
+                    attrs);
   return {v[0], v[1]};
 }
 

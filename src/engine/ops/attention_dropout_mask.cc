@@ -14,7 +14,8 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_rank(n, 1, 1));
   HONE_TRY(expect_rank(n, 2, 1));
   HONE_TRY(expect_same(n, 2, 3));
-  if (n.in(1).dtype != DType::i64 || n.in(2).dtype != DType::i32) return bad_operands(n, "sample ids are i64, segments i32");
+  if (n.in(1).dtype != DType::i64 || n.in(2).dtype != DType::i32)
+    return bad_operands(n, "sample ids are i64, segments i32");
   double p = n.attrs().real("p");
   int64_t heads = n.attrs().integer("heads"), tk = n.attrs().integer("tk");
   if (!(p >= 0 && p < 1) || heads < 0 || tk < 0)
@@ -26,10 +27,13 @@ Cost cost(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
-Op define_attention_dropout_mask() { return {"attention_dropout_mask", infer, nullptr, nullptr, cost}; }
+Op define_attention_dropout_mask() {
+  return {"attention_dropout_mask", infer, nullptr, nullptr, cost};
+}
 
-ValueId ops::attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q, ValueId cu_k, double p,
-                                    int64_t heads, int64_t tk, const std::string& key) {
+ValueId ops::attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,
+                                    ValueId cu_k, double p, int64_t heads, int64_t tk,
+                                    const std::string& key) {
   return b.emit1("attention_dropout_mask", {rng, sample_ids, cu_q, cu_k},
                  {{"p", p}, {"heads", heads}, {"tk", tk}, {"key", key}});
 }

@@ -1,7 +1,9 @@
-// attention_grad(q, k?, v?, out, lse, dout, cu_q, cu_k, block_table?, rng?, sample_ids?): the gradients
-// of attention, whose attributes it has, from its results (Dao et al., arXiv 2205.14135, B.2):
+// attention_grad(q, k?, v?, out, lse, dout, cu_q, cu_k, block_table?, rng?, sample_ids?): the
+// gradients of attention, whose attributes it has, from its results (Dao et al., arXiv 2205.14135,
+// B.2):
 //   p_ij = exp(s_ij - lse_i),   dv_j = sum_i dropout(p_ij) dout_i,   dp_ij = dropout(dout_i . v_j),
-//   ds_ij = scale p_ij (dp_ij - out_i . dout_i),   dq_i = sum_j ds_ij k_j,   dk_j = sum_i ds_ij q_i.
+//   ds_ij = scale p_ij (dp_ij - out_i . dout_i),   dq_i = sum_j ds_ij k_j,   dk_j = sum_i ds_ij
+//   q_i.
 // -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv. Pages have no gradient.
 #include "engine/ops/attention_parts.h"
 
@@ -30,16 +32,20 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId dout = split_heads(b, ops::cast(b, n.input(5), wide(d.dtype)), d.heads);
   ValueId empty = ops::compare(b, n.input(4), number(b, -INFINITY, n.input(4)), "eq");
   ValueId lse = ops::select(b, empty, zero, n.input(4));
-  ValueId p = ops::exp(b, ops::sub(b, ops::select(b, a.allowed, a.scores, number(b, -INFINITY, zero)), over_keys(lse)));
+  ValueId p = ops::exp(
+      b,
+      ops::sub(b, ops::select(b, a.allowed, a.scores, number(b, -INFINITY, zero)), over_keys(lse)));
   ValueId dv = ops::matmul(b, drop(b, a, p, p_drop), dout, true);
   ValueId dp = drop(b, a, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
-  ValueId ds = ops::mul(b, ops::mul(b, p, ops::sub(b, dp, over_keys(delta))), number(b, n.attrs().real("scale", 1), p));
+  ValueId ds = ops::mul(b, ops::mul(b, p, ops::sub(b, dp, over_keys(delta))),
+                        number(b, n.attrs().real("scale", 1), p));
   ValueId dq = ops::matmul(b, ds, a.k), dk = ops::matmul(b, ds, a.q, true);
   auto join = [&](ValueId x) { return ops::cast(b, join_heads(b, x), d.dtype); };
   auto sum_groups = [&](ValueId x) {
     if (d.heads == d.kv_heads) return x;
-    return ops::reduce_sum(b, ops::reshape(b, x, {d.kv_heads, d.heads / d.kv_heads, d.tk, d.size}), {1});
+    return ops::reduce_sum(b, ops::reshape(b, x, {d.kv_heads, d.heads / d.kv_heads, d.tk, d.size}),
+                           {1});
   };
   Values g{join(dq), join(sum_groups(dk)), join(sum_groups(dv))};
   return d.fused ? Values{ops::concat(b, g, 1)} : g;

@@ -7,14 +7,17 @@ const Type kScalarInt{DType::i32, {}};
 
 // Of each of `count` packed tokens: its segment (segments: none) and how many tokens of the segment
 // come from it on (its end minus its index).
-struct Segments { ValueId id, left; };
+struct Segments {
+  ValueId id, left;
+};
 
 Segments packed_segments(Builder& b, ValueId cu, int64_t count, int64_t segments) {
   Type grid{DType::i32, {count, segments}};
   ValueId ends = ops::broadcast(b, ops::slice(b, cu, 0, 1, segments + 1), grid.shape, {1});
   ValueId passed = ops::compare(b, ops::iota(b, grid, 0), ends, "ge");
   ValueId id = ops::reduce_sum(b, ops::cast(b, passed, DType::i32), {1});
-  ValueId clamped = ops::minimum(b, id, ops::constant(b, static_cast<double>(segments - 1), kScalarInt));
+  ValueId clamped =
+      ops::minimum(b, id, ops::constant(b, static_cast<double>(segments - 1), kScalarInt));
   ValueId end = ops::gather_rows(b, cu, ops::add(b, clamped, ops::constant(b, 1, kScalarInt)));
   return {id, ops::sub(b, end, ops::iota(b, {DType::i32, {count}}, 0))};
 }
@@ -23,7 +26,8 @@ Segments packed_segments(Builder& b, ValueId cu, int64_t count, int64_t segments
 // belongs to segment -1.
 Segments paged_segments(Builder& b, ValueId cu, int64_t count, int64_t segments) {
   Type grid{DType::i32, {segments, count / segments}};
-  ValueId length = ops::sub(b, ops::slice(b, cu, 0, 1, segments + 1), ops::slice(b, cu, 0, 0, segments));
+  ValueId length =
+      ops::sub(b, ops::slice(b, cu, 0, 1, segments + 1), ops::slice(b, cu, 0, 0, segments));
   ValueId left = ops::sub(b, ops::broadcast(b, length, grid.shape, {0}), ops::iota(b, grid, 1));
   ValueId used = ops::compare(b, left, ops::constant(b, 0, kScalarInt), "gt");
   ValueId id = ops::select(b, used, ops::iota(b, grid, 0), ops::constant(b, -1, kScalarInt));
@@ -31,15 +35,19 @@ Segments paged_segments(Builder& b, ValueId cu, int64_t count, int64_t segments)
 }
 
 // With the ends of queries and keys aligned, a key is behind its query by left_k - left_q.
-ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, const Segments& k, bool causal, int64_t window) {
+ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, const Segments& k,
+                      bool causal, int64_t window) {
   Shape pairs{a.tq, a.tk};
   ValueId q_id = ops::broadcast(b, q.id, pairs, {0}), k_id = ops::broadcast(b, k.id, pairs, {1});
   ValueId allowed = ops::compare(b, q_id, k_id, "eq");
-  ValueId real = ops::compare(b, q_id, ops::constant(b, static_cast<double>(a.segments), kScalarInt), "lt");
+  ValueId real =
+      ops::compare(b, q_id, ops::constant(b, static_cast<double>(a.segments), kScalarInt), "lt");
   allowed = ops::minimum(b, allowed, real);
-  ValueId behind = ops::sub(b, ops::broadcast(b, k.left, pairs, {1}), ops::broadcast(b, q.left, pairs, {0}));
+  ValueId behind =
+      ops::sub(b, ops::broadcast(b, k.left, pairs, {1}), ops::broadcast(b, q.left, pairs, {0}));
   auto also = [&](double bound, const char* how) {
-    allowed = ops::minimum(b, allowed, ops::compare(b, behind, ops::constant(b, bound, kScalarInt), how));
+    allowed =
+        ops::minimum(b, allowed, ops::compare(b, behind, ops::constant(b, bound, kScalarInt), how));
   };
   if (causal) also(0, "ge");
   if (window > 0) also(static_cast<double>(window), "lt");
@@ -66,10 +74,12 @@ Result<AttentionDims> attention_dims(const NodeView& n, size_t first) {
   if (n.has(1) != n.has(2)) return bad_operands(n, "k and v are given together or not at all");
   int64_t parts = a.fused ? a.heads + 2 * a.kv_heads : a.heads;
   a.size = q.shape[1] / parts;
-  if (a.size * parts != q.shape[1]) return bad_operands(n, fmt::format("rows of q hold no {} heads", parts));
+  if (a.size * parts != q.shape[1])
+    return bad_operands(n, fmt::format("rows of q hold no {} heads", parts));
   const Type& cu = n.in(first);
   HONE_TRY(expect_same(n, first, first + 1));
-  if (cu.rank() != 1 || cu.dtype != DType::i32 || cu.shape[0] < 2) return bad_operands(n, "cu_q and cu_k must be i32[S+1]");
+  if (cu.rank() != 1 || cu.dtype != DType::i32 || cu.shape[0] < 2)
+    return bad_operands(n, "cu_q and cu_k must be i32[S+1]");
   a.segments = cu.shape[0] - 1;
   a.paged = n.has(first + 2);
   a.tk = a.tq;
@@ -77,19 +87,22 @@ Result<AttentionDims> attention_dims(const NodeView& n, size_t first) {
     HONE_TRY(expect_same(n, 1, 2));
     HONE_TRY(expect_rank(n, 1, a.paged ? 3 : 2));
     if (n.in(1).dtype != q.dtype || n.in(1).shape.back() != a.kv_heads * a.size)
-      return bad_operands(n, fmt::format("rows of k must be {}[{}]", name_of(q.dtype), a.kv_heads * a.size));
+      return bad_operands(
+          n, fmt::format("rows of k must be {}[{}]", name_of(q.dtype), a.kv_heads * a.size));
     a.tk = n.in(1).shape[0];
   }
   if (a.paged) {
     const Type& table = n.in(first + 2);
     if (a.fused || table.dtype != DType::i32 || table.rank() != 2 || table.shape[0] != a.segments)
-      return bad_operands(n, fmt::format("pages need k, v and a block table i32[{},B]", a.segments));
+      return bad_operands(n,
+                          fmt::format("pages need k, v and a block table i32[{},B]", a.segments));
     a.tk = table.count() * n.in(1).shape[1];
   }
   double p = n.attrs().real("dropout");
   if (!(p >= 0 && p < 1)) return bad_operands(n, fmt::format("dropout={} is outside [0, 1)", p));
   if (p > 0) {
-    if (!n.has(first + 3) || !n.has(first + 4) || a.paged) return bad_operands(n, "dropout needs rng, sample_ids and no pages");
+    if (!n.has(first + 3) || !n.has(first + 4) || a.paged)
+      return bad_operands(n, "dropout needs rng, sample_ids and no pages");
     HONE_TRY(expect_type(n, first + 3, {DType::i64, {2}}));
     HONE_TRY(expect_type(n, first + 4, {DType::i64, {a.tq}}));
   }
@@ -117,7 +130,8 @@ AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first) {
   AttentionParts a;
   a.dims = *checked;
   const AttentionDims& d = a.dims;
-  ValueId q = n.input(0), k = n.input(1), v = n.input(2), cu_q = n.input(first), cu_k = n.input(first + 1);
+  ValueId q = n.input(0), k = n.input(1), v = n.input(2), cu_q = n.input(first),
+          cu_k = n.input(first + 1);
   if (d.fused) {
     ValueId all = q;
     int64_t at = d.heads * d.size, step = d.kv_heads * d.size;
@@ -146,12 +160,13 @@ AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first) {
   a.v = repeat(v);
   ValueId scores = ops::matmul(b, a.q, a.k, false, true);
   a.scores = ops::mul(b, scores, number(b, n.attrs().real("scale", 1), scores));
-  Segments keys = d.paged ? paged_segments(b, cu_k, d.tk, d.segments) : packed_segments(b, cu_k, d.tk, d.segments);
-  a.allowed = allowed_pairs(b, d, packed_segments(b, cu_q, d.tq, d.segments), keys, n.attrs().flag("causal"),
-                            n.attrs().integer("window"));
+  Segments keys = d.paged ? paged_segments(b, cu_k, d.tk, d.segments)
+                          : packed_segments(b, cu_k, d.tk, d.segments);
+  a.allowed = allowed_pairs(b, d, packed_segments(b, cu_q, d.tq, d.segments), keys,
+                            n.attrs().flag("causal"), n.attrs().integer("window"));
   if (double p = n.attrs().real("dropout"); p > 0)
-    a.keep = ops::attention_dropout_mask(b, n.input(first + 3), n.input(first + 4), cu_q, cu_k, p, d.heads, d.tk,
-                                         n.attrs().text("key"));
+    a.keep = ops::attention_dropout_mask(b, n.input(first + 3), n.input(first + 4), cu_q, cu_k, p,
+                                         d.heads, d.tk, n.attrs().text("key"));
   return a;
 }
 

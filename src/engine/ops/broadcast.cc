@@ -8,14 +8,17 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_inputs(n, 1, 1));
   Type t{n.in(0).dtype, n.attrs().integers("shape")};
   std::vector<int64_t> axes = n.attrs().integers("axes");
-  if (axes.size() != n.in(0).shape.size()) return bad_operands(n, "needs one axis for each dimension of the input");
+  if (axes.size() != n.in(0).shape.size())
+    return bad_operands(n, "needs one axis for each dimension of the input");
   for (int64_t d : t.shape)
-    if (d < 0) return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
+    if (d < 0)
+      return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
   for (size_t i = 0; i < axes.size(); ++i) {
     HONE_TRY(expect_axis(n, axes[i], t.rank()));
     if (i > 0 && axes[i] <= axes[i - 1]) return bad_operands(n, "the axes must grow");
     if (t.shape[static_cast<size_t>(axes[i])] != n.in(0).shape[i])
-      return bad_operands(n, fmt::format("dimension {} does not fit axis {} of {}", i, axes[i], text_of(t.shape)));
+      return bad_operands(
+          n, fmt::format("dimension {} does not fit axis {} of {}", i, axes[i], text_of(t.shape)));
   }
   return Types{t};
 }

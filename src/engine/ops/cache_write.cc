@@ -1,6 +1,6 @@
-// cache_write(cache, x, slots) = the cache with row slots[t] (page * page size + offset) replaced by
-// row t of x; slots < 0 are skipped, no slot is named twice.
-// cache [pages, page, C], x [T,C], slots i32[T] -> the cache's type. No gradient.
+// cache_write(cache, x, slots) = the cache with row slots[t] (page * page size + offset) replaced
+// by row t of x; slots < 0 are skipped, no slot is named twice. cache [pages, page, C], x [T,C],
+// slots i32[T] -> the cache's type. No gradient.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -11,7 +11,8 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 3));
   HONE_TRY(expect_rank(n, 1, 2));
-  if (n.in(1).dtype != n.in(0).dtype || n.in(1).shape[1] != n.in(0).shape[2]) return bad_operands(n, "rows are of another type than the cache's");
+  if (n.in(1).dtype != n.in(0).dtype || n.in(1).shape[1] != n.in(0).shape[2])
+    return bad_operands(n, "rows are of another type than the cache's");
   HONE_TRY(expect_type(n, 2, {DType::i32, {n.in(1).shape[0]}}));
   return Types{n.in(0)};
 }
@@ -22,7 +23,8 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId fresh = ops::scatter_add_rows(b, n.input(2), n.input(1), rows);
   ValueId ones = ops::constant(b, 1, {x.dtype, {x.shape[0], 1}});
   ValueId hits = ops::reshape(b, ops::scatter_add_rows(b, n.input(2), ones, rows), {rows});
-  ValueId written = ops::broadcast(b, ops::compare(b, hits, number(b, 0, hits), "gt"), {rows, channels}, {0});
+  ValueId written =
+      ops::broadcast(b, ops::compare(b, hits, number(b, 0, hits), "gt"), {rows, channels}, {0});
   ValueId old = ops::reshape(b, n.input(0), {rows, channels});
   return {ops::reshape(b, ops::select(b, written, fresh, old), cache.shape)};
 }
@@ -33,6 +35,8 @@ Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.in(1).byte
 
 Op define_cache_write() { return {"cache_write", infer, decompose, nullptr, cost, {0}}; }
 
-ValueId ops::cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots) { return b.emit1("cache_write", {cache, x, slots}); }
+ValueId ops::cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots) {
+  return b.emit1("cache_write", {cache, x, slots});
+}
 
 }  // namespace hone

@@ -40,6 +40,8 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 
 Op define_concat() { return {"concat", infer, nullptr, grad, cost}; }
 
-ValueId ops::concat(Builder& b, const Values& parts, int64_t axis) { return b.emit1("concat", parts, {{"axis", axis}}); }
+ValueId ops::concat(Builder& b, const Values& parts, int64_t axis) {
+  return b.emit1("concat", parts, {{"axis", axis}});
+}
 
 }  // namespace hone

@@ -16,7 +16,9 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 Op define_constant() { return {"constant", infer, nullptr, nullptr, cost}; }
 
 ValueId ops::constant(Builder& b, double value, Type type) {
-  return b.emit1("constant", {}, {{"value", value}, {"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape}});
+  return b.emit1(
+      "constant", {},
+      {{"value", value}, {"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape}});
 }
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// div(x, y) = x / y (integers: towards zero), elementwise; shapes are equal or one operand is a scalar.
+// div(x, y) = x / y (integers: towards zero), elementwise; shapes are equal or one operand is a
+// scalar.
 #include "engine/ops/support.h"
 
 namespace hone {

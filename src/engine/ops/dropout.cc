@@ -24,13 +24,15 @@ Values decompose(Builder& b, const NodeView& n) {
   double p = n.attrs().real("p");
   int64_t channels = n.in(0).shape[1];
   ValueId x = n.input(0);
-  ValueId keep = ops::dropout_mask(b, n.input(1), n.input(2), n.input(3), p, channels, n.attrs().text("key"));
+  ValueId keep =
+      ops::dropout_mask(b, n.input(1), n.input(2), n.input(3), p, channels, n.attrs().text("key"));
   ValueId y = ops::select(b, keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
   return {n.has(4) ? ops::add(b, y, n.input(4)) : y};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  ValueId dx = ops::dropout(b, d[0], n.input(1), n.input(2), n.input(3), n.attrs().real("p"), n.attrs().text("key"));
+  ValueId dx = ops::dropout(b, d[0], n.input(1), n.input(2), n.input(3), n.attrs().real("p"),
+                            n.attrs().text("key"));
   return {dx, kNoValue, kNoValue, kNoValue, n.has(4) ? d[0] : kNoValue};
 }
 
@@ -40,8 +42,8 @@ Cost cost(const NodeView& n) { return elementwise(n, 20); }
 
 Op define_dropout() { return {"dropout", infer, decompose, grad, cost, {0}}; }
 
-ValueId ops::dropout(Builder& b, ValueId x, ValueId rng, ValueId sample_ids, ValueId positions, double p,
-                     const std::string& key, ValueId residual) {
+ValueId ops::dropout(Builder& b, ValueId x, ValueId rng, ValueId sample_ids, ValueId positions,
+                     double p, const std::string& key, ValueId residual) {
   if (p == 0) return residual == kNoValue ? x : add(b, x, residual);
   return b.emit1("dropout", {x, rng, sample_ids, positions, residual}, {{"p", p}, {"key", key}});
 }

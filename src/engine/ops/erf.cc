@@ -6,7 +6,8 @@ namespace {
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   ValueId slope = ops::exp(b, ops::neg(b, ops::mul(b, n.input(0), n.input(0))));
-  return {ops::mul(b, d[0], ops::mul(b, slope, number(b, 1.1283791670955126, slope)))};  // 2/sqrt(pi)
+  return {
+      ops::mul(b, d[0], ops::mul(b, slope, number(b, 1.1283791670955126, slope)))};  // 2/sqrt(pi)
 }
 
 Cost cost(const NodeView& n) { return elementwise(n, 16); }

@@ -26,6 +26,8 @@ Cost cost(const NodeView& n) { return elementwise(n, 15); }
 
 Op define_gate() { return {"gate", infer, decompose, grad, cost, {0}}; }
 
-ValueId ops::gate(Builder& b, ValueId a, ValueId x, const std::string& kind) { return b.emit1("gate", {a, x}, {{"kind", kind}}); }
+ValueId ops::gate(Builder& b, ValueId a, ValueId x, const std::string& kind) {
+  return b.emit1("gate", {a, x}, {{"kind", kind}});
+}
 
 }  // namespace hone

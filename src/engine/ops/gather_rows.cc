@@ -8,7 +8,8 @@ namespace {
 Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_inputs(n, 2, 2));
   if (n.in(0).rank() < 1) return bad_operands(n, "the table must have rows");
-  if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32) return bad_operands(n, "the ids must be i32[N]");
+  if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
+    return bad_operands(n, "the ids must be i32[N]");
   Type t = n.in(0);
   t.shape[0] = n.in(1).shape[0];
   return Types{t};
@@ -19,7 +20,8 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   if (!is_float(x.dtype)) return {kNoValue, kNoValue};
   int64_t rows = b.type(d[0]).shape[0], columns = x.shape[0] == 0 ? 0 : x.count() / x.shape[0];
   ValueId flat = ops::reshape(b, d[0], {rows, columns});
-  return {ops::reshape(b, ops::scatter_add_rows(b, n.input(1), flat, x.shape[0]), x.shape), kNoValue};
+  return {ops::reshape(b, ops::scatter_add_rows(b, n.input(1), flat, x.shape[0]), x.shape),
+          kNoValue};
 }
 
 Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).bytes())}; }
@@ -28,6 +30,8 @@ Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).byt
 
 Op define_gather_rows() { return {"gather_rows", infer, nullptr, grad, cost}; }
 
-ValueId ops::gather_rows(Builder& b, ValueId x, ValueId ids) { return b.emit1("gather_rows", {x, ids}); }
+ValueId ops::gather_rows(Builder& b, ValueId x, ValueId ids) {
+  return b.emit1("gather_rows", {x, ids});
+}
 
 }  // namespace hone

@@ -10,7 +10,9 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::activation_grad(b, n.input(0), d[0], "gelu")}; }
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::activation_grad(b, n.input(0), d[0], "gelu")};
+}
 
 Cost cost(const NodeView& n) { return elementwise(n, 20); }
 

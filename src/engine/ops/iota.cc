@@ -18,7 +18,9 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 Op define_iota() { return {"iota", infer, nullptr, nullptr, cost}; }
 
 ValueId ops::iota(Builder& b, Type type, int64_t axis) {
-  return b.emit1("iota", {}, {{"axis", axis}, {"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape}});
+  return b.emit1(
+      "iota", {},
+      {{"axis", axis}, {"dtype", std::string(name_of(type.dtype))}, {"shape", type.shape}});
 }
 
 }  // namespace hone

@@ -19,11 +19,13 @@ Result<Types> infer(const NodeView& n) {
 
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
-  ValueId v = ops::cast(b, n.input(0), w.dtype), size = number(b, static_cast<double>(x.shape[1]), v);
+  ValueId v = ops::cast(b, n.input(0), w.dtype),
+          size = number(b, static_cast<double>(x.shape[1]), v);
   ValueId mean = ops::div(b, ops::reduce_sum(b, v, {1}), size);
   ValueId centred = ops::sub(b, v, along_rows(b, mean, w));
   ValueId variance = ops::div(b, ops::reduce_sum(b, ops::mul(b, centred, centred), {1}), size);
-  ValueId rstd = ops::div(b, number(b, 1, v), ops::sqrt(b, ops::add(b, variance, number(b, n.attrs().real("eps"), v))));
+  ValueId rstd = ops::div(b, number(b, 1, v),
+                          ops::sqrt(b, ops::add(b, variance, number(b, n.attrs().real("eps"), v))));
   ValueId y = ops::mul(b, centred, along_rows(b, rstd, w));
   y = ops::mul(b, y, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
   if (n.has(2)) y = ops::add(b, y, along_columns(b, ops::cast(b, n.input(2), w.dtype), w));
@@ -31,7 +33,8 @@ Values decompose(Builder& b, const NodeView& n) {
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  HONE_BUG_IF(d[1] != kNoValue || d[2] != kNoValue, "layer_norm: mean and rstd are residuals without gradients");
+  HONE_BUG_IF(d[1] != kNoValue || d[2] != kNoValue,
+              "layer_norm: mean and rstd are residuals without gradients");
   Values g = b.emit("layer_norm_grad", {n.input(0), n.input(1), n.output(1), n.output(2), d[0]});
   return {g[0], g[1], n.has(2) ? g[2] : kNoValue};
 }

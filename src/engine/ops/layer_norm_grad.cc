@@ -25,10 +25,13 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId size = number(b, static_cast<double>(x.shape[1]), v), rstd = along_rows(b, n.input(3), w);
   ValueId xhat = ops::mul(b, ops::sub(b, v, along_rows(b, n.input(2), w)), rstd);
   ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
-  auto mean = [&](ValueId t) { return along_rows(b, ops::div(b, ops::reduce_sum(b, t, {1}), size), w); };
+  auto mean = [&](ValueId t) {
+    return along_rows(b, ops::div(b, ops::reduce_sum(b, t, {1}), size), w);
+  };
   ValueId mean_g = mean(g), mean_gx = mean(ops::mul(b, g, xhat));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, ops::sub(b, g, mean_g), ops::mul(b, xhat, mean_gx)));
-  ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0}), dbeta = ops::reduce_sum(b, dy, {0});
+  ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0}),
+          dbeta = ops::reduce_sum(b, dy, {0});
   return {ops::cast(b, dx, x.dtype), ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)};
 }
 

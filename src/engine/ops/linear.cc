@@ -1,5 +1,6 @@
-// linear(x, W, bias?, residual?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K] (trans_w),
-// bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient needs.
+// linear(x, W, bias?, residual?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
+// (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient
+// needs.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -14,9 +15,12 @@ Result<Types> infer(const NodeView& n) {
   int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
   if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
   Type y{n.in(0).dtype, {n.in(0).shape[0], cols}};
-  if (n.has(2) && n.in(2).shape != Shape{cols}) return bad_operands(n, "the bias has another size than the result's rows");
-  if (n.has(3) && n.in(3) != y) return bad_operands(n, "the residual has another type than the result");
-  if (std::string act = n.attrs().text("act", "none"); act != "none") HONE_TRY(expect_activation(n, act));
+  if (n.has(2) && n.in(2).shape != Shape{cols})
+    return bad_operands(n, "the bias has another size than the result's rows");
+  if (n.has(3) && n.in(3) != y)
+    return bad_operands(n, "the residual has another type than the result");
+  if (std::string act = n.attrs().text("act", "none"); act != "none")
+    HONE_TRY(expect_activation(n, act));
   if (n.attrs().flag("save_pre")) return Types{y, y};
   return Types{y};
 }
@@ -32,10 +36,12 @@ Values decompose(Builder& b, const NodeView& n) {
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   std::string act = n.attrs().text("act", "none");
   bool trans = n.attrs().flag("trans_w");
-  HONE_BUG_IF(act != "none" && !n.attrs().flag("save_pre"), "linear with {} needs save_pre for its gradient", act);
+  HONE_BUG_IF(act != "none" && !n.attrs().flag("save_pre"),
+              "linear with {} needs save_pre for its gradient", act);
   ValueId dpre = act == "none" ? d[0] : ops::activation_grad(b, n.output(1), d[0], act);
   ValueId dx = ops::linear(b, dpre, n.input(1), {.trans_w = !trans});
-  ValueId dw = trans ? ops::matmul(b, dpre, n.input(0), true) : ops::matmul(b, n.input(0), dpre, true);
+  ValueId dw =
+      trans ? ops::matmul(b, dpre, n.input(0), true) : ops::matmul(b, n.input(0), dpre, true);
   ValueId dbias = n.has(2) ? ops::sum_rows(b, dpre) : kNoValue;
   return {dx, dw, dbias, n.has(3) ? d[0] : kNoValue};
 }

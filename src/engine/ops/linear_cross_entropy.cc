@@ -1,10 +1,12 @@
-// linear_cross_entropy(x, w, labels, scale, dw_acc?): the loss of a language-model head whose logits
-// x w^T are never held whole by a fused kernel:
+// linear_cross_entropy(x, w, labels, scale, dw_acc?): the loss of a language-model head whose
+// logits x w^T are never held whole by a fused kernel:
 //   nll[t] = logsumexp_v(logits[t,:]) - logits[t, labels[t]], 0 where labels[t] < 0 (ignored),
 //   loss = scale * sum nll,   correct[t] = (first largest logit is the label),
-// and with attribute grads, made in the same visit (p = softmax, onehot of the label, ignored rows 0):
+// and with attribute grads, made in the same visit (p = softmax, onehot of the label, ignored rows
+// 0):
 //   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x.
-// x [T,C], w [V,C], labels i32[T], scale [] -> loss [], nll [T], correct i32[T], dx [T,C], dw [V,C].
+// x [T,C], w [V,C], labels i32[T], scale [] -> loss [], nll [T], correct i32[T], dx [T,C], dw
+// [V,C].
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -16,7 +18,8 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
   const Type &x = n.in(0), &w = n.in(1);
-  if (x.dtype != w.dtype || x.shape[1] != w.shape[1]) return bad_operands(n, "inner sizes or element types differ");
+  if (x.dtype != w.dtype || x.shape[1] != w.shape[1])
+    return bad_operands(n, "inner sizes or element types differ");
   HONE_TRY(expect_type(n, 2, {DType::i32, {x.shape[0]}}));
   DType sums = wide(x.dtype);
   HONE_TRY(expect_type(n, 3, {sums, {}}));
@@ -31,7 +34,8 @@ Result<Types> infer(const NodeView& n) {
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0), w = n.in(1);
   Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
-  ValueId logits = ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true), logits_type.dtype);
+  ValueId logits =
+      ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true), logits_type.dtype);
   ValueId largest = ops::reduce_max(b, logits, {1});
   ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
   ValueId sum = ops::reduce_sum(b, e, {1});
@@ -50,7 +54,8 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId negative = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), column);
   ValueId first = ops::reduce_max(b, ops::select(b, hit, negative, none), {1});
   ValueId label = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), n.input(2));
-  ValueId correct = ops::cast(b, ops::minimum(b, valid, ops::compare(b, first, label, "eq")), DType::i32);
+  ValueId correct =
+      ops::cast(b, ops::minimum(b, valid, ops::compare(b, first, label, "eq")), DType::i32);
   Values out{loss, nll, correct};
   if (!n.attrs().flag("grads")) return out;
 
@@ -75,16 +80,20 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 Cost cost(const NodeView& n) {
   Cost c = elementwise(n, 0);
-  double product = 2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
+  double product =
+      2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
   c.flops = product * (n.attrs().flag("grads") ? 3 : 1);
   return c;
 }
 
 }  // namespace
 
-Op define_linear_cross_entropy() { return {"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4, 4}; }
+Op define_linear_cross_entropy() {
+  return {"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4, 4};
+}
 
-ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale, bool grads) {
+ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,
+                                            ValueId scale, bool grads) {
   Attrs attrs;
   if (grads) attrs.set("grads", true);
   Values v = b.emit("linear_cross_entropy", {x, w, labels, scale}, attrs);

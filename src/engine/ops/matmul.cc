@@ -10,9 +10,11 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   const Type &x = n.in(0), &y = n.in(1);
   if (x.dtype != y.dtype) return bad_operands(n, "element types differ");
-  if (x.rank() < 2 || x.rank() != y.rank()) return bad_operands(n, "operands need the same number of dimensions, at least 2");
+  if (x.rank() < 2 || x.rank() != y.rank())
+    return bad_operands(n, "operands need the same number of dimensions, at least 2");
   size_t r = x.shape.size() - 2;
-  if (!std::equal(x.shape.begin(), x.shape.end() - 2, y.shape.begin())) return bad_operands(n, "leading dimensions differ");
+  if (!std::equal(x.shape.begin(), x.shape.end() - 2, y.shape.begin()))
+    return bad_operands(n, "leading dimensions differ");
   bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y");
   if (x.shape[r + !tx] != y.shape[r + ty]) return bad_operands(n, "inner sizes differ");
   Type t = x;

@@ -1,4 +1,5 @@
-// maximum(x, y) = the larger of x and y (of bool: or), elementwise; shapes are equal or one operand is a scalar.
+// maximum(x, y) = the larger of x and y (of bool: or), elementwise; shapes are equal or one operand
+// is a scalar.
 #include "engine/ops/support.h"
 
 namespace hone {

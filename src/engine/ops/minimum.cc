@@ -1,4 +1,5 @@
-// minimum(x, y) = the smaller of x and y (of bool: and), elementwise; shapes are equal or one operand is a scalar.
+// minimum(x, y) = the smaller of x and y (of bool: and), elementwise; shapes are equal or one
+// operand is a scalar.
 #include "engine/ops/support.h"
 
 namespace hone {

@@ -4,9 +4,7 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
-  return {ops::neg(b, d[0])};
-}
+Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::neg(b, d[0])}; }
 
 Cost cost(const NodeView& n) { return elementwise(n, 1); }
 

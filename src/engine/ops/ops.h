@@ -7,7 +7,7 @@
 
 namespace hone {
 
-const OpTable& op_table();   // every op of the shelf, made once
+const OpTable& op_table();  // every op of the shelf, made once
 
 // The bytes and FLOPs of one node; elementwise defaults where an op says nothing.
 Cost cost_of(const NodeView& n);
@@ -15,16 +15,16 @@ Cost cost_of(const NodeView& n);
 namespace ops {
 
 // ---- primitives: every backend computes these -------------------------------------------------
-ValueId constant(Builder& b, double value, Type type);                     // every element = value
-ValueId iota(Builder& b, Type type, int64_t axis);                         // index along axis
+ValueId constant(Builder& b, double value, Type type);  // every element = value
+ValueId iota(Builder& b, Type type, int64_t axis);      // index along axis
 ValueId cast(Builder& b, ValueId x, DType to);
 // Elementwise on equal shapes; a scalar ([]) operand is broadcast.
 ValueId add(Builder& b, ValueId x, ValueId y);
 ValueId sub(Builder& b, ValueId x, ValueId y);
 ValueId mul(Builder& b, ValueId x, ValueId y);
 ValueId div(Builder& b, ValueId x, ValueId y);
-ValueId maximum(Builder& b, ValueId x, ValueId y);                         // of bool: or
-ValueId minimum(Builder& b, ValueId x, ValueId y);                         // of bool: and
+ValueId maximum(Builder& b, ValueId x, ValueId y);  // of bool: or
+ValueId minimum(Builder& b, ValueId x, ValueId y);  // of bool: and
 ValueId neg(Builder& b, ValueId x);
 ValueId exp(Builder& b, ValueId x);
 ValueId log(Builder& b, ValueId x);
@@ -33,48 +33,69 @@ ValueId erf(Builder& b, ValueId x);
 ValueId sqrt(Builder& b, ValueId x);
 ValueId sin(Builder& b, ValueId x);
 ValueId cos(Builder& b, ValueId x);
-ValueId compare(Builder& b, ValueId x, ValueId y, const std::string& how); // eq ne lt le gt ge -> bool
+ValueId compare(Builder& b, ValueId x, ValueId y,
+                const std::string& how);  // eq ne lt le gt ge -> bool
 ValueId select(Builder& b, ValueId condition, ValueId x, ValueId y);
-ValueId reshape(Builder& b, ValueId x, Shape shape);                       // a view
-ValueId broadcast(Builder& b, ValueId x, Shape shape, std::vector<int64_t> axes); // axes[i]: where dim i of x goes
-ValueId slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end);   // axis 0: a view
+ValueId reshape(Builder& b, ValueId x, Shape shape);  // a view
+ValueId broadcast(Builder& b, ValueId x, Shape shape,
+                  std::vector<int64_t> axes);  // axes[i]: where dim i of x goes
+ValueId slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end);  // axis 0: a view
 ValueId concat(Builder& b, const Values& parts, int64_t axis);
 ValueId transpose(Builder& b, ValueId x, std::vector<int64_t> permutation);
-ValueId reduce_sum(Builder& b, ValueId x, std::vector<int64_t> axes);      // axes are removed
+ValueId reduce_sum(Builder& b, ValueId x, std::vector<int64_t> axes);  // axes are removed
 ValueId reduce_max(Builder& b, ValueId x, std::vector<int64_t> axes);
-// [.., M, K] x [.., K, N] -> [.., M, N]; trans_* read the last two dims swapped. Accumulator: input 2.
+// [.., M, K] x [.., K, N] -> [.., M, N]; trans_* read the last two dims swapped. Accumulator:
+// input 2.
 ValueId matmul(Builder& b, ValueId x, ValueId y, bool trans_x = false, bool trans_y = false);
 // Rows of x [R, ...] by ids i32[N] -> [N, ...]; ids < 0 give zeros.
 ValueId gather_rows(Builder& b, ValueId x, ValueId ids);
-// Random keep masks (bool), Philox4x32-10 as base/core/philox.h defines them. rng i64[2] = {seed, step};
-// `key` names the place (a scope name, hashed).
-ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p, int64_t channels, const std::string& key);  // [T, channels]
-ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q, ValueId cu_k, double p, int64_t heads, int64_t tk, const std::string& key);  // [H, Tq, Tk], true outside the segments
-ValueId scatter_add_rows(Builder& b, ValueId ids, ValueId dy, int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped
+// Random keep masks (bool), Philox4x32-10 as base/core/philox.h defines them. rng i64[2] = {seed,
+// step}; `key` names the place (a scope name, hashed).
+ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p,
+                     int64_t channels, const std::string& key);  // [T, channels]
+ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,
+                               ValueId cu_k, double p, int64_t heads, int64_t tk,
+                               const std::string& key);  // [H, Tq, Tk], true outside the segments
+ValueId scatter_add_rows(
+    Builder& b, ValueId ids, ValueId dy,
+    int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped
 
 // ---- composites: have a decomposition and a gradient of their own -----------------------------
 ValueId gelu(Builder& b, ValueId x);
 ValueId gelu_tanh(Builder& b, ValueId x);
 ValueId silu(Builder& b, ValueId x);
 ValueId relu(Builder& b, ValueId x);
-ValueId activation(Builder& b, ValueId x, const std::string& kind);        // one of the four above, or "none"
-ValueId activation_grad(Builder& b, ValueId x, ValueId dy, const std::string& kind); // op "activation_grad"
-ValueId gate(Builder& b, ValueId a, ValueId x, const std::string& kind);   // activation(a) * x
-// y[T,N] = act(x[T,K] W + bias[N]) + residual[T,N]; W is [K,N], or [N,K] when trans_w. Inputs: x, w,
-// bias?, residual?. Attribute save_pre adds output 1: the value before the activation (which gradients need).
-struct LinearOptions { ValueId bias = kNoValue; ValueId residual = kNoValue; bool trans_w = false; std::string act = "none"; };
+ValueId activation(Builder& b, ValueId x,
+                   const std::string& kind);  // one of the four above, or "none"
+ValueId activation_grad(Builder& b, ValueId x, ValueId dy,
+                        const std::string& kind);                         // op "activation_grad"
+ValueId gate(Builder& b, ValueId a, ValueId x, const std::string& kind);  // activation(a) * x
+// y[T,N] = act(x[T,K] W + bias[N]) + residual[T,N]; W is [K,N], or [N,K] when trans_w. Inputs: x,
+// w, bias?, residual?. Attribute save_pre adds output 1: the value before the activation (which
+// gradients need).
+struct LinearOptions {
+  ValueId bias = kNoValue;
+  ValueId residual = kNoValue;
+  bool trans_w = false;
+  std::string act = "none";
+};
 ValueId linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o = {});
 // Column sums: [T,N] -> [N]. Accumulator: input 1.
 ValueId sum_rows(Builder& b, ValueId x);
-struct Norm { ValueId y, mean, rstd; };
-Norm layer_norm(Builder& b, ValueId x, ValueId gamma, ValueId beta, double eps);   // over the last axis of [T,C]; mean, rstd [T]
-Norm rms_norm(Builder& b, ValueId x, ValueId gamma, double eps);                   // mean = kNoValue
-ValueId embedding(Builder& b, ValueId table, ValueId ids);                         // [V,C], i32[T] -> [T,C]
+struct Norm {
+  ValueId y, mean, rstd;
+};
+Norm layer_norm(Builder& b, ValueId x, ValueId gamma, ValueId beta,
+                double eps);  // over the last axis of [T,C]; mean, rstd [T]
+Norm rms_norm(Builder& b, ValueId x, ValueId gamma, double eps);  // mean = kNoValue
+ValueId embedding(Builder& b, ValueId table, ValueId ids);        // [V,C], i32[T] -> [T,C]
 // y = dropout(x) + residual?; inputs x, rng, sample_ids i64[T], positions i32[T], residual?
-ValueId dropout(Builder& b, ValueId x, ValueId rng, ValueId sample_ids, ValueId positions, double p, const std::string& key, ValueId residual = kNoValue);
+ValueId dropout(Builder& b, ValueId x, ValueId rng, ValueId sample_ids, ValueId positions, double p,
+                const std::string& key, ValueId residual = kNoValue);
 // Rotary positions, halves convention of Transformers' Llama: x [T,H*D], positions i32[T],
 // inv_freq f32[D/2] -> same shape. Attribute inverse turns the other way (its own gradient).
-ValueId rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t heads, double attention_scaling = 1.0);
+ValueId rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t heads,
+             double attention_scaling = 1.0);
 // Variable-length attention. q [Tq,H*D]; k, v [Tk,G*D]; or one fused q = [T,(H+2G)*D] with k, v
 // absent. cu_q, cu_k i32[S+1]. Paged: k, v are caches [pages, page, G*D], block_table i32[S,B] and
 // the lengths come from cu_k. Causal aligns the ends of q and k. Outputs: out [Tq,H*D], lse [H,Tq].
@@ -86,25 +107,36 @@ struct AttentionOptions {
   int64_t heads = 1, kv_heads = 1, window = 0;
   bool causal = true;
   double scale = 1, dropout = 0;
-  std::string key;            // place for dropout
+  std::string key;  // place for dropout
 };
-struct Attention { ValueId out, lse; };
+struct Attention {
+  ValueId out, lse;
+};
 Attention attention(Builder& b, const AttentionInputs& in, const AttentionOptions& o);
-// Writes rows of x [T,C] into cache [pages, page, C] at slots i32[T] (page*size + offset; < 0: skipped).
+// Writes rows of x [T,C] into cache [pages, page, C] at slots i32[T] (page*size + offset; < 0:
+// skipped).
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
-// Loss of a language-model head without full logits. x [T,C], w [V,C], labels i32[T] (-100: ignored),
-// scale []: loss = scale * sum nll. With gradients asked for, dx and dw are made in the same visit
-// (three matmuls); input 4 accumulates dw. Outputs: loss [], nll [T], correct i32[T] (argmax = label),
-// dx [T,C], dw [V,C] (the last two only with attribute grads).
-struct CrossEntropy { ValueId loss, nll, correct, dx, dw; };
-CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale, bool grads);
+// Loss of a language-model head without full logits. x [T,C], w [V,C], labels i32[T] (-100:
+// ignored), scale []: loss = scale * sum nll. With gradients asked for, dx and dw are made in the
+// same visit (three matmuls); input 4 accumulates dw. Outputs: loss [], nll [T], correct i32[T]
+// (argmax = label), dx [T,C], dw [V,C] (the last two only with attribute grads).
+struct CrossEntropy {
+  ValueId loss, nll, correct, dx, dw;
+};
+CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale,
+                                  bool grads);
 // Sum of squares over a list of tensors -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 // PyTorch's AdamW over lists of equal length (arXiv 1711.05101): p *= 1 - lr*decay; then
 // m, v, and p -= lr/(1-beta1^t) * m / (sqrt(v)/sqrt(1-beta2^t) + eps), with g * g_scale for g.
-// lr f64[], step i64[] (1 for the first), g_scale f64[]. Returns p', m', v' lists one after another.
-struct AdamwOptions { double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0; std::vector<int64_t> decay; /* 0|1 each */ };
-Values adamw(Builder& b, const Values& p, const Values& g, const Values& m, const Values& v, ValueId lr, ValueId step, ValueId g_scale, const AdamwOptions& o);
+// lr f64[], step i64[] (1 for the first), g_scale f64[]. Returns p', m', v' lists one after
+// another.
+struct AdamwOptions {
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  std::vector<int64_t> decay; /* 0|1 each */
+};
+Values adamw(Builder& b, const Values& p, const Values& g, const Values& m, const Values& v,
+             ValueId lr, ValueId step, ValueId g_scale, const AdamwOptions& o);
 
 }  // namespace ops
 }  // namespace hone

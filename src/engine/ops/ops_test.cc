@@ -12,14 +12,16 @@ namespace {
 using testing::HasSubstr;
 
 // The error of `op(types...) {attrs}`, or "" when it is accepted.
-std::string refusal(const std::string& op, const std::vector<std::string>& types, const std::string& attrs = "{}") {
+std::string refusal(const std::string& op, const std::vector<std::string>& types,
+                    const std::string& attrs = "{}") {
   std::string text, operands;
   for (size_t i = 0; i < types.size(); ++i) {
     bool absent = types[i] == "_";
     if (!absent) text += fmt::format("input \"{}\" %{} : {}\n", i, i, types[i]);
     operands += fmt::format("{}{}", i ? ", " : "", absent ? "_" : fmt::format("%{}", i));
   }
-  Result<Program> p = parse_program(text + fmt::format("%99 : f32[] = {}({}) {}\n", op, operands, attrs), op_table());
+  Result<Program> p = parse_program(
+      text + fmt::format("%99 : f32[] = {}({}) {}\n", op, operands, attrs), op_table());
   if (!p) return p.error().text();
   Result<Types> t = p->nodes[0].op->infer({*p, p->nodes[0]});
   return t ? "" : t.error().text();
@@ -32,36 +34,56 @@ TEST(Ops, EveryOpIsComplete) {
     EXPECT_GE(op->accumulated_output, 0) << op->name;
     if (!op->grad) without_gradient.push_back(op->name);
   }
-  EXPECT_THAT(without_gradient,
-              testing::ElementsAre("activation_grad", "adamw", "attention_dropout_mask", "attention_grad", "cache_write", "compare",
-                                   "constant", "dropout_mask", "gate_grad", "iota", "layer_norm_grad", "rms_norm_grad", "sum_squares"));
+  EXPECT_THAT(
+      without_gradient,
+      testing::ElementsAre("activation_grad", "adamw", "attention_dropout_mask", "attention_grad",
+                           "cache_write", "compare", "constant", "dropout_mask", "gate_grad",
+                           "iota", "layer_norm_grad", "rms_norm_grad", "sum_squares"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {
   EXPECT_EQ(refusal("matmul", {"f32[8,512,768]", "f32[2304,768]"}),
-            "H1203  matmul: operands need the same number of dimensions, at least 2: lhs f32[8,512,768], rhs f32[2304,768]");
-  EXPECT_EQ(refusal("matmul", {"f32[8,768]", "f32[2304,768]"}), "H1203  matmul: inner sizes differ: lhs f32[8,768], rhs f32[2304,768]");
+            "H1203  matmul: operands need the same number of dimensions, at least 2: lhs "
+            "f32[8,512,768], rhs f32[2304,768]");
+  EXPECT_EQ(refusal("matmul", {"f32[8,768]", "f32[2304,768]"}),
+            "H1203  matmul: inner sizes differ: lhs f32[8,768], rhs f32[2304,768]");
   EXPECT_EQ(refusal("matmul", {"f32[8,768]", "f32[2304,768]"}, "{trans_y=true}"), "");
   EXPECT_EQ(refusal("linear", {"f32[8,768]", "f32[768,2304]", "f32[768]"}),
-            "H1203  linear: the bias has another size than the result's rows: inputs f32[8,768], f32[768,2304], f32[768]");
-  EXPECT_THAT(refusal("linear", {"f32[8,4]", "f32[4,4]"}, "{act=\"swish\"}"), HasSubstr("no activation is named 'swish'"));
+            "H1203  linear: the bias has another size than the result's rows: inputs f32[8,768], "
+            "f32[768,2304], f32[768]");
+  EXPECT_THAT(refusal("linear", {"f32[8,4]", "f32[4,4]"}, "{act=\"swish\"}"),
+              HasSubstr("no activation is named 'swish'"));
   EXPECT_THAT(refusal("add", {"f32[3]", "f64[3]"}), HasSubstr("element types differ"));
   EXPECT_THAT(refusal("add", {"f32[3]", "f32[4]"}), HasSubstr("shapes differ"));
   EXPECT_THAT(refusal("add", {"f32[3]"}), HasSubstr("takes 2 inputs, 1 are given"));
   EXPECT_THAT(refusal("add", {"_", "f32[3]"}), HasSubstr("input 0 is absent"));
   EXPECT_THAT(refusal("exp", {"i32[3]"}), HasSubstr("input 0 must be floating-point"));
-  EXPECT_THAT(refusal("reshape", {"f32[6]"}, "{shape=[4]}"), HasSubstr("[4] has another number of elements"));
-  EXPECT_THAT(refusal("slice", {"f32[6]"}, "{axis=0, begin=2, end=7}"), HasSubstr("[2, 7) is outside 0..6"));
-  EXPECT_THAT(refusal("transpose", {"f32[2,3]"}, "{permutation=[0,0]}"), HasSubstr("[0,0] is no permutation"));
-  EXPECT_THAT(refusal("broadcast", {"f32[3]"}, "{shape=[4,5], axes=[1]}"), HasSubstr("dimension 0 does not fit axis 1 of [4,5]"));
-  EXPECT_THAT(refusal("compare", {"f32[3]", "f32[3]"}, "{how=\"less\"}"), HasSubstr("how='less' is none of"));
+  EXPECT_THAT(refusal("reshape", {"f32[6]"}, "{shape=[4]}"),
+              HasSubstr("[4] has another number of elements"));
+  EXPECT_THAT(refusal("slice", {"f32[6]"}, "{axis=0, begin=2, end=7}"),
+              HasSubstr("[2, 7) is outside 0..6"));
+  EXPECT_THAT(refusal("transpose", {"f32[2,3]"}, "{permutation=[0,0]}"),
+              HasSubstr("[0,0] is no permutation"));
+  EXPECT_THAT(refusal("broadcast", {"f32[3]"}, "{shape=[4,5], axes=[1]}"),
+              HasSubstr("dimension 0 does not fit axis 1 of [4,5]"));
+  EXPECT_THAT(refusal("compare", {"f32[3]", "f32[3]"}, "{how=\"less\"}"),
+              HasSubstr("how='less' is none of"));
   EXPECT_THAT(refusal("embedding", {"f32[9,4]", "i64[3]"}), HasSubstr("the ids must be i32[T]"));
-  EXPECT_THAT(refusal("dropout", {"f32[3,4]", "i64[2]", "i64[3]", "i32[3]"}, "{p=1.0, key=\"x\"}"), HasSubstr("p=1 is outside"));
-  EXPECT_THAT(refusal("rope", {"f32[3,10]", "i32[3]", "f32[2]"}, "{heads=2}"), HasSubstr("2 heads of twice as many"));
-  EXPECT_THAT(refusal("attention", {"f32[4,24]", "_", "_", "i32[3]", "i32[3]"}, "{heads=3, kv_heads=2}"), HasSubstr("3 heads over 2"));
-  EXPECT_THAT(refusal("attention", {"f32[4,24]", "_", "_", "i32[3]", "i32[2]"}, "{heads=2, kv_heads=2}"), HasSubstr("inputs 3 and 4"));
-  EXPECT_THAT(refusal("linear_cross_entropy", {"f32[3,4]", "f32[9,5]", "i32[3]", "f32[]"}), HasSubstr("inner sizes"));
-  EXPECT_THAT(refusal("adamw", {"f32[3]", "f32[3]", "f32[3]", "f32[3]", "f64[]", "i64[]", "f64[]"}, "{count=2}"), HasSubstr("takes 11 inputs"));
+  EXPECT_THAT(refusal("dropout", {"f32[3,4]", "i64[2]", "i64[3]", "i32[3]"}, "{p=1.0, key=\"x\"}"),
+              HasSubstr("p=1 is outside"));
+  EXPECT_THAT(refusal("rope", {"f32[3,10]", "i32[3]", "f32[2]"}, "{heads=2}"),
+              HasSubstr("2 heads of twice as many"));
+  EXPECT_THAT(
+      refusal("attention", {"f32[4,24]", "_", "_", "i32[3]", "i32[3]"}, "{heads=3, kv_heads=2}"),
+      HasSubstr("3 heads over 2"));
+  EXPECT_THAT(
+      refusal("attention", {"f32[4,24]", "_", "_", "i32[3]", "i32[2]"}, "{heads=2, kv_heads=2}"),
+      HasSubstr("inputs 3 and 4"));
+  EXPECT_THAT(refusal("linear_cross_entropy", {"f32[3,4]", "f32[9,5]", "i32[3]", "f32[]"}),
+              HasSubstr("inner sizes"));
+  EXPECT_THAT(refusal("adamw", {"f32[3]", "f32[3]", "f32[3]", "f32[3]", "f64[]", "i64[]", "f64[]"},
+                      "{count=2}"),
+              HasSubstr("takes 11 inputs"));
 }
 
 TEST(Ops, HelpersLeaveNothingToDo) {
@@ -79,7 +101,8 @@ TEST(Ops, LossOfScaleOneHandsOutItsGradients) {
   Program p(op_table());
   Builder b(p);
   ValueId x = p.add_input("x", {DType::f32, {3, 4}}), w = p.add_input("w", {DType::f32, {9, 4}});
-  ValueId labels = p.add_input("labels", {DType::i32, {3}}), scale = p.add_input("scale", {DType::f32, {}});
+  ValueId labels = p.add_input("labels", {DType::i32, {3}}),
+          scale = p.add_input("scale", {DType::f32, {}});
   ops::CrossEntropy ce = ops::linear_cross_entropy(b, x, w, labels, scale, true);
   Node n = p.nodes.back();
   ValueId one = ops::constant(b, 1, {DType::f32, {}});

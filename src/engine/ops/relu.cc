@@ -9,7 +9,9 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::maximum(b, x, number(b, 0, x))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::activation_grad(b, n.input(0), d[0], "relu")}; }
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::activation_grad(b, n.input(0), d[0], "relu")};
+}
 
 Cost cost(const NodeView& n) { return elementwise(n, 1); }
 

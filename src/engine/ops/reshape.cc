@@ -8,21 +8,22 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_inputs(n, 1, 1));
   Type t{n.in(0).dtype, n.attrs().integers("shape")};
   for (int64_t d : t.shape)
-    if (d < 0) return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
+    if (d < 0)
+      return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
   if (t.count() != n.in(0).count())
     return bad_operands(n, fmt::format("{} has another number of elements", text_of(t.shape)));
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::reshape(b, d[0], n.in(0).shape)}; }
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::reshape(b, d[0], n.in(0).shape)};
+}
 
 int64_t view_offset(const NodeView&) { return 0; }
 
 }  // namespace
 
-Op define_reshape() {
-  return {"reshape", infer, nullptr, grad, free_of_charge, {}, view_offset};
-}
+Op define_reshape() { return {"reshape", infer, nullptr, grad, free_of_charge, {}, view_offset}; }
 
 ValueId ops::reshape(Builder& b, ValueId x, Shape shape) {
   if (b.type(x).shape == shape) return x;

@@ -17,8 +17,10 @@ Result<Types> infer(const NodeView& n) {
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
   ValueId v = ops::cast(b, n.input(0), w.dtype);
-  ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, v, v), {1}), number(b, static_cast<double>(x.shape[1]), v));
-  ValueId rstd = ops::div(b, number(b, 1, v), ops::sqrt(b, ops::add(b, mean, number(b, n.attrs().real("eps"), v))));
+  ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, v, v), {1}),
+                          number(b, static_cast<double>(x.shape[1]), v));
+  ValueId rstd = ops::div(b, number(b, 1, v),
+                          ops::sqrt(b, ops::add(b, mean, number(b, n.attrs().real("eps"), v))));
   ValueId xhat = ops::cast(b, ops::mul(b, v, along_rows(b, rstd, w)), x.dtype);
   return {ops::mul(b, xhat, along_columns(b, n.input(1), x)), rstd};
 }

@@ -23,7 +23,8 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId dy = ops::cast(b, n.input(3), w.dtype), rstd = along_rows(b, n.input(2), w);
   ValueId xhat = ops::mul(b, ops::cast(b, n.input(0), w.dtype), rstd);
   ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
-  ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, g, xhat), {1}), number(b, static_cast<double>(x.shape[1]), g));
+  ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, g, xhat), {1}),
+                          number(b, static_cast<double>(x.shape[1]), g));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, g, ops::mul(b, xhat, along_rows(b, mean, w))));
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0});
   return {ops::cast(b, dx, x.dtype), ops::cast(b, dgamma, x.dtype)};

@@ -1,5 +1,5 @@
-// rope(x, positions, inv_freq): of each head the pairs (j, j + D/2) turn by positions[t] inv_freq[j]
-// (Su et al., arXiv 2104.09864, in the halves order of Transformers' Llama), times
+// rope(x, positions, inv_freq): of each head the pairs (j, j + D/2) turn by positions[t]
+// inv_freq[j] (Su et al., arXiv 2104.09864, in the halves order of Transformers' Llama), times
 // attention_scaling. x [T, heads*D], positions i32[T], inv_freq [D/2] -> x's type. Attribute
 // inverse: the transposed map, which is the gradient.
 #include "engine/ops/support.h"
@@ -16,7 +16,8 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_float(n, 2));
   int64_t heads = n.attrs().integer("heads");
   if (heads < 1 || n.in(0).shape[1] != heads * 2 * n.in(2).shape[0])
-    return bad_operands(n, fmt::format("{} heads of twice as many channels as inv_freq are no row of x", heads));
+    return bad_operands(
+        n, fmt::format("{} heads of twice as many channels as inv_freq are no row of x", heads));
   return Types{n.in(0)};
 }
 
@@ -26,7 +27,8 @@ Values decompose(Builder& b, const NodeView& n) {
   DType w = wide(x.dtype);
   Shape angles{rows, half}, halves{rows, heads, half};
   ValueId position = ops::broadcast(b, ops::cast(b, n.input(1), w), angles, {0});
-  ValueId angle = ops::mul(b, position, ops::broadcast(b, ops::cast(b, n.input(2), w), angles, {1}));
+  ValueId angle =
+      ops::mul(b, position, ops::broadcast(b, ops::cast(b, n.input(2), w), angles, {1}));
   ValueId scale = number(b, n.attrs().real("attention_scaling", 1), angle);
   ValueId c = ops::broadcast(b, ops::mul(b, ops::cos(b, angle), scale), halves, {0, 2});
   ValueId s = ops::broadcast(b, ops::mul(b, ops::sin(b, angle), scale), halves, {0, 2});
@@ -50,7 +52,8 @@ Cost cost(const NodeView& n) { return elementwise(n, 4); }
 
 Op define_rope() { return {"rope", infer, decompose, grad, cost, {0}}; }
 
-ValueId ops::rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t heads, double attention_scaling) {
+ValueId ops::rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t heads,
+                  double attention_scaling) {
   Attrs attrs{{"heads", heads}};
   if (attention_scaling != 1) attrs.set("attention_scaling", attention_scaling);
   return b.emit1("rope", {x, positions, inv_freq}, attrs);

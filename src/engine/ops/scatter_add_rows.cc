@@ -1,5 +1,5 @@
-// scatter_add_rows(ids, dy, acc?): row r of the result is acc[r] + the sum of dy[i] over ids[i] = r.
-// ids i32[T] with ids < rows, ids < 0 are skipped; dy [T,C]; attribute rows -> [rows,C].
+// scatter_add_rows(ids, dy, acc?): row r of the result is acc[r] + the sum of dy[i] over ids[i] =
+// r. ids i32[T] with ids < rows, ids < 0 are skipped; dy [T,C]; attribute rows -> [rows,C].
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -29,7 +29,9 @@ Cost cost(const NodeView& n) {
 
 }  // namespace
 
-Op define_scatter_add_rows() { return {"scatter_add_rows", infer, nullptr, grad, cost, {}, nullptr, 2}; }
+Op define_scatter_add_rows() {
+  return {"scatter_add_rows", infer, nullptr, grad, cost, {}, nullptr, 2};
+}
 
 ValueId ops::scatter_add_rows(Builder& b, ValueId ids, ValueId dy, int64_t rows) {
   return b.emit1("scatter_add_rows", {ids, dy}, {{"rows", rows}});

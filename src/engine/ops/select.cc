@@ -21,13 +21,16 @@ Result<Types> infer(const NodeView& n) {
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(1), y = n.in(2);
   ValueId zero = number(b, 0, d[0]);
-  return {kNoValue, fit(b, ops::select(b, n.input(0), d[0], zero), x), fit(b, ops::select(b, n.input(0), zero, d[0]), y)};
+  return {kNoValue, fit(b, ops::select(b, n.input(0), d[0], zero), x),
+          fit(b, ops::select(b, n.input(0), zero, d[0]), y)};
 }
 
 }  // namespace
 
 Op define_select() { return {"select", infer, nullptr, grad, nullptr, {1}}; }
 
-ValueId ops::select(Builder& b, ValueId condition, ValueId x, ValueId y) { return b.emit1("select", {condition, x, y}); }
+ValueId ops::select(Builder& b, ValueId condition, ValueId x, ValueId y) {
+  return b.emit1("select", {condition, x, y});
+}
 
 }  // namespace hone

@@ -9,7 +9,9 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::div(b, x, ops::add(b, ops::exp(b, ops::neg(b, x)), number(b, 1, x)))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::activation_grad(b, n.input(0), d[0], "silu")}; }
+Values grad(Builder& b, const NodeView& n, const Values& d) {
+  return {ops::activation_grad(b, n.input(0), d[0], "silu")};
+}
 
 Cost cost(const NodeView& n) { return elementwise(n, 12); }
 

@@ -7,10 +7,12 @@ namespace {
 Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_inputs(n, 1, 1));
   Type t = n.in(0);
-  int64_t axis = n.attrs().integer("axis"), begin = n.attrs().integer("begin"), end = n.attrs().integer("end");
+  int64_t axis = n.attrs().integer("axis"), begin = n.attrs().integer("begin"),
+          end = n.attrs().integer("end");
   HONE_TRY(expect_axis(n, axis, t.rank()));
   int64_t& size = t.shape[static_cast<size_t>(axis)];
-  if (begin < 0 || begin > end || end > size) return bad_operands(n, fmt::format("[{}, {}) is outside 0..{}", begin, end, size));
+  if (begin < 0 || begin > end || end > size)
+    return bad_operands(n, fmt::format("[{}, {}) is outside 0..{}", begin, end, size));
   size = end - begin;
   return Types{t};
 }
@@ -18,7 +20,8 @@ Result<Types> infer(const NodeView& n) {
 // Zeros before and after.
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), zeros = x;
-  int64_t axis = n.attrs().integer("axis"), begin = n.attrs().integer("begin"), end = n.attrs().integer("end");
+  int64_t axis = n.attrs().integer("axis"), begin = n.attrs().integer("begin"),
+          end = n.attrs().integer("end");
   auto at = static_cast<size_t>(axis);
   Values parts;
   auto pad = [&](int64_t size) {
@@ -31,7 +34,9 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return {parts.size() == 1 ? d[0] : ops::concat(b, parts, axis)};
 }
 
-Cost cost(const NodeView& n) { return {0, n.attrs().integer("axis") == 0 ? 0.0 : 2.0 * static_cast<double>(n.out(0).bytes())}; }
+Cost cost(const NodeView& n) {
+  return {0, n.attrs().integer("axis") == 0 ? 0.0 : 2.0 * static_cast<double>(n.out(0).bytes())};
+}
 
 // -1: not a view.
 int64_t view_offset(const NodeView& n) {
@@ -42,9 +47,7 @@ int64_t view_offset(const NodeView& n) {
 
 }  // namespace
 
-Op define_slice() {
-  return {"slice", infer, nullptr, grad, cost, {}, view_offset};
-}
+Op define_slice() { return {"slice", infer, nullptr, grad, cost, {}, view_offset}; }
 
 ValueId ops::slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end) {
   return b.emit1("slice", {x}, {{"axis", axis}, {"begin", begin}, {"end", end}});

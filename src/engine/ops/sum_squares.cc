@@ -32,6 +32,8 @@ Cost cost(const NodeView& n) {
 
 Op define_sum_squares() { return {"sum_squares", infer, decompose, nullptr, cost}; }
 
-ValueId ops::sum_squares(Builder& b, const Values& tensors) { return b.emit1("sum_squares", tensors); }
+ValueId ops::sum_squares(Builder& b, const Values& tensors) {
+  return b.emit1("sum_squares", tensors);
+}
 
 }  // namespace hone

@@ -12,7 +12,8 @@ Error bad_operands(const NodeView& n, const std::string& what) {
 
 Status expect_inputs(const NodeView& n, size_t least, size_t most) {
   if (n.inputs() < least || n.inputs() > most) {
-    std::string range = least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+    std::string range =
+        least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
     return bad_operands(n, fmt::format("takes {} inputs, {} are given", range, n.inputs()));
   }
   for (size_t i = 0; i < least; ++i)
@@ -21,12 +22,14 @@ Status expect_inputs(const NodeView& n, size_t least, size_t most) {
 }
 
 Status expect_rank(const NodeView& n, size_t i, int rank) {
-  if (n.in(i).rank() != rank) return bad_operands(n, fmt::format("input {} must have {} dimensions", i, rank));
+  if (n.in(i).rank() != rank)
+    return bad_operands(n, fmt::format("input {} must have {} dimensions", i, rank));
   return Ok{};
 }
 
 Status expect_same(const NodeView& n, size_t i, size_t j) {
-  if (n.in(i) != n.in(j)) return bad_operands(n, fmt::format("inputs {} and {} must have the same type", i, j));
+  if (n.in(i) != n.in(j))
+    return bad_operands(n, fmt::format("inputs {} and {} must have the same type", i, j));
   return Ok{};
 }
 
@@ -36,25 +39,29 @@ Status expect_type(const NodeView& n, size_t i, const Type& t) {
 }
 
 Status expect_float(const NodeView& n, size_t i) {
-  if (!is_float(n.in(i).dtype)) return bad_operands(n, fmt::format("input {} must be floating-point", i));
+  if (!is_float(n.in(i).dtype))
+    return bad_operands(n, fmt::format("input {} must be floating-point", i));
   return Ok{};
 }
 
 Status expect_axis(const NodeView& n, int64_t axis, int rank) {
-  if (axis < 0 || axis >= rank) return bad_operands(n, fmt::format("axis {} is outside 0..{}", axis, rank - 1));
+  if (axis < 0 || axis >= rank)
+    return bad_operands(n, fmt::format("axis {} is outside 0..{}", axis, rank - 1));
   return Ok{};
 }
 
 Status expect_activation(const NodeView& n, const std::string& kind) {
   const std::vector<std::string> known{"gelu", "gelu_tanh", "silu", "relu"};
   if (std::find(known.begin(), known.end(), kind) != known.end()) return Ok{};
-  return bad_operands(n, fmt::format("no activation is named '{}'; there are {}", kind, fmt::join(known, ", ")));
+  return bad_operands(
+      n, fmt::format("no activation is named '{}'; there are {}", kind, fmt::join(known, ", ")));
 }
 
 Result<Type> type_attrs(const NodeView& n) {
   Type t{HONE_TRY(dtype_named(n.attrs().text("dtype", "f32"))), n.attrs().integers("shape")};
   for (int64_t d : t.shape)
-    if (d < 0) return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
+    if (d < 0)
+      return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
   return t;
 }
 
@@ -85,9 +92,15 @@ Cost free_of_charge(const NodeView&) { return {}; }
 
 DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
 
-ValueId number(Builder& b, double value, ValueId like) { return ops::constant(b, value, {b.type(like).dtype, {}}); }
-ValueId along_rows(Builder& b, ValueId v, const Type& like) { return ops::broadcast(b, v, like.shape, {0}); }
-ValueId along_columns(Builder& b, ValueId v, const Type& like) { return ops::broadcast(b, v, like.shape, {1}); }
+ValueId number(Builder& b, double value, ValueId like) {
+  return ops::constant(b, value, {b.type(like).dtype, {}});
+}
+ValueId along_rows(Builder& b, ValueId v, const Type& like) {
+  return ops::broadcast(b, v, like.shape, {0});
+}
+ValueId along_columns(Builder& b, ValueId v, const Type& like) {
+  return ops::broadcast(b, v, like.shape, {1});
+}
 
 ValueId fit(Builder& b, ValueId d, const Type& operand) {
   int rank = b.type(d).rank();

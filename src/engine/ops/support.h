@@ -15,25 +15,25 @@ Error bad_operands(const NodeView& n, const std::string& what);
 // Between `least` and `most` operands, of which the first `least` are present.
 Status expect_inputs(const NodeView& n, size_t least, size_t most);
 Status expect_rank(const NodeView& n, size_t i, int rank);
-Status expect_same(const NodeView& n, size_t i, size_t j);      // equal dtype and shape
-Status expect_type(const NodeView& n, size_t i, const Type& t); // exactly this type
+Status expect_same(const NodeView& n, size_t i, size_t j);       // equal dtype and shape
+Status expect_type(const NodeView& n, size_t i, const Type& t);  // exactly this type
 Status expect_float(const NodeView& n, size_t i);
 Status expect_axis(const NodeView& n, int64_t axis, int rank);  // 0 <= axis < rank
 Status expect_activation(const NodeView& n, const std::string& kind);
-Result<Type> type_attrs(const NodeView& n);                     // attributes dtype and shape
+Result<Type> type_attrs(const NodeView& n);  // attributes dtype and shape
 
-Result<Types> same_as_first(const NodeView& n);                 // one float operand -> its type
-Result<Types> same_as_both(const NodeView& n);                  // two operands; a scalar one is broadcast
+Result<Types> same_as_first(const NodeView& n);  // one float operand -> its type
+Result<Types> same_as_both(const NodeView& n);   // two operands; a scalar one is broadcast
 Cost elementwise(const NodeView& n, double flops_per_element);  // bytes: all operands and results
 Cost free_of_charge(const NodeView& n);                         // a view
 
 // The type in which sums over values of `t` are kept: f32 for bf16 and f16, else t itself.
 DType wide(DType t);
-ValueId number(Builder& b, double value, ValueId like);                // [] constant of like's dtype
-ValueId along_rows(Builder& b, ValueId v, const Type& like);           // [T] -> [T,C]
-ValueId along_columns(Builder& b, ValueId v, const Type& like);        // [C] -> [T,C]
+ValueId number(Builder& b, double value, ValueId like);          // [] constant of like's dtype
+ValueId along_rows(Builder& b, ValueId v, const Type& like);     // [T] -> [T,C]
+ValueId along_columns(Builder& b, ValueId v, const Type& like);  // [C] -> [T,C]
 // The gradient `d` of an elementwise result as that of an operand: summed when the operand is [].
 ValueId fit(Builder& b, ValueId d, const Type& operand);
-bool is_constant(const Builder& b, ValueId v, double value);           // made by constant(value)
+bool is_constant(const Builder& b, ValueId v, double value);  // made by constant(value)
 
 }  // namespace hone

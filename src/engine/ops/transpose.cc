@@ -11,14 +11,17 @@ Result<Types> infer(const NodeView& n) {
   std::sort(sorted.begin(), sorted.end());
   bool good = sorted.size() == t.shape.size();
   for (size_t i = 0; good && i < sorted.size(); ++i) good = sorted[i] == static_cast<int64_t>(i);
-  if (!good) return bad_operands(n, fmt::format("{} is no permutation of the dimensions", text_of(order)));
-  for (size_t i = 0; i < order.size(); ++i) t.shape[i] = n.in(0).shape[static_cast<size_t>(order[i])];
+  if (!good)
+    return bad_operands(n, fmt::format("{} is no permutation of the dimensions", text_of(order)));
+  for (size_t i = 0; i < order.size(); ++i)
+    t.shape[i] = n.in(0).shape[static_cast<size_t>(order[i])];
   return Types{t};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   std::vector<int64_t> order = n.attrs().integers("permutation"), inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < order.size(); ++i)
+    inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   return {ops::transpose(b, d[0], inverse)};
 }
 

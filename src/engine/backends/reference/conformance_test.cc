@@ -25,7 +25,8 @@ class Faulty : public Backend {
   Result<Kernel> kernel(const NodeView& n) const override {
     Kernel good = HONE_TRY(reference_backend().kernel(n));
     Fault fault = fault_;
-    return Kernel{good.id, 16, [good, fault, type = n.out(0)](const KernelArgs& a) { fault(type, good, a); }};
+    return Kernel{good.id, 16,
+                  [good, fault, type = n.out(0)](const KernelArgs& a) { fault(type, good, a); }};
   }
 
  private:
@@ -42,7 +43,8 @@ TEST(Conformance, SeesAWrongValue) {
     good.run(a);
     static_cast<float*>(a.out[0])[t.count() - 1] *= 1.001f;
   };
-  EXPECT_THAT(failures_of(fault, "exp"), HasSubstr("FAILED   exp.case:5 exp: y0, 1 thread: element 36 of f32[37] is"));
+  EXPECT_THAT(failures_of(fault, "exp"),
+              HasSubstr("FAILED   exp.case:5 exp: y0, 1 thread: element 36 of f32[37] is"));
 }
 
 TEST(Conformance, SeesAWriteBehindTheEnd) {
@@ -50,7 +52,8 @@ TEST(Conformance, SeesAWriteBehindTheEnd) {
     good.run(a);
     static_cast<uint8_t*>(a.out[0])[t.bytes()] = 0;
   };
-  EXPECT_THAT(failures_of(fault, "tanh"), HasSubstr("reference.tanh (tanh) writes outside output 0 f32[37]"));
+  EXPECT_THAT(failures_of(fault, "tanh"),
+              HasSubstr("reference.tanh (tanh) writes outside output 0 f32[37]"));
 }
 
 TEST(Conformance, SeesAChangedOperand) {
@@ -58,12 +61,14 @@ TEST(Conformance, SeesAChangedOperand) {
     good.run(a);
     static_cast<uint8_t*>(const_cast<void*>(a.in[1]))[0] ^= 1;
   };
-  EXPECT_THAT(failures_of(fault, "mul"), HasSubstr("reference.mul (mul) changes input 1 f32[5,37]"));
+  EXPECT_THAT(failures_of(fault, "mul"),
+              HasSubstr("reference.mul (mul) changes input 1 f32[5,37]"));
 }
 
 TEST(Conformance, SeesAnElementThatIsNeverWritten) {
   auto fault = [](const Type& t, const Kernel& good, const KernelArgs& a) {
-    std::vector<uint8_t> kept(static_cast<const uint8_t*>(a.out[0]), static_cast<const uint8_t*>(a.out[0]) + 4);
+    std::vector<uint8_t> kept(static_cast<const uint8_t*>(a.out[0]),
+                              static_cast<const uint8_t*>(a.out[0]) + 4);
     good.run(a);
     std::copy(kept.begin(), kept.end(), static_cast<uint8_t*>(a.out[0]));
   };
@@ -75,8 +80,10 @@ TEST(Conformance, SeesAKernelThatFailsInPlace) {
     std::memset(a.out[0], 0, static_cast<size_t>(t.bytes()));  // before the operand is read
     good.run(a);
   };
-  EXPECT_THAT(failures_of(fault, "neg"), HasSubstr("y0, 1 thread: other bits when written in place"));
-  EXPECT_THAT(failures_of(fault, "matmul"), HasSubstr("onto an accumulator, 1 thread: other bits when written in place"));
+  EXPECT_THAT(failures_of(fault, "neg"),
+              HasSubstr("y0, 1 thread: other bits when written in place"));
+  EXPECT_THAT(failures_of(fault, "matmul"),
+              HasSubstr("onto an accumulator, 1 thread: other bits when written in place"));
 }
 
 TEST(Conformance, SeesAWriteOutsideTheWorkspace) {
@@ -90,7 +97,9 @@ TEST(Conformance, SeesAWriteOutsideTheWorkspace) {
 TEST(Conformance, ListsWhatIsDeclined) {
   class Nothing : public Backend {
     std::string_view name() const override { return "nothing"; }
-    Result<Kernel> kernel(const NodeView&) const override { return Error(err::kDeclined, "on holiday"); }
+    Result<Kernel> kernel(const NodeView&) const override {
+      return Error(err::kDeclined, "on holiday");
+    }
   };
   ConformanceReport r = run_conformance(Nothing(), reference_backend(), kCases, "gelu");
   EXPECT_EQ(r.checks, 0);
@@ -124,7 +133,8 @@ scope "h.0"
   %3 : f32[2,2] = relu(%1)
 next %1 = %3
 output "y" = %2
-)", op_table());
+)",
+                                    op_table());
   ASSERT_TRUE(p.ok()) << p.error().text();
   Result<Program> low = lower(*p, reference_backend());
   ASSERT_TRUE(low.ok()) << low.error().text();
@@ -150,11 +160,14 @@ TEST(Lower, RefusesAPrimitiveByName) {
       return reference_backend().kernel(n);
     }
   };
-  Result<Program> p = parse_program("input \"x\" %0 : f32[2,2]\nscope \"h.1\"\n%1 : f32[2,2] = linear(%0, %0)\n", op_table());
+  Result<Program> p = parse_program(
+      "input \"x\" %0 : f32[2,2]\nscope \"h.1\"\n%1 : f32[2,2] = linear(%0, %0)\n", op_table());
   Result<Program> low = lower(*p, NoProducts());
   ASSERT_FALSE(low.ok());
-  EXPECT_EQ(low.error().text(), "H1401  abacus has no kernel for matmul: it only adds\n  at   h.1\n"
-                                "  do   run on another device or element type; `hone doctor` lists what this machine offers");
+  EXPECT_EQ(
+      low.error().text(),
+      "H1401  abacus has no kernel for matmul: it only adds\n  at   h.1\n"
+      "  do   run on another device or element type; `hone doctor` lists what this machine offers");
 }
 
 }  // namespace

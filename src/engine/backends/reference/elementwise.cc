@@ -16,7 +16,8 @@ void binary(Table& table, const std::string& name, double (*f)(double, double)) 
   table[name] = [f](const Call& c, const KernelArgs& a) {
     Numbers x = load(a.in[0], c.in[0]), y = load(a.in[1], c.in[1]);
     Numbers z(static_cast<size_t>(c.out[0].count()));
-    for (size_t i = 0; i < z.size(); ++i) z[i] = f(c.in[0].rank() ? x[i] : x[0], c.in[1].rank() ? y[i] : y[0]);
+    for (size_t i = 0; i < z.size(); ++i)
+      z[i] = f(c.in[0].rank() ? x[i] : x[0], c.in[1].rank() ? y[i] : y[0]);
     store(z, a.out[0], c.out[0]);
   };
 }
@@ -27,16 +28,23 @@ void compare(const Call& c, const KernelArgs& a) {
   const std::string how = c.attrs.text("how");
   for (size_t i = 0; i < z.size(); ++i) {
     double l = c.in[0].rank() ? x[i] : x[0], r = c.in[1].rank() ? y[i] : y[0];
-    z[i] = how == "eq" ? l == r : how == "ne" ? l != r : how == "lt" ? l < r : how == "le" ? l <= r : how == "gt" ? l > r : l >= r;
+    z[i] = how == "eq"   ? l == r
+           : how == "ne" ? l != r
+           : how == "lt" ? l < r
+           : how == "le" ? l <= r
+           : how == "gt" ? l > r
+                         : l >= r;
   }
   store(z, a.out[0], c.out[0]);
 }
 
 void select(const Call& c, const KernelArgs& a) {
-  Numbers condition = load(a.in[0], c.in[0]), x = load(a.in[1], c.in[1]), y = load(a.in[2], c.in[2]);
+  Numbers condition = load(a.in[0], c.in[0]), x = load(a.in[1], c.in[1]),
+          y = load(a.in[2], c.in[2]);
   Numbers z(static_cast<size_t>(c.out[0].count()));
   for (size_t i = 0; i < z.size(); ++i)
-    z[i] = (c.in[0].rank() ? condition[i] : condition[0]) != 0 ? (c.in[1].rank() ? x[i] : x[0]) : (c.in[2].rank() ? y[i] : y[0]);
+    z[i] = (c.in[0].rank() ? condition[i] : condition[0]) != 0 ? (c.in[1].rank() ? x[i] : x[0])
+                                                               : (c.in[2].rank() ? y[i] : y[0]);
   store(z, a.out[0], c.out[0]);
 }
 
@@ -59,15 +67,19 @@ void add_elementwise(Table& t) {
   binary(t, "minimum", [](double x, double y) { return std::isnan(x) || x < y ? x : y; });
   t["compare"] = compare;
   t["select"] = select;
-  t["cast"] = [](const Call& c, const KernelArgs& a) { store(load(a.in[0], c.in[0]), a.out[0], c.out[0]); };
+  t["cast"] = [](const Call& c, const KernelArgs& a) {
+    store(load(a.in[0], c.in[0]), a.out[0], c.out[0]);
+  };
   t["constant"] = [](const Call& c, const KernelArgs& a) {
-    store(Numbers(static_cast<size_t>(c.out[0].count()), c.attrs.real("value")), a.out[0], c.out[0]);
+    store(Numbers(static_cast<size_t>(c.out[0].count()), c.attrs.real("value")), a.out[0],
+          c.out[0]);
   };
   t["iota"] = [](const Call& c, const KernelArgs& a) {
     Numbers v(static_cast<size_t>(c.out[0].count()));
     auto axis = static_cast<size_t>(c.attrs.integer("axis"));
     int64_t stride = strides_of(c.out[0].shape)[axis], size = c.out[0].shape[axis];
-    for (size_t i = 0; i < v.size(); ++i) v[i] = static_cast<double>(static_cast<int64_t>(i) / stride % size);
+    for (size_t i = 0; i < v.size(); ++i)
+      v[i] = static_cast<double>(static_cast<int64_t>(i) / stride % size);
     store(v, a.out[0], c.out[0]);
   };
 }

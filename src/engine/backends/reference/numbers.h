@@ -28,7 +28,9 @@ void add_sums(Table&);
 void add_random(Table&);
 
 // Philox4x32-10 and the key of a dropout, written apart from base/core/philox.cc.
-struct Words { uint32_t w[4]; };
+struct Words {
+  uint32_t w[4];
+};
 Words philox(Words counter, uint32_t key0, uint32_t key1);
 
 // Row-major strides in elements.

@@ -3,7 +3,9 @@
 namespace hone::reference {
 namespace {
 
-struct Key { uint32_t k0, k1; };
+struct Key {
+  uint32_t k0, k1;
+};
 
 // {seed, step} and the 64-bit FNV-1a hash of the place's name.
 Key key_of(const void* rng, const std::string& place) {
@@ -11,12 +13,14 @@ Key key_of(const void* rng, const std::string& place) {
   auto seed = static_cast<uint64_t>(seed_step[0]), step = static_cast<uint64_t>(seed_step[1]);
   uint64_t hash = 14695981039346656037ull;
   for (char ch : place) hash = (hash ^ static_cast<uint8_t>(ch)) * 1099511628211ull;
-  Words w = philox({{uint32_t(step), uint32_t(step >> 32), uint32_t(hash), uint32_t(hash >> 32)}}, uint32_t(seed), uint32_t(seed >> 32));
+  Words w = philox({{uint32_t(step), uint32_t(step >> 32), uint32_t(hash), uint32_t(hash >> 32)}},
+                   uint32_t(seed), uint32_t(seed >> 32));
   return {w.w[0], w.w[1]};
 }
 
 bool keeps(Words w, uint32_t column, double p) {
-  return static_cast<double>(w.w[column / 16 % 4]) >= std::min(std::floor(p * 4294967296.0 + 0.5), 4294967295.0);
+  return static_cast<double>(w.w[column / 16 % 4]) >=
+         std::min(std::floor(p * 4294967296.0 + 0.5), 4294967295.0);
 }
 uint32_t lane(uint32_t column) { return column / 64 * 16 + column % 16; }
 
@@ -31,7 +35,8 @@ void dropout_mask(const Call& c, const KernelArgs& a) {
     auto s = static_cast<uint64_t>(samples[t]);
     for (int64_t j = 0; j < channels; ++j) {
       auto channel = static_cast<uint32_t>(j);
-      Words w = philox({{uint32_t(s), uint32_t(s >> 32), uint32_t(positions[t]), lane(channel)}}, key.k0, key.k1);
+      Words w = philox({{uint32_t(s), uint32_t(s >> 32), uint32_t(positions[t]), lane(channel)}},
+                       key.k0, key.k1);
       *out++ = keeps(w, channel, p);
     }
   }
@@ -52,7 +57,9 @@ void attention_dropout_mask(const Call& c, const KernelArgs& a) {
         for (int32_t j = cu_k[segment]; j < cu_k[segment + 1]; ++j) {
           auto s = static_cast<uint64_t>(samples[i]);
           auto column = static_cast<uint32_t>(j - cu_k[segment]);
-          Words w = philox({{uint32_t(s), (uint32_t(s >> 32) << 16) ^ uint32_t(h), uint32_t(i - cu_q[segment]), lane(column)}}, key.k0, key.k1);
+          Words w = philox({{uint32_t(s), (uint32_t(s >> 32) << 16) ^ uint32_t(h),
+                             uint32_t(i - cu_q[segment]), lane(column)}},
+                           key.k0, key.k1);
           out[(h * tq + i) * tk + j] = keeps(w, column, p);
         }
 }
@@ -62,7 +69,8 @@ void attention_dropout_mask(const Call& c, const KernelArgs& a) {
 Words philox(Words c, uint32_t key0, uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
     uint64_t a = c.w[0] * uint64_t{0xD2511F53}, b = c.w[2] * uint64_t{0xCD9E8D57};
-    c = {{uint32_t(b >> 32) ^ c.w[1] ^ key0, uint32_t(b), uint32_t(a >> 32) ^ c.w[3] ^ key1, uint32_t(a)}};
+    c = {{uint32_t(b >> 32) ^ c.w[1] ^ key0, uint32_t(b), uint32_t(a >> 32) ^ c.w[3] ^ key1,
+          uint32_t(a)}};
     key0 += 0x9E3779B9;
     key1 += 0xBB67AE85;
   }

@@ -23,16 +23,21 @@ TEST(Reference, PhiloxEqualsBaseCore) {
 TEST(Reference, MasksEqualBaseCore) {
   Program p(op_table());
   Builder b(p);
-  ValueId rng = p.add_input("rng", {DType::i64, {2}}), samples = p.add_input("samples", {DType::i64, {3}});
-  ValueId positions = p.add_input("positions", {DType::i32, {3}}), cu = p.add_input("cu", {DType::i32, {3}});
+  ValueId rng = p.add_input("rng", {DType::i64, {2}}),
+          samples = p.add_input("samples", {DType::i64, {3}});
+  ValueId positions = p.add_input("positions", {DType::i32, {3}}),
+          cu = p.add_input("cu", {DType::i32, {3}});
   p.outputs.push_back({"mask", ops::dropout_mask(b, rng, samples, positions, 0.3, 70, "h.0.mlp")});
-  p.outputs.push_back({"attention", ops::attention_dropout_mask(b, rng, samples, cu, cu, 0.3, 2, 3, "h.0.attn")});
+  p.outputs.push_back(
+      {"attention", ops::attention_dropout_mask(b, rng, samples, cu, cu, 0.3, 2, 3, "h.0.attn")});
   const std::vector<double> ids{7, 4294967303.0, 9}, at{0, 5, 1};
   ThreadPool pool(1);
-  auto o = interpret(p, reference_backend(), {{"rng", Tensor::of({DType::i64, {2}}, {42, 3})},
-                                              {"samples", Tensor::of({DType::i64, {3}}, ids)},
-                                              {"positions", Tensor::of({DType::i32, {3}}, at)},
-                                              {"cu", Tensor::of({DType::i32, {3}}, {0, 1, 3})}}, pool);
+  auto o = interpret(p, reference_backend(),
+                     {{"rng", Tensor::of({DType::i64, {2}}, {42, 3})},
+                      {"samples", Tensor::of({DType::i64, {3}}, ids)},
+                      {"positions", Tensor::of({DType::i32, {3}}, at)},
+                      {"cu", Tensor::of({DType::i32, {3}}, {0, 1, 3})}},
+                     pool);
   ASSERT_TRUE(o.ok()) << o.error().text();
   EXPECT_THAT(o->broken, testing::IsEmpty());
   const uint32_t threshold = dropout_threshold(0.3);
@@ -41,7 +46,8 @@ TEST(Reference, MasksEqualBaseCore) {
   for (size_t t = 0; t < 3; ++t)
     for (int c = 0; c < 70; ++c)
       EXPECT_EQ(mask[t * 70 + static_cast<size_t>(c)],
-                dropout_word(key, static_cast<int64_t>(ids[t]), static_cast<int32_t>(at[t]), c) >= threshold);
+                dropout_word(key, static_cast<int64_t>(ids[t]), static_cast<int32_t>(at[t]), c) >=
+                    threshold);
   key = dropout_key(42, 3, scope_hash("h.0.attn"));
   std::vector<double> pairs = o->outputs["attention"].numbers();
   for (int h = 0; h < 2; ++h)
@@ -49,7 +55,8 @@ TEST(Reference, MasksEqualBaseCore) {
       for (int j = 0; j < 3; ++j) {
         int start = i == 0 ? 0 : 1;
         bool inside = (i == 0) == (j == 0);
-        bool keep = attention_dropout_word(key, static_cast<int64_t>(ids[static_cast<size_t>(i)]), h, i - start, j - start) >= threshold;
+        bool keep = attention_dropout_word(key, static_cast<int64_t>(ids[static_cast<size_t>(i)]),
+                                           h, i - start, j - start) >= threshold;
         EXPECT_EQ(pairs[static_cast<size_t>((h * 3 + i) * 3 + j)], inside ? keep : true);
       }
 }

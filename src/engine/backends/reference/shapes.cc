@@ -7,7 +7,8 @@ namespace {
 const char* bytes_of(const void* p) { return static_cast<const char*>(p); }
 
 // out[index] = in[sum over dimensions of index_d * step_d + offset] for every index of `shape`.
-void move(const Shape& shape, const std::vector<int64_t>& step, int64_t offset, int64_t element, const void* in, void* out) {
+void move(const Shape& shape, const std::vector<int64_t>& step, int64_t offset, int64_t element,
+          const void* in, void* out) {
   std::vector<int64_t> index(shape.size(), 0);
   int64_t count = 1;
   for (int64_t d : shape) count *= d;
@@ -24,11 +25,13 @@ void move(const Shape& shape, const std::vector<int64_t>& step, int64_t offset, 
 }
 
 void reshape(const Call& c, const KernelArgs& a) {
-  if (a.in[0] != a.out[0] && c.out[0].bytes() > 0) std::memcpy(a.out[0], a.in[0], static_cast<size_t>(c.out[0].bytes()));
+  if (a.in[0] != a.out[0] && c.out[0].bytes() > 0)
+    std::memcpy(a.out[0], a.in[0], static_cast<size_t>(c.out[0].bytes()));
 }
 
 void broadcast(const Call& c, const KernelArgs& a) {
-  std::vector<int64_t> step(c.out[0].shape.size(), 0), strides = strides_of(c.in[0].shape), axes = c.attrs.integers("axes");
+  std::vector<int64_t> step(c.out[0].shape.size(), 0), strides = strides_of(c.in[0].shape),
+                                                       axes = c.attrs.integers("axes");
   for (size_t i = 0; i < axes.size(); ++i) step[static_cast<size_t>(axes[i])] = strides[i];
   move(c.out[0].shape, step, 0, size_of(c.out[0].dtype), a.in[0], a.out[0]);
 }
@@ -49,7 +52,8 @@ void transpose(const Call& c, const KernelArgs& a) {
 void concat(const Call& c, const KernelArgs& a) {
   auto axis = static_cast<size_t>(c.attrs.integer("axis"));
   int64_t outer = 1, inner = size_of(c.out[0].dtype);
-  for (size_t d = 0; d < c.out[0].shape.size(); ++d) (d < axis ? outer : d > axis ? inner : outer) *= d == axis ? 1 : c.out[0].shape[d];
+  for (size_t d = 0; d < c.out[0].shape.size(); ++d)
+    (d < axis ? outer : d > axis ? inner : outer) *= d == axis ? 1 : c.out[0].shape[d];
   char* to = static_cast<char*>(a.out[0]);
   for (int64_t o = 0; o < outer; ++o)
     for (size_t i = 0; i < c.in.size(); ++i) {
@@ -65,8 +69,10 @@ void gather_rows(const Call& c, const KernelArgs& a) {
   char* to = static_cast<char*>(a.out[0]);
   for (int64_t i = 0; i < c.in[1].count(); ++i, to += size) {
     HONE_BUG_IF(ids[i] >= rows, "gather_rows: id {} at {} is not below {}", ids[i], i, rows);
-    if (ids[i] < 0) std::memset(to, 0, static_cast<size_t>(size));
-    else std::memcpy(to, bytes_of(a.in[0]) + ids[i] * size, static_cast<size_t>(size));
+    if (ids[i] < 0)
+      std::memset(to, 0, static_cast<size_t>(size));
+    else
+      std::memcpy(to, bytes_of(a.in[0]) + ids[i] * size, static_cast<size_t>(size));
   }
 }
 
