@@ -131,6 +131,7 @@ Result<GgufTensor> tensor(Cursor& in, const ByteFile& file) {
   int64_t count = 1;
   for (uint32_t i = 0; i < rank; ++i) {
     const auto size = HONE_TRY(in.number<uint64_t>());
+    if (size == 0) return wrong("it has a dimension of 0");
     if (size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) ||
         __builtin_mul_overflow(count, static_cast<int64_t>(size), &count))
       return wrong("it has more elements than 63 bits count");

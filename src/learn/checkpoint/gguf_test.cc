@@ -125,6 +125,7 @@ TEST(Gguf, HostileFiles) {
   refused(Maker::start(1, 0).tensor("t", {2, 2, 2, 2, 2}, 0, 0).with_data(64), "H2208", "5 dimensions");
   refused(Maker::start(1, 0).tensor("t", {uint64_t{1} << 40, uint64_t{1} << 40}, 0, 0).with_data(64), "H2208", "63 bits");
   refused(Maker::start(1, 0).tensor("t", {~uint64_t{0}}, 0, 0).with_data(64), "H2208", "63 bits");
+  refused(Maker::start(1, 0).tensor("t", {0, uint64_t{1} << 40}, 0, 0).with_data(64), "H2208", "dimension of 0");
   refused(Maker::start(1, 0).tensor("t", {8}, 99, 0).with_data(64), "H2209", "format 99");
   refused(Maker::start(1, 0).tensor("t", {33}, 8, 0).with_data(64), "H2208", "whole Q8_0 blocks");
   refused(Maker::start(1, 0).tensor("t", {8}, 0, 4).with_data(64), "H2208", "not a multiple of 32");
