@@ -2,7 +2,7 @@
 # Installs what hone needs on Debian 12 or Ubuntu 24.04, and only what is missing.
 #
 #   tools/setup.sh build        compiler, build tools, libraries, and the Arrow C++ wheel
-#   tools/setup.sh check        the same and what the tests and the format check need
+#   tools/setup.sh check        the same and what transcripts and the format check need
 #   tools/setup.sh sanitize     the same and clang with its run-time libraries (fuzzers)
 #
 # Works as root or through sudo, never asks a question, and does nothing when nothing is missing.
@@ -22,12 +22,12 @@ packages=(
   "g++" "cmake" "ninja-build" "ccache" "mold" "make" "pkg-config" "ca-certificates"
   "python3" "python3-venv" "git"
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
-  "libpcre2-dev" "libcurl4-openssl-dev"
+  "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
 )
 optional=(ccache mold)  # a build without them is only slower
 wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
-  packages+=("libgtest-dev" "libgmock-dev" "libbenchmark-dev" "procps")
+  packages+=("procps")
   wheels+=("clang-format==14.0.6")
 fi
 if [ "$level" = sanitize ]; then
