@@ -80,8 +80,6 @@ void Session::bind() {
       c.workspace = arena_.data() + scratch;
       if (kernels_[i][k].workspace_bytes > 0)
         reached = std::max(reached, scratch + (kernels_[i][k].workspace_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
-      // Kernels may look at operands that are absent at the end of the list.
-      c.in.resize(std::max<size_t>(c.in.size(), 16), nullptr);
       calls.push_back(std::move(c));
     }
   }

@@ -69,6 +69,8 @@ struct PagedAttention {
   float scale = 1;
   int64_t window = 0;
   Heads<float> out;
+  float* lse = nullptr;  // [heads, tokens_q], or none
+  int64_t tokens_q = 0;
 };
 int64_t paged_attention_workspace_bytes(const PagedAttention& a, int threads);
 void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool);

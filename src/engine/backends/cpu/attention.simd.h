@@ -592,6 +592,9 @@ void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool)
         const F inverse = set1(sum > 0 ? 1.0f / sum : 0.0f);
         for (int64_t d = 0; d < dim; d += W)
           store_n(out + d, load_n(out + d, dim - d) * inverse, dim - d);
+        if (a.lse)
+          a.lse[h * a.tokens_q + t] =
+              sum > 0 ? top / kLog2E + __builtin_logf(sum) : -__builtin_inff();
       }
     }
   });

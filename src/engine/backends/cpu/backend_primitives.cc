@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/core/philox.h"
-#include "engine/backends/cpu/backend_kernels.h"
+#include "engine/backends/cpu/backend_support.h"
 #include "engine/device/errors.h"
 
 namespace hone::cpu {

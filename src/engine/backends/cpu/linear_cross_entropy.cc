@@ -57,7 +57,8 @@ void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPo
     gemm(p.logits, work, pool);
     cross_entropy({.rows = rows, .columns = l.vocabulary, .x = logits, .ldx = l.vocabulary,
                    .labels = l.labels + row, .scale = l.scale,
-                   .gradient = l.dx != nullptr || l.dw != nullptr, .nll = l.nll + row}, pool);
+                   .gradient = l.dx != nullptr || l.dw != nullptr, .nll = l.nll + row,
+                   .correct = l.correct ? l.correct + row : nullptr}, pool);
     if (l.dx) gemm(p.dx, work, pool);
     if (l.dw) gemm(p.dw, work, pool);
   }

@@ -15,6 +15,7 @@ struct LinearCrossEntropy {
   const int32_t* labels = nullptr;  // [T], kIgnoredLabel = none
   float scale = 1;                 // of the gradients: 1 / normaliser
   float* nll = nullptr;            // [T]
+  int32_t* correct = nullptr;      // [T] 1 where the first largest logit is the label, or none
   float* dx = nullptr;             // [T, C]; none = loss only
   float* dw = nullptr;             // [V, C]; none = not wanted (frozen)
   bool accumulate_dw = false;

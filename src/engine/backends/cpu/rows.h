@@ -54,6 +54,7 @@ struct CrossEntropy {
   float scale = 1;
   bool gradient = true;
   float* nll = nullptr;  // [rows]
+  int32_t* correct = nullptr;  // [rows] 1 where the first largest of x is the label, or none
 };
 void cross_entropy(const CrossEntropy& c, ThreadPool& pool);
 

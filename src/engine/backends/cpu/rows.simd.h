@@ -103,6 +103,7 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
       const int32_t label = c.labels[r];
       if (label < 0 || label >= c.columns) {
         c.nll[r] = 0;
+        if (c.correct) c.correct[r] = 0;
         if (c.gradient) memset(x, 0, c.columns * sizeof(float));
         continue;
       }
@@ -115,6 +116,11 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
       }
       float top = reduce_max(max(top0, top1));
       for (; j < c.columns; ++j) top = max_of(top, x[j]);
+      if (c.correct) {
+        c.correct[r] = target == top;
+        for (int64_t i = 0; target == top && i < label; ++i)
+          if (x[i] == top) c.correct[r] = 0;
+      }
       const F t = set1(top);
       // sums of runs of 4096 in f32, added up in f64
       double sum = 0;

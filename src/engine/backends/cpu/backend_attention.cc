@@ -1,0 +1,177 @@
+// attention, its gradient and the cache on the fused kernels.
+#include <algorithm>
+#include <limits>
+
+#include "engine/backends/cpu/attention.h"
+#include "engine/backends/cpu/backend_support.h"
+
+namespace hone::cpu {
+namespace {
+
+int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+struct Shapes {
+  int64_t sequences, tokens_q, tokens_k, heads, kv_heads, head_dim, queries, keys;  // queries, keys: row lengths
+  bool fused, random;
+};
+
+// Operands of attention begin at `cu` (cu_q, cu_k, block_table, rng, sample_ids).
+Shapes shapes_of(const NodeView& n, size_t cu, size_t rng) {
+  Shapes s;
+  s.heads = n.attrs().integer("heads");
+  s.kv_heads = n.attrs().integer("kv_heads");
+  s.fused = !n.has(1);
+  const int64_t width = n.in(0).shape[1];
+  s.head_dim = s.fused ? width / (s.heads + 2 * s.kv_heads) : width / s.heads;
+  s.queries = s.heads * s.head_dim;
+  s.keys = s.kv_heads * s.head_dim;
+  s.sequences = n.in(cu).count() - 1;
+  s.tokens_q = n.in(0).shape[0];
+  s.tokens_k = s.fused ? s.tokens_q : n.in(1).shape[0];
+  s.random = n.has(rng) && n.attrs().real("dropout", 0) > 0;
+  return s;
+}
+
+Attention describe(const NodeView& n, const Shapes& s) {
+  Attention a;
+  a.sequences = s.sequences;
+  a.tokens_q = s.tokens_q;
+  a.tokens_k = s.tokens_k;
+  a.heads = s.heads;
+  a.kv_heads = s.kv_heads;
+  a.head_dim = s.head_dim;
+  a.scale = static_cast<float>(n.attrs().real("scale", 1));
+  a.causal = n.attrs().flag("causal");
+  a.window = n.attrs().integer("window");
+  a.dropout = s.random ? n.attrs().real("dropout") : 0;
+  return a;
+}
+
+// Slices of one [T,(H+2G)D] buffer, or three buffers.
+template <class T>
+void place_qkv(const Shapes& s, T* first, T* second, T* third, Heads<T>& q, Heads<T>& k, Heads<T>& v) {
+  const int64_t row = s.queries + 2 * s.keys;
+  if (s.fused) {
+    q = {first, row, s.head_dim};
+    k = {first + s.queries, row, s.head_dim};
+    v = {first + s.queries + s.keys, row, s.head_dim};
+  } else {
+    q = {first, s.queries, s.head_dim};
+    k = {second, s.keys, s.head_dim};
+    v = {third, s.keys, s.head_dim};
+  }
+}
+
+// The kernel wants the sample of each sequence, the op has it for each token.
+void first_samples(const int32_t* cu, const int64_t* of_token, int64_t sequences, int64_t tokens, int64_t* of_sequence) {
+  for (int64_t i = 0; i < sequences; ++i) of_sequence[i] = cu[i] < tokens ? of_token[cu[i]] : 0;
+}
+
+Kernel forward(const NodeView& n, int threads) {
+  const Shapes s = shapes_of(n, 3, 6);
+  const Attention base = describe(n, s);
+  const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
+  const int64_t samples = round_up(s.sequences * 8);
+  return {"cpu.attention", samples + attention_workspace_bytes(s.head_dim, threads), [=](const KernelArgs& a) {
+            Attention call = base;
+            call.cu_q = in_i32(a, 3);
+            call.cu_k = in_i32(a, 4);
+            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), call.q, call.k, call.v);
+            call.out = {out(a, 0), s.queries, s.head_dim};
+            call.lse = out(a, 1);
+            if (s.random) {
+              auto* ids = static_cast<int64_t*>(a.workspace);
+              first_samples(call.cu_q, in_i64(a, 7), s.sequences, s.tokens_q, ids);
+              call.sample_ids = ids;
+              call.key = key_of(a, 6, place);
+            }
+            attention(call, static_cast<char*>(a.workspace) + samples, a.pool);
+          }};
+}
+
+Kernel backward(const NodeView& n, int threads) {
+  const Shapes s = shapes_of(n, 6, 9);
+  const Attention base = describe(n, s);
+  const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
+  const int64_t samples = round_up(s.sequences * 8);
+  return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(s.head_dim, threads), [=](const KernelArgs& a) {
+            AttentionBackward call;
+            call.forward = base;
+            Attention& f = call.forward;
+            f.cu_q = in_i32(a, 6);
+            f.cu_k = in_i32(a, 7);
+            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), f.q, f.k, f.v);
+            f.out = {const_cast<float*>(in(a, 3)), s.queries, s.head_dim};
+            f.lse = const_cast<float*>(in(a, 4));
+            call.dout = {in(a, 5), s.queries, s.head_dim};
+            place_qkv(s, out(a, 0), s.fused ? nullptr : out(a, 1), s.fused ? nullptr : out(a, 2), call.dq, call.dk, call.dv);
+            if (s.random) {
+              auto* ids = static_cast<int64_t*>(a.workspace);
+              first_samples(f.cu_q, in_i64(a, 10), s.sequences, s.tokens_q, ids);
+              f.sample_ids = ids;
+              f.key = key_of(a, 9, place);
+            }
+            attention_backward(call, static_cast<char*>(a.workspace) + samples, a.pool);
+          }};
+}
+
+Result<Kernel> paged(const NodeView& n, int threads) {
+  if (!n.attrs().flag("causal")) return declined(n, "pages are read causally");
+  Shapes s = shapes_of(n, 3, 6);
+  PagedAttention base;
+  base.sequences = s.sequences;
+  base.blocks = n.in(5).shape[1];
+  base.page = n.in(1).shape[1];
+  base.page_stride = base.page * s.keys;
+  base.heads = s.heads;
+  base.kv_heads = s.kv_heads;
+  base.head_dim = s.head_dim;
+  base.scale = static_cast<float>(n.attrs().real("scale", 1));
+  base.window = n.attrs().integer("window");
+  const int64_t lengths = round_up(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
+  return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads), [=](const KernelArgs& a) {
+                  PagedAttention call = base;
+                  call.cu_q = in_i32(a, 3);
+                  const int32_t* cu_k = in_i32(a, 4);
+                  auto* length = static_cast<int32_t*>(a.workspace);
+                  for (int64_t i = 0; i < s.sequences; ++i) length[i] = cu_k[i + 1] - cu_k[i];
+                  call.kv_length = length;
+                  call.block_table = in_i32(a, 5);
+                  call.q = {in(a, 0), s.queries, s.head_dim};
+                  call.k = {in(a, 1), s.keys, s.head_dim};
+                  call.v = {in(a, 2), s.keys, s.head_dim};
+                  call.out = {out(a, 0), s.queries, s.head_dim};
+                  // Rows behind the last sequence belong to none.
+                  const int64_t used = call.cu_q[s.sequences];
+                  std::memset(out(a, 0) + used * s.queries, 0, static_cast<size_t>((tokens_q - used) * s.queries) * sizeof(float));
+                  call.lse = out(a, 1);
+                  call.tokens_q = tokens_q;
+                  std::fill(call.lse, call.lse + heads * tokens_q, -std::numeric_limits<float>::infinity());
+                  paged_attention(call, static_cast<char*>(a.workspace) + lengths, a.pool);
+                }};
+}
+
+Kernel cache_write(const NodeView& n) {
+  const int64_t tokens = n.in(1).shape[0], channels = n.in(1).shape[1], count = n.out(0).count();
+  return {"cpu.cache_write", 0, [=](const KernelArgs& a) {
+            copy_if_apart(a, 0, 0, count);
+            const int32_t* slots = in_i32(a, 2);
+            for (int64_t t = 0; t < tokens; ++t)
+              if (slots[t] >= 0) std::memcpy(out(a, 0) + slots[t] * channels, in(a, 1) + t * channels, static_cast<size_t>(channels) * sizeof(float));
+          }};
+}
+
+}  // namespace
+
+Result<Kernel> attention_kernel(const NodeView& n, int threads) {
+  const std::string& op = n.node.op->name;
+  if (op == "cache_write") return cache_write(n);
+  if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal")) return declined(n, "a window on both sides");
+  if (op == "attention_grad") {
+    if (n.has(8)) return declined(n, "pages have no gradient");
+    return backward(n, threads);
+  }
+  return n.has(5) ? paged(n, threads) : Result<Kernel>(forward(n, threads));
+}
+
+}  // namespace hone::cpu

@@ -1,0 +1,108 @@
+// linear, matmul and the language-model head on the packed matrix product.
+#include "engine/backends/cpu/backend_support.h"
+#include "engine/backends/cpu/gemm.h"
+#include "engine/backends/cpu/linear_cross_entropy.h"
+
+namespace hone::cpu {
+namespace {
+
+Result<Activation> activation_of(const NodeView& n, const std::string& name) {
+  if (name == "none") return Activation::none;
+  if (name == "gelu_tanh") return Activation::gelu_tanh;
+  if (name == "gelu") return Activation::gelu_erf;
+  if (name == "relu") return Activation::relu;
+  if (name == "silu") return Activation::silu;
+  return declined(n, fmt::format("no kernel for activation '{}'", name));
+}
+
+Result<Kernel> linear(const NodeView& n, int threads) {
+  Gemm g;
+  g.m = n.in(0).shape[0];
+  g.k = n.in(0).shape[1];
+  g.n = n.out(0).shape[1];
+  g.trans_b = n.attrs().flag("trans_w");
+  g.lda = g.k;
+  g.ldb = g.trans_b ? g.k : g.n;
+  g.ldc = g.ldpre = g.n;
+  g.act = HONE_TRY(activation_of(n, n.attrs().text("act", "none")));
+  if (n.has(3) && g.act != Activation::none) return declined(n, "an activation and a residual at once");
+  g.accumulate = n.has(3);  // onto the residual, in place or in a copy: the same bits
+  const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2);
+  return Kernel{"cpu.gemm", gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
+                  Gemm call = g;
+                  call.a = in(a, 0);
+                  call.b = in(a, 1);
+                  call.bias = bias ? in(a, 2) : nullptr;
+                  call.c = out(a, 0);
+                  if (g.accumulate) copy_if_apart(a, 3, 0, g.m * g.n);
+                  call.pre = save_pre ? out(a, 1) : nullptr;
+                  gemm(call, a.workspace, a.pool);
+                }};
+}
+
+Result<Kernel> matmul(const NodeView& n, int threads) {
+  const Shape &x = n.in(0).shape, &y = n.in(1).shape, &z = n.out(0).shape;
+  const size_t r = z.size();
+  Gemm g;
+  g.trans_a = n.attrs().flag("trans_x");
+  g.trans_b = n.attrs().flag("trans_y");
+  g.m = z[r - 2];
+  g.n = z[r - 1];
+  g.k = g.trans_a ? x[r - 2] : x[r - 1];
+  g.lda = x[r - 1];
+  g.ldb = y[r - 1];
+  g.ldc = g.n;
+  g.accumulate = n.has(2);
+  const int64_t batches = g.m * g.n == 0 ? 0 : n.out(0).count() / (g.m * g.n);
+  return Kernel{"cpu.gemm", gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
+                  if (g.accumulate) copy_if_apart(a, 2, 0, batches * g.m * g.n);
+                  for (int64_t i = 0; i < batches; ++i) {
+                    Gemm call = g;
+                    call.a = in(a, 0) + i * g.m * g.k;
+                    call.b = in(a, 1) + i * g.k * g.n;
+                    call.c = out(a, 0) + i * g.m * g.n;
+                    gemm(call, a.workspace, a.pool);
+                  }
+                }};
+}
+
+Kernel head(const NodeView& n, int threads) {
+  LinearCrossEntropy l;
+  l.tokens = n.in(0).shape[0];
+  l.columns = n.in(0).shape[1];
+  l.vocabulary = n.in(1).shape[0];
+  const bool grads = n.attrs().flag("grads");
+  l.accumulate_dw = n.has(4);
+  // The workspace asks whether gradients are made, not where they go.
+  float there = 0;
+  LinearCrossEntropy sized = l;
+  if (grads) sized.dx = sized.dw = &there;
+  return {"cpu.linear_cross_entropy", linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
+            LinearCrossEntropy call = l;
+            call.x = in(a, 0);
+            call.w = in(a, 1);
+            call.labels = in_i32(a, 2);
+            call.scale = in(a, 3)[0];
+            call.nll = out(a, 1);
+            call.correct = static_cast<int32_t*>(a.out[2]);
+            if (grads) {
+              call.dx = out(a, 3);
+              call.dw = out(a, 4);
+              if (l.accumulate_dw) copy_if_apart(a, 4, 4, l.vocabulary * l.columns);
+            }
+            linear_cross_entropy(call, a.workspace, a.pool);
+            double sum = 0;
+            for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);
+            out(a, 0)[0] = static_cast<float>(sum * static_cast<double>(call.scale));
+          }};
+}
+
+}  // namespace
+
+Result<Kernel> matrix_kernel(const NodeView& n, int threads) {
+  if (n.node.op->name == "linear") return linear(n, threads);
+  if (n.node.op->name == "matmul") return matmul(n, threads);
+  return head(n, threads);
+}
+
+}  // namespace hone::cpu

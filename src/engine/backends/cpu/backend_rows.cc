@@ -1,0 +1,226 @@
+// Norms, rotary positions, embeddings, activations and dropout.
+#include "engine/backends/cpu/backend_support.h"
+#include "engine/backends/cpu/elementwise.h"
+#include "engine/backends/cpu/norms.h"
+#include "engine/backends/cpu/rows.h"
+
+namespace hone::cpu {
+namespace {
+
+Result<Unary> unary_of(const NodeView& n, const std::string& kind) {
+  if (kind == "gelu_tanh") return Unary::gelu_tanh;
+  if (kind == "gelu") return Unary::gelu_erf;
+  if (kind == "silu") return Unary::silu;
+  if (kind == "relu") return Unary::relu;
+  return declined(n, fmt::format("no kernel for activation '{}'", kind));
+}
+
+Kernel norm_forward(const NodeView& n, NormKind kind) {
+  Norm base;
+  base.kind = kind;
+  base.rows = n.in(0).shape[0];
+  base.columns = n.in(0).shape[1];
+  base.eps = static_cast<float>(n.attrs().real("eps"));
+  const bool beta = kind == NormKind::layer && n.has(2);
+  return {"cpu.norm", 0, [=](const KernelArgs& a) {
+            Norm call = base;
+            call.input = in(a, 0);
+            call.gamma = in(a, 1);
+            call.beta = beta ? in(a, 2) : nullptr;
+            call.y = out(a, 0);
+            if (kind == NormKind::layer) call.mean = out(a, 1);
+            call.rstd = out(a, kind == NormKind::layer ? 2 : 1);
+            norm(call, a.pool);
+          }};
+}
+
+Kernel norm_gradient(const NodeView& n, NormKind kind, int threads) {
+  NormBackward base;
+  base.kind = kind;
+  base.rows = n.in(0).shape[0];
+  base.columns = n.in(0).shape[1];
+  const bool layer = kind == NormKind::layer;
+  return {"cpu.norm_grad", norm_backward_workspace_bytes(base.columns, threads), [=](const KernelArgs& a) {
+            NormBackward call = base;
+            call.x = in(a, 0);
+            call.gamma = in(a, 1);
+            call.mean = layer ? in(a, 2) : nullptr;
+            call.rstd = in(a, layer ? 3 : 2);
+            call.dy = in(a, layer ? 4 : 3);
+            call.dx = out(a, 0);
+            call.dgamma = out(a, 1);
+            call.dbeta = layer ? out(a, 2) : nullptr;
+            norm_backward(call, a.workspace, a.pool);
+          }};
+}
+
+Kernel rotary(const NodeView& n, int threads) {
+  Rope base;
+  base.tokens = n.in(0).shape[0];
+  base.heads = n.attrs().integer("heads");
+  base.head_dim = n.in(0).shape[1] / base.heads;
+  base.rotary = 2 * n.in(2).shape[0];
+  base.factor = static_cast<float>(n.attrs().real("attention_scaling", 1));
+  base.backward = n.attrs().flag("inverse");
+  const int64_t row = n.in(0).shape[1];
+  return {"cpu.rope", rope_workspace_bytes(base.rotary, threads), [=](const KernelArgs& a) {
+            Rope call = base;
+            call.positions = in_i32(a, 1);
+            call.inv_freq = in(a, 2);
+            call.x = {in(a, 0), row, base.head_dim};
+            call.y = {out(a, 0), row, base.head_dim};
+            rope(call, a.workspace, a.pool);
+          }};
+}
+
+Kernel gather(const NodeView& n) {
+  Embedding base;
+  base.tokens = n.in(1).count();
+  base.columns = n.in(0).shape[1];
+  base.vocabulary = n.in(0).shape[0];
+  return {"cpu.embedding", 0, [=](const KernelArgs& a) {
+            Embedding call = base;
+            call.table = in(a, 0);
+            call.ids = in_i32(a, 1);
+            call.out = out(a, 0);
+            embedding(call, a.pool);
+          }};
+}
+
+Kernel scatter(const NodeView& n) {
+  const int64_t tokens = n.in(0).count(), columns = n.in(1).shape[1], rows = n.out(0).shape[0];
+  const bool onto = n.has(2);
+  return {"cpu.embedding_gradient", embedding_gradient_workspace_bytes(tokens), [=](const KernelArgs& a) {
+            if (onto) copy_if_apart(a, 2, 0, rows * columns);
+            else fill(rows * columns, 0, out(a, 0), a.pool);
+            embedding_gradient(tokens, columns, rows, in_i32(a, 0), in(a, 1), out(a, 0), a.workspace, a.pool);
+          }};
+}
+
+Kernel column_sums(const NodeView& n, int threads) {
+  const int64_t rows = n.in(0).shape[0], columns = n.in(0).shape[1];
+  const bool onto = n.has(1);
+  return {"cpu.column_sum", column_sum_workspace_bytes(columns, threads), [=](const KernelArgs& a) {
+            if (onto) copy_if_apart(a, 1, 0, columns);
+            column_sum(rows, columns, in(a, 0), columns, onto, out(a, 0), a.workspace, a.pool);
+          }};
+}
+
+Result<Kernel> gated(const NodeView& n) {
+  Gate base;
+  base.op = HONE_TRY(unary_of(n, n.attrs().text("kind")));
+  base.rows = 1;
+  base.columns = n.in(0).count();
+  if (n.in(0).rank() == 2) {
+    base.rows = n.in(0).shape[0];
+    base.columns = n.in(0).shape[1];
+  }
+  base.lda = base.ldb = base.ldy = base.columns;
+  if (n.node.op->name == "gate")
+    return Kernel{"cpu.gate", 0, [=](const KernelArgs& a) {
+                    Gate call = base;
+                    call.a = in(a, 0);
+                    call.b = in(a, 1);
+                    call.y = out(a, 0);
+                    gate(call, a.pool);
+                  }};
+  return Kernel{"cpu.gate_grad", 0, [=](const KernelArgs& a) {
+                  GateBackward call;
+                  call.forward = base;
+                  call.forward.a = in(a, 0);
+                  call.forward.b = in(a, 1);
+                  call.dy = in(a, 2);
+                  call.da = out(a, 0);
+                  call.db = out(a, 1);
+                  call.lddy = call.ldda = call.lddb = base.columns;
+                  gate_backward(call, a.pool);
+                }};
+}
+
+Kernel drop(const NodeView& n) {
+  Dropout base;
+  base.rows = n.in(0).shape[0];
+  base.columns = n.in(0).shape[1];
+  base.p = n.attrs().real("p");
+  const uint64_t place = scope_hash(n.attrs().text("key"));
+  const bool residual = n.has(4);
+  return {"cpu.dropout", 0, [=](const KernelArgs& a) {
+            Dropout call = base;
+            call.x = in(a, 0);
+            call.key = key_of(a, 1, place);
+            call.sample_ids = in_i64(a, 2);
+            call.positions = in_i32(a, 3);
+            call.residual = residual ? in(a, 4) : nullptr;
+            call.y = out(a, 0);
+            dropout(call, a.pool);
+          }};
+}
+
+Kernel dropout_mask(const NodeView& n) {
+  const int64_t rows = n.out(0).shape[0], channels = n.out(0).shape[1];
+  const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
+  const uint64_t place = scope_hash(n.attrs().text("key"));
+  return {"cpu.loop.dropout_mask", 0, [=](const KernelArgs& a) {
+            const DropoutKey key = key_of(a, 0, place);
+            const int64_t* sample = in_i64(a, 1);
+            const int32_t* position = in_i32(a, 2);
+            auto* keep = static_cast<uint8_t*>(a.out[0]);
+            a.pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
+              for (int64_t t = begin; t < end; ++t)
+                for (int64_t c = 0; c < channels; ++c)
+                  keep[t * channels + c] = dropout_word(key, sample[t], position[t], static_cast<int32_t>(c)) >= threshold;
+            });
+          }};
+}
+
+Kernel attention_dropout_mask(const NodeView& n) {
+  const int64_t heads = n.out(0).shape[0], tq = n.out(0).shape[1], tk = n.out(0).shape[2], slots = n.in(2).count() - 1;
+  const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
+  const uint64_t place = scope_hash(n.attrs().text("key"));
+  return {"cpu.loop.attention_dropout_mask", 0, [=](const KernelArgs& a) {
+            const DropoutKey key = key_of(a, 0, place);
+            const int64_t* sample = in_i64(a, 1);
+            const int32_t *cq = in_i32(a, 2), *ck = in_i32(a, 3);
+            auto* keep = static_cast<uint8_t*>(a.out[0]);
+            std::memset(keep, 1, static_cast<size_t>(heads * tq * tk));
+            a.pool.parallel_for(heads, [&](int64_t begin, int64_t end, int) {
+              for (int64_t h = begin; h < end; ++h)
+                for (int64_t s = 0; s < slots; ++s)
+                  for (int32_t q = cq[s]; q < cq[s + 1]; ++q)
+                    for (int32_t k = ck[s]; k < ck[s + 1]; ++k)
+                      keep[(h * tq + q) * tk + k] =
+                          attention_dropout_word(key, sample[q], static_cast<int32_t>(h), q - cq[s], k - ck[s]) >= threshold;
+            });
+          }};
+}
+
+}  // namespace
+
+Result<Kernel> row_kernel(const NodeView& n, int threads) {
+  const std::string& op = n.node.op->name;
+  if (op == "layer_norm") return norm_forward(n, NormKind::layer);
+  if (op == "rms_norm") return norm_forward(n, NormKind::rms);
+  if (op == "layer_norm_grad") return norm_gradient(n, NormKind::layer, threads);
+  if (op == "rms_norm_grad") return norm_gradient(n, NormKind::rms, threads);
+  if (op == "rope") return rotary(n, threads);
+  if (op == "embedding") return gather(n);
+  if (op == "scatter_add_rows") return scatter(n);
+  if (op == "sum_rows") return column_sums(n, threads);
+  if (op == "gate" || op == "gate_grad") return gated(n);
+  if (op == "dropout") return drop(n);
+  if (op == "dropout_mask") return dropout_mask(n);
+  if (op == "attention_dropout_mask") return attention_dropout_mask(n);
+  const int64_t count = n.out(0).count();
+  if (op == "add") {
+    if (n.in(0) != n.in(1) || n.in(0).dtype != DType::f32) return declined(n, "operands of one f32 type are wanted");
+    return Kernel{"cpu.add", 0, [=](const KernelArgs& a) { add(count, in(a, 0), in(a, 1), out(a, 0), a.pool); }};
+  }
+  if (op == "activation_grad") {
+    const Unary kind = HONE_TRY(unary_of(n, n.attrs().text("kind")));
+    return Kernel{"cpu.activation_grad", 0, [=](const KernelArgs& a) { unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool); }};
+  }
+  const Unary kind = HONE_TRY(unary_of(n, op));
+  return Kernel{"cpu.activation", 0, [=](const KernelArgs& a) { unary(kind, count, in(a, 0), out(a, 0), a.pool); }};
+}
+
+}  // namespace hone::cpu
