@@ -7,7 +7,9 @@
 namespace hone {
 namespace {
 
-bool space_at(Char c) { return c.code != kInvalidChar && (class_of(char_classes(), c.code) & kSpace); }
+bool space_at(Char c) {
+  return c.code != kInvalidChar && (class_of(char_classes(), c.code) & kSpace);
+}
 
 }  // namespace
 

@@ -49,10 +49,10 @@ class AddedTokens {
     char byte = 0;
   };
   struct Trie {
-    std::vector<Node> nodes;       // nodes[0] is the root
+    std::vector<Node> nodes;                                     // nodes[0] is the root
     std::vector<int32_t> first = std::vector<int32_t>(256, -1);  // children of the root by byte
-    int first_bytes = 0;           // how many bytes begin a token
-    char only_first = 0;           // that byte when there is one
+    int first_bytes = 0;                                         // how many bytes begin a token
+    char only_first = 0;                                         // that byte when there is one
     void insert(std::string_view text, int32_t token);
     // Index of the longest token that starts at text[at], or -1; length gets its bytes.
     int32_t longest(std::string_view text, size_t at, size_t& length) const;
@@ -61,7 +61,7 @@ class AddedTokens {
   };
 
   std::vector<AddedToken> tokens_;
-  Vocabulary index_;    // content -> place in tokens_
+  Vocabulary index_;  // content -> place in tokens_
   int64_t beyond_ = 0;
   int32_t highest_id_ = -1;
   Trie tries_[2];

@@ -172,8 +172,10 @@ class Bpe : public Model {
       unknown_before = unknown;
     }
     constexpr size_t kScanLimit = 48;
-    if (s.symbols.size() <= kScanLimit) merge_by_scan(s);
-    else merge_by_heap(s);
+    if (s.symbols.size() <= kScanLimit)
+      merge_by_scan(s);
+    else
+      merge_by_heap(s);
     ids.insert(ids.end(), s.symbols.begin(), s.symbols.end());
   }
 
@@ -292,7 +294,8 @@ Result<Merge> resolve_merge(const Vocabulary& vocabulary, std::string_view left,
     if (!found)
       return Error(err::kTokenizerVocabulary,
                    fmt::format("the merge of \"{}\" and \"{}\" needs the token \"{}\", which the "
-                               "vocabulary does not have", left, right, token))
+                               "vocabulary does not have",
+                               left, right, token))
           .at(where)
           .todo("take vocabulary and merges from the same tokenizer");
     *id = *found;

@@ -20,11 +20,11 @@ struct Merge {
 };
 
 struct BpeParts {
-  Vocabulary vocabulary;      // spelled in the byte-level alphabet
-  std::vector<Merge> merges;  // rank = index; a pair given twice keeps its last rank
-  std::string unk_token;      // for bytes that are no token; "" = such bytes are dropped
-  bool fuse_unk = false;      // a run of them is one unknown token
-  bool ignore_merges = false; // a piece that is a token needs no merges
+  Vocabulary vocabulary;       // spelled in the byte-level alphabet
+  std::vector<Merge> merges;   // rank = index; a pair given twice keeps its last rank
+  std::string unk_token;       // for bytes that are no token; "" = such bytes are dropped
+  bool fuse_unk = false;       // a run of them is one unknown token
+  bool ignore_merges = false;  // a piece that is a token needs no merges
 };
 
 // Looks the three tokens of a merge up; `where` names its place for the error.

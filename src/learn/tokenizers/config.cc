@@ -65,10 +65,12 @@ Status read_named(const JsonAt& root, TokenizerConfig& config) {
 Status read_main(const JsonAt& root, TokenizerConfig& config) {
   if (const auto name = root.find("tokenizer_class")) {
     config.tokenizer_class = HONE_TRY(name->string());
-    if (config.tokenizer_class.ends_with("Fast")) config.tokenizer_class.resize(config.tokenizer_class.size() - 4);
+    if (config.tokenizer_class.ends_with("Fast"))
+      config.tokenizer_class.resize(config.tokenizer_class.size() - 4);
   }
   const std::pair<const char*, std::optional<bool>*> flags[] = {
-      {"add_bos_token", &config.add_bos}, {"add_eos_token", &config.add_eos},
+      {"add_bos_token", &config.add_bos},
+      {"add_eos_token", &config.add_eos},
       {"add_prefix_space", &config.add_prefix_space}};
   for (const auto& [key, value] : flags)
     if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
@@ -103,9 +105,8 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
   for (auto& entry : tokens) {
     AddedToken token;
     token.content = std::move(entry.second);
-    token.special = std::any_of(config.named.begin(), config.named.end(), [&](const auto& n) {
-      return n.second.content == token.content;
-    });
+    token.special = std::any_of(config.named.begin(), config.named.end(),
+                                [&](const auto& n) { return n.second.content == token.content; });
     token.normalized = !token.special;
     config.legacy.push_back(std::move(token));
   }
@@ -114,9 +115,10 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
 
 // Without a class in tokenizer_config.json the model's type names it.
 Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
-  constexpr std::pair<std::string_view, const char*> kClasses[] = {
-      {"gpt2", "GPT2Tokenizer"}, {"roberta", "RobertaTokenizer"}, {"bart", "BartTokenizer"},
-      {"qwen2", "Qwen2Tokenizer"}};
+  constexpr std::pair<std::string_view, const char*> kClasses[] = {{"gpt2", "GPT2Tokenizer"},
+                                                                   {"roberta", "RobertaTokenizer"},
+                                                                   {"bart", "BartTokenizer"},
+                                                                   {"qwen2", "Qwen2Tokenizer"}};
   const auto type = root.find("model_type");
   if (!type || !config.tokenizer_class.empty()) return Ok{};
   const std::string_view name = HONE_TRY(type->string());
@@ -199,7 +201,9 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
 
 Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts) {
   const Vocabulary& vocabulary = parts.model->vocabulary();
-  const auto add = [&](const AddedToken& t) { parts.added.add(t, vocabulary, parts.normalizer.get()); };
+  const auto add = [&](const AddedToken& t) {
+    parts.added.add(t, vocabulary, parts.normalizer.get());
+  };
   for (const AddedToken& token : config.listed) add(token);
   for (const AddedToken& token : config.legacy) add(token);
   const std::string class_name = config.is_roberta() ? "RobertaTokenizer" : config.tokenizer_class;

@@ -24,7 +24,7 @@ struct TokenizerConfig {
   std::vector<std::string> files;  // that were found and make up the configuration
 
   const AddedToken* find(std::string_view name) const;
-  bool is_roberta() const;         // RoBERTa, BART and the like
+  bool is_roberta() const;  // RoBERTa, BART and the like
 };
 
 // Reads what there is in the folder; a missing file is no error. As in Transformers 5,

@@ -33,7 +33,9 @@ std::string soften_huge_integers(std::string_view text) {
   bool in_string = false;
   for (size_t i = 0; i < text.size();) {
     const char c = text[i];
-    const auto is_digit = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+    const auto is_digit = [&](size_t at) {
+      return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
     if (!in_string && is_digit(i)) {
       size_t end = i;
       while (is_digit(end)) ++end;

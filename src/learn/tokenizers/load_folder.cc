@@ -10,7 +10,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kReadable =
     "hone reads tokenizer.json (byte-level BPE), vocab.json with merges.txt, encoder.json with "
-    "vocab.bpe, tiktoken rank files (tokenizer.model, *.tiktoken), and the vocabulary of a GGUF file";
+    "vocab.bpe, tiktoken rank files (tokenizer.model, *.tiktoken), and the vocabulary of a GGUF "
+    "file";
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
@@ -21,7 +22,8 @@ Error wrong_kind(std::string_view kind, const std::string& path) {
   return Error(err::kTokenizerKind, fmt::format("a {} tokenizer", kind))
       .at(path)
       .todo(fmt::format("{}; save the tokenizer of such a model as a byte-level tokenizer.json, or "
-                        "take another model", kReadable));
+                        "take another model",
+                        kReadable));
 }
 
 Result<TokenizerParts> from_ranks(const std::string& path, const TokenizerConfig& config) {
@@ -33,11 +35,10 @@ Result<TokenizerParts> from_ranks(const std::string& path, const TokenizerConfig
 Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig& config) {
   const std::string text = HONE_TRY(read_text_file(path));
   // These classes of Transformers 5 set the option themselves, whatever tokenizer.json says.
-  const bool sets_prefix_space =
-      config.is_roberta() || config.tokenizer_class == "GPT2Tokenizer" ||
-      config.tokenizer_class == "Qwen2Tokenizer";
-  TokenizerParts parts = HONE_TRY(read_tokenizer_json(
-      text, path, sets_prefix_space ? config.add_prefix_space : std::nullopt));
+  const bool sets_prefix_space = config.is_roberta() || config.tokenizer_class == "GPT2Tokenizer" ||
+                                 config.tokenizer_class == "Qwen2Tokenizer";
+  TokenizerParts parts = HONE_TRY(
+      read_tokenizer_json(text, path, sets_prefix_space ? config.add_prefix_space : std::nullopt));
   HONE_TRY(apply_tokenizer_config(config, parts));
   parts.source_files.push_back(path);
   return parts;
@@ -77,7 +78,8 @@ Result<TokenizerParts> from_folder(const std::string& folder) {
   std::sort(names.begin(), names.end());
   if (names.size() > 12) names.resize(12);
   return Error(err::kTokenizerMissing, "no tokenizer files here")
-      .at(fmt::format("{} ({})", folder, names.empty() ? "empty" : fmt::format("{}", fmt::join(names, ", "))))
+      .at(fmt::format("{} ({})", folder,
+                      names.empty() ? "empty" : fmt::format("{}", fmt::join(names, ", "))))
       .todo(fmt::format("{}; --tokenizer_name names another folder", kReadable));
 }
 

@@ -34,13 +34,16 @@ constexpr Pre kPres[] = {
 
 std::string pre_tokenizer_json(Splitting splitting) {
   switch (splitting) {
-    case Splitting::kGpt2: return byte_level_json(false, true);
+    case Splitting::kGpt2:
+      return byte_level_json(false, true);
     case Splitting::kDigitsGpt2:
       return fmt::format(
           R"({{"type":"Sequence","pretokenizers":[{{"type":"Digits","individual_digits":true}},{}]}})",
           byte_level_json(false, true));
-    case Splitting::kCl100k: return split_then_bytes_json(kCl100kPattern, false);
-    case Splitting::kQwen2: return split_then_bytes_json(kQwen2Pattern, false);
+    case Splitting::kCl100k:
+      return split_then_bytes_json(kCl100kPattern, false);
+    case Splitting::kQwen2:
+      return split_then_bytes_json(kQwen2Pattern, false);
   }
   return "null";
 }
@@ -50,8 +53,9 @@ Result<Pre> find_pre(const GgufVocab& vocab) {
     return Error(err::kTokenizerKind,
                  fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
         .at("tokenizer.ggml.model")
-        .todo("hone reads \"gpt2\", byte-level BPE; give a folder with tokenizer.json by "
-              "--tokenizer_name instead");
+        .todo(
+            "hone reads \"gpt2\", byte-level BPE; give a folder with tokenizer.json by "
+            "--tokenizer_name instead");
   std::vector<std::string> names;
   for (const Pre& pre : kPres) {
     if (vocab.pre == pre.name) return pre;

@@ -60,9 +60,17 @@ std::vector<std::string> known_specials(int64_t ranks) {
     for (int i = from; i < to; ++i) out.push_back(fmt::format(fmt::runtime(format), i));
   };
   if (ranks == 128000) {  // Llama 3.1 and later
-    out = {"<|begin_of_text|>", "<|end_of_text|>", "<|reserved_special_token_0|>",
-           "<|reserved_special_token_1|>", "<|finetune_right_pad_id|>", "<|step_id|>",
-           "<|start_header_id|>", "<|end_header_id|>", "<|eom_id|>", "<|eot_id|>", "<|python_tag|>"};
+    out = {"<|begin_of_text|>",
+           "<|end_of_text|>",
+           "<|reserved_special_token_0|>",
+           "<|reserved_special_token_1|>",
+           "<|finetune_right_pad_id|>",
+           "<|step_id|>",
+           "<|start_header_id|>",
+           "<|end_header_id|>",
+           "<|eom_id|>",
+           "<|eot_id|>",
+           "<|python_tag|>"};
     numbered("<|reserved_special_token_{}|>", 2, 247);
   } else if (ranks == 151643) {  // Qwen
     out = {"<|endoftext|>", "<|im_start|>", "<|im_end|>"};
@@ -132,7 +140,8 @@ Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& w
     }
     std::sort(merges.begin() + static_cast<ptrdiff_t>(first), merges.end(),
               [](const Ranked& a, const Ranked& b) {
-                return std::pair(a.merge.left, a.merge.right) < std::pair(b.merge.left, b.merge.right);
+                return std::pair(a.merge.left, a.merge.right) <
+                       std::pair(b.merge.left, b.merge.right);
               });
   }
   std::stable_sort(merges.begin(), merges.end(),
@@ -141,11 +150,10 @@ Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& w
   for (const Ranked& m : merges) bpe.merges.push_back(m.merge);
 
   const int64_t size = bpe.vocabulary.size();
-  const std::string pre_tokenizer =
-      size == 50256    ? byte_level_json(false, true)
-      : size == 151643 ? split_then_bytes_json(kQwen2Pattern, false)
-      : size == 199998 ? split_then_bytes_json(o200k_pattern(), false)
-                       : split_then_bytes_json(kCl100kPattern, false);
+  const std::string pre_tokenizer = size == 50256    ? byte_level_json(false, true)
+                                    : size == 151643 ? split_then_bytes_json(kQwen2Pattern, false)
+                                    : size == 199998 ? split_then_bytes_json(o200k_pattern(), false)
+                                                     : split_then_bytes_json(kCl100kPattern, false);
   TokenizerParts parts;
   parts.kind = "tiktoken ranks";
   HONE_TRY(make_stages(stage_members("null", pre_tokenizer, byte_level_json(false, true)), parts));

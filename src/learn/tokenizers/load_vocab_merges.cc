@@ -35,7 +35,8 @@ Status read_merges(const std::string& path, BpeParts& parts) {
     const size_t space = line.find(' ');
     if (space == line.npos || line.find(' ', space + 1) != line.npos)
       return Error(err::kTokenizerFormat, fmt::format("expected two tokens with one space between, "
-                                                      "found \"{}\"", line.substr(0, 60)))
+                                                      "found \"{}\"",
+                                                      line.substr(0, 60)))
           .at(fmt::format("{}:{}", path, line_number))
           .todo("fetch the file again; it may be cut off");
     auto merge = resolve_merge(parts.vocabulary, line.substr(0, space), line.substr(space + 1), "");

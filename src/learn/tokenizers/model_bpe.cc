@@ -8,7 +8,8 @@ namespace {
 Error unsupported(const JsonAt& spec, std::string what) {
   return Error(err::kTokenizerKind, std::move(what))
       .at(spec.where)
-      .todo("hone reads byte-level BPE: GPT-2, RoBERTa, BART, Llama 3, Qwen2, SmolLM2 and their kin");
+      .todo(
+          "hone reads byte-level BPE: GPT-2, RoBERTa, BART, Llama 3, Qwen2, SmolLM2 and their kin");
 }
 
 Status check_options(const JsonAt& spec, const StageContext& context) {
@@ -35,7 +36,8 @@ Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& cont
   parts.vocabulary.reserve(tokens.size(), tokens.size() * 8);
   for (const auto [token, id] : tokens) {
     int64_t value;
-    if (id.get(value)) return JsonAt{id, fmt::format("{}.{}", vocab.where, token)}.expected("an id");
+    if (id.get(value))
+      return JsonAt{id, fmt::format("{}.{}", vocab.where, token)}.expected("an id");
     HONE_TRY(parts.vocabulary.add(token, value));
   }
 

@@ -58,8 +58,10 @@ std::string spell_out_spaces(std::string_view regex) {
       }
       continue;
     }
-    if (c == '[' && in_class == 0) in_class = 1;
-    else if (c == ']') in_class = 0;
+    if (c == '[' && in_class == 0)
+      in_class = 1;
+    else if (c == ']')
+      in_class = 0;
     out += c;
   }
   return out;

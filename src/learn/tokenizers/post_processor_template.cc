@@ -7,7 +7,7 @@ namespace hone {
 namespace {
 
 struct Element {
-  int sequence = -1;         // 0 = A, 1 = B, -1 = the special tokens `ids`
+  int sequence = -1;  // 0 = A, 1 = B, -1 = the special tokens `ids`
   std::vector<int32_t> ids;
   int32_t type_id = 0;
 };

@@ -29,8 +29,9 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
   for (const JsonElement step : HONE_TRY(list.array())) {
     const JsonAt at = list.item(step, index++);
     if (!steps.empty() && steps.back()->byte_level())
-      return Error(err::kTokenizerKind, "a pre-tokenizer after ByteLevel, which would have to "
-                                        "split the byte-level alphabet instead of the text")
+      return Error(err::kTokenizerKind,
+                   "a pre-tokenizer after ByteLevel, which would have to "
+                   "split the byte-level alphabet instead of the text")
           .at(at.where)
           .todo("hone reads sequences in which ByteLevel is the last step");
     steps.push_back(HONE_TRY(make_pre_tokenizer(at, context)));

@@ -39,10 +39,17 @@ class Split : public PreTokenizer {
       bool join = false;  // with the piece before
       switch (behavior) {
         case Behavior::kRemoved:
-        case Behavior::kIsolated: break;
-        case Behavior::kMergedWithPrevious: join = delimiter && !last_was_delimiter; break;
-        case Behavior::kMergedWithNext: join = last_was_delimiter && !delimiter; break;
-        case Behavior::kContiguous: join = delimiter == last_was_delimiter; break;
+        case Behavior::kIsolated:
+          break;
+        case Behavior::kMergedWithPrevious:
+          join = delimiter && !last_was_delimiter;
+          break;
+        case Behavior::kMergedWithNext:
+          join = last_was_delimiter && !delimiter;
+          break;
+        case Behavior::kContiguous:
+          join = delimiter == last_was_delimiter;
+          break;
       }
       last_was_delimiter = delimiter;
       if (!join || begin == end) {

@@ -20,12 +20,13 @@ Status write_file(const fs::path& path, std::string_view text) {
 
 std::string named_tokens(const TokenizerParts& p, std::string_view separator) {
   const std::pair<const char*, const std::string*> named[] = {
-      {"bos_token", &p.bos}, {"eos_token", &p.eos}, {"unk_token", &p.unk}, {"sep_token", &p.sep},
+      {"bos_token", &p.bos}, {"eos_token", &p.eos}, {"unk_token", &p.unk},  {"sep_token", &p.sep},
       {"pad_token", &p.pad}, {"cls_token", &p.cls}, {"mask_token", &p.mask}};
   std::string out;
   for (const auto& [name, token] : named)
     if (!token->empty())
-      out += fmt::format("{}\n  \"{}\": {}", out.empty() ? "" : separator, name, json_quote(*token));
+      out +=
+          fmt::format("{}\n  \"{}\": {}", out.empty() ? "" : separator, name, json_quote(*token));
   return out;
 }
 
@@ -34,8 +35,8 @@ std::string config_json(const TokenizerParts& p) {
   const auto add = [&](std::string_view key, const std::string& value) {
     out += fmt::format("{}\n  \"{}\": {}", out.size() > 1 ? "," : "", key, value);
   };
-  add("model_max_length", p.model_max_length ? std::to_string(*p.model_max_length)
-                                             : "1000000000000000019884624838656");
+  add("model_max_length",
+      p.model_max_length ? std::to_string(*p.model_max_length) : "1000000000000000019884624838656");
   if (!p.chat_template.empty()) add("chat_template", json_quote(p.chat_template));
   add("clean_up_tokenization_spaces", "false");
   add("tokenizer_class", "\"PreTrainedTokenizerFast\"");  // reads tokenizer.json as it stands

@@ -36,9 +36,9 @@ inline const char* run(const uint8_t* classes, const char* p, const char* end, u
 }
 
 struct Spaces {
-  const char* end;           // of the run
-  const char* last;          // where its last character starts
-  const char* after_newline; // behind its last line break, or nullptr
+  const char* end;            // of the run
+  const char* last;           // where its last character starts
+  const char* after_newline;  // behind its last line break, or nullptr
 };
 inline Spaces spaces(const uint8_t* classes, const char* p, const char* end) {
   Spaces r{p, p, nullptr};
@@ -65,12 +65,20 @@ inline const char* contraction(const char* p, const char* end) {
     return kFold && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   };
   switch (letter(1)) {
-    case 's': case 't': case 'm': case 'd': return p + 2;
-    case 'r': case 'v': return letter(2) == 'e' ? p + 3 : nullptr;
-    case 'l': return letter(2) == 'l' ? p + 3 : nullptr;
+    case 's':
+    case 't':
+    case 'm':
+    case 'd':
+      return p + 2;
+    case 'r':
+    case 'v':
+      return letter(2) == 'e' ? p + 3 : nullptr;
+    case 'l':
+      return letter(2) == 'l' ? p + 3 : nullptr;
     case '\xc5':  // U+017F, the long s, is an s in another case
       return kFold && letter(2) == '\xbf' ? p + 3 : nullptr;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

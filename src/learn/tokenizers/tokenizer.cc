@@ -59,8 +59,10 @@ Result<Tokenizer> Tokenizer::make(TokenizerParts parts) {
     const auto token = a ? std::optional<std::string_view>(a->content) : vocabulary.token(id);
     if (!token) continue;
     t.flags_[static_cast<size_t>(id)] |= kHasToken;
-    if (p.decoder) p.decoder->append_token(*token, t.decoded_);
-    else t.decoded_ += *token;
+    if (p.decoder)
+      p.decoder->append_token(*token, t.decoded_);
+    else
+      t.decoded_ += *token;
   }
   t.token_bytes_.push_back(static_cast<uint32_t>(t.decoded_.size()));
 
@@ -78,8 +80,10 @@ void Tokenizer::append(std::string_view text, const EncodeOptions& options,
   const auto on_token = [&](const AddedToken& token) { ids.push_back(token.id); };
   const auto on_piece = [&](std::string_view piece) { p.model->encode(piece, ids, scratch); };
   const auto on_text = [&](std::string_view part) {
-    if (p.pre_tokenizer) p.pre_tokenizer->split(part, on_piece);
-    else on_piece(part);
+    if (p.pre_tokenizer)
+      p.pre_tokenizer->split(part, on_piece);
+    else
+      on_piece(part);
   };
   std::string buffer;
   const auto on_raw = [&](std::string_view part) {
@@ -116,7 +120,8 @@ Encoding Tokenizer::with_special_tokens(std::vector<int32_t> first,
 }
 
 int64_t Tokenizer::special_token_count(bool pair) const {
-  return static_cast<int64_t>((pair ? with_special_tokens({}, {}) : with_special_tokens({})).ids.size());
+  return static_cast<int64_t>(
+      (pair ? with_special_tokens({}, {}) : with_special_tokens({})).ids.size());
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {

@@ -34,11 +34,11 @@ struct EncodeOptions {
 
 // Everything load_* functions gather; Tokenizer::make checks and joins it.
 struct TokenizerParts {
-  std::unique_ptr<Normalizer> normalizer;          // may be null, as the next two
+  std::unique_ptr<Normalizer> normalizer;  // may be null, as the next two
   std::unique_ptr<PreTokenizer> pre_tokenizer;
   std::unique_ptr<PostProcessor> post_processor;
   std::unique_ptr<Model> model;
-  std::unique_ptr<Decoder> decoder;                // null: tokens are joined with spaces
+  std::unique_ptr<Decoder> decoder;  // null: tokens are joined with spaces
   AddedTokens added;
   // The four stages as members of tokenizer.json ("\"normalizer\":null,..."), for save_tokenizer.
   std::string stages_json;
@@ -46,8 +46,8 @@ struct TokenizerParts {
   std::string bos, eos, pad, unk, sep, cls, mask;  // "" = none
   std::optional<int64_t> model_max_length;         // tokens
   std::string chat_template;
-  std::string kind;                                // "tokenizer.json", "GGUF", ...: for reports
-  std::vector<std::string> source_files;           // that save_tokenizer copies
+  std::string kind;                       // "tokenizer.json", "GGUF", ...: for reports
+  std::vector<std::string> source_files;  // that save_tokenizer copies
 };
 
 class Tokenizer {
@@ -60,8 +60,7 @@ class Tokenizer {
                        const EncodeOptions& = {}) const;
   // One row of ids for each text, in order. Long texts are spread over the pool's threads.
   std::vector<std::vector<int32_t>> encode_batch(std::span<const std::string_view> texts,
-                                                 ThreadPool* pool,
-                                                 const EncodeOptions& = {}) const;
+                                                 ThreadPool* pool, const EncodeOptions& = {}) const;
 
   // Puts the model's special tokens around ids made without them (and around a pair).
   Encoding with_special_tokens(std::vector<int32_t> first) const;
@@ -134,11 +133,11 @@ class StreamingDecoder {
 
 // The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
 struct GgufVocab {
-  std::string model;                 // "gpt2" = byte-level BPE
-  std::string pre;                   // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
+  std::string model;  // "gpt2" = byte-level BPE
+  std::string pre;    // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
   std::vector<std::string> tokens;
-  std::vector<int32_t> types;        // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
-  std::vector<std::string> merges;   // "a b"
+  std::vector<int32_t> types;  // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
+  std::vector<std::string> merges;                 // "a b"
   int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids, -1 = not given
   std::optional<bool> add_bos, add_eos;
   std::string chat_template;

@@ -4,7 +4,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hone;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  auto parts = is_tiktoken(text) ? read_tiktoken(text, "fuzz", {}) : read_tokenizer_json(text, "fuzz");
+  auto parts =
+      is_tiktoken(text) ? read_tiktoken(text, "fuzz", {}) : read_tokenizer_json(text, "fuzz");
   if (!parts.ok()) return 0;
   auto tokenizer = Tokenizer::make(std::move(parts).value());
   if (!tokenizer.ok()) return 0;

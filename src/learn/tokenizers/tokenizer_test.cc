@@ -60,11 +60,13 @@ std::vector<std::string> random_texts(const json& parts, int count, uint64_t sta
   };
   std::vector<std::string> texts(static_cast<size_t>(count));
   for (std::string& text : texts)
-    for (uint64_t n = 1 + draw(24); n > 0; --n) text += parts[draw(parts.size())].get<std::string>();
+    for (uint64_t n = 1 + draw(24); n > 0; --n)
+      text += parts[draw(parts.size())].get<std::string>();
   return texts;
 }
 
-std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t, const std::vector<std::string>& texts,
+std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t,
+                                             const std::vector<std::string>& texts,
                                              const EncodeOptions& options = {}) {
   std::vector<std::vector<int32_t>> rows;
   for (const std::string& text : texts) rows.push_back(t.encode(text, options));
@@ -77,7 +79,8 @@ std::string mini_json(const json& pipeline) {
   json spec = pipeline["spec"];
   spec["model"] = pipeline["model"];
   json vocab = json::object();
-  for (size_t i = 0; i < mini["tokens"].size(); ++i) vocab[mini["tokens"][i].get<std::string>()] = i;
+  for (size_t i = 0; i < mini["tokens"].size(); ++i)
+    vocab[mini["tokens"][i].get<std::string>()] = i;
   spec["model"]["vocab"] = std::move(vocab);
   spec["model"]["merges"] = mini["merges"];
   return spec.dump();
@@ -88,7 +91,8 @@ const json& cases() {
   return c;
 }
 Tokenizer mini(const std::string& name) {
-  return must(Tokenizer::make(must(read_tokenizer_json(mini_json(cases()["pipelines"][name]), name))));
+  return must(
+      Tokenizer::make(must(read_tokenizer_json(mini_json(cases()["pipelines"][name]), name))));
 }
 
 TEST(Tokenizer, EveryPipelineGivesTheIdsOfHuggingFace) {
@@ -114,8 +118,7 @@ TEST(Tokenizer, EveryPipelineGivesTheIdsOfHuggingFace) {
     const Encoding pair = t.encode_pair("Hello", " world");
     EXPECT_EQ(pair.ids, want["pair"].get<std::vector<int32_t>>());
     EXPECT_EQ(pair.type_ids, want["pair_types"].get<std::vector<int32_t>>());
-    EXPECT_EQ(t.special_token_count(false),
-              static_cast<int64_t>(t.encode("").size()));
+    EXPECT_EQ(t.special_token_count(false), static_cast<int64_t>(t.encode("").size()));
   }
 }
 
@@ -134,8 +137,9 @@ TEST(Tokenizer, WrittenTokenizerJsonGivesTheSameIds) {
 TEST(Tokenizer, BytesThatAreNoUtf8ComeBack) {
   std::string all;
   for (int b = 255; b >= 0; --b) all += static_cast<char>(b);
-  for (const std::string& text : {all, std::string("a\xff b\xc3 c\xe2\x82"), std::string("\xf0\x9f\x98"),
-                                 std::string("\xed\xa0\x80\xc0\xaf 12\x80")})
+  for (const std::string& text :
+       {all, std::string("a\xff b\xc3 c\xe2\x82"), std::string("\xf0\x9f\x98"),
+        std::string("\xed\xa0\x80\xc0\xaf 12\x80")})
     for (const char* name : {"gpt2", "llama3", "qwen2", "smollm", "o200k"}) {
       const Tokenizer t = mini(name);
       EXPECT_EQ(t.decode_bytes(t.encode(text, {.add_special_tokens = false})), text) << name;
@@ -216,7 +220,8 @@ TEST(RealTokenizers, GiveTheIdsOfTheirAuthors) {
   const json real = json::parse(read(kGoldens / "real.json"));
   const auto texts = cases()["texts"].get<std::vector<std::string>>();
   const auto random = random_texts(cases()["parts"], 5000, 7);
-  const char* corpora[] = {"tinyshakespeare/input.txt", "wikitext2/test.txt", "wikitext2/valid.txt"};
+  const char* corpora[] = {"tinyshakespeare/input.txt", "wikitext2/test.txt",
+                           "wikitext2/valid.txt"};
   for (const auto& [name, want] : real.items()) {
     SCOPED_TRACE(name);
     const Tokenizer t = must(load_tokenizer((data / name).string()));
@@ -236,15 +241,16 @@ TEST(RealTokenizers, GiveTheIdsOfTheirAuthors) {
 TEST(RealTokenizers, GiveTheIdsOfLlamaCpp) {
   const fs::path data = data_folder();
   if (!fs::exists(data / "tok-gguf")) GTEST_SKIP() << "no tok-gguf in HONE_DATA " << data;
-  const std::string inputs = read(data / "tok-gguf/inputs.inp"), separator = "\n__ggml_vocab_test__\n";
+  const std::string inputs = read(data / "tok-gguf/inputs.inp"),
+                    separator = "\n__ggml_vocab_test__\n";
   std::vector<std::string> texts;
   for (size_t at = 0; at <= inputs.size();) {
     const size_t stop = std::min(inputs.find(separator, at), inputs.size());
     texts.push_back(inputs.substr(at, stop - at));
     at = stop + separator.size();
   }
-  for (const auto& [tokenizer, out] : {std::pair{"tok-gpt2", "gpt-2"}, {"tok-llama3", "llama-bpe"},
-                                       {"tok-qwen", "qwen2"}}) {
+  for (const auto& [tokenizer, out] :
+       {std::pair{"tok-gpt2", "gpt-2"}, {"tok-llama3", "llama-bpe"}, {"tok-qwen", "qwen2"}}) {
     const Tokenizer t = must(load_tokenizer((data / tokenizer).string()));
     std::ifstream lines(data / fmt::format("tok-gguf/ggml-vocab-{}.gguf.out", out));
     std::string line;

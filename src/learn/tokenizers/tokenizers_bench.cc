@@ -14,9 +14,7 @@ std::string setting(const char* name, const char* fallback) {
   const char* set = std::getenv(name);
   return set ? set : fallback;
 }
-std::string tokenizer_path() {
-  return setting("HONE_BENCH_TOKENIZER", "../shared/data/tok-gpt2");
-}
+std::string tokenizer_path() { return setting("HONE_BENCH_TOKENIZER", "../shared/data/tok-gpt2"); }
 
 void load(benchmark::State& state) {
   for (auto _ : state)
@@ -38,9 +36,11 @@ void encode_lines(benchmark::State& state) {
   ThreadPool pool(static_cast<int>(state.range(0)));
   int64_t tokens = 0;
   for (auto _ : state)
-    for (const auto& row : tokenizer->encode_batch(lines, &pool)) tokens += static_cast<int64_t>(row.size());
+    for (const auto& row : tokenizer->encode_batch(lines, &pool))
+      tokens += static_cast<int64_t>(row.size());
   state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(text->size()));
-  state.counters["tokens/s"] = benchmark::Counter(static_cast<double>(tokens), benchmark::Counter::kIsRate);
+  state.counters["tokens/s"] =
+      benchmark::Counter(static_cast<double>(tokens), benchmark::Counter::kIsRate);
 }
 BENCHMARK(encode_lines)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 

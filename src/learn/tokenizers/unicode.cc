@@ -12,10 +12,9 @@ namespace hone {
 namespace {
 
 // White_Space of Unicode.
-constexpr CodeRange kSpaces[] = {{0x09, 0x0d},     {0x20, 0x20},     {0x85, 0x85},
-                                 {0xa0, 0xa0},     {0x1680, 0x1680}, {0x2000, 0x200a},
-                                 {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f},
-                                 {0x3000, 0x3000}};
+constexpr CodeRange kSpaces[] = {
+    {0x09, 0x0d},     {0x20, 0x20},     {0x85, 0x85},     {0xa0, 0xa0},     {0x1680, 0x1680},
+    {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}};
 
 std::vector<uint8_t> build_classes() {
   std::vector<uint8_t> table(kClassTableSize, kOther);
@@ -79,10 +78,14 @@ Prefix valid_prefix(const char* p, const char* end) {
   if (c < 0x80) return {1, true};
   int need = 0;
   unsigned char low = 0x80, high = 0xbf;
-  if (c >= 0xc2 && c <= 0xdf) need = 2;
-  else if (c >= 0xe0 && c <= 0xef) need = 3;
-  else if (c >= 0xf0 && c <= 0xf4) need = 4;
-  else return {1, false};
+  if (c >= 0xc2 && c <= 0xdf)
+    need = 2;
+  else if (c >= 0xe0 && c <= 0xef)
+    need = 3;
+  else if (c >= 0xf0 && c <= 0xf4)
+    need = 4;
+  else
+    return {1, false};
   if (c == 0xe0) low = 0xa0;
   if (c == 0xed) high = 0x9f;
   if (c == 0xf0) low = 0x90;
@@ -143,8 +146,10 @@ std::string lossy_utf8(std::string_view bytes) {
   const char* end = bytes.data() + bytes.size();
   for (const char* p = bytes.data(); p < end;) {
     const Prefix prefix = valid_prefix(p, end);
-    if (prefix.whole) out.append(p, prefix.length);
-    else out.append("\xEF\xBF\xBD");
+    if (prefix.whole)
+      out.append(p, prefix.length);
+    else
+      out.append("\xEF\xBF\xBD");
     p += prefix.length;
   }
   return out;
@@ -166,13 +171,17 @@ int incomplete_tail(std::string_view bytes) {
 bool is_word_char(uint32_t c) {
   if (c == kInvalidChar || c > 0x10ffff) return false;
   if (class_of(char_classes(), c) == kLetter) return true;
-  if (c == 0x200c || c == 0x200d) return true;                     // joiners
+  if (c == 0x200c || c == 0x200d) return true;  // joiners
   if ((c >= 0x24b6 && c <= 0x24e9) || (c >= 0x1f130 && c <= 0x1f149) ||
       (c >= 0x1f150 && c <= 0x1f169) || (c >= 0x1f170 && c <= 0x1f189))
-    return true;                                                   // alphabetic symbols
+    return true;  // alphabetic symbols
   switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_MN: case UTF8PROC_CATEGORY_MC: case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND: case UTF8PROC_CATEGORY_NL: case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_MN:
+    case UTF8PROC_CATEGORY_MC:
+    case UTF8PROC_CATEGORY_ME:
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_PC:
       return true;
     case UTF8PROC_CATEGORY_CN:  // younger than utf8proc: the new numbers are decimal digits
       return class_of(char_classes(), c) == kNumber;
@@ -183,8 +192,8 @@ bool is_word_char(uint32_t c) {
 
 std::string normalize_text(std::string_view text, NormalForm form) {
   int options = UTF8PROC_STABLE;
-  options |= form == NormalForm::kC || form == NormalForm::kKC ? UTF8PROC_COMPOSE
-                                                                : UTF8PROC_DECOMPOSE;
+  options |=
+      form == NormalForm::kC || form == NormalForm::kKC ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE;
   if (form == NormalForm::kKC || form == NormalForm::kKD) options |= UTF8PROC_COMPAT;
   std::string out;
   out.reserve(text.size());
@@ -203,8 +212,10 @@ std::string normalize_text(std::string_view text, NormalForm form) {
     utf8proc_uint8_t* mapped = nullptr;
     const auto n = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(p), q - p, &mapped,
                                 static_cast<utf8proc_option_t>(options));
-    if (n >= 0) out.append(reinterpret_cast<const char*>(mapped), static_cast<size_t>(n));
-    else out.append(p, q);
+    if (n >= 0)
+      out.append(reinterpret_cast<const char*>(mapped), static_cast<size_t>(n));
+    else
+      out.append(p, q);
     std::free(mapped);
     p = q;
   }

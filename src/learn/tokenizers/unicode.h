@@ -62,7 +62,8 @@ bool surely_nfc(std::string_view text);
 uint32_t byte_to_char(uint8_t byte);
 int char_to_byte(uint32_t code);  // -1 when the character stands for no byte
 void append_byte_level(std::string_view bytes, std::string& out);
-// Bytes that a byte-level token stands for; its own bytes when one character is not of the alphabet.
+// Bytes that a byte-level token stands for; its own bytes when one character is not of the
+// alphabet.
 void append_byte_level_decoded(std::string_view token, std::string& out);
 
 }  // namespace hone

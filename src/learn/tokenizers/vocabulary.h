@@ -12,7 +12,8 @@
 namespace hone {
 
 inline uint64_t mix64(uint64_t a, uint64_t b) {
-  const auto m = static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
+  const auto m =
+      static_cast<unsigned __int128>(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xe7037ed1a0b428dbu);
   return static_cast<uint64_t>(m) ^ static_cast<uint64_t>(m >> 64);
 }
 uint64_t hash_bytes(std::string_view bytes);
@@ -30,7 +31,7 @@ class Vocabulary {
   // Spelling of an id; nothing when no token has it.
   std::optional<std::string_view> token(int64_t id) const;
 
-  int64_t size() const { return count_; }                                 // distinct tokens
+  int64_t size() const { return count_; }                                   // distinct tokens
   int64_t id_limit() const { return static_cast<int64_t>(by_id_.size()); }  // largest id + 1
 
   static constexpr int64_t kMaxId = (1 << 24) - 1;
