@@ -226,8 +226,9 @@ TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
               HasSubstr("unknown model \"Unigram\""));
   EXPECT_THAT(json_error(R"({"model":{"type":"BPE","vocab":{},"merges":[]}})"),
               HasSubstr("SentencePiece BPE"));
-  EXPECT_THAT(json_error(R"({"pre_tokenizer":{"type":"ByteLevl"}})"),
-              AllOf(HasSubstr("H2003  unknown pre_tokenizer"), HasSubstr("did you mean ByteLevel?")));
+  EXPECT_THAT(
+      json_error(R"({"pre_tokenizer":{"type":"ByteLevl"}})"),
+      AllOf(HasSubstr("H2003  unknown pre_tokenizer"), HasSubstr("did you mean ByteLevel?")));
   EXPECT_THAT(
       json_error(
           R"({"pre_tokenizer":{"type":"Split","behavior":"Isolated","pattern":{"Regex":"("}}})"),
