@@ -1,0 +1,226 @@
+// Backward; the method is told in attention_blocks.simd.h.
+#include "engine/backends/cpu/attention_blocks.simd.h"
+
+namespace hone::cpu::HONE_ISA {
+
+// ---- backward ------------------------------------------------------------------------------
+
+namespace {
+
+struct BackwardWork {
+  float *qt, *dot, *dqt;  // [dim][kBQB]: Q^T (times scale log2 e), dO^T, dQ^T
+  float *st, *dpt;        // [kBK][kBQB]: S^T then dropped P^T; dP^T then dS^T
+  float *lse, *delta;     // [kBQB]: lse * log2 e; sum over d of dO * O
+  float* ones;            // [kBQB]
+};
+
+int64_t backward_floats(int64_t dim) { return 3 * dim * kBQB + 2 * kBK * kBQB + 3 * kBQB; }
+
+BackwardWork make_work(float* w, int64_t dim) {
+  BackwardWork b;
+  b.qt = w;
+  b.dot = b.qt + dim * kBQB;
+  b.dqt = b.dot + dim * kBQB;
+  b.st = b.dqt + dim * kBQB;
+  b.dpt = b.st + kBK * kBQB;
+  b.lse = b.dpt + kBK * kBQB;
+  b.delta = b.lse + kBQB;
+  b.ones = b.delta + kBQB;
+  for (int64_t i = 0; i < kBQB; ++i) b.ones[i] = 1.0f;
+  return b;
+}
+
+// From S^T and dP^T to the dropped P^T and dS^T, rows [lo, hi), one vector of queries.
+HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, I q,
+                                int64_t o, bool mask, int64_t k0, int64_t lo, int64_t hi, F lse,
+                                F delta, float* st, float* dpt) {
+  const F scale = set1(a.scale);
+  auto element = [&](int64_t k, bool dropped, U word) __attribute__((always_inline)) {
+    F p = exp2(load(st + k * kBQB) - lse), dp = load(dpt + k * kBQB);
+    if (mask) p = select(sees(a, o, q, k0 + k), p, zero());
+    if (dropped) {
+      store(st + k * kBQB, keep(word, drop.threshold, drop.scale, p));
+      dp = keep(word, drop.threshold, drop.scale, dp);
+    } else {
+      store(st + k * kBQB, p);
+    }
+    store(dpt + k * kBQB, p * (dp - delta) * scale);
+  };
+  if (!drop.on) {
+    for (int64_t k = lo; k < hi; ++k) element(k, false, U{});
+    return;
+  }
+  for (int64_t j = 0; j < 16; ++j) {
+    U words[4];
+    drop_words(drop, a.sample_ids[s], h, q, k0, j, words);
+    for (int w = 0; w < 4; ++w) {
+      const int64_t k = w * 16 + j;
+      if (k >= lo && k < hi) element(k, true, words[w]);
+    }
+  }
+}
+
+// Queries [q0, q0 + kBQB) of head h: dQ when kQuery, and their part of dK and dV for the keys
+// [from, to) when kKeys.
+template <bool kQuery, bool kKeys>
+void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int64_t h, int64_t q0,
+                    int64_t from, int64_t to, const BackwardWork& w) {
+  const Attention& a = b.forward;
+  const int64_t dim = a.head_dim, lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
+  const int64_t o = lk - lq, nq = min_of(kBQB, lq - q0), hk = h / (a.heads / a.kv_heads);
+  Range keys = visible(a, lq, lk, q0, nq);
+  keys = {max_of(keys.begin, from), min_of(keys.end, to)};
+  const int64_t tq = a.cu_q[s] + q0;
+  float* dq = kQuery ? b.dq.data + tq * b.dq.token + h * b.dq.head : nullptr;
+  if (keys.begin >= keys.end) {
+    for (int64_t i = 0; kQuery && i < nq; ++i) memset(dq + i * b.dq.token, 0, dim * sizeof(float));
+    return;
+  }
+  const float* qp = a.q.data + tq * a.q.token + h * a.q.head;
+  const float* op = a.out.data + tq * a.out.token + h * a.out.head;
+  const float* dop = b.dout.data + tq * b.dout.token + h * b.dout.head;
+  const float* kp = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
+  const float* vp = a.v.data + a.cu_k[s] * a.v.token + hk * a.v.head;
+  transpose_in(qp, a.q.token, nq, dim, kBQB, a.scale * kLog2E, w.qt);
+  transpose_in(dop, b.dout.token, nq, dim, kBQB, 1.0f, w.dot);
+  for (int64_t i = 0; i < kBQB; ++i) {
+    w.lse[i] = kInfinity;  // lanes without a query get P = 0
+    w.delta[i] = 0;
+    if (i >= nq) continue;
+    F sum = zero();
+    for (int64_t d = 0; d < dim; d += W)
+      sum = fma(load_n(dop + i * b.dout.token + d, dim - d), load_n(op + i * a.out.token + d, dim - d), sum);
+    w.delta[i] = reduce_add(sum);
+    const float lse = a.lse[h * a.tokens_q + tq + i];
+    if (lse > -kInfinity) w.lse[i] = lse * kLog2E;
+  }
+  const I index = lane_index() + set1(static_cast<int32_t>(q0));
+  bool first[kBQB / kGroup];
+  for (bool& f : first) f = true;
+  for (int64_t k0 = keys.begin / kBK * kBK; k0 < keys.end; k0 += kBK) {
+    const int64_t block_lo = max_of<int64_t>(0, keys.begin - k0), block_hi = min_of(kBK, keys.end - k0);
+    for (int64_t g = 0; g * kGroup < nq; ++g) {
+      const int64_t gq = g * kGroup, gn = min_of(kGroup, nq - gq);
+      const Range seen = visible(a, lq, lk, q0 + gq, gn);
+      // whole tiles of rows from a multiple of kRows, so that dK and dV find every row they use
+      const int64_t lo = max_of(block_lo / kRows * kRows,
+                                max_of<int64_t>(0, seen.begin - k0) / kRows * kRows);
+      const int64_t hi = min_of(block_hi, max_of<int64_t>(0, (seen.end - k0 + kRows - 1) / kRows * kRows));
+      if (lo >= hi) continue;
+      const bool mask = needs_mask(a, o, q0 + gq, gn, k0 + lo, hi - lo);
+      for (int64_t l = gq; l < gq + kGroup; l += kLanes) {
+        strip<true, kZero>(hi - lo, dim, kp + (k0 + lo) * a.k.token, a.k.token, w.qt + l, kBQB,
+                           w.st + lo * kBQB + l, kBQB, nullptr);
+        strip<true, kZero>(hi - lo, dim, vp + (k0 + lo) * a.v.token, a.v.token, w.dot + l, kBQB,
+                           w.dpt + lo * kBQB + l, kBQB, nullptr);
+        for (int64_t v = l; v < l + kLanes; v += W)
+          gradient_block(a, drop, s, h, index + set1(static_cast<int32_t>(v)), o, mask, k0, lo, hi,
+                         load(w.lse + v), load(w.delta + v), w.st + v, w.dpt + v);
+        if constexpr (kQuery) {
+          const float* k = kp + (k0 + lo) * a.k.token;
+          if (first[g]) strip<false, kZero>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l, kBQB, nullptr);
+          else strip<false, kAdd>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l, kBQB, nullptr);
+        }
+      }
+      first[g] = false;
+    }
+    if constexpr (kKeys) {
+      float* dk = b.dk.data + (a.cu_k[s] + k0) * b.dk.token + hk * b.dk.head;
+      float* dv = b.dv.data + (a.cu_k[s] + k0) * b.dv.token + hk * b.dv.head;
+      for (int64_t r = block_lo / kRows * kRows; r < block_hi; r += kRows) {
+        const int64_t n = min_of<int64_t>(kRows, block_hi - r);
+        // queries that see some key of these rows
+        int64_t i0 = a.causal ? max_of<int64_t>(0, k0 + r - o - q0) : 0, i1 = nq;
+        if (a.window > 0) i1 = min_of(i1, k0 + r + n - 1 - o + a.window - q0);
+        if (i0 >= i1) continue;
+        const float *p = w.st + r * kBQB + i0, *ds = w.dpt + r * kBQB + i0;
+        if (n == kRows) {
+          add_rows<kRows>(dim, i1 - i0, p, kBQB, dop + i0 * b.dout.token, b.dout.token, dv + r * b.dv.token, b.dv.token);
+          add_rows<kRows>(dim, i1 - i0, ds, kBQB, qp + i0 * a.q.token, a.q.token, dk + r * b.dk.token, b.dk.token);
+        } else {
+          for (int64_t x = 0; x < n; ++x) {
+            add_rows<1>(dim, i1 - i0, p + x * kBQB, kBQB, dop + i0 * b.dout.token, b.dout.token, dv + (r + x) * b.dv.token, b.dv.token);
+            add_rows<1>(dim, i1 - i0, ds + x * kBQB, kBQB, qp + i0 * a.q.token, a.q.token, dk + (r + x) * b.dk.token, b.dk.token);
+          }
+        }
+      }
+    }
+  }
+  if constexpr (kQuery) {
+    for (int64_t g = 0; g * kGroup < nq; ++g)
+      if (first[g])
+        for (int64_t d = 0; d < dim; ++d) memset(w.dqt + d * kBQB + g * kGroup, 0, kGroup * sizeof(float));
+    transpose_out(w.dqt, kBQB, nq, dim, w.ones, dq, b.dq.token);
+  }
+}
+
+HONE_INLINE int64_t pairs(const Attention& a, int64_t lq, int64_t lk) {  // about q x k work
+  int64_t c = 0;
+  for (int64_t q0 = 0; q0 < lq; q0 += kBQB) {
+    const Range r = visible(a, lq, lk, q0, min_of(kBQB, lq - q0));
+    c += r.end - r.begin + 32;
+  }
+  return c;
+}
+
+}  // namespace
+
+int64_t attention_backward_workspace_bytes(int64_t head_dim, int threads) {
+  return threads * backward_floats(head_dim) * 4;
+}
+
+void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool& pool) {
+  const Attention& a = b.forward;
+  const Drop drop = make_drop(a);
+  const int64_t group = a.heads / a.kv_heads;
+  const int threads = pool.size();
+  int64_t total = 0, largest = 0;
+  for (int64_t s = 0; s < a.sequences; ++s) {
+    const int64_t c = group * pairs(a, a.cu_q[s + 1] - a.cu_q[s], a.cu_k[s + 1] - a.cu_k[s]);
+    total += c * a.kv_heads;
+    largest = max_of(largest, c);
+  }
+  // One visit per (sequence, key head) makes everything from five products. When there are too few
+  // of those for the threads, dQ is made per block of queries and dK, dV per block of keys (seven
+  // products). Both add in the same order: the same bits.
+  const bool whole = threads == 1 || largest * threads * 4 <= total;
+  pool.run([&](int thread) {
+    const BackwardWork w = make_work(
+        static_cast<float*>(workspace) + thread * backward_floats(a.head_dim), a.head_dim);
+    int64_t at = 0;
+    if (!whole)
+      for_units(a, kBQB, thread, threads, [&](int64_t s, int64_t h, int64_t q0) {
+        backward_block<true, false>(b, drop, s, h, q0, 0, INT64_MAX / 2, w);
+      });
+    for (int64_t s = 0; s < a.sequences; ++s) {
+      const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
+      const int64_t cost = group * pairs(a, lq, lk);
+      for (int64_t hk = 0; hk < a.kv_heads; ++hk) {
+        const bool mine = total > 0 && (2 * at + cost) * threads / (2 * total) == thread;
+        at += cost;
+        const int64_t step = whole ? max_of<int64_t>(lk, 1) : kBK;
+        int64_t unit = 0;
+        for (int64_t k0 = 0; k0 < lk || (whole && k0 == 0); k0 += step, ++unit) {
+          // blocks of keys are dealt to threads in turn: causal ones differ in work
+          if (whole ? !mine : (unit + hk) % threads != thread) continue;
+          const int64_t k1 = min_of(k0 + step, lk), t = a.cu_k[s];
+          zero_rows({b.dk.data + hk * b.dk.head, b.dk.token, 0}, 1, a.head_dim, t + k0, t + k1);
+          zero_rows({b.dv.data + hk * b.dv.head, b.dv.token, 0}, 1, a.head_dim, t + k0, t + k1);
+          for (int64_t h = hk * group; h < (hk + 1) * group; ++h)
+            for (int64_t q0 = 0; q0 < lq; q0 += kBQB) {
+              if (whole) backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, w);
+              else backward_block<false, true>(b, drop, s, h, q0, k0, k1, w);
+            }
+        }
+      }
+    }
+    if (thread == 0) {
+      const int64_t q = a.sequences ? a.cu_q[a.sequences] : 0, k = a.sequences ? a.cu_k[a.sequences] : 0;
+      zero_rows(b.dq, a.heads, a.head_dim, q, a.tokens_q);
+      zero_rows(b.dk, a.kv_heads, a.head_dim, k, a.tokens_k);
+      zero_rows(b.dv, a.kv_heads, a.head_dim, k, a.tokens_k);
+    }
+  });
+}
+
+}  // namespace hone::cpu::HONE_ISA
