@@ -1,0 +1,246 @@
+#include "learn/tasks/clm.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/core/log.h"
+#include "engine/backends/cpu/backend.h"
+#include "learn/data/causal_data.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+namespace {
+
+std::vector<int64_t> lengths_of(const TokenRows& rows) {
+  std::vector<int64_t> lengths(static_cast<size_t>(rows.size()));
+  for (int64_t i = 0; i < rows.size(); ++i) lengths[static_cast<size_t>(i)] = rows.length(i);
+  return lengths;
+}
+
+std::string bytes_text(int64_t bytes) {
+  if (bytes >= int64_t{1} << 30) return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+}  // namespace
+
+Status ClmTask::read_data() {
+  CausalFiles files;
+  files.train_files = s_.train_file;
+  files.validation_files = s_.validation_file;
+  files.rows.keep_linebreaks = s_.keep_linebreaks;
+  files.rows.sample_by = HONE_TRY(sample_by_of(s_.sample_by));
+  files.text_column = s_.text_column;
+  files.validation_split_percentage = s_.validation_split_percentage;
+  files.max_train_samples = s_.max_train_samples;
+  files.max_eval_samples = s_.max_eval_samples;
+  files.fraction_of_train_data = s_.fraction_of_train_data;
+  files.want_train = s_.do_train;
+  files.want_eval = s_.do_eval;
+  files.causal.grouping = s_.packing ? Grouping::kRows : Grouping::kBlocks;
+  files.causal.block_size = block_;
+  if (model_.tokenizer) files.causal.eos = model_.tokenizer->eos_id();
+  const Json& config = model_.config.config;
+  if (!files.causal.eos && config.contains("eos_token_id") && config["eos_token_id"].is_number_integer())
+    files.causal.eos = config["eos_token_id"].get<int32_t>();
+  Tokenize tokenize = [&](std::span<const std::string_view> texts, std::vector<std::vector<int32_t>>& ids) -> Status {
+    if (!model_.tokenizer)
+      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model_.name)).todo("name one by --tokenizer_name");
+    ids = model_.tokenizer->encode_batch(texts, pool_.get());
+    return Ok{};
+  };
+  CausalSplits splits = HONE_TRY(load_causal(files, tokenize));
+  for (const std::string& note : splits.notes) log_info("{:<11} {}", "data", note);
+  const auto limit = static_cast<int32_t>(model_.config.vocab);
+  for (const TokenRows* rows : {&splits.train.rows, &splits.eval.rows})
+    for (int64_t i = 0; i < rows->size(); ++i)
+      for (int32_t id : rows->row(i))
+        if (id < 0 || id >= limit)
+          return Error(err::kNoData, fmt::format("token {} is outside the model's vocabulary of {}", id, limit)).todo("use the tokenizer that belongs to the model");
+  if (s_.do_train) {
+    train_ = std::make_unique<TokenRows>(std::move(splits.train.rows));
+    StepOptions o{train_->size(), s_.per_device_train_batch_size, s_.gradient_accumulation_steps, s_.num_train_epochs, s_.max_steps, s_.dataloader_drop_last};
+    steps_ = HONE_TRY(StepCount::make(o));
+    const auto seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
+    order_ = s_.shuffle ? RowOrder::shuffled(train_->size(), seed) : RowOrder::sequential(train_->size());
+  }
+  if (s_.do_eval) eval_ = std::make_unique<TokenRows>(std::move(splits.eval.rows));
+  return Ok{};
+}
+
+ClmShapes ClmTask::shapes_for(int64_t rows) const {
+  ClmShapes shapes;
+  if (train_) {
+    const StepRows last = steps_->rows_of_step(steps_->steps_per_epoch() - 1);
+    shapes.train = choose_grid(lengths_of(*train_), rows, (last.end - last.begin) % rows);
+    shapes.accumulate = s_.packing || s_.gradient_accumulation_steps > 1 || rows < s_.per_device_train_batch_size;
+  }
+  if (eval_) {
+    const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
+    shapes.eval = choose_grid(lengths_of(*eval_), r, eval_->size() % r);
+  }
+  return shapes;
+}
+
+Status ClmTask::compile(bool from_scratch) {
+  const int64_t memory = memory_for_arenas(s_);
+  const int64_t wanted = train_ ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
+  Fit fit = HONE_TRY(fit_clm(s_, model_.config, *backend_, *pool_, wanted, memory, [&](int64_t rows) { return shapes_for(rows); }));
+  for (const auto& [purpose, bytes] : fit.plan.by_purpose())
+    if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, bytes_text(bytes));
+  log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})", "memory", "total", bytes_text(fit.plan.arena_bytes()),
+           bytes_text(std::max<int64_t>(memory, 0)), bytes_text(kRuntimeBudget));
+  if (fit.rows == 0)
+    return Error(err::kDoesNotFit, fmt::format("the run needs {} with one row of {} tokens, {} may be used", bytes_text(fit.plan.arena_bytes()), block_,
+                                               bytes_text(std::max<int64_t>(memory, 0))))
+        .todo("use a smaller --block_size or model, or a machine with more memory; hone plan shows what a run needs");
+  log_info("{:<11} {} rows of at most {} tokens{}; the largest that fits: {} rows", "micro-batch", fit.rows, block_,
+           fit.rows < wanted ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted) : "", fit.largest);
+  shapes_ = shapes_for(fit.rows);
+  session_ = HONE_TRY(Session::compile(HONE_TRY(clm_programs(s_, model_.config, shapes_)), *backend_, *pool_));
+  HONE_TRY(session_->allocate());
+  if (from_scratch) {
+    init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
+    fill_constants(*session_, model_.config);
+  } else {
+    HONE_TRY(load_weights(*session_, model_));
+  }
+  return Ok{};
+}
+
+Result<std::unique_ptr<ClmTask>> ClmTask::make(const ClmSettings& s, Pretrained model, bool from_scratch) {
+  std::unique_ptr<ClmTask> task(new ClmTask(s));
+  task->model_ = std::move(model);
+  task->pool_ = s.threads > 0 ? std::make_unique<ThreadPool>(static_cast<int>(s.threads)) : std::make_unique<ThreadPool>();
+  task->backend_ = make_cpu_backend(task->pool_->size());
+  const ModelConfig& config = task->model_.config;
+  task->block_ = block_size_of(s, config);
+  log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", task->model_.name, config.text("model_type", config.family),
+           static_cast<double>(parameter_count(config)) / 1e6, task->backend_->description());
+  if (s.block_size > config.max_positions)
+    log_warning("--block_size {} is more than the model's {} positions: {} is used", s.block_size, config.max_positions, task->block_);
+  HONE_TRY(task->read_data());
+  HONE_TRY(task->compile(from_scratch));
+  return task;
+}
+
+void ClmTask::put_inputs(size_t program, const MicroBatch& batch) {
+  auto put = [&](const char* name, const auto& v) {
+    auto to = session_->input_bytes(program, name);
+    HONE_BUG_IF(to.size() != v.size() * sizeof(v[0]), "input {} takes {} bytes, not {}", name, to.size(), v.size() * sizeof(v[0]));
+    std::memcpy(to.data(), v.data(), to.size());
+  };
+  put("ids", batch.ids);
+  put("labels", batch.labels);
+  put("positions", batch.positions);
+  put("cu_seqlens", batch.cu_seqlens);
+  if (session_->has_input(program, "sample_ids")) put("sample_ids", batch.sample_ids);
+}
+
+Result<StepSums> ClmTask::gradients(int64_t step) {
+  const StepRows at = steps_->rows_of_step(step);
+  rows_.clear();
+  lengths_.clear();
+  for (int64_t i = at.begin; i < at.end; ++i) {
+    rows_.push_back(order_->index(at.epoch, i));
+    lengths_.push_back(train_->length(rows_.back()));
+  }
+  const StepPlan plan = plan_step(lengths_, shapes_.train);
+  StepSums sums{0, plan.tokens, plan.rows};
+  for (size_t k = 0; k < plan.batches.size(); ++k) {
+    const MicroBatchPlan& micro = plan.batches[k];
+    fill_micro_batch(*train_, rows_, micro, shapes_.train, batch_);
+    const size_t program = session_->program_index(fmt::format("{}.{}", k == 0 ? "train" : "train_add", micro.budget));
+    put_inputs(program, batch_);
+    session_->input<int64_t>(program, "rng")[0] = s_.seed;
+    session_->input<int64_t>(program, "rng")[1] = step;
+    session_->input<float>(program, "scale")[0] = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(plan.label_tokens, 1)));
+    session_->run(program);
+    sums.loss += static_cast<double>(session_->output<float>(program, "loss")[0]);
+  }
+  return sums;
+}
+
+Result<OrderedJson> ClmTask::evaluate() {
+  EvalLoss loss(s_.per_device_eval_batch_size);
+  Accuracy accuracy;
+  const int64_t chunk = shapes_.eval.max_rows * 4;
+  Progress bar("evaluating", eval_->size());
+  std::vector<int64_t> rows, lengths;
+  MicroBatch batch;
+  for (int64_t begin = 0; begin < eval_->size(); begin += chunk) {
+    rows.clear();
+    lengths.clear();
+    for (int64_t i = begin; i < std::min(begin + chunk, eval_->size()); ++i) {
+      rows.push_back(i);
+      lengths.push_back(eval_->length(i));
+    }
+    for (const MicroBatchPlan& micro : plan_step(lengths, shapes_.eval).batches) {
+      fill_micro_batch(*eval_, rows, micro, shapes_.eval, batch);
+      const size_t program = session_->program_index(fmt::format("eval.{}", micro.budget));
+      put_inputs(program, batch);
+      session_->run(program);
+      auto nll = session_->output<float>(program, "nll");
+      auto correct = session_->output<int32_t>(program, "correct");
+      for (int64_t q = 0; q < batch.sequences; ++q) {
+        double sum = 0;
+        int64_t labels = 0, right = 0;
+        for (auto t = static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q)]); t < static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q) + 1]); ++t) {
+          if (batch.labels[t] == kIgnoreLabel) continue;
+          sum += static_cast<double>(nll[t]);
+          right += correct[t];
+          ++labels;
+        }
+        loss.add(batch.row_ids[static_cast<size_t>(q)], sum, labels);
+        accuracy.add(right, labels);
+      }
+    }
+    bar.update(std::min(begin + chunk, eval_->size()), fmt::format("loss {:.4f}", loss.eval_loss_per_token()));
+  }
+  bar.finish();
+  OrderedJson m;
+  m["accuracy"] = accuracy.value();
+  m["loss"] = loss.eval_loss();
+  m["loss_per_token"] = loss.eval_loss_per_token();
+  m["samples"] = eval_->size();
+  m["perplexity"] = perplexity(loss.eval_loss());
+  return m;
+}
+
+Status ClmTask::save_model_files(const std::string& folder) { return hone::save_model_files(folder, model_, DType::f32); }
+
+std::vector<std::string> ClmTask::weight_names() const {
+  std::vector<std::string> names;
+  for (const ParamSpec& p : family_of(model_.config).params(model_.config)) names.push_back(p.name);
+  return names;
+}
+
+// Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
+double ClmTask::flops_of_step(const StepSums& sums) const {
+  int64_t parameters = 0;
+  for (const ParamSpec& p : family_of(model_.config).params(model_.config)) {
+    const bool embedding = p.name.ends_with("wte.weight") || p.name.ends_with("wpe.weight") || p.name.ends_with("embed_tokens.weight");
+    if (!embedding) parameters += Type{DType::f32, p.shape}.count();
+  }
+  return 6.0 * static_cast<double>(sums.tokens) * static_cast<double>(parameters);
+}
+
+Json ClmTask::fingerprint() const {
+  uint64_t h = 0xcbf29ce484222325ull;
+  if (train_)
+    for (int64_t i = 0; i < train_->size(); ++i) {
+      h = (h ^ static_cast<uint64_t>(train_->length(i))) * 0x100000001b3ull;
+      for (int32_t id : train_->row(i)) h = (h ^ static_cast<uint32_t>(id)) * 0x100000001b3ull;
+    }
+  return {{"data", fmt::format("{:016x}", h)},
+          {"kernels", session_->kernel_manifest()},
+          {"machine", backend_->description()},
+          {"micro_batch_rows", shapes_.train.max_rows},
+          {"batch_rows", s_.per_device_train_batch_size},
+          {"accumulation", s_.gradient_accumulation_steps},
+          {"seed", s_.seed},
+          {"learning_rate", s_.learning_rate},
+          {"total_steps", steps_ ? steps_->total_steps() : 0}};
+}
+
+}  // namespace hone

@@ -1,0 +1,99 @@
+// Causal language modelling: joins text, tokenizer, model, loss and metrics.
+#pragma once
+
+#include <memory>
+
+#include "base/core/threads.h"
+#include "engine/device/backend.h"
+#include "learn/data/batch.h"
+#include "learn/data/order.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/tasks/clm_programs.h"
+#include "learn/train/trainer.h"
+
+namespace hone {
+
+struct ClmDataSettings {
+#define HONE_SETTINGS "learn/tasks/clm_settings.def"
+#include "base/settings/fields.inc"
+};
+
+struct ClmSettings : TrainSettings, ClmDataSettings {
+  void bind(Schema& schema) {
+    TrainSettings::bind(schema);
+    ClmDataSettings::bind(schema);
+  }
+};
+
+// Tokens of a row: --block_size, or the smaller of 1024 and the model's positions; never more than
+// the model has.
+int64_t block_size_of(const ClmSettings& s, const ModelConfig& config);
+
+// The programs of a run and their micro-batches.
+struct ClmShapes {
+  BatchGrid train, eval;        // empty budgets: not trained, not evaluated
+  bool accumulate = false;      // more than one micro-batch in an optimizer step
+};
+// What a run of blocks needs when its data are not read yet: `rows` in a micro-batch.
+ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval);
+
+// Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>.
+Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config, const ClmShapes& shapes);
+
+// The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
+// of per_device_eval_batch_size) whose arena is at most `memory_bytes`.
+struct Fit {
+  int64_t rows = 0;             // of a micro-batch; 0: not even one row fits
+  int64_t largest = 0;          // the most rows that would fit (0 when none does)
+  RunPlan plan;                 // with `rows`, or with one row when none fits
+};
+using ShapesOf = std::function<ClmShapes(int64_t rows)>;
+Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend, ThreadPool& pool,
+                    int64_t wanted_rows, int64_t memory_bytes, const ShapesOf& shapes_of);
+
+// Bytes that the arenas of this process may take: --device_memory, or what is free now.
+int64_t memory_for_arenas(const TrainSettings& s);
+
+// Bytes of the runtime besides the arena (code, tokenizer, data): the plan's own line.
+inline constexpr int64_t kRuntimeBudget = 192 << 20;
+
+class ClmTask : public TrainTask {
+ public:
+  // Reads data, chooses the micro-batch, compiles, takes the memory, loads the weights. Prints the
+  // first screen on the way. Errors name file, flag or tensor.
+  static Result<std::unique_ptr<ClmTask>> make(const ClmSettings& s, Pretrained model, bool from_scratch);
+
+  Session& session() override { return *session_; }
+  const StepCount& steps() const override { return *steps_; }
+  int64_t train_rows() const override { return train_ ? train_->size() : 0; }
+  Result<StepSums> gradients(int64_t step) override;
+  bool can_evaluate() const override { return eval_ != nullptr; }
+  Result<OrderedJson> evaluate() override;
+  Status save_model_files(const std::string& folder) override;
+  std::vector<std::string> weight_names() const override;
+  double flops_of_step(const StepSums& sums) const override;
+  Json fingerprint() const override;
+  const Pretrained& model() const { return model_; }
+
+ private:
+  explicit ClmTask(const ClmSettings& s) : s_(s) {}
+  Status read_data();
+  Status compile(bool from_scratch);
+  ClmShapes shapes_for(int64_t rows) const;
+  void put_inputs(size_t program, const MicroBatch& batch);
+
+  const ClmSettings& s_;
+  Pretrained model_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<TokenRows> train_, eval_;
+  std::optional<StepCount> steps_;
+  std::optional<RowOrder> order_;
+  std::optional<Session> session_;
+  ClmShapes shapes_;
+  int64_t block_ = 0;
+  MicroBatch batch_;
+  std::vector<int64_t> rows_, lengths_;
+};
+
+}  // namespace hone

@@ -1,0 +1,93 @@
+// Shapes, programs and memory of a run, before a byte of it is allocated.
+#include <algorithm>
+
+#include "base/core/process.h"
+#include "engine/backends/null/null.h"
+#include "engine/passes/pipelines.h"
+#include "learn/tasks/clm.h"
+#include "learn/train/update.h"
+
+namespace hone {
+
+int64_t block_size_of(const ClmSettings& s, const ModelConfig& config) {
+  return std::min(s.block_size > 0 ? s.block_size : int64_t{1024}, config.max_positions);
+}
+
+ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval) {
+  auto grid = [&](int64_t r) { return BatchGrid{{r * block}, r, r}; };
+  ClmShapes shapes;
+  if (train) {
+    shapes.train = grid(rows);
+    shapes.accumulate = s.gradient_accumulation_steps > 1 || rows < s.per_device_train_batch_size;
+  }
+  if (eval) shapes.eval = grid(std::min(rows, s.per_device_eval_batch_size));
+  return shapes;
+}
+
+Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config, const ClmShapes& shapes) {
+  std::vector<Program> programs;
+  auto add = [&](Program p, const std::vector<Pass>& passes) -> Status {
+    programs.push_back(std::move(p));
+    HONE_TRY(run_passes(programs.back(), passes, {}));
+    return Ok{};
+  };
+  for (int64_t tokens : shapes.train.budgets) {
+    const BatchShape shape{tokens, shapes.train.slots};
+    HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens)), train_pipeline(false)));
+    if (shapes.accumulate) HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens)), train_pipeline(true)));
+  }
+  if (!shapes.train.budgets.empty()) {
+    std::vector<UpdateWeight> weights;
+    for (const ParamSpec& p : family_of(config).params(config)) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    HONE_TRY(add(build_update(weights, {s.adam_beta1, s.adam_beta2, s.adam_epsilon, s.weight_decay, s.max_grad_norm}), forward_pipeline()));
+  }
+  for (int64_t tokens : shapes.eval.budgets)
+    HONE_TRY(add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens)), forward_pipeline()));
+  return programs;
+}
+
+Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend, ThreadPool& pool,
+                    int64_t wanted_rows, int64_t memory_bytes, const ShapesOf& shapes_of) {
+  NullBackend null(&backend);
+  auto plan = [&](int64_t rows) -> Result<RunPlan> {
+    Session session = HONE_TRY(Session::compile(HONE_TRY(clm_programs(s, config, shapes_of(rows))), null, pool));
+    return session.plan();
+  };
+  Fit fit;
+  for (int64_t rows = wanted_rows; rows >= 1; --rows) {
+    if (wanted_rows % rows != 0) continue;
+    fit.plan = HONE_TRY(plan(rows));
+    if (fit.plan.arena_bytes() > memory_bytes) continue;
+    fit.rows = rows;
+    break;
+  }
+  if (fit.rows == 0) return fit;
+  // Memory grows nearly evenly with rows: extrapolate from two plans, then check.
+  const int64_t here = fit.plan.arena_bytes();
+  const int64_t other_rows = fit.rows > 1 ? std::max<int64_t>(fit.rows / 2, 1) : 2;
+  const int64_t other = HONE_TRY(plan(other_rows)).arena_bytes();
+  const double slope = static_cast<double>(here - other) / static_cast<double>(fit.rows - other_rows);
+  fit.largest = fit.rows;
+  if (slope <= 0) return fit;
+  int64_t guess = fit.rows + static_cast<int64_t>(static_cast<double>(memory_bytes - here) / slope);
+  guess = std::min<int64_t>(guess, 65536);
+  for (int tries = 0; tries < 4 && guess > fit.rows; ++tries) {
+    const int64_t bytes = HONE_TRY(plan(guess)).arena_bytes();
+    if (bytes <= memory_bytes) {
+      fit.largest = guess;
+      break;
+    }
+    guess -= std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(bytes - memory_bytes) / slope) + 1);
+  }
+  return fit;
+}
+
+int64_t memory_for_arenas(const TrainSettings& s) {
+  if (s.device_memory) return static_cast<int64_t>(s.device_memory->bytes) - kRuntimeBudget;
+  const MemoryReading m = read_memory();
+  int64_t free_bytes = m.available_bytes;
+  if (m.limit_bytes) free_bytes = std::min(free_bytes, *m.limit_bytes - m.rss_anon_bytes - m.rss_shmem_bytes);
+  return free_bytes - kRuntimeBudget;
+}
+
+}  // namespace hone

@@ -1,0 +1,97 @@
+// The training loop: optimizer steps, logging, evaluation, checkpoints, resume. It knows no task:
+// TrainTask gives it gradients, metrics and the model's files.
+//
+// A run that is killed at any moment and started again with the same settings ends with the same
+// bits: everything that a step depends on is a function of (seed, step, row) or in the checkpoint.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/core/json.h"
+#include "engine/session/session.h"
+#include "learn/data/steps.h"
+#include "learn/metrics/loss.h"
+#include "learn/train/schedule.h"
+#include "learn/train/settings.h"
+
+namespace hone {
+
+struct StepSums {
+  double loss = 0;          // of the whole optimizer step, per label token (or row)
+  int64_t tokens = 0, rows = 0;
+};
+
+class TrainTask {
+ public:
+  virtual ~TrainTask() = default;
+  virtual Session& session() = 0;
+  virtual const StepCount& steps() const = 0;
+  virtual int64_t train_rows() const = 0;
+
+  // Forward and backward of every micro-batch of optimizer step `step` (from 0); the states
+  // grad.<weight> hold the sum afterwards.
+  virtual Result<StepSums> gradients(int64_t step) = 0;
+
+  virtual bool can_evaluate() const = 0;
+  // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
+  virtual Result<OrderedJson> evaluate() = 0;
+
+  // Everything but optimizer state: config, weights, tokenizer.
+  virtual Status save_model_files(const std::string& folder) = 0;  // config and tokenizer only
+  virtual std::vector<std::string> weight_names() const = 0;
+  virtual double flops_of_step(const StepSums& sums) const = 0;    // as Transformers counts total_flos
+  // What decides the bits besides the kernels: model, data, split. Compared on resume.
+  virtual Json fingerprint() const = 0;
+};
+
+struct TrainOutcome {
+  OrderedJson metrics;      // train_loss, train_runtime, ... without "epoch" when nothing ran
+  int stopped_by = 0;       // the signal that ended the run early, or 0
+  int64_t steps_done = 0;
+};
+
+class Trainer {
+ public:
+  Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
+
+  // The newest checkpoint to continue from, as the settings and the folder say; "" for none.
+  // Errors: H2403 the folder holds other files, H2405, those of the checkpoint room.
+  static Result<std::string> find_start(const TrainSettings& settings);
+
+  // Restores weights, moments, place and log from a checkpoint. Errors: H2405.
+  Status resume(const std::string& checkpoint);
+
+  // From the current place to the last step, then saves the model into output_dir with
+  // trainer_state.json. Errors: H2406 and those of the task.
+  Result<TrainOutcome> train();
+
+  // Evaluates, appends to the log, returns the metrics with their prefix.
+  Result<OrderedJson> evaluate();
+
+  // Writes train_results.json or eval_results.json and merges them into all_results.json.
+  Status write_results(const std::string& which, const OrderedJson& metrics);
+  Status write_state() const;
+  // Marks the output folder as that of a finished run.
+  Status finish() const;
+
+ private:
+  bool every(double interval, int64_t step) const;
+  Status log_step(int64_t step, double rate, double grad_norm);
+  Status save_checkpoint();
+  OrderedJson state_json() const;
+
+  const TrainSettings& s_;
+  TrainTask& task_;
+  Schedule schedule_;
+  int64_t done_ = 0;
+  TrainLoss loss_;
+  double flops_ = 0;
+  int64_t tokens_seen_ = 0;
+  OrderedJson history_ = OrderedJson::array();
+  int64_t last_evaluated_ = -1, last_saved_ = -1;
+};
+
+Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps);
+
+}  // namespace hone

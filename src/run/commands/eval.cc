@@ -1,0 +1,46 @@
+// hone eval --task T: metrics of a model on a file.
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "run/commands/command.h"
+#include "run/commands/training.h"
+
+namespace hone {
+namespace {
+
+struct EvalOnly {
+#define HONE_SETTINGS "run/commands/eval.def"
+#include "base/settings/fields.inc"
+};
+
+Result<int> run_eval(const std::vector<std::string>& args) {
+  TaskSettings s;
+  EvalOnly only;
+  Schema schema("hone eval", "evaluate a model");
+  s.output_dir = "";
+  s.do_eval = true;
+  s.bind(schema);
+  only.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  s.do_train = false;
+  s.do_eval = true;
+  if (s.validation_file.empty()) {  // all of a training file, not the share that training would hold back
+    s.validation_file = s.train_file;
+    s.train_file.clear();
+  }
+  install_stop_handlers();
+  bool from_scratch = false;
+  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  auto task = HONE_TRY(ClmTask::make(s, std::move(model), from_scratch));
+  Trainer trainer(s, *task, HONE_TRY(make_schedule(s, 0)));
+  OrderedJson metrics = HONE_TRY(trainer.evaluate());
+  if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));
+  if (only.json) print_out(dump_json(metrics) + "\n");
+  else log_info("{}", results_table("eval", metrics));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_eval() { return {.name = "eval", .summary = "evaluate a model on a file", .run = run_eval}; }
+
+}  // namespace hone

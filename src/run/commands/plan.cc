@@ -1,0 +1,107 @@
+// hone plan --task T: the memory and time of the run that the same flags would start, without its
+// weights or data.
+#include <chrono>
+
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/null/null.h"
+#include "run/commands/command.h"
+#include "run/commands/training.h"
+
+namespace hone {
+namespace {
+
+struct PlanOnly {
+#define HONE_SETTINGS "run/commands/eval.def"
+#include "base/settings/fields.inc"
+};
+
+// FLOP per second of one matrix product on this machine: best of three.
+double measure_flops(const Backend& backend, ThreadPool& pool) {
+  constexpr int64_t kSize = 512;
+  Program p(op_table(), "probe");
+  Builder b(p);
+  ValueId x = p.add_input("x", {DType::f32, {kSize, kSize}});
+  p.outputs.push_back({"y", ops::matmul(b, x, x)});
+  std::vector<Program> programs;
+  programs.push_back(std::move(p));
+  Result<Session> session = Session::compile(std::move(programs), backend, pool);
+  if (!session || !session->allocate().ok()) return 0;
+  double best = 0;
+  for (int i = 0; i < 4; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    session->run(0);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
+  }
+  return best;
+}
+
+double flops_of(const Program& p) {
+  double sum = 0;
+  for (const Node& n : p.nodes) sum += cost_of({p, n}).flops;
+  return sum;
+}
+
+Result<int> run_plan(const std::vector<std::string>& args) {
+  TaskSettings s;
+  PlanOnly only;
+  Schema schema("hone plan", "the memory and time of a run, before it");
+  s.do_train = true;
+  s.bind(schema);
+  only.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  bool from_scratch = false;
+  const Pretrained model = HONE_TRY(open_for_training(s, from_scratch, false));
+  const ModelConfig& config = model.config;
+  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
+  auto backend = make_cpu_backend(pool.size());
+  const int64_t block = block_size_of(s, config), memory = memory_for_arenas(s);
+  const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
+  auto shapes = [&](int64_t rows) { return block_shapes(s, block, rows, s.do_train, s.do_eval); };
+  const Fit fit = HONE_TRY(fit_clm(s, config, *backend, pool, wanted, memory, shapes));
+  const int64_t rows = std::max<int64_t>(fit.rows, 1);
+
+  double flops = 0;
+  for (const Program& p : HONE_TRY(clm_programs(s, config, shapes(rows))))
+    if (p.name.starts_with("train.")) flops = flops_of(p) * static_cast<double>(wanted) / static_cast<double>(rows) * static_cast<double>(s.gradient_accumulation_steps);
+  const double speed = measure_flops(*backend, pool);
+  const int64_t arena = fit.plan.arena_bytes();
+  OrderedJson j;
+  j["model"] = model.name;
+  j["parameters"] = parameter_count(config);
+  j["peak_bytes"] = {{"device", arena}, {"host", kRuntimeBudget}};
+  j["by_purpose"] = fit.plan.by_purpose();
+  j["memory_bytes"] = memory + kRuntimeBudget;
+  j["fits"] = fit.rows > 0;
+  j["block_size"] = block;
+  j["micro_batch_rows"] = fit.rows;
+  j["largest_micro_batch_rows"] = fit.largest;
+  j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
+  j["flops_per_step"] = flops;
+  j["seconds_per_step"] = speed > 0 ? flops / speed : 0.0;
+  if (only.json) {
+    print_out(dump_json(j) + "\n");
+    return kExitDone;
+  }
+  std::string text = fmt::format("{}: {} parameters, rows of {} tokens, {} rows in a step\n", model.name, parameter_count(config), block, wanted * s.gradient_accumulation_steps);
+  for (const auto& [purpose, bytes] : fit.plan.by_purpose())
+    if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
+  text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of code, tokenizer, data)\n", "arena", format_bytes(arena), "runtime", format_bytes(kRuntimeBudget));
+  if (fit.rows == 0) {
+    text += fmt::format("does not fit: {} may be used\n  do   a smaller --block_size or model, or more memory\n", format_bytes(memory + kRuntimeBudget));
+  } else {
+    text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n", format_bytes(memory + kRuntimeBudget), fit.rows, fit.largest);
+  }
+  if (flops > 0 && speed > 0)
+    text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n", flops, flops / speed, speed / 1e9);
+  print_out(text);
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_plan() { return {.name = "plan", .summary = "the exact memory and the time of a run, before it", .run = run_plan}; }
+
+}  // namespace hone

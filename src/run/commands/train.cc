@@ -1,0 +1,50 @@
+// hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "learn/tasks/clm.h"
+#include "learn/train/errors.h"
+#include "run/commands/command.h"
+#include "run/commands/training.h"
+
+namespace hone {
+namespace {
+
+Result<int> run_train(const std::vector<std::string>& args) {
+  TaskSettings s;
+  Schema schema("hone train", "fine-tune a model");
+  s.bind(schema);
+  const Parsed parsed = HONE_TRY(parse_settings(schema, args));
+  if (parsed.done) return kExitDone;
+  if (!s.do_train && !s.do_eval)
+    return Error(err::kNothingToDo, "neither training nor evaluation was asked for").todo("add --do_train, --do_eval or both");
+  const std::string start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : std::string();
+  log_info("hone {}: {}", version(), schema.command());
+  if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
+  install_stop_handlers();
+  bool from_scratch = false;
+  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  auto task = HONE_TRY(ClmTask::make(s, std::move(model), from_scratch));
+  Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? task->steps().total_steps() : 0));
+  Trainer trainer(s, *task, std::move(schedule));
+  if (!start.empty()) HONE_TRY(trainer.resume(start));
+  if (s.do_train) {
+    TrainOutcome outcome = HONE_TRY(trainer.train());
+    if (outcome.stopped_by) return 128 + outcome.stopped_by;
+    HONE_TRY(trainer.write_results("train", outcome.metrics));
+    log_info("{}", results_table("train", outcome.metrics));
+  }
+  if (s.do_eval) {
+    OrderedJson metrics = HONE_TRY(trainer.evaluate());
+    HONE_TRY(trainer.write_results("eval", metrics));
+    log_info("{}", results_table("eval", metrics));
+    if (s.do_train) HONE_TRY(trainer.write_state());
+  }
+  if (s.do_train) HONE_TRY(trainer.finish());
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_train() { return {.name = "train", .summary = "fine-tune a model, evaluate it, save it", .run = run_train}; }
+
+}  // namespace hone
