@@ -160,7 +160,7 @@ TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
 
 TEST_F(PretrainedTest, ATokenizerBeyondTheVocabularyIsRefused) {
   fs::copy(kModels + "gpt2_tiny", folder_ + "/model");
-  fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tokenizers/mini.json", folder_ + "/model/tokenizer.json");
+  fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2/tokenizer.json", folder_ + "/model/tokenizer.json");
   const Result<Pretrained> opened = open_pretrained(folder_ + "/model");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), std::string(err::kVocabularyLarger.id)) << opened.error().text();

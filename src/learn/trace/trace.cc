@@ -1,0 +1,165 @@
+#include "learn/trace/trace.h"
+
+#include <cstring>
+#include <set>
+
+#include "base/core/json.h"
+#include "engine/passes/differentiate.h"
+#include "engine/passes/pipelines.h"
+#include "learn/checkpoint/safetensors_writer.h"
+#include "learn/tasks/clm_programs.h"
+#include "learn/trace/errors.h"
+
+namespace hone {
+namespace {
+
+// "transformer.h.0.attn.c_fc.weight" -> "transformer.h.0.attn.c_fc", "" for other names.
+std::string module_of(const std::string& weight) {
+  constexpr std::string_view kEnd = ".weight";
+  return weight.ends_with(kEnd) ? weight.substr(0, weight.size() - kEnd.size()) : std::string();
+}
+
+bool is_attention_projection(const std::string& module) {
+  return module.ends_with("attn.c_proj") || module.ends_with("attn.o_proj");
+}
+
+// Makes an output of every value that is a module's output, named after the weight its node reads.
+std::vector<std::string> mark_activations(Program& p) {
+  std::map<ValueId, std::string> weight;
+  for (const State& s : p.states) weight[s.value] = s.name;
+  std::vector<std::string> order;
+  std::set<std::string> seen;
+  const auto mark = [&](const std::string& name, ValueId v) {
+    if (!seen.insert(name).second) return;
+    p.outputs.push_back({name, v});
+    order.push_back(name);
+  };
+  for (const Node& n : p.nodes) {
+    const std::string& op = n.op->name;
+    if (op != "linear" && op != "layer_norm" && op != "rms_norm" && op != "embedding") continue;
+    std::string module;
+    for (const ValueId v : n.in) {
+      if (const auto it = weight.find(v); it != weight.end() && module.empty()) module = module_of(it->second);
+    }
+    if (module.empty()) continue;
+    if (op == "linear" && is_attention_projection(module))
+      mark("act." + module.substr(0, module.rfind('.')) + ".context", n.in[0]);
+    const bool has_residual = op == "linear" && n.in.size() > 3 && n.in[3] != kNoValue;
+    const bool has_activation = op == "linear" && n.attrs.text("act", "none") != "none";
+    if (has_residual) continue;  // the sum is no module's output
+    if (!has_activation) mark("act." + module, n.out[0]);
+    else if (n.out.size() > 1) mark("act." + module, n.out[1]);  // save_pre
+  }
+  return order;
+}
+
+// The passes, with the values marked once nothing before differentiate can rename them.
+Result<std::vector<std::string>> compile_passes(Program& p, bool fuse) {
+  std::vector<std::string> order;
+  bool marked = false;
+  for (const Pass& pass : train_pipeline(false)) {
+    if (!fuse && pass.name.starts_with("fuse")) continue;
+    if (!marked && pass.name == "differentiate") {
+      order = mark_activations(p);
+      marked = true;
+    }
+    HONE_TRY(run_passes(p, {pass}, {}));
+  }
+  HONE_BUG_IF(!marked, "the pipeline has no pass 'differentiate'");
+  return order;
+}
+
+Status check_rows(const std::vector<std::vector<int32_t>>& rows, const ModelConfig& config, int64_t& labels) {
+  labels = 0;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    labels += std::max<int64_t>(0, static_cast<int64_t>(rows[r].size()) - 1);
+    if (static_cast<int64_t>(rows[r].size()) > config.max_positions)
+      return Error(err::kTraceRows, fmt::format("row {} has {} ids, the model {} positions", r + 1, rows[r].size(), config.max_positions));
+    for (const int32_t id : rows[r]) {
+      if (id < 0 || id >= config.vocab)
+        return Error(err::kTraceRows, fmt::format("row {} holds the id {}, the vocabulary ends at {}", r + 1, id, config.vocab - 1));
+    }
+  }
+  if (labels == 0) return Error(err::kTraceRows, "no row has two ids, so there is no next token to learn").todo("give rows such as '5 6 7; 8 9'");
+  return Ok{};
+}
+
+ModelConfig without_dropout(ModelConfig config) {
+  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"}) {
+    if (config.config.contains(key)) config.config[key] = 0.0;
+    else if (config.family == "gpt2") config.config[key] = 0.0;  // absent means 0.1 there
+  }
+  return config;
+}
+
+void put_rows(Session& s, const std::vector<std::vector<int32_t>>& rows, int64_t labels) {
+  std::vector<int32_t> ids, next, positions, cu{0};
+  std::vector<int64_t> samples;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    for (size_t i = 0; i < rows[r].size(); ++i) {
+      ids.push_back(rows[r][i]);
+      next.push_back(i + 1 < rows[r].size() ? rows[r][i + 1] : -100);
+      positions.push_back(static_cast<int32_t>(i));
+      samples.push_back(static_cast<int64_t>(r));
+    }
+    cu.push_back(static_cast<int32_t>(ids.size()));
+  }
+  const auto put = [&](const char* name, const auto& v) {
+    if (s.has_input(0, name)) std::memcpy(s.input_bytes(0, name).data(), v.data(), v.size() * sizeof(v[0]));
+  };
+  put("ids", ids);
+  put("labels", next);
+  put("positions", positions);
+  put("cu_seqlens", cu);
+  put("sample_ids", samples);
+  put("rng", std::vector<int64_t>{0, 0});
+  put("scale", std::vector<float>{1 / static_cast<float>(labels)});
+}
+
+TracedTensor copied(const std::string& name, const Type& type, std::span<const std::byte> bytes) {
+  TracedTensor t{name, type, std::vector<float>(bytes.size() / sizeof(float))};
+  std::memcpy(t.values.data(), bytes.data(), t.values.size() * sizeof(float));
+  return t;
+}
+
+}  // namespace
+
+Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model, const std::vector<std::vector<int32_t>>& rows,
+                                            const Backend& backend, ThreadPool& pool, const TraceOptions& options) {
+  const ModelConfig config = without_dropout(model.config);
+  int64_t labels = 0, tokens = 0;
+  HONE_TRY(check_rows(rows, config, labels));
+  for (const auto& row : rows) tokens += static_cast<int64_t>(row.size());
+
+  std::vector<Program> programs;
+  programs.push_back(build_clm_train(config, {tokens, static_cast<int64_t>(rows.size())}, "trace"));
+  const std::vector<std::string> order = HONE_TRY(compile_passes(programs[0], options.fuse));
+  Session session = HONE_TRY(Session::compile(std::move(programs), backend, pool));
+  HONE_TRY(session.allocate());
+  HONE_TRY(load_weights(session, model));
+  put_rows(session, rows, labels);
+  session.run(0);
+
+  std::vector<TracedTensor> traced;
+  const Program& p = session.programs()[0];
+  for (const std::string& name : order) traced.push_back(copied(name, p.type(p.output_named(name)), session.output_bytes(0, name)));
+  traced.push_back(copied("loss", {DType::f32, {1}}, session.output_bytes(0, "loss")));
+  std::vector<ParamSpec> params = family_of(config).params(config);
+  for (auto it = params.rbegin(); it != params.rend(); ++it)
+    traced.push_back(copied(grad_name(it->name), {DType::f32, it->shape}, session.state(grad_name(it->name))));
+  return traced;
+}
+
+Status save_trace(const std::string& path, const std::vector<TracedTensor>& tensors) {
+  std::vector<TensorData> data;
+  Json order = Json::array();
+  for (const TracedTensor& t : tensors) {
+    data.push_back({t.name, t.type, std::as_bytes(std::span(t.values)), {}});
+    order.push_back(t.name);
+  }
+  DurableFile file = HONE_TRY(DurableFile::create(path));
+  HONE_TRY(write_safetensors(file, data, {{"format", "pt"}, {"order", dump_json(order)}}));
+  return file.commit();
+}
+
+}  // namespace hone

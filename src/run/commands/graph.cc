@@ -1,0 +1,239 @@
+// hone graph: a model's program as text after any pass, its memory plan, the catalogue of ops, and a
+// trace of every named value (docs/tracing.md).
+#include "base/core/json.h"
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/null/null.h"
+#include "engine/backends/reference/reference.h"
+#include "engine/device/lower.h"
+#include "engine/graph/text.h"
+#include "engine/passes/pipelines.h"
+#include "engine/session/session.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/tasks/clm_programs.h"
+#include "learn/trace/trace.h"
+#include "learn/train/update.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+struct GraphSettings {
+#define HONE_SETTINGS "run/commands/graph.def"
+#include "base/settings/fields.inc"
+};
+
+// The backend asked for, kept alive where it is not a lasting one.
+struct ChosenBackend {
+  std::unique_ptr<Backend> own;
+  const Backend* use = nullptr;
+};
+ChosenBackend choose_backend(const GraphSettings& s, int threads) {
+  if (s.backend == "reference") return {nullptr, &reference_backend()};
+  ChosenBackend b;
+  b.own = s.backend == "null" ? std::make_unique<NullBackend>() : make_cpu_backend(threads);
+  b.use = b.own.get();
+  return b;
+}
+
+std::string catalogue() {
+  std::string text = fmt::format("{:<26} {:<10} {:<9} {}\n", "op", "kind", "gradient", "writes over");
+  for (const Op* op : op_table().all()) {
+    std::string over = op->inplace.empty() ? std::string() : fmt::format("input {}", fmt::join(op->inplace, ", "));
+    if (op->accumulator >= 0) over += fmt::format("{}adds onto input {}", over.empty() ? "" : "; ", op->accumulator);
+    if (op->view_offset != nullptr) over = "a view";
+    text += fmt::format("{:<26} {:<10} {:<9} {}", op->name, op->decompose ? "composite" : "primitive", op->grad ? "yes" : "-", over);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
+
+Program build_program(const GraphSettings& s, const ModelConfig& config) {
+  const BatchShape shape{s.tokens, s.slots};
+  if (s.program == "eval") return build_clm_eval(config, shape, "eval");
+  if (s.program == "update") {
+    std::vector<UpdateWeight> weights;
+    for (const ParamSpec& p : family_of(config).params(config)) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    return build_update(weights, {});
+  }
+  return build_clm_train(config, shape, s.program);
+}
+
+std::vector<Pass> passes_of(const std::string& program) {
+  if (program == "train" || program == "accumulate") return train_pipeline(program == "accumulate");
+  return forward_pipeline();
+}
+
+Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipeline) {
+  std::vector<std::string> names = {"build"};
+  for (const Pass& p : pipeline) names.push_back(p.name);
+  names.push_back("lower");
+  std::vector<std::string> asked = s.pass_off;
+  if (!s.after.empty()) asked.push_back(s.after);
+  for (const std::string& name : asked) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string near = nearest_name(name, names);
+    return Error(err::kNothingToDo, fmt::format("the program {} has no pass '{}'", s.program, name))
+        .todo(fmt::format("{}its passes: {}", near.empty() ? "" : fmt::format("did you mean {}? ", near), fmt::join(names, ", ")));
+  }
+  return Ok{};
+}
+
+// Runs the passes up to s.after.
+Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s, const Backend& backend) {
+  std::vector<PassRecord> records;
+  if (s.after == "build") return records;
+  PassOptions options;
+  options.off = {s.pass_off.begin(), s.pass_off.end()};
+  for (const Pass& pass : passes_of(s.program)) {
+    for (PassRecord& r : HONE_TRY(run_passes(p, {pass}, options))) records.push_back(std::move(r));
+    if (pass.name == s.after) return records;
+  }
+  if (s.after == "lower") p = HONE_TRY(lower(p, backend));
+  return records;
+}
+
+std::string pass_table(const Program& built, const std::vector<PassRecord>& records) {
+  std::string text = fmt::format("{:<20} {:<8} {:>7} {:>10}\n{:<20} {:<8} {:>7}\n", "pass", "changed", "nodes", "ms", "build", "", built.nodes.size());
+  for (const PassRecord& r : records)
+    text += fmt::format("{:<20} {:<8} {:>7} {:>10.3f}\n", r.name, r.changed ? "yes" : "no", r.nodes, r.milliseconds);
+  return text;
+}
+
+std::string plan_text(const Session& session) {
+  const RunPlan& plan = session.plan();
+  const Program& p = session.programs()[0];
+  const ProgramPlan& own = plan.programs[0];
+  std::string text = fmt::format("arena {} bytes: states {}, transients {} (at least {} live at node {})\n", plan.arena_bytes(),
+                                 plan.state_bytes, plan.transient_bytes, own.live_bytes, own.peak_node);
+  for (const auto& [purpose, bytes] : plan.by_purpose()) text += fmt::format("  {:<16} {:>12}\n", purpose, bytes);
+  text += fmt::format("\n{:>12} {:>12}  states\n", "offset", "bytes");
+  for (const StateSlot& s : plan.states) text += fmt::format("{:>12} {:>12}  {} {}\n", s.offset, s.type.bytes(), s.name, s.type.text());
+  text += fmt::format("\n{:>5} {:>12} {:>12}  {:<22} {:<28} schedule\n", "node", "offset", "bytes", "kernel", "result");
+  for (size_t k = 0; k < p.nodes.size(); ++k) {
+    for (size_t o = 0; o < p.nodes[k].out.size(); ++o) {
+      const ValueId v = p.nodes[k].out[o];
+      const std::string result = fmt::format("%{} {}", v, p.type(v).text());
+      text += fmt::format("{:>5} {:>12} {:>12}  {:<22} {:<28} {} {}\n", o == 0 ? std::to_string(k) : "", own.offset[static_cast<size_t>(v)],
+                          p.type(v).bytes(), o == 0 ? session.kernels(0)[k].id : "", result, p.nodes[k].op->name, p.nodes[k].scope);
+    }
+  }
+  return text;
+}
+
+Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
+  const auto bad = [&](const std::string& what) {
+    return Error(err::kBadIds, what).at("--ids " + utf8_prefix(text, 60)).todo("write rows as '5 6 7; 8 9', or name a .json or .jsonl file");
+  };
+  std::vector<std::vector<int32_t>> rows;
+  const auto add_json = [&](const Json& row) -> Status {
+    if (!row.is_array()) return bad("a row of ids is no list");
+    std::vector<int32_t>& ids = rows.emplace_back();
+    for (const Json& id : row) {
+      if (!id.is_number_integer()) return bad(fmt::format("'{}' is no token id", id.dump()));
+      ids.push_back(id.get<int32_t>());
+    }
+    return Ok{};
+  };
+  if (text.ends_with(".jsonl")) {
+    int64_t number = 0;
+    for (const std::string& line : split(HONE_TRY(read_file(text)), '\n')) {
+      ++number;
+      if (trim(line).empty()) continue;
+      const Json row = HONE_TRY(parse_json(line, fmt::format("{}:{}", text, number)));
+      if (!row.is_object() || !row.contains("ids")) return bad(fmt::format("line {} has no key \"ids\"", number));
+      HONE_TRY(add_json(row["ids"]));
+    }
+    return rows;
+  }
+  if (text.ends_with(".json")) {
+    const Json value = HONE_TRY(read_json_file(text));
+    const Json& list = value.is_object() && value.contains("sequences") ? value["sequences"] : value;
+    if (!list.is_array()) return bad("the file holds no list of rows");
+    for (const Json& row : list) HONE_TRY(add_json(row));
+    return rows;
+  }
+  for (const std::string& row : split(text, ';')) {
+    std::vector<int32_t>& ids = rows.emplace_back();
+    std::string spaced = row;
+    std::replace(spaced.begin(), spaced.end(), ',', ' ');
+    for (const std::string& word : split(spaced, ' ')) {
+      if (trim(word).empty()) continue;
+      size_t read = 0;
+      int32_t id = 0;
+      try {
+        id = std::stoi(word, &read);
+      } catch (const std::exception&) {
+        read = 0;
+      }
+      if (read != word.size()) return bad(fmt::format("'{}' is no token id", word));
+      ids.push_back(id);
+    }
+    if (ids.empty()) rows.pop_back();
+  }
+  return rows;
+}
+
+Result<int> run_graph(const std::vector<std::string>& args) {
+  GraphSettings s;
+  Schema schema("hone graph", "a model's program after any pass, its memory plan, or a trace of its values");
+  s.bind(schema);
+  schema.positional("model_name_or_path");
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  if (s.ops) {
+    print_out(catalogue());
+    return kExitDone;
+  }
+  if (s.model_name_or_path.empty() && s.config_name.empty())
+    return Error(err::kNothingToDo, "hone graph is given no model").todo("name one with --model_name_or_path or --config_name; --ops needs none");
+  if (s.trace.empty() != s.ids.empty())
+    return Error(err::kNothingToDo, s.trace.empty() ? "--ids are given without --trace" : "--trace is given without --ids")
+        .todo("a trace needs both: --trace FILE --ids '5 6 7; 8 9'");
+
+  OpenOptions options;
+  options.config_name = s.config_name;
+  options.revision = s.model_revision;
+  options.cache_dir = s.cache_dir;
+  options.token = s.token;
+  options.need_tokenizer = false;
+  options.need_weights = !s.trace.empty();
+  const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, options));
+  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
+  const ChosenBackend backend = choose_backend(s, pool.size());
+
+  if (!s.trace.empty()) {
+    if (model.weights == nullptr) return Error(err::kNothingToDo, "a trace needs weights").todo("name a model with --model_name_or_path");
+    if (!backend.use->computes()) return Error(err::kNothingToDo, "the null backend computes nothing").todo("--backend cpu or reference");
+    const std::vector<TracedTensor> traced = HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend.use, pool, {.fuse = s.fuse}));
+    HONE_TRY(save_trace(s.trace, traced));
+    log_info("{}: {} tensors", s.trace, traced.size());
+    return kExitDone;
+  }
+
+  HONE_TRY(check_pass_names(s, passes_of(s.program)));
+  Program p = build_program(s, model.config);
+  const Program built = p;
+  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, *backend.use));
+  if (s.passes) {
+    print_out(pass_table(built, records));
+  } else if (s.plan) {
+    std::vector<Program> programs;
+    programs.push_back(std::move(p));
+    print_out(plan_text(HONE_TRY(Session::compile(std::move(programs), *backend.use, pool))));
+  } else {
+    p.compact();
+    print_out(print(p));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_graph() {
+  return {.name = "graph", .summary = "a model's program after any pass, its memory plan, a trace of its values", .run = run_graph};
+}
+
+}  // namespace hone
