@@ -9,10 +9,13 @@ namespace {
 
 class StoredFile final : public ByteFile {
  public:
-  StoredFile(std::string path, std::unique_ptr<Reader> reader) : path_(std::move(path)), reader_(std::move(reader)) {}
+  StoredFile(std::string path, std::unique_ptr<Reader> reader)
+      : path_(std::move(path)), reader_(std::move(reader)) {}
   int64_t size() const override { return reader_->bytes(); }
   const std::string& path() const override { return path_; }
-  Status read_at(int64_t offset, std::span<std::byte> out) const override { return reader_->read(offset, out); }
+  Status read_at(int64_t offset, std::span<std::byte> out) const override {
+    return reader_->read(offset, out);
+  }
 
  private:
   std::string path_;
@@ -21,13 +24,15 @@ class StoredFile final : public ByteFile {
 
 class MemoryFile final : public ByteFile {
  public:
-  MemoryFile(std::string name, std::string bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {}
+  MemoryFile(std::string name, std::string bytes)
+      : name_(std::move(name)), bytes_(std::move(bytes)) {}
   int64_t size() const override { return static_cast<int64_t>(bytes_.size()); }
   const std::string& path() const override { return name_; }
   Status read_at(int64_t offset, std::span<std::byte> out) const override {
     if (offset < 0 || offset > size() || static_cast<int64_t>(out.size()) > size() - offset)
-      return Error(err::kFileUnreadable, fmt::format("'{}' has {} bytes; {} bytes at {} were wanted", name_,
-                                                     size(), out.size(), offset));
+      return Error(err::kFileUnreadable,
+                   fmt::format("'{}' has {} bytes; {} bytes at {} were wanted", name_, size(),
+                               out.size(), offset));
     if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
     return Ok{};
   }

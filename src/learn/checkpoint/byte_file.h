@@ -23,7 +23,8 @@ class ByteFile {
 };
 
 // A file of a store. H2202 when it is a folder; else the store's errors.
-Result<std::unique_ptr<ByteFile>> open_byte_file(const std::string& path, Store& store = file_store());
+Result<std::unique_ptr<ByteFile>> open_byte_file(const std::string& path,
+                                                 Store& store = file_store());
 // Bytes held in memory under a name (tests, fuzzers).
 std::unique_ptr<ByteFile> memory_byte_file(std::string name, std::string bytes);
 

@@ -18,7 +18,8 @@ std::pair<std::string_view, std::string_view> leftover(std::string_view name) {
   const std::string_view tail = name.substr(dot + 1);
   const size_t dash = tail.find('-');
   const std::string_view kind = tail.substr(0, dash);
-  if (dash == std::string_view::npos || (kind != "tmp" && kind != "old" && kind != "del")) return {};
+  if (dash == std::string_view::npos || (kind != "tmp" && kind != "old" && kind != "del"))
+    return {};
   return {name.substr(0, dot), kind};
 }
 
@@ -47,7 +48,8 @@ Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_d
     auto info = inspect_checkpoint(output_dir + "/" + e.name, store);
     if (info.ok()) found.push_back(std::move(*info));
   }
-  std::sort(found.begin(), found.end(), [](const CheckpointInfo& a, const CheckpointInfo& b) { return a.step > b.step; });
+  std::sort(found.begin(), found.end(),
+            [](const CheckpointInfo& a, const CheckpointInfo& b) { return a.step > b.step; });
   return found;
 }
 
@@ -58,7 +60,8 @@ Status delete_checkpoint(const std::string& path, Store& store) {
   return store.remove_all(doomed);
 }
 
-Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir, const RotateOptions& options, Store& store) {
+Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir,
+                                                    const RotateOptions& options, Store& store) {
   std::vector<std::string> deleted;
   if (options.save_total_limit <= 0) return deleted;
   std::vector<CheckpointInfo> own = HONE_TRY(find_checkpoints(output_dir, store));
@@ -67,13 +70,15 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
   // The newest that is known to be good; it and all that are newer stay.
   size_t good = 0;
   const auto is_good = [&](const CheckpointInfo& c) {
-    return (!options.trusted.empty() && comparable(options.trusted) == comparable(c.path)) || verify_checkpoint(c.path, store).ok();
+    return (!options.trusted.empty() && comparable(options.trusted) == comparable(c.path)) ||
+           verify_checkpoint(c.path, store).ok();
   };
   if (static_cast<int64_t>(own.size()) <= options.save_total_limit) return deleted;
   while (good < own.size() && !is_good(own[good])) ++good;
 
   size_t left = own.size();
-  for (size_t i = own.size(); i-- > good + 1 && static_cast<int64_t>(left) > options.save_total_limit;) {
+  for (size_t i = own.size();
+       i-- > good + 1 && static_cast<int64_t>(left) > options.save_total_limit;) {
     if (!options.best.empty() && comparable(options.best) == comparable(own[i].path)) continue;
     HONE_TRY(delete_checkpoint(own[i].path, store));
     deleted.push_back(own[i].path);
@@ -88,7 +93,8 @@ Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir, 
   for (const Store::Entry& e : HONE_TRY(store.list(output_dir))) {
     const auto [name, kind] = leftover(e.name);
     if (name.empty()) continue;
-    const std::string path = output_dir + "/" + e.name, original = fmt::format("{}/{}", output_dir, name);
+    const std::string path = output_dir + "/" + e.name,
+                      original = fmt::format("{}/{}", output_dir, name);
     const bool came_back = kind == "old" && !HONE_TRY(store.exists(original));
     HONE_TRY(came_back ? store.rename(path, original) : store.remove_all(path));
     done.push_back(path);

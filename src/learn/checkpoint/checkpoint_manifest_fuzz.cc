@@ -9,7 +9,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     (void)s->write("/out/checkpoint-1/config.json", "{}");
     return s;
   }();
-  if (!store->write("/out/checkpoint-1/hone_manifest.json", std::string_view(reinterpret_cast<const char*>(data), size)).ok()) return 0;
+  if (!store
+           ->write("/out/checkpoint-1/hone_manifest.json",
+                   std::string_view(reinterpret_cast<const char*>(data), size))
+           .ok())
+    return 0;
   (void)find_checkpoints("/out", *store);
   (void)verify_checkpoint("/out/checkpoint-1", *store);
   return 0;

@@ -9,7 +9,8 @@ Result<DurableFile> DurableFile::create(const std::string& path, Store& store) {
 }
 
 Status DurableFile::write(std::span<const std::byte> bytes) {
-  constexpr size_t kPiece = size_t{1} << 20;  // small enough that the second visit finds it in the cache
+  constexpr size_t kPiece = size_t{1}
+                            << 20;  // small enough that the second visit finds it in the cache
   while (!bytes.empty()) {
     const auto piece = bytes.first(std::min(bytes.size(), kPiece));
     hash_.update(piece);

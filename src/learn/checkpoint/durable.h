@@ -34,8 +34,12 @@ class DurableFile {
 };
 
 inline Status make_folder(const std::string& path) { return file_store().make_dirs(path); }
-inline Status rename_path(const std::string& from, const std::string& to) { return file_store().rename(from, to); }
-inline Status write_file_atomically(const std::string& path, std::string_view text) { return file_store().write(path, text); }
+inline Status rename_path(const std::string& from, const std::string& to) {
+  return file_store().rename(from, to);
+}
+inline Status write_file_atomically(const std::string& path, std::string_view text) {
+  return file_store().write(path, text);
+}
 inline Status sync_folder(const std::string&) { return Ok{}; }
 
 }  // namespace hone

@@ -11,20 +11,20 @@ namespace {
 // Block layouts, in bytes. d, m: f16. A nibble pair holds element i (low) and i + half (high).
 //   Q4_0  d[2] qs[16]                    32   x = d * (q - 8)
 //   Q4_1  d[2] m[2] qs[16]               32   x = d * q + m
-//   Q5_0  d[2] qh[4] qs[16]              32   x = d * (q - 16), fifth bit of element i = bit i of qh
-//   Q5_1  d[2] m[2] qh[4] qs[16]         32   x = d * q + m
-//   Q8_0  d[2] qs[32]                    32   x = d * q, q signed
-//   Q2_K  sc[16] qs[64] d[2] m[2]       256   x = d * lo(sc) * q - m * hi(sc), 16 groups of 16
-//   Q3_K  hm[32] qs[64] sc[12] d[2]     256   x = d * (sc - 32) * (q - (high bit set ? 0 : 4)), 16 groups of 16
-//   Q4_K  d[2] m[2] sc[12] qs[128]      256   x = d * sc * q - m * mn, 8 groups of 32
-//   Q5_K  d[2] m[2] sc[12] qh[32] qs[128]     the same with a fifth bit
-//   Q6_K  ql[128] qh[64] sc[16] d[2]    256   x = d * sc * (q - 32), 16 groups of 16, sc signed
+//   Q5_0  d[2] qh[4] qs[16]              32   x = d * (q - 16), fifth bit of element i = bit i of
+//   qh Q5_1  d[2] m[2] qh[4] qs[16]         32   x = d * q + m Q8_0  d[2] qs[32] 32   x = d * q, q
+//   signed Q2_K  sc[16] qs[64] d[2] m[2]       256   x = d * lo(sc) * q - m * hi(sc), 16 groups of
+//   16 Q3_K  hm[32] qs[64] sc[12] d[2]     256   x = d * (sc - 32) * (q - (high bit set ? 0 : 4)),
+//   16 groups of 16 Q4_K  d[2] m[2] sc[12] qs[128]      256   x = d * sc * q - m * mn, 8 groups of
+//   32 Q5_K  d[2] m[2] sc[12] qh[32] qs[128]     the same with a fifth bit Q6_K  ql[128] qh[64]
+//   sc[16] d[2]    256   x = d * sc * (q - 32), 16 groups of 16, sc signed
 
 using Byte = uint8_t;
 
 float half_at(const Byte* p) {
   float x;
-  convert(Stored::f16, reinterpret_cast<const std::byte*>(p), DType::f32, reinterpret_cast<std::byte*>(&x), 1);
+  convert(Stored::f16, reinterpret_cast<const std::byte*>(p), DType::f32,
+          reinterpret_cast<std::byte*>(&x), 1);
   return x;
 }
 
@@ -99,7 +99,8 @@ void q3_k(const Byte* b, float* out) {
     const int shift = 2 * (g / 2 % 4);
     const int bit = g / 2;
     for (int i = 0; i < 16; ++i)
-      out[16 * g + i] = dl * static_cast<float>((q[i] >> shift & 3) - ((mask[i] >> bit & 1) != 0 ? 0 : 4));
+      out[16 * g + i] =
+          dl * static_cast<float>((q[i] >> shift & 3) - ((mask[i] >> bit & 1) != 0 ? 0 : 4));
   }
 }
 
@@ -135,7 +136,8 @@ void q5_k(const Byte* b, float* out) {
     const float d0 = d * sc[g], m0 = m * mn[g], d1 = d * sc[g + 1], m1 = m * mn[g + 1];
     for (int i = 0; i < 32; ++i) {
       out[32 * g + i] = d0 * static_cast<float>((q[i] & 15) | (high[i] >> g & 1) << 4) - m0;
-      out[32 * g + 32 + i] = d1 * static_cast<float>((q[i] >> 4) | (high[i] >> (g + 1) & 1) << 4) - m1;
+      out[32 * g + 32 + i] =
+          d1 * static_cast<float>((q[i] >> 4) | (high[i] >> (g + 1) & 1) << 4) - m1;
     }
   }
 }
@@ -160,7 +162,8 @@ void q6_k(const Byte* b, float* out) {
 
 template <void (*kOne)(const Byte*, float*), int64_t kElements, int64_t kBytes>
 void blocks_of(const std::byte* in, int64_t blocks, float* out) {
-  for (int64_t i = 0; i < blocks; ++i) kOne(reinterpret_cast<const Byte*>(in) + i * kBytes, out + i * kElements);
+  for (int64_t i = 0; i < blocks; ++i)
+    kOne(reinterpret_cast<const Byte*>(in) + i * kBytes, out + i * kElements);
 }
 
 template <Stored kStored>

@@ -13,7 +13,8 @@ struct GgmlFormat {
   std::string_view name;  // "Q4_K"
   int64_t block;          // elements of one block; rows are whole blocks
   int64_t bytes;          // bytes of one block
-  void (*decode)(const std::byte* in, int64_t blocks, float* out);  // nullptr: hone cannot decode it
+  void (*decode)(const std::byte* in, int64_t blocks,
+                 float* out);  // nullptr: hone cannot decode it
 };
 
 // nullptr when ggml knows no such format.

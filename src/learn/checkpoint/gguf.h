@@ -1,8 +1,8 @@
 // Reading GGUF: metadata and where the tensors lie. Format and validity rule: docs/formats/gguf.md.
 #pragma once
 
-#include <memory>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -13,15 +13,16 @@
 
 namespace hone {
 
-// A value of the metadata. Integers of every width are int64_t (larger ones are refused), floats double.
-using GgufValue = std::variant<bool, int64_t, double, std::string, std::vector<bool>, std::vector<int64_t>,
-                               std::vector<double>, std::vector<std::string>>;
+// A value of the metadata. Integers of every width are int64_t (larger ones are refused), floats
+// double.
+using GgufValue = std::variant<bool, int64_t, double, std::string, std::vector<bool>,
+                               std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
 
 struct GgufTensor {
   std::string name;            // ggml's name: "blk.0.attn_q.weight"
   std::vector<int64_t> shape;  // outermost first, as NumPy (the file has the innermost first)
   const GgmlFormat* format;
-  int64_t offset;              // from the start of the file
+  int64_t offset;  // from the start of the file
   int64_t bytes;
 };
 

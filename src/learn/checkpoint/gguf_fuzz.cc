@@ -9,14 +9,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto gguf = read_gguf(*file);
   if (!gguf.ok()) return 0;
   for (const GgufTensor& t : gguf->tensors)
-    HONE_BUG_IF(t.offset < 0 || t.bytes < 0 || t.offset + t.bytes > file->size(), "tensor '{}' lies outside", t.name);
+    HONE_BUG_IF(t.offset < 0 || t.bytes < 0 || t.offset + t.bytes > file->size(),
+                "tensor '{}' lies outside", t.name);
   const auto config = gguf_config(*gguf, *file);
   if (config.ok()) (void)dump_json(*config);
   const auto weights = open_gguf_weights(memory_byte_file("fuzz.gguf", bytes));
   if (!weights.ok()) return 0;
   for (const TensorInfo& t : (*weights)->tensors()) {
     std::vector<float> values(static_cast<size_t>(t.type.count()));
-    HONE_BUG_IF(!(*weights)->read(t.name, DType::f32, std::as_writable_bytes(std::span(values))).ok(), "tensor '{}' cannot be read", t.name);
+    HONE_BUG_IF(
+        !(*weights)->read(t.name, DType::f32, std::as_writable_bytes(std::span(values))).ok(),
+        "tensor '{}' cannot be read", t.name);
   }
   return 0;
 }

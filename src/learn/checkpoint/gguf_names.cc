@@ -5,17 +5,25 @@
 namespace hone {
 namespace {
 
-struct Rule { std::string_view ggml, hf; };
+struct Rule {
+  std::string_view ggml, hf;
+};
 
-constexpr Rule kLlamaOnce[] = {{"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
+constexpr Rule kLlamaOnce[] = {
+    {"token_embd", "model.embed_tokens"}, {"output_norm", "model.norm"}, {"output", "lm_head"}};
 constexpr Rule kLlamaLayer[] = {
-    {"attn_norm", "input_layernorm"},   {"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
-    {"attn_v", "self_attn.v_proj"},     {"attn_output", "self_attn.o_proj"}, {"ffn_norm", "post_attention_layernorm"},
-    {"ffn_gate", "mlp.gate_proj"},      {"ffn_up", "mlp.up_proj"},           {"ffn_down", "mlp.down_proj"}};
-constexpr Rule kGpt2Once[] = {{"token_embd", "transformer.wte"}, {"position_embd", "transformer.wpe"},
-                              {"output_norm", "transformer.ln_f"}, {"output", "lm_head"}};
-constexpr Rule kGpt2Layer[] = {{"attn_norm", "ln_1"},  {"attn_qkv", "attn.c_attn"}, {"attn_output", "attn.c_proj"},
-                               {"ffn_norm", "ln_2"},   {"ffn_up", "mlp.c_fc"},      {"ffn_down", "mlp.c_proj"}};
+    {"attn_norm", "input_layernorm"},    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},      {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"}, {"ffn_norm", "post_attention_layernorm"},
+    {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
+    {"ffn_down", "mlp.down_proj"}};
+constexpr Rule kGpt2Once[] = {{"token_embd", "transformer.wte"},
+                              {"position_embd", "transformer.wpe"},
+                              {"output_norm", "transformer.ln_f"},
+                              {"output", "lm_head"}};
+constexpr Rule kGpt2Layer[] = {{"attn_norm", "ln_1"},          {"attn_qkv", "attn.c_attn"},
+                               {"attn_output", "attn.c_proj"}, {"ffn_norm", "ln_2"},
+                               {"ffn_up", "mlp.c_fc"},         {"ffn_down", "mlp.c_proj"}};
 
 std::string_view look_up(std::span<const Rule> rules, std::string_view name) {
   for (const Rule& r : rules)

@@ -1,11 +1,10 @@
-#include "learn/checkpoint/gguf_weights.h"
-
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <filesystem>
 
 #include "base/store/hash.h"
+#include "learn/checkpoint/gguf_weights.h"
 
 namespace hone {
 namespace {
@@ -38,7 +37,8 @@ TEST_P(GgufModel, IsWhatTransformersLoads) {
   const std::string path = kGoldens + GetParam() + ".gguf";
   const Json golden = *read_json_file(kGoldens + GetParam() + ".json");
   const Json config = load_config(path).value();
-  for (const auto& [key, value] : golden["config"].items()) EXPECT_EQ(config.value(key, Json()), value) << key;
+  for (const auto& [key, value] : golden["config"].items())
+    EXPECT_EQ(config.value(key, Json()), value) << key;
   const auto w = open_weights(path).value();
   ASSERT_EQ(w->tensors().size(), golden["tensors"].size());
   for (const auto& [name, want] : golden["tensors"].items()) {
@@ -54,16 +54,19 @@ TEST_P(GgufModel, IsWhatTransformersLoads) {
     for (size_t i = 0; i < n; ++i) as_f64[i] = static_cast<float>(wide[i]);
     EXPECT_EQ(sha(as_f64), want["sha256"]) << name << " through f64";
     std::vector<int32_t> whole(n);
-    EXPECT_STREQ(w->read(name, DType::i32, std::as_writable_bytes(std::span(whole))).error().code(), "H2206");
+    EXPECT_STREQ(w->read(name, DType::i32, std::as_writable_bytes(std::span(whole))).error().code(),
+                 "H2206");
   }
 }
-INSTANTIATE_TEST_SUITE_P(Goldens, GgufModel, testing::Values("llama", "qwen2", "gpt2"), [](const auto& i) { return i.param; });
+INSTANTIATE_TEST_SUITE_P(Goldens, GgufModel, testing::Values("llama", "qwen2", "gpt2"),
+                         [](const auto& i) { return i.param; });
 
 TEST(Gguf, Names) {
   EXPECT_EQ(hf_name_of("llama", "blk.12.ffn_gate.weight"), "model.layers.12.mlp.gate_proj.weight");
   EXPECT_EQ(hf_name_of("gpt2", "blk.0.attn_qkv.bias"), "transformer.h.0.attn.c_attn.bias");
-  for (const char* none : {"", "x", "blk.weight", "blk..attn_q.weight", "blk.1attn_q.weight", "blk.-1.attn_q.weight",
-                           "blk.99999999999999999999.attn_q.weight", "blk.0.ffn_gate_exps.weight", "token_embd.scale"})
+  for (const char* none :
+       {"", "x", "blk.weight", "blk..attn_q.weight", "blk.1attn_q.weight", "blk.-1.attn_q.weight",
+        "blk.99999999999999999999.attn_q.weight", "blk.0.ffn_gate_exps.weight", "token_embd.scale"})
     EXPECT_EQ(hf_name_of("llama", none), "") << none;
 }
 
@@ -85,9 +88,12 @@ struct Maker {
     m.bytes = "GGUF";
     return m.put(version).put(tensors).put(values);
   }
-  Maker& string_value(std::string_view key, std::string_view v) { return text(key).put<uint32_t>(8).text(v); }
+  Maker& string_value(std::string_view key, std::string_view v) {
+    return text(key).put<uint32_t>(8).text(v);
+  }
   Maker& u32_value(std::string_view key, uint32_t v) { return text(key).put<uint32_t>(4).put(v); }
-  Maker& tensor(std::string_view name, std::vector<uint64_t> inner_first, uint32_t format, uint64_t offset) {
+  Maker& tensor(std::string_view name, std::vector<uint64_t> inner_first, uint32_t format,
+                uint64_t offset) {
     text(name).put(static_cast<uint32_t>(inner_first.size()));
     for (uint64_t d : inner_first) put(d);
     return put(format).put(offset);
@@ -113,27 +119,49 @@ TEST(Gguf, HostileFiles) {
   refused(Maker::start(0, 0, 0x03000000).bytes, "H2209", "big-endian");
   refused(Maker::start(1u << 30, 0).bytes, "H2208", "claims 1073741824 tensors");
   refused(Maker::start(0, ~uint64_t{0}).bytes, "H2208", "claims");
-  refused(Maker::start(0, 1).put<uint64_t>(uint64_t{1} << 62).bytes + std::string(20, 'x'), "H2208", "bytes of text");
+  refused(Maker::start(0, 1).put<uint64_t>(uint64_t{1} << 62).bytes + std::string(20, 'x'), "H2208",
+          "bytes of text");
   refused(Maker::start(0, 1).text("k").put<uint32_t>(13).bytes, "H2208", "unknown value type 13");
-  refused(Maker::start(0, 1).text("k").put<uint32_t>(9).put<uint32_t>(9).put<uint64_t>(1).bytes, "H2208", "list of values of type 9");
-  refused(Maker::start(0, 1).text("k").put<uint32_t>(9).put<uint32_t>(8).put<uint64_t>(uint64_t{1} << 60).bytes, "H2208", "claims 1152921504606846976 values");
-  refused(Maker::start(0, 1).text("k").put<uint32_t>(7).put<uint8_t>(2).bytes, "H2208", "truth value");
-  refused(Maker::start(0, 1).text("k").put<uint32_t>(10).put<uint64_t>(~uint64_t{0}).bytes, "H2208", "63 bits");
-  refused(Maker::start(0, 2).u32_value("k", 1).u32_value("k", 1).bytes, "H2208", "'k' stands twice");
+  refused(Maker::start(0, 1).text("k").put<uint32_t>(9).put<uint32_t>(9).put<uint64_t>(1).bytes,
+          "H2208", "list of values of type 9");
+  refused(Maker::start(0, 1)
+              .text("k")
+              .put<uint32_t>(9)
+              .put<uint32_t>(8)
+              .put<uint64_t>(uint64_t{1} << 60)
+              .bytes,
+          "H2208", "claims 1152921504606846976 values");
+  refused(Maker::start(0, 1).text("k").put<uint32_t>(7).put<uint8_t>(2).bytes, "H2208",
+          "truth value");
+  refused(Maker::start(0, 1).text("k").put<uint32_t>(10).put<uint64_t>(~uint64_t{0}).bytes, "H2208",
+          "63 bits");
+  refused(Maker::start(0, 2).u32_value("k", 1).u32_value("k", 1).bytes, "H2208",
+          "'k' stands twice");
   refused(Maker::start(0, 1).u32_value("general.alignment", 24).bytes, "H2208", "power of two");
   refused(Maker::start(0, 1).u32_value("general.alignment", 0).bytes, "H2208", "power of two");
-  refused(Maker::start(1, 0).tensor("t", {2, 2, 2, 2, 2}, 0, 0).with_data(64), "H2208", "5 dimensions");
-  refused(Maker::start(1, 0).tensor("t", {uint64_t{1} << 40, uint64_t{1} << 40}, 0, 0).with_data(64), "H2208", "63 bits");
+  refused(Maker::start(1, 0).tensor("t", {2, 2, 2, 2, 2}, 0, 0).with_data(64), "H2208",
+          "5 dimensions");
+  refused(
+      Maker::start(1, 0).tensor("t", {uint64_t{1} << 40, uint64_t{1} << 40}, 0, 0).with_data(64),
+      "H2208", "63 bits");
   refused(Maker::start(1, 0).tensor("t", {~uint64_t{0}}, 0, 0).with_data(64), "H2208", "63 bits");
-  refused(Maker::start(1, 0).tensor("t", {0, uint64_t{1} << 40}, 0, 0).with_data(64), "H2208", "dimension of 0");
+  refused(Maker::start(1, 0).tensor("t", {0, uint64_t{1} << 40}, 0, 0).with_data(64), "H2208",
+          "dimension of 0");
   refused(Maker::start(1, 0).tensor("t", {8}, 99, 0).with_data(64), "H2209", "format 99");
   refused(Maker::start(1, 0).tensor("t", {33}, 8, 0).with_data(64), "H2208", "whole Q8_0 blocks");
   refused(Maker::start(1, 0).tensor("t", {8}, 0, 4).with_data(64), "H2208", "not a multiple of 32");
   refused(Maker::start(1, 0).tensor("t", {8}, 0, 32).with_data(63), "H2208", "cut short");
-  refused(Maker::start(1, 0).tensor("t", {8}, 0, uint64_t{1} << 63).with_data(64), "H2208", "past the end");
-  refused(Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("u", {8}, 0, 0).with_data(64), "H2208", "'t' and 'u' overlap");
-  refused(Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("t", {8}, 0, 32).with_data(64), "H2208", "stands twice");
-  EXPECT_TRUE(read_gguf(*memory_byte_file("m.gguf", Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("u", {}, 0, 32).with_data(64))).ok());
+  refused(Maker::start(1, 0).tensor("t", {8}, 0, uint64_t{1} << 63).with_data(64), "H2208",
+          "past the end");
+  refused(Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("u", {8}, 0, 0).with_data(64), "H2208",
+          "'t' and 'u' overlap");
+  refused(Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("t", {8}, 0, 32).with_data(64), "H2208",
+          "stands twice");
+  EXPECT_TRUE(
+      read_gguf(*memory_byte_file(
+                    "m.gguf",
+                    Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("u", {}, 0, 32).with_data(64)))
+          .ok());
 }
 
 TEST(Gguf, EveryTruncationIsRefused) {
@@ -148,7 +176,9 @@ TEST(Gguf, EveryTruncationIsRefused) {
 Maker llama(uint64_t tensors) {
   Maker m = Maker::start(tensors, 5);
   m.string_value("general.architecture", "llama");
-  for (const char* key : {"block_count", "embedding_length", "feed_forward_length", "attention.head_count"}) m.u32_value(std::string("llama.") + key, 2);
+  for (const char* key :
+       {"block_count", "embedding_length", "feed_forward_length", "attention.head_count"})
+    m.u32_value(std::string("llama.") + key, 2);
   return m;
 }
 
@@ -161,13 +191,25 @@ void unusable(const std::string& bytes, const char* code, const std::string& why
 
 TEST(Gguf, WhatHoneCannotUseIsNamed) {
   unusable(llama(0).bytes, "H2201", "no weights");
-  unusable(llama(1).tensor("blk.0.ffn_gate_exps.weight", {8}, 0, 0).with_data(64), "H2209", "has no place in a llama model");
-  unusable(llama(1).tensor("blk.0.ffn_up.weight", {256, 1}, 16, 0).with_data(66), "H2209", "kept as IQ2_XXS");
-  unusable(llama(1).tensor("blk.0.attn_q.weight", {2, 3}, 0, 0).with_data(64), "H2209", "do not share evenly");
+  unusable(llama(1).tensor("blk.0.ffn_gate_exps.weight", {8}, 0, 0).with_data(64), "H2209",
+           "has no place in a llama model");
+  unusable(llama(1).tensor("blk.0.ffn_up.weight", {256, 1}, 16, 0).with_data(66), "H2209",
+           "kept as IQ2_XXS");
+  unusable(llama(1).tensor("blk.0.attn_q.weight", {2, 3}, 0, 0).with_data(64), "H2209",
+           "do not share evenly");
   unusable(llama(1).tensor("rope_freqs.weight", {2}, 0, 0).with_data(64), "H2209", "Llama 3");
-  unusable(Maker::start(1, 1).string_value("general.architecture", "falcon").tensor("t", {8}, 0, 0).with_data(64), "H2209", "'falcon'");
-  unusable(Maker::start(1, 1).string_value("general.architecture", "llama").tensor("t", {8}, 0, 0).with_data(64), "H2208", "num_hidden_layers");
-  unusable(Maker::start(1, 0).tensor("t", {8}, 0, 0).with_data(64), "H2208", "general.architecture");
+  unusable(Maker::start(1, 1)
+               .string_value("general.architecture", "falcon")
+               .tensor("t", {8}, 0, 0)
+               .with_data(64),
+           "H2209", "'falcon'");
+  unusable(Maker::start(1, 1)
+               .string_value("general.architecture", "llama")
+               .tensor("t", {8}, 0, 0)
+               .with_data(64),
+           "H2208", "num_hidden_layers");
+  unusable(Maker::start(1, 0).tensor("t", {8}, 0, 0).with_data(64), "H2208",
+           "general.architecture");
 }
 
 TEST(Gguf, Llama3RotaryScaling) {
@@ -176,12 +218,19 @@ TEST(Gguf, Llama3RotaryScaling) {
   for (size_t i = 0; i < 64; ++i) {
     const double wave = 2 * 3.14159265358979323846 * std::pow(theta, static_cast<double>(i) / 64);
     const double smooth = (8192 / wave - 1) / 3;
-    factors[i] = static_cast<float>(wave < 2048 ? 1 : wave > 8192 ? factor : 1 / ((1 - smooth) / factor + smooth));
+    factors[i] = static_cast<float>(wave < 2048   ? 1
+                                    : wave > 8192 ? factor
+                                                  : 1 / ((1 - smooth) / factor + smooth));
   }
   Maker m = Maker::start(1, 6);
   m.string_value("general.architecture", "llama");
-  for (const char* key : {"block_count", "embedding_length", "feed_forward_length", "attention.head_count"}) m.u32_value(std::string("llama.") + key, 2);
-  m.text("llama.rope.freq_base").put<uint32_t>(6).put(500000.0f).tensor("rope_freqs.weight", {64}, 0, 0);
+  for (const char* key :
+       {"block_count", "embedding_length", "feed_forward_length", "attention.head_count"})
+    m.u32_value(std::string("llama.") + key, 2);
+  m.text("llama.rope.freq_base")
+      .put<uint32_t>(6)
+      .put(500000.0f)
+      .tensor("rope_freqs.weight", {64}, 0, 0);
   std::string bytes = m.with_data(256);
   std::memcpy(bytes.data() + bytes.size() - 256, factors.data(), 256);
   const auto file = memory_byte_file("m.gguf", bytes);

@@ -15,9 +15,9 @@ constexpr int64_t kBand = 16;  // rows transposed together: one cache line of f3
 // How a tensor of the file becomes the one that Transformers has.
 struct Source {
   const GgmlFormat* format;
-  int64_t rows, cols;     // as in the file
-  int64_t heads = 0;      // > 0: rows of each head are interleaved pairs (see row_of)
-  bool transpose = false; // GPT-2 keeps linear weights [in, out], ggml [out, in]
+  int64_t rows, cols;      // as in the file
+  int64_t heads = 0;       // > 0: rows of each head are interleaved pairs (see row_of)
+  bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
 };
 
 // llama.cpp stores the rows of q and k of one head (D of them) as pairs (0, D/2), (1, D/2+1), ...;
@@ -36,7 +36,9 @@ class GgufSource final : public WeightSource {
   Status open() {
     const GgufFile gguf = HONE_TRY(read_gguf(*file_));
     if (gguf.tensors.empty())
-      return Error(err::kNoWeights, fmt::format("'{}' holds a vocabulary and no weights", file_->path())).todo("name the file of the model itself");
+      return Error(err::kNoWeights,
+                   fmt::format("'{}' holds a vocabulary and no weights", file_->path()))
+          .todo("name the file of the model itself");
     const Json config = HONE_TRY(gguf_config(gguf, *file_));
     const std::string arch = *gguf.get<std::string>("general.architecture");
     for (const GgufTensor& t : gguf.tensors)
@@ -48,26 +50,33 @@ class GgufSource final : public WeightSource {
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
     const TensorInfo& t = tensors_[index];
     const Source& s = sources_[index];
-    if (t.scheme.empty() && as == t.type.dtype && s.heads == 0 && !s.transpose) return file_->read_at(t.offset, out);
+    if (t.scheme.empty() && as == t.type.dtype && s.heads == 0 && !s.transpose)
+      return file_->read_at(t.offset, out);
     if (!is_float(as))
-      return Error(err::kTensorConversion, fmt::format("tensor '{}' of '{}' is {} and cannot become {}", t.name, t.file,
-                                                       s.format->name, name_of(as)));
+      return Error(err::kTensorConversion,
+                   fmt::format("tensor '{}' of '{}' is {} and cannot become {}", t.name, t.file,
+                               s.format->name, name_of(as)));
     const int64_t row_bytes = s.cols / s.format->block * s.format->bytes;
     const int64_t width = size_of(as);
-    int64_t step = std::clamp<int64_t>(kChunk / std::max<int64_t>(row_bytes, 1), 1, std::max<int64_t>(s.rows, 1));
+    int64_t step = std::clamp<int64_t>(kChunk / std::max<int64_t>(row_bytes, 1), 1,
+                                       std::max<int64_t>(s.rows, 1));
     if (s.transpose) step = std::max(kBand, step / kBand * kBand);
     std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, s.rows) * row_bytes));
     std::vector<float> row(static_cast<size_t>(s.cols));
     std::vector<std::byte> band(s.transpose ? static_cast<size_t>(kBand * s.cols * width) : 0);
-    const bool in_place = as == DType::f32 && reinterpret_cast<uintptr_t>(out.data()) % alignof(float) == 0;
+    const bool in_place =
+        as == DType::f32 && reinterpret_cast<uintptr_t>(out.data()) % alignof(float) == 0;
     for (int64_t r0 = 0; r0 < s.rows; r0 += step) {
       const int64_t n = std::min(step, s.rows - r0);
-      HONE_TRY(file_->read_at(t.offset + r0 * row_bytes, std::span(chunk).first(static_cast<size_t>(n * row_bytes))));
+      HONE_TRY(file_->read_at(t.offset + r0 * row_bytes,
+                              std::span(chunk).first(static_cast<size_t>(n * row_bytes))));
       for (int64_t i = 0; i < n; ++i) {
-        std::byte* to = s.transpose ? band.data() + i % kBand * s.cols * width : out.data() + row_of(s, r0 + i) * s.cols * width;
+        std::byte* to = s.transpose ? band.data() + i % kBand * s.cols * width
+                                    : out.data() + row_of(s, r0 + i) * s.cols * width;
         float* values = in_place && !s.transpose ? reinterpret_cast<float*>(to) : row.data();
         s.format->decode(chunk.data() + i * row_bytes, s.cols / s.format->block, values);
-        if (values == row.data()) convert(Stored::f32, reinterpret_cast<const std::byte*>(values), as, to, s.cols);
+        if (values == row.data())
+          convert(Stored::f32, reinterpret_cast<const std::byte*>(values), as, to, s.cols);
         if (s.transpose && (i % kBand == kBand - 1 || i == n - 1))
           turn(band.data(), i % kBand + 1, s, width, out.data() + (r0 + i - i % kBand) * width);
       }
@@ -77,14 +86,18 @@ class GgufSource final : public WeightSource {
 
  private:
   // Columns of `n` rows, side by side, into the transposed matrix.
-  static void turn(const std::byte* band, int64_t n, const Source& s, int64_t width, std::byte* out) {
+  static void turn(const std::byte* band, int64_t n, const Source& s, int64_t width,
+                   std::byte* out) {
     for (int64_t c = 0; c < s.cols; ++c)
-      for (int64_t k = 0; k < n; ++k) std::memcpy(out + (c * s.rows + k) * width, band + (k * s.cols + c) * width, static_cast<size_t>(width));
+      for (int64_t k = 0; k < n; ++k)
+        std::memcpy(out + (c * s.rows + k) * width, band + (k * s.cols + c) * width,
+                    static_cast<size_t>(width));
   }
 
   Status take(const GgufTensor& t, const std::string& arch, const Json& config) {
     const auto unsupported = [&](std::string what) {
-      return Error(err::kGgufUnsupported, fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
+      return Error(err::kGgufUnsupported,
+                   fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
     };
     if (t.format->decode == nullptr)
       return unsupported(fmt::format("is kept as {}", t.format->name))
@@ -92,9 +105,12 @@ class GgufSource final : public WeightSource {
     TensorInfo info;
     info.name = hf_name_of(arch, t.name);
     if (info.name.empty())
-      return unsupported(fmt::format("has no place in a {} model", arch)).todo("use the model's safetensors checkpoint");
+      return unsupported(fmt::format("has no place in a {} model", arch))
+          .todo("use the model's safetensors checkpoint");
     info.type.shape = t.shape;
-    info.type.dtype = t.format->name == "F16" ? DType::f16 : t.format->name == "BF16" ? DType::bf16 : DType::f32;
+    info.type.dtype = t.format->name == "F16"    ? DType::f16
+                      : t.format->name == "BF16" ? DType::bf16
+                                                 : DType::f32;
     if (t.format->block > 1) info.scheme = t.format->name;
     info.file = file_->path();
     info.offset = t.offset;
@@ -113,9 +129,12 @@ class GgufSource final : public WeightSource {
         if (t.format->block > 1) return unsupported("is a quantised bias");
       }
       if (s.heads < 1 || s.rows % (2 * s.heads) != 0)
-        return unsupported(fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
+        return unsupported(
+            fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
     }
-    const bool linear = info.name.ends_with(".c_attn.weight") || info.name.ends_with(".c_proj.weight") || info.name.ends_with(".c_fc.weight");
+    const bool linear = info.name.ends_with(".c_attn.weight") ||
+                        info.name.ends_with(".c_proj.weight") ||
+                        info.name.ends_with(".c_fc.weight");
     if (arch == "gpt2" && linear) {
       if (t.shape.size() != 2) return unsupported("is no matrix");
       s.transpose = true;

@@ -1,5 +1,5 @@
-// A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader has
-// them, for the architectures llama (with Mistral), qwen2 and gpt2.
+// A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader
+// has them, for the architectures llama (with Mistral), qwen2 and gpt2.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,13 @@ namespace hone {
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
 
-// config.json for the file: every key that Transformers derives with its value, and what the weights
-// say besides: architectures, rope_scaling, attention_bias, n_positions.
+// config.json for the file: every key that Transformers derives with its value, and what the
+// weights say besides: architectures, rope_scaling, attention_bias, n_positions.
 Result<Json> gguf_config(const std::string& path);
 Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file);
 
-// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" when it has no place in `architecture`.
+// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" when it has no place in
+// `architecture`.
 std::string hf_name_of(const std::string& architecture, const std::string& ggml_name);
 
 }  // namespace hone

@@ -10,7 +10,9 @@ Result<OutputDir> classify_output_dir(const std::string& path, Store& store) {
   const auto info = HONE_TRY(store.info(path));
   if (!info.exists) return out;
   if (!info.folder)
-    return Error(err::kOutputDirUnusable, fmt::format("'{}' is a file, not a folder", path)).at("--output_dir " + path).todo("name another folder");
+    return Error(err::kOutputDirUnusable, fmt::format("'{}' is a file, not a folder", path))
+        .at("--output_dir " + path)
+        .todo("name another folder");
 
   out.checkpoints = HONE_TRY(find_checkpoints(path, store));
   bool ours = false, finished = false;
@@ -18,7 +20,9 @@ Result<OutputDir> classify_output_dir(const std::string& path, Store& store) {
     if (e.name == kRunFile) {
       ours = true;
       // A damaged run file still says whose folder it is.
-      if (auto mark = parse_strict_json(HONE_TRY(store.read(path + "/" + e.name)), err::kOutputDirUnusable, e.name); mark.ok() && mark->is_object()) {
+      if (auto mark = parse_strict_json(HONE_TRY(store.read(path + "/" + e.name)),
+                                        err::kOutputDirUnusable, e.name);
+          mark.ok() && mark->is_object()) {
         finished = mark->contains("state") && (*mark)["state"] == "finished";
         if (mark->contains("run")) out.run = (*mark)["run"];
       }
@@ -28,17 +32,23 @@ Result<OutputDir> classify_output_dir(const std::string& path, Store& store) {
       out.foreign.push_back(e.name);
     }
   }
-  if (finished) out.kind = OutputDirKind::finished;
-  else if (!out.checkpoints.empty()) out.kind = OutputDirKind::has_checkpoints;
-  else if (ours) out.kind = OutputDirKind::hone_unfinished;
-  else out.kind = out.foreign.empty() ? OutputDirKind::empty : OutputDirKind::foreign_files;
+  if (finished)
+    out.kind = OutputDirKind::finished;
+  else if (!out.checkpoints.empty())
+    out.kind = OutputDirKind::has_checkpoints;
+  else if (ours)
+    out.kind = OutputDirKind::hone_unfinished;
+  else
+    out.kind = out.foreign.empty() ? OutputDirKind::empty : OutputDirKind::foreign_files;
   if (out.kind != OutputDirKind::foreign_files) out.foreign.clear();
   return out;
 }
 
 Status mark_run(const std::string& path, bool finished, const Json& run, Store& store) {
   HONE_TRY(store.make_dirs(path));
-  return store.write(path + "/" + kRunFile, json_text({{"state", finished ? "finished" : "running"}, {"run", run}}) + "\n");
+  return store.write(
+      path + "/" + kRunFile,
+      json_text({{"state", finished ? "finished" : "running"}, {"run", run}}) + "\n");
 }
 
 }  // namespace hone

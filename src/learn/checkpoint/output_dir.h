@@ -32,6 +32,7 @@ struct OutputDir {
 Result<OutputDir> classify_output_dir(const std::string& path, Store& store = file_store());
 
 // Makes the folder and its run file, durable, before anything else is written into it.
-Status mark_run(const std::string& path, bool finished, const Json& run = {}, Store& store = file_store());
+Status mark_run(const std::string& path, bool finished, const Json& run = {},
+                Store& store = file_store());
 
 }  // namespace hone

@@ -17,15 +17,33 @@ namespace {
 constexpr int64_t kMaxHeader = 100'000'000;  // the reference library's limit
 constexpr int64_t kChunk = int64_t{4} << 20;
 
-struct Format { std::string_view name; Stored stored; int64_t bits; };
-constexpr Format kFormats[] = {
-    {"F64", Stored::f64, 64}, {"F32", Stored::f32, 32}, {"BF16", Stored::bf16, 16}, {"F16", Stored::f16, 16},
-    {"I64", Stored::i64, 64}, {"I32", Stored::i32, 32}, {"I8", Stored::i8, 8}, {"U8", Stored::u8, 8},
-    {"BOOL", Stored::boolean, 8}, {"I16", Stored::i16, 16}, {"U16", Stored::u16, 16}, {"U32", Stored::u32, 32},
-    {"U64", Stored::u64, 64}, {"F8_E4M3", Stored::opaque, 8}, {"F8_E5M2", Stored::opaque, 8},
-    {"F8_E8M0", Stored::opaque, 8}, {"F8_E4M3FNUZ", Stored::opaque, 8}, {"F8_E5M2FNUZ", Stored::opaque, 8},
-    {"C64", Stored::opaque, 64}, {"F4", Stored::opaque, 4}, {"F6_E2M3", Stored::opaque, 6},
-    {"F6_E3M2", Stored::opaque, 6}};
+struct Format {
+  std::string_view name;
+  Stored stored;
+  int64_t bits;
+};
+constexpr Format kFormats[] = {{"F64", Stored::f64, 64},
+                               {"F32", Stored::f32, 32},
+                               {"BF16", Stored::bf16, 16},
+                               {"F16", Stored::f16, 16},
+                               {"I64", Stored::i64, 64},
+                               {"I32", Stored::i32, 32},
+                               {"I8", Stored::i8, 8},
+                               {"U8", Stored::u8, 8},
+                               {"BOOL", Stored::boolean, 8},
+                               {"I16", Stored::i16, 16},
+                               {"U16", Stored::u16, 16},
+                               {"U32", Stored::u32, 32},
+                               {"U64", Stored::u64, 64},
+                               {"F8_E4M3", Stored::opaque, 8},
+                               {"F8_E5M2", Stored::opaque, 8},
+                               {"F8_E8M0", Stored::opaque, 8},
+                               {"F8_E4M3FNUZ", Stored::opaque, 8},
+                               {"F8_E5M2FNUZ", Stored::opaque, 8},
+                               {"C64", Stored::opaque, 64},
+                               {"F4", Stored::opaque, 4},
+                               {"F6_E2M3", Stored::opaque, 6},
+                               {"F6_E3M2", Stored::opaque, 6}};
 
 const Format* format_named(std::string_view name) {
   for (const Format& f : kFormats)
@@ -47,7 +65,9 @@ bool count_of(const json& j, int64_t& out) {
 }
 
 Result<TensorInfo> tensor_of(const ByteFile& file, const std::string& name, const json& entry) {
-  const auto wrong = [&](std::string what) { return damaged(file, fmt::format("tensor '{}': {}", name, what)); };
+  const auto wrong = [&](std::string what) {
+    return damaged(file, fmt::format("tensor '{}': {}", name, what));
+  };
   if (!entry.is_object()) return wrong("its entry is not an object");
   for (const char* key : {"dtype", "shape", "data_offsets"})
     if (!entry.contains(key)) return wrong(fmt::format("its entry has no '{}'", key));
@@ -61,24 +81,27 @@ Result<TensorInfo> tensor_of(const ByteFile& file, const std::string& name, cons
   t.type.dtype = dtype_of(format->stored);
   if (!is_dtype(format->stored)) t.scheme = dtype;
   const json& shape = entry["shape"];
-  if (!shape.is_array() || shape.size() > 32) return wrong("its shape is not a list of at most 32 sizes");
+  if (!shape.is_array() || shape.size() > 32)
+    return wrong("its shape is not a list of at most 32 sizes");
   int64_t count = 1;
   for (const json& d : shape) {
     int64_t size = 0;
     if (!count_of(d, size)) return wrong("its shape holds something that is not a size");
-    if (__builtin_mul_overflow(count, size, &count)) return wrong("its shape has more elements than 63 bits count");
+    if (__builtin_mul_overflow(count, size, &count))
+      return wrong("its shape has more elements than 63 bits count");
     t.type.shape.push_back(size);
   }
   const json& range = entry["data_offsets"];
   int64_t end = 0;
-  if (!range.is_array() || range.size() != 2 || !count_of(range[0], t.offset) || !count_of(range[1], end))
+  if (!range.is_array() || range.size() != 2 || !count_of(range[0], t.offset) ||
+      !count_of(range[1], end))
     return wrong("its data_offsets are not two byte positions");
   int64_t bits = 0;
   if (__builtin_mul_overflow(count, format->bits, &bits) || bits % 8 != 0)
     return wrong(fmt::format("{}{} is not a whole number of bytes", dtype, text_of(t.type.shape)));
   if (end < t.offset || end - t.offset != bits / 8)
-    return wrong(fmt::format("{}{} takes {} bytes, its data_offsets [{}, {}] do not span them", dtype,
-                             text_of(t.type.shape), bits / 8, t.offset, end));
+    return wrong(fmt::format("{}{} takes {} bytes, its data_offsets [{}, {}] do not span them",
+                             dtype, text_of(t.type.shape), bits / 8, t.offset, end));
   t.bytes = bits / 8;
   return t;
 }
@@ -91,12 +114,16 @@ Status check_layout(const ByteFile& file, std::vector<TensorInfo>& tensors, int6
   int64_t at = 0;
   for (TensorInfo& t : tensors) {
     if (t.offset > at)
-      return damaged(file, fmt::format("a hole of {} bytes lies before tensor '{}'", t.offset - at, t.name));
-    if (t.offset < at) return damaged(file, fmt::format("tensor '{}' overlaps the tensor before it", t.name));
+      return damaged(
+          file, fmt::format("a hole of {} bytes lies before tensor '{}'", t.offset - at, t.name));
+    if (t.offset < at)
+      return damaged(file, fmt::format("tensor '{}' overlaps the tensor before it", t.name));
     at = t.offset + t.bytes;
     if (at > data_size)
-      return damaged(file, fmt::format("tensor '{}' ends at byte {}, but the file has only {}: it is cut short",
-                                       t.name, data_start + at, file.size()));
+      return damaged(
+          file,
+          fmt::format("tensor '{}' ends at byte {}, but the file has only {}: it is cut short",
+                      t.name, data_start + at, file.size()));
     t.offset += data_start;
   }
   if (at < data_size)
@@ -126,7 +153,8 @@ class SafetensorsSource final : public WeightSource {
     const TensorInfo& t = tensors_[index];
     const ByteFile& file = *files_[file_of_[index]];
     if (t.scheme.empty() && as == t.type.dtype) return file.read_at(t.offset, out);
-    const Stored stored = t.scheme.empty() ? stored_of(t.type.dtype) : format_named(t.scheme)->stored;
+    const Stored stored =
+        t.scheme.empty() ? stored_of(t.type.dtype) : format_named(t.scheme)->stored;
     const int64_t width = std::max<int64_t>(1, size_of(stored));
     const int64_t count = t.type.count();
     std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, t.bytes)));
@@ -135,11 +163,13 @@ class SafetensorsSource final : public WeightSource {
       const int64_t n = std::min(step, count - i);
       std::string_view why;
       if (stored != Stored::opaque)
-        HONE_TRY(file.read_at(t.offset + i * width, std::span(chunk).first(static_cast<size_t>(n * width))));
+        HONE_TRY(file.read_at(t.offset + i * width,
+                              std::span(chunk).first(static_cast<size_t>(n * width))));
       why = convert(stored, chunk.data(), as, out.data() + i * size_of(as), n);
       if (!why.empty())
         return Error(err::kTensorConversion,
-                     fmt::format("tensor '{}' of '{}' is {}{} and cannot become {}: {}", t.name, t.file,
+                     fmt::format("tensor '{}' of '{}' is {}{} and cannot become {}: {}", t.name,
+                                 t.file,
                                  t.scheme.empty() ? std::string(name_of(t.type.dtype)) : t.scheme,
                                  text_of(t.type.shape), name_of(as), why))
             .todo("use a checkpoint whose weights are f32, bf16 or f16");
@@ -155,17 +185,23 @@ class SafetensorsSource final : public WeightSource {
 }  // namespace
 
 Result<SafetensorsHeader> read_safetensors_header(const ByteFile& file) {
-  if (file.size() < 8) return damaged(file, fmt::format("{} bytes are too few for a header", file.size()));
+  if (file.size() < 8)
+    return damaged(file, fmt::format("{} bytes are too few for a header", file.size()));
   uint64_t length = 0;
   HONE_TRY(file.read_at(0, std::as_writable_bytes(std::span(&length, 1))));
   if (length > static_cast<uint64_t>(kMaxHeader))
-    return damaged(file, fmt::format("its header claims {} bytes; {} is the limit", length, kMaxHeader));
+    return damaged(file,
+                   fmt::format("its header claims {} bytes; {} is the limit", length, kMaxHeader));
   if (static_cast<int64_t>(length) > file.size() - 8)
-    return damaged(file, fmt::format("its header claims {} bytes, the file has {}: it is cut short or no safetensors file",
-                                     length, file.size()));
+    return damaged(
+        file,
+        fmt::format(
+            "its header claims {} bytes, the file has {}: it is cut short or no safetensors file",
+            length, file.size()));
   std::string text(length, '\0');
   HONE_TRY(file.read_at(8, std::as_writable_bytes(std::span(text.data(), text.size()))));
-  if (text.empty() || text.front() != '{') return damaged(file, "its header does not begin with '{'");
+  if (text.empty() || text.front() != '{')
+    return damaged(file, "its header does not begin with '{'");
   auto parsed = parse_strict_json(text, err::kSafetensorsDamaged, file.path(), 4);
   if (!parsed.ok()) return std::move(parsed.error()).todo("download or save the file again");
 
@@ -177,7 +213,8 @@ Result<SafetensorsHeader> read_safetensors_header(const ByteFile& file) {
     }
     if (!entry.is_object()) return damaged(file, "its __metadata__ is not an object");
     for (const auto& [key, value] : entry.items()) {
-      if (!value.is_string()) return damaged(file, fmt::format("its __metadata__ '{}' is not a string", key));
+      if (!value.is_string())
+        return damaged(file, fmt::format("its __metadata__ '{}' is not a string", key));
       header.metadata[key] = value.get<std::string>();
     }
   }
@@ -187,34 +224,42 @@ Result<SafetensorsHeader> read_safetensors_header(const ByteFile& file) {
 
 Result<std::unique_ptr<WeightSource>> open_safetensors(const std::string& path, Store& store) {
   auto source = std::make_unique<SafetensorsSource>();
-  HONE_TRY(source->take(HONE_TRY(open_byte_file(path, store)), [](const std::string&) { return true; }));
+  HONE_TRY(
+      source->take(HONE_TRY(open_byte_file(path, store)), [](const std::string&) { return true; }));
   return std::unique_ptr<WeightSource>(std::move(source));
 }
 
-Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& path, Store& store) {
+Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& path,
+                                                             Store& store) {
   const auto wrong = [&](std::string what) {
     return Error(err::kShardIndexWrong, fmt::format("'{}': {}", path, what))
         .todo("download the whole checkpoint again: index and shards belong together");
   };
-  const json index = HONE_TRY(parse_strict_json(HONE_TRY(store.read(path)), err::kShardIndexWrong, path));
+  const json index =
+      HONE_TRY(parse_strict_json(HONE_TRY(store.read(path)), err::kShardIndexWrong, path));
   if (!index.is_object()) return wrong("it is not an object");
-  if (!index.contains("weight_map") || !index["weight_map"].is_object()) return wrong("it has no weight_map");
+  if (!index.contains("weight_map") || !index["weight_map"].is_object())
+    return wrong("it has no weight_map");
   std::map<std::string, std::set<std::string>> by_shard;
   for (const auto& [name, shard] : index["weight_map"].items()) {
     if (!shard.is_string()) return wrong(fmt::format("tensor '{}' has no file name", name));
     const std::string file = shard.get<std::string>();
     if (file.empty() || file.find('/') != std::string::npos || file.front() == '.')
-      return wrong(fmt::format("tensor '{}' is said to lie in '{}', which is no plain file name", name, file));
+      return wrong(fmt::format("tensor '{}' is said to lie in '{}', which is no plain file name",
+                               name, file));
     by_shard[file].insert(name);
   }
   auto source = std::make_unique<SafetensorsSource>();
   for (const auto& [shard, names] : by_shard) {
     const std::string shard_path = (fs::path(path).parent_path() / shard).string();
     auto file = open_byte_file(shard_path, store);
-    if (!file.ok()) return wrong(fmt::format("shard '{}' cannot be opened", shard)).at(file.error().what());
-    HONE_TRY(source->take(std::move(*file), [&names = names](const std::string& n) { return names.contains(n); }));
+    if (!file.ok())
+      return wrong(fmt::format("shard '{}' cannot be opened", shard)).at(file.error().what());
+    HONE_TRY(source->take(std::move(*file),
+                          [&names = names](const std::string& n) { return names.contains(n); }));
     for (const std::string& name : names)
-      if (source->find(name) == nullptr) return wrong(fmt::format("shard '{}' has no tensor '{}'", shard, name));
+      if (source->find(name) == nullptr)
+        return wrong(fmt::format("shard '{}' has no tensor '{}'", shard, name));
   }
   return std::unique_ptr<WeightSource>(std::move(source));
 }

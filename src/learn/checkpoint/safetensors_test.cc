@@ -59,10 +59,13 @@ TEST(Safetensors, ReadsWhatTheReferenceWrote) {
   EXPECT_EQ(read_as<double>(*w, "float.f64", DType::f64)[3], 0.1);
   EXPECT_EQ(read_as<float>(*w, "float.bf16", DType::f32)[3], 0.10009765625f);
   EXPECT_EQ(read_as<double>(*w, "float.f16", DType::f64)[3], 0.0999755859375);
-  EXPECT_EQ(read_as<uint16_t>(*w, "float.f32", DType::bf16), read_as<uint16_t>(*w, "float.bf16", DType::bf16));
-  EXPECT_EQ(read_as<uint16_t>(*w, "float.f32", DType::f16), read_as<uint16_t>(*w, "float.f16", DType::f16));
+  EXPECT_EQ(read_as<uint16_t>(*w, "float.f32", DType::bf16),
+            read_as<uint16_t>(*w, "float.bf16", DType::bf16));
+  EXPECT_EQ(read_as<uint16_t>(*w, "float.f32", DType::f16),
+            read_as<uint16_t>(*w, "float.f16", DType::f16));
   for (const char* name : {"int.i64", "int.i32", "int.i8", "int.u8"})
-    EXPECT_EQ(read_as<int64_t>(*w, name, DType::i64), (std::vector<int64_t>{0, 1, 2, 100, 127})) << name;
+    EXPECT_EQ(read_as<int64_t>(*w, name, DType::i64), (std::vector<int64_t>{0, 1, 2, 100, 127}))
+        << name;
   EXPECT_EQ(read_as<float>(*w, "truth", DType::f32), (std::vector<float>{1, 0, 1}));
 }
 
@@ -72,7 +75,8 @@ TEST(Safetensors, UncommonElements) {
   EXPECT_EQ(read_as<int32_t>(*w, "i16", DType::i32), (std::vector<int32_t>{-5, 300}));
   EXPECT_EQ(read_as<int64_t>(*w, "u32", DType::i64), (std::vector<int64_t>{4294967295}));
   std::vector<int32_t> one(1), two(2);
-  EXPECT_STREQ(w->read("u32", DType::i32, std::as_writable_bytes(std::span(one))).error().code(), "H2206");
+  EXPECT_STREQ(w->read("u32", DType::i32, std::as_writable_bytes(std::span(one))).error().code(),
+               "H2206");
   const Status f8 = w->read("f8", DType::f32, std::as_writable_bytes(std::span(two)));
   EXPECT_NE(f8.error().text().find("F8_E4M3"), std::string::npos);
 }
@@ -89,7 +93,8 @@ TEST(Safetensors, EveryHalfIsExact) {
   std::vector<uint16_t> bits(65536);
   std::vector<float> values(65536);
   for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
-  convert(Stored::f16, std::as_bytes(std::span(bits)).data(), DType::f32, std::as_writable_bytes(std::span(values)).data(), 65536);
+  convert(Stored::f16, std::as_bytes(std::span(bits)).data(), DType::f32,
+          std::as_writable_bytes(std::span(values)).data(), 65536);
   for (float& v : values)
     if (v != v) v = 0;
   Sha256 hash;
@@ -109,7 +114,8 @@ TEST(SafetensorsWriter, BytesOfTheReference) {
     data.insert(data.begin(), {i.name, i.type, bytes.back(), {}});
   }
   ASSERT_TRUE(save_safetensors(t.path, "model", data).ok());
-  EXPECT_EQ(file_store().read(t.path + "/model.safetensors").value(), file_store().read(kGoldens + "mixed.safetensors").value());
+  EXPECT_EQ(file_store().read(t.path + "/model.safetensors").value(),
+            file_store().read(kGoldens + "mixed.safetensors").value());
 }
 
 TEST(SafetensorsWriter, ShardsConvertsAndReplaces) {
@@ -117,8 +123,10 @@ TEST(SafetensorsWriter, ShardsConvertsAndReplaces) {
   std::vector<std::vector<float>> values(5, std::vector<float>(100));
   std::vector<TensorData> data;
   for (size_t i = 0; i < values.size(); ++i) {
-    for (size_t k = 0; k < 100; ++k) values[i][k] = static_cast<float>(i) + static_cast<float>(k) / 128;
-    data.push_back({fmt::format("w{}", i), {DType::f32, {10, 10}}, std::as_bytes(std::span(values[i])), {}});
+    for (size_t k = 0; k < 100; ++k)
+      values[i][k] = static_cast<float>(i) + static_cast<float>(k) / 128;
+    data.push_back(
+        {fmt::format("w{}", i), {DType::f32, {10, 10}}, std::as_bytes(std::span(values[i])), {}});
   }
   data[4].as = DType::f16;
   ASSERT_TRUE(save_safetensors(t.path, "model", data, 900).ok());
@@ -130,7 +138,8 @@ TEST(SafetensorsWriter, ShardsConvertsAndReplaces) {
     const auto w = open_weights(t.path).value();
     EXPECT_EQ(w->tensors().size(), 5u);
     EXPECT_EQ(w->find("w4")->type.dtype, DType::f16);
-    for (size_t i = 0; i < 5; ++i) EXPECT_EQ(read_as<float>(*w, fmt::format("w{}", i), DType::f32), values[i]);
+    for (size_t i = 0; i < 5; ++i)
+      EXPECT_EQ(read_as<float>(*w, fmt::format("w{}", i), DType::f32), values[i]);
   }
   fs::remove(t.path + "/model-00002-of-00003.safetensors");
   EXPECT_STREQ(open_weights(t.path).error().code(), "H2204");
@@ -154,8 +163,10 @@ TEST(Safetensors, HostileHeaders) {
   refused(file_of("{} {}", 0), "JSON");
   refused(file_of("{\"a\":\"\xff\"}", 0), "JSON");
   refused(file_of("{}", 1), "1 bytes follow");
-  const auto one = [](const std::string& dtype, const std::string& shape, const std::string& range) {
-    return fmt::format(R"({{"t":{{"dtype":{},"shape":{},"data_offsets":{}}}}})", dtype, shape, range);
+  const auto one = [](const std::string& dtype, const std::string& shape,
+                      const std::string& range) {
+    return fmt::format(R"({{"t":{{"dtype":{},"shape":{},"data_offsets":{}}}}})", dtype, shape,
+                       range);
   };
   refused(file_of(one("\"F32\"", "[2]", "[0,8]"), 7), "cut short");
   refused(file_of(one("\"F32\"", "[2]", "[0,8]"), 9), "follow the last");
@@ -174,8 +185,16 @@ TEST(Safetensors, HostileHeaders) {
   refused(file_of(one("\"F4\"", "[3]", "[0,1]"), 1), "whole number of bytes");
   refused(file_of(R"({"t":{"shape":[1],"data_offsets":[0,4]}})", 4), "no 'dtype'");
   refused(file_of(R"({"t":4})", 4), "not an object");
-  refused(file_of(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})", 3), "'b' overlaps");
-  refused(file_of(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", 2), "twice");
+  refused(
+      file_of(
+          R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
+          3),
+      "'b' overlaps");
+  refused(
+      file_of(
+          R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})",
+          2),
+      "twice");
   refused(file_of(R"({"__metadata__":{"a":1}})", 0), "not a string");
   refused(file_of(R"({"__metadata__":[]})", 0), "not an object");
   refused(file_of("{\"a\":" + std::string(100000, '['), 0), "levels");
@@ -186,6 +205,8 @@ TEST(OpenWeights, SaysWhatItFound) {
   EXPECT_STREQ(open_weights(t.path + "/none").error().code(), "H2201");
   EXPECT_STREQ(open_weights(t.path).error().code(), "H2201");
   EXPECT_STREQ(load_config(t.path).error().code(), "H2210");
+  fs::create_directories(t.path + "/odd/model.safetensors");
+  EXPECT_STREQ(open_weights(t.path + "/odd").error().code(), "H2202");
   ASSERT_TRUE(file_store().write(t.path + "/pytorch_model.bin", "PK").ok());
   const Error pickle = open_weights(t.path).error();
   EXPECT_STREQ(pickle.code(), "H2207");
@@ -196,11 +217,14 @@ TEST(OpenWeights, SaysWhatItFound) {
   EXPECT_EQ(load_config(t.path).value()["model_type"], "llama");
   fs::copy_file(kGoldens + "llama.gguf", t.path + "/b.gguf");
   EXPECT_STREQ(open_weights(t.path).error().code(), "H2201");
-  ASSERT_TRUE(file_store().write(t.path + "/config.json", "{\"model_type\": \"gpt2\", \"x\": NaN}").ok());
+  ASSERT_TRUE(
+      file_store().write(t.path + "/config.json", "{\"model_type\": \"gpt2\", \"x\": NaN}").ok());
   EXPECT_EQ(load_config(t.path).value()["model_type"], "gpt2");
   ASSERT_TRUE(file_store().write(t.path + "/config.json", "[]").ok());
   EXPECT_STREQ(load_config(t.path).error().code(), "H2210");
-  for (const char* map : {"[]", "{}", R"({"weight_map":{"a":3}})", R"({"weight_map":{"a":"../x.safetensors"}})", R"({"weight_map":{"a":"none.safetensors"}})"}) {
+  for (const char* map :
+       {"[]", "{}", R"({"weight_map":{"a":3}})", R"({"weight_map":{"a":"../x.safetensors"}})",
+        R"({"weight_map":{"a":"none.safetensors"}})"}) {
     ASSERT_TRUE(file_store().write(t.path + "/model.safetensors.index.json", map).ok());
     EXPECT_STREQ(open_weights(t.path).error().code(), "H2204") << map;
   }

@@ -9,7 +9,8 @@ struct Refused {
 };
 }  // namespace
 
-Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std::string& file, int max_depth) {
+Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std::string& file,
+                               int max_depth) {
   using json = Json;
   std::vector<std::set<std::string>> keys;  // of each open object
   const json::parser_callback_t watch = [&](int depth, json::parse_event_t event, json& parsed) {
@@ -34,10 +35,13 @@ Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std:
 Result<Json> read_json_object(const std::string& path, ErrorCode code) {
   Json value = HONE_TRY(read_json_file(path));
   if (!value.is_object())
-    return Error(code, fmt::format("'{}' holds JSON, but not an object", path)).todo("compare it with the model's original file");
+    return Error(code, fmt::format("'{}' holds JSON, but not an object", path))
+        .todo("compare it with the model's original file");
   return value;
 }
 
-std::string json_text(const Json& value, int indent) { return dump_json(value, {.indent = indent, .ascii = false}); }
+std::string json_text(const Json& value, int indent) {
+  return dump_json(value, {.indent = indent, .ascii = false});
+}
 
 }  // namespace hone

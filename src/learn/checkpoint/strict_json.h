@@ -10,7 +10,8 @@ namespace hone {
 
 // One value, valid UTF-8, no key twice in an object, at most `max_depth` levels; else an Error with
 // `code` that names the file and what is wrong.
-Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std::string& file, int max_depth = 64);
+Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std::string& file,
+                               int max_depth = 64);
 // The object in a file that people and Transformers write (config.json), read as Python reads it;
 // `code` when it holds no object.
 Result<Json> read_json_object(const std::string& path, ErrorCode code);

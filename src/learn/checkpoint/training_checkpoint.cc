@@ -29,23 +29,31 @@ struct ManifestEntry {
 
 std::string manifest_text(int64_t step, const std::vector<WrittenFile>& files) {
   Json list = Json::object();
-  for (const WrittenFile& f : files) list[f.name] = {{"bytes", f.bytes}, {"xxh64", hex_of(f.xxh64)}};
-  return json_text({{"format", "hone checkpoint"}, {"version", kManifestVersion}, {"step", step}, {"files", list}}) + "\n";
+  for (const WrittenFile& f : files)
+    list[f.name] = {{"bytes", f.bytes}, {"xxh64", hex_of(f.xxh64)}};
+  return json_text({{"format", "hone checkpoint"},
+                    {"version", kManifestVersion},
+                    {"step", step},
+                    {"files", list}}) +
+         "\n";
 }
 
 Result<std::vector<ManifestEntry>> read_manifest(const std::string& path, Store& store) {
-  const Json m = HONE_TRY(parse_strict_json(HONE_TRY(store.read(path + "/" + kManifestFile)), err::kCheckpointDamaged,
-                                            path + "/" + kManifestFile));
-  if (!m.is_object() || !m.contains("version") || !m["version"].is_number_integer() || !m.contains("files") || !m["files"].is_object())
+  const Json m = HONE_TRY(parse_strict_json(HONE_TRY(store.read(path + "/" + kManifestFile)),
+                                            err::kCheckpointDamaged, path + "/" + kManifestFile));
+  if (!m.is_object() || !m.contains("version") || !m["version"].is_number_integer() ||
+      !m.contains("files") || !m["files"].is_object())
     return damaged(path, "its manifest is not one");
   if (m["version"] != kManifestVersion)
-    return Error(err::kCheckpointDamaged, fmt::format("checkpoint '{}' has a manifest of version {}; this hone knows {}", path,
-                                                      m["version"].dump(), kManifestVersion))
+    return Error(err::kCheckpointDamaged,
+                 fmt::format("checkpoint '{}' has a manifest of version {}; this hone knows {}",
+                             path, m["version"].dump(), kManifestVersion))
         .todo("use the hone that wrote it, or a newer one");
   std::vector<ManifestEntry> entries;
   for (const auto& [name, e] : m["files"].items()) {
-    if (!e.is_object() || !e.contains("bytes") || !e["bytes"].is_number_integer() || !e.contains("xxh64") ||
-        !e["xxh64"].is_string() || name.empty() || name.find('/') != std::string::npos)
+    if (!e.is_object() || !e.contains("bytes") || !e["bytes"].is_number_integer() ||
+        !e.contains("xxh64") || !e["xxh64"].is_string() || name.empty() ||
+        name.find('/') != std::string::npos)
       return damaged(path, fmt::format("its manifest has a wrong entry '{}'", name));
     entries.push_back({name, e["bytes"].get<int64_t>(), e["xxh64"].get<std::string>()});
   }
@@ -57,14 +65,16 @@ Result<uint64_t> hash_file(const std::string& path, Store& store) {
   std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, reader->bytes())));
   Xxh64 hash;
   for (int64_t at = 0; at < reader->bytes(); at += kChunk) {
-    const auto piece = std::span(chunk).first(static_cast<size_t>(std::min(kChunk, reader->bytes() - at)));
+    const auto piece =
+        std::span(chunk).first(static_cast<size_t>(std::min(kChunk, reader->bytes() - at)));
     HONE_TRY(reader->read(at, piece));
     hash.update(piece);
   }
   return hash.digest();
 }
 
-Result<std::unique_ptr<WeightSource>> open_stem(const std::string& path, const std::string& stem, Store& store) {
+Result<std::unique_ptr<WeightSource>> open_stem(const std::string& path, const std::string& stem,
+                                                Store& store) {
   const std::string single = path + "/" + stem + ".safetensors";
   if (HONE_TRY(store.exists(single))) return open_safetensors(single, store);
   return open_safetensors_index(single + ".index.json", store);
@@ -78,12 +88,17 @@ Result<Json> read_json_if_there(const std::string& path, Store& store) {
 }  // namespace
 
 CheckpointWriter::CheckpointWriter(std::string output_dir, int64_t step, Store& store)
-    : output_dir_(std::move(output_dir)), step_(step), store_(&store),
-      folder_(std::make_unique<std::string>(fmt::format("{}/checkpoint-{}.tmp-{}", output_dir_, step, ::getpid()))) {}
+    : output_dir_(std::move(output_dir)),
+      step_(step),
+      store_(&store),
+      folder_(std::make_unique<std::string>(
+          fmt::format("{}/checkpoint-{}.tmp-{}", output_dir_, step, ::getpid()))) {}
 
-Result<CheckpointWriter> CheckpointWriter::begin(const std::string& output_dir, int64_t step, Store& store) {
+Result<CheckpointWriter> CheckpointWriter::begin(const std::string& output_dir, int64_t step,
+                                                 Store& store) {
   CheckpointWriter w(output_dir, step, store);
-  HONE_TRY(store.remove_all(w.folder()));  // of a failed attempt, or a killed process that had our number
+  HONE_TRY(store.remove_all(
+      w.folder()));  // of a failed attempt, or a killed process that had our number
   HONE_TRY(store.make_dirs(w.folder()));
   return w;
 }
@@ -93,7 +108,8 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 Status CheckpointWriter::add_file(const std::string& name, std::string_view bytes) {
-  HONE_BUG_IF(name.empty() || name.find('/') != std::string::npos || name == kManifestFile, "checkpoint file '{}'", name);
+  HONE_BUG_IF(name.empty() || name.find('/') != std::string::npos || name == kManifestFile,
+              "checkpoint file '{}'", name);
   DurableFile file = HONE_TRY(DurableFile::create(folder() + "/" + name, *store_));
   HONE_TRY(file.write(bytes));
   HONE_TRY(file.commit());
@@ -101,13 +117,17 @@ Status CheckpointWriter::add_file(const std::string& name, std::string_view byte
   return Ok{};
 }
 
-Status CheckpointWriter::add_json(const std::string& name, const Json& value) { return add_file(name, json_text(value) + "\n"); }
+Status CheckpointWriter::add_json(const std::string& name, const Json& value) {
+  return add_file(name, json_text(value) + "\n");
+}
 Status CheckpointWriter::add_json(const std::string& name, const OrderedJson& value) {
   return add_file(name, dump_json(value, {.indent = 2, .ascii = false}) + "\n");
 }
 
-Status CheckpointWriter::add_tensors(const std::string& stem, std::span<const TensorData> tensors, int64_t max_shard_size) {
-  for (WrittenFile& f : HONE_TRY(write_shards(folder(), stem, tensors, max_shard_size, *store_))) files_.push_back(std::move(f));
+Status CheckpointWriter::add_tensors(const std::string& stem, std::span<const TensorData> tensors,
+                                     int64_t max_shard_size) {
+  for (WrittenFile& f : HONE_TRY(write_shards(folder(), stem, tensors, max_shard_size, *store_)))
+    files_.push_back(std::move(f));
   return Ok{};
 }
 
@@ -138,11 +158,13 @@ Result<std::string> CheckpointWriter::commit() {
 }
 
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store) {
-  CheckpointInfo info{path, step_of_checkpoint_name(std::string_view(path).substr(path.rfind('/') + 1))};
+  CheckpointInfo info{path,
+                      step_of_checkpoint_name(std::string_view(path).substr(path.rfind('/') + 1))};
   info.resumable = HONE_TRY(store.exists(path + "/" + kStateFile));
   if (!HONE_TRY(store.exists(path + "/" + kManifestFile))) {
     if (info.resumable) return damaged(path, fmt::format("its {} is missing", kManifestFile));
-    if (!HONE_TRY(store.exists(path + "/config.json"))) return damaged(path, "it has no config.json");
+    if (!HONE_TRY(store.exists(path + "/config.json")))
+      return damaged(path, "it has no config.json");
     HONE_TRY(open_stem(path, "model", store));
     return info;
   }
@@ -150,7 +172,9 @@ Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store)
   for (const ManifestEntry& e : HONE_TRY(read_manifest(path, store))) {
     const auto file = HONE_TRY(store.info(path + "/" + e.name));
     if (!file.exists) return damaged(path, fmt::format("file '{}' is missing", e.name));
-    if (file.bytes != e.bytes) return damaged(path, fmt::format("file '{}' has {} bytes instead of {}", e.name, file.bytes, e.bytes));
+    if (file.bytes != e.bytes)
+      return damaged(
+          path, fmt::format("file '{}' has {} bytes instead of {}", e.name, file.bytes, e.bytes));
   }
   return info;
 }
@@ -159,7 +183,9 @@ Status verify_checkpoint(const std::string& path, Store& store) {
   if (!HONE_TRY(inspect_checkpoint(path, store)).by_hone) return Ok{};
   for (const ManifestEntry& e : HONE_TRY(read_manifest(path, store))) {
     const std::string found = hex_of(HONE_TRY(hash_file(path + "/" + e.name, store)));
-    if (found != e.xxh64) return damaged(path, fmt::format("file '{}' has checksum {} instead of {}", e.name, found, e.xxh64));
+    if (found != e.xxh64)
+      return damaged(
+          path, fmt::format("file '{}' has checksum {} instead of {}", e.name, found, e.xxh64));
   }
   return Ok{};
 }

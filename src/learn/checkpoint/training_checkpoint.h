@@ -1,5 +1,6 @@
-// Training checkpoints: folders <output_dir>/checkpoint-<step> that Transformers loads as a model and
-// hone resumes from. What is in them and why no crash can spoil one: docs/formats/checkpoint.md.
+// Training checkpoints: folders <output_dir>/checkpoint-<step> that Transformers loads as a model
+// and hone resumes from. What is in them and why no crash can spoil one:
+// docs/formats/checkpoint.md.
 //
 //   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(output_dir, step));
 //   HONE_TRY(task.save_model_files(w.folder()));                  // config.json, tokenizer files
@@ -7,7 +8,8 @@
 //   HONE_TRY(w.add_tensors("optimizer", moments));
 //   HONE_TRY(w.add_json("hone_state.json", state));
 //   std::string path = HONE_TRY(w.commit());
-//   HONE_TRY(rotate_checkpoints(output_dir, {.save_total_limit = 2, .best = best, .trusted = path}));
+//   HONE_TRY(rotate_checkpoints(output_dir, {.save_total_limit = 2, .best = best, .trusted =
+//   path}));
 #pragma once
 
 #include <memory>
@@ -21,14 +23,15 @@
 namespace hone {
 
 inline constexpr const char* kManifestFile = "hone_manifest.json";
-inline constexpr const char* kStateFile = "hone_state.json";        // hone's resume state
+inline constexpr const char* kStateFile = "hone_state.json";            // hone's resume state
 inline constexpr const char* kTrainerStateFile = "trainer_state.json";  // as Transformers writes it
-inline constexpr const char* kOptimizerStem = "optimizer";          // optimizer.safetensors
+inline constexpr const char* kOptimizerStem = "optimizer";              // optimizer.safetensors
 
 class CheckpointWriter {
  public:
   // Makes <output_dir>/checkpoint-<step>.tmp-<pid>, empty.
-  static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step, Store& store = file_store());
+  static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
+                                        Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;
   ~CheckpointWriter();  // without commit, removes what was written
 
@@ -38,7 +41,8 @@ class CheckpointWriter {
   Status add_file(const std::string& name, std::string_view bytes);
   Status add_json(const std::string& name, const Json& value);
   Status add_json(const std::string& name, const OrderedJson& value);
-  Status add_tensors(const std::string& stem, std::span<const TensorData> tensors, int64_t max_shard_size = kDefaultShardSize);
+  Status add_tensors(const std::string& stem, std::span<const TensorData> tensors,
+                     int64_t max_shard_size = kDefaultShardSize);
 
   // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
   // same step; durable on return. The path of the checkpoint.
@@ -60,9 +64,11 @@ struct CheckpointInfo {
   bool resumable = false;  // has hone_state.json; else only weights
 };
 
-// Complete checkpoints, newest step first: hone's (every file of the manifest there with its size) and
-// those Transformers made (config.json and readable safetensors headers). An absent folder has none.
-Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir, Store& store = file_store());
+// Complete checkpoints, newest step first: hone's (every file of the manifest there with its size)
+// and those Transformers made (config.json and readable safetensors headers). An absent folder has
+// none.
+Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
+                                                     Store& store = file_store());
 // One folder of any name; H2212 says what is wrong.
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store = file_store());
 // Reads every file and compares its checksum. H2212 names the file. For Transformers' checkpoints,
@@ -70,28 +76,32 @@ Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store 
 Status verify_checkpoint(const std::string& path, Store& store = file_store());
 
 struct ResumeState {
-  Json state;                                // hone_state.json, null when there is none
-  Json trainer_state;                        // trainer_state.json, null when there is none
-  std::unique_ptr<WeightSource> weights;     // model.safetensors
-  std::unique_ptr<WeightSource> optimizer;   // null when there is none
+  Json state;                               // hone_state.json, null when there is none
+  Json trainer_state;                       // trainer_state.json, null when there is none
+  std::unique_ptr<WeightSource> weights;    // model.safetensors
+  std::unique_ptr<WeightSource> optimizer;  // null when there is none
 };
 // Verifies the checkpoint, then opens it.
 Result<ResumeState> open_checkpoint(const std::string& path, Store& store = file_store());
 
 struct RotateOptions {
-  int64_t save_total_limit = 0;         // as Transformers: 0 or less keeps all; the best and the newest stay
-  std::string best = {};                  // path of the best checkpoint, "" when there is none
-  std::string trusted = {};                  // just committed by this process: need not be verified again
+  int64_t save_total_limit =
+      0;                     // as Transformers: 0 or less keeps all; the best and the newest stay
+  std::string best = {};     // path of the best checkpoint, "" when there is none
+  std::string trusted = {};  // just committed by this process: need not be verified again
 };
 // Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the newest
-// that verifies (when newer ones are damaged, they and everything from the newest good one on stay).
-// Returns the paths deleted.
-Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir, const RotateOptions& options, Store& store = file_store());
+// that verifies (when newer ones are damaged, they and everything from the newest good one on
+// stay). Returns the paths deleted.
+Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir,
+                                                    const RotateOptions& options,
+                                                    Store& store = file_store());
 
-// Finishes or undoes what a killed process left: temporary and half-deleted folders go, a checkpoint
-// that was being replaced comes back. Only the process that trains into the folder may call it.
-// Returns what it removed or restored.
-Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir, Store& store = file_store());
+// Finishes or undoes what a killed process left: temporary and half-deleted folders go, a
+// checkpoint that was being replaced comes back. Only the process that trains into the folder may
+// call it. Returns what it removed or restored.
+Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir,
+                                                 Store& store = file_store());
 
 // Deletes one checkpoint folder so that no crash leaves a part of it under its name.
 Status delete_checkpoint(const std::string& path, Store& store = file_store());

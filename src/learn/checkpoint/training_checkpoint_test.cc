@@ -29,7 +29,9 @@ struct Weights {
   std::vector<float> values;
   std::vector<TensorData> data;
   explicit Weights(int64_t step, size_t n = 300) : values(n, static_cast<float>(step)) {
-    for (const char* name : {"a", "b"}) data.push_back({name, {DType::f32, {static_cast<int64_t>(n)}}, std::as_bytes(std::span(values)), {}});
+    for (const char* name : {"a", "b"})
+      data.push_back(
+          {name, {DType::f32, {static_cast<int64_t>(n)}}, std::as_bytes(std::span(values)), {}});
   }
 };
 
@@ -100,7 +102,8 @@ TEST(Checkpoint, DamageIsSeen) {
   EXPECT_EQ(find_checkpoints("/out", *store)->size(), 1u);  // sizes are right
   const Status s = verify_checkpoint(path, *store);
   EXPECT_STREQ(s.error().code(), "H2212");
-  EXPECT_NE(s.error().what().find("model-00001-of-00002.safetensors' has checksum"), std::string::npos);
+  EXPECT_NE(s.error().what().find("model-00001-of-00002.safetensors' has checksum"),
+            std::string::npos);
   EXPECT_STREQ(open_checkpoint(path, *store).error().code(), "H2212");
   ASSERT_TRUE(store->write(name, good + "x").ok());
   EXPECT_TRUE(find_checkpoints("/out", *store)->empty());
@@ -109,18 +112,23 @@ TEST(Checkpoint, DamageIsSeen) {
   ASSERT_TRUE(store->write(name, good).ok());
   EXPECT_TRUE(verify_checkpoint(path, *store).ok());
   const std::string manifest = store->read(path + "/hone_manifest.json").value();
-  for (std::string text : {std::string("{"), std::string("[]"), std::string("{\"version\":2,\"files\":{}}"),
-                           std::string("{\"version\":1,\"files\":{\"../x\":{\"bytes\":1,\"xxh64\":\"0\"}}}"), manifest.substr(0, manifest.size() / 2)}) {
+  for (std::string text :
+       {std::string("{"), std::string("[]"), std::string("{\"version\":2,\"files\":{}}"),
+        std::string("{\"version\":1,\"files\":{\"../x\":{\"bytes\":1,\"xxh64\":\"0\"}}}"),
+        manifest.substr(0, manifest.size() / 2)}) {
     ASSERT_TRUE(store->write(path + "/hone_manifest.json", text).ok());
     EXPECT_STREQ(inspect_checkpoint(path, *store).error().code(), "H2212") << text;
   }
   ASSERT_TRUE(store->remove(path + "/hone_manifest.json").ok());
-  EXPECT_TRUE(find_checkpoints("/out", *store)->empty());  // hone's, but incomplete: not taken for another's
+  EXPECT_TRUE(find_checkpoints("/out", *store)
+                  ->empty());  // hone's, but incomplete: not taken for another's
 }
 
 TEST(Checkpoint, OfTransformersIsWeightsOnly) {
   auto store = make_memory_store();
-  ASSERT_TRUE(save_safetensors("/out/checkpoint-500", "model", Weights(500).data, kDefaultShardSize, *store).ok());
+  ASSERT_TRUE(
+      save_safetensors("/out/checkpoint-500", "model", Weights(500).data, kDefaultShardSize, *store)
+          .ok());
   EXPECT_TRUE(find_checkpoints("/out", *store)->empty());  // no config.json
   ASSERT_TRUE(store->write("/out/checkpoint-500/config.json", "{}").ok());
   const auto found = find_checkpoints("/out", *store).value();
@@ -141,10 +149,17 @@ TEST(Checkpoint, RotationKeepsTheBestAndTheLastGood) {
   for (int64_t i = 1; i <= 5; ++i) ASSERT_TRUE(save(*store, "/out", i).ok());
   EXPECT_TRUE(rotate_checkpoints("/out", {.save_total_limit = 0}, *store)->empty());
   EXPECT_TRUE(rotate_checkpoints("/out", {.save_total_limit = 5}, *store)->empty());
-  ASSERT_EQ(rotate_checkpoints("/out", {.save_total_limit = 3, .best = "/out/checkpoint-1/"}, *store).value(),
-            (std::vector<std::string>{"/out/checkpoint-2", "/out/checkpoint-3"}));
+  ASSERT_EQ(
+      rotate_checkpoints("/out", {.save_total_limit = 3, .best = "/out/checkpoint-1/"}, *store)
+          .value(),
+      (std::vector<std::string>{"/out/checkpoint-2", "/out/checkpoint-3"}));
   EXPECT_EQ(steps(), (std::vector<int64_t>{5, 4, 1}));
-  ASSERT_TRUE(rotate_checkpoints("/out", {.save_total_limit = 1, .best = "/out/checkpoint-1", .trusted = "/out/checkpoint-5"}, *store).ok());
+  ASSERT_TRUE(
+      rotate_checkpoints(
+          "/out",
+          {.save_total_limit = 1, .best = "/out/checkpoint-1", .trusted = "/out/checkpoint-5"},
+          *store)
+          .ok());
   EXPECT_EQ(steps(), (std::vector<int64_t>{5, 1}));
   for (int64_t i = 6; i <= 8; ++i) ASSERT_TRUE(save(*store, "/out", i).ok());
   for (int64_t i = 7; i <= 8; ++i) {  // bit rot in the newest two: 6 is the last good one
@@ -162,8 +177,10 @@ TEST(Checkpoint, LeftoversGoAndTheReplacedComesBack) {
   ASSERT_TRUE(save(*store, "/out", 1).ok());
   ASSERT_TRUE(save(*store, "/out", 2).ok());
   ASSERT_TRUE(store->rename("/out/checkpoint-2", "/out/checkpoint-2.old-77").ok());
-  for (const char* name : {"checkpoint-3.tmp-77", "checkpoint-1.del-77", "checkpoint-1.old-77", "mine.tmp-1"})
-    ASSERT_TRUE(store->write(std::string("/out/") + name + "/config.json", "{}").ok() || store->make_dirs(std::string("/out/") + name).ok());
+  for (const char* name :
+       {"checkpoint-3.tmp-77", "checkpoint-1.del-77", "checkpoint-1.old-77", "mine.tmp-1"})
+    ASSERT_TRUE(store->write(std::string("/out/") + name + "/config.json", "{}").ok() ||
+                store->make_dirs(std::string("/out/") + name).ok());
   EXPECT_EQ(clean_leftovers("/out", *store)->size(), 4u);
   EXPECT_EQ(store->list("/out")->size(), 3u);  // two checkpoints, and what is not hone's
   check_all(*store, "/out", 2);
@@ -188,7 +205,8 @@ TEST(Checkpoint, PowerLossAtEveryOperation) {
     check_all(*store, "/out", 0);
     ASSERT_TRUE(clean_leftovers("/out", *store).ok());
     check_all(*store, "/out", done ? 3 : 1);
-    for (const std::string& name : names(*store)) EXPECT_GE(step_of_checkpoint_name(name), 0) << name;
+    for (const std::string& name : names(*store))
+      EXPECT_GE(step_of_checkpoint_name(name), 0) << name;
     if (done) break;
     ASSERT_LT(nth, 5000);
   }
@@ -213,7 +231,9 @@ TEST(Checkpoint, KilledAtAnyMoment) {
   int64_t newest = 1;
   const auto start = std::chrono::steady_clock::now();
   ASSERT_TRUE(save(file_store(), t.path, 1, 20000).ok());
-  const auto one_save = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  const auto one_save = std::chrono::duration_cast<std::chrono::microseconds>(
+                            std::chrono::steady_clock::now() - start)
+                            .count();
   for (int round = 0; round < 30; ++round) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -224,7 +244,8 @@ TEST(Checkpoint, KilledAtAnyMoment) {
       }
     }
     ASSERT_GT(child, 0);
-    ::usleep(static_cast<useconds_t>(2000 + random() % static_cast<uint64_t>(3 * std::min<int64_t>(one_save, 200000) + 1000)));
+    ::usleep(static_cast<useconds_t>(
+        2000 + random() % static_cast<uint64_t>(3 * std::min<int64_t>(one_save, 200000) + 1000)));
     ::kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);

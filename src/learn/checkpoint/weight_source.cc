@@ -22,14 +22,18 @@ Status WeightSource::read(std::string_view name, DType as, std::span<std::byte> 
     std::vector<std::string> names;
     for (const TensorInfo& known : tensors_) names.push_back(known.name);
     const std::string near = nearest_name(name, names);
-    const std::string file = tensors_.empty() ? "the checkpoint" : "'" + tensors_.front().file + "'";
+    const std::string file =
+        tensors_.empty() ? "the checkpoint" : "'" + tensors_.front().file + "'";
     return Error(err::kTensorMissing, fmt::format("{} has no tensor '{}'", file, name))
-        .todo(near.empty() ? "check that config.json and the weights belong to the same model"
-                           : fmt::format("the nearest name is '{}': do config.json and weights belong together?", near));
+        .todo(near.empty()
+                  ? "check that config.json and the weights belong to the same model"
+                  : fmt::format(
+                        "the nearest name is '{}': do config.json and weights belong together?",
+                        near));
   }
   HONE_BUG_IF(static_cast<int64_t>(out.size()) != t->type.count() * size_of(as),
-              "read of '{}': {} as {} needs {} bytes, the buffer has {}", name, t->type.text(), name_of(as),
-              t->type.count() * size_of(as), out.size());
+              "read of '{}': {} as {} needs {} bytes, the buffer has {}", name, t->type.text(),
+              name_of(as), t->type.count() * size_of(as), out.size());
   return read_tensor(static_cast<size_t>(t - tensors_.data()), as, out);
 }
 
@@ -51,17 +55,19 @@ std::vector<std::string> files_ending(const fs::path& folder, const std::string&
 }
 
 Error torch_pickle(const std::string& path) {
-  return Error(err::kTorchPickle, fmt::format("'{}' is a PyTorch pickle, which can run code when it is read", path))
-      .todo("convert it once with Transformers: AutoModelForCausalLM.from_pretrained(folder)"
-            ".save_pretrained(new_folder), which writes model.safetensors; then name the new folder");
+  return Error(err::kTorchPickle,
+               fmt::format("'{}' is a PyTorch pickle, which can run code when it is read", path))
+      .todo(
+          "convert it once with Transformers: AutoModelForCausalLM.from_pretrained(folder)"
+          ".save_pretrained(new_folder), which writes model.safetensors; then name the new folder");
 }
 
 // The only GGUF file of a folder, "" when there is none.
 Result<std::string> only_gguf(const fs::path& folder) {
   const auto found = files_ending(folder, ".gguf");
   if (found.size() > 1)
-    return Error(err::kNoWeights, fmt::format("'{}' holds {} GGUF files: {}", folder.string(), found.size(),
-                                              fmt::join(found, ", ")))
+    return Error(err::kNoWeights, fmt::format("'{}' holds {} GGUF files: {}", folder.string(),
+                                              found.size(), fmt::join(found, ", ")))
         .todo("name one of them");
   return found.empty() ? std::string() : found.front();
 }
@@ -72,7 +78,8 @@ bool exists(const fs::path& p) {
 }
 
 bool is_torch_file(const std::string& name) {
-  return name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth") || name.ends_with(".ckpt");
+  return name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth") ||
+         name.ends_with(".ckpt");
 }
 
 }  // namespace
@@ -91,15 +98,19 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
         .todo("name a folder with model.safetensors, or a .safetensors or .gguf file");
   }
   const fs::path folder(path);
-  if (fs::exists(folder / "model.safetensors")) return open_safetensors((folder / "model.safetensors").string());
+  if (fs::exists(folder / "model.safetensors"))
+    return open_safetensors((folder / "model.safetensors").string());
   if (fs::exists(folder / "model.safetensors.index.json"))
     return open_safetensors_index((folder / "model.safetensors.index.json").string());
   const std::string gguf = HONE_TRY(only_gguf(folder));
   if (!gguf.empty()) return open_gguf_weights(gguf);
   for (const std::string& file : files_ending(folder, ".bin"))
     if (fs::path(file).filename().string().starts_with("pytorch_model")) return torch_pickle(file);
-  Error none(err::kNoWeights,
-             fmt::format("'{}' has neither model.safetensors nor model.safetensors.index.json nor a .gguf file", path));
+  Error none(
+      err::kNoWeights,
+      fmt::format(
+          "'{}' has neither model.safetensors nor model.safetensors.index.json nor a .gguf file",
+          path));
   const auto others = files_ending(folder, ".safetensors");
   none.todo(others.empty() ? "name the folder that holds the weights, or download them again"
                            : fmt::format("to use '{}', name that file itself", others.front()));
@@ -111,12 +122,14 @@ Result<Json> load_config(const std::string& path) {
   const bool is_folder = fs::is_directory(path, ec);
   if (!is_folder && path.ends_with(".gguf")) return gguf_config(path);
   const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
-  if (fs::exists(folder / "config.json")) return read_json_object((folder / "config.json").string(), err::kConfigUnreadable);
+  if (fs::exists(folder / "config.json"))
+    return read_json_object((folder / "config.json").string(), err::kConfigUnreadable);
   if (is_folder) {
     const std::string gguf = HONE_TRY(only_gguf(folder));
     if (!gguf.empty()) return gguf_config(gguf);
   }
-  return Error(err::kConfigUnreadable, fmt::format("'{}' has no config.json", is_folder ? path : folder.string()))
+  return Error(err::kConfigUnreadable,
+               fmt::format("'{}' has no config.json", is_folder ? path : folder.string()))
       .todo("put the model's config.json beside its weights");
 }
 

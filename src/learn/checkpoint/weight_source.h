@@ -19,12 +19,13 @@
 namespace hone {
 
 struct TensorInfo {
-  std::string name;     // Hugging Face name
-  Type type;            // shape as Transformers has it; dtype as stored, f32 when `scheme` decodes to f32
-  std::string file;     // path of the file that holds it
-  int64_t offset = 0;   // its first byte there
-  int64_t bytes = 0;    // its bytes there
-  std::string scheme;   // empty: the bytes are those of `type`; else how they are kept: "Q4_1", "U32", "F8_E4M3"
+  std::string name;  // Hugging Face name
+  Type type;  // shape as Transformers has it; dtype as stored, f32 when `scheme` decodes to f32
+  std::string file;    // path of the file that holds it
+  int64_t offset = 0;  // its first byte there
+  int64_t bytes = 0;   // its bytes there
+  std::string scheme;  // empty: the bytes are those of `type`; else how they are kept: "Q4_1",
+                       // "U32", "F8_E4M3"
 };
 
 class WeightSource {
@@ -33,8 +34,9 @@ class WeightSource {
 
   const std::vector<TensorInfo>& tensors() const { return tensors_; }  // in the order of the file
   const TensorInfo* find(std::string_view name) const;                 // nullptr: not there
-  // Reads one tensor, row-major, as elements of `as` into `out`, which must have count * size_of(as)
-  // bytes. Thread-safe. H2205 (unknown name, with the nearest), H2206 (no such conversion), H2202.
+  // Reads one tensor, row-major, as elements of `as` into `out`, which must have count *
+  // size_of(as) bytes. Thread-safe. H2205 (unknown name, with the nearest), H2206 (no such
+  // conversion), H2202.
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
   // String metadata of the files (safetensors: __metadata__).
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -23,7 +23,9 @@ T load(const std::byte* p) {
   return x;
 }
 
-uint64_t mix(uint64_t lane, uint64_t word) { return std::rotl(lane + word * kPrime2, 31) * kPrime1; }
+uint64_t mix(uint64_t lane, uint64_t word) {
+  return std::rotl(lane + word * kPrime2, 31) * kPrime1;
+}
 
 void stripe(std::array<uint64_t, 4>& lanes, const std::byte* p) {
   for (size_t i = 0; i < 4; ++i) lanes[i] = mix(lanes[i], load<uint64_t>(p + 8 * i));
@@ -32,7 +34,9 @@ void stripe(std::array<uint64_t, 4>& lanes, const std::byte* p) {
 }  // namespace
 
 Xxh64::Xxh64(uint64_t seed)
-    : lanes_{seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1}, tail_{}, seed_(seed) {}
+    : lanes_{seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1},
+      tail_{},
+      seed_(seed) {}
 
 void Xxh64::update(std::span<const std::byte> bytes) {
   total_ += bytes.size();
@@ -56,18 +60,21 @@ void Xxh64::update(std::span<const std::byte> bytes) {
 uint64_t Xxh64::digest() const {
   uint64_t h = seed_ + kPrime5;
   if (total_ >= 32) {
-    h = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) + std::rotl(lanes_[3], 18);
+    h = std::rotl(lanes_[0], 1) + std::rotl(lanes_[1], 7) + std::rotl(lanes_[2], 12) +
+        std::rotl(lanes_[3], 18);
     for (const uint64_t lane : lanes_) h = (h ^ mix(0, lane)) * kPrime1 + kPrime4;
   }
   h += total_;
   const std::byte* p = tail_.data();
   size_t left = tail_size_;
-  for (; left >= 8; p += 8, left -= 8) h = std::rotl(h ^ mix(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
+  for (; left >= 8; p += 8, left -= 8)
+    h = std::rotl(h ^ mix(0, load<uint64_t>(p)), 27) * kPrime1 + kPrime4;
   if (left >= 4) {
     h = std::rotl(h ^ load<uint32_t>(p) * kPrime1, 23) * kPrime2 + kPrime3;
     p += 4, left -= 4;
   }
-  for (; left > 0; ++p, --left) h = std::rotl(h ^ static_cast<uint64_t>(*p) * kPrime5, 11) * kPrime1;
+  for (; left > 0; ++p, --left)
+    h = std::rotl(h ^ static_cast<uint64_t>(*p) * kPrime5, 11) * kPrime1;
   h = (h ^ (h >> 33)) * kPrime2;
   h = (h ^ (h >> 29)) * kPrime3;
   return h ^ (h >> 32);
