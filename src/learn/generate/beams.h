@@ -1,0 +1,63 @@
+// Beam search over one prompt, as Transformers 5.23 does it: which hypotheses go on, which are
+// finished with which score, and when nothing can improve any more. It knows tokens and scores,
+// no cache and no model.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "base/core/philox.h"
+#include "learn/generate/scores.h"
+
+namespace hone {
+
+class BeamSearch {
+ public:
+  struct Hypothesis {
+    std::vector<int32_t> tokens;   // prompt and new ones
+    float score = -1e9f;           // sum of log probabilities / length^length_penalty
+    bool finished = false;
+  };
+  struct Beam {
+    std::vector<int32_t> tokens;
+    float score = 0;               // sum of log probabilities
+    size_t parent = 0;             // the beam of the step before that it continues
+  };
+
+  // `stops` says whether a sequence that ends in this token is at an end token or stop string.
+  BeamSearch(const GenerationConfig& config, std::span<const int32_t> prompt, int64_t end,
+             std::function<bool(std::span<const int32_t>)> stops, PhiloxStream random);
+
+  const std::vector<Beam>& beams() const { return beams_; }
+  bool done() const { return done_; }
+
+  // rows[i]: scores f32[V] of beam i's next token, log probabilities after the processors.
+  void step(std::span<const std::span<const float>> rows, ScoreRules& rules);
+
+  // Best first, num_return_sequences of them.
+  std::vector<Hypothesis> results() const;
+
+ private:
+  struct Continuation {
+    float score;
+    size_t beam;
+    int32_t token;
+    bool stops = false;
+  };
+  void best_continuations(std::span<const std::span<const float>> rows);
+  void sampled_continuations(std::span<const std::span<const float>> rows, ScoreRules& rules);
+  void update_finished(int64_t length);
+  float worst_finished() const;
+
+  const GenerationConfig& config_;
+  int64_t prompt_, end_;
+  std::function<bool(std::span<const int32_t>)> stops_;
+  PhiloxStream random_;
+  size_t width_, keep_;                     // beams; continuations looked at in each step
+  std::vector<Beam> beams_, next_;
+  std::vector<Hypothesis> finished_;        // width_ of them, best first
+  std::vector<Continuation> continuations_;
+  bool can_improve_ = true, done_ = false;
+};
+
+}  // namespace hone

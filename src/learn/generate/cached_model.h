@@ -1,0 +1,70 @@
+// A model with a KV cache as a function: new tokens of some sequences in, logits of the next ones out.
+//
+//   CachedModel model(session, config, limits);          // the session holds build_cached_programs(...)
+//   CacheEntry a = ..., b = ...;                         // empty: nothing cached
+//   auto logits = model.run(std::array{Feed{&a, prompt_a}, Feed{&b, prompt_b}});   // f32[2,V]
+//   CacheEntry c = model.fork(a);                        // c shares a's pages; the first write copies one
+//   model.drop(a);
+#pragma once
+
+#include <span>
+
+#include "engine/session/session.h"
+#include "learn/generate/pages.h"
+#include "learn/generate/programs.h"
+
+namespace hone {
+
+// What the cache holds of one sequence. Moved, not copied; given back by CachedModel::drop.
+struct CacheEntry {
+  PageList pages;
+  int64_t length = 0;   // tokens
+};
+
+struct Feed {
+  CacheEntry* cache = nullptr;
+  std::span<const int32_t> tokens;   // at least one; they follow what is cached
+};
+
+class CachedModel {
+ public:
+  CachedModel(Session& session, const ModelConfig& config, const CacheLimits& limits);
+
+  // Runs all feeds (at most limits.rows, no entry twice) and extends their entries. Logits of each
+  // feed's last token, [feeds, V]; valid until the next run.
+  std::span<const float> run(std::span<const Feed> feeds);
+
+  CacheEntry fork(const CacheEntry& e);
+  void drop(CacheEntry& e);
+
+  int64_t vocab() const { return vocab_; }
+  const CacheLimits& limits() const { return limits_; }
+
+ private:
+  struct Bound {                     // a program and where its tensors lie
+    size_t program;
+    CachedShape shape;
+    int32_t *ids, *positions, *cu_seqlens, *cu_cache, *block_table, *slots, *rows;
+    const float* logits;
+  };
+  struct Chunk {                     // feed `feed` from token `begin` on
+    size_t feed;
+    int64_t begin, count;
+  };
+  const Bound& smallest(int64_t tokens, int64_t sequences) const;
+  void make_room(CacheEntry& e, int64_t tokens);
+  void copy_page(int32_t from, int32_t to, int64_t tokens);
+  void run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks);
+
+  Session& session_;
+  CacheLimits limits_;
+  int64_t vocab_;
+  PagePool pool_;
+  std::vector<Bound> bound_;
+  struct CacheState { std::byte* data; int64_t page_bytes; };
+  std::vector<CacheState> states_;
+  std::vector<Chunk> chunks_;
+  std::vector<float> gathered_;      // [rows, V]; used when a run takes several programs
+};
+
+}  // namespace hone

@@ -1,0 +1,273 @@
+#include "learn/generate/generate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "learn/generate/beams.h"
+#include "learn/generate/errors.h"
+#include "learn/generate/scores.h"
+#include "learn/generate/stop_strings.h"
+
+namespace hone {
+namespace {
+
+// A token of softmax(score), by inverting the distribution function.
+int32_t draw(std::span<const Candidate> candidates, double uniform) {
+  float most = candidates[0].score;
+  for (const Candidate& c : candidates) most = std::max(most, c.score);
+  double all = 0;
+  for (const Candidate& c : candidates) all += static_cast<double>(std::exp(c.score - most));
+  double left = uniform * all;
+  for (const Candidate& c : candidates) {
+    left -= static_cast<double>(std::exp(c.score - most));
+    if (left < 0) return c.token;
+  }
+  return candidates.back().token;
+}
+
+int64_t rows_of(const GenerationConfig& c) { return c.num_beams > 1 ? c.num_beams : c.num_return_sequences; }
+
+PhiloxStream stream_of(const GenerationConfig& c, size_t prompt, size_t sequence) {
+  return PhiloxStream(dropout_key(c.seed, prompt, scope_hash(fmt::format("generate.{}", sequence))));
+}
+
+}  // namespace
+
+Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab, int64_t positions) {
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto& tokens = prompts[i].tokens;
+    const auto n = static_cast<int64_t>(tokens.size());
+    if (n == 0) return Error(err::kBadPrompt, fmt::format("prompt {} has no tokens", i + 1)).todo("give it some text; the model has no begin token to start from");
+    for (int32_t t : tokens)
+      if (t < 0 || t >= vocab)
+        return Error(err::kBadPrompt, fmt::format("prompt {} has token {}; the model has tokens 0 to {}", i + 1, t, vocab - 1)).todo("use the tokenizer that belongs to the model");
+    if (n >= positions)
+      return Error(err::kPromptTooLong, fmt::format("prompt {} has {} tokens; the model has {} positions, prompt and new tokens together", i + 1, n, positions)).todo("shorten the prompt");
+    if (config.end_length(n, positions) <= n)
+      return Error(err::kPromptTooLong, fmt::format("prompt {} has {} tokens, max_length {} leaves none for new ones", i + 1, n, config.max_length.value_or(0)))
+          .todo("raise --max_length, which counts the prompt, or use --max_new_tokens");
+  }
+  return Ok{};
+}
+
+CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config, const ModelConfig& model, int64_t batch) {
+  CacheLimits limits;
+  limits.rows = rows_of(config) * std::max<int64_t>(1, std::min(batch, static_cast<int64_t>(prompts.size())));
+  for (const Prompt& p : prompts) {
+    const auto n = static_cast<int64_t>(p.tokens.size());
+    limits.longest_prompt = std::max(limits.longest_prompt, n);
+    limits.tokens = std::max(limits.tokens, config.end_length(n, model.max_positions));
+  }
+  return limits;
+}
+
+Result<std::unique_ptr<Generator>> Generator::make(const Pretrained& model, const CacheLimits& limits, int threads, const Backend& backend) {
+  HONE_BUG_IF(limits.rows < 1 || limits.tokens < 1 || limits.page < 1, "empty limits of a generator");
+  std::unique_ptr<Generator> g(new Generator(threads));
+  g->config_ = model.config;
+  g->tokenizer_ = model.tokenizer;
+  g->session_ = HONE_TRY(Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend, g->pool_));
+  HONE_TRY(g->session_.allocate());
+  HONE_TRY(load_weights(g->session_, model));
+  g->model_ = std::make_unique<CachedModel>(g->session_, model.config, limits);
+  return g;
+}
+
+// One call of run(): prompts wait, are worked on and get done.
+class Generator::Work {
+ public:
+  Work(Generator& g, std::span<const Prompt> prompts, const GenerationConfig& config, const GenerateCallbacks& callbacks)
+      : model_(*g.model_), times_(g.times_), positions_(g.config_.max_positions), prompts_(prompts), config_(config), callbacks_(callbacks),
+        rules_(config), stops_(g.tokenizer_ ? &*g.tokenizer_ : nullptr, config.stop_strings),
+        scores_(static_cast<size_t>(rows_of(config)) * static_cast<size_t>(model_.vocab())) {}
+
+  std::vector<Generated> run() {
+    while (waiting_ < prompts_.size() || !groups_.empty()) {
+      admit();
+      decode();
+      std::erase_if(groups_, [](const std::unique_ptr<Group>& g) { return g->members.empty(); });
+    }
+    std::sort(results_.begin(), results_.end(), [](const Generated& a, const Generated& b) { return std::pair(a.prompt, a.sequence) < std::pair(b.prompt, b.sequence); });
+    return std::move(results_);
+  }
+
+ private:
+  struct Member {                    // a sequence that goes on
+    size_t sequence;
+    CacheEntry cache;
+    std::vector<int32_t> tokens;     // prompt and new ones; for beams the search has them
+    PhiloxStream random;
+  };
+  struct Group {                     // one prompt
+    size_t prompt;
+    int64_t end;                     // length at which it ends
+    std::vector<Member> members;     // alive; none: done
+    std::vector<Generated> done;
+    std::optional<BeamSearch> beams;
+  };
+
+  bool ends(std::span<const int32_t> tokens) const {
+    const auto& eos = config_.eos_token_id;
+    return std::find(eos.begin(), eos.end(), tokens.back()) != eos.end() || stops_.hit(tokens);
+  }
+  int64_t prompt_length(const Group& g) const { return static_cast<int64_t>(prompts_[g.prompt].tokens.size()); }
+
+  // Takes waiting prompts into free rows, reads them into the cache and chooses their first tokens.
+  void admit() {
+    const int64_t rows = rows_of(config_);
+    int64_t used = 0;
+    for (const auto& g : groups_) used += static_cast<int64_t>(g->members.size());
+    const size_t first = groups_.size();
+    for (; waiting_ < prompts_.size() && used + rows <= model_.limits().rows; used += rows) {
+      const std::vector<int32_t>& prompt = prompts_[waiting_].tokens;
+      auto g = std::make_unique<Group>(Group{waiting_, config_.end_length(static_cast<int64_t>(prompt.size()), positions_), {}, {}, {}});
+      for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
+        g->members.push_back({i, {}, {}, stream_of(config_, waiting_, i)});
+        g->members.back().tokens.reserve(static_cast<size_t>(g->end));
+        g->members.back().tokens = prompt;
+      }
+      if (config_.num_beams > 1)
+        g->beams.emplace(config_, prompt, g->end, [this](std::span<const int32_t> t) { return ends(t); }, stream_of(config_, waiting_, 0));
+      times_.prompt_tokens += static_cast<int64_t>(prompt.size());
+      groups_.push_back(std::move(g));
+      ++waiting_;
+    }
+    if (first == groups_.size()) return;
+    feeds_.clear();
+    for (size_t i = first; i < groups_.size(); ++i) feeds_.push_back({&groups_[i]->members[0].cache, prompts_[groups_[i]->prompt].tokens});
+    const float* logits = timed(times_.prefill);
+    for (size_t i = first; i < groups_.size(); ++i, logits += model_.vocab()) {
+      Group& g = *groups_[i];
+      for (size_t m = 1; m < g.members.size(); ++m) g.members[m].cache = model_.fork(g.members[0].cache);
+      advance(g, logits, 0);
+    }
+  }
+
+  // One token more for every sequence.
+  void decode() {
+    feeds_.clear();
+    for (const auto& g : groups_)
+      for (size_t m = 0; m < g->members.size(); ++m) {
+        const std::vector<int32_t>& tokens = g->beams ? g->beams->beams()[m].tokens : g->members[m].tokens;
+        feeds_.push_back({&g->members[m].cache, std::span(tokens).last(1)});
+      }
+    if (feeds_.empty()) return;
+    const float* logits = timed(times_.decode);
+    for (const auto& g : groups_) {
+      const size_t rows = g->members.size();
+      if (rows > 0) advance(*g, logits, model_.vocab());
+      logits += static_cast<int64_t>(rows) * model_.vocab();
+    }
+  }
+
+  const float* timed(double& seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    const float* logits = model_.run(feeds_).data();
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return logits;
+  }
+
+  // Logits of the group's members lie `stride` apart; 0 where all share one row.
+  void advance(Group& g, const float* logits, int64_t stride) {
+    if (g.beams) advance_beams(g, logits, stride);
+    else advance_sequences(g, logits, stride);
+    if (!g.members.empty()) return;
+    std::sort(g.done.begin(), g.done.end(), [](const Generated& a, const Generated& b) { return a.sequence < b.sequence; });
+    results_.insert(results_.end(), g.done.begin(), g.done.end());
+    if (callbacks_.done) callbacks_.done(std::move(g.done));
+  }
+
+  std::span<float> scratch_row(size_t i) { return std::span(scores_).subspan(i * static_cast<size_t>(model_.vocab()), static_cast<size_t>(model_.vocab())); }
+
+  void advance_sequences(Group& g, const float* logits, int64_t stride) {
+    const auto V = static_cast<size_t>(model_.vocab());
+    size_t kept = 0;
+    for (size_t m = 0; m < g.members.size(); ++m, logits += stride) {
+      Member& s = g.members[m];
+      std::span<const float> row(logits, V);
+      if (!rules_.none()) {
+        std::span<float> own = scratch_row(0);
+        std::copy(row.begin(), row.end(), own.begin());
+        rules_.apply(own, s.tokens, prompt_length(g), g.end);
+        row = own;
+      }
+      int32_t token;
+      if (config_.do_sample) {
+        std::span<const Candidate> candidates = rules_.warp(row);
+        token = candidates.empty() ? argmax(row) : draw(candidates, s.random.next_uniform());
+      } else {
+        token = argmax(row);
+      }
+      s.tokens.push_back(token);
+      ++times_.new_tokens;
+      if (callbacks_.token) callbacks_.token(g.prompt, s.sequence, token);
+      const bool ended = ends(s.tokens);
+      if (ended || static_cast<int64_t>(s.tokens.size()) >= g.end) {
+        model_.drop(s.cache);
+        g.done.push_back({g.prompt, s.sequence, {s.tokens.begin() + prompt_length(g), s.tokens.end()}, 0, ended});
+      } else {
+        if (kept != m) g.members[kept] = std::move(s);
+        ++kept;
+      }
+    }
+    g.members.erase(g.members.begin() + static_cast<std::ptrdiff_t>(kept), g.members.end());
+  }
+
+  void advance_beams(Group& g, const float* logits, int64_t stride) {
+    rows_.clear();
+    for (size_t m = 0; m < g.members.size(); ++m, logits += stride) {
+      if (stride == 0 && m > 0) {
+        rows_.push_back(rows_[0]);
+        continue;
+      }
+      std::span<float> row = scratch_row(m);
+      std::memcpy(row.data(), logits, row.size_bytes());
+      log_softmax(row);
+      rules_.apply(row, g.beams->beams()[m].tokens, prompt_length(g), g.end);
+      rows_.push_back(row);
+    }
+    g.beams->step(rows_, rules_);
+    ++times_.new_tokens;
+    if (g.beams->done()) {
+      for (const BeamSearch::Hypothesis& h : g.beams->results())
+        g.done.push_back({g.prompt, g.done.size(), {h.tokens.begin() + prompt_length(g), h.tokens.end()}, static_cast<double>(h.score), h.finished && ends(h.tokens)});
+      for (Member& m : g.members) model_.drop(m.cache);
+      g.members.clear();
+      return;
+    }
+    // Beams take over their parents' pages; the old lists go once all have taken what they need.
+    caches_.clear();
+    for (const BeamSearch::Beam& b : g.beams->beams()) caches_.push_back(model_.fork(g.members[b.parent].cache));
+    for (size_t m = 0; m < g.members.size(); ++m) {
+      model_.drop(g.members[m].cache);
+      g.members[m].cache = std::move(caches_[m]);
+    }
+  }
+
+  CachedModel& model_;
+  Times& times_;
+  int64_t positions_;
+  std::span<const Prompt> prompts_;
+  const GenerationConfig& config_;
+  const GenerateCallbacks& callbacks_;
+  ScoreRules rules_;
+  StopStrings stops_;
+  std::vector<float> scores_;                     // [rows of a group, V]
+  size_t waiting_ = 0;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<Feed> feeds_;
+  std::vector<std::span<const float>> rows_;
+  std::vector<CacheEntry> caches_;
+  std::vector<Generated> results_;
+};
+
+Result<std::vector<Generated>> Generator::run(std::span<const Prompt> prompts, const GenerationConfig& config, const GenerateCallbacks& callbacks) {
+  HONE_TRY(check_generation(config, config_.vocab));
+  HONE_TRY(check_prompts(prompts, config, config_.vocab, config_.max_positions));
+  if (!config.stop_strings.empty() && !tokenizer_)
+    return Error(err::kGenerationNotOffered, "stop strings need a tokenizer, and the model has none").todo("name one with --tokenizer_name, or end at tokens with --eos_token_id");
+  HONE_BUG_IF(rows_of(config) > model_->limits().rows, "{} rows where {} were planned", rows_of(config), model_->limits().rows);
+  return Work(*this, prompts, config, callbacks).run();
+}
+
+}  // namespace hone

@@ -1,0 +1,29 @@
+// Pages of a KV cache, counted: sequences that share a beginning share its pages until one writes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace hone {
+
+using PageList = std::vector<int32_t>;
+
+class PagePool {
+ public:
+  explicit PagePool(int64_t pages) : users_(static_cast<size_t>(pages), 0) {
+    free_.reserve(users_.size());
+    for (int64_t i = pages; i-- > 0;) free_.push_back(static_cast<int32_t>(i));
+  }
+
+  int32_t take();                          // a Bug when none is free: the caller planned for its worst case
+  PageList share(const PageList& pages);   // one user more
+  void drop(PageList& pages);              // one user less; empties the list
+  bool shared(int32_t page) const { return users_[static_cast<size_t>(page)] > 1; }
+  int64_t free_pages() const { return static_cast<int64_t>(free_.size()); }
+
+ private:
+  std::vector<int32_t> users_, free_;
+};
+
+}  // namespace hone

@@ -1,0 +1,51 @@
+// The programs of generation: a forward pass over new tokens whose keys and values join those in a
+// paged cache. Letters: T new tokens, S sequences, B pages a sequence may use, V vocabulary.
+//
+//   inputs  ids i32[T], positions i32[T]    new tokens of all sequences, one after another
+//           cu_seqlens i32[S+1]             their boundaries; tokens past the last one are idle
+//           cu_cache i32[S+1]               cumulative lengths in the cache, the new tokens among them
+//           block_table i32[S,B]            pages of a sequence, in order
+//           slots i32[T]                    page * page size + offset of each new token; -1: idle
+//           rows i32[S]                     tokens whose logits are wanted; -1: none, zeros
+//   output  logits f32[S,V]
+//   states  the weights, and cache.<layer>.k|v f32[pages, page, G*D]
+//
+// Sequences of any lengths share a program without padding: prefill is a program of many tokens,
+// decoding one of T = S. All programs of a session share weights and cache by the states' names.
+#pragma once
+
+#include "learn/models/family.h"
+
+namespace hone {
+
+struct CachedShape {
+  int64_t tokens = 0;     // T
+  int64_t sequences = 0;  // S
+  int64_t pages = 0;      // in the cache
+  int64_t page = 0;       // tokens of a page
+  int64_t blocks = 0;     // B
+};
+
+// Before any pass; forward_pipeline() is its pipeline.
+Program build_cached_program(const ModelConfig& config, const CachedShape& shape, const std::string& name);
+
+// What one run of generation may need at most.
+struct CacheLimits {
+  int64_t rows = 1;           // sequences alive at once
+  int64_t tokens = 0;         // of one sequence, prompt and new ones
+  int64_t longest_prompt = 0; // tokens; bounds the prefill programs
+  int64_t page = 32;
+  int64_t blocks() const { return (tokens + page - 1) / page; }
+  int64_t pages() const { return rows * blocks(); }
+};
+
+// Tokens of the programs that are built, in rising order: decoding (T = S) by powers of two up to
+// `rows`; prefill (S = rows) by powers of four up to what all prompts need, 512 at most. Longer
+// prompts take several runs.
+std::vector<CachedShape> cached_shapes(const CacheLimits& limits);
+std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256"
+
+// Every program of the limits, after its passes.
+Result<std::vector<Program>> build_cached_programs(const ModelConfig& config, const CacheLimits& limits);
+
+}  // namespace hone

@@ -1,0 +1,49 @@
+// From the model's logits to the scores that tokens are chosen by: Transformers' logits processors
+// and warpers, in its order, in f32.
+#pragma once
+
+#include <span>
+
+#include "learn/generate/config.h"
+
+namespace hone {
+
+// A token that is still possible, and its score.
+struct Candidate {
+  float score;
+  int32_t token;
+};
+
+// Index of the largest value, the first of equal ones.
+int32_t argmax(std::span<const float> x);
+// x[i] -> x[i] - log sum exp(x), computed around the largest value.
+void log_softmax(std::span<float> x);
+
+class ScoreRules {
+ public:
+  // `end` is the length at which generation stops (forced_eos_token_id), `prompt` that of the prompt.
+  explicit ScoreRules(const GenerationConfig& config);
+
+  // True when the rules leave every score as it is.
+  bool none() const { return none_; }
+  // Applies the processors to one row of scores of the token after `tokens` (prompt and new ones).
+  void apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end);
+  // Applies the warpers of sampling: what remains, in no order. The result lives until the next call.
+  std::span<Candidate> warp(std::span<const float> scores);
+
+ private:
+  void penalize(std::span<float> scores, std::span<const int32_t> tokens);
+  void forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens) const;
+  void keep_top_k(std::span<const float> scores, int64_t k);
+  void keep_top_p();
+
+  const GenerationConfig& config_;
+  bool none_;
+  int64_t keep_;                        // tokens that warpers always leave
+  std::vector<std::vector<int32_t>> bad_words_;
+  std::vector<Candidate> candidates_;
+  std::vector<float> heap_;
+  std::vector<uint8_t> seen_;
+};
+
+}  // namespace hone
