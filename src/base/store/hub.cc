@@ -179,7 +179,9 @@ class Hub {
                        "/model.safetensors.index.json");
     if (options_.weights && index.ok() && index->is_object() && index->contains("weight_map")) {
       for (const Json& shard : (*index)["weight_map"]) {
-        if (shard.is_string() && std::find(files.begin(), files.end(), shard) == files.end())
+        if (!shard.is_string()) continue;
+        // GCC 13 compares no string with a Json inside std::find.
+        if (std::find(files.begin(), files.end(), shard.get<std::string>()) == files.end())
           return false;
       }
     }
