@@ -24,7 +24,7 @@ Pretrained open_golden(const std::string& name) {
 json facts_of(const std::string& name) { return json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + name + "/golden.json")); }
 
 std::unique_ptr<Generator> make_generator(const Pretrained& model, const CacheLimits& limits, const Backend& backend) {
-  Result<std::unique_ptr<Generator>> g = Generator::make(model, limits, 2, backend);
+  Result<std::unique_ptr<Generator>> g = Generator::make(model, limits, 1, backend);
   EXPECT_TRUE(g.ok()) << g.error().text();
   return std::move(*g);
 }
@@ -39,7 +39,7 @@ const std::vector<std::string> kModels = {"gpt2_tiny", "llama_tied_tiny", "llama
 
 class GenerateParity : public testing::TestWithParam<std::string> {
  protected:
-  std::unique_ptr<Backend> backend_ = make_cpu_backend(2);
+  std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
 };
 
 // Pages of 4 tokens, so that prompts and beams cross, share and copy them.
