@@ -30,7 +30,7 @@ class MemoryFile final : public ByteFile {
   const std::string& path() const override { return name_; }
   Status read_at(int64_t offset, std::span<std::byte> out) const override {
     if (offset < 0 || offset > size() || static_cast<int64_t>(out.size()) > size() - offset)
-      return Error(err::kFileUnreadable,
+      return Error(err::kWeightFileUnreadable,
                    fmt::format("'{}' has {} bytes; {} bytes at {} were wanted", name_, size(),
                                out.size(), offset));
     if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
@@ -46,7 +46,7 @@ class MemoryFile final : public ByteFile {
 
 Result<std::unique_ptr<ByteFile>> open_byte_file(const std::string& path, Store& store) {
   if (HONE_TRY(store.info(path)).folder)
-    return Error(err::kFileUnreadable, fmt::format("'{}' is a folder, not a file", path))
+    return Error(err::kWeightFileUnreadable, fmt::format("'{}' is a folder, not a file", path))
         .todo("name the file in it");
   return std::unique_ptr<ByteFile>(std::make_unique<StoredFile>(path, HONE_TRY(store.open(path))));
 }

@@ -76,7 +76,7 @@ Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipelin
   for (const std::string& name : asked) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string near = nearest_name(name, names);
-    return Error(err::kNothingToDo, fmt::format("the program {} has no pass '{}'", s.program, name))
+    return Error(err::kMissingArgument, fmt::format("the program {} has no pass '{}'", s.program, name))
         .todo(fmt::format("{}its passes: {}", near.empty() ? "" : fmt::format("did you mean {}? ", near), fmt::join(names, ", ")));
   }
   return Ok{};
@@ -188,9 +188,9 @@ Result<int> run_graph(const std::vector<std::string>& args) {
     return kExitDone;
   }
   if (s.model_name_or_path.empty() && s.config_name.empty())
-    return Error(err::kNothingToDo, "hone graph is given no model").todo("name one with --model_name_or_path or --config_name; --ops needs none");
+    return Error(err::kMissingArgument, "hone graph is given no model").todo("name one with --model_name_or_path or --config_name; --ops needs none");
   if (s.trace.empty() != s.ids.empty())
-    return Error(err::kNothingToDo, s.trace.empty() ? "--ids are given without --trace" : "--trace is given without --ids")
+    return Error(err::kMissingArgument, s.trace.empty() ? "--ids are given without --trace" : "--trace is given without --ids")
         .todo("a trace needs both: --trace FILE --ids '5 6 7; 8 9'");
 
   OpenOptions options;
@@ -205,8 +205,8 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   const ChosenBackend backend = choose_backend(s, pool.size());
 
   if (!s.trace.empty()) {
-    if (model.weights == nullptr) return Error(err::kNothingToDo, "a trace needs weights").todo("name a model with --model_name_or_path");
-    if (!backend.use->computes()) return Error(err::kNothingToDo, "the null backend computes nothing").todo("--backend cpu or reference");
+    if (model.weights == nullptr) return Error(err::kMissingArgument, "a trace needs weights").todo("name a model with --model_name_or_path");
+    if (!backend.use->computes()) return Error(err::kMissingArgument, "the null backend computes nothing").todo("--backend cpu or reference");
     const std::vector<TracedTensor> traced = HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend.use, pool, {.fuse = s.fuse}));
     HONE_TRY(save_trace(s.trace, traced));
     log_info("{}: {} tensors", s.trace, traced.size());

@@ -19,7 +19,7 @@ class JsonArrayReader final : public RowReader {
     if (skip_json_space(in_) == '{') HONE_TRY(enter_field());
     if (skip_json_space(in_) != '[') {
       HONE_TRY(in_.status());
-      return Error(err::kJsonSyntax, "a .json file is an array of objects, or {\"data\": [...]}")
+      return Error(err::kJsonData, "a .json file is an array of objects, or {\"data\": [...]}")
           .at(in_.here());
     }
     in_.get();
@@ -81,7 +81,7 @@ class JsonArrayReader final : public RowReader {
     for (;;) {
       int c = skip_json_space(in_);
       if (c != '"') {
-        return Error(err::kJsonSyntax, fmt::format("no key \"{}\" with an array of rows", field_))
+        return Error(err::kJsonData, fmt::format("no key \"{}\" with an array of rows", field_))
             .at(in_.here())
             .todo(seen.empty() ? "a .json file is an array of objects, or {\"data\": [...]}"
                                : fmt::format("the keys there are {}", preview(seen, 200)));
@@ -97,7 +97,7 @@ class JsonArrayReader final : public RowReader {
     }
   }
 
-  Error syntax(const char* what) const { return Error(err::kJsonSyntax, what).at(in_.here()); }
+  Error syntax(const char* what) const { return Error(err::kJsonData, what).at(in_.here()); }
 
   ByteReader in_;
   std::string field_, text_;

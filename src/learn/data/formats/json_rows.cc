@@ -136,7 +136,7 @@ class JsonLinesReader final : public RowReader {
 Status json_row(std::string_view text, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row) {
   if (too_deep(text)) {
-    return Error(err::kJsonSyntax, fmt::format("a value is nested more than {} deep", kMaxDepth))
+    return Error(err::kJsonData, fmt::format("a value is nested more than {} deep", kMaxDepth))
         .at(fmt::format("{}:{}:{}", file, line, column));
   }
   Json value;
@@ -164,16 +164,16 @@ Status json_row(std::string_view text, const std::string& file, int64_t line, in
     std::string what = e.what();
     const size_t colon = what.find(": ");
     if (colon != std::string::npos) what = what.substr(colon + 2);
-    return Error(err::kJsonSyntax, fmt::format("not JSON: {}", preview(what, 160)))
+    return Error(err::kJsonData, fmt::format("not JSON: {}", preview(what, 160)))
         .at(place_in(text, at, file, line, column))
         .todo(
             "each row is one object, for example {\"text\": \"...\"}; in .jsonl each on its own "
             "line");
   } catch (const Json::exception& e) {
-    return Error(err::kJsonSyntax, fmt::format("not usable JSON: {}", preview(e.what(), 160)))
+    return Error(err::kJsonData, fmt::format("not usable JSON: {}", preview(e.what(), 160)))
         .at(fmt::format("{}:{}:{}", file, line, column));
   }
-  return Error(err::kJsonSyntax,
+  return Error(err::kJsonData,
                fmt::format("a row is {} {}, not an object", value.type_name(), preview(text, 30)))
       .at(fmt::format("{}:{}:{}", file, line, column))
       .todo("write each row as an object, for example {\"text\": \"...\"}");
@@ -197,7 +197,7 @@ Result<bool> take_json_value(ByteReader& in, std::string& to) {
     if (depth == 0 && (c == ',' || c == ']' || c == '}' || c == ByteReader::kEnd)) break;
     if (c == ByteReader::kEnd) {
       HONE_TRY(in.status());
-      return Error(err::kJsonSyntax, "a value does not end before the end of the file")
+      return Error(err::kJsonData, "a value does not end before the end of the file")
           .at(begin)
           .todo("close its brackets and quotes; was the file cut off?");
     }
@@ -207,7 +207,7 @@ Result<bool> take_json_value(ByteReader& in, std::string& to) {
         const int s = in.get();
         if (s == ByteReader::kEnd) {
           HONE_TRY(in.status());
-          return Error(err::kJsonSyntax, "a text does not end before the end of the file")
+          return Error(err::kJsonData, "a text does not end before the end of the file")
               .at(begin)
               .todo("close its quotes; was the file cut off?");
         }
