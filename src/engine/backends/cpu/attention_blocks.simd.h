@@ -49,6 +49,7 @@ HONE_INLINE void tile(int64_t depth, const float* a, int64_t as, const float* b,
       else acc[r][v] = load(c + r * cs + v * W) * load(factor + v * W);
     });
   });
+#pragma GCC unroll 4
   for (int64_t x = 0; x < depth; ++x) {
     F bv[NV];
     unroll<NV>(HONE_LAMBDA(v) { bv[v] = load(b + x * bs + v * W); });

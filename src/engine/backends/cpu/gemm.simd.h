@@ -295,43 +295,76 @@ void small_nn(const Gemm& g, int64_t j0, int64_t j1) {
   }
 }
 
-// Dot products over k of R rows of A with row j of B [n,k], which is read once, in order.
-template <int R>
-HONE_INLINE void dots(const Gemm& g, int64_t i, int64_t j) {
-  constexpr int U = R >= 8 ? 1 : R >= 4 ? 2 : 4;  // partial sums of a dot product
-  F acc[R][U];
-  unroll<R>(HONE_LAMBDA(r) { unroll<U>(HONE_LAMBDA(u) { acc[r][u] = zero(); }); });
-  const float* a = g.a + i * g.lda;
-  const float* b = g.b + j * g.ldb;
-  int64_t k = 0;
-  for (; k + U * W <= g.k; k += U * W) {
-    unroll<U>(HONE_LAMBDA(u) {
-      const F bv = load(b + k + u * W);
-      __builtin_prefetch(b + k + u * W + 1024);
-      unroll<R>(HONE_LAMBDA(r) { acc[r][u] = fma(load(a + r * g.lda + k + u * W), bv, acc[r][u]); });
-    });
-  }
-  for (; k < g.k; k += W) {
-    const F bv = load_n(b + k, g.k - k);
-    unroll<R>(HONE_LAMBDA(r) { acc[r][0] = fma(load_n(a + r * g.lda + k, g.k - k), bv, acc[r][0]); });
-  }
+// Rows of A that one visit of a row of B serves, for a product of m rows.
+HONE_INLINE int64_t small_group(int64_t m) { return m == 1 ? 1 : m == 2 ? 2 : m <= 4 || W < 16 ? 4 : 8; }
+
+// A as [groups][k / W][group][W], zero padded: rows apart by a power of two would share cache sets.
+void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
+  const int64_t group = small_group(g.m), steps = ceil_div(g.k, W);
+  for (int64_t i = 0; i < g.m; i += group)
+    for (int64_t s = k0; s < k1; ++s)
+      for (int64_t r = 0; r < group; ++r)
+        store(out + (i * steps + s * group + r) * W,
+              i + r < g.m ? load_n(g.a + (i + r) * g.lda + s * W, g.k - s * W) : zero());
+}
+
+// Dot products over k of R packed rows of A with Q rows of B [n,k] from row j, in U partial sums.
+template <int R, int Q, int U>
+HONE_INLINE void dots(const Gemm& g, const float* a, int64_t i, int64_t j) {
+  F acc[R][Q][U];
   unroll<R>(HONE_LAMBDA(r) {
-    F sum = acc[r][0];
-    unroll<U - 1>(HONE_LAMBDA(u) { sum = sum + acc[r][u + 1]; });
-    float* c = g.c + (i + r) * g.ldc + j;
-    *c = reduce_add(sum) + (g.accumulate ? *c : 0.0f);
+    unroll<Q>(HONE_LAMBDA(q) { unroll<U>(HONE_LAMBDA(u) { acc[r][q][u] = zero(); }); });
+  });
+  const float* b = g.b + j * g.ldb;
+  auto step = [&](int64_t k, auto u, auto whole) __attribute__((always_inline)) {
+    F bv[Q];
+    unroll<Q>(HONE_LAMBDA(q) {
+      bv[q] = get(b + q * g.ldb + k, whole, g.k - k);
+      if constexpr (decltype(whole)::value) __builtin_prefetch(b + q * g.ldb + k + 1024);
+    });
+    unroll<R>(HONE_LAMBDA(r) {
+      const F av = load(a + k * R + r * W);
+      unroll<Q>(HONE_LAMBDA(q) { acc[r][q][u] = fma(av, bv[q], acc[r][q][u]); });
+    });
+  };
+  int64_t k = 0;
+  for (; k + U * W <= g.k; k += U * W)
+    unroll<U>(HONE_LAMBDA(u) { step(k + u * W, u, std::true_type{}); });
+  for (; k < g.k; k += W) step(k, std::integral_constant<int, 0>{}, std::false_type{});
+  unroll<R>(HONE_LAMBDA(r) {
+    unroll<Q>(HONE_LAMBDA(q) {
+      F sum = acc[r][q][0];
+      unroll<U - 1>(HONE_LAMBDA(u) { sum = sum + acc[r][q][u + 1]; });
+      float* c = g.c + (i + r) * g.ldc + j + q;
+      if (i + r < g.m) *c = reduce_add(sum) + (g.accumulate ? *c : 0.0f);
+    });
   });
 }
 
-void small_nt(const Gemm& g, int64_t j0, int64_t j1) {
-  for (int64_t j = j0; j < j1; ++j) {
-    int64_t i = 0;
-    if (W == 16)
-      for (; i + 16 <= g.m; i += 16) dots<16>(g, i, j);
-    for (; i + 8 <= g.m; i += 8) dots<8>(g, i, j);
-    for (; i + 4 <= g.m; i += 4) dots<4>(g, i, j);
-    for (; i + 2 <= g.m; i += 2) dots<2>(g, i, j);
-    for (; i < g.m; ++i) dots<1>(g, i, j);
+template <int R, int Q, int U>
+void dot_rows(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
+  const int64_t floats = ceil_div(g.k, W) * W;
+  int64_t j = j0;
+  for (; j + Q <= j1; j += Q)
+    for (int64_t i = 0; i < g.m; i += R) dots<R, Q, U>(g, a + i * floats, i, j);
+  for (; j < j1; ++j)
+    for (int64_t i = 0; i < g.m; i += R) dots<R, 1, U>(g, a + i * floats, i, j);
+}
+
+void small_nt(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
+  // One row of B at a time is what memory likes best; several, where A comes from the L2 cache.
+  const bool a_in_l1 = g.m * g.k <= 8192;
+  switch (small_group(g.m)) {
+    case 1: dot_rows<1, 1, 4>(g, a, j0, j1); break;
+    case 2: dot_rows<2, 1, 4>(g, a, j0, j1); break;
+    case 4:
+      if (a_in_l1) dot_rows<4, 1, 2>(g, a, j0, j1);
+      else dot_rows<4, 2, W == 16 ? 2 : 1>(g, a, j0, j1);
+      break;
+    default:
+      if constexpr (W == 16) {
+        if (a_in_l1) dot_rows<8, 1, 2>(g, a, j0, j1); else dot_rows<8, 3, 1>(g, a, j0, j1);
+      }
   }
   if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
 }
@@ -350,7 +383,8 @@ int64_t b_block_floats(const Gemm& g) {
 }  // namespace
 
 int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
-  if (takes_small_path(g) || g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
+  if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
+  if (takes_small_path(g)) return g.trans_b ? 4 * round_up(g.m, 16) * round_up(g.k, 16) : 0;
   const int64_t b = g.packed_b ? 0 : 2 * round_up(b_block_floats(g), 16);
   // W and kMR differ between instruction sets; 16 rows more cover them all
   return 4 * (b + threads * (a_block_floats(g) + 16 * min_of(kKC, g.k)));
@@ -381,9 +415,17 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
     return;
   }
   if (takes_small_path(g)) {
-    pool.parallel_for(ceil_div(g.n, 64), [&](int64_t b0, int64_t b1, int) {
-      const int64_t j0 = b0 * 64, j1 = min_of(b1 * 64, g.n);
-      if (g.trans_b) small_nt(g, j0, j1); else small_nn(g, j0, j1);
+    auto* a = static_cast<float*>(workspace);
+    pool.run([&](int thread) {
+      if (g.trans_b) {
+        const Range k = thread_range(ceil_div(g.k, W), thread, pool.size());
+        pack_small_a(g, k.begin, k.end, a);
+        pool.barrier();
+      }
+      const Range blocks = thread_range(ceil_div(g.n, 64), thread, pool.size());
+      const int64_t j0 = blocks.begin * 64, j1 = min_of(blocks.end * 64, g.n);
+      if (j0 >= j1) return;
+      if (g.trans_b) small_nt(g, a, j0, j1); else small_nn(g, j0, j1);
     });
     return;
   }
