@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Kills a training run at random moments, types the same command again until it ends, and demands
+the bits of the run that was never killed.
+
+    tests/faults/kill_resume.py --hone build/hone [--rounds 20] [--seed N]
+
+Each round kills up to four times: on the clock (start-up, steps, evaluation), while a checkpoint is
+being written, or while the final model is being saved; mostly with SIGKILL, else with SIGTERM or
+SIGINT, after which the run must have saved and left with 143 or 130. Compared at the end: the final
+model, weights and moments of the last checkpoint byte by byte, and trainer_state.json without its
+times. The run accumulates, packs rows and has dropout. The seed is printed; the same seed chooses
+the same kinds of moments.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WORDS = ("the cat sat on mat and dog lay rug for it was late house still when rain came river "
+         "rose over fields men of village took boats she read letter twice").split()
+STEPS = 14
+
+
+def prepare(folder):
+    """A small text and a tiny GPT-2 with dropout."""
+    rng = random.Random(5)
+    with open(os.path.join(folder, "train.jsonl"), "w") as f:
+        for _ in range(40):
+            f.write(json.dumps({"text": " ".join(rng.choices(WORDS, k=rng.randint(3, 20)))}) + "\n")
+    model = os.path.join(folder, "model")
+    shutil.copytree(os.path.join(SOURCE, "tests", "goldens", "tiny_text_gpt2"), model)
+    path = os.path.join(model, "config.json")
+    with open(path) as f:
+        config = json.load(f)
+    config.update(attn_pdrop=0.1, embd_pdrop=0.1, resid_pdrop=0.1)
+    with open(path, "w") as f:
+        json.dump(config, f)
+
+
+def command(hone, out):
+    return [hone, "train", "--task", "clm", "--model_name_or_path", "model", "--train_file", "train.jsonl",
+            "--validation_split_percentage", "20", "--do_train", "--do_eval", "--packing", "--block_size", "32",
+            "--per_device_train_batch_size", "2", "--gradient_accumulation_steps", "2", "--max_steps", str(STEPS),
+            "--learning_rate", "0.01", "--eval_strategy", "steps", "--eval_steps", "5", "--save_steps", "4",
+            "--logging_steps", "3", "--save_total_limit", "2", "--threads", "2", "--output_dir", out]
+
+
+def result(folder, out):
+    """What must not depend on kills."""
+    def content(*parts):
+        with open(os.path.join(folder, out, *parts), "rb") as f:
+            return f.read()
+
+    state = json.loads(content("trainer_state.json"))
+    for entry in state["log_history"]:
+        for key in list(entry):
+            if key.endswith(("_runtime", "_per_second", "_seconds_per_step")):
+                del entry[key]
+    return {
+        "model.safetensors": content("model.safetensors"),
+        "checkpoint/model.safetensors": content(f"checkpoint-{STEPS}", "model.safetensors"),
+        "checkpoint/optimizer.safetensors": content(f"checkpoint-{STEPS}", "optimizer.safetensors"),
+        "trainer_state.json": json.dumps(state, sort_keys=True).encode(),
+    }
+
+
+def names(path):
+    try:
+        return os.listdir(path)
+    except FileNotFoundError:
+        return []
+
+
+def wait_for_moment(rng, kind, process, path, seconds):
+    """Returns when the moment has come or the process has ended."""
+    began = time.monotonic()
+    if kind == "clock":
+        until = began + seconds * rng.random() ** 1.5  # early moments are found in resumed runs too
+        while process.poll() is None and time.monotonic() < until:
+            time.sleep(min(0.002, max(0.0, until - time.monotonic())))
+        return
+    first = {n for n in names(path) if n.startswith("checkpoint-")}
+    skip = rng.randint(0, 2)  # saves that may pass
+    seen = set()
+    while process.poll() is None:
+        now = names(path)
+        if kind == "save":
+            seen.update(n for n in now if ".tmp-" in n and n not in first)
+            if len(seen) > skip:
+                break
+        elif f"checkpoint-{STEPS}" in now:  # final model and results come next
+            break
+    time.sleep(rng.choice([0, rng.uniform(0, 0.002), rng.uniform(0, 0.02)]))
+
+
+def start(argv, folder, log):
+    return subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+
+def round_of_kills(rng, hone, folder, out, seconds, counts):
+    argv = command(hone, out)
+    log_path = os.path.join(folder, out + ".log")
+    kills = rng.randint(1, 4)
+    story = []
+    with open(log_path, "wb") as log:
+        for attempt in range(kills + 1):
+            process = start(argv, folder, log)
+            if attempt < kills:
+                kind = rng.choice(["clock", "clock", "save", "save", "final"])
+                number = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGINT])
+                wait_for_moment(rng, kind, process, os.path.join(folder, out), seconds)
+                if process.poll() is None:
+                    process.send_signal(number)
+                    counts[kind] = counts.get(kind, 0) + 1
+                status = process.wait()
+                # A signal before the handlers stand, or after the last step, ends the program as usual.
+                allowed = {0, -number} if number == signal.SIGKILL else {0, 128 + number, -number}
+                story.append(f"{kind}:{number.name}:{status}")
+                if status not in allowed:
+                    return f"status {status} after {number.name}", story
+                if status == 128 + number and not any(n.startswith("checkpoint-") for n in names(os.path.join(folder, out))):
+                    return f"{number.name} left no checkpoint", story
+                if status == 0 and attempt + 1 < kills and rng.random() < 0.5:
+                    break
+            else:
+                status = process.wait()
+                if status != 0:
+                    return f"the last run ended with {status}", story
+    left = [n for n in names(os.path.join(folder, out)) if ".tmp" in n or ".old" in n or ".del" in n]
+    return (f"leftovers: {left}" if left else ""), story
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    hone = os.path.abspath(options.hone)
+    print(f"seed {options.seed}", flush=True)
+    rng = random.Random(options.seed)
+    folder = tempfile.mkdtemp(prefix="hone_kill_")
+    try:
+        prepare(folder)
+        with open(os.path.join(folder, "whole.log"), "wb") as log:
+            began = time.monotonic()
+            if start(command(hone, "whole"), folder, log).wait() != 0:
+                print(open(log.name).read())
+                return 1
+            seconds = time.monotonic() - began
+        wanted = result(folder, "whole")
+        counts = {}
+        for number in range(options.rounds):
+            out = f"round{number}"
+            wrong, story = round_of_kills(rng, hone, folder, out, seconds, counts)
+            if not wrong:
+                found = result(folder, out)
+                wrong = ", ".join(f"{name} differs" for name in wanted if wanted[name] != found[name])
+            if wrong:
+                print(f"round {number} ({' '.join(story)}): {wrong}")
+                print(open(os.path.join(folder, out + ".log")).read())
+                if "trainer_state.json differs" in wrong:
+                    print(wanted["trainer_state.json"].decode(), found["trainer_state.json"].decode(), sep="\n")
+                return 1
+            if options.keep:
+                print(" ".join(story), flush=True)
+            shutil.rmtree(os.path.join(folder, out))
+        print(f"{options.rounds} rounds, killed {sum(counts.values())} times ({counts}): bits of the run never killed")
+        return 0
+    finally:
+        if options.keep:
+            print(f"kept {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
