@@ -105,9 +105,9 @@ TEST(Tokenizer, EveryPipelineGivesTheIdsOfHuggingFace) {
     const auto rows = encode_all(t, texts);
     for (size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(rows[i], want["ids"][i].get<std::vector<int32_t>>()) << json(texts[i]).dump();
-    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.add_special_tokens = false})), want["plain"]);
-    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})), want["split"]);
-    EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"]);
+    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.add_special_tokens = false})), want["plain"].get<std::string>());
+    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})), want["split"].get<std::string>());
+    EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"].get<std::string>());
     std::vector<std::vector<int>> decoded, skipped;
     for (const auto& row : rows) {
       decoded.push_back(bytes_of(t.decode(row)));
@@ -226,7 +226,7 @@ TEST(RealTokenizers, GiveTheIdsOfTheirAuthors) {
     SCOPED_TRACE(name);
     const Tokenizer t = must(load_tokenizer((data / name).string()));
     EXPECT_EQ(fnv_rows(encode_all(t, texts)), want["texts"]);
-    EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"]);
+    EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"].get<std::string>());
     for (size_t i = 0; i < std::size(corpora); ++i) {
       const std::string corpus = read(data / corpora[i]);
       const auto ids = t.encode(corpus);
