@@ -105,16 +105,18 @@ TEST(Tokenizer, EveryPipelineGivesTheIdsOfHuggingFace) {
     const auto rows = encode_all(t, texts);
     for (size_t i = 0; i < texts.size(); ++i)
       EXPECT_EQ(rows[i], want["ids"][i].get<std::vector<int32_t>>()) << json(texts[i]).dump();
-    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.add_special_tokens = false})), want["plain"].get<std::string>());
-    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})), want["split"].get<std::string>());
+    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.add_special_tokens = false})),
+              want["plain"].get<std::string>());
+    EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})),
+              want["split"].get<std::string>());
     EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"].get<std::string>());
     std::vector<std::vector<int>> decoded, skipped;
     for (const auto& row : rows) {
       decoded.push_back(bytes_of(t.decode(row)));
       skipped.push_back(bytes_of(t.decode(row, true)));
     }
-    EXPECT_EQ(fnv_rows(decoded), want["decoded"]);
-    EXPECT_EQ(fnv_rows(skipped), want["skipped"]);
+    EXPECT_EQ(fnv_rows(decoded), want["decoded"].get<std::string>());
+    EXPECT_EQ(fnv_rows(skipped), want["skipped"].get<std::string>());
     const Encoding pair = t.encode_pair("Hello", " world");
     EXPECT_EQ(pair.ids, want["pair"].get<std::vector<int32_t>>());
     EXPECT_EQ(pair.type_ids, want["pair_types"].get<std::vector<int32_t>>());
@@ -225,12 +227,14 @@ TEST(RealTokenizers, GiveTheIdsOfTheirAuthors) {
   for (const auto& [name, want] : real.items()) {
     SCOPED_TRACE(name);
     const Tokenizer t = must(load_tokenizer((data / name).string()));
-    EXPECT_EQ(fnv_rows(encode_all(t, texts)), want["texts"]);
+    EXPECT_EQ(fnv_rows(encode_all(t, texts)), want["texts"].get<std::string>());
     EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"].get<std::string>());
     for (size_t i = 0; i < std::size(corpora); ++i) {
       const std::string corpus = read(data / corpora[i]);
       const auto ids = t.encode(corpus);
-      EXPECT_EQ(fnv_rows(std::vector<std::vector<int32_t>>{ids}), want["corpora"][i]) << corpora[i];
+      EXPECT_EQ(fnv_rows(std::vector<std::vector<int32_t>>{ids}),
+                want["corpora"][i].get<std::string>())
+          << corpora[i];
       if (ids.size() < 1000000 && name != "tok-roberta" && name.find("tiny_bpe") == name.npos) {
         EXPECT_TRUE(t.decode(ids) == corpus) << corpora[i];
       }
