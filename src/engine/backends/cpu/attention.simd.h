@@ -133,57 +133,79 @@ void attention(const Attention& a, void* workspace, ThreadPool& pool) {
 
 // ---- paged decoding ------------------------------------------------------------------------
 
+namespace {
+
+struct PagedState {  // of one query and head: maximum and sum of what was seen, in powers of two
+  float top, sum;
+};
+
+// Adds tokens [lo, hi) of a page (k and v at its first token, at the key head) to out and state.
+void paged_tokens(const PagedAttention& a, const float* q, const float* k, const float* v, int64_t lo,
+                  int64_t hi, float* p, PagedState& state, float* out) {
+  const int64_t dim = a.head_dim;
+  float high = state.top;
+  for (int64_t j = lo; j < hi; ++j) {
+    F dot = zero();
+    for_vectors(0, dim, HONE_VECTOR {
+      dot = fma(get(q + i, whole, n), get(k + j * a.k.token + i, whole, n), dot);
+    });
+    p[j] = reduce_add(dot) * (a.scale * kLog2E);
+    high = max_of(high, p[j]);
+  }
+  const float factor = exp2(set1(state.top - high))[0];
+  float sum = state.sum * factor;
+  for (int64_t j = lo; j < hi; j += W) {
+    const F e = exp2(load_n(p + j, hi - j) - set1(high));
+    store_n(p + j, e, hi - j);
+  }
+  for (int64_t j = lo; j < hi; ++j) sum += p[j];
+  state = {high, sum};
+  for_vectors(0, dim, HONE_VECTOR {
+    F acc = get(out + i, whole, n) * set1(factor);
+    for (int64_t j = lo; j < hi; ++j) acc = fma(set1(p[j]), get(v + j * a.v.token + i, whole, n), acc);
+    put(out + i, acc, whole, n);
+  });
+}
+
+int64_t paged_floats(const PagedAttention& a) { return (a.page + 15) / 16 * 16 + 2 * a.heads + 16; }
+
+}  // namespace
+
 int64_t paged_attention_workspace_bytes(const PagedAttention& a, int threads) {
-  return 4 * threads * (a.page + 15) / 16 * 16;
+  return 4 * threads * ((paged_floats(a) + 15) / 16 * 16);
 }
 
 void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool) {
   const int64_t group = a.heads / a.kv_heads, dim = a.head_dim;
-  pool.parallel_for(a.sequences * a.heads, [&](int64_t begin, int64_t end, int thread) {
-    float* p = static_cast<float*>(workspace) + thread * ((a.page + 15) / 16 * 16);
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t s = unit / a.heads, h = unit % a.heads, hk = h / group, length = a.kv_length[s];
+  pool.parallel_for(a.sequences * a.kv_heads, [&](int64_t begin, int64_t end, int thread) {
+    float* p = static_cast<float*>(workspace) + thread * ((paged_floats(a) + 15) / 16 * 16);
+    auto* state = reinterpret_cast<PagedState*>(p + (a.page + 15) / 16 * 16);
+    // a page is read by all heads of this thread before the next one: memory then sees whole rows
+    for (int64_t s = begin / a.kv_heads; s * a.kv_heads < end; ++s) {
+      const int64_t h0 = group * max_of<int64_t>(0, begin - s * a.kv_heads);
+      const int64_t h1 = group * min_of(a.kv_heads, end - s * a.kv_heads);
       for (int64_t t = a.cu_q[s]; t < a.cu_q[s + 1]; ++t) {
-        const float* q = a.q.data + t * a.q.token + h * a.q.head;
-        float* out = a.out.data + t * a.out.token + h * a.out.head;
-        memset(out, 0, dim * sizeof(float));
-        const int64_t last = length - (a.cu_q[s + 1] - t);  // own place in the sequence
+        const float* q = a.q.data + t * a.q.token;
+        float* out = a.out.data + t * a.out.token;
+        for (int64_t h = h0; h < h1; ++h) {
+          state[h] = {-1e30f, 0};
+          memset(out + h * a.out.head, 0, dim * sizeof(float));
+        }
+        const int64_t last = a.kv_length[s] - (a.cu_q[s + 1] - t);  // own place in the sequence
         const int64_t first = a.window > 0 ? max_of<int64_t>(0, last - a.window + 1) : 0;
-        float top = -1e30f, sum = 0;
         for (int64_t k0 = first / a.page * a.page; k0 <= last; k0 += a.page) {
           const int64_t lo = max_of(first, k0) - k0, hi = min_of(k0 + a.page, last + 1) - k0;
           const int64_t page = a.block_table[s * a.blocks + k0 / a.page] * a.page_stride;
-          const float* k = a.k.data + page + hk * a.k.head;
-          const float* v = a.v.data + page + hk * a.v.head;
-          float high = top;
-          for (int64_t j = lo; j < hi; ++j) {
-            F dot = zero();
-            for (int64_t d = 0; d < dim; d += W)
-              dot = fma(load_n(q + d, dim - d), load_n(k + j * a.k.token + d, dim - d), dot);
-            p[j] = reduce_add(dot) * (a.scale * kLog2E);
-            high = max_of(high, p[j]);
-          }
-          const float factor = exp2(set1(top - high))[0];
-          top = high;
-          sum *= factor;
-          for (int64_t j = lo; j < hi; j += W) {
-            const F e = exp2(load_n(p + j, hi - j) - set1(high));
-            store_n(p + j, e, hi - j);
-          }
-          for (int64_t j = lo; j < hi; ++j) sum += p[j];
-          for (int64_t d = 0; d < dim; d += W) {
-            F acc = load_n(out + d, dim - d) * set1(factor);
-            for (int64_t j = lo; j < hi; ++j)
-              acc = fma(set1(p[j]), load_n(v + j * a.v.token + d, dim - d), acc);
-            store_n(out + d, acc, dim - d);
-          }
+          for (int64_t h = h0; h < h1; ++h)
+            paged_tokens(a, q + h * a.q.head, a.k.data + page + h / group * a.k.head,
+                         a.v.data + page + h / group * a.v.head, lo, hi, p, state[h],
+                         out + h * a.out.head);
         }
-        const F inverse = set1(sum > 0 ? 1.0f / sum : 0.0f);
-        for (int64_t d = 0; d < dim; d += W)
-          store_n(out + d, load_n(out + d, dim - d) * inverse, dim - d);
-        if (a.lse)
-          a.lse[h * a.tokens_q + t] =
-              sum > 0 ? top / kLog2E + __builtin_logf(sum) : -__builtin_inff();
+        for (int64_t h = h0; h < h1; ++h) {
+          const F inverse = set1(state[h].sum > 0 ? 1.0f / state[h].sum : 0.0f);
+          float* o = out + h * a.out.head;
+          for_vectors(0, dim, HONE_VECTOR { put(o + i, get(o + i, whole, n) * inverse, whole, n); });
+        }
       }
     }
   });
