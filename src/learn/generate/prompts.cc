@@ -1,0 +1,83 @@
+#include "learn/generate/prompts.h"
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "learn/generate/errors.h"
+
+namespace hone {
+namespace {
+
+Result<PromptRow> prompt_row(const Json& json, const std::string& place) {
+  auto wrong = [&](const std::string& what) {
+    return Error(err::kBadPrompt, what).at(place).todo("write rows as {\"prompt\": \"...\"} or {\"prompt_tokens\": [1, 2, 3]}");
+  };
+  if (!json.is_object()) return wrong("the row is no JSON object");
+  PromptRow row;
+  if (auto ids = json.find("prompt_tokens"); ids != json.end()) {
+    if (!ids->is_array()) return wrong("prompt_tokens is no list");
+    for (const Json& id : *ids) {
+      if (!id.is_number_integer() || id < 0 || id > INT32_MAX) return wrong(fmt::format("prompt_tokens holds {}, which is no token id", dump_json(id)));
+      row.tokens.push_back(id.get<int32_t>());
+    }
+    return row;
+  }
+  auto text = json.find("prompt");
+  if (text == json.end() || !text->is_string()) {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : json.items()) keys.push_back(key);
+    return wrong(text != json.end() ? std::string("prompt is no text") : fmt::format("the row has neither prompt nor prompt_tokens; its keys are: {}", fmt::join(keys, ", ")));
+  }
+  row.text = text->get<std::string>();
+  return row;
+}
+
+}  // namespace
+
+Result<std::vector<PromptRow>> read_prompt_file(const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  const std::string all = HONE_TRY(read_file(path == "-" ? "/dev/stdin" : path));
+  std::vector<PromptRow> rows;
+  int64_t number = 0;
+  for (size_t at = 0; at < all.size();) {
+    const size_t end = std::min(all.find('\n', at), all.size());
+    const std::string_view line = std::string_view(all).substr(at, end - at);
+    at = end + 1;
+    ++number;
+    if (trim(line).empty()) continue;
+    const std::string place = fmt::format("{}:{}", name, number);
+    rows.push_back(HONE_TRY(prompt_row(HONE_TRY(parse_json(line, place)), place)));
+  }
+  if (rows.empty()) return Error(err::kBadPrompt, fmt::format("{} holds no prompts", name)).todo("write one JSON object a line: {\"prompt\": \"...\"}");
+  return rows;
+}
+
+void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer, const EncodeOptions& options, std::optional<int32_t> begin) {
+  for (PromptRow& row : rows) {
+    if (row.text) row.tokens = tokenizer.encode(*row.text, options);
+    if (row.text && row.tokens.empty() && begin) row.tokens = {*begin};
+  }
+}
+
+std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt, std::span<const int32_t> tokens) {
+  // Decoders treat the first token of a text apart; the prompt's tail keeps the new ones from being it.
+  StreamingDecoder decoder(tokenizer);
+  for (int32_t id : prompt.last(std::min<size_t>(prompt.size(), 8))) decoder.push(id);
+  std::string text;
+  for (int32_t id : tokens) text += decoder.push(id);
+  return text + decoder.finish();
+}
+
+Result<GenerationConfig> generation_of(const Pretrained& model) {
+  GenerationConfig c;
+  if (!model.generation_config.empty()) {
+    HONE_TRY(apply_generation_json(c, model.generation_config, "generation_config.json of " + model.name));
+    return c;
+  }
+  nlohmann::json ids = nlohmann::json::object();
+  for (const char* key : {"eos_token_id", "bos_token_id", "pad_token_id"})
+    if (auto it = model.config.config.find(key); it != model.config.config.end()) ids[key] = *it;
+  HONE_TRY(apply_generation_json(c, ids, "config.json of " + model.name));
+  return c;
+}
+
+}  // namespace hone
