@@ -20,11 +20,7 @@ std::vector<Command> commands_by_name() {
 
 std::string overview() {
   std::string text = "hone: fine-tunes Hugging Face models\n\nusage: hone COMMAND [--setting value ...] [settings.yaml]\n\n";
-  for (const Command& c : commands_by_name()) {
-    std::string name = c.name;
-    for (const std::string& alias : c.aliases) name += ", " + alias;
-    text += fmt::format("  {:<16} {}\n", name, c.summary);
-  }
+  for (const Command& c : commands_by_name()) text += fmt::format("  {:<16} {}\n", c.name, c.summary);
   text += fmt::format("  {:<16} {}\n\n", "help [COMMAND]", "this list, or the settings of a command");
   return text + "Exit status: 0 done, 1 something to correct (the message says what), 2 usage, 3 a bug in hone.\n";
 }

@@ -7,6 +7,20 @@
 
 namespace hone {
 
+namespace {
+
+// Headings of a page that becomes a part of another.
+std::string one_level_down(const std::string& markdown) {
+  std::string out = markdown.starts_with('#') ? "#" : "";
+  for (size_t i = 0; i < markdown.size(); ++i) {
+    out += markdown[i];
+    if (markdown[i] == '\n' && i + 1 < markdown.size() && markdown[i + 1] == '#') out += '#';
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string_view version() { return HONE_VERSION; }
 
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args) {
@@ -19,7 +33,7 @@ Result<int> run_command_named(const std::string& name, const std::vector<std::st
 Result<Parsed> parse_settings(Schema& schema, const std::vector<std::string>& args) {
   Parsed parsed;
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
-    print_out(schema.reference());
+    print_out(one_level_down(schema.reference()));
     parsed.done = true;
     return parsed;
   }
