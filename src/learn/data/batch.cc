@@ -47,6 +47,14 @@ BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t re
 
 StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid) {
   StepPlan plan;
+  plan_step(lengths, grid, plan);
+  return plan;
+}
+
+void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan& plan) {
+  for (MicroBatchPlan& batch : plan.batches) plan.spare.push_back(std::move(batch.rows));
+  plan.batches.clear();
+  plan.tokens = plan.label_tokens = 0;
   plan.rows = static_cast<int64_t>(lengths.size());
   size_t first_open = 0;  // batches before it are full
   for (size_t i = 0; i < lengths.size(); ++i) {
@@ -58,7 +66,14 @@ StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid) {
             static_cast<int64_t>(plan.batches[b].rows.size()) == grid.max_rows)) {
       ++b;
     }
-    if (b == plan.batches.size()) plan.batches.emplace_back();
+    if (b == plan.batches.size()) {
+      plan.batches.emplace_back();
+      if (!plan.spare.empty()) {
+        plan.batches.back().rows = std::move(plan.spare.back());
+        plan.batches.back().rows.clear();
+        plan.spare.pop_back();
+      }
+    }
     MicroBatchPlan& batch = plan.batches[b];
     batch.rows.push_back(static_cast<int32_t>(i));
     batch.tokens += lengths[i];
@@ -73,7 +88,17 @@ StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid) {
   for (MicroBatchPlan& batch : plan.batches) {
     batch.budget = *std::lower_bound(grid.budgets.begin(), grid.budgets.end(), batch.tokens);
   }
-  return plan;
+}
+
+void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan, MicroBatch& out) {
+  plan.batches.reserve(rows);
+  plan.spare.resize(rows);
+  for (std::vector<int32_t>& list : plan.spare) list.reserve(std::min(rows, static_cast<size_t>(grid.max_rows)));
+  const auto tokens = static_cast<size_t>(grid.largest()), slots = static_cast<size_t>(grid.slots);
+  for (std::vector<int32_t>* list : {&out.ids, &out.labels, &out.positions}) list->reserve(tokens);
+  out.sample_ids.reserve(tokens);
+  out.cu_seqlens.reserve(slots + 1);
+  out.row_ids.reserve(slots);
 }
 
 void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,

@@ -4,6 +4,7 @@
 // sequences stand one behind the other, and only what the last one leaves of T is slack.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,6 +23,10 @@ struct BatchGrid {
   int64_t slots = 0;
   static constexpr size_t kMaxBudgets = 6;
   int64_t largest() const { return budgets.back(); }
+  // Place of a budget in the list.
+  size_t index(int64_t budget) const {
+    return static_cast<size_t>(std::lower_bound(budgets.begin(), budgets.end(), budget) - budgets.begin());
+  }
 };
 
 // Rows of equal length (blocks): micro-batches of exactly `rows_per_micro_batch` rows, and the
@@ -40,12 +45,15 @@ struct MicroBatchPlan {
 
 struct StepPlan {
   std::vector<MicroBatchPlan> batches;
+  std::vector<std::vector<int32_t>> spare;  // row lists of earlier steps, kept for their memory
   int64_t rows = 0, tokens = 0;
   int64_t label_tokens = 0;  // the normaliser of the step's loss: a row of n tokens has n - 1
 };
 
 // First fit in the order given; deterministic. A row longer than grid.largest() is a bug.
 StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid);
+// The same into a plan whose memory is used again.
+void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan& plan);
 
 // Inputs of one micro-batch. Sequence s holds tokens [cu_seqlens[s], cu_seqlens[s + 1]).
 // Slack, if any, is one last sequence: ids 0, labels -100, positions 0, sample_ids -1, so that
@@ -67,5 +75,8 @@ struct MicroBatch {
 // the plan means.
 void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
                       const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out);
+
+// Gives both the memory that a step of at most `rows` rows can need: no later step allocates.
+void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan, MicroBatch& out);
 
 }  // namespace hone

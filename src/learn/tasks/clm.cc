@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "engine/backends/cpu/backend.h"
 #include "learn/data/causal_data.h"
 #include "learn/train/errors.h"
@@ -98,6 +99,9 @@ Status ClmTask::compile(bool from_scratch) {
            fit.rows < wanted ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted) : "", fit.largest);
   shapes_ = shapes_for(fit.rows);
   session_ = HONE_TRY(Session::compile(HONE_TRY(clm_programs(s_, model_.config, shapes_)), *backend_, *pool_));
+  find_programs();
+  const MemoryReading before = read_memory();
+  bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
   HONE_TRY(session_->allocate());
   if (from_scratch) {
     init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
@@ -108,6 +112,31 @@ Status ClmTask::compile(bool from_scratch) {
   return Ok{};
 }
 
+void ClmTask::find_programs() {
+  auto find = [&](const char* kind, int64_t budget) { return session_->program_index(fmt::format("{}.{}", kind, budget)); };
+  for (int64_t budget : shapes_.train.budgets) {
+    train_programs_.push_back(find("train", budget));
+    if (shapes_.accumulate) train_add_programs_.push_back(find("train_add", budget));
+  }
+  for (int64_t budget : shapes_.eval.budgets) eval_programs_.push_back(find("eval", budget));
+  // The most that a step can need, so that no later step allocates.
+  if (!train_) return;
+  const auto most = static_cast<size_t>(steps_->rows_per_step());
+  rows_.reserve(most);
+  lengths_.reserve(most);
+  reserve_step(most, shapes_.train, plan_, batch_);
+}
+
+MemoryReport ClmTask::memory() const {
+  const MemoryReading now = read_memory();
+  return {session_->plan().arena_bytes(), now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_};
+}
+
+std::string MemoryReport::text() const {
+  return fmt::format("planned {}, measured {}; the runtime {} of {}", bytes_text(planned_bytes), bytes_text(measured_bytes), bytes_text(runtime_bytes),
+                     bytes_text(kRuntimeBudget));
+}
+
 Result<std::unique_ptr<ClmTask>> ClmTask::make(const ClmSettings& s, Pretrained model, bool from_scratch) {
   std::unique_ptr<ClmTask> task(new ClmTask(s));
   task->model_ = std::move(model);
@@ -115,6 +144,10 @@ Result<std::unique_ptr<ClmTask>> ClmTask::make(const ClmSettings& s, Pretrained 
   task->backend_ = make_cpu_backend(task->pool_->size());
   const ModelConfig& config = task->model_.config;
   task->block_ = block_size_of(s, config);
+  for (const ParamSpec& p : family_of(config).params(config)) {
+    const bool embedding = p.name.ends_with("wte.weight") || p.name.ends_with("wpe.weight") || p.name.ends_with("embed_tokens.weight");
+    if (!embedding) task->parameters_outside_embeddings_ += Type{DType::f32, p.shape}.count();
+  }
   log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", task->model_.name, config.text("model_type", config.family),
            static_cast<double>(parameter_count(config)) / 1e6, task->backend_->description());
   if (s.block_size > config.max_positions)
@@ -145,16 +178,17 @@ Result<StepSums> ClmTask::gradients(int64_t step) {
     rows_.push_back(order_->index(at.epoch, i));
     lengths_.push_back(train_->length(rows_.back()));
   }
-  const StepPlan plan = plan_step(lengths_, shapes_.train);
-  StepSums sums{0, plan.tokens, plan.rows};
-  for (size_t k = 0; k < plan.batches.size(); ++k) {
-    const MicroBatchPlan& micro = plan.batches[k];
+  plan_step(lengths_, shapes_.train, plan_);
+  StepSums sums{0, plan_.tokens, plan_.rows};
+  for (size_t k = 0; k < plan_.batches.size(); ++k) {
+    const MicroBatchPlan& micro = plan_.batches[k];
     fill_micro_batch(*train_, rows_, micro, shapes_.train, batch_);
-    const size_t program = session_->program_index(fmt::format("{}.{}", k == 0 ? "train" : "train_add", micro.budget));
+    HONE_BUG_IF(k > 0 && train_add_programs_.empty(), "step {} has {} micro-batches, the run was planned without accumulation", step, plan_.batches.size());
+    const size_t program = (k == 0 ? train_programs_ : train_add_programs_)[shapes_.train.index(micro.budget)];
     put_inputs(program, batch_);
     session_->input<int64_t>(program, "rng")[0] = s_.seed;
     session_->input<int64_t>(program, "rng")[1] = step;
-    session_->input<float>(program, "scale")[0] = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(plan.label_tokens, 1)));
+    session_->input<float>(program, "scale")[0] = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(plan_.label_tokens, 1)));
     session_->run(program);
     sums.loss += static_cast<double>(session_->output<float>(program, "loss")[0]);
   }
@@ -177,7 +211,7 @@ Result<OrderedJson> ClmTask::evaluate() {
     }
     for (const MicroBatchPlan& micro : plan_step(lengths, shapes_.eval).batches) {
       fill_micro_batch(*eval_, rows, micro, shapes_.eval, batch);
-      const size_t program = session_->program_index(fmt::format("eval.{}", micro.budget));
+      const size_t program = eval_programs_[shapes_.eval.index(micro.budget)];
       put_inputs(program, batch);
       session_->run(program);
       auto nll = session_->output<float>(program, "nll");
@@ -217,12 +251,7 @@ std::vector<std::string> ClmTask::weight_names() const {
 
 // Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
 double ClmTask::flops_of_step(const StepSums& sums) const {
-  int64_t parameters = 0;
-  for (const ParamSpec& p : family_of(model_.config).params(model_.config)) {
-    const bool embedding = p.name.ends_with("wte.weight") || p.name.ends_with("wpe.weight") || p.name.ends_with("embed_tokens.weight");
-    if (!embedding) parameters += Type{DType::f32, p.shape}.count();
-  }
-  return 6.0 * static_cast<double>(sums.tokens) * static_cast<double>(parameters);
+  return 6.0 * static_cast<double>(sums.tokens) * static_cast<double>(parameters_outside_embeddings_);
 }
 
 Json ClmTask::fingerprint() const {

@@ -57,6 +57,15 @@ int64_t memory_for_arenas(const TrainSettings& s);
 // Bytes of the runtime besides the arena (code, tokenizer, data): the plan's own line.
 inline constexpr int64_t kRuntimeBudget = 192 << 20;
 
+// Planned and measured memory of a run. Measured: what the process keeps in anonymous and shared
+// pages now, less what it kept just before the arena was mapped.
+struct MemoryReport {
+  int64_t planned_bytes = 0;
+  int64_t measured_bytes = 0;
+  int64_t runtime_bytes = 0;   // what it kept before: tokenizer, data, plans
+  std::string text() const;
+};
+
 class ClmTask : public TrainTask {
  public:
   // Reads data, chooses the micro-batch, compiles, takes the memory, loads the weights. Prints the
@@ -74,6 +83,7 @@ class ClmTask : public TrainTask {
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;
   const Pretrained& model() const { return model_; }
+  MemoryReport memory() const;
 
  private:
   explicit ClmTask(const ClmSettings& s) : s_(s) {}
@@ -81,6 +91,7 @@ class ClmTask : public TrainTask {
   Status compile(bool from_scratch);
   ClmShapes shapes_for(int64_t rows) const;
   void put_inputs(size_t program, const MicroBatch& batch);
+  void find_programs();
 
   const ClmSettings& s_;
   Pretrained model_;
@@ -92,7 +103,13 @@ class ClmTask : public TrainTask {
   std::optional<Session> session_;
   ClmShapes shapes_;
   int64_t block_ = 0;
+  int64_t parameters_outside_embeddings_ = 0;
+  // By budget of the grid: indices of the session's programs.
+  std::vector<size_t> train_programs_, train_add_programs_, eval_programs_;
+  int64_t bytes_before_arena_ = 0;
+  // Used again by every step, so that no step allocates.
   MicroBatch batch_;
+  StepPlan plan_;
   std::vector<int64_t> rows_, lengths_;
 };
 

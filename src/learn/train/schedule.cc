@@ -43,8 +43,11 @@ Result<Schedule> Schedule::make(ScheduleOptions options) {
       return Error(err::kScheduleArgument, fmt::format("the schedule '{}' has no argument '{}'", options.type, key))
           .at("--lr_scheduler_kwargs")
           .todo(it->second.empty() ? std::string("it takes none") : fmt::format("it takes {}", fmt::join(it->second, ", ")));
-    if (!value.is_number() && !value.is_string())
-      return Error(err::kScheduleArgument, fmt::format("the argument '{}' of schedule '{}' is {}", key, options.type, value.dump())).at("--lr_scheduler_kwargs");
+    const bool shape_name = key == "warmup_type" || key == "decay_type";
+    if (shape_name ? value != "linear" && value != "cosine" && value != "1-sqrt" : !value.is_number())
+      return Error(err::kScheduleArgument, fmt::format("the argument '{}' of schedule '{}' is {}", key, options.type, value.dump()))
+          .at("--lr_scheduler_kwargs")
+          .todo(shape_name ? "it is one of linear, cosine, 1-sqrt" : "it is a number");
   }
   auto needs = [&](const char* key) { return options.more.contains(key); };
   if (options.type == "cosine_with_min_lr" && needs("min_lr") == needs("min_lr_rate"))
@@ -55,46 +58,49 @@ Result<Schedule> Schedule::make(ScheduleOptions options) {
     return Error(err::kScheduleArgument, "the schedule 'polynomial' needs a learning_rate above lr_end").at("--lr_scheduler_kwargs");
   Schedule s;
   s.o_ = std::move(options);
+  const ScheduleOptions& o = s.o_;
+  const double total = static_cast<double>(o.total_steps), warmup = static_cast<double>(o.warmup_steps);
+  s.cycles_ = o.more.value("num_cycles", o.type == "cosine_with_restarts" ? 1.0 : 0.5);
+  s.power_ = o.more.value("power", 1.0);
+  s.end_ = o.more.value("lr_end", 1e-7);
+  s.timescale_ = o.more.value("timescale", o.warmup_steps > 0 ? warmup : 10000.0);
+  s.least_ = o.more.contains("min_lr") ? o.more["min_lr"].get<double>() / o.learning_rate : o.more.value("min_lr_rate", o.more.value("min_lr_ratio", 0.0));
+  s.decay_ = o.more.value("num_decay_steps", 0.0);
+  s.stable_ = o.more.value("num_stable_steps", total - warmup - s.decay_);
+  s.warmup_type_ = o.more.value("warmup_type", "linear");
+  s.decay_type_ = o.more.value("decay_type", "cosine");
   return s;
 }
 
 double Schedule::rate(int64_t done) const {
   const std::string& t = o_.type;
-  const nlohmann::json& more = o_.more;
   const double step = static_cast<double>(done), warmup = static_cast<double>(o_.warmup_steps), total = static_cast<double>(o_.total_steps);
   const double lr = o_.learning_rate;
   if (t == "constant") return lr;
   if (t == "warmup_stable_decay") {
-    const double least = more.value("min_lr_ratio", 0.0), cycles = more.value("num_cycles", 0.5), decay = more["num_decay_steps"].get<double>();
-    const double stable = more.contains("num_stable_steps") ? more["num_stable_steps"].get<double>() : total - warmup - decay;
     double f;
-    if (step < warmup) f = shape(more.value("warmup_type", "linear"), step / std::max(1.0, warmup), cycles, true) * (1 - least) + least;
-    else if (step < warmup + stable) return lr;
-    else if (step < warmup + stable + decay) f = shape(more.value("decay_type", "cosine"), (step - warmup - stable) / std::max(1.0, decay), cycles, false) * (1 - least) + least;
-    else return lr * least;
+    if (step < warmup) f = shape(warmup_type_, step / std::max(1.0, warmup), cycles_, true) * (1 - least_) + least_;
+    else if (step < warmup + stable_) return lr;
+    else if (step < warmup + stable_ + decay_) f = shape(decay_type_, (step - warmup - stable_) / std::max(1.0, decay_), cycles_, false) * (1 - least_) + least_;
+    else return lr * least_;
     return lr * std::max(0.0, f);
   }
   if (done < o_.warmup_steps) return lr * (step / std::max(1.0, warmup));
   const double progress = (step - warmup) / std::max(1.0, total - warmup);
   if (t == "linear") return lr * std::max(0.0, (total - step) / std::max(1.0, total - warmup));
-  if (t == "cosine") return lr * std::max(0.0, 0.5 * (1 + std::cos(M_PI * more.value("num_cycles", 0.5) * 2 * progress)));
+  if (t == "cosine") return lr * std::max(0.0, 0.5 * (1 + std::cos(M_PI * cycles_ * 2 * progress)));
   if (t == "cosine_with_restarts") {
     if (progress >= 1) return 0;
-    return lr * std::max(0.0, 0.5 * (1 + std::cos(M_PI * std::fmod(more.value("num_cycles", 1.0) * progress, 1.0))));
+    return lr * std::max(0.0, 0.5 * (1 + std::cos(M_PI * std::fmod(cycles_ * progress, 1.0))));
   }
   if (t == "polynomial") {
-    const double end = more.value("lr_end", 1e-7), power = more.value("power", 1.0);
-    if (step > total) return end;
-    return (lr - end) * std::pow(1 - (step - warmup) / (total - warmup), power) + end;
+    if (step > total) return end_;
+    return (lr - end_) * std::pow(1 - (step - warmup) / (total - warmup), power_) + end_;
   }
-  if (t == "inverse_sqrt") {
-    const double timescale = more.contains("timescale") ? more["timescale"].get<double>() : (o_.warmup_steps > 0 ? warmup : 10000.0);
-    return lr / std::sqrt((step + timescale - warmup) / timescale);
-  }
+  if (t == "inverse_sqrt") return lr / std::sqrt((step + timescale_ - warmup) / timescale_);
   if (t == "cosine_with_min_lr") {
-    const double least = more.contains("min_lr") ? more["min_lr"].get<double>() / lr : more["min_lr_rate"].get<double>();
-    const double f = 0.5 * (1 + std::cos(M_PI * more.value("num_cycles", 0.5) * 2 * progress));
-    return lr * std::max(0.0, f * (1 - least) + least);
+    const double f = 0.5 * (1 + std::cos(M_PI * cycles_ * 2 * progress));
+    return lr * std::max(0.0, f * (1 - least_) + least_);
   }
   return lr;  // constant_with_warmup
 }

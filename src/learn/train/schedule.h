@@ -25,6 +25,9 @@ class Schedule {
 
  private:
   ScheduleOptions o_;
+  // Arguments of `more`, or their defaults.
+  double cycles_ = 0.5, power_ = 1, end_ = 1e-7, timescale_ = 10000, least_ = 0, stable_ = 0, decay_ = 0;
+  std::string warmup_type_, decay_type_;
 };
 
 // warmup_steps of TrainingArguments: >= 1 a number of steps, below a share; warmup_ratio is the

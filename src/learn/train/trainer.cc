@@ -1,5 +1,6 @@
 #include "learn/train/trainer.h"
 
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -45,25 +46,50 @@ Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps) {
 
 Trainer::Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule) : s_(settings), task_(task), schedule_(std::move(schedule)) {}
 
-Result<std::string> Trainer::find_start(const TrainSettings& s) {
+Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
   const std::string& asked = s.resume_from_checkpoint;
-  const bool newest = asked == "true" || asked == "True";
-  if (!asked.empty() && !newest && asked != "false" && asked != "False") {
-    HONE_TRY(inspect_checkpoint(asked));
-    return asked;
-  }
+  const bool newest = asked == "true" || asked == "True", never = asked == "false" || asked == "False";
   OutputDir dir = HONE_TRY(classify_output_dir(s.output_dir));
-  const bool anew = s.overwrite_output_dir || asked == "false" || asked == "False";
   if (dir.kind == OutputDirKind::foreign_files && !s.overwrite_output_dir)
     return Error(err::kOutputFolderTaken, fmt::format("the folder '{}' holds other files: {}", s.output_dir, fmt::join(dir.foreign, ", ")))
         .at("--output_dir " + s.output_dir)
         .todo("name another folder, or use --overwrite_output_dir (the files stay, those of the same name are replaced)");
-  for (const CheckpointInfo& c : dir.checkpoints) {
-    if (anew) HONE_TRY(delete_checkpoint(c.path));
-    else if (c.resumable) return c.path;
+  TrainStart start;
+  if (!asked.empty() && !newest && !never) {
+    const CheckpointInfo info = HONE_TRY(inspect_checkpoint(asked));
+    start.checkpoint = info.path;
+    return start;
   }
-  if (newest) return Error(err::kOutputFolderTaken, fmt::format("the folder '{}' holds no checkpoint to resume from", s.output_dir)).at("--resume_from_checkpoint true");
-  return std::string();
+  for (const CheckpointInfo& c : dir.checkpoints) {
+    if (s.overwrite_output_dir || never) start.discard.push_back(c.path);
+    else if (c.resumable && start.checkpoint.empty()) start.checkpoint = c.path;
+  }
+  if (newest && start.checkpoint.empty())
+    return Error(err::kNoCheckpoint, fmt::format("the folder '{}' holds no checkpoint to continue from", s.output_dir))
+        .at("--resume_from_checkpoint " + asked)
+        .todo("leave the flag out: a run continues from its newest checkpoint by itself when there is one");
+  start.finished = dir.kind == OutputDirKind::finished && !s.overwrite_output_dir && !never;
+  if (start.finished) start.ended = dir.run;
+  return start;
+}
+
+Result<bool> Trainer::begin(const TrainStart& start) {
+  discard_ = start.discard;
+  if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
+  if (!start.finished) return false;
+  if (start.checkpoint.empty()) {
+    const Json now = task_.fingerprint();
+    for (const auto& [key, value] : now.items())
+      if (start.ended.is_object() && start.ended.contains(key) && start.ended[key] != value)
+        return Error(err::kOutputFolderTaken, fmt::format("a run with another '{}' ended in '{}': {} then, {} now", key, s_.output_dir, start.ended[key].dump(), value.dump()))
+            .at("--output_dir " + s_.output_dir)
+            .todo("name another folder, or begin anew with --overwrite_output_dir");
+  } else if (done_ < task_.steps().total_steps()) {
+    return false;  // more steps are asked for now
+  }
+  log_info("{:<11} the run in '{}' has ended after step {}: nothing is left to train (--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
+           "finished", s_.output_dir, task_.steps().total_steps());
+  return true;
 }
 
 Status Trainer::resume(const std::string& checkpoint) {
@@ -197,8 +223,10 @@ Result<TrainOutcome> Trainer::train() {
   const int64_t total = steps.total_steps(), first = done_;
   Session& s = task_.session();
   const size_t update = s.program_index("update");
-  HONE_TRY(mark_run(s_.output_dir, false, Json{{"program", "hone"}}));
+  HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
   HONE_TRY(clean_leftovers(s_.output_dir));
+  for (const std::string& checkpoint : discard_) HONE_TRY(delete_checkpoint(checkpoint));
+  discard_.clear();
 
   TrainOutcome outcome;
   auto start = SteadyClock::now();
@@ -225,10 +253,12 @@ Result<TrainOutcome> Trainer::train() {
     rows += sums.rows;
     tokens_seen_ += sums.tokens;
 
-    const bool end_of_epoch = done_ % steps.steps_per_epoch() == 0, last = done_ == total;
+    const bool last = done_ == total, end_of_epoch = last || done_ % steps.steps_per_epoch() == 0;
     const double seconds = seconds_since(start), done_now = static_cast<double>(done_ - first);
-    bar.update(done_, fmt::format("loss {:.4f}  {:.0f} tokens/s  {:.2f} examples/s  {:.3f} s/step", sums.loss, static_cast<double>(tokens) / seconds,
-                                  static_cast<double>(rows) / seconds, seconds / done_now));
+    std::array<char, 128> line;  // no allocation in the loop
+    const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s  {:.2f} examples/s  {:.3f} s/step", sums.loss,
+                                          static_cast<double>(tokens) / seconds, static_cast<double>(rows) / seconds, seconds / done_now);
+    bar.update(done_, {line.data(), std::min(written.size, line.size())});
     if (s_.logging_strategy == "epoch" ? end_of_epoch : s_.logging_strategy == "steps" && (every(s_.logging_steps, done_) || (s_.logging_first_step && done_ == 1)))
       HONE_TRY(log_step(done_, rate, grad_norm));
     const double eval_steps = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
@@ -272,7 +302,7 @@ Status Trainer::write_state() const {
   return file_store().write(s_.output_dir + "/trainer_state.json", dump_json(state_json(), {.indent = 2}) + "\n");
 }
 
-Status Trainer::finish() const { return mark_run(s_.output_dir, true, Json{{"program", "hone"}}); }
+Status Trainer::finish() const { return mark_run(s_.output_dir, true, task_.fingerprint()); }
 
 Status Trainer::write_results(const std::string& which, const OrderedJson& metrics) {
   Store& store = file_store();

@@ -45,8 +45,16 @@ class TrainTask {
   virtual Json fingerprint() const = 0;
 };
 
+// Where a run begins, as the settings and the output folder say.
+struct TrainStart {
+  std::string checkpoint;            // to continue from; "" to begin
+  bool finished = false;             // the folder holds a run that ended, and `checkpoint` is its last
+  Json ended;                        // fingerprint of that run
+  std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
+};
+
 struct TrainOutcome {
-  OrderedJson metrics;      // train_loss, train_runtime, ... without "epoch" when nothing ran
+  OrderedJson metrics;      // train_loss, train_runtime, ...
   int stopped_by = 0;       // the signal that ended the run early, or 0
   int64_t steps_done = 0;
 };
@@ -55,12 +63,14 @@ class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // The newest checkpoint to continue from, as the settings and the folder say; "" for none.
-  // Errors: H2403 the folder holds other files, H2405, those of the checkpoint room.
-  static Result<std::string> find_start(const TrainSettings& settings);
+  // Reads only. Errors: H2403 the folder holds other files, H2408 no checkpoint where one was asked
+  // for, those of the checkpoint room.
+  static Result<TrainStart> find_start(const TrainSettings& settings);
 
-  // Restores weights, moments, place and log from a checkpoint. Errors: H2405.
-  Status resume(const std::string& checkpoint);
+  // Restores weights, moments, place and log from the checkpoint, if there is one.
+  // True: the run has ended already and nothing is left to train. Errors: H2403 a run with other
+  // settings ended in the folder and left no checkpoint, H2405.
+  Result<bool> begin(const TrainStart& start);
 
   // From the current place to the last step, then saves the model into output_dir with
   // trainer_state.json. Errors: H2406 and those of the task.
@@ -76,6 +86,7 @@ class Trainer {
   Status finish() const;
 
  private:
+  Status resume(const std::string& checkpoint);
   bool every(double interval, int64_t step) const;
   Status log_step(int64_t step, double rate, double grad_norm);
   Status save_checkpoint();
@@ -90,6 +101,7 @@ class Trainer {
   int64_t tokens_seen_ = 0;
   OrderedJson history_ = OrderedJson::array();
   int64_t last_evaluated_ = -1, last_saved_ = -1;
+  std::vector<std::string> discard_;
 };
 
 Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps);

@@ -17,7 +17,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   if (parsed.done) return kExitDone;
   if (!s.do_train && !s.do_eval)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for").todo("add --do_train, --do_eval or both");
-  const std::string start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : std::string();
+  const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
   install_stop_handlers();
@@ -26,10 +26,16 @@ Result<int> run_train(const std::vector<std::string>& args) {
   auto task = HONE_TRY(ClmTask::make(s, std::move(model), from_scratch));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? task->steps().total_steps() : 0));
   Trainer trainer(s, *task, std::move(schedule));
-  if (!start.empty()) HONE_TRY(trainer.resume(start));
+  const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
+  if (finished) return kExitDone;
   if (s.do_train) {
     TrainOutcome outcome = HONE_TRY(trainer.train());
+    const MemoryReport memory = task->memory();
+    log_info("{:<11} {}", "memory", memory.text());
     if (outcome.stopped_by) return 128 + outcome.stopped_by;
+    outcome.metrics["memory_planned_bytes"] = memory.planned_bytes;
+    outcome.metrics["memory_measured_bytes"] = memory.measured_bytes;
+    outcome.metrics["memory_runtime_bytes"] = memory.runtime_bytes;
     HONE_TRY(trainer.write_results("train", outcome.metrics));
     log_info("{}", results_table("train", outcome.metrics));
   }

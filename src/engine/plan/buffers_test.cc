@@ -1,0 +1,89 @@
+// Which values share storage: views, results in place, a state's old and new version.
+#include "engine/plan/buffers.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/graph/text.h"
+#include "engine/graph/verify.h"
+#include "engine/ops/ops.h"
+#include "engine/plan/errors.h"
+#include "engine/plan/plan.h"
+
+namespace hone {
+namespace {
+
+Program parsed(const std::string& text) {
+  Result<Program> p = parse_program(text, op_table());
+  if (!p) throw std::runtime_error(p.error().text());
+  Status ok = verify(*p);
+  if (!ok) throw std::runtime_error(ok.error().text());
+  return std::move(*p);
+}
+
+bool together(const Buffers& b, ValueId x, ValueId y) { return b.of[static_cast<size_t>(x)].buffer == b.of[static_cast<size_t>(y)].buffer; }
+
+TEST(Buffers, ViewsLieInTheirOperand) {
+  const Buffers b = share_storage(parsed(R"(
+input "x" %0 : f32[4,8]
+  %1 : f32[32] = reshape(%0) {shape=[32]}
+  %2 : f32[8] = slice(%1) {axis=0, begin=16, end=24}
+  %3 : f32[8] = exp(%2)
+output "y" = %3
+)"));
+  EXPECT_TRUE(together(b, 0, 1));
+  EXPECT_TRUE(together(b, 0, 2));
+  EXPECT_EQ(b.of[2].offset, 64);
+  EXPECT_FALSE(together(b, 2, 3)) << "an input is not written over";
+}
+
+TEST(Buffers, ResultsTakeADyingOperandsPlace) {
+  const Buffers b = share_storage(parsed(R"(
+input "x" %0 : f32[8]
+  %1 : f32[8] = exp(%0)
+  %2 : f32[8] = neg(%1)
+  %3 : f32[8] = add(%2, %1)
+output "y" = %3
+)"));
+  EXPECT_FALSE(together(b, 0, 1));
+  EXPECT_FALSE(together(b, 1, 2)) << "%1 is read again";
+  EXPECT_TRUE(together(b, 3, 2) || together(b, 3, 1));
+}
+
+TEST(Buffers, NewVersionTakesTheOldOnesPlace) {
+  const Buffers b = share_storage(parsed(R"(
+input "dy" %0 : f32[8]
+state "g" %1 : f32[8] {role="grad"}
+  %2 : f32[8] = exp(%0)
+  %3 : f32[8] = add(%1, %2)
+next %1 = %3
+)"));
+  EXPECT_TRUE(together(b, 1, 3));
+}
+
+TEST(Plan, StatesOfAllProgramsAreShared) {
+  const Program first = parsed("program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\ninput \"x\" %1 : f32[100]\n  %2 : f32[100] = mul(%0, %1)\noutput \"y\" = %2\n");
+  const Program second = parsed("program b\nstate \"v\" %0 : f32[7] {role=\"moment\"}\nstate \"w\" %1 : f32[100] {role=\"param\"}\n  %2 : f32[100] = neg(%1)\noutput \"y\" = %2\n");
+  const std::vector<PlanInput> inputs{{&first, {0}}, {&second, {4096}}};
+  const RunPlan plan = plan_run(inputs).value();
+  ASSERT_EQ(plan.states.size(), 2u);
+  EXPECT_EQ(plan.state_bytes, 448 + 64);
+  EXPECT_EQ(plan.programs[0].offset[0], plan.programs[1].offset[1]);
+  EXPECT_EQ(plan.transient_bytes, std::max(plan.programs[0].transient_bytes, plan.programs[1].transient_bytes));
+  EXPECT_EQ(plan.programs[1].workspace_bytes, 4096);
+  EXPECT_EQ(plan.arena_bytes() % kArenaAlignment, 0);
+  int64_t sum = 0;
+  for (const auto& [purpose, bytes] : plan.by_purpose()) sum += bytes;
+  EXPECT_EQ(sum, plan.arena_bytes());
+}
+
+TEST(Plan, StatesOfOneNameMustAgree) {
+  const Program first = parsed("program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\n");
+  const Program second = parsed("program b\nstate \"w\" %0 : f32[99] {role=\"param\"}\n");
+  const std::vector<PlanInput> inputs{{&first, {}}, {&second, {}}};
+  Result<RunPlan> plan = plan_run(inputs);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_STREQ(plan.error().code(), err::kStateMismatch.id);
+}
+
+}  // namespace
+}  // namespace hone
