@@ -12,7 +12,9 @@ class CpuBackend : public Backend {
   std::string_view name() const override { return "cpu"; }
   Result<Kernel> kernel(const NodeView& n) const override {
     Result<Kernel> fused = cpu::composite_kernel(n, threads_);
-    return fused ? std::move(fused) : cpu::primitive_kernel(n);
+    if (fused) return fused;
+    Result<Kernel> loop = cpu::primitive_kernel(n);
+    return loop ? std::move(loop) : std::move(fused);  // the fused kernel's reason is the better one
   }
   std::string description() const override { return fmt::format("{}, {} threads", cpu::isa_name(cpu::isa()), threads_); }
 
