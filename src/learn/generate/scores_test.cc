@@ -1,0 +1,57 @@
+#include "learn/generate/scores.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+
+TEST(Scores, ArgmaxTakesTheFirstOfEqualOnes) {
+  for (size_t n : {1, 5, 16, 17, 50257}) {
+    std::vector<float> x(n);
+    for (size_t i = 0; i < n; ++i) x[i] = static_cast<float>((i * 7919) % 1009) - 2000;
+    const size_t at = n * 2 / 3;
+    x[at] = 5;
+    EXPECT_EQ(argmax(x), static_cast<int32_t>(at));
+    x.back() = 5;
+    EXPECT_EQ(argmax(x), static_cast<int32_t>(at));
+  }
+}
+
+TEST(Scores, LogSoftmaxSumsToOne) {
+  for (size_t n : {3, 1024, 5000}) {
+    std::vector<float> x(n);
+    for (size_t i = 0; i < n; ++i) x[i] = static_cast<float>(std::sin(static_cast<double>(i)) * 30);
+    double sum = 0, most = 30;
+    for (float v : x) sum += std::exp(static_cast<double>(v) - most);
+    const double log_sum = most + std::log(sum);
+    std::vector<float> y = x;
+    log_softmax(y);
+    for (size_t i = 0; i < n; ++i) EXPECT_NEAR(y[i], static_cast<double>(x[i]) - log_sum, 1e-5);
+  }
+}
+
+// What the warpers leave, and with which scores, against Transformers (tools/golden_generate.py).
+TEST(Scores, WarpersAsTransformers) {
+  const json all = json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/generate/cases.json"));
+  ASSERT_GE(all["warp"].size(), 20u);
+  for (const json& c : all["warp"]) {
+    GenerationConfig config;
+    ASSERT_TRUE(apply_generation_json(config, c["settings"], "cases.json").ok());
+    ScoreRules rules(config);
+    std::vector<float> scores = c["scores"];
+    std::map<int32_t, float> got;
+    for (const Candidate& x : rules.warp(scores)) got[x.token] = x.score;
+    ASSERT_EQ(got.size(), c["kept"].size()) << c["settings"];
+    for (const json& kept : c["kept"]) {
+      ASSERT_TRUE(got.contains(kept[0])) << c["settings"] << " token " << kept[0];
+      EXPECT_NEAR(got[kept[0]], kept[1].get<float>(), 2e-5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone
