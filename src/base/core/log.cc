@@ -80,6 +80,7 @@ Progress::Progress(std::string title, int64_t total, Options options)
     : title_(std::move(title)), total_(total), done_(options.start), options_(options) {
   terminal_ =
       options.force_terminal >= 0 ? options.force_terminal == 1 : is_terminal(STDERR_FILENO);
+  text_.reserve(256);  // update() allocates nothing unless it draws
   begin_ = options.clock->seconds();
   last_drawn_ = terminal_ ? begin_ - 1 : begin_;
 }

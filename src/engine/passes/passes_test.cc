@@ -1,0 +1,142 @@
+// Runs tests/passes/*.hir: programs with CHECK lines beside the lines they speak of.
+//
+//   // RUN: fuse_forward, simplify     passes in order
+//   // CHECK: linear(...) {...act="gelu"   a later line of the result has this; '...' is any text
+//   // CHECK-NOT: gelu(                    no line of the result has this
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "engine/graph/text.h"
+#include "engine/graph/verify.h"
+#include "engine/ops/ops.h"
+#include "engine/passes/differentiate.h"
+#include "engine/passes/fuse.h"
+#include "engine/passes/pass.h"
+#include "engine/passes/pipelines.h"
+#include "engine/passes/simplify.h"
+
+namespace hone {
+namespace {
+
+const std::map<std::string, Pass>& passes_by_name() {
+  static const std::map<std::string, Pass> passes{
+      {"simplify", {"simplify", PassKind::numeric, simplify}},
+      {"fuse_forward", {"fuse_forward", PassKind::numeric, fuse_forward}},
+      {"fuse_accumulate", {"fuse_accumulate", PassKind::numeric, fuse_accumulate}},
+      {"differentiate", {"differentiate", PassKind::numeric, [](Program& p) { return differentiate(p, false); }}},
+      {"differentiate_add", {"differentiate_add", PassKind::numeric, [](Program& p) { return differentiate(p, true); }}},
+  };
+  return passes;
+}
+
+// Whether the line has the parts of the pattern one after another.
+bool has(const std::string& line, const std::string& pattern) {
+  size_t at = 0;
+  for (size_t begin = 0; begin <= pattern.size();) {
+    const size_t end = std::min(pattern.find("...", begin), pattern.size());
+    const std::string part = pattern.substr(begin, end - begin);
+    at = line.find(part, at);
+    if (at == std::string::npos) return false;
+    at += part.size();
+    begin = end + 3;
+  }
+  return true;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string after(const std::string& line, const std::string& mark) {
+  const size_t at = line.find(mark);
+  return at == std::string::npos ? "" : line.substr(at + mark.size());
+}
+
+void check_file(const std::string& path) {
+  SCOPED_TRACE(path);
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::vector<Pass> passes;
+  for (const std::string& line : lines_of(text.str())) {
+    std::istringstream names(after(line, "// RUN: "));
+    for (std::string name; std::getline(names, name, ',');) {
+      name.erase(0, name.find_first_not_of(' '));
+      ASSERT_TRUE(passes_by_name().contains(name)) << name;
+      passes.push_back(passes_by_name().at(name));
+    }
+  }
+  ASSERT_FALSE(passes.empty());
+  Result<Program> p = parse_program(text.str(), op_table(), path);
+  ASSERT_TRUE(p.ok()) << p.error().text();
+  auto done = run_passes(*p, passes, {});
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  const std::string result = print(*p);
+  const std::vector<std::string> lines = lines_of(result);
+  size_t at = 0;
+  for (const std::string& line : lines_of(text.str())) {
+    if (const std::string want = after(line, "// CHECK: "); !want.empty()) {
+      while (at < lines.size() && !has(lines[at], want)) ++at;
+      ASSERT_LT(at, lines.size()) << "no line has: " << want << "\n" << result;
+      ++at;
+    }
+    if (const std::string never = after(line, "// CHECK-NOT: "); !never.empty()) {
+      for (const std::string& l : lines) EXPECT_FALSE(has(l, never)) << l << "\n" << result;
+    }
+  }
+}
+
+TEST(Passes, Files) {
+  int files = 0;
+  for (const auto& e : std::filesystem::directory_iterator(std::string(HONE_SOURCE_DIR) + "/tests/passes")) {
+    if (e.path().extension() != ".hir") continue;
+    check_file(e.path().string());
+    ++files;
+  }
+  EXPECT_GE(files, 6);
+}
+
+Program small() {
+  return parse_program("input \"x\" %0 : f32[8]\n  %1 : f32[8] = exp(%0)\noutput \"y\" = %1\n", op_table()).value();
+}
+
+TEST(Passes, APassThatIsOffDoesNotRun) {
+  Program p = small();
+  const std::vector<Pass> passes{{"break", PassKind::numeric, [](Program&) -> Result<bool> { throw std::runtime_error("ran"); }}};
+  PassOptions options;
+  options.off = {"break"};
+  EXPECT_EQ(run_passes(p, passes, options).value().size(), 0u);
+}
+
+TEST(Passes, APassThatLiesIsABug) {
+  Program p = small();
+  const std::vector<Pass> passes{{"liar", PassKind::numeric, [](Program& q) -> Result<bool> { q.outputs[0].name = "z"; return false; }}};
+  EXPECT_THROW((void)run_passes(p, passes, {}), Bug);
+}
+
+TEST(Passes, AProgramThatAPassBreaksIsABug) {
+  Program p = small();
+  const std::vector<Pass> passes{{"breaker", PassKind::numeric, [](Program& q) -> Result<bool> { q.nodes[0].attrs.set("shape", std::vector<int64_t>{1}); q.values[1].type.shape = {9}; return true; }}};
+  EXPECT_THROW((void)run_passes(p, passes, {}), Bug);
+}
+
+TEST(Passes, RecordsSayWhatChanged) {
+  Program p = small();
+  int dumps = 0;
+  PassOptions options;
+  options.dump = [&](const std::string&, const Program&) { ++dumps; };
+  const std::vector<PassRecord> records = run_passes(p, forward_pipeline(), options).value();
+  EXPECT_EQ(records.size(), forward_pipeline().size());
+  for (const PassRecord& r : records) EXPECT_FALSE(r.changed) << r.name;
+  EXPECT_EQ(dumps, 0);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Planned = measured memory: ten runs whose arenas take what the plan says, within 1 % + 16 MiB.
+
+    tests/faults/memory.py --hone build/hone
+
+For each configuration (family, sizes, batch, block, accumulation, packing, evaluation) one short run
+from a config alone. Demanded: the plan that the run followed equals what /proc says the process holds
+(RssAnon + RssShmem) less its value just before the arena was mapped, within 1 % + 16 MiB; the runtime
+itself stays within its budget of 192 MiB; and `hone plan` says the same bytes beforehand where rows
+are blocks. /proc is also read from outside while the run goes on.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUDGET = 192 << 20
+VOCAB = 2000
+
+
+def gpt2(embd, layers, heads, **more):
+    return {"model_type": "gpt2", "n_embd": embd, "n_layer": layers, "n_head": heads, "n_positions": 512,
+            "vocab_size": VOCAB, "activation_function": "gelu_new", "attn_pdrop": 0.1, "embd_pdrop": 0.1,
+            "resid_pdrop": 0.1, **more}
+
+
+def llama(hidden, layers, heads, kv_heads, **more):
+    return {"model_type": "llama", "hidden_size": hidden, "intermediate_size": hidden * 3, "num_hidden_layers": layers,
+            "num_attention_heads": heads, "num_key_value_heads": kv_heads, "vocab_size": VOCAB,
+            "max_position_embeddings": 512, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu",
+            "tie_word_embeddings": False, **more}
+
+
+# name, config, batch, block, accumulation, packing, evaluation
+CONFIGURATIONS = [
+    ("gpt2", gpt2(256, 4, 4), 4, 128, 1, False, False),
+    ("gpt2, accumulation", gpt2(256, 4, 4), 4, 128, 2, False, True),
+    ("gpt2, packing", gpt2(256, 4, 4), 4, 128, 2, True, True),
+    ("gpt2, long rows", gpt2(192, 3, 3), 2, 512, 1, False, True),
+    ("gpt2, wide", gpt2(768, 3, 12), 2, 64, 1, False, False),
+    ("gpt2, one row", gpt2(384, 6, 6), 1, 64, 3, False, True),
+    ("llama, grouped heads", llama(256, 4, 8, 2), 4, 128, 1, False, True),
+    ("llama, packing", llama(256, 4, 4, 4), 8, 64, 2, True, False),
+    ("llama, tied", llama(512, 3, 8, 8, tie_word_embeddings=True), 2, 128, 1, False, True),
+    ("qwen2", llama(320, 4, 5, 1, model_type="qwen2"), 3, 96, 2, False, True),
+]
+
+
+def rows(path, rng):
+    with open(path, "w") as f:
+        for _ in range(160):
+            f.write(json.dumps({"input_ids": [rng.randrange(VOCAB) for _ in range(rng.randint(8, 120))]}) + "\n")
+
+
+def held(pid):
+    """RssAnon + RssShmem of a process, 0 when it has ended."""
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            return sum(int(line.split()[1]) << 10 for line in f if line.startswith(("RssAnon:", "RssShmem:")))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
+    options = parser.parse_args()
+    hone = os.path.abspath(options.hone)
+    folder = tempfile.mkdtemp(prefix="hone_memory_")
+    wrong = 0
+    try:
+        rows(os.path.join(folder, "rows.jsonl"), random.Random(3))
+        for name, config, batch, block, accumulation, packing, evaluation in CONFIGURATIONS:
+            shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
+            with open(os.path.join(folder, "config.json"), "w") as f:
+                json.dump(config, f)
+            shape = ["--task", "clm", "--config_name", "config.json", "--block_size", str(block), "--threads", "2",
+                     "--per_device_train_batch_size", str(batch), "--per_device_eval_batch_size", str(batch),
+                     "--gradient_accumulation_steps", str(accumulation), "--do_train"]
+            shape += ["--do_eval"] if evaluation else []
+            argv = [hone, "train", *shape, "--train_file", "rows.jsonl", "--validation_split_percentage", "20",
+                    "--max_steps", "3", "--save_steps", "2", "--max_eval_samples", "8", "--output_dir", "out",
+                    *(["--packing"] if packing else [])]
+            with open(os.path.join(folder, "log"), "wb") as log:
+                process = subprocess.Popen(argv, cwd=folder, stdout=log, stderr=log)
+                most = 0
+                while process.poll() is None:
+                    most = max(most, held(process.pid))
+                    time.sleep(0.005)
+            if process.returncode != 0:
+                print(f"{name}: status {process.returncode}\n" + open(os.path.join(folder, "log")).read())
+                return 1
+            with open(os.path.join(folder, "out", "train_results.json")) as f:
+                r = json.load(f)
+            planned, measured, runtime = (r[f"memory_{k}_bytes"] for k in ("planned", "measured", "runtime"))
+            allowed = planned // 100 + (16 << 20)
+            notes = []
+            if abs(measured - planned) > allowed:
+                notes.append(f"measured {measured - planned:+,} bytes from the plan, allowed {allowed:,}")
+            if most - runtime - planned > allowed:
+                notes.append(f"held {most - runtime - planned:+,} bytes beyond the plan during the run, allowed {allowed:,}")
+            if runtime > BUDGET:
+                notes.append(f"the runtime holds {runtime:,} bytes of {BUDGET:,}")
+            if not packing:
+                out = subprocess.run([hone, "plan", *shape, "--json"], cwd=folder, capture_output=True, check=True).stdout
+                said = json.loads(out)["peak_bytes"]["device"]
+                # A run whose last batch of an epoch is short plans one more size: never more memory.
+                if said != planned:
+                    notes.append(f"hone plan said {said:,} bytes, the run planned {planned:,}")
+            print(f"{name:<22} planned {planned / 2**20:8.1f} MiB, measured {(measured - planned) / 2**20:+7.2f}, most {(most - runtime - planned) / 2**20:+7.2f}, "
+                  f"runtime {runtime / 2**20:6.1f}  {'; '.join(notes) or 'ok'}", flush=True)
+            wrong += bool(notes)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
