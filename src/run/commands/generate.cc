@@ -110,7 +110,13 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s, const std::v
   return c;
 }
 
-void tell_length(const GenerateSettings& s, const GenerationConfig& c) {
+void tell_length(const GenerateSettings& s, const GenerationConfig& c, std::span<const Prompt> prompts, int64_t positions) {
+  for (const Prompt& p : prompts) {
+    const auto n = static_cast<int64_t>(p.tokens.size());
+    if (c.end_length(n, positions) == c.end_length(n, INT64_MAX)) continue;
+    log_info("the model has {} positions: sequences end there, the first after {} new tokens", positions, positions - n);
+    break;
+  }
   if (s.max_new_tokens) return;
   const char* origin = s.max_length ? "--max_length" : "the model's generation config";
   if (c.max_new_tokens) log_info("at most {} new tokens, as {} says", *c.max_new_tokens, origin);
@@ -238,7 +244,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   std::vector<Prompt> prompts;
   for (const PromptRow& row : rows) prompts.push_back({row.tokens});
   HONE_TRY(check_prompts(prompts, config, model.config.vocab, model.config.max_positions));
-  tell_length(s, config);
+  tell_length(s, config, prompts, model.config.max_positions);
 
   const int threads = s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size();
   const std::unique_ptr<Backend> backend = make_cpu_backend(threads);
