@@ -96,7 +96,7 @@ Status apply_generation_json(GenerationConfig& c, const Json& json, const std::s
             .todo(fmt::format("remove the key{}", harmless.is_null() ? "" : ", or set it to " + harmless.dump()));
     if (value.is_null()) continue;
     Reader r{name, value, place};
-    auto take = [&](const char* key, auto& to) -> Status { return name == key ? r.read(to) : Status(Ok{}); };
+    auto take = [&, &name = name](const char* key, auto& to) -> Status { return name == key ? r.read(to) : Status(Ok{}); };
     HONE_TRY(take("max_length", c.max_length));
     HONE_TRY(take("max_new_tokens", c.max_new_tokens));
     HONE_TRY(take("min_length", c.min_length));
