@@ -127,5 +127,6 @@ int run(const std::vector<std::string>& args) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past a limit is an error of its writer
   return hone::run({argv + 1, argv + argc});
 }

@@ -34,6 +34,7 @@ Error failure(int64_t result, const std::string& doing, const std::string& path)
           .todo("check who owns the file and its folder, or choose another place");
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return Error(err::kStoreFull, what)
           .todo(
               "free some space (df -h shows how much there is) and run again; nothing half "

@@ -63,9 +63,10 @@ Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backe
   }
   if (fit.rows == 0) return fit;
   // Memory grows nearly evenly with rows: extrapolate from two plans, then check.
-  const int64_t here = fit.plan.arena_bytes();
+  auto exact = [](const RunPlan& p) { return p.state_bytes + p.transient_bytes; };  // whole huge pages hide small slopes
+  const int64_t here = exact(fit.plan);
   const int64_t other_rows = fit.rows > 1 ? std::max<int64_t>(fit.rows / 2, 1) : 2;
-  const int64_t other = HONE_TRY(plan(other_rows)).arena_bytes();
+  const int64_t other = exact(HONE_TRY(plan(other_rows)));
   const double slope = static_cast<double>(here - other) / static_cast<double>(fit.rows - other_rows);
   fit.largest = fit.rows;
   if (slope <= 0) return fit;

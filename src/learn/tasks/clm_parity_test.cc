@@ -68,7 +68,9 @@ Session make_session(const Golden& g, const Backend& backend, ThreadPool& pool, 
   Session s = std::move(*session);
   EXPECT_TRUE(s.allocate().ok());
   for (const StateSlot& slot : s.plan().states)
-    if (slot.role == Role::param) EXPECT_TRUE(g.weights->read(slot.name, DType::f32, s.state(slot.name)).ok()) << slot.name;
+    if (slot.role == Role::param) {
+      EXPECT_TRUE(g.weights->read(slot.name, DType::f32, s.state(slot.name)).ok()) << slot.name;
+    }
   if (family_of(g.config).constants)
     for (const ConstantTable& t : family_of(g.config).constants(g.config))
       std::memcpy(s.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));

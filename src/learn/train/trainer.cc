@@ -85,7 +85,7 @@ Result<bool> Trainer::begin(const TrainStart& start) {
             .at("--output_dir " + s_.output_dir)
             .todo("name another folder, or begin anew with --overwrite_output_dir");
   } else if (done_ < task_.steps().total_steps()) {
-    return false;  // more steps are asked for now
+    return false;  // the command asks for more steps than that run
   }
   log_info("{:<11} the run in '{}' has ended after step {}: nothing is left to train (--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
            "finished", s_.output_dir, task_.steps().total_steps());

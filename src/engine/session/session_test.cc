@@ -1,0 +1,107 @@
+// One arena for all programs of a run: states shared, views in place, inputs and outputs by name.
+#include "engine/session/session.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/backends/null/null.h"
+#include "engine/backends/reference/reference.h"
+#include "engine/graph/text.h"
+#include "engine/ops/ops.h"
+#include "engine/session/errors.h"
+
+namespace hone {
+namespace {
+
+Program parsed(const std::string& text) {
+  Result<Program> p = parse_program(text, op_table());
+  if (!p) throw std::runtime_error(p.error().text());
+  return std::move(*p);
+}
+
+// add: w += x.  read: y = -w, z = the second half of w.
+std::vector<Program> programs() {
+  std::vector<Program> all;
+  all.push_back(parsed(R"(program add
+input "x" %0 : f32[32]
+state "w" %1 : f32[32] {role="param"}
+  %2 : f32[32] = add(%1, %0)
+next %1 = %2
+)"));
+  all.push_back(parsed(R"(program read
+state "v" %0 : f32[3] {role="moment"}
+state "w" %1 : f32[32] {role="param"}
+  %2 : f32[32] = neg(%1)
+  %3 : f32[16] = slice(%1) {axis=0, begin=16, end=32}
+  %4 : f32[16] = exp(%3)
+output "y" = %2
+output "z" = %4
+)"));
+  return all;
+}
+
+TEST(Session, ProgramsShareTheirStates) {
+  ThreadPool pool(1);
+  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  ASSERT_TRUE(s.allocate().ok());
+  ASSERT_TRUE(s.has_state("w"));
+  EXPECT_FALSE(s.has_state("x"));
+  const size_t add = s.program_index("add"), read = s.program_index("read");
+  for (int round = 1; round <= 3; ++round) {
+    auto x = s.input<float>(add, "x");
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    s.run(add);
+    s.run(read);
+    auto y = s.output<float>(read, "y");
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], -static_cast<float>(round) * static_cast<float>(i));
+  }
+  EXPECT_EQ(s.output<float>(read, "z").size(), 16u);
+}
+
+TEST(Session, StatesBeginAsZerosInAnAlignedArenaOfThePlansSize) {
+  ThreadPool pool(1);
+  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  EXPECT_FALSE(s.allocated());
+  ASSERT_TRUE(s.allocate().ok());
+  EXPECT_EQ(s.arena().bytes(), s.plan().arena_bytes());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(s.arena().data()) % static_cast<uintptr_t>(kArenaAlignment), 0u);
+  for (std::byte b : s.state("w")) EXPECT_EQ(b, std::byte{0});
+  EXPECT_EQ(s.state("v").size(), 12u);
+}
+
+TEST(Session, TheNullBackendPlansTheSame) {
+  ThreadPool pool(1);
+  NullBackend null(&reference_backend());
+  Session planned = std::move(Session::compile(programs(), null, pool).value());
+  Session real = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  EXPECT_EQ(planned.plan().arena_bytes(), real.plan().arena_bytes());
+  EXPECT_EQ(planned.plan().transient_bytes, real.plan().transient_bytes);
+  EXPECT_THROW((void)planned.allocate(), Bug);
+}
+
+TEST(Session, UnknownNamesAreBugs) {
+  ThreadPool pool(1);
+  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  EXPECT_THROW((void)s.program_index("write"), Bug);
+  EXPECT_THROW((void)s.state_slot("u"), Bug);
+  EXPECT_THROW(s.run(0), Bug) << "before allocate()";
+}
+
+TEST(Arena, MoreThanTheSystemGives) {
+  Result<Arena> a = Arena::allocate(int64_t{1} << 60);
+  ASSERT_FALSE(a.ok());
+  EXPECT_STREQ(a.error().code(), err::kNoMemory.id);
+  EXPECT_NE(a.error().remedy().find("hone plan"), std::string::npos);
+}
+
+TEST(Arena, MovesWithoutCopying) {
+  Arena a = std::move(Arena::allocate(1000).value());
+  std::byte* data = a.data();
+  data[999] = std::byte{7};
+  Arena b = std::move(a);
+  EXPECT_EQ(b.data(), data);
+  EXPECT_EQ(b.bytes(), 1000);
+  EXPECT_EQ(a.data(), nullptr);  // NOLINT: what a moved-from arena is, is promised
+}
+
+}  // namespace
+}  // namespace hone
