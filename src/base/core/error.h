@@ -42,11 +42,23 @@ class [[nodiscard]] Error {
   Error(ErrorCode code, std::string what) : code_(code), what_(std::move(what)) {}
 
   // Where, in the user's own words; may be called more than once, innermost first.
-  Error&& at(std::string where) && { at_.push_back(std::move(where)); return std::move(*this); }
-  Error& at(std::string where) & { at_.push_back(std::move(where)); return *this; }
+  Error&& at(std::string where) && {
+    at_.push_back(std::move(where));
+    return std::move(*this);
+  }
+  Error& at(std::string where) & {
+    at_.push_back(std::move(where));
+    return *this;
+  }
   // What to do about it.
-  Error&& todo(std::string remedy) && { todo_ = std::move(remedy); return std::move(*this); }
-  Error& todo(std::string remedy) & { todo_ = std::move(remedy); return *this; }
+  Error&& todo(std::string remedy) && {
+    todo_ = std::move(remedy);
+    return std::move(*this);
+  }
+  Error& todo(std::string remedy) & {
+    todo_ = std::move(remedy);
+    return *this;
+  }
 
   const char* code() const { return code_.id; }
   ErrorCode error_code() const { return code_; }
@@ -70,9 +82,9 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
   template <class U>
-    requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
-             !std::is_same_v<std::remove_cvref_t<U>, Result>)
-  Result(U&& value) : v_(std::in_place_index<0>, std::forward<U>(value)) {}
+  requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
+           !std::is_same_v<std::remove_cvref_t<U>, Result>) Result(U&& value)
+      : v_(std::in_place_index<0>, std::forward<U>(value)) {}
   Result(Error e) : v_(std::in_place_index<1>, std::move(e)) {}
 
   bool ok() const { return v_.index() == 0; }
@@ -102,18 +114,18 @@ class Bug : public std::logic_error {
 [[noreturn]] void throw_bug(const char* file, int line, std::string message);
 
 // Throws Bug with the fmt-formatted message when `cond` holds.
-#define HONE_BUG_IF(cond, ...)                                                   \
-  do {                                                                           \
-    if (__builtin_expect(static_cast<bool>(cond), 0))                            \
-      ::hone::throw_bug(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__));         \
+#define HONE_BUG_IF(cond, ...)                                           \
+  do {                                                                   \
+    if (__builtin_expect(static_cast<bool>(cond), 0))                    \
+      ::hone::throw_bug(__FILE__, __LINE__, ::fmt::format(__VA_ARGS__)); \
   } while (0)
 
 // Value of a Result, or return its Error from the enclosing function.
-#define HONE_TRY(expr)                                            \
-  ({                                                              \
-    auto&& hone_r_ = (expr);                                      \
+#define HONE_TRY(expr)                                                         \
+  ({                                                                           \
+    auto&& hone_r_ = (expr);                                                   \
     if (__builtin_expect(!hone_r_.ok(), 0)) return std::move(hone_r_.error()); \
-    std::move(hone_r_).value();                                   \
+    std::move(hone_r_).value();                                                \
   })
 
 // The nearest of `candidates` to `word` (edit distance, at most a third of its length), or "".

@@ -32,8 +32,7 @@ TEST(Philox, KeysDifferBySeedStepAndScope) {
 TEST(Philox, MaskLayout) {
   const DropoutKey key{7, 9};
   const int64_t sample = (5ll << 32) + 3;
-  EXPECT_EQ(dropout_word(key, sample, 11, 64 + 2 * 16 + 5),
-            philox4x32({3, 5, 11, 16 + 5}, key)[2]);
+  EXPECT_EQ(dropout_word(key, sample, 11, 64 + 2 * 16 + 5), philox4x32({3, 5, 11, 16 + 5}, key)[2]);
   EXPECT_EQ(attention_dropout_word(key, sample, 4, 11, 3 * 16 + 1),
             philox4x32({3, (5u << 16) ^ 4u, 11, 1}, key)[3]);
 }

@@ -73,7 +73,10 @@ TEST(Threads, WakesAfterSleep) {
 
 TEST(Threads, NestedCallIsABugAndThePoolSurvives) {
   ThreadPool pool(2);
-  EXPECT_THROW(pool.run([&](int t) { if (t == 1) pool.run([](int) {}); }), Bug);
+  EXPECT_THROW(pool.run([&](int t) {
+    if (t == 1) pool.run([](int) {});
+  }),
+               Bug);
   int calls[2] = {0, 0};
   pool.run([&](int t) { ++calls[t]; });
   EXPECT_EQ(calls[0] + calls[1], 2);

@@ -103,7 +103,9 @@ class Schema {
   const std::vector<Setting>& all() const { return settings_; }
   const Setting& at(const std::string& name) const;  // by its own name; a Bug when absent
   const Origin& origin(const std::string& name) const { return at(name).origin; }
-  bool given(const std::string& name) const { return origin(name).source > SettingSource::kCommand; }
+  bool given(const std::string& name) const {
+    return origin(name).source > SettingSource::kCommand;
+  }
   const std::string& command() const { return command_; }
 
   // Settings that differ from their default: "name  value  (origin)" in aligned columns.

@@ -24,7 +24,7 @@ using Field =
 
 bool is_bool(const Field& field);  // bool or optional bool: a flag without value means true
 bool is_list(const Field& field);
-const char* expected(const Field& field);     // "a number such as 0.1 or 5e-5"
+const char* expected(const Field& field);      // "a number such as 0.1 or 5e-5"
 const char* metavariable(const Field& field);  // "NUMBER", for --help
 
 // Converts and stores; false (and nothing stored) when `value` has no reading of the field's

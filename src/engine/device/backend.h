@@ -15,16 +15,16 @@
 namespace hone {
 
 struct KernelArgs {
-  const void* const* in;    // one per operand, nullptr where absent
-  void* const* out;         // one per result; may equal an operand that Op::inplace or
-                            // Op::accumulator names
-  void* workspace;          // 64-byte aligned, Kernel::workspace_bytes long
+  const void* const* in;  // one per operand, nullptr where absent
+  void* const* out;       // one per result; may equal an operand that Op::inplace or
+                          // Op::accumulator names
+  void* workspace;        // 64-byte aligned, Kernel::workspace_bytes long
   ThreadPool& pool;
 };
 
 struct Kernel {
-  std::string id;                  // goes into the numerics manifest: "cpu.gemm.avx512"
-  int64_t workspace_bytes = 0;     // depends on shapes, ISA and thread count only
+  std::string id;               // goes into the numerics manifest: "cpu.gemm.avx512"
+  int64_t workspace_bytes = 0;  // depends on shapes, ISA and thread count only
   std::function<void(const KernelArgs&)> run;
 };
 

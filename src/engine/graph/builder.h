@@ -25,7 +25,9 @@ class Builder {
 
   // Appends a node and returns its outputs; throws BuildError when infer refuses.
   Values emit(std::string_view op, Values in, Attrs attrs = {});
-  ValueId emit1(std::string_view op, Values in, Attrs attrs = {}) { return emit(op, std::move(in), std::move(attrs))[0]; }
+  ValueId emit1(std::string_view op, Values in, Attrs attrs = {}) {
+    return emit(op, std::move(in), std::move(attrs))[0];
+  }
 
   // Scope names nest with dots: Scope s(b, "h.3"); Scope t(b, "attn") -> "h.3.attn".
   class Scope {

@@ -20,14 +20,19 @@ T attr_or(const std::map<std::string, Attr, std::less<>>& map, std::string_view 
   HONE_BUG_IF(!value, "attribute '{}' has another type", name);
   return *value;
 }
-constexpr std::array<std::string_view, 7> kRoles{"param", "grad", "moment", "master", "cache", "metric", "constant"};
+constexpr std::array<std::string_view, 7> kRoles{"param", "grad",   "moment",  "master",
+                                                 "cache", "metric", "constant"};
 }  // namespace
 
 bool Attrs::flag(std::string_view n, bool o) const { return attr_or<bool>(map_, n, o); }
 int64_t Attrs::integer(std::string_view n, int64_t o) const { return attr_or<int64_t>(map_, n, o); }
 double Attrs::real(std::string_view n, double o) const { return attr_or<double>(map_, n, o); }
-std::string Attrs::text(std::string_view n, std::string o) const { return attr_or<std::string>(map_, n, std::move(o)); }
-std::vector<int64_t> Attrs::integers(std::string_view n) const { return attr_or<std::vector<int64_t>>(map_, n, {}); }
+std::string Attrs::text(std::string_view n, std::string o) const {
+  return attr_or<std::string>(map_, n, std::move(o));
+}
+std::vector<int64_t> Attrs::integers(std::string_view n) const {
+  return attr_or<std::vector<int64_t>>(map_, n, {});
+}
 
 std::string_view name_of(Role r) { return kRoles[static_cast<size_t>(r)]; }
 Result<Role> role_named(std::string_view name) {

@@ -44,31 +44,39 @@ class Attrs {
   std::map<std::string, Attr, std::less<>> map_;
 };
 
-struct Op;       // op.h
-class OpTable;   // op.h
+struct Op;      // op.h
+class OpTable;  // op.h
 
 struct Node {
   const Op* op = nullptr;
-  std::vector<ValueId> in;    // kNoValue stands for an optional input that is absent
+  std::vector<ValueId> in;  // kNoValue stands for an optional input that is absent
   std::vector<ValueId> out;
   Attrs attrs;
-  std::string scope;          // "h.3.attn": names layers in errors, profiles and random numbers
+  std::string scope;  // "h.3.attn": names layers in errors, profiles and random numbers
 };
 
 // What a state value is for; `hone plan` sums bytes by it.
-enum class Role : uint8_t { param = 0, grad = 1, moment = 2, master = 3, cache = 4, metric = 5, constant = 6 };
+enum class Role : uint8_t {
+  param = 0,
+  grad = 1,
+  moment = 2,
+  master = 3,
+  cache = 4,
+  metric = 5,
+  constant = 6
+};
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);
 
 struct State {
-  ValueId value = kNoValue;   // the old version
-  ValueId next = kNoValue;    // the new version, kNoValue when the program only reads it
-  std::string name;           // unique in a run: Hugging Face's name for a parameter
+  ValueId value = kNoValue;  // the old version
+  ValueId next = kNoValue;   // the new version, kNoValue when the program only reads it
+  std::string name;          // unique in a run: Hugging Face's name for a parameter
   Role role = Role::param;
   bool trainable = false;
-  DType storage = DType::f32; // dtype in checkpoints
-  std::string tie_group;      // parameters of one group are one tensor
-  std::string shard;          // shard spec; empty: every rank holds the whole
+  DType storage = DType::f32;  // dtype in checkpoints
+  std::string tie_group;       // parameters of one group are one tensor
+  std::string shard;           // shard spec; empty: every rank holds the whole
 };
 
 struct Named {
@@ -78,29 +86,30 @@ struct Named {
 
 struct ValueInfo {
   Type type;
-  int32_t node = -1;          // producer; -1 for an input or a state's old version
+  int32_t node = -1;  // producer; -1 for an input or a state's old version
 };
 
 class Program {
  public:
-  explicit Program(const OpTable& ops, std::string name = "main") : name(std::move(name)), ops_(&ops) {}
+  explicit Program(const OpTable& ops, std::string name = "main")
+      : name(std::move(name)), ops_(&ops) {}
 
   std::string name;
   std::vector<Named> inputs;
   std::vector<State> states;
-  std::vector<Node> nodes;            // in execution order
+  std::vector<Node> nodes;  // in execution order
   std::vector<Named> outputs;
-  std::vector<ValueInfo> values;      // by ValueId
+  std::vector<ValueInfo> values;  // by ValueId
 
   const OpTable& ops() const { return *ops_; }
   ValueId new_value(Type type, int32_t node = -1);
   const Type& type(ValueId v) const { return values[static_cast<size_t>(v)].type; }
   ValueId add_input(std::string name, Type type);
   ValueId add_state(State s, Type type);
-  State* state_of(ValueId old_version);          // nullptr when it is none
+  State* state_of(ValueId old_version);  // nullptr when it is none
   State* state_named(std::string_view name);
   const State* state_named(std::string_view name) const;
-  ValueId input_named(std::string_view name) const;   // kNoValue when absent
+  ValueId input_named(std::string_view name) const;  // kNoValue when absent
   ValueId output_named(std::string_view name) const;
 
   // Gives values and nodes fresh dense ids in execution order, dropping values nobody names.

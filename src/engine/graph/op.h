@@ -27,8 +27,8 @@ struct NodeView {
 };
 
 struct Cost {
-  double flops = 0;       // multiply and add count as two
-  double bytes = 0;       // read + written when nothing is cached
+  double flops = 0;  // multiply and add count as two
+  double bytes = 0;  // read + written when nothing is cached
 };
 
 using Types = std::vector<Type>;

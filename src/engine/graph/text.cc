@@ -13,7 +13,10 @@ std::string quoted(std::string_view s) {
   std::string q = "\"";
   for (char c : s) {
     if (c == '"' || c == '\\') q += '\\';
-    if (c == '\n') { q += "\\n"; continue; }
+    if (c == '\n') {
+      q += "\\n";
+      continue;
+    }
     q += c;
   }
   return q + '"';
@@ -28,7 +31,9 @@ std::string attr_text(const Attr& a) {
       return s.find_first_of(".en") == std::string::npos ? s + ".0" : s;
     }
     std::string operator()(const std::string& s) const { return quoted(s); }
-    std::string operator()(const std::vector<int64_t>& v) const { return fmt::format("[{}]", fmt::join(v, ",")); }
+    std::string operator()(const std::vector<int64_t>& v) const {
+      return fmt::format("[{}]", fmt::join(v, ","));
+    }
   };
   return std::visit(Visitor{}, a);
 }
@@ -39,9 +44,12 @@ std::string value_text(ValueId v) { return v == kNoValue ? "_" : "%" + std::to_s
 std::string_view without_comment(std::string_view s) {
   bool inside = false;
   for (size_t i = 0; i < s.size(); ++i) {
-    if (inside && s[i] == '\\') ++i;
-    else if (s[i] == '"') inside = !inside;
-    else if (!inside && s.substr(i, 2) == "//") return s.substr(0, i);
+    if (inside && s[i] == '\\')
+      ++i;
+    else if (s[i] == '"')
+      inside = !inside;
+    else if (!inside && s.substr(i, 2) == "//")
+      return s.substr(0, i);
   }
   return s;
 }
@@ -50,8 +58,13 @@ std::string_view without_comment(std::string_view s) {
 class Line {
  public:
   explicit Line(std::string_view s) : s_(s) {}
-  void space() { while (at_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[at_]))) ++at_; }
-  bool end() { space(); return at_ >= s_.size(); }
+  void space() {
+    while (at_ < s_.size() && std::isspace(static_cast<unsigned char>(s_[at_]))) ++at_;
+  }
+  bool end() {
+    space();
+    return at_ >= s_.size();
+  }
   bool take(std::string_view word) {
     space();
     if (s_.substr(at_, word.size()) != word) return false;
@@ -61,7 +74,9 @@ class Line {
   std::string word() {
     space();
     size_t from = at_;
-    while (at_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[at_])) || s_[at_] == '_' || s_[at_] == '.')) ++at_;
+    while (at_ < s_.size() &&
+           (std::isalnum(static_cast<unsigned char>(s_[at_])) || s_[at_] == '_' || s_[at_] == '.'))
+      ++at_;
     return std::string(s_.substr(from, at_ - from));
   }
   bool integer(int64_t& out) {
@@ -99,12 +114,30 @@ class Line {
   bool attr(Attr& out) {
     space();
     if (at_ >= s_.size()) return false;
-    if (s_[at_] == '"') { std::string t; if (!text(t)) return false; out = t; return true; }
-    if (s_[at_] == '[') { std::vector<int64_t> v; if (!integers(v)) return false; out = v; return true; }
-    if (take("true")) { out = true; return true; }
-    if (take("false")) { out = false; return true; }
+    if (s_[at_] == '"') {
+      std::string t;
+      if (!text(t)) return false;
+      out = t;
+      return true;
+    }
+    if (s_[at_] == '[') {
+      std::vector<int64_t> v;
+      if (!integers(v)) return false;
+      out = v;
+      return true;
+    }
+    if (take("true")) {
+      out = true;
+      return true;
+    }
+    if (take("false")) {
+      out = false;
+      return true;
+    }
     size_t from = at_;
-    while (at_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[at_])) || std::string_view("+-.").find(s_[at_]) != std::string_view::npos)) ++at_;
+    while (at_ < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[at_])) ||
+                               std::string_view("+-.").find(s_[at_]) != std::string_view::npos))
+      ++at_;
     std::string number(s_.substr(from, at_ - from));
     bool real = number.find_first_of(".enai") != std::string::npos;
     const char* begin = number.data();
@@ -131,7 +164,8 @@ class Line {
 
 class Parser {
  public:
-  Parser(std::string_view text, const OpTable& ops, const std::string& file) : text_(text), file_(file), program_(ops) {}
+  Parser(std::string_view text, const OpTable& ops, const std::string& file)
+      : text_(text), file_(file), program_(ops) {}
 
   Result<Program> run() {
     size_t from = 0;
@@ -151,7 +185,8 @@ class Parser {
 
  private:
   Error fail(Line& line, std::string what) {
-    return Error(err::kBadProgramText, std::move(what)).at(fmt::format("{}:{}:{}", file_, line_number_, line.column()));
+    return Error(err::kBadProgramText, std::move(what))
+        .at(fmt::format("{}:{}:{}", file_, line_number_, line.column()));
   }
 
   template <class T>
@@ -185,7 +220,8 @@ class Parser {
     do {
       std::string name = line.word();
       Attr value;
-      if (name.empty() || !line.take("=") || !line.attr(value)) return fail(line, "an attribute such as eps=1e-05 is expected");
+      if (name.empty() || !line.take("=") || !line.attr(value))
+        return fail(line, "an attribute such as eps=1e-05 is expected");
       a.set(name, std::move(value));
     } while (line.take(","));
     if (!line.take("}")) return fail(line, "'}' is expected");
@@ -207,7 +243,10 @@ class Parser {
   }
 
   Status statement(Line& line) {
-    if (line.take("program ")) { program_.name = line.word(); return Ok{}; }
+    if (line.take("program ")) {
+      program_.name = line.word();
+      return Ok{};
+    }
     if (line.take("scope ")) {
       if (!line.text(scope_)) return fail(line, "a quoted scope name is expected");
       return Ok{};
@@ -226,12 +265,14 @@ class Parser {
       auto [n, t] = HONE_TRY(typed(line));
       Attrs a = HONE_TRY(attrs(line));
       for (const auto& [key, v] : a.all())
-        if (key == "trainable" ? !std::holds_alternative<bool>(v) : !std::holds_alternative<std::string>(v))
+        if (key == "trainable" ? !std::holds_alternative<bool>(v)
+                               : !std::holds_alternative<std::string>(v))
           return fail(line, fmt::format("'{}' of a state has another type", key));
       s.value = HONE_TRY(define(line, n, t));
       s.role = HONE_TRY(placed(line, role_named(a.text("role", "param"))));
       s.trainable = a.flag("trainable");
-      s.storage = HONE_TRY(placed(line, dtype_named(a.text("storage", std::string(name_of(t.dtype))))));
+      s.storage =
+          HONE_TRY(placed(line, dtype_named(a.text("storage", std::string(name_of(t.dtype))))));
       s.tie_group = a.text("tie");
       s.shard = a.text("shard");
       program_.states.push_back(std::move(s));
@@ -248,7 +289,8 @@ class Parser {
     }
     if (line.take("output ")) {
       std::string name;
-      if (!line.text(name) || !line.take("=")) return fail(line, "output \"name\" = %value is expected");
+      if (!line.text(name) || !line.take("="))
+        return fail(line, "output \"name\" = %value is expected");
       ValueId v = HONE_TRY(value(line));
       program_.outputs.push_back({name, v});
       return Ok{};
@@ -306,7 +348,8 @@ std::string print(const Program& p) {
   for (const State& st : p.states) {
     std::vector<std::string> parts{fmt::format("role={}", quoted(name_of(st.role)))};
     if (st.trainable) parts.push_back("trainable=true");
-    if (st.storage != p.type(st.value).dtype) parts.push_back(fmt::format("storage={}", quoted(name_of(st.storage))));
+    if (st.storage != p.type(st.value).dtype)
+      parts.push_back(fmt::format("storage={}", quoted(name_of(st.storage))));
     if (!st.tie_group.empty()) parts.push_back("tie=" + quoted(st.tie_group));
     if (!st.shard.empty()) parts.push_back("shard=" + quoted(st.shard));
     s += fmt::format("state {} {}{}\n", quoted(st.name), typed(st.value), braces(parts));
@@ -321,7 +364,8 @@ std::string print(const Program& p) {
     for (ValueId v : n.out) outs.push_back(typed(v));
     for (ValueId v : n.in) ins.push_back(value_text(v));
     for (const auto& [name, a] : n.attrs.all()) attrs.push_back(name + "=" + attr_text(a));
-    s += fmt::format("  {} = {}({}){}\n", fmt::join(outs, ", "), n.op->name, fmt::join(ins, ", "), braces(attrs));
+    s += fmt::format("  {} = {}({}){}\n", fmt::join(outs, ", "), n.op->name, fmt::join(ins, ", "),
+                     braces(attrs));
   }
   for (const State& st : p.states)
     if (st.next != kNoValue) s += fmt::format("next %{} = %{}\n", st.value, st.next);

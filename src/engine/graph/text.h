@@ -7,6 +7,7 @@
 namespace hone {
 
 std::string print(const Program& p);
-Result<Program> parse_program(std::string_view text, const OpTable& ops, const std::string& file = "program");
+Result<Program> parse_program(std::string_view text, const OpTable& ops,
+                              const std::string& file = "program");
 
 }  // namespace hone

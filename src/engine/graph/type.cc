@@ -7,9 +7,19 @@
 
 namespace hone {
 namespace {
-struct Info { std::string_view name; int64_t bytes; };
-constexpr std::array<Info, 9> kInfo{{{"f64", 8}, {"f32", 4}, {"bf16", 2}, {"f16", 2}, {"i64", 8},
-                                     {"i32", 4}, {"i8", 1}, {"u8", 1}, {"bool", 1}}};
+struct Info {
+  std::string_view name;
+  int64_t bytes;
+};
+constexpr std::array<Info, 9> kInfo{{{"f64", 8},
+                                     {"f32", 4},
+                                     {"bf16", 2},
+                                     {"f16", 2},
+                                     {"i64", 8},
+                                     {"i32", 4},
+                                     {"i8", 1},
+                                     {"u8", 1},
+                                     {"bool", 1}}};
 }  // namespace
 
 int64_t size_of(DType t) { return kInfo[static_cast<size_t>(t)].bytes; }
@@ -43,7 +53,8 @@ uint16_t f32_to_bf16(float x) {
 // In integers, because not every compiler has a half type for this processor.
 float f16_to_f32(uint16_t bits) {
   const uint32_t sign = uint32_t{bits & 0x8000u} << 16, magnitude = bits & 0x7fffu;
-  if (magnitude >= 0x7c00u) return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  if (magnitude >= 0x7c00u)
+    return std::bit_cast<float>(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
   if (magnitude < 0x400u) {  // zero or subnormal: a multiple of 2^-24
     const float x = static_cast<float>(magnitude) * 0x1p-24f;
     return sign ? -x : x;
@@ -57,7 +68,8 @@ uint16_t f32_to_f16(float x) {
   auto with_sign = [sign](uint32_t m) { return static_cast<uint16_t>(sign | m); };
   if (magnitude > 0x7f800000u) return with_sign(0x7e00u | (magnitude >> 13 & 0x3ffu));
   if (magnitude >= 0x477ff000u) return with_sign(0x7c00u);  // 65520 and more round to infinity
-  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 leaves multiples of 2^-24, rounded to even
+  if (magnitude <
+      0x38800000u) {  // below 2^-14: adding 0.5 leaves multiples of 2^-24, rounded to even
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return with_sign(std::bit_cast<uint32_t>(shifted) - 0x3f000000u);
   }

@@ -11,32 +11,42 @@
 namespace hone {
 
 // Frozen values: they are stored in prepared shards and training checkpoints.
-enum class DType : uint8_t { f64 = 0, f32 = 1, bf16 = 2, f16 = 3, i64 = 4, i32 = 5, i8 = 6, u8 = 7, boolean = 8 };
+enum class DType : uint8_t {
+  f64 = 0,
+  f32 = 1,
+  bf16 = 2,
+  f16 = 3,
+  i64 = 4,
+  i32 = 5,
+  i8 = 6,
+  u8 = 7,
+  boolean = 8
+};
 
-int64_t size_of(DType t);               // bytes of one element
-std::string_view name_of(DType t);      // "f32", "bool"
+int64_t size_of(DType t);           // bytes of one element
+std::string_view name_of(DType t);  // "f32", "bool"
 Result<DType> dtype_named(std::string_view name);
 bool is_float(DType t);
 
-using Shape = std::vector<int64_t>;     // empty: a scalar
+using Shape = std::vector<int64_t>;  // empty: a scalar
 
 struct Type {
   DType dtype = DType::f32;
   Shape shape;
 
-  int64_t count() const;                // elements; 1 for a scalar
+  int64_t count() const;  // elements; 1 for a scalar
   int64_t bytes() const { return count() * size_of(dtype); }
   int rank() const { return static_cast<int>(shape.size()); }
-  std::string text() const;             // "f32[8,512,768]"
+  std::string text() const;  // "f32[8,512,768]"
   bool operator==(const Type&) const = default;
 };
 
-std::string text_of(const Shape& s);    // "[8,512,768]"
+std::string text_of(const Shape& s);  // "[8,512,768]"
 
 // bf16 and f16 as hone stores them: raw bits; arithmetic is done in f32.
 float bf16_to_f32(uint16_t bits);
-uint16_t f32_to_bf16(float x);          // round to nearest even; NaN stays NaN
+uint16_t f32_to_bf16(float x);  // round to nearest even; NaN stays NaN
 float f16_to_f32(uint16_t bits);
-uint16_t f32_to_f16(float x);           // round to nearest even, subnormals kept
+uint16_t f32_to_f16(float x);  // round to nearest even, subnormals kept
 
 }  // namespace hone

@@ -12,7 +12,8 @@ namespace {
 Error broken(const Program& p, size_t node, std::string what) {
   const Node& n = p.nodes[node];
   return Error(err::kInvalidProgram, std::move(what))
-      .at(fmt::format("program {}, node {} ({}), scope '{}'", p.name, node, n.op ? n.op->name : "?", n.scope));
+      .at(fmt::format("program {}, node {} ({}), scope '{}'", p.name, node, n.op ? n.op->name : "?",
+                      n.scope));
 }
 
 // An attribute of another type than the op reads throws Bug, which is right in a builder; a program
@@ -34,9 +35,11 @@ Status verify(const Program& p) {
   std::set<std::string> names;
   auto define_outside = [&](ValueId v, const std::string& name) -> Status {
     if (bad(v) || defined[static_cast<size_t>(v)] != -2)
-      return Error(err::kInvalidProgram, fmt::format("program {}: '{}' has no value of its own", p.name, name));
+      return Error(err::kInvalidProgram,
+                   fmt::format("program {}: '{}' has no value of its own", p.name, name));
     if (!names.insert(name).second)
-      return Error(err::kInvalidProgram, fmt::format("program {}: the name '{}' is used twice", p.name, name));
+      return Error(err::kInvalidProgram,
+                   fmt::format("program {}: the name '{}' is used twice", p.name, name));
     defined[static_cast<size_t>(v)] = -1;
     return Ok{};
   };
@@ -46,7 +49,8 @@ Status verify(const Program& p) {
   std::vector<int32_t> last_read(count, -1);
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];
-    if (!n.op || p.ops().find(n.op->name) != n.op) return broken(p, i, "the op is not in the catalogue");
+    if (!n.op || p.ops().find(n.op->name) != n.op)
+      return broken(p, i, "the op is not in the catalogue");
     for (ValueId v : n.in) {
       if (v == kNoValue) continue;
       if (bad(v) || defined[static_cast<size_t>(v)] == -2)
@@ -54,16 +58,23 @@ Status verify(const Program& p) {
       last_read[static_cast<size_t>(v)] = static_cast<int32_t>(i);
     }
     Result<Types> types = infer(p, n);
-    if (!types) return types.error().at(fmt::format("program {}, node {}, scope '{}'", p.name, i, n.scope));
+    if (!types)
+      return types.error().at(fmt::format("program {}, node {}, scope '{}'", p.name, i, n.scope));
     if (types->size() != n.out.size())
-      return broken(p, i, fmt::format("has {} outputs, the op defines {}", n.out.size(), types->size()));
+      return broken(p, i,
+                    fmt::format("has {} outputs, the op defines {}", n.out.size(), types->size()));
     for (size_t k = 0; k < n.out.size(); ++k) {
       ValueId v = n.out[k];
-      if (bad(v) || defined[static_cast<size_t>(v)] != -2) return broken(p, i, fmt::format("defines %{} again", v));
+      if (bad(v) || defined[static_cast<size_t>(v)] != -2)
+        return broken(p, i, fmt::format("defines %{} again", v));
       if (p.type(v) != (*types)[k])
-        return broken(p, i, fmt::format("output {} is {}, the op says {}", k, p.type(v).text(), (*types)[k].text()));
+        return broken(p, i,
+                      fmt::format("output {} is {}, the op says {}", k, p.type(v).text(),
+                                  (*types)[k].text()));
       if (p.values[static_cast<size_t>(v)].node != static_cast<int32_t>(i))
-        return broken(p, i, fmt::format("%{} names node {} as its producer", v, p.values[static_cast<size_t>(v)].node));
+        return broken(p, i,
+                      fmt::format("%{} names node {} as its producer", v,
+                                  p.values[static_cast<size_t>(v)].node));
       defined[static_cast<size_t>(v)] = static_cast<int32_t>(i);
     }
   }
@@ -71,19 +82,24 @@ Status verify(const Program& p) {
   for (const State& s : p.states) {
     if (s.next == kNoValue) continue;
     auto say = [&](const std::string& what) {
-      return Error(err::kInvalidProgram, fmt::format("program {}: state '{}': {}", p.name, s.name, what));
+      return Error(err::kInvalidProgram,
+                   fmt::format("program {}: state '{}': {}", p.name, s.name, what));
     };
-    if (bad(s.next) || defined[static_cast<size_t>(s.next)] < 0) return say("its new version is not made by a node");
+    if (bad(s.next) || defined[static_cast<size_t>(s.next)] < 0)
+      return say("its new version is not made by a node");
     if (!taken.insert(s.next).second) return say("its new version belongs to another state too");
     if (p.type(s.next) != p.type(s.value))
-      return say(fmt::format("old {} and new {} differ", p.type(s.value).text(), p.type(s.next).text()));
+      return say(
+          fmt::format("old {} and new {} differ", p.type(s.value).text(), p.type(s.next).text()));
     if (last_read[static_cast<size_t>(s.value)] > defined[static_cast<size_t>(s.next)])
       return say(fmt::format("the old version is read by node {} after node {} wrote the new one",
-                             last_read[static_cast<size_t>(s.value)], defined[static_cast<size_t>(s.next)]));
+                             last_read[static_cast<size_t>(s.value)],
+                             defined[static_cast<size_t>(s.next)]));
   }
   for (const Named& n : p.outputs)
     if (bad(n.value) || defined[static_cast<size_t>(n.value)] == -2)
-      return Error(err::kInvalidProgram, fmt::format("program {}: output '{}' is not defined", p.name, n.name));
+      return Error(err::kInvalidProgram,
+                   fmt::format("program {}: output '{}' is not defined", p.name, n.name));
   return Ok{};
 }
 

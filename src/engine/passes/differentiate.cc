@@ -26,7 +26,8 @@ std::vector<bool> depends_on_trainable(const Program& p) {
 
 Result<bool> differentiate(Program& p, bool accumulate) {
   ValueId loss = p.output_named("loss");
-  HONE_BUG_IF(loss == kNoValue || p.type(loss).count() != 1, "differentiate needs a scalar output 'loss'");
+  HONE_BUG_IF(loss == kNoValue || p.type(loss).count() != 1,
+              "differentiate needs a scalar output 'loss'");
   const std::vector<bool> wanted = depends_on_trainable(p);
   const size_t forward_nodes = p.nodes.size();
 
@@ -48,12 +49,13 @@ Result<bool> differentiate(Program& p, bool accumulate) {
     HONE_BUG_IF(!node.op->grad, "op {} in scope '{}' has no gradient", node.op->name, node.scope);
     b.set_scope("grad:" + node.scope);
     Values dins = node.op->grad(b, {p, node}, douts);
-    HONE_BUG_IF(dins.size() < node.in.size(), "the gradient of {} names {} of {} inputs", node.op->name, dins.size(), node.in.size());
+    HONE_BUG_IF(dins.size() < node.in.size(), "the gradient of {} names {} of {} inputs",
+                node.op->name, dins.size(), node.in.size());
     for (size_t k = 0; k < node.in.size(); ++k) {
       ValueId v = node.in[k];
       if (v == kNoValue || dins[k] == kNoValue || !wanted[static_cast<size_t>(v)]) continue;
-      HONE_BUG_IF(p.type(dins[k]) != p.type(v), "the gradient of {}'s input {} is {}, the input {}", node.op->name, k,
-                  p.type(dins[k]).text(), p.type(v).text());
+      HONE_BUG_IF(p.type(dins[k]) != p.type(v), "the gradient of {}'s input {} is {}, the input {}",
+                  node.op->name, k, p.type(dins[k]).text(), p.type(v).text());
       ValueId& g = grad[static_cast<size_t>(v)];
       g = g == kNoValue ? dins[k] : ops::add(b, g, dins[k]);
     }

@@ -42,7 +42,9 @@ void absorb(Program& p, size_t at, Node by, size_t k) {
   p.nodes.erase(p.nodes.begin() + static_cast<std::ptrdiff_t>(from));
 }
 
-bool is_activation(const std::string& op) { return op == "gelu" || op == "gelu_tanh" || op == "silu" || op == "relu"; }
+bool is_activation(const std::string& op) {
+  return op == "gelu" || op == "gelu_tanh" || op == "silu" || op == "relu";
+}
 
 bool absorb_activation(Facts& f, size_t i) {
   if (!is_activation(f.p.nodes[i].op->name)) return false;
@@ -65,7 +67,8 @@ bool absorb_residual(Facts& f, size_t i, const std::string& op, size_t slot) {
   for (size_t k = 0; k < 2; ++k) {
     ValueId x = f.p.nodes[i].in[k], r = f.p.nodes[i].in[1 - k];
     Node* n = f.sole_producer(x, op);
-    if (!n || x == r || n->out.size() != 1 || (n->in.size() > slot && n->in[slot] != kNoValue)) continue;
+    if (!n || x == r || n->out.size() != 1 || (n->in.size() > slot && n->in[slot] != kNoValue))
+      continue;
     if (f.p.type(x) != f.p.type(r) || n->attrs.has("act")) continue;
     Node fused = *n;
     set_input(fused, slot, r);

@@ -6,14 +6,16 @@
 
 namespace hone {
 
-Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes, const PassOptions& options) {
+Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes,
+                                           const PassOptions& options) {
   std::vector<PassRecord> records;
   for (const Pass& pass : passes) {
     if (options.off.contains(pass.name)) continue;
     auto start = std::chrono::steady_clock::now();
     uint64_t before = fingerprint(p);
     bool changed = HONE_TRY(pass.run(p));
-    HONE_BUG_IF(!changed && fingerprint(p) != before, "pass {} says unchanged, but {} changed", pass.name, p.name);
+    HONE_BUG_IF(!changed && fingerprint(p) != before, "pass {} says unchanged, but {} changed",
+                pass.name, p.name);
     if (changed) {
       p.compact();
       Status ok = verify(p);

@@ -23,16 +23,17 @@ struct PassRecord {
   std::string name;
   bool changed = false;
   double milliseconds = 0;
-  size_t nodes = 0;            // after the pass
+  size_t nodes = 0;  // after the pass
 };
 
 struct PassOptions {
-  std::set<std::string> off;                                            // --pass_off fuse,simplify
-  std::function<void(const std::string& pass, const Program&)> dump;    // called after each change
+  std::set<std::string> off;                                          // --pass_off fuse,simplify
+  std::function<void(const std::string& pass, const Program&)> dump;  // called after each change
 };
 
 // Runs the passes in order. A pass that fails the verifier, or says "unchanged" when the program
 // differs, is a Bug.
-Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes, const PassOptions& options);
+Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes,
+                                           const PassOptions& options);
 
 }  // namespace hone

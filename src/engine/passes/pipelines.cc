@@ -8,10 +8,12 @@ namespace hone {
 
 std::vector<Pass> train_pipeline(bool accumulate) {
   return {
-      {"simplify", PassKind::numeric, simplify},             // what the builder wrote twice
-      {"fuse_forward", PassKind::numeric, fuse_forward},     // before differentiate: composites keep their gradients
-      {"differentiate", PassKind::numeric, [accumulate](Program& p) { return differentiate(p, accumulate); }},
-      {"simplify_gradient", PassKind::numeric, simplify},    // gradients nobody asked for
+      {"simplify", PassKind::numeric, simplify},  // what the builder wrote twice
+      {"fuse_forward", PassKind::numeric,
+       fuse_forward},  // before differentiate: composites keep their gradients
+      {"differentiate", PassKind::numeric,
+       [accumulate](Program& p) { return differentiate(p, accumulate); }},
+      {"simplify_gradient", PassKind::numeric, simplify},  // gradients nobody asked for
       {"fuse_accumulate", PassKind::numeric, fuse_accumulate},
       {"simplify_last", PassKind::numeric, simplify},
   };

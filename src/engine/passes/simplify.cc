@@ -6,7 +6,9 @@ namespace hone {
 
 std::vector<int32_t> count_uses(const Program& p) {
   std::vector<int32_t> uses(p.values.size(), 0);
-  auto use = [&](ValueId v) { if (v != kNoValue) ++uses[static_cast<size_t>(v)]; };
+  auto use = [&](ValueId v) {
+    if (v != kNoValue) ++uses[static_cast<size_t>(v)];
+  };
   for (const Node& n : p.nodes)
     for (ValueId v : n.in) use(v);
   for (const State& s : p.states) use(s.next);
@@ -106,7 +108,8 @@ bool drop_unread_results(Program& p) {
   std::vector<int32_t> uses = count_uses(p);
   bool any = false;
   for (Node& n : p.nodes) {
-    if (!n.attrs.flag("save_pre") || n.out.size() != 2 || uses[static_cast<size_t>(n.out[1])] > 0) continue;
+    if (!n.attrs.flag("save_pre") || n.out.size() != 2 || uses[static_cast<size_t>(n.out[1])] > 0)
+      continue;
     n.attrs.erase("save_pre");
     n.out.pop_back();
     any = true;

@@ -51,7 +51,9 @@ class Sharing {
   }
 
  private:
-  Buffers::Buffer& buffer(ValueId v) { return b.all[static_cast<size_t>(b.of[static_cast<size_t>(v)].buffer)]; }
+  Buffers::Buffer& buffer(ValueId v) {
+    return b.all[static_cast<size_t>(b.of[static_cast<size_t>(v)].buffer)];
+  }
 
   void own(ValueId v, int32_t node) {
     b.of[static_cast<size_t>(v)] = {static_cast<int32_t>(b.all.size()), 0};
@@ -98,9 +100,11 @@ class Sharing {
     if (s.offset != 0 || from.bytes != p.type(out).bytes() || from.last != i) return false;
     if (from.state >= 0 && state_chain_[static_cast<size_t>(out)] != from.state) return false;
     if (from.first < 0 && from.state < 0) return false;  // an input
-    for (size_t k = 0; k < n.in.size(); ++k)  // read through another operand too
-      if (k != operand && n.in[k] != kNoValue && b.of[static_cast<size_t>(n.in[k])].buffer == s.buffer) return false;
-    for (ValueId o : n.out)                   // already taken by another result
+    for (size_t k = 0; k < n.in.size(); ++k)             // read through another operand too
+      if (k != operand && n.in[k] != kNoValue &&
+          b.of[static_cast<size_t>(n.in[k])].buffer == s.buffer)
+        return false;
+    for (ValueId o : n.out)  // already taken by another result
       if (o != out && b.of[static_cast<size_t>(o)].buffer == s.buffer) return false;
     return true;
   }
@@ -115,7 +119,8 @@ class Sharing {
     bool fits = made.state < 0 && made.first >= 0 && made.bytes == old_place.bytes &&
                 b.of[static_cast<size_t>(s.next)].offset == 0 &&
                 last_use_[static_cast<size_t>(s.value)] < made.first;
-    HONE_BUG_IF(!fits, "program {}: the new version of state '{}' cannot take the old one's place", p.name, s.name);
+    HONE_BUG_IF(!fits, "program {}: the new version of state '{}' cannot take the old one's place",
+                p.name, s.name);
     for (Storage& x : b.of)
       if (x.buffer == from) x.buffer = to;
     old_place.last = std::max(old_place.last, made.last);
@@ -125,7 +130,7 @@ class Sharing {
   const Program& p;
   Buffers b;
   std::vector<int32_t> last_use_;
-  std::vector<int32_t> state_chain_;   // by ValueId: the state whose storage it may take
+  std::vector<int32_t> state_chain_;  // by ValueId: the state whose storage it may take
 };
 
 }  // namespace

@@ -7,20 +7,21 @@ namespace hone {
 
 struct Storage {
   int32_t buffer = -1;
-  int64_t offset = 0;          // bytes into the buffer
+  int64_t offset = 0;  // bytes into the buffer
 };
 
 struct Buffers {
-  std::vector<Storage> of;             // by ValueId
+  std::vector<Storage> of;  // by ValueId
   struct Buffer {
     int64_t bytes = 0;
-    int32_t first = 0, last = 0;       // nodes; -1: before the first
-    int32_t state = -1;                // index in Program::states, or -1
+    int32_t first = 0, last = 0;  // nodes; -1: before the first
+    int32_t state = -1;           // index in Program::states, or -1
   };
   std::vector<Buffer> all;
 };
 
-// A state whose new version cannot take the old one's place is a Bug: the program must be rewritten.
+// A state whose new version cannot take the old one's place is a Bug: the program must be
+// rewritten.
 Buffers share_storage(const Program& p);
 
 }  // namespace hone

@@ -8,8 +8,8 @@ namespace hone {
 
 struct Lifetime {
   int64_t bytes = 0;
-  int32_t first = 0, last = 0;   // nodes during which the buffer is alive, inclusive
-  int64_t offset = 0;            // result
+  int32_t first = 0, last = 0;  // nodes during which the buffer is alive, inclusive
+  int64_t offset = 0;           // result
 };
 
 // Gives each buffer an offset so that no two alive together overlap; returns the region's size.

@@ -16,8 +16,8 @@ bool is_backward(const Node& n) { return n.scope.starts_with("grad:"); }
 
 struct Region {
   std::vector<Lifetime> lifetimes;
-  std::vector<int32_t> of_buffer;   // buffer -> index in lifetimes, or -1
-  std::vector<int32_t> of_node;     // node -> index of its workspace, or -1
+  std::vector<int32_t> of_buffer;  // buffer -> index in lifetimes, or -1
+  std::vector<int32_t> of_node;    // node -> index of its workspace, or -1
 };
 
 Region transients(const PlanInput& in, const Buffers& buffers) {
@@ -30,12 +30,15 @@ Region transients(const PlanInput& in, const Buffers& buffers) {
   for (size_t i = 0; i < in.program->nodes.size(); ++i) {
     int64_t bytes = i < in.workspace_bytes.size() ? in.workspace_bytes[i] : 0;
     r.of_node.push_back(bytes > 0 ? static_cast<int32_t>(r.lifetimes.size()) : -1);
-    if (bytes > 0) r.lifetimes.push_back({round_up(bytes, kBufferAlignment), static_cast<int32_t>(i), static_cast<int32_t>(i)});
+    if (bytes > 0)
+      r.lifetimes.push_back(
+          {round_up(bytes, kBufferAlignment), static_cast<int32_t>(i), static_cast<int32_t>(i)});
   }
   return r;
 }
 
-ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, const std::vector<int64_t>& state_offset, int64_t base) {
+ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers,
+                         const std::vector<int64_t>& state_offset, int64_t base) {
   const Program& p = *in.program;
   Region r = transients(in, buffers);
   ProgramPlan plan;
@@ -48,20 +51,27 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, const std:
     const Storage s = buffers.of[v];
     if (s.buffer < 0) continue;
     const Buffers::Buffer& b = buffers.all[static_cast<size_t>(s.buffer)];
-    if (b.state >= 0) plan.offset[v] = state_offset[static_cast<size_t>(b.state)] + s.offset;
-    else if (int32_t at = r.of_buffer[static_cast<size_t>(s.buffer)]; at >= 0) plan.offset[v] = base + r.lifetimes[static_cast<size_t>(at)].offset + s.offset;
-    else plan.offset[v] = base;  // an empty tensor
+    if (b.state >= 0)
+      plan.offset[v] = state_offset[static_cast<size_t>(b.state)] + s.offset;
+    else if (int32_t at = r.of_buffer[static_cast<size_t>(s.buffer)]; at >= 0)
+      plan.offset[v] = base + r.lifetimes[static_cast<size_t>(at)].offset + s.offset;
+    else
+      plan.offset[v] = base;  // an empty tensor
   }
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     int32_t at = r.of_node[i];
-    plan.workspace_offset.push_back(at >= 0 ? base + r.lifetimes[static_cast<size_t>(at)].offset : base);
-    if (at >= 0 && i == plan.peak_node) plan.workspace_bytes = r.lifetimes[static_cast<size_t>(at)].bytes;
+    plan.workspace_offset.push_back(at >= 0 ? base + r.lifetimes[static_cast<size_t>(at)].offset
+                                            : base);
+    if (at >= 0 && i == plan.peak_node)
+      plan.workspace_bytes = r.lifetimes[static_cast<size_t>(at)].bytes;
   }
   int32_t backward = static_cast<int32_t>(p.nodes.size());
-  for (size_t i = p.nodes.size(); i-- > 0 && is_backward(p.nodes[i]);) backward = static_cast<int32_t>(i);
+  for (size_t i = p.nodes.size(); i-- > 0 && is_backward(p.nodes[i]);)
+    backward = static_cast<int32_t>(i);
   for (size_t k = 0; k < buffers.all.size(); ++k) {
     const Buffers::Buffer& b = buffers.all[k];
-    if (r.of_buffer[k] >= 0 && b.first >= 0 && b.first < backward && b.last >= backward && b.first <= peak && peak <= b.last)
+    if (r.of_buffer[k] >= 0 && b.first >= 0 && b.first < backward && b.last >= backward &&
+        b.first <= peak && peak <= b.last)
       plan.kept_bytes += r.lifetimes[static_cast<size_t>(r.of_buffer[k])].bytes;
   }
   return plan;
@@ -69,12 +79,16 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, const std:
 
 }  // namespace
 
-int64_t RunPlan::arena_bytes() const { return round_up(std::max<int64_t>(state_bytes + transient_bytes, 1), kArenaAlignment); }
+int64_t RunPlan::arena_bytes() const {
+  return round_up(std::max<int64_t>(state_bytes + transient_bytes, 1), kArenaAlignment);
+}
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
-  static constexpr std::array<const char*, 7> kNames{"params", "gradients", "moments", "master_weights", "kv_cache", "metrics", "constants"};
+  static constexpr std::array<const char*, 7> kNames{
+      "params", "gradients", "moments", "master_weights", "kv_cache", "metrics", "constants"};
   std::map<std::string, int64_t> m;
-  for (const StateSlot& s : states) m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
+  for (const StateSlot& s : states)
+    m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
   const ProgramPlan* largest = nullptr;
   for (const ProgramPlan& p : programs)
     if (!largest || p.transient_bytes > largest->transient_bytes) largest = &p;
@@ -98,8 +112,10 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
         run.states.push_back({s.name, type, s.role, run.state_bytes});
         run.state_bytes += round_up(type.bytes(), kBufferAlignment);
       } else if (run.states[it->second].type != type) {
-        return Error(err::kStateMismatch, fmt::format("state '{}' is {} in one program and {} in '{}'", s.name,
-                                                      run.states[it->second].type.text(), type.text(), in.program->name));
+        return Error(
+            err::kStateMismatch,
+            fmt::format("state '{}' is {} in one program and {} in '{}'", s.name,
+                        run.states[it->second].type.text(), type.text(), in.program->name));
       }
     }
   }

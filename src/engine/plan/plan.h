@@ -2,7 +2,8 @@
 //
 // One arena holds the states of all programs of the run, then the transients of whichever program
 // runs. A state's new version takes the old one's place; views and in-place results take their
-// operand's; the other values share memory by lifetime. The plan is an analysis: it changes nothing.
+// operand's; the other values share memory by lifetime. The plan is an analysis: it changes
+// nothing.
 #pragma once
 
 #include <span>
@@ -18,7 +19,7 @@ struct StateSlot {
   std::string name;
   Type type;
   Role role = Role::param;
-  int64_t offset = 0;          // from the start of the arena
+  int64_t offset = 0;  // from the start of the arena
 };
 
 struct ProgramPlan {
@@ -26,19 +27,23 @@ struct ProgramPlan {
   std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch
   int64_t transient_bytes = 0;            // size of the transient region this program needs
   int64_t live_bytes = 0;                 // lower bound: the most that lives at one node
-  int64_t kept_bytes = 0;                 // of live_bytes at that node: activations kept for backward
-  int64_t workspace_bytes = 0;            // of live_bytes at that node: its kernel's scratch
+  int64_t kept_bytes = 0;       // of live_bytes at that node: activations kept for backward
+  int64_t workspace_bytes = 0;  // of live_bytes at that node: its kernel's scratch
   size_t peak_node = 0;
-  double fragmentation() const { return live_bytes ? static_cast<double>(transient_bytes) / static_cast<double>(live_bytes) - 1 : 0; }
+  double fragmentation() const {
+    return live_bytes ? static_cast<double>(transient_bytes) / static_cast<double>(live_bytes) - 1
+                      : 0;
+  }
 };
 
 struct RunPlan {
-  std::vector<StateSlot> states;          // in order of their first program
+  std::vector<StateSlot> states;  // in order of their first program
   int64_t state_bytes = 0;
-  int64_t transient_bytes = 0;            // the largest of the programs'
-  std::vector<ProgramPlan> programs;      // as given
-  int64_t arena_bytes() const;            // state_bytes + transient_bytes, whole huge pages
-  std::map<std::string, int64_t> by_purpose() const;  // "params", "gradients", "moments", ... sums to arena_bytes
+  int64_t transient_bytes = 0;        // the largest of the programs'
+  std::vector<ProgramPlan> programs;  // as given
+  int64_t arena_bytes() const;        // state_bytes + transient_bytes, whole huge pages
+  std::map<std::string, int64_t> by_purpose()
+      const;  // "params", "gradients", "moments", ... sums to arena_bytes
 };
 
 // A program and the scratch bytes of the kernel chosen for each of its nodes.

@@ -15,17 +15,23 @@ Result<Arena> Arena::allocate(int64_t bytes) {
   Arena a;
   a.bytes_ = bytes;
   a.mapping_bytes_ = static_cast<size_t>(bytes + kArenaAlignment);
-  void* m = mmap(nullptr, a.mapping_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* m = mmap(nullptr, a.mapping_bytes_, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (m == MAP_FAILED)
-    return Error(err::kNoMemory, fmt::format("the system refuses {} bytes of memory: {}", bytes, std::strerror(errno)))
-        .todo("use a smaller --per_device_train_batch_size or --block_size; hone plan shows what fits");
+    return Error(err::kNoMemory, fmt::format("the system refuses {} bytes of memory: {}", bytes,
+                                             std::strerror(errno)))
+        .todo(
+            "use a smaller --per_device_train_batch_size or --block_size; hone plan shows what "
+            "fits");
   a.mapping_ = m;
   auto address = reinterpret_cast<uintptr_t>(m);
-  a.data_ = reinterpret_cast<std::byte*>((address + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment);
+  a.data_ = reinterpret_cast<std::byte*>((address + kArenaAlignment - 1) / kArenaAlignment *
+                                         kArenaAlignment);
   madvise(a.data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   // Populating now makes the first step as fast as the rest, and a lack of memory show at once.
   if (madvise(a.data_, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) != 0) {
-    for (int64_t i = 0; i < bytes; i += 4096) const_cast<volatile std::byte*>(a.data_)[i] = std::byte{0};
+    for (int64_t i = 0; i < bytes; i += 4096)
+      const_cast<volatile std::byte*>(a.data_)[i] = std::byte{0};
   }
   return a;
 }

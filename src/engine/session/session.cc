@@ -23,7 +23,8 @@ Kernel view_kernel(const NodeView& n) {
 
 }  // namespace
 
-Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend, ThreadPool& pool) {
+Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend,
+                                 ThreadPool& pool) {
   Session s;
   s.pool_ = &pool;
   s.computes_ = backend.computes();
@@ -69,7 +70,8 @@ void Session::bind() {
       int64_t offset = plan_.programs[i].offset[static_cast<size_t>(v)];
       HONE_BUG_IF(offset < 0, "value %{} of program {} has no place", v, p.name);
       // A view may begin anywhere inside its operand's buffer.
-      reached = std::max(reached, (offset + p.type(v).bytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+      reached = std::max(reached, (offset + p.type(v).bytes() + kBufferAlignment - 1) /
+                                      kBufferAlignment * kBufferAlignment);
       return arena_.data() + offset;
     };
     for (size_t k = 0; k < p.nodes.size(); ++k) {
@@ -79,11 +81,14 @@ void Session::bind() {
       int64_t scratch = plan_.programs[i].workspace_offset[k];
       c.workspace = arena_.data() + scratch;
       if (kernels_[i][k].workspace_bytes > 0)
-        reached = std::max(reached, scratch + (kernels_[i][k].workspace_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+        reached =
+            std::max(reached, scratch + (kernels_[i][k].workspace_bytes + kBufferAlignment - 1) /
+                                            kBufferAlignment * kBufferAlignment);
       calls.push_back(std::move(c));
     }
   }
-  HONE_BUG_IF(reached != plan_.state_bytes + plan_.transient_bytes, "the programs reach {} bytes, the plan says {}", reached,
+  HONE_BUG_IF(reached != plan_.state_bytes + plan_.transient_bytes,
+              "the programs reach {} bytes, the plan says {}", reached,
               plan_.state_bytes + plan_.transient_bytes);
 }
 
@@ -103,8 +108,12 @@ void Session::run(size_t program) {
     kernel.run(args);
     double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const Node& n = p.nodes[k];
-    auto it = std::find_if(times_->begin(), times_->end(), [&](const NodeTime& t) { return t.program == p.name && t.op == n.op->name && t.scope == n.scope && t.kernel == kernel.id; });
-    if (it == times_->end()) it = times_->insert(it, NodeTime{p.name, n.op->name, n.scope, kernel.id});
+    auto it = std::find_if(times_->begin(), times_->end(), [&](const NodeTime& t) {
+      return t.program == p.name && t.op == n.op->name && t.scope == n.scope &&
+             t.kernel == kernel.id;
+    });
+    if (it == times_->end())
+      it = times_->insert(it, NodeTime{p.name, n.op->name, n.scope, kernel.id});
     Cost cost = cost_of({p, n});
     it->seconds += seconds;
     it->flops += cost.flops;
@@ -113,7 +122,9 @@ void Session::run(size_t program) {
   }
 }
 
-bool Session::has_state(std::string_view name) const { return slot_of_.find(name) != slot_of_.end(); }
+bool Session::has_state(std::string_view name) const {
+  return slot_of_.find(name) != slot_of_.end();
+}
 const StateSlot& Session::state_slot(std::string_view name) const {
   auto it = slot_of_.find(name);
   HONE_BUG_IF(it == slot_of_.end(), "no state is named '{}'", name);
@@ -129,7 +140,9 @@ size_t Session::program_index(std::string_view name) const {
     if (programs_[i].name == name) return i;
   HONE_BUG_IF(true, "no program is named '{}'", name);
 }
-bool Session::has_input(size_t program, std::string_view name) const { return programs_[program].input_named(name) != kNoValue; }
+bool Session::has_input(size_t program, std::string_view name) const {
+  return programs_[program].input_named(name) != kNoValue;
+}
 std::span<std::byte> Session::input_bytes(size_t program, std::string_view name) {
   ValueId v = programs_[program].input_named(name);
   HONE_BUG_IF(v == kNoValue, "program {} has no input '{}'", programs_[program].name, name);
@@ -145,7 +158,8 @@ std::string Session::kernel_manifest() const {
   uint64_t h = 0xcbf29ce484222325ull;
   for (size_t i = 0; i < programs_.size(); ++i)
     for (size_t k = 0; k < kernels_[i].size(); ++k)
-      for (unsigned char c : programs_[i].nodes[k].op->name + " " + kernels_[i][k].id + "\n") h = (h ^ c) * 0x100000001b3ull;
+      for (unsigned char c : programs_[i].nodes[k].op->name + " " + kernels_[i][k].id + "\n")
+        h = (h ^ c) * 0x100000001b3ull;
   return fmt::format("{:016x}", h);
 }
 

@@ -29,7 +29,8 @@ struct NodeTime {
 
 class Session {
  public:
-  static Result<Session> compile(std::vector<Program> programs, const Backend& backend, ThreadPool& pool);
+  static Result<Session> compile(std::vector<Program> programs, const Backend& backend,
+                                 ThreadPool& pool);
 
   const RunPlan& plan() const { return plan_; }
   const std::vector<Program>& programs() const { return programs_; }

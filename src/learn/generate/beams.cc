@@ -6,14 +6,19 @@
 namespace hone {
 namespace {
 
-constexpr float kOut = -1e9f;   // Transformers' "practically impossible", which adds up
+constexpr float kOut = -1e9f;  // Transformers' "practically impossible", which adds up
 
 }  // namespace
 
 BeamSearch::BeamSearch(const GenerationConfig& config, std::span<const int32_t> prompt, int64_t end,
                        std::function<bool(std::span<const int32_t>)> stops, PhiloxStream random)
-    : config_(config), prompt_(static_cast<int64_t>(prompt.size())), end_(end), stops_(std::move(stops)), random_(random),
-      width_(static_cast<size_t>(config.num_beams)), keep_(std::max<size_t>(2, 1 + config.eos_token_id.size()) * width_) {
+    : config_(config),
+      prompt_(static_cast<int64_t>(prompt.size())),
+      end_(end),
+      stops_(std::move(stops)),
+      random_(random),
+      width_(static_cast<size_t>(config.num_beams)),
+      keep_(std::max<size_t>(2, 1 + config.eos_token_id.size()) * width_) {
   // All beams begin alike; only the first counts, or they would all choose the same tokens.
   for (size_t i = 0; i < width_; ++i) {
     beams_.push_back({{prompt.begin(), prompt.end()}, i == 0 ? 0 : kOut, 0});
@@ -23,9 +28,10 @@ BeamSearch::BeamSearch(const GenerationConfig& config, std::span<const int32_t> 
 
 void BeamSearch::best_continuations(std::span<const std::span<const float>> rows) {
   auto better = [](const Continuation& a, const Continuation& b) {
-    return a.score > b.score || (a.score == b.score && (a.beam < b.beam || (a.beam == b.beam && a.token < b.token)));
+    return a.score > b.score ||
+           (a.score == b.score && (a.beam < b.beam || (a.beam == b.beam && a.token < b.token)));
   };
-  auto& heap = continuations_;   // the worst one first
+  auto& heap = continuations_;  // the worst one first
   for (size_t beam = 0; beam < width_; ++beam) {
     const float so_far = beams_[beam].score;
     const std::span<const float> row = rows[beam];
@@ -45,7 +51,8 @@ void BeamSearch::best_continuations(std::span<const std::span<const float>> rows
 
 // keep_ continuations drawn one after another without putting back, by softmax(score): the largest
 // values of score + Gumbel noise, in falling order (Efraimidis and Spirakis 2006).
-void BeamSearch::sampled_continuations(std::span<const std::span<const float>> rows, ScoreRules& rules) {
+void BeamSearch::sampled_continuations(std::span<const std::span<const float>> rows,
+                                       ScoreRules& rules) {
   std::vector<std::pair<double, Continuation>> drawn;
   for (size_t beam = 0; beam < width_; ++beam)
     for (const Candidate& c : rules.warp(rows[beam])) {
@@ -54,7 +61,8 @@ void BeamSearch::sampled_continuations(std::span<const std::span<const float>> r
       drawn.push_back({static_cast<double>(score) + noise, {score, beam, c.token}});
     }
   const size_t n = std::min(keep_, drawn.size());
-  std::partial_sort(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(n), drawn.end(), [](auto& a, auto& b) { return a.first > b.first; });
+  std::partial_sort(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(n), drawn.end(),
+                    [](auto& a, auto& b) { return a.first > b.first; });
   for (size_t i = 0; i < n; ++i) continuations_.push_back(drawn[i].second);
 }
 
@@ -69,15 +77,18 @@ float BeamSearch::worst_finished() const {
 
 // Only the first width_ continuations may finish; the others stand by so that enough go on.
 void BeamSearch::update_finished(int64_t length) {
-  const bool full = std::all_of(finished_.begin(), finished_.end(), [](const Hypothesis& h) { return h.finished; });
+  const bool full = std::all_of(finished_.begin(), finished_.end(),
+                                [](const Hypothesis& h) { return h.finished; });
   if (!can_improve_ || (full && config_.early_stopping == EarlyStopping::yes)) return;
-  const auto divisor = static_cast<float>(std::pow(static_cast<double>(length - prompt_), config_.length_penalty));
+  const auto divisor =
+      static_cast<float>(std::pow(static_cast<double>(length - prompt_), config_.length_penalty));
   for (size_t i = 0; i < std::min(width_, continuations_.size()); ++i) {
     const Continuation& c = continuations_[i];
     if (!c.stops) continue;
     Hypothesis h{beams_[c.beam].tokens, c.score / divisor, true};
     h.tokens.push_back(c.token);
-    auto at = std::find_if(finished_.begin(), finished_.end(), [&](const Hypothesis& f) { return h.score > f.score; });
+    auto at = std::find_if(finished_.begin(), finished_.end(),
+                           [&](const Hypothesis& f) { return h.score > f.score; });
     if (at == finished_.end()) continue;
     finished_.insert(at, std::move(h));
     finished_.pop_back();
@@ -86,8 +97,10 @@ void BeamSearch::update_finished(int64_t length) {
 
 void BeamSearch::step(std::span<const std::span<const float>> rows, ScoreRules& rules) {
   continuations_.clear();
-  if (config_.do_sample) sampled_continuations(rows, rules);
-  else best_continuations(rows);
+  if (config_.do_sample)
+    sampled_continuations(rows, rules);
+  else
+    best_continuations(rows);
   const int64_t length = static_cast<int64_t>(beams_[0].tokens.size()) + 1;
   bool all_stop = true;
   for (Continuation& c : continuations_) {
@@ -101,7 +114,9 @@ void BeamSearch::step(std::span<const std::span<const float>> rows, ScoreRules& 
 
   // The best that go on; one that stopped takes part only where there are too few others.
   auto running = [](const Continuation& c) { return c.score + (c.stops ? kOut : 0.0f); };
-  std::stable_sort(continuations_.begin(), continuations_.end(), [&](const Continuation& a, const Continuation& b) { return running(a) > running(b); });
+  std::stable_sort(
+      continuations_.begin(), continuations_.end(),
+      [&](const Continuation& a, const Continuation& b) { return running(a) > running(b); });
   next_.resize(width_);
   for (size_t i = 0; i < width_; ++i) {
     const Continuation& c = continuations_[std::min(i, continuations_.size() - 1)];
@@ -113,10 +128,13 @@ void BeamSearch::step(std::span<const std::span<const float>> rows, ScoreRules& 
   std::swap(beams_, next_);
 
   // The score that the best running beam could still reach: a heuristic where length_penalty > 0.
-  const int64_t hoped = config_.early_stopping == EarlyStopping::never && config_.length_penalty > 0 ? end_ : length;
-  const auto divisor = static_cast<float>(std::pow(static_cast<double>(hoped - prompt_), config_.length_penalty));
+  const int64_t hoped =
+      config_.early_stopping == EarlyStopping::never && config_.length_penalty > 0 ? end_ : length;
+  const auto divisor =
+      static_cast<float>(std::pow(static_cast<double>(hoped - prompt_), config_.length_penalty));
   can_improve_ = can_improve_ && beams_[0].score / divisor > worst_finished();
-  const bool full = std::all_of(finished_.begin(), finished_.end(), [](const Hypothesis& h) { return h.finished; });
+  const bool full = std::all_of(finished_.begin(), finished_.end(),
+                                [](const Hypothesis& h) { return h.finished; });
   done_ = !can_improve_ || all_stop || (full && config_.early_stopping == EarlyStopping::yes);
 }
 

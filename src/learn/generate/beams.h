@@ -14,14 +14,14 @@ namespace hone {
 class BeamSearch {
  public:
   struct Hypothesis {
-    std::vector<int32_t> tokens;   // prompt and new ones
-    float score = -1e9f;           // sum of log probabilities / length^length_penalty
+    std::vector<int32_t> tokens;  // prompt and new ones
+    float score = -1e9f;          // sum of log probabilities / length^length_penalty
     bool finished = false;
   };
   struct Beam {
     std::vector<int32_t> tokens;
-    float score = 0;               // sum of log probabilities
-    size_t parent = 0;             // the beam of the step before that it continues
+    float score = 0;    // sum of log probabilities
+    size_t parent = 0;  // the beam of the step before that it continues
   };
 
   // `stops` says whether a sequence that ends in this token is at an end token or stop string.
@@ -53,9 +53,9 @@ class BeamSearch {
   int64_t prompt_, end_;
   std::function<bool(std::span<const int32_t>)> stops_;
   PhiloxStream random_;
-  size_t width_, keep_;                     // beams; continuations looked at in each step
+  size_t width_, keep_;  // beams; continuations looked at in each step
   std::vector<Beam> beams_, next_;
-  std::vector<Hypothesis> finished_;        // width_ of them, best first
+  std::vector<Hypothesis> finished_;  // width_ of them, best first
   std::vector<Continuation> continuations_;
   bool can_improve_ = true, done_ = false;
 };

@@ -7,7 +7,8 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
   for (const CachedShape& s : cached_shapes(limits)) {
     const size_t p = session.program_index(cached_name(s));
     auto in = [&](const char* name) { return session.input<int32_t>(p, name).data(); };
-    bound_.push_back({p, s, in("ids"), in("positions"), in("cu_seqlens"), in("cu_cache"), in("block_table"), in("slots"), in("rows"),
+    bound_.push_back({p, s, in("ids"), in("positions"), in("cu_seqlens"), in("cu_cache"),
+                      in("block_table"), in("slots"), in("rows"),
                       session.output<float>(p, "logits").data()});
   }
   for (int64_t i = 0; i < config.layers; ++i)
@@ -27,12 +28,14 @@ const CachedModel::Bound& CachedModel::smallest(int64_t tokens, int64_t sequence
 
 void CachedModel::copy_page(int32_t from, int32_t to, int64_t tokens) {
   for (const CacheState& s : states_)
-    std::memcpy(s.data + to * s.page_bytes, s.data + from * s.page_bytes, static_cast<size_t>(s.page_bytes / limits_.page * tokens));
+    std::memcpy(s.data + to * s.page_bytes, s.data + from * s.page_bytes,
+                static_cast<size_t>(s.page_bytes / limits_.page * tokens));
 }
 
 // Pages for `tokens` more, of which the first is this entry's alone.
 void CachedModel::make_room(CacheEntry& e, int64_t tokens) {
-  HONE_BUG_IF(e.length + tokens > limits_.tokens, "{} tokens where {} were planned", e.length + tokens, limits_.tokens);
+  HONE_BUG_IF(e.length + tokens > limits_.tokens, "{} tokens where {} were planned",
+              e.length + tokens, limits_.tokens);
   const int64_t used = e.length % limits_.page;
   if (used > 0 && pool_.shared(e.pages.back())) {
     PageList old{e.pages.back()};
@@ -40,7 +43,8 @@ void CachedModel::make_room(CacheEntry& e, int64_t tokens) {
     copy_page(old[0], e.pages.back(), used);
     pool_.drop(old);
   }
-  while (static_cast<int64_t>(e.pages.size()) * limits_.page < e.length + tokens) e.pages.push_back(pool_.take());
+  while (static_cast<int64_t>(e.pages.size()) * limits_.page < e.length + tokens)
+    e.pages.push_back(pool_.take());
 }
 
 CacheEntry CachedModel::fork(const CacheEntry& e) {
@@ -56,7 +60,8 @@ void CachedModel::drop(CacheEntry& e) {
   e.length = 0;
 }
 
-void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks) {
+void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
+                             std::span<const Chunk> chunks) {
   int32_t t = 0, cached = 0;
   int64_t s = 0;
   b.cu_seqlens[0] = b.cu_cache[0] = 0;
@@ -67,14 +72,16 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds, std::s
       const int64_t at = e.length + i;
       b.ids[t] = feeds[c.feed].tokens[static_cast<size_t>(c.begin + i)];
       b.positions[t] = static_cast<int32_t>(at);
-      b.slots[t] = static_cast<int32_t>(e.pages[static_cast<size_t>(at / limits_.page)] * limits_.page + at % limits_.page);
+      b.slots[t] = static_cast<int32_t>(
+          e.pages[static_cast<size_t>(at / limits_.page)] * limits_.page + at % limits_.page);
     }
     e.length += c.count;
     cached += static_cast<int32_t>(e.length);
     b.rows[s] = t - 1;
     std::copy(e.pages.begin(), e.pages.end(), b.block_table + s * b.shape.blocks);
     // Places past the sequence's pages are not read; any page number is valid there.
-    std::fill(b.block_table + s * b.shape.blocks + static_cast<int64_t>(e.pages.size()), b.block_table + (s + 1) * b.shape.blocks, 0);
+    std::fill(b.block_table + s * b.shape.blocks + static_cast<int64_t>(e.pages.size()),
+              b.block_table + (s + 1) * b.shape.blocks, 0);
     ++s;
     b.cu_seqlens[s] = t;
     b.cu_cache[s] = cached;
@@ -83,14 +90,16 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds, std::s
   std::fill(b.positions + t, b.positions + b.shape.tokens, 0);
   std::fill(b.slots + t, b.slots + b.shape.tokens, -1);
   std::fill(b.rows + s, b.rows + b.shape.sequences, -1);
-  std::fill(b.block_table + s * b.shape.blocks, b.block_table + b.shape.sequences * b.shape.blocks, 0);
+  std::fill(b.block_table + s * b.shape.blocks, b.block_table + b.shape.sequences * b.shape.blocks,
+            0);
   std::fill(b.cu_seqlens + s + 1, b.cu_seqlens + b.shape.sequences + 1, t);
   std::fill(b.cu_cache + s + 1, b.cu_cache + b.shape.sequences + 1, cached);
   session_.run(b.program);
 }
 
 std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
-  HONE_BUG_IF(feeds.empty() || static_cast<int64_t>(feeds.size()) > limits_.rows, "{} sequences where {} were planned", feeds.size(), limits_.rows);
+  HONE_BUG_IF(feeds.empty() || static_cast<int64_t>(feeds.size()) > limits_.rows,
+              "{} sequences where {} were planned", feeds.size(), limits_.rows);
   int64_t left = 0;
   for (const Feed& f : feeds) left += static_cast<int64_t>(f.tokens.size());
   const auto V = static_cast<size_t>(vocab_);
@@ -100,7 +109,8 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
     const Bound& b = smallest(left, static_cast<int64_t>(feeds.size() - feed));
     int64_t room = b.shape.tokens;
     chunks_.clear();
-    while (room > 0 && feed < feeds.size() && static_cast<int64_t>(chunks_.size()) < b.shape.sequences) {
+    while (room > 0 && feed < feeds.size() &&
+           static_cast<int64_t>(chunks_.size()) < b.shape.sequences) {
       const auto all = static_cast<int64_t>(feeds[feed].tokens.size());
       HONE_BUG_IF(all == 0, "a feed without tokens");
       const int64_t count = std::min(room, all - begin);
@@ -117,7 +127,8 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
     if (first && left == 0) return {b.logits, feeds.size() * V};
     gathered_.resize(static_cast<size_t>(limits_.rows) * V);
     // A feed that goes on in the next run leaves logits that the next run replaces.
-    for (size_t i = 0; i < chunks_.size(); ++i) std::memcpy(gathered_.data() + chunks_[i].feed * V, b.logits + i * V, V * sizeof(float));
+    for (size_t i = 0; i < chunks_.size(); ++i)
+      std::memcpy(gathered_.data() + chunks_[i].feed * V, b.logits + i * V, V * sizeof(float));
   }
   return {gathered_.data(), feeds.size() * V};
 }

@@ -1,10 +1,11 @@
-// A model with a KV cache as a function: new tokens of some sequences in, logits of the next ones out.
+// A model with a KV cache as a function: new tokens of some sequences in, logits of the next ones
+// out.
 //
-//   CachedModel model(session, config, limits);          // the session holds build_cached_programs(...)
-//   CacheEntry a = ..., b = ...;                         // empty: nothing cached
-//   auto logits = model.run(std::array{Feed{&a, prompt_a}, Feed{&b, prompt_b}});   // f32[2,V]
-//   CacheEntry c = model.fork(a);                        // c shares a's pages; the first write copies one
-//   model.drop(a);
+//   CachedModel model(session, config, limits);          // the session holds
+//   build_cached_programs(...) CacheEntry a = ..., b = ...;                         // empty:
+//   nothing cached auto logits = model.run(std::array{Feed{&a, prompt_a}, Feed{&b, prompt_b}}); //
+//   f32[2,V] CacheEntry c = model.fork(a);                        // c shares a's pages; the first
+//   write copies one model.drop(a);
 #pragma once
 
 #include <span>
@@ -18,12 +19,12 @@ namespace hone {
 // What the cache holds of one sequence. Moved, not copied; given back by CachedModel::drop.
 struct CacheEntry {
   PageList pages;
-  int64_t length = 0;   // tokens
+  int64_t length = 0;  // tokens
 };
 
 struct Feed {
   CacheEntry* cache = nullptr;
-  std::span<const int32_t> tokens;   // at least one; they follow what is cached
+  std::span<const int32_t> tokens;  // at least one; they follow what is cached
 };
 
 class CachedModel {
@@ -41,13 +42,13 @@ class CachedModel {
   const CacheLimits& limits() const { return limits_; }
 
  private:
-  struct Bound {                     // a program and where its tensors lie
+  struct Bound {  // a program and where its tensors lie
     size_t program;
     CachedShape shape;
     int32_t *ids, *positions, *cu_seqlens, *cu_cache, *block_table, *slots, *rows;
     const float* logits;
   };
-  struct Chunk {                     // feed `feed` from token `begin` on
+  struct Chunk {  // feed `feed` from token `begin` on
     size_t feed;
     int64_t begin, count;
   };
@@ -61,10 +62,13 @@ class CachedModel {
   int64_t vocab_;
   PagePool pool_;
   std::vector<Bound> bound_;
-  struct CacheState { std::byte* data; int64_t page_bytes; };
+  struct CacheState {
+    std::byte* data;
+    int64_t page_bytes;
+  };
   std::vector<CacheState> states_;
   std::vector<Chunk> chunks_;
-  std::vector<float> gathered_;      // [rows, V]; used when a run takes several programs
+  std::vector<float> gathered_;  // [rows, V]; used when a run takes several programs
 };
 
 }  // namespace hone

@@ -41,7 +41,7 @@ struct GenerationConfig {
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
   // Sampling only.
   double temperature = 1;
-  int64_t top_k = 50;                      // 0: all
+  int64_t top_k = 50;  // 0: all
   double top_p = 1;
   std::optional<double> min_p;
   uint64_t seed = 42;
@@ -54,9 +54,11 @@ struct GenerationConfig {
 
 // Takes over the keys of a generation_config.json. `place` stands in errors. Keys without effect on
 // tokens are passed over; one that would change them and is not offered is an Error that names it.
-Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json, const std::string& place);
+Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
+                             const std::string& place);
 
-// Values that fit together and suit a model of that vocabulary. Names are the flags' as users type them.
+// Values that fit together and suit a model of that vocabulary. Names are the flags' as users type
+// them.
 Status check_generation(const GenerationConfig& c, int64_t vocab);
 
 }  // namespace hone

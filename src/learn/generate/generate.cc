@@ -25,34 +25,50 @@ int32_t draw(std::span<const Candidate> candidates, double uniform) {
   return candidates.back().token;
 }
 
-int64_t rows_of(const GenerationConfig& c) { return c.num_beams > 1 ? c.num_beams : c.num_return_sequences; }
+int64_t rows_of(const GenerationConfig& c) {
+  return c.num_beams > 1 ? c.num_beams : c.num_return_sequences;
+}
 
 PhiloxStream stream_of(const GenerationConfig& c, size_t prompt, size_t sequence) {
-  return PhiloxStream(dropout_key(c.seed, prompt, scope_hash(fmt::format("generate.{}", sequence))));
+  return PhiloxStream(
+      dropout_key(c.seed, prompt, scope_hash(fmt::format("generate.{}", sequence))));
 }
 
 }  // namespace
 
-Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab, int64_t positions) {
+Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab,
+                     int64_t positions) {
   for (size_t i = 0; i < prompts.size(); ++i) {
     const auto& tokens = prompts[i].tokens;
     const auto n = static_cast<int64_t>(tokens.size());
-    if (n == 0) return Error(err::kBadPrompt, fmt::format("prompt {} has no tokens", i + 1)).todo("give it some text; the model has no begin token to start from");
+    if (n == 0)
+      return Error(err::kBadPrompt, fmt::format("prompt {} has no tokens", i + 1))
+          .todo("give it some text; the model has no begin token to start from");
     for (int32_t t : tokens)
       if (t < 0 || t >= vocab)
-        return Error(err::kBadPrompt, fmt::format("prompt {} has token {}; the model has tokens 0 to {}", i + 1, t, vocab - 1)).todo("use the tokenizer that belongs to the model");
+        return Error(err::kBadPrompt,
+                     fmt::format("prompt {} has token {}; the model has tokens 0 to {}", i + 1, t,
+                                 vocab - 1))
+            .todo("use the tokenizer that belongs to the model");
     if (n >= positions)
-      return Error(err::kPromptTooLong, fmt::format("prompt {} has {} tokens; the model has {} positions, prompt and new tokens together", i + 1, n, positions)).todo("shorten the prompt");
+      return Error(err::kPromptTooLong, fmt::format("prompt {} has {} tokens; the model has {} "
+                                                    "positions, prompt and new tokens together",
+                                                    i + 1, n, positions))
+          .todo("shorten the prompt");
     if (config.end_length(n, positions) <= n)
-      return Error(err::kPromptTooLong, fmt::format("prompt {} has {} tokens, max_length {} leaves none for new ones", i + 1, n, config.max_length.value_or(0)))
+      return Error(err::kPromptTooLong,
+                   fmt::format("prompt {} has {} tokens, max_length {} leaves none for new ones",
+                               i + 1, n, config.max_length.value_or(0)))
           .todo("raise --max_length, which counts the prompt, or use --max_new_tokens");
   }
   return Ok{};
 }
 
-CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config, const ModelConfig& model, int64_t batch) {
+CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,
+                       const ModelConfig& model, int64_t batch) {
   CacheLimits limits;
-  limits.rows = rows_of(config) * std::max<int64_t>(1, std::min(batch, static_cast<int64_t>(prompts.size())));
+  limits.rows =
+      rows_of(config) * std::max<int64_t>(1, std::min(batch, static_cast<int64_t>(prompts.size())));
   for (const Prompt& p : prompts) {
     const auto n = static_cast<int64_t>(p.tokens.size());
     limits.longest_prompt = std::max(limits.longest_prompt, n);
@@ -61,12 +77,16 @@ CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& 
   return limits;
 }
 
-Result<std::unique_ptr<Generator>> Generator::make(const Pretrained& model, const CacheLimits& limits, int threads, const Backend& backend) {
-  HONE_BUG_IF(limits.rows < 1 || limits.tokens < 1 || limits.page < 1, "empty limits of a generator");
+Result<std::unique_ptr<Generator>> Generator::make(const Pretrained& model,
+                                                   const CacheLimits& limits, int threads,
+                                                   const Backend& backend) {
+  HONE_BUG_IF(limits.rows < 1 || limits.tokens < 1 || limits.page < 1,
+              "empty limits of a generator");
   std::unique_ptr<Generator> g(new Generator(threads));
   g->config_ = model.config;
   g->tokenizer_ = model.tokenizer;
-  g->session_ = HONE_TRY(Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend, g->pool_));
+  g->session_ = HONE_TRY(
+      Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend, g->pool_));
   HONE_TRY(g->session_.allocate());
   HONE_TRY(load_weights(g->session_, model));
   g->model_ = std::make_unique<CachedModel>(g->session_, model.config, limits);
@@ -76,9 +96,16 @@ Result<std::unique_ptr<Generator>> Generator::make(const Pretrained& model, cons
 // One call of run(): prompts wait, are worked on and get done.
 class Generator::Work {
  public:
-  Work(Generator& g, std::span<const Prompt> prompts, const GenerationConfig& config, const GenerateCallbacks& callbacks)
-      : model_(*g.model_), times_(g.times_), positions_(g.config_.max_positions), prompts_(prompts), config_(config), callbacks_(callbacks),
-        rules_(config), stops_(g.tokenizer_ ? &*g.tokenizer_ : nullptr, config.stop_strings),
+  Work(Generator& g, std::span<const Prompt> prompts, const GenerationConfig& config,
+       const GenerateCallbacks& callbacks)
+      : model_(*g.model_),
+        times_(g.times_),
+        positions_(g.config_.max_positions),
+        prompts_(prompts),
+        config_(config),
+        callbacks_(callbacks),
+        rules_(config),
+        stops_(g.tokenizer_ ? &*g.tokenizer_ : nullptr, config.stop_strings),
         scores_(static_cast<size_t>(rows_of(config)) * static_cast<size_t>(model_.vocab())) {}
 
   std::vector<Generated> run() {
@@ -87,21 +114,23 @@ class Generator::Work {
       decode();
       std::erase_if(groups_, [](const std::unique_ptr<Group>& g) { return g->members.empty(); });
     }
-    std::sort(results_.begin(), results_.end(), [](const Generated& a, const Generated& b) { return std::pair(a.prompt, a.sequence) < std::pair(b.prompt, b.sequence); });
+    std::sort(results_.begin(), results_.end(), [](const Generated& a, const Generated& b) {
+      return std::pair(a.prompt, a.sequence) < std::pair(b.prompt, b.sequence);
+    });
     return std::move(results_);
   }
 
  private:
-  struct Member {                    // a sequence that goes on
+  struct Member {  // a sequence that goes on
     size_t sequence;
     CacheEntry cache;
-    std::vector<int32_t> tokens;     // prompt and new ones; for beams the search has them
+    std::vector<int32_t> tokens;  // prompt and new ones; for beams the search has them
     PhiloxStream random;
   };
-  struct Group {                     // one prompt
+  struct Group {  // one prompt
     size_t prompt;
-    int64_t end;                     // length at which it ends
-    std::vector<Member> members;     // alive; none: done
+    int64_t end;                  // length at which it ends
+    std::vector<Member> members;  // alive; none: done
     std::vector<Generated> done;
     std::optional<BeamSearch> beams;
   };
@@ -110,7 +139,9 @@ class Generator::Work {
     const auto& eos = config_.eos_token_id;
     return std::find(eos.begin(), eos.end(), tokens.back()) != eos.end() || stops_.hit(tokens);
   }
-  int64_t prompt_length(const Group& g) const { return static_cast<int64_t>(prompts_[g.prompt].tokens.size()); }
+  int64_t prompt_length(const Group& g) const {
+    return static_cast<int64_t>(prompts_[g.prompt].tokens.size());
+  }
 
   // Takes waiting prompts into free rows, reads them into the cache and chooses their first tokens.
   void admit() {
@@ -120,25 +151,34 @@ class Generator::Work {
     const size_t first = groups_.size();
     for (; waiting_ < prompts_.size() && used + rows <= model_.limits().rows; used += rows) {
       const std::vector<int32_t>& prompt = prompts_[waiting_].tokens;
-      auto g = std::make_unique<Group>(Group{waiting_, config_.end_length(static_cast<int64_t>(prompt.size()), positions_), {}, {}, {}});
+      auto g = std::make_unique<Group>(
+          Group{waiting_,
+                config_.end_length(static_cast<int64_t>(prompt.size()), positions_),
+                {},
+                {},
+                {}});
       for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
         g->members.push_back({i, {}, {}, stream_of(config_, waiting_, i)});
         g->members.back().tokens.reserve(static_cast<size_t>(g->end));
         g->members.back().tokens = prompt;
       }
       if (config_.num_beams > 1)
-        g->beams.emplace(config_, prompt, g->end, [this](std::span<const int32_t> t) { return ends(t); }, stream_of(config_, waiting_, 0));
+        g->beams.emplace(
+            config_, prompt, g->end, [this](std::span<const int32_t> t) { return ends(t); },
+            stream_of(config_, waiting_, 0));
       times_.prompt_tokens += static_cast<int64_t>(prompt.size());
       groups_.push_back(std::move(g));
       ++waiting_;
     }
     if (first == groups_.size()) return;
     feeds_.clear();
-    for (size_t i = first; i < groups_.size(); ++i) feeds_.push_back({&groups_[i]->members[0].cache, prompts_[groups_[i]->prompt].tokens});
+    for (size_t i = first; i < groups_.size(); ++i)
+      feeds_.push_back({&groups_[i]->members[0].cache, prompts_[groups_[i]->prompt].tokens});
     const float* logits = timed(times_.prefill);
     for (size_t i = first; i < groups_.size(); ++i, logits += model_.vocab()) {
       Group& g = *groups_[i];
-      for (size_t m = 1; m < g.members.size(); ++m) g.members[m].cache = model_.fork(g.members[0].cache);
+      for (size_t m = 1; m < g.members.size(); ++m)
+        g.members[m].cache = model_.fork(g.members[0].cache);
       advance(g, logits, 0);
     }
   }
@@ -148,7 +188,8 @@ class Generator::Work {
     feeds_.clear();
     for (const auto& g : groups_)
       for (size_t m = 0; m < g->members.size(); ++m) {
-        const std::vector<int32_t>& tokens = g->beams ? g->beams->beams()[m].tokens : g->members[m].tokens;
+        const std::vector<int32_t>& tokens =
+            g->beams ? g->beams->beams()[m].tokens : g->members[m].tokens;
         feeds_.push_back({&g->members[m].cache, std::span(tokens).last(1)});
       }
     if (feeds_.empty()) return;
@@ -169,15 +210,21 @@ class Generator::Work {
 
   // Logits of the group's members lie `stride` apart; 0 where all share one row.
   void advance(Group& g, const float* logits, int64_t stride) {
-    if (g.beams) advance_beams(g, logits, stride);
-    else advance_sequences(g, logits, stride);
+    if (g.beams)
+      advance_beams(g, logits, stride);
+    else
+      advance_sequences(g, logits, stride);
     if (!g.members.empty()) return;
-    std::sort(g.done.begin(), g.done.end(), [](const Generated& a, const Generated& b) { return a.sequence < b.sequence; });
+    std::sort(g.done.begin(), g.done.end(),
+              [](const Generated& a, const Generated& b) { return a.sequence < b.sequence; });
     results_.insert(results_.end(), g.done.begin(), g.done.end());
     if (callbacks_.done) callbacks_.done(std::move(g.done));
   }
 
-  std::span<float> scratch_row(size_t i) { return std::span(scores_).subspan(i * static_cast<size_t>(model_.vocab()), static_cast<size_t>(model_.vocab())); }
+  std::span<float> scratch_row(size_t i) {
+    return std::span(scores_).subspan(i * static_cast<size_t>(model_.vocab()),
+                                      static_cast<size_t>(model_.vocab()));
+  }
 
   void advance_sequences(Group& g, const float* logits, int64_t stride) {
     const auto V = static_cast<size_t>(model_.vocab());
@@ -204,7 +251,11 @@ class Generator::Work {
       const bool ended = ends(s.tokens);
       if (ended || static_cast<int64_t>(s.tokens.size()) >= g.end) {
         model_.drop(s.cache);
-        g.done.push_back({g.prompt, s.sequence, {s.tokens.begin() + prompt_length(g), s.tokens.end()}, 0, ended});
+        g.done.push_back({g.prompt,
+                          s.sequence,
+                          {s.tokens.begin() + prompt_length(g), s.tokens.end()},
+                          0,
+                          ended});
       } else {
         if (kept != m) g.members[kept] = std::move(s);
         ++kept;
@@ -230,14 +281,19 @@ class Generator::Work {
     ++times_.new_tokens;
     if (g.beams->done()) {
       for (const BeamSearch::Hypothesis& h : g.beams->results())
-        g.done.push_back({g.prompt, g.done.size(), {h.tokens.begin() + prompt_length(g), h.tokens.end()}, static_cast<double>(h.score), h.finished && ends(h.tokens)});
+        g.done.push_back({g.prompt,
+                          g.done.size(),
+                          {h.tokens.begin() + prompt_length(g), h.tokens.end()},
+                          static_cast<double>(h.score),
+                          h.finished && ends(h.tokens)});
       for (Member& m : g.members) model_.drop(m.cache);
       g.members.clear();
       return;
     }
     // Beams take over their parents' pages; the old lists go once all have taken what they need.
     caches_.clear();
-    for (const BeamSearch::Beam& b : g.beams->beams()) caches_.push_back(model_.fork(g.members[b.parent].cache));
+    for (const BeamSearch::Beam& b : g.beams->beams())
+      caches_.push_back(model_.fork(g.members[b.parent].cache));
     for (size_t m = 0; m < g.members.size(); ++m) {
       model_.drop(g.members[m].cache);
       g.members[m].cache = std::move(caches_[m]);
@@ -252,7 +308,7 @@ class Generator::Work {
   const GenerateCallbacks& callbacks_;
   ScoreRules rules_;
   StopStrings stops_;
-  std::vector<float> scores_;                     // [rows of a group, V]
+  std::vector<float> scores_;  // [rows of a group, V]
   size_t waiting_ = 0;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Feed> feeds_;
@@ -261,12 +317,17 @@ class Generator::Work {
   std::vector<Generated> results_;
 };
 
-Result<std::vector<Generated>> Generator::run(std::span<const Prompt> prompts, const GenerationConfig& config, const GenerateCallbacks& callbacks) {
+Result<std::vector<Generated>> Generator::run(std::span<const Prompt> prompts,
+                                              const GenerationConfig& config,
+                                              const GenerateCallbacks& callbacks) {
   HONE_TRY(check_generation(config, config_.vocab));
   HONE_TRY(check_prompts(prompts, config, config_.vocab, config_.max_positions));
   if (!config.stop_strings.empty() && !tokenizer_)
-    return Error(err::kGenerationNotOffered, "stop strings need a tokenizer, and the model has none").todo("name one with --tokenizer_name, or end at tokens with --eos_token_id");
-  HONE_BUG_IF(rows_of(config) > model_->limits().rows, "{} rows where {} were planned", rows_of(config), model_->limits().rows);
+    return Error(err::kGenerationNotOffered,
+                 "stop strings need a tokenizer, and the model has none")
+        .todo("name one with --tokenizer_name, or end at tokens with --eos_token_id");
+  HONE_BUG_IF(rows_of(config) > model_->limits().rows, "{} rows where {} were planned",
+              rows_of(config), model_->limits().rows);
   return Work(*this, prompts, config, callbacks).run();
 }
 

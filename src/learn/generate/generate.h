@@ -1,9 +1,10 @@
 // The door of the room: text generation with a KV cache.
 //
-//   GenerationConfig config;                                      // config.h; from generation_config.json
-//   HONE_TRY(apply_generation_json(config, model.generation_config, "generation_config.json"));
-//   auto generator = HONE_TRY(Generator::make(model, limits_for(prompts, config, model.config, 8), threads, backend));
-//   std::vector<Generated> all = HONE_TRY(generator->run(prompts, config));
+//   GenerationConfig config;                                      // config.h; from
+//   generation_config.json HONE_TRY(apply_generation_json(config, model.generation_config,
+//   "generation_config.json")); auto generator = HONE_TRY(Generator::make(model,
+//   limits_for(prompts, config, model.config, 8), threads, backend)); std::vector<Generated> all =
+//   HONE_TRY(generator->run(prompts, config));
 //
 // Prompts of different lengths run together, each as if alone; a place that gets free goes to the
 // next prompt. Tokens equal Transformers 5.23's in f32. Samples depend on (seed, index of the
@@ -25,35 +26,46 @@ struct Prompt {
 };
 
 struct Generated {
-  size_t prompt = 0;             // index
-  size_t sequence = 0;           // of num_return_sequences
-  std::vector<int32_t> tokens;   // new ones, the end token among them
-  double score = 0;              // beams: sum of log probabilities / length^length_penalty
-  bool ended = false;            // by an end token or stop string, not by the length
+  size_t prompt = 0;            // index
+  size_t sequence = 0;          // of num_return_sequences
+  std::vector<int32_t> tokens;  // new ones, the end token among them
+  double score = 0;             // beams: sum of log probabilities / length^length_penalty
+  bool ended = false;           // by an end token or stop string, not by the length
 };
 
 struct GenerateCallbacks {
-  std::function<void(size_t prompt, size_t sequence, int32_t token)> token;   // as they come; not for beams
-  std::function<void(std::vector<Generated>)> done;                           // of one prompt, as prompts get done
+  std::function<void(size_t prompt, size_t sequence, int32_t token)>
+      token;                                         // as they come; not for beams
+  std::function<void(std::vector<Generated>)> done;  // of one prompt, as prompts get done
 };
 
-// Every prompt has tokens of the vocabulary and room for a new one. `positions` is the model's maximum.
-Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab, int64_t positions);
+// Every prompt has tokens of the vocabulary and room for a new one. `positions` is the model's
+// maximum.
+Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab,
+                     int64_t positions);
 
 // What `batch` prompts at a time need: their rows and the longest of all.
-CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config, const ModelConfig& model, int64_t batch);
+CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,
+                       const ModelConfig& model, int64_t batch);
 
 class Generator {
  public:
-  // Compiles the programs, takes all memory and reads the weights. Prompts may need no more than the limits.
-  static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits, int threads, const Backend& backend);
+  // Compiles the programs, takes all memory and reads the weights. Prompts may need no more than
+  // the limits.
+  static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits,
+                                                 int threads, const Backend& backend);
 
   // Results in the order of prompts and sequences.
-  Result<std::vector<Generated>> run(std::span<const Prompt> prompts, const GenerationConfig& config, const GenerateCallbacks& callbacks = {});
+  Result<std::vector<Generated>> run(std::span<const Prompt> prompts,
+                                     const GenerationConfig& config,
+                                     const GenerateCallbacks& callbacks = {});
 
   const Session& session() const { return session_; }
   // Seconds and tokens of all runs so far.
-  struct Times { double prefill = 0, decode = 0; int64_t prompt_tokens = 0, new_tokens = 0; };
+  struct Times {
+    double prefill = 0, decode = 0;
+    int64_t prompt_tokens = 0, new_tokens = 0;
+  };
   const Times& times() const { return times_; }
 
  private:

@@ -9,14 +9,17 @@ namespace {
 
 Result<PromptRow> prompt_row(const Json& json, const std::string& place) {
   auto wrong = [&](const std::string& what) {
-    return Error(err::kBadPrompt, what).at(place).todo("write rows as {\"prompt\": \"...\"} or {\"prompt_tokens\": [1, 2, 3]}");
+    return Error(err::kBadPrompt, what)
+        .at(place)
+        .todo("write rows as {\"prompt\": \"...\"} or {\"prompt_tokens\": [1, 2, 3]}");
   };
   if (!json.is_object()) return wrong("the row is no JSON object");
   PromptRow row;
   if (auto ids = json.find("prompt_tokens"); ids != json.end()) {
     if (!ids->is_array()) return wrong("prompt_tokens is no list");
     for (const Json& id : *ids) {
-      if (!id.is_number_integer() || id < 0 || id > INT32_MAX) return wrong(fmt::format("prompt_tokens holds {}, which is no token id", dump_json(id)));
+      if (!id.is_number_integer() || id < 0 || id > INT32_MAX)
+        return wrong(fmt::format("prompt_tokens holds {}, which is no token id", dump_json(id)));
       row.tokens.push_back(id.get<int32_t>());
     }
     return row;
@@ -25,7 +28,10 @@ Result<PromptRow> prompt_row(const Json& json, const std::string& place) {
   if (text == json.end() || !text->is_string()) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
-    return wrong(text != json.end() ? std::string("prompt is no text") : fmt::format("the row has neither prompt nor prompt_tokens; its keys are: {}", fmt::join(keys, ", ")));
+    return wrong(text != json.end()
+                     ? std::string("prompt is no text")
+                     : fmt::format("the row has neither prompt nor prompt_tokens; its keys are: {}",
+                                   fmt::join(keys, ", ")));
   }
   row.text = text->get<std::string>();
   return row;
@@ -47,19 +53,24 @@ Result<std::vector<PromptRow>> read_prompt_file(const std::string& path) {
     const std::string place = fmt::format("{}:{}", name, number);
     rows.push_back(HONE_TRY(prompt_row(HONE_TRY(parse_json(line, place)), place)));
   }
-  if (rows.empty()) return Error(err::kBadPrompt, fmt::format("{} holds no prompts", name)).todo("write one JSON object a line: {\"prompt\": \"...\"}");
+  if (rows.empty())
+    return Error(err::kBadPrompt, fmt::format("{} holds no prompts", name))
+        .todo("write one JSON object a line: {\"prompt\": \"...\"}");
   return rows;
 }
 
-void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer, const EncodeOptions& options, std::optional<int32_t> begin) {
+void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer,
+                    const EncodeOptions& options, std::optional<int32_t> begin) {
   for (PromptRow& row : rows) {
     if (row.text) row.tokens = tokenizer.encode(*row.text, options);
     if (row.text && row.tokens.empty() && begin) row.tokens = {*begin};
   }
 }
 
-std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt, std::span<const int32_t> tokens) {
-  // Decoders treat the first token of a text apart; the prompt's tail keeps the new ones from being it.
+std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                              std::span<const int32_t> tokens) {
+  // Decoders treat the first token of a text apart; the prompt's tail keeps the new ones from being
+  // it.
   StreamingDecoder decoder(tokenizer);
   for (int32_t id : prompt.last(std::min<size_t>(prompt.size(), 8))) decoder.push(id);
   std::string text;
@@ -70,7 +81,8 @@ std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_
 Result<GenerationConfig> generation_of(const Pretrained& model) {
   GenerationConfig c;
   if (!model.generation_config.empty()) {
-    HONE_TRY(apply_generation_json(c, model.generation_config, "generation_config.json of " + model.name));
+    HONE_TRY(apply_generation_json(c, model.generation_config,
+                                   "generation_config.json of " + model.name));
     return c;
   }
   nlohmann::json ids = nlohmann::json::object();

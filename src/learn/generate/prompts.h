@@ -6,7 +6,7 @@
 namespace hone {
 
 struct PromptRow {
-  std::optional<std::string> text;      // none: tokens were given
+  std::optional<std::string> text;  // none: tokens were given
   std::vector<int32_t> tokens;
 };
 
@@ -15,10 +15,12 @@ struct PromptRow {
 Result<std::vector<PromptRow>> read_prompt_file(const std::string& path);
 
 // Fills in the tokens of rows that have text. An empty one begins with the model's begin token.
-void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer, const EncodeOptions& options, std::optional<int32_t> begin);
+void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer,
+                    const EncodeOptions& options, std::optional<int32_t> begin);
 
 // The text of the new tokens as it follows the prompt, without special tokens.
-std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt, std::span<const int32_t> tokens);
+std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
+                              std::span<const int32_t> tokens);
 
 // The generation config that a model comes with: its generation_config.json; without one, the token
 // ids of its config.json.

@@ -21,11 +21,12 @@ float largest(std::span<const float> x) {
   return most;
 }
 
-// exp(x) for x <= 0 within two units of the last place, in a form that compilers vectorise: x = n ln 2
+// exp(x) for x <= 0 within two units of the last place, in a form that compilers vectorise: x = n
+// ln 2
 // + r, |r| <= ln 2 / 2, a Taylor polynomial in r, and n put into the exponent.
 inline float exp_below(float x) {
   x = x < -87.0f ? -87.0f : x;
-  const float shifted = x * 1.44269504f + 12582912.0f;   // 1.5 * 2^23 rounds to a whole number
+  const float shifted = x * 1.44269504f + 12582912.0f;  // 1.5 * 2^23 rounds to a whole number
   const float n = shifted - 12582912.0f;
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.0f / 720;
@@ -44,7 +45,7 @@ inline float exp_below(float x) {
 double sum_exp(std::span<const float> x, float most) {
   double sum = 0;
   size_t i = 0;
-  for (; i + 1024 <= x.size(); i += 1024) {   // blocks keep the f32 sums short
+  for (; i + 1024 <= x.size(); i += 1024) {  // blocks keep the f32 sums short
     float lane[kLanes] = {};
     for (size_t k = i; k < i + 1024; k += kLanes)
       for (size_t j = 0; j < kLanes; ++j) lane[j] += exp_below(x[k + j] - most);
@@ -54,14 +55,16 @@ double sum_exp(std::span<const float> x, float most) {
   return sum;
 }
 
-bool better(const Candidate& a, const Candidate& b) { return a.score > b.score || (a.score == b.score && a.token < b.token); }
+bool better(const Candidate& a, const Candidate& b) {
+  return a.score > b.score || (a.score == b.score && a.token < b.token);
+}
 
 }  // namespace
 
 int32_t argmax(std::span<const float> x) {
   const float most = largest(x);
   const auto at = std::find(x.begin(), x.end(), most);
-  return at == x.end() ? 0 : static_cast<int32_t>(at - x.begin());   // only NaN: the first token
+  return at == x.end() ? 0 : static_cast<int32_t>(at - x.begin());  // only NaN: the first token
 }
 
 void log_softmax(std::span<float> x) {
@@ -72,11 +75,16 @@ void log_softmax(std::span<float> x) {
 
 ScoreRules::ScoreRules(const GenerationConfig& c) : config_(c), keep_(1) {
   for (const auto& word : c.bad_words_ids)
-    if (word.size() > 1 || std::find(c.eos_token_id.begin(), c.eos_token_id.end(), word[0]) == c.eos_token_id.end()) bad_words_.push_back(word);
-  none_ = c.repetition_penalty == 1 && c.no_repeat_ngram_size == 0 && bad_words_.empty() && c.min_length == 0 && !c.min_new_tokens &&
-          !c.forced_bos_token_id && c.forced_eos_token_id.empty() && c.suppress_tokens.empty() && c.begin_suppress_tokens.empty();
+    if (word.size() > 1 ||
+        std::find(c.eos_token_id.begin(), c.eos_token_id.end(), word[0]) == c.eos_token_id.end())
+      bad_words_.push_back(word);
+  none_ = c.repetition_penalty == 1 && c.no_repeat_ngram_size == 0 && bad_words_.empty() &&
+          c.min_length == 0 && !c.min_new_tokens && !c.forced_bos_token_id &&
+          c.forced_eos_token_id.empty() && c.suppress_tokens.empty() &&
+          c.begin_suppress_tokens.empty();
   // Beams need a token that does not end the sequence.
-  if (c.num_beams > 1) keep_ = c.eos_token_id.empty() ? 2 : static_cast<int64_t>(c.eos_token_id.size()) + 1;
+  if (c.num_beams > 1)
+    keep_ = c.eos_token_id.empty() ? 2 : static_cast<int64_t>(c.eos_token_id.size()) + 1;
 }
 
 void ScoreRules::penalize(std::span<float> scores, std::span<const int32_t> tokens) {
@@ -104,7 +112,8 @@ void ScoreRules::forbid_ngrams(std::span<float> scores, std::span<const int32_t>
     }
 }
 
-void ScoreRules::apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end) {
+void ScoreRules::apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt,
+                       int64_t end) {
   if (none_) return;
   const GenerationConfig& c = config_;
   const auto length = static_cast<int64_t>(tokens.size());
@@ -120,7 +129,8 @@ void ScoreRules::apply(std::span<float> scores, std::span<const int32_t> tokens,
   if (c.no_repeat_ngram_size > 0) forbid_ngrams(scores, tokens);
   for (const auto& word : bad_words_) {
     const size_t before = word.size() - 1;
-    if (before <= tokens.size() && std::equal(word.begin(), word.end() - 1, tokens.end() - static_cast<std::ptrdiff_t>(before)))
+    if (before <= tokens.size() && std::equal(word.begin(), word.end() - 1,
+                                              tokens.end() - static_cast<std::ptrdiff_t>(before)))
       scores[static_cast<size_t>(word.back())] = kNever;
   }
   // min_new_tokens takes the place of min_length.
@@ -148,14 +158,17 @@ void ScoreRules::keep_top_k(std::span<const float> scores, int64_t k) {
     least = heap_.front();
   }
   for (size_t i = 0; i < scores.size(); ++i)
-    if (scores[i] >= least && scores[i] > kNever) candidates_.push_back({scores[i], static_cast<int32_t>(i)});
+    if (scores[i] >= least && scores[i] > kNever)
+      candidates_.push_back({scores[i], static_cast<int32_t>(i)});
 }
 
 // A token goes when those that are more probable hold top_p of the mass already. Only the head of
 // the order is sorted, as far as it is needed.
 void ScoreRules::keep_top_p() {
   auto& c = candidates_;
-  const float most = std::max_element(c.begin(), c.end(), [](auto& a, auto& b) { return a.score < b.score; })->score;
+  const float most = std::max_element(c.begin(), c.end(), [](auto& a, auto& b) {
+                       return a.score < b.score;
+                     })->score;
   double all = 0;
   for (const Candidate& x : c) all += static_cast<double>(std::exp(x.score - most));
   double above = 0;
@@ -163,7 +176,8 @@ void ScoreRules::keep_top_p() {
   for (; kept < c.size(); ++kept) {
     if (kept == sorted) {
       sorted = std::min(c.size(), std::max<size_t>(64, sorted * 4));
-      std::partial_sort(c.begin() + static_cast<std::ptrdiff_t>(kept), c.begin() + static_cast<std::ptrdiff_t>(sorted), c.end(), better);
+      std::partial_sort(c.begin() + static_cast<std::ptrdiff_t>(kept),
+                        c.begin() + static_cast<std::ptrdiff_t>(sorted), c.end(), better);
     }
     if (static_cast<int64_t>(kept) >= keep_ && above >= config_.top_p * all) break;
     above += static_cast<double>(std::exp(c[kept].score - most));
@@ -173,7 +187,10 @@ void ScoreRules::keep_top_p() {
 
 std::span<Candidate> ScoreRules::warp(std::span<const float> scores) {
   const GenerationConfig& c = config_;
-  keep_top_k(scores, c.top_k == 0 ? 0 : std::max(c.top_k, keep_));   // before the temperature, which keeps the order
+  keep_top_k(scores,
+             c.top_k == 0
+                 ? 0
+                 : std::max(c.top_k, keep_));  // before the temperature, which keeps the order
   const auto temperature = static_cast<float>(c.temperature);
   if (temperature != 1)
     for (Candidate& x : candidates_) x.score /= temperature;
@@ -183,7 +200,9 @@ std::span<Candidate> ScoreRules::warp(std::span<const float> scores) {
     std::sort(candidates_.begin(), candidates_.end(), better);
     const double least = static_cast<double>(candidates_[0].score) + std::log(*c.min_p);
     size_t kept = 0;
-    while (kept < candidates_.size() && (static_cast<int64_t>(kept) < keep_ || static_cast<double>(candidates_[kept].score) >= least)) ++kept;
+    while (kept < candidates_.size() && (static_cast<int64_t>(kept) < keep_ ||
+                                         static_cast<double>(candidates_[kept].score) >= least))
+      ++kept;
     candidates_.resize(kept);
   }
   return candidates_;

@@ -21,14 +21,16 @@ void log_softmax(std::span<float> x);
 
 class ScoreRules {
  public:
-  // `end` is the length at which generation stops (forced_eos_token_id), `prompt` that of the prompt.
+  // `end` is the length at which generation stops (forced_eos_token_id), `prompt` that of the
+  // prompt.
   explicit ScoreRules(const GenerationConfig& config);
 
   // True when the rules leave every score as it is.
   bool none() const { return none_; }
   // Applies the processors to one row of scores of the token after `tokens` (prompt and new ones).
   void apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end);
-  // Applies the warpers of sampling: what remains, in no order. The result lives until the next call.
+  // Applies the warpers of sampling: what remains, in no order. The result lives until the next
+  // call.
   std::span<Candidate> warp(std::span<const float> scores);
 
  private:
@@ -39,7 +41,7 @@ class ScoreRules {
 
   const GenerationConfig& config_;
   bool none_;
-  int64_t keep_;                        // tokens that warpers always leave
+  int64_t keep_;  // tokens that warpers always leave
   std::vector<std::vector<int32_t>> bad_words_;
   std::vector<Candidate> candidates_;
   std::vector<float> heap_;

@@ -2,7 +2,8 @@
 
 namespace hone {
 
-StopStrings::StopStrings(const Tokenizer* tokenizer, const std::vector<std::string>& texts) : tokenizer_(tokenizer), texts_(texts) {
+StopStrings::StopStrings(const Tokenizer* tokenizer, const std::vector<std::string>& texts)
+    : tokenizer_(tokenizer), texts_(texts) {
   for (const std::string& t : texts) longest_ = std::max(longest_, t.size());
 }
 

@@ -17,7 +17,7 @@ class StopStrings {
  private:
   const Tokenizer* tokenizer_;
   const std::vector<std::string>& texts_;
-  size_t longest_ = 0;   // bytes
+  size_t longest_ = 0;  // bytes
 };
 
 }  // namespace hone

@@ -11,17 +11,20 @@ const std::vector<Family>& families() {
   return shelf;
 }
 
-Result<int64_t> ModelConfig::integer(const std::string& key, std::optional<int64_t> otherwise) const {
+Result<int64_t> ModelConfig::integer(const std::string& key,
+                                     std::optional<int64_t> otherwise) const {
   auto it = config.find(key);
   if (it == config.end() || it->is_null()) {
     if (otherwise) return *otherwise;
     return Error(err::kBadConfig, fmt::format("config.json has no '{}'", key));
   }
   if (!it->is_number_integer())
-    return Error(err::kBadConfig, fmt::format("config.json: '{}' is {}, a whole number is expected", key, it->dump()));
+    return Error(err::kBadConfig, fmt::format("config.json: '{}' is {}, a whole number is expected",
+                                              key, it->dump()));
   int64_t v = it->get<int64_t>();
   if (v < 0 || v > (int64_t{1} << 40))
-    return Error(err::kBadConfig, fmt::format("config.json: '{}' is {}, which is out of range", key, v));
+    return Error(err::kBadConfig,
+                 fmt::format("config.json: '{}' is {}, which is out of range", key, v));
   return v;
 }
 double ModelConfig::real(const std::string& key, double otherwise) const {
@@ -49,21 +52,31 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
       if (t != type) continue;
       c.family = f.name;
       HONE_TRY(f.read_config(c));
-      for (auto [key, v] : {std::pair{"vocabulary", c.vocab}, {"hidden size", c.hidden}, {"number of layers", c.layers},
-                            {"number of heads", c.heads}, {"number of key/value heads", c.kv_heads}, {"head size", c.head_dim},
+      for (auto [key, v] : {std::pair{"vocabulary", c.vocab},
+                            {"hidden size", c.hidden},
+                            {"number of layers", c.layers},
+                            {"number of heads", c.heads},
+                            {"number of key/value heads", c.kv_heads},
+                            {"head size", c.head_dim},
                             {"number of positions", c.max_positions}})
         if (v < 1 || v > (int64_t{1} << 24))
-          return Error(err::kBadConfig, fmt::format("config.json: the {} is {}, which is out of range", key, v));
+          return Error(err::kBadConfig,
+                       fmt::format("config.json: the {} is {}, which is out of range", key, v));
       if (c.heads % c.kv_heads != 0)
-        return Error(err::kBadConfig, fmt::format("config.json: {} heads cannot share {} key/value heads evenly", c.heads, c.kv_heads));
+        return Error(err::kBadConfig,
+                     fmt::format("config.json: {} heads cannot share {} key/value heads evenly",
+                                 c.heads, c.kv_heads));
       return c;
     }
   }
   std::sort(known.begin(), known.end());
   std::string near = nearest_name(type, known);
-  return Error(err::kUnknownFamily, type.empty() ? std::string("config.json names no model_type")
-                                                 : fmt::format("hone has no model family '{}'", type))
-      .todo(fmt::format("{}model types that work: {}", near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(known, ", ")));
+  return Error(err::kUnknownFamily, type.empty()
+                                        ? std::string("config.json names no model_type")
+                                        : fmt::format("hone has no model family '{}'", type))
+      .todo(fmt::format("{}model types that work: {}",
+                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                        fmt::join(known, ", ")));
 }
 
 const Family& family_of(const ModelConfig& c) {
@@ -79,7 +92,9 @@ int64_t parameter_count(const ModelConfig& c) {
   return n;
 }
 
-std::string cache_name(int64_t layer, char which) { return fmt::format("cache.{}.{}", layer, which); }
+std::string cache_name(int64_t layer, char which) {
+  return fmt::format("cache.{}.{}", layer, which);
+}
 
 ValueId ModelGraph::param(const std::string& name) {
   auto it = params_.find(name);
@@ -93,8 +108,15 @@ ValueId ModelGraph::dropout(ValueId x, double p, ValueId residual) {
   return residual == kNoValue ? y : ops::add(b, y, residual);
 }
 
-ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale, double dropout_p, int64_t window) {
-  ops::AttentionOptions o{.heads = config.heads, .kv_heads = config.kv_heads, .window = window, .causal = true, .scale = scale, .dropout = 0, .key = ""};
+ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
+                                   double dropout_p, int64_t window) {
+  ops::AttentionOptions o{.heads = config.heads,
+                          .kv_heads = config.kv_heads,
+                          .window = window,
+                          .causal = true,
+                          .scale = scale,
+                          .dropout = 0,
+                          .key = ""};
   ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
   if (mode == Mode::train && dropout_p > 0) {
     o.dropout = dropout_p;
@@ -103,7 +125,8 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
     in.sample_ids = sample_ids;
   }
   if (mode == Mode::cached) {
-    const int64_t width = config.kv_heads * config.head_dim, queries = config.heads * config.head_dim;
+    const int64_t width = config.kv_heads * config.head_dim,
+                  queries = config.heads * config.head_dim;
     if (k == kNoValue) {
       in.q = ops::slice(b, q, 1, 0, queries);
       in.k = ops::slice(b, q, 1, queries, queries + width);
@@ -114,7 +137,8 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
       s.name = cache_name(layer, which);
       s.role = Role::cache;
       Program& p = b.program();
-      ValueId old_version = p.add_state(std::move(s), {DType::f32, {cache_pages, cache_page, width}});
+      ValueId old_version =
+          p.add_state(std::move(s), {DType::f32, {cache_pages, cache_page, width}});
       ValueId next = ops::cache_write(b, old_version, *value, slots);
       p.state_of(old_version)->next = next;
       *value = next;

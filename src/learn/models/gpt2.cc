@@ -1,5 +1,6 @@
 // GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, fused qkv, tanh GELU.
-// Linear weights are Conv1D's [in, out]. Head tied to the token embedding unless the config says no.
+// Linear weights are Conv1D's [in, out]. Head tied to the token embedding unless the config says
+// no.
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
 
@@ -14,13 +15,18 @@ Status read_config(ModelConfig& c) {
   c.max_positions = HONE_TRY(c.integer("n_positions", HONE_TRY(c.integer("n_ctx", 1024))));
   c.tied = c.flag("tie_word_embeddings", true);
   if (c.heads < 1 || c.hidden % c.heads != 0)
-    return Error(err::kBadConfig, fmt::format("config.json: n_embd {} is not a multiple of n_head {}", c.hidden, c.heads));
+    return Error(
+        err::kBadConfig,
+        fmt::format("config.json: n_embd {} is not a multiple of n_head {}", c.hidden, c.heads));
   c.head_dim = c.hidden / c.heads;
   std::string act = c.text("activation_function", "gelu_new");
-  if (act != "gelu_new" && act != "gelu_pytorch_tanh" && act != "gelu" && act != "relu" && act != "silu")
-    return Error(err::kConfigNotOffered, fmt::format("config.json: activation_function '{}' is not offered", act))
+  if (act != "gelu_new" && act != "gelu_pytorch_tanh" && act != "gelu" && act != "relu" &&
+      act != "silu")
+    return Error(err::kConfigNotOffered,
+                 fmt::format("config.json: activation_function '{}' is not offered", act))
         .todo("gelu_new, gelu_pytorch_tanh, gelu, relu and silu work");
-  if (c.flag("add_cross_attention", false)) return Error(err::kConfigNotOffered, "config.json: add_cross_attention is not offered");
+  if (c.flag("add_cross_attention", false))
+    return Error(err::kConfigNotOffered, "config.json: add_cross_attention is not offered");
   return Ok{};
 }
 
@@ -30,8 +36,10 @@ std::vector<ParamSpec> params(const ModelConfig& c) {
   using Init = ParamSpec::Init;
   const int64_t C = c.hidden, F = inner(c);
   const double std = c.real("initializer_range", 0.02);
-  const double std_out = std / std::sqrt(2.0 * static_cast<double>(c.layers));  // projections into the residual stream
-  std::vector<ParamSpec> list{{"transformer.wte.weight", {c.vocab, C}, Init::normal, std}, {"transformer.wpe.weight", {c.max_positions, C}, Init::normal, std}};
+  const double std_out =
+      std / std::sqrt(2.0 * static_cast<double>(c.layers));  // projections into the residual stream
+  std::vector<ParamSpec> list{{"transformer.wte.weight", {c.vocab, C}, Init::normal, std},
+                              {"transformer.wpe.weight", {c.max_positions, C}, Init::normal, std}};
   auto norm = [&](const std::string& at) {
     list.push_back({at + ".weight", {C}, Init::ones, 0, false});
     list.push_back({at + ".bias", {C}, Init::zeros, 0, false});
@@ -61,8 +69,12 @@ ValueId decoder(ModelGraph& g) {
   const double resid = c.real("resid_pdrop", 0.1), attn = c.real("attn_pdrop", 0.1);
   std::string act = c.text("activation_function", "gelu_new");
   if (act == "gelu_new" || act == "gelu_pytorch_tanh") act = "gelu_tanh";
-  auto norm = [&](const std::string& at, ValueId x) { return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), eps).y; };
-  auto linear = [&](const std::string& at, ValueId x) { return ops::linear(b, x, g.param(at + ".weight"), {.bias = g.param(at + ".bias")}); };
+  auto norm = [&](const std::string& at, ValueId x) {
+    return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), eps).y;
+  };
+  auto linear = [&](const std::string& at, ValueId x) {
+    return ops::linear(b, x, g.param(at + ".weight"), {.bias = g.param(at + ".bias")});
+  };
 
   ValueId x;  // [T,C], the residual stream
   {
@@ -76,10 +88,11 @@ ValueId decoder(ModelGraph& g) {
     Builder::Scope block(b, fmt::format("h.{}", i));
     {
       Builder::Scope s(b, "attn");
-      double scale = c.flag("scale_attn_weights", true) ? 1 / std::sqrt(static_cast<double>(c.head_dim)) : 1;
+      double scale =
+          c.flag("scale_attn_weights", true) ? 1 / std::sqrt(static_cast<double>(c.head_dim)) : 1;
       if (c.flag("scale_attn_by_inverse_layer_idx", false)) scale /= static_cast<double>(i + 1);
-      ValueId qkv = linear(h + "attn.c_attn", norm(h + "ln_1", x));                      // [T,3C]
-      ValueId a = g.self_attention(i, qkv, kNoValue, kNoValue, scale, attn);           // [T,C]
+      ValueId qkv = linear(h + "attn.c_attn", norm(h + "ln_1", x));           // [T,3C]
+      ValueId a = g.self_attention(i, qkv, kNoValue, kNoValue, scale, attn);  // [T,C]
       x = g.dropout(linear(h + "attn.c_proj", a), resid, x);
     }
     {
@@ -92,7 +105,9 @@ ValueId decoder(ModelGraph& g) {
   return norm("transformer.ln_f", x);
 }
 
-std::string head(const ModelConfig& c) { return c.tied ? "transformer.wte.weight" : "lm_head.weight"; }
+std::string head(const ModelConfig& c) {
+  return c.tied ? "transformer.wte.weight" : "lm_head.weight";
+}
 
 // The first GPT-2 checkpoints were saved from the bare model.
 std::string older_name(const std::string& name) {
@@ -101,6 +116,9 @@ std::string older_name(const std::string& name) {
 
 }  // namespace
 
-Family family_gpt2() { return {"gpt2", {"gpt2"}, "GPT2LMHeadModel", read_config, params, nullptr, decoder, head, older_name}; }
+Family family_gpt2() {
+  return {"gpt2",  {"gpt2"}, "GPT2LMHeadModel", read_config, params, nullptr,
+          decoder, head,     older_name};
+}
 
 }  // namespace hone

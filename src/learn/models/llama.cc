@@ -11,7 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-// Transformers 5 keeps rope_theta and rope_type in rope_parameters, 4 in rope_theta and rope_scaling.
+// Transformers 5 keeps rope_theta and rope_type in rope_parameters, 4 in rope_theta and
+// rope_scaling.
 json rope_parameters(const ModelConfig& c) {
   json rope = json::object();
   rope["rope_theta"] = c.real("rope_theta", 10000.0);
@@ -23,16 +24,24 @@ json rope_parameters(const ModelConfig& c) {
 
 Status read_rope(const ModelConfig& c) {
   json rope = rope_parameters(c);
-  if (!rope["rope_type"].is_string()) return Error(err::kBadConfig, "config.json: rope_type is no text");
+  if (!rope["rope_type"].is_string())
+    return Error(err::kBadConfig, "config.json: rope_type is no text");
   std::string type = rope["rope_type"];
   std::vector<const char*> keys{"rope_theta"};
-  if (type == "linear") keys.push_back("factor");
-  else if (type == "llama3") keys.insert(keys.end(), {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"});
+  if (type == "linear")
+    keys.push_back("factor");
+  else if (type == "llama3")
+    keys.insert(keys.end(), {"factor", "low_freq_factor", "high_freq_factor",
+                             "original_max_position_embeddings"});
   else if (type != "default")
-    return Error(err::kConfigNotOffered, fmt::format("config.json: rope_type '{}' is not offered", type)).todo("default, linear and llama3 work");
+    return Error(err::kConfigNotOffered,
+                 fmt::format("config.json: rope_type '{}' is not offered", type))
+        .todo("default, linear and llama3 work");
   for (const char* key : keys)
     if (!rope.contains(key) || !rope[key].is_number() || rope[key].get<double>() <= 0)
-      return Error(err::kBadConfig, fmt::format("config.json: rope_type '{}' needs a positive number '{}'", type, key));
+      return Error(
+          err::kBadConfig,
+          fmt::format("config.json: rope_type '{}' needs a positive number '{}'", type, key));
   return Ok{};
 }
 
@@ -44,33 +53,49 @@ Status read_config(ModelConfig& c) {
   c.kv_heads = HONE_TRY(c.integer("num_key_value_heads", c.heads));
   HONE_TRY(c.integer("intermediate_size"));
   const std::string type = c.text("model_type", "llama");
-  c.max_positions = HONE_TRY(c.integer("max_position_embeddings", type == "llama" ? 2048 : type == "qwen2" ? 32768 : 4096 * 32));
+  c.max_positions = HONE_TRY(c.integer("max_position_embeddings", type == "llama"   ? 2048
+                                                                  : type == "qwen2" ? 32768
+                                                                                    : 4096 * 32));
   c.tied = c.flag("tie_word_embeddings", false);
   if (c.heads < 1) return Error(err::kBadConfig, "config.json: num_attention_heads is 0");
   c.head_dim = HONE_TRY(c.integer("head_dim", c.hidden / c.heads));
-  if (c.head_dim % 2 != 0) return Error(err::kBadConfig, fmt::format("config.json: the head size {} is odd, rotary positions need pairs", c.head_dim));
+  if (c.head_dim % 2 != 0)
+    return Error(err::kBadConfig,
+                 fmt::format("config.json: the head size {} is odd, rotary positions need pairs",
+                             c.head_dim));
   std::string act = c.text("hidden_act", "silu");
-  if (act != "silu") return Error(err::kConfigNotOffered, fmt::format("config.json: hidden_act '{}' is not offered", act)).todo("silu works");
-  if (type == "mistral" || (type == "qwen2" && c.flag("use_sliding_window", false))) c.window = HONE_TRY(c.integer("sliding_window", 0));
+  if (act != "silu")
+    return Error(err::kConfigNotOffered,
+                 fmt::format("config.json: hidden_act '{}' is not offered", act))
+        .todo("silu works");
+  if (type == "mistral" || (type == "qwen2" && c.flag("use_sliding_window", false)))
+    c.window = HONE_TRY(c.integer("sliding_window", 0));
   return read_rope(c);
 }
 
-bool qkv_bias(const ModelConfig& c) { return c.flag("attention_bias", c.text("model_type", "llama") == "qwen2"); }
-bool output_bias(const ModelConfig& c) { return c.text("model_type", "llama") == "llama" && c.flag("attention_bias", false); }
+bool qkv_bias(const ModelConfig& c) {
+  return c.flag("attention_bias", c.text("model_type", "llama") == "qwen2");
+}
+bool output_bias(const ModelConfig& c) {
+  return c.text("model_type", "llama") == "llama" && c.flag("attention_bias", false);
+}
 bool mlp_bias(const ModelConfig& c) { return c.flag("mlp_bias", false); }
 
 // Qwen2's window begins at layer max_window_layers; layer_types, when there, says it by layer.
 int64_t window_of(const ModelConfig& c, int64_t layer) {
   if (c.window == 0) return 0;
-  if (auto it = c.config.find("layer_types"); it != c.config.end() && it->is_array() && layer < static_cast<int64_t>(it->size()))
+  if (auto it = c.config.find("layer_types");
+      it != c.config.end() && it->is_array() && layer < static_cast<int64_t>(it->size()))
     return (*it)[static_cast<size_t>(layer)] == "sliding_attention" ? c.window : 0;
-  if (c.text("model_type", "") == "qwen2") return layer >= c.integer("max_window_layers", 28).value() ? c.window : 0;
+  if (c.text("model_type", "") == "qwen2")
+    return layer >= c.integer("max_window_layers", 28).value() ? c.window : 0;
   return c.window;
 }
 
 std::vector<ParamSpec> params(const ModelConfig& c) {
   using Init = ParamSpec::Init;
-  const int64_t C = c.hidden, F = c.integer("intermediate_size").value(), Q = c.heads * c.head_dim, K = c.kv_heads * c.head_dim;
+  const int64_t C = c.hidden, F = c.integer("intermediate_size").value(), Q = c.heads * c.head_dim,
+                K = c.kv_heads * c.head_dim;
   const double std = c.real("initializer_range", 0.02);
   std::vector<ParamSpec> list{{"model.embed_tokens.weight", {c.vocab, C}, Init::normal, std}};
   auto linear = [&](const std::string& at, int64_t out, int64_t in, bool bias) {
@@ -103,14 +128,16 @@ std::vector<ConstantTable> constants(const ModelConfig& c) {
     float f = 1.0f / std::pow(theta, static_cast<float>(2 * i) / static_cast<float>(c.head_dim));
     if (rope["rope_type"] == "linear") f /= rope["factor"].get<float>();
     if (rope["rope_type"] == "llama3") {
-      const double factor = rope["factor"], low = rope["low_freq_factor"], high = rope["high_freq_factor"];
+      const double factor = rope["factor"], low = rope["low_freq_factor"],
+                   high = rope["high_freq_factor"];
       const double original = rope["original_max_position_embeddings"];
       const double wavelength = 2 * M_PI / static_cast<double>(f);
       if (wavelength > original / low) {
         f = static_cast<float>(static_cast<double>(f) / factor);
       } else if (wavelength >= original / high) {
         const double smooth = (original / wavelength - low) / (high - low);
-        f = static_cast<float>((1 - smooth) * static_cast<double>(f) / factor + smooth * static_cast<double>(f));
+        f = static_cast<float>((1 - smooth) * static_cast<double>(f) / factor +
+                               smooth * static_cast<double>(f));
       }
     }
     t.values.push_back(f);
@@ -123,11 +150,17 @@ ValueId decoder(ModelGraph& g) {
   const ModelConfig& c = g.config;
   const double eps = c.real("rms_norm_eps", 1e-6);
   const double scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
-  auto norm = [&](const std::string& at, ValueId x) { return ops::rms_norm(b, x, g.param(at + ".weight"), eps).y; };
-  auto linear = [&](const std::string& at, ValueId x) {
-    return ops::linear(b, x, g.param(at + ".weight"), {.bias = g.has_param(at + ".bias") ? g.param(at + ".bias") : kNoValue, .trans_w = true});
+  auto norm = [&](const std::string& at, ValueId x) {
+    return ops::rms_norm(b, x, g.param(at + ".weight"), eps).y;
   };
-  auto rotate = [&](ValueId x, int64_t heads) { return ops::rope(b, x, g.positions, g.constant("rope.inv_freq"), heads); };
+  auto linear = [&](const std::string& at, ValueId x) {
+    return ops::linear(
+        b, x, g.param(at + ".weight"),
+        {.bias = g.has_param(at + ".bias") ? g.param(at + ".bias") : kNoValue, .trans_w = true});
+  };
+  auto rotate = [&](ValueId x, int64_t heads) {
+    return ops::rope(b, x, g.positions, g.constant("rope.inv_freq"), heads);
+  };
 
   ValueId x;  // [T,C]
   {
@@ -140,16 +173,18 @@ ValueId decoder(ModelGraph& g) {
     {
       Builder::Scope s(b, "self_attn");
       ValueId y = norm(h + "input_layernorm", x);
-      ValueId q = rotate(linear(h + "self_attn.q_proj", y), c.heads);      // [T,H*D]
-      ValueId k = rotate(linear(h + "self_attn.k_proj", y), c.kv_heads);   // [T,G*D]
+      ValueId q = rotate(linear(h + "self_attn.q_proj", y), c.heads);     // [T,H*D]
+      ValueId k = rotate(linear(h + "self_attn.k_proj", y), c.kv_heads);  // [T,G*D]
       ValueId v = linear(h + "self_attn.v_proj", y);
-      ValueId a = g.self_attention(i, q, k, v, scale, c.real("attention_dropout", 0), window_of(c, i));
+      ValueId a =
+          g.self_attention(i, q, k, v, scale, c.real("attention_dropout", 0), window_of(c, i));
       x = ops::add(b, linear(h + "self_attn.o_proj", a), x);
     }
     {
       Builder::Scope s(b, "mlp");
       ValueId y = norm(h + "post_attention_layernorm", x);
-      ValueId up = ops::gate(b, linear(h + "mlp.gate_proj", y), linear(h + "mlp.up_proj", y), "silu");  // [T,F]
+      ValueId up = ops::gate(b, linear(h + "mlp.gate_proj", y), linear(h + "mlp.up_proj", y),
+                             "silu");  // [T,F]
       x = ops::add(b, linear(h + "mlp.down_proj", up), x);
     }
   }
@@ -157,12 +192,22 @@ ValueId decoder(ModelGraph& g) {
   return norm("model.norm", x);
 }
 
-std::string head(const ModelConfig& c) { return c.tied ? "model.embed_tokens.weight" : "lm_head.weight"; }
+std::string head(const ModelConfig& c) {
+  return c.tied ? "model.embed_tokens.weight" : "lm_head.weight";
+}
 
 }  // namespace
 
 Family family_llama() {
-  return {"llama", {"llama", "mistral", "qwen2"}, "LlamaForCausalLM", read_config, params, constants, decoder, head, nullptr};
+  return {"llama",
+          {"llama", "mistral", "qwen2"},
+          "LlamaForCausalLM",
+          read_config,
+          params,
+          constants,
+          decoder,
+          head,
+          nullptr};
 }
 
 }  // namespace hone

@@ -1,4 +1,6 @@
 // Opening: from a name to config, weights and tokenizer.
+#include "learn/pretrained/open.h"
+
 #include <filesystem>
 
 #include "base/store/hub.h"
@@ -6,7 +8,6 @@
 #include "learn/checkpoint/gguf.h"
 #include "learn/checkpoint/strict_json.h"
 #include "learn/pretrained/errors.h"
-#include "learn/pretrained/open.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -23,7 +24,8 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   return resolve_model(name, r);
 }
 
-// The GGUF file that `path` means: itself, or the only one of a folder without config.json; "" else.
+// The GGUF file that `path` means: itself, or the only one of a folder without config.json; ""
+// else.
 std::string gguf_of(const std::string& path) {
   std::error_code ec;
   if (path.ends_with(".gguf")) return path;
@@ -56,9 +58,18 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
     const auto* v = file.get<std::vector<std::string>>(fmt::format("tokenizer.ggml.{}", key));
     return v == nullptr ? std::vector<std::string>() : *v;
   };
-  GgufVocab v{.model = text("ggml.model"), .pre = text("ggml.pre"), .tokens = texts("tokens"), .types = {},
-              .merges = texts("merges"), .bos = id("bos"), .eos = id("eos"), .unk = id("unknown"), .pad = id("padding"),
-              .add_bos = flag("bos"), .add_eos = flag("eos"), .chat_template = text("chat_template")};
+  GgufVocab v{.model = text("ggml.model"),
+              .pre = text("ggml.pre"),
+              .tokens = texts("tokens"),
+              .types = {},
+              .merges = texts("merges"),
+              .bos = id("bos"),
+              .eos = id("eos"),
+              .unk = id("unknown"),
+              .pad = id("padding"),
+              .add_bos = flag("bos"),
+              .add_eos = flag("eos"),
+              .chat_template = text("chat_template")};
   if (const auto* types = file.get<std::vector<int64_t>>("tokenizer.ggml.token_type"))
     v.types.assign(types->begin(), types->end());
   Result<Tokenizer> made = load_gguf_tokenizer(v);
@@ -76,7 +87,8 @@ Result<Tokenizer> local_tokenizer(const std::string& path) {
 // A file x.json is a config by any name; everything else goes to load_config.
 Result<nlohmann::json> open_config(const std::string& path) {
   std::error_code ec;
-  if (path.ends_with(".json") && !fs::is_directory(path, ec)) return read_json_object(path, err::kConfigUnreadable);
+  if (path.ends_with(".json") && !fs::is_directory(path, ec))
+    return read_json_object(path, err::kConfigUnreadable);
   return load_config(path);
 }
 
@@ -87,26 +99,30 @@ Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& opt
 }
 
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
-  HONE_BUG_IF(name.empty() && options.config_name.empty(), "open_pretrained: neither a model nor a config");
+  HONE_BUG_IF(name.empty() && options.config_name.empty(),
+              "open_pretrained: neither a model nor a config");
   Pretrained p;
   p.name = name.empty() ? options.config_name : name;
   p.path = HONE_TRY(resolve(p.name, options, options.need_weights && !name.empty()));
 
   std::string config_path = p.path;
-  if (!options.config_name.empty()) config_path = HONE_TRY(resolve(options.config_name, options, false));
+  if (!options.config_name.empty())
+    config_path = HONE_TRY(resolve(options.config_name, options, false));
   Result<ModelConfig> config = read_model_config(HONE_TRY(open_config(config_path)));
   if (!config.ok()) return std::move(config.error().at(config_path));
   p.config = std::move(*config);
 
   std::error_code ec;
-  const fs::path beside = fs::is_directory(p.path, ec) ? fs::path(p.path) : fs::path(p.path).parent_path();
+  const fs::path beside =
+      fs::is_directory(p.path, ec) ? fs::path(p.path) : fs::path(p.path).parent_path();
   if (const fs::path file = beside / "generation_config.json"; fs::exists(file, ec))
     p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
 
   if (options.need_weights && !name.empty()) p.weights = HONE_TRY(open_weights(p.path));
 
   std::string tokenizer_path = p.path.ends_with(".json") ? beside.string() : p.path;
-  if (!options.tokenizer_name.empty()) tokenizer_path = HONE_TRY(resolve(options.tokenizer_name, options, false));
+  if (!options.tokenizer_name.empty())
+    tokenizer_path = HONE_TRY(resolve(options.tokenizer_name, options, false));
   Result<Tokenizer> tokenizer = local_tokenizer(tokenizer_path);
   if (tokenizer.ok()) {
     p.tokenizer = std::move(*tokenizer);
@@ -114,10 +130,13 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     return std::move(tokenizer.error());
   }
   if (p.tokenizer && options.need_tokenizer && p.tokenizer->id_limit() > p.config.vocab)
-    return Error(err::kVocabularyLarger, fmt::format("the tokenizer has ids up to {}, the model's vocabulary ends at {}",
-                                                     p.tokenizer->id_limit() - 1, p.config.vocab - 1))
+    return Error(err::kVocabularyLarger,
+                 fmt::format("the tokenizer has ids up to {}, the model's vocabulary ends at {}",
+                             p.tokenizer->id_limit() - 1, p.config.vocab - 1))
         .at(fmt::format("tokenizer {}, config {}", tokenizer_path, config_path))
-        .todo("name a tokenizer and a model that belong together, or set vocab_size in config.json when training from scratch");
+        .todo(
+            "name a tokenizer and a model that belong together, or set vocab_size in config.json "
+            "when training from scratch");
   return p;
 }
 

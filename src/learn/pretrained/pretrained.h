@@ -13,21 +13,21 @@
 namespace hone {
 
 struct OpenOptions {
-  std::string config_name;             // another config.json or its folder; "": the model's own
-  std::string tokenizer_name;          // another tokenizer's folder; "": the model's own
+  std::string config_name;     // another config.json or its folder; "": the model's own
+  std::string tokenizer_name;  // another tokenizer's folder; "": the model's own
   std::string revision = "main";
-  std::string cache_dir;               // "": the standard one
-  std::string token;                   // "": HF_TOKEN
-  bool need_weights = true;            // false: config.json is enough (hone plan)
-  bool need_tokenizer = true;          // false: a model without one opens too
+  std::string cache_dir;       // "": the standard one
+  std::string token;           // "": HF_TOKEN
+  bool need_weights = true;    // false: config.json is enough (hone plan)
+  bool need_tokenizer = true;  // false: a model without one opens too
 };
 
 struct Pretrained {
-  std::string name;                    // as the user typed it
-  std::string path;                    // local folder or file it resolved to
+  std::string name;  // as the user typed it
+  std::string path;  // local folder or file it resolved to
   ModelConfig config;
   nlohmann::json generation_config = nlohmann::json::object();
-  std::unique_ptr<WeightSource> weights;       // null when not asked for
+  std::unique_ptr<WeightSource> weights;  // null when not asked for
   std::optional<Tokenizer> tokenizer;
 };
 
@@ -35,21 +35,23 @@ struct Pretrained {
 // Errors name the file or hub name and what is missing.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
-// Reads every weight of the session's programs into its states as f32 (tied weights once, older names
-// too) and fills the family's constant tables. A missing weight or another shape is an Error that
-// names it; weights of the file that the model does not use are listed in `unused` when given.
-Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused = nullptr);
+// Reads every weight of the session's programs into its states as f32 (tied weights once, older
+// names too) and fills the family's constant tables. A missing weight or another shape is an Error
+// that names it; weights of the file that the model does not use are listed in `unused` when given.
+Status load_weights(Session& session, const Pretrained& model,
+                    std::vector<std::string>* unused = nullptr);
 
-// Fills the constant tables alone, and random weights as the family initialises them (Philox by seed
-// and weight name).
+// Fills the constant tables alone, and random weights as the family initialises them (Philox by
+// seed and weight name).
 void fill_constants(Session& session, const ModelConfig& config);
 void init_weights(Session& session, const ModelConfig& config, uint64_t seed);
 
-// Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the tokenizer
-// files into the folder, as Transformers' save_pretrained does.
+// Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the
+// tokenizer files into the folder, as Transformers' save_pretrained does.
 Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model);
 // The same from a weight source (hone convert).
-Status save_pretrained(const std::string& folder, const WeightSource& weights, const Pretrained& model, std::optional<DType> as = {});
+Status save_pretrained(const std::string& folder, const WeightSource& weights,
+                       const Pretrained& model, std::optional<DType> as = {});
 // config.json, generation_config.json and the tokenizer files alone.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
 

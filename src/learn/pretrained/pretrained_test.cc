@@ -20,8 +20,10 @@ const OpenOptions kNoTokenizer{.need_tokenizer = false};
 class PretrainedTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = (fs::temp_directory_path() / fmt::format("hone_pretrained_{}_{}", getpid(),
-               testing::UnitTest::GetInstance()->current_test_info()->name())).string();
+    folder_ = (fs::temp_directory_path() /
+               fmt::format("hone_pretrained_{}_{}", getpid(),
+                           testing::UnitTest::GetInstance()->current_test_info()->name()))
+                  .string();
     fs::create_directories(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
@@ -76,7 +78,8 @@ TEST_F(PretrainedTest, EveryFamilyComesBackAsItWasSaved) {
       EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << slot.name;
     }
     // Transformers wrote the golden file: the same bytes.
-    EXPECT_EQ(must(read_file(saved + "/model.safetensors")), must(read_file(entry.path().string() + "/model.safetensors")));
+    EXPECT_EQ(must(read_file(saved + "/model.safetensors")),
+              must(read_file(entry.path().string() + "/model.safetensors")));
   }
 }
 
@@ -87,7 +90,8 @@ TEST_F(PretrainedTest, ConversionKeepsValuesAndNamesItsType) {
   EXPECT_EQ(half.config.config["dtype"], "bfloat16");
   EXPECT_EQ(half.weights->tensors().front().type.dtype, DType::bf16);
   must(save_pretrained(folder_ + "/same", *model.weights, model));
-  EXPECT_EQ(must(read_file(folder_ + "/same/model.safetensors")), must(read_file(kModels + "gpt2_tiny/model.safetensors")));
+  EXPECT_EQ(must(read_file(folder_ + "/same/model.safetensors")),
+            must(read_file(kModels + "gpt2_tiny/model.safetensors")));
 }
 
 TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
@@ -133,7 +137,8 @@ TEST_F(PretrainedTest, ErrorsNameTheWeight) {
   const Status missing = opened_with("n_layer", 3);
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code(), std::string(err::kWeightMissing.id));
-  EXPECT_NE(missing.error().text().find("transformer.h.2."), std::string::npos) << missing.error().text();
+  EXPECT_NE(missing.error().text().find("transformer.h.2."), std::string::npos)
+      << missing.error().text();
   const Status shape = opened_with("vocab_size", 64);
   ASSERT_FALSE(shape.ok());
   EXPECT_EQ(shape.error().code(), std::string(err::kWeightShape.id));
@@ -148,7 +153,8 @@ TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
   init_weights(c, config, 2);
   const auto table = [](Session& s) {
     const auto bytes = s.state("transformer.wte.weight");
-    return std::vector<float>(reinterpret_cast<const float*>(bytes.data()), reinterpret_cast<const float*>(bytes.data()) + bytes.size() / 4);
+    return std::vector<float>(reinterpret_cast<const float*>(bytes.data()),
+                              reinterpret_cast<const float*>(bytes.data()) + bytes.size() / 4);
   };
   EXPECT_EQ(table(a), table(b));
   EXPECT_NE(table(a), table(c));
@@ -160,7 +166,8 @@ TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
 
 TEST_F(PretrainedTest, ATokenizerBeyondTheVocabularyIsRefused) {
   fs::copy(kModels + "gpt2_tiny", folder_ + "/model");
-  fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2/tokenizer.json", folder_ + "/model/tokenizer.json");
+  fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2/tokenizer.json",
+           folder_ + "/model/tokenizer.json");
   const Result<Pretrained> opened = open_pretrained(folder_ + "/model");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), std::string(err::kVocabularyLarger.id)) << opened.error().text();

@@ -16,10 +16,14 @@ constexpr const char* kStem = "model";
 
 std::string torch_name(DType t) {
   switch (t) {
-    case DType::bf16: return "bfloat16";
-    case DType::f16: return "float16";
-    case DType::f64: return "float64";
-    default: return "float32";
+    case DType::bf16:
+      return "bfloat16";
+    case DType::f16:
+      return "float16";
+    case DType::f64:
+      return "float64";
+    default:
+      return "float32";
   }
 }
 
@@ -28,8 +32,9 @@ Status save_json(const std::string& folder, const std::string& name, const nlohm
 }
 
 // Reads one shard after the other, so that memory holds one shard.
-Status copy_shards(const std::string& folder, const WeightSource& weights, const std::vector<TensorData>& tensors,
-                   const std::vector<std::string>& sources, const ShardPlan& plan) {
+Status copy_shards(const std::string& folder, const WeightSource& weights,
+                   const std::vector<TensorData>& tensors, const std::vector<std::string>& sources,
+                   const ShardPlan& plan) {
   for (size_t k = 0; k < plan.files.size(); ++k) {
     std::vector<std::vector<std::byte>> bytes;
     std::vector<TensorData> members;
@@ -41,14 +46,16 @@ Status copy_shards(const std::string& folder, const WeightSource& weights, const
       members.push_back(std::move(t));
     }
     if (plan.files.size() == 1) return save_safetensors(folder, kStem, members);
-    const std::string path = (fs::path(folder) / plan.files[k]).string(), temporary = fmt::format("{}.tmp-{}", path, ::getpid());
+    const std::string path = (fs::path(folder) / plan.files[k]).string(),
+                      temporary = fmt::format("{}.tmp-{}", path, ::getpid());
     DurableFile file = HONE_TRY(DurableFile::create(temporary));
     HONE_TRY(write_safetensors(file, members));
     HONE_TRY(file.sync_and_close());
     HONE_TRY(rename_path(temporary, path));
   }
   HONE_TRY(sync_folder(folder));
-  return write_file_atomically((fs::path(folder) / (std::string(kStem) + ".safetensors.index.json")).string(), plan.index);
+  return write_file_atomically(
+      (fs::path(folder) / (std::string(kStem) + ".safetensors.index.json")).string(), plan.index);
 }
 
 }  // namespace
@@ -62,7 +69,8 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
   config["dtype"] = torch_name(dtype);
   config.erase("quantization_config");
   HONE_TRY(save_json(folder, "config.json", config));
-  if (!model.generation_config.empty()) HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
+  if (!model.generation_config.empty())
+    HONE_TRY(save_json(folder, "generation_config.json", model.generation_config));
   if (model.tokenizer) HONE_TRY(save_tokenizer(*model.tokenizer, folder));
   return Ok{};
 }
@@ -71,11 +79,13 @@ Status save_pretrained(const std::string& folder, Session& session, const Pretra
   HONE_TRY(save_model_files(folder, model, DType::f32));
   std::vector<TensorData> tensors;
   for (const ParamSpec& spec : family_of(model.config).params(model.config))
-    tensors.push_back({spec.name, session.state_slot(spec.name).type, session.state(spec.name), {}});
+    tensors.push_back(
+        {spec.name, session.state_slot(spec.name).type, session.state(spec.name), {}});
   return save_safetensors(folder, kStem, tensors);
 }
 
-Status save_pretrained(const std::string& folder, const WeightSource& weights, const Pretrained& model, std::optional<DType> as) {
+Status save_pretrained(const std::string& folder, const WeightSource& weights,
+                       const Pretrained& model, std::optional<DType> as) {
   std::vector<TensorData> tensors;
   std::vector<std::string> sources;
   std::map<DType, int64_t> elements;
@@ -92,7 +102,8 @@ Status save_pretrained(const std::string& folder, const WeightSource& weights, c
     if (count > elements[most]) most = dtype;
   }
   HONE_TRY(save_model_files(folder, model, most));
-  return copy_shards(folder, weights, tensors, sources, plan_shards(kStem, tensors, kDefaultShardSize));
+  return copy_shards(folder, weights, tensors, sources,
+                     plan_shards(kStem, tensors, kDefaultShardSize));
 }
 
 }  // namespace hone

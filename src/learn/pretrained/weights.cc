@@ -1,24 +1,26 @@
 // Weights between a checkpoint and the states of a session.
+#include "learn/pretrained/weights.h"
+
 #include <cstring>
 #include <set>
 
 #include "base/core/philox.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/pretrained.h"
-#include "learn/pretrained/weights.h"
 
 namespace hone {
 namespace {
 
 // Tensors that checkpoints carry and no model reads: masks and tables that are made again.
 bool is_known_extra(const std::string& name, const ModelConfig& config) {
-  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") || name.ends_with(".rotary_emb.inv_freq") ||
-         (config.tied && name == "lm_head.weight");
+  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
+         name.ends_with(".rotary_emb.inv_freq") || (config.tied && name == "lm_head.weight");
 }
 
 }  // namespace
 
-const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config, const std::string& name) {
+const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
+                              const std::string& name) {
   const Family& family = family_of(config);
   std::vector<std::string> names = {name};
   if (family.older_name) names.push_back(family.older_name(name));
@@ -31,24 +33,34 @@ const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& co
   return nullptr;
 }
 
-Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config, const ParamSpec& spec) {
+Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
+                                         const ParamSpec& spec) {
   const TensorInfo* t = find_weight(weights, config, spec.name);
-  const std::string file = weights.tensors().empty() ? "the checkpoint" : weights.tensors().front().file;
+  const std::string file =
+      weights.tensors().empty() ? "the checkpoint" : weights.tensors().front().file;
   if (t == nullptr) {
     std::vector<std::string> names;
     for (const TensorInfo& known : weights.tensors()) names.push_back(known.name);
     const std::string near = nearest_name(spec.name, names);
-    return Error(err::kWeightMissing, fmt::format("the checkpoint has no weight '{}' {}", spec.name, text_of(spec.shape)))
+    return Error(err::kWeightMissing, fmt::format("the checkpoint has no weight '{}' {}", spec.name,
+                                                  text_of(spec.shape)))
         .at(file)
-        .todo(near.empty() ? std::string("check that config.json and the weights belong together")
-                           : fmt::format("the nearest name in it is '{}': do config.json and weights belong together?", near));
+        .todo(
+            near.empty()
+                ? std::string("check that config.json and the weights belong together")
+                : fmt::format(
+                      "the nearest name in it is '{}': do config.json and weights belong together?",
+                      near));
   }
   if (t->type.shape != spec.shape) {
-    const bool turned = spec.shape.size() == 2 && t->type.shape == Shape{spec.shape[1], spec.shape[0]};
-    return Error(err::kWeightShape, fmt::format("weight '{}' is {} in the checkpoint; the config asks for {}", t->name,
-                                                text_of(t->type.shape), text_of(spec.shape)))
+    const bool turned =
+        spec.shape.size() == 2 && t->type.shape == Shape{spec.shape[1], spec.shape[0]};
+    return Error(err::kWeightShape,
+                 fmt::format("weight '{}' is {} in the checkpoint; the config asks for {}", t->name,
+                             text_of(t->type.shape), text_of(spec.shape)))
         .at(t->file)
-        .todo(turned ? "the file holds the transpose: save it again with Transformers, which keeps each family's orientation"
+        .todo(turned ? "the file holds the transpose: save it again with Transformers, which keeps "
+                       "each family's orientation"
                      : "check the sizes in config.json: it and the weights must belong together");
   }
   return t;
@@ -61,13 +73,14 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
     read.insert(t->name);
     if (!session.has_state(spec.name)) continue;
-    HONE_BUG_IF(session.state_slot(spec.name).type != (Type{DType::f32, spec.shape}), "state '{}' is {}", spec.name,
-                session.state_slot(spec.name).type.text());
+    HONE_BUG_IF(session.state_slot(spec.name).type != (Type{DType::f32, spec.shape}),
+                "state '{}' is {}", spec.name, session.state_slot(spec.name).type.text());
     HONE_TRY(model.weights->read(t->name, DType::f32, session.state(spec.name)));
   }
   if (unused != nullptr) {
     for (const TensorInfo& t : model.weights->tensors()) {
-      if (!read.contains(t.name) && !is_known_extra(t.name, model.config)) unused->push_back(t.name);
+      if (!read.contains(t.name) && !is_known_extra(t.name, model.config))
+        unused->push_back(t.name);
     }
   }
   fill_constants(session, model.config);
@@ -78,7 +91,8 @@ void fill_constants(Session& session, const ModelConfig& config) {
   const Family& family = family_of(config);
   if (!family.constants) return;
   for (const ConstantTable& t : family.constants(config)) {
-    if (session.has_state(t.name)) std::memcpy(session.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
+    if (session.has_state(t.name))
+      std::memcpy(session.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
   }
 }
 

@@ -7,8 +7,10 @@
 namespace hone {
 
 // By the family's name, an older one, or the other name of a tie; nullptr: none of them is there.
-const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config, const std::string& name);
+const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
+                              const std::string& name);
 // The same with the shape checked. H2281, H2282.
-Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config, const ParamSpec& spec);
+Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
+                                         const ParamSpec& spec);
 
 }  // namespace hone

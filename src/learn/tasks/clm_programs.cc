@@ -3,7 +3,8 @@
 namespace hone {
 namespace {
 
-Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name, bool train) {
+Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+              bool train) {
   Program p(op_table(), name);
   Builder b(p);
   ModelGraph g(b, config, train ? ModelGraph::Mode::train : ModelGraph::Mode::eval);
@@ -23,7 +24,8 @@ Program build(const ModelConfig& config, const BatchShape& shape, const std::str
   const Family& family = family_of(config);
   ValueId x = family.decoder(g);
   Builder::Scope head(b, "head");
-  ops::CrossEntropy loss = ops::linear_cross_entropy(b, x, g.param(family.head(config)), labels, scale, train);
+  ops::CrossEntropy loss =
+      ops::linear_cross_entropy(b, x, g.param(family.head(config)), labels, scale, train);
   if (train) {
     p.outputs.push_back({"loss", loss.loss});
   } else {
@@ -35,7 +37,13 @@ Program build(const ModelConfig& config, const BatchShape& shape, const std::str
 
 }  // namespace
 
-Program build_clm_train(const ModelConfig& config, const BatchShape& shape, const std::string& name) { return build(config, shape, name, true); }
-Program build_clm_eval(const ModelConfig& config, const BatchShape& shape, const std::string& name) { return build(config, shape, name, false); }
+Program build_clm_train(const ModelConfig& config, const BatchShape& shape,
+                        const std::string& name) {
+  return build(config, shape, name, true);
+}
+Program build_clm_eval(const ModelConfig& config, const BatchShape& shape,
+                       const std::string& name) {
+  return build(config, shape, name, false);
+}
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // The programs of causal language modelling.
 //
-//   inputs  ids, positions, labels i32[T], cu_seqlens i32[S+1]; for training also sample_ids i64[T],
+//   inputs  ids, positions, labels i32[T], cu_seqlens i32[S+1]; for training also sample_ids
+//   i64[T],
 //           rng i64[2] = {seed, step}, scale f32[] = 1 / label tokens of the optimizer step
 //   train   output loss f32[] = scale * sum of nll; gradients in the states grad.<weight>
 //   eval    outputs nll f32[T] (0 where there is no label), correct i32[T]
@@ -11,12 +12,13 @@
 namespace hone {
 
 struct BatchShape {
-  int64_t tokens = 0;   // T
-  int64_t slots = 0;    // S
+  int64_t tokens = 0;  // T
+  int64_t slots = 0;   // S
 };
 
 // Before any pass.
-Program build_clm_train(const ModelConfig& config, const BatchShape& shape, const std::string& name);
+Program build_clm_train(const ModelConfig& config, const BatchShape& shape,
+                        const std::string& name);
 Program build_clm_eval(const ModelConfig& config, const BatchShape& shape, const std::string& name);
 
 }  // namespace hone

@@ -39,7 +39,8 @@ std::vector<std::string> mark_activations(Program& p) {
     if (op != "linear" && op != "layer_norm" && op != "rms_norm" && op != "embedding") continue;
     std::string module;
     for (const ValueId v : n.in) {
-      if (const auto it = weight.find(v); it != weight.end() && module.empty()) module = module_of(it->second);
+      if (const auto it = weight.find(v); it != weight.end() && module.empty())
+        module = module_of(it->second);
     }
     if (module.empty()) continue;
     if (op == "linear" && is_attention_projection(module))
@@ -47,8 +48,10 @@ std::vector<std::string> mark_activations(Program& p) {
     const bool has_residual = op == "linear" && n.in.size() > 3 && n.in[3] != kNoValue;
     const bool has_activation = op == "linear" && n.attrs.text("act", "none") != "none";
     if (has_residual) continue;  // the sum is no module's output
-    if (!has_activation) mark("act." + module, n.out[0]);
-    else if (n.out.size() > 1) mark("act." + module, n.out[1]);  // save_pre
+    if (!has_activation)
+      mark("act." + module, n.out[0]);
+    else if (n.out.size() > 1)
+      mark("act." + module, n.out[1]);  // save_pre
   }
   return order;
 }
@@ -69,25 +72,33 @@ Result<std::vector<std::string>> compile_passes(Program& p, bool fuse) {
   return order;
 }
 
-Status check_rows(const std::vector<std::vector<int32_t>>& rows, const ModelConfig& config, int64_t& labels) {
+Status check_rows(const std::vector<std::vector<int32_t>>& rows, const ModelConfig& config,
+                  int64_t& labels) {
   labels = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
     labels += std::max<int64_t>(0, static_cast<int64_t>(rows[r].size()) - 1);
     if (static_cast<int64_t>(rows[r].size()) > config.max_positions)
-      return Error(err::kTraceRows, fmt::format("row {} has {} ids, the model {} positions", r + 1, rows[r].size(), config.max_positions));
+      return Error(err::kTraceRows, fmt::format("row {} has {} ids, the model {} positions", r + 1,
+                                                rows[r].size(), config.max_positions));
     for (const int32_t id : rows[r]) {
       if (id < 0 || id >= config.vocab)
-        return Error(err::kTraceRows, fmt::format("row {} holds the id {}, the vocabulary ends at {}", r + 1, id, config.vocab - 1));
+        return Error(err::kTraceRows,
+                     fmt::format("row {} holds the id {}, the vocabulary ends at {}", r + 1, id,
+                                 config.vocab - 1));
     }
   }
-  if (labels == 0) return Error(err::kTraceRows, "no row has two ids, so there is no next token to learn").todo("give rows such as '5 6 7; 8 9'");
+  if (labels == 0)
+    return Error(err::kTraceRows, "no row has two ids, so there is no next token to learn")
+        .todo("give rows such as '5 6 7; 8 9'");
   return Ok{};
 }
 
 ModelConfig without_dropout(ModelConfig config) {
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"}) {
-    if (config.config.contains(key)) config.config[key] = 0.0;
-    else if (config.family == "gpt2") config.config[key] = 0.0;  // absent means 0.1 there
+    if (config.config.contains(key))
+      config.config[key] = 0.0;
+    else if (config.family == "gpt2")
+      config.config[key] = 0.0;  // absent means 0.1 there
   }
   return config;
 }
@@ -105,7 +116,8 @@ void put_rows(Session& s, const std::vector<std::vector<int32_t>>& rows, int64_t
     cu.push_back(static_cast<int32_t>(ids.size()));
   }
   const auto put = [&](const char* name, const auto& v) {
-    if (s.has_input(0, name)) std::memcpy(s.input_bytes(0, name).data(), v.data(), v.size() * sizeof(v[0]));
+    if (s.has_input(0, name))
+      std::memcpy(s.input_bytes(0, name).data(), v.data(), v.size() * sizeof(v[0]));
   };
   put("ids", ids);
   put("labels", next);
@@ -124,8 +136,10 @@ TracedTensor copied(const std::string& name, const Type& type, std::span<const s
 
 }  // namespace
 
-Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model, const std::vector<std::vector<int32_t>>& rows,
-                                            const Backend& backend, ThreadPool& pool, const TraceOptions& options) {
+Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
+                                            const std::vector<std::vector<int32_t>>& rows,
+                                            const Backend& backend, ThreadPool& pool,
+                                            const TraceOptions& options) {
   const ModelConfig config = without_dropout(model.config);
   int64_t labels = 0, tokens = 0;
   HONE_TRY(check_rows(rows, config, labels));
@@ -142,11 +156,13 @@ Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model, const std::
 
   std::vector<TracedTensor> traced;
   const Program& p = session.programs()[0];
-  for (const std::string& name : order) traced.push_back(copied(name, p.type(p.output_named(name)), session.output_bytes(0, name)));
+  for (const std::string& name : order)
+    traced.push_back(copied(name, p.type(p.output_named(name)), session.output_bytes(0, name)));
   traced.push_back(copied("loss", {DType::f32, {1}}, session.output_bytes(0, "loss")));
   std::vector<ParamSpec> params = family_of(config).params(config);
   for (auto it = params.rbegin(); it != params.rend(); ++it)
-    traced.push_back(copied(grad_name(it->name), {DType::f32, it->shape}, session.state(grad_name(it->name))));
+    traced.push_back(
+        copied(grad_name(it->name), {DType::f32, it->shape}, session.state(grad_name(it->name))));
   return traced;
 }
 

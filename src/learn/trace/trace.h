@@ -17,14 +17,16 @@ struct TraceOptions {
 
 struct TracedTensor {
   std::string name;
-  Type type;                  // f32
+  Type type;  // f32
   std::vector<float> values;
 };
 
 // Rows run packed, one behind the other. In the order of computation. Errors: those of the weights
 // and of compiling; H2901 when the rows hold nothing to learn or an id is outside the vocabulary.
-Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model, const std::vector<std::vector<int32_t>>& rows,
-                                            const Backend& backend, ThreadPool& pool, const TraceOptions& options = {});
+Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
+                                            const std::vector<std::vector<int32_t>>& rows,
+                                            const Backend& backend, ThreadPool& pool,
+                                            const TraceOptions& options = {});
 
 // One safetensors file whose metadata entry `order` lists the names.
 Status save_trace(const std::string& path, const std::vector<TracedTensor>& tensors);

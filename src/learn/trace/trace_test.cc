@@ -1,4 +1,5 @@
-// Traces of tiny models: the gradients are those of Transformers, and fusing hides names, not values.
+// Traces of tiny models: the gradients are those of Transformers, and fusing hides names, not
+// values.
 #include "learn/trace/trace.h"
 
 #include <gtest/gtest.h>
@@ -42,10 +43,13 @@ class TraceTest : public testing::TestWithParam<std::string> {
 TEST_P(TraceTest, LossAndNames) {
   const auto plain = traced(reference_backend(), false);
   EXPECT_NEAR(plain.at("loss")[0], loss_, 1e-4);
-  const std::string attention = GetParam() == "gpt2_tiny" ? "transformer.h.1.attn." : "model.layers.1.self_attn.";
+  const std::string attention =
+      GetParam() == "gpt2_tiny" ? "transformer.h.1.attn." : "model.layers.1.self_attn.";
   EXPECT_TRUE(plain.contains("act." + attention + "context"));
-  EXPECT_TRUE(plain.contains("act." + attention + (GetParam() == "gpt2_tiny" ? "c_attn" : "q_proj")));
-  EXPECT_TRUE(plain.contains(GetParam() == "gpt2_tiny" ? "grad.transformer.wpe.weight" : "grad.model.norm.weight"));
+  EXPECT_TRUE(
+      plain.contains("act." + attention + (GetParam() == "gpt2_tiny" ? "c_attn" : "q_proj")));
+  EXPECT_TRUE(plain.contains(GetParam() == "gpt2_tiny" ? "grad.transformer.wpe.weight"
+                                                       : "grad.model.norm.weight"));
 }
 
 TEST_P(TraceTest, FusedValuesAreThoseOfPlainOnes) {
@@ -58,7 +62,8 @@ TEST_P(TraceTest, FusedValuesAreThoseOfPlainOnes) {
     double most = 1e-4, apart = 0;
     for (size_t i = 0; i < values.size(); ++i) {
       most = std::max(most, std::abs(static_cast<double>(it->second[i])));
-      apart = std::max(apart, std::abs(static_cast<double>(values[i]) - static_cast<double>(it->second[i])));
+      apart = std::max(
+          apart, std::abs(static_cast<double>(values[i]) - static_cast<double>(it->second[i])));
     }
     EXPECT_LT(apart / most, 1e-4) << name;
   }
@@ -71,7 +76,8 @@ TEST(Trace, RowsThatCannotBeTracedAreRefused) {
   options.need_tokenizer = false;
   const Pretrained model = std::move(open_pretrained(kModels + "gpt2_tiny", options).value());
   ThreadPool pool(1);
-  const std::vector<std::vector<std::vector<int32_t>>> cases = {{{1, 61}}, {{1}, {2}}, {std::vector<int32_t>(65)}};
+  const std::vector<std::vector<std::vector<int32_t>>> cases = {
+      {{1, 61}}, {{1}, {2}}, {std::vector<int32_t>(65)}};
   for (const auto& rows : cases) {
     const auto traced = trace_clm(model, rows, reference_backend(), pool);
     ASSERT_FALSE(traced.ok());

@@ -36,7 +36,8 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
   ValueId scale = ops::constant(b, 1.0, scalar);
   if (options.max_grad_norm > 0) {
     // torch.nn.utils.clip_grad_norm_: min(1, max_norm / (norm + 1e-6))
-    ValueId ratio = ops::div(b, ops::constant(b, options.max_grad_norm, scalar), ops::add(b, norm, ops::constant(b, 1e-6, scalar)));
+    ValueId ratio = ops::div(b, ops::constant(b, options.max_grad_norm, scalar),
+                             ops::add(b, norm, ops::constant(b, 1e-6, scalar)));
     scale = ops::minimum(b, scale, ratio);
   }
   b.set_scope("adamw");

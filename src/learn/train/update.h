@@ -20,7 +20,7 @@ struct UpdateWeight {
 
 struct UpdateOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
-  double max_grad_norm = 1;   // 0: no clipping
+  double max_grad_norm = 1;  // 0: no clipping
 };
 
 std::string first_moment_name(const std::string& weight);   // "adam.m." + weight

@@ -1,4 +1,5 @@
-// hone bench step: seconds of whole training steps on this machine, for comparisons with other programs.
+// hone bench step: seconds of whole training steps on this machine, for comparisons with other
+// programs.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -19,39 +20,50 @@ struct BenchSettings {
 #include "base/settings/fields.inc"
 };
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Result<std::vector<int32_t>> read_ids(const BenchSettings& s, int64_t vocab) {
   const int64_t count = s.batch * s.block;
   std::vector<int32_t> ids;
   if (s.ids.empty()) {
-    for (int64_t i = 0; i < count; ++i) ids.push_back(static_cast<int32_t>((i * 7919 + 13) % vocab));
+    for (int64_t i = 0; i < count; ++i)
+      ids.push_back(static_cast<int32_t>((i * 7919 + 13) % vocab));
     return ids;
   }
   auto reader = HONE_TRY(open_rows({s.ids}));
   const size_t column = HONE_TRY(text_column(*reader, "ids"));
   Row row;
   while (HONE_TRY(reader->next(row)))
-    if (auto* list = std::get_if<std::vector<int64_t>>(&row.cells[column])) ids.insert(ids.end(), list->begin(), list->end());
+    if (auto* list = std::get_if<std::vector<int64_t>>(&row.cells[column]))
+      ids.insert(ids.end(), list->begin(), list->end());
   ids.resize(static_cast<size_t>(count), 0);
   return ids;
 }
 
 void print_profile(const std::vector<NodeTime>& times) {
-  struct Sum { double seconds = 0, flops = 0, bytes = 0; };
+  struct Sum {
+    double seconds = 0, flops = 0, bytes = 0;
+  };
   std::map<std::string, Sum> by_op;
   double all = 0;
   for (const NodeTime& t : times) {
-    Sum& sum = by_op[(t.scope.starts_with("grad:") ? "backward " : t.program == "update" ? "update   " : "forward  ") + t.op];
+    Sum& sum = by_op[(t.scope.starts_with("grad:") ? "backward "
+                      : t.program == "update"      ? "update   "
+                                                   : "forward  ") +
+                     t.op];
     sum.seconds += t.seconds;
     sum.flops += t.flops;
     sum.bytes += t.bytes;
     all += t.seconds;
   }
   std::vector<std::pair<std::string, Sum>> rows(by_op.begin(), by_op.end());
-  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   for (const auto& [op, sum] : rows)
-    log_info("{:<34} {:8.4f} s {:5.1f} % {:8.1f} GFLOP/s {:7.2f} GB/s", op, sum.seconds, 100 * sum.seconds / all, sum.flops / sum.seconds / 1e9, sum.bytes / sum.seconds / 1e9);
+    log_info("{:<34} {:8.4f} s {:5.1f} % {:8.1f} GFLOP/s {:7.2f} GB/s", op, sum.seconds,
+             100 * sum.seconds / all, sum.flops / sum.seconds / 1e9, sum.bytes / sum.seconds / 1e9);
 }
 
 Result<int> run_bench(const std::vector<std::string>& args) {
@@ -64,20 +76,25 @@ Result<int> run_bench(const std::vector<std::string>& args) {
   open.need_tokenizer = false;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   if (!s.dropout)
-    for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"}) model.config.config[key] = 0.0;
+    for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
+      model.config.config[key] = 0.0;
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   auto backend = make_cpu_backend(pool.size());
   ClmSettings run;
   run.weight_decay = 0.01;
   run.per_device_train_batch_size = s.batch;
-  Session session = HONE_TRY(Session::compile(HONE_TRY(clm_programs(run, model.config, block_shapes(run, s.block, s.batch, true, false))), *backend, pool));
+  Session session = HONE_TRY(Session::compile(
+      HONE_TRY(clm_programs(run, model.config, block_shapes(run, s.block, s.batch, true, false))),
+      *backend, pool));
   HONE_TRY(session.allocate());
   HONE_TRY(load_weights(session, model));
   const std::vector<int32_t> ids = HONE_TRY(read_ids(s, model.config.vocab));
 
   TokenRows rows;
   BatchGrid grid{{s.batch * s.block}, s.batch, s.batch};
-  for (int64_t i = 0; i < s.batch; ++i) rows.add(std::span(ids).subspan(static_cast<size_t>(i * s.block), static_cast<size_t>(s.block)));
+  for (int64_t i = 0; i < s.batch; ++i)
+    rows.add(
+        std::span(ids).subspan(static_cast<size_t>(i * s.block), static_cast<size_t>(s.block)));
   std::vector<int64_t> places, lengths(static_cast<size_t>(s.batch), s.block);
   for (int64_t i = 0; i < s.batch; ++i) places.push_back(i);
   const StepPlan plan = plan_step(lengths, grid);
@@ -90,7 +107,9 @@ Result<int> run_bench(const std::vector<std::string>& args) {
   for (int64_t step = 0; step < s.steps; ++step) {
     if (s.profile && step == 1) session.profile_into(&times);
     const double start = now();
-    auto put = [&](const char* name, const auto& v) { std::memcpy(session.input_bytes(train, name).data(), v.data(), v.size() * sizeof(v[0])); };
+    auto put = [&](const char* name, const auto& v) {
+      std::memcpy(session.input_bytes(train, name).data(), v.data(), v.size() * sizeof(v[0]));
+    };
     put("ids", batch.ids);
     put("labels", batch.labels);
     put("positions", batch.positions);
@@ -110,7 +129,8 @@ Result<int> run_bench(const std::vector<std::string>& args) {
   double flops = 0;
   for (size_t p : {train, update})
     for (const Node& n : session.programs()[p].nodes)
-      if (!(p == train && n.op->name == "attention_grad")) flops += cost_of({session.programs()[p], n}).flops;
+      if (!(p == train && n.op->name == "attention_grad"))
+        flops += cost_of({session.programs()[p], n}).flops;
   j["step_seconds"] = seconds;
   j["loss"] = losses;
   j["tokens_per_step"] = s.batch * s.block;
@@ -140,6 +160,8 @@ Result<int> run_bench(const std::vector<std::string>& args) {
 
 }  // namespace
 
-Command command_bench() { return {.name = "bench", .summary = "time training steps on this machine", .run = run_bench}; }
+Command command_bench() {
+  return {.name = "bench", .summary = "time training steps on this machine", .run = run_bench};
+}
 
 }  // namespace hone

@@ -9,7 +9,8 @@
 //     ...
 //     return 0;
 //   }
-//   Command command_words() { return {.name = "words", .summary = "count words", .run = run_words}; }
+//   Command command_words() { return {.name = "words", .summary = "count words", .run = run_words};
+//   }
 //
 // Results for machines go to standard output, everything else to standard error (base/core/log.h).
 #pragma once
@@ -27,8 +28,8 @@ namespace hone {
 inline constexpr int kExitDone = 0, kExitUserError = 1, kExitUsage = 2, kExitBug = 3;
 
 struct Command {
-  std::string name;                  // "train"
-  std::string summary;               // one line of `hone help`, in lower case, no full stop
+  std::string name;     // "train"
+  std::string summary;  // one line of `hone help`, in lower case, no full stop
   std::vector<std::string> aliases = {};
   // `args` is what follows the command's name. Returns the exit status; an Error is printed in its
   // three parts with status 1, or 2 when it is about settings (H02xx).

@@ -25,13 +25,18 @@ std::optional<DType> dtype_asked(const std::string& name) {
 
 Status check_output(const ConvertSettings& s, const std::string& path) {
   std::error_code ec;
-  const fs::path source = fs::is_directory(path, ec) ? fs::path(path) : fs::absolute(path, ec).parent_path();
+  const fs::path source =
+      fs::is_directory(path, ec) ? fs::path(path) : fs::absolute(path, ec).parent_path();
   if (fs::equivalent(source, s.output, ec))
-    return Error(err::kOutputIsInput, fmt::format("'{}' holds the model that is converted", s.output)).todo("name another folder");
+    return Error(err::kOutputIsInput,
+                 fmt::format("'{}' holds the model that is converted", s.output))
+        .todo("name another folder");
   if (fs::exists(s.output, ec) && !fs::is_directory(s.output, ec))
-    return Error(err::kFileExists, fmt::format("'{}' is a file; a folder is written", s.output)).todo("name another folder");
+    return Error(err::kFileExists, fmt::format("'{}' is a file; a folder is written", s.output))
+        .todo("name another folder");
   if (!s.overwrite_output_dir && fs::is_directory(s.output, ec) && !fs::is_empty(s.output, ec))
-    return Error(err::kFileExists, fmt::format("'{}' holds files", s.output)).todo("name a new folder, or pass --overwrite_output_dir");
+    return Error(err::kFileExists, fmt::format("'{}' holds files", s.output))
+        .todo("name a new folder, or pass --overwrite_output_dir");
   return Ok{};
 }
 
@@ -53,18 +58,22 @@ Result<int> run_convert(const std::vector<std::string>& args) {
   int64_t bytes = 0;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(s.output, ec)) {
-    if (entry.path().extension() == ".safetensors") bytes += static_cast<int64_t>(entry.file_size(ec));
+    if (entry.path().extension() == ".safetensors")
+      bytes += static_cast<int64_t>(entry.file_size(ec));
   }
-  log_info("{}: {} with {} parameters, {} of weights, {}", s.output, family_of(model.config).architecture,
-           parameter_count(model.config), format_bytes(bytes),
-           model.tokenizer ? fmt::format("tokenizer of {} tokens", model.tokenizer->vocab_size()) : "no tokenizer");
+  log_info("{}: {} with {} parameters, {} of weights, {}", s.output,
+           family_of(model.config).architecture, parameter_count(model.config), format_bytes(bytes),
+           model.tokenizer ? fmt::format("tokenizer of {} tokens", model.tokenizer->vocab_size())
+                           : "no tokenizer");
   return kExitDone;
 }
 
 }  // namespace
 
 Command command_convert() {
-  return {.name = "convert", .summary = "safetensors or GGUF in, a Transformers folder with safetensors out", .run = run_convert};
+  return {.name = "convert",
+          .summary = "safetensors or GGUF in, a Transformers folder with safetensors out",
+          .run = run_convert};
 }
 
 }  // namespace hone

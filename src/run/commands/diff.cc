@@ -17,11 +17,11 @@ struct DiffSettings {
 
 struct Departure {
   std::string name;
-  double relative = 0;            // largest difference / largest magnitude; infinite for NaN or shapes
-  double magnitude = 0;           // largest magnitude in A
-  std::vector<int64_t> index;     // where the largest difference is
-  double first = 0, second = 0;   // the values there
-  std::string shapes;             // set when the shapes differ
+  double relative = 0;         // largest difference / largest magnitude; infinite for NaN or shapes
+  double magnitude = 0;        // largest magnitude in A
+  std::vector<int64_t> index;  // where the largest difference is
+  double first = 0, second = 0;  // the values there
+  std::string shapes;            // set when the shapes differ
 };
 
 // Names of A in the order of its metadata entry `order`, those it leaves out behind them.
@@ -40,7 +40,8 @@ std::vector<std::string> names_in_order(const WeightSource& a) {
     }
   }
   std::vector<TensorInfo> rest = a.tensors();
-  std::stable_sort(rest.begin(), rest.end(), [](const TensorInfo& x, const TensorInfo& y) { return x.offset < y.offset; });
+  std::stable_sort(rest.begin(), rest.end(),
+                   [](const TensorInfo& x, const TensorInfo& y) { return x.offset < y.offset; });
   for (const TensorInfo& t : rest) add(t.name);
   return names;
 }
@@ -57,9 +58,16 @@ Result<std::vector<double>> values_of(const WeightSource& file, const TensorInfo
   return v;
 }
 
-Result<Departure> compare(const WeightSource& a, const WeightSource& b, const std::string& name, double floor) {
+Result<Departure> compare(const WeightSource& a, const WeightSource& b, const std::string& name,
+                          double floor) {
   const TensorInfo &ta = *a.find(name), &tb = *b.find(name);
-  Departure d{.name = name, .relative = 0, .magnitude = 0, .index = {}, .first = 0, .second = 0, .shapes = ""};
+  Departure d{.name = name,
+              .relative = 0,
+              .magnitude = 0,
+              .index = {},
+              .first = 0,
+              .second = 0,
+              .shapes = ""};
   if (ta.type.count() != tb.type.count()) {
     d.relative = INFINITY;
     d.shapes = fmt::format("{} and {}", text_of(ta.type.shape), text_of(tb.type.shape));
@@ -73,7 +81,10 @@ Result<Departure> compare(const WeightSource& a, const WeightSource& b, const st
     const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]));
     const double apart = same ? 0 : std::abs(x[i] - y[i]);
     const double weight = std::isnan(apart) ? INFINITY : apart;
-    if (weight > most) { most = weight; at = i; }
+    if (weight > most) {
+      most = weight;
+      at = i;
+    }
   }
   if (x.empty()) return d;
   d.relative = most / std::max(d.magnitude, floor);
@@ -89,8 +100,10 @@ Result<Departure> compare(const WeightSource& a, const WeightSource& b, const st
 
 std::string line(const Departure& d, bool departs) {
   if (!d.shapes.empty()) return fmt::format("departs  {}: shapes {}\n", d.name, d.shapes);
-  return fmt::format("{:<7}  {}: {:.3g} of its largest magnitude {:.6g}, at {}: {:.9g} and {:.9g}\n", departs ? "departs" : "agrees",
-                     d.name, d.relative, d.magnitude, text_of(d.index), d.first, d.second);
+  return fmt::format(
+      "{:<7}  {}: {:.3g} of its largest magnitude {:.6g}, at {}: {:.9g} and {:.9g}\n",
+      departs ? "departs" : "agrees", d.name, d.relative, d.magnitude, text_of(d.index), d.first,
+      d.second);
 }
 
 Result<int> run_diff(const std::vector<std::string>& args) {
@@ -100,7 +113,8 @@ Result<int> run_diff(const std::vector<std::string>& args) {
   schema.positional("first");
   schema.positional("second");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-  const std::unique_ptr<WeightSource> a = HONE_TRY(open_weights(s.first)), b = HONE_TRY(open_weights(s.second));
+  const std::unique_ptr<WeightSource> a = HONE_TRY(open_weights(s.first)),
+                                      b = HONE_TRY(open_weights(s.second));
 
   int64_t compared = 0, only_first = 0;
   std::optional<Departure> found;
@@ -123,14 +137,23 @@ Result<int> run_diff(const std::vector<std::string>& args) {
   for (const TensorInfo& t : b->tensors()) only_second += a->find(t.name) == nullptr;
 
   if (s.json) {
-    OrderedJson json = {{"equal", !found.has_value()}, {"compared", compared}, {"only_in_first", only_first}, {"only_in_second", only_second}};
-    json["first_departure"] = found ? OrderedJson{{"name", found->name}, {"relative", found->relative}, {"magnitude", found->magnitude},
-                                                  {"index", found->index}, {"values", {found->first, found->second}}}
+    OrderedJson json = {{"equal", !found.has_value()},
+                        {"compared", compared},
+                        {"only_in_first", only_first},
+                        {"only_in_second", only_second}};
+    json["first_departure"] = found ? OrderedJson{{"name", found->name},
+                                                  {"relative", found->relative},
+                                                  {"magnitude", found->magnitude},
+                                                  {"index", found->index},
+                                                  {"values", {found->first, found->second}}}
                                     : OrderedJson();
     print_out(dump_json(json) + "\n");
   } else {
-    if (!found) text += fmt::format("agrees   {} tensors within {:.3g}; the largest difference is {:.3g}\n", compared, s.tolerance, largest);
-    text += fmt::format("compared {}, only in {}: {}, only in {}: {}\n", compared, s.first, only_first, s.second, only_second);
+    if (!found)
+      text += fmt::format("agrees   {} tensors within {:.3g}; the largest difference is {:.3g}\n",
+                          compared, s.tolerance, largest);
+    text += fmt::format("compared {}, only in {}: {}, only in {}: {}\n", compared, s.first,
+                        only_first, s.second, only_second);
     print_out(text);
   }
   return found ? kExitUserError : kExitDone;
@@ -139,7 +162,9 @@ Result<int> run_diff(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_diff() {
-  return {.name = "diff", .summary = "the first tensor in which two safetensors files depart", .run = run_diff};
+  return {.name = "diff",
+          .summary = "the first tensor in which two safetensors files depart",
+          .run = run_diff};
 }
 
 }  // namespace hone

@@ -23,7 +23,8 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   s.do_train = false;
   s.do_eval = true;
-  if (s.validation_file.empty()) {  // all of a training file, not the share that training would hold back
+  if (s.validation_file
+          .empty()) {  // all of a training file, not the share that training would hold back
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
@@ -34,13 +35,17 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   Trainer trainer(s, *task, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());
   if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));
-  if (only.json) print_out(dump_json(metrics) + "\n");
-  else log_info("{}", results_table("eval", metrics));
+  if (only.json)
+    print_out(dump_json(metrics) + "\n");
+  else
+    log_info("{}", results_table("eval", metrics));
   return kExitDone;
 }
 
 }  // namespace
 
-Command command_eval() { return {.name = "eval", .summary = "evaluate a model on a file", .run = run_eval}; }
+Command command_eval() {
+  return {.name = "eval", .summary = "evaluate a model on a file", .run = run_eval};
+}
 
 }  // namespace hone

@@ -32,7 +32,8 @@ double measure_flops(const Backend& backend, ThreadPool& pool) {
   for (int i = 0; i < 4; ++i) {
     auto start = std::chrono::steady_clock::now();
     session->run(0);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
   }
   return best;
@@ -65,7 +66,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
 
   double flops = 0;
   for (const Program& p : HONE_TRY(clm_programs(s, config, shapes(rows))))
-    if (p.name.starts_with("train.")) flops = flops_of(p) * static_cast<double>(wanted) / static_cast<double>(rows) * static_cast<double>(s.gradient_accumulation_steps);
+    if (p.name.starts_with("train."))
+      flops = flops_of(p) * static_cast<double>(wanted) / static_cast<double>(rows) *
+              static_cast<double>(s.gradient_accumulation_steps);
   const double speed = measure_flops(*backend, pool);
   const int64_t arena = fit.plan.arena_bytes();
   OrderedJson j;
@@ -85,23 +88,34 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     print_out(dump_json(j) + "\n");
     return kExitDone;
   }
-  std::string text = fmt::format("{}: {} parameters, rows of {} tokens, {} rows in a step\n", model.name, parameter_count(config), block, wanted * s.gradient_accumulation_steps);
+  std::string text =
+      fmt::format("{}: {} parameters, rows of {} tokens, {} rows in a step\n", model.name,
+                  parameter_count(config), block, wanted * s.gradient_accumulation_steps);
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
-  text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of code, tokenizer, data)\n", "arena", format_bytes(arena), "runtime", format_bytes(kRuntimeBudget));
+  text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of code, tokenizer, data)\n",
+                      "arena", format_bytes(arena), "runtime", format_bytes(kRuntimeBudget));
   if (fit.rows == 0) {
-    text += fmt::format("does not fit: {} may be used\n  do   a smaller --block_size or model, or more memory\n", format_bytes(memory + kRuntimeBudget));
+    text += fmt::format(
+        "does not fit: {} may be used\n  do   a smaller --block_size or model, or more memory\n",
+        format_bytes(memory + kRuntimeBudget));
   } else {
-    text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n", format_bytes(memory + kRuntimeBudget), fit.rows, fit.largest);
+    text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n",
+                        format_bytes(memory + kRuntimeBudget), fit.rows, fit.largest);
   }
   if (flops > 0 && speed > 0)
-    text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n", flops, flops / speed, speed / 1e9);
+    text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
+                        flops, flops / speed, speed / 1e9);
   print_out(text);
   return kExitDone;
 }
 
 }  // namespace
 
-Command command_plan() { return {.name = "plan", .summary = "the exact memory and the time of a run, before it", .run = run_plan}; }
+Command command_plan() {
+  return {.name = "plan",
+          .summary = "the exact memory and the time of a run, before it",
+          .run = run_plan};
+}
 
 }  // namespace hone

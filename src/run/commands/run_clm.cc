@@ -6,7 +6,8 @@ namespace {
 
 Result<int> run_run_clm(const std::vector<std::string>& args) {
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
-    print_out("## hone run_clm\n\n`hone train --task clm` under the name of Transformers' script.\n");
+    print_out(
+        "## hone run_clm\n\n`hone train --task clm` under the name of Transformers' script.\n");
     return kExitDone;
   }
   // The task stands last: a settings file, if any, is the first argument.
@@ -18,7 +19,10 @@ Result<int> run_run_clm(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_run_clm() {
-  return {.name = "run_clm", .summary = "the same as train --task clm", .aliases = {"run_clm.py"}, .run = run_run_clm};
+  return {.name = "run_clm",
+          .summary = "the same as train --task clm",
+          .aliases = {"run_clm.py"},
+          .run = run_run_clm};
 }
 
 }  // namespace hone

@@ -6,7 +6,10 @@ namespace {
 
 Result<int> run_run_generation(const std::vector<std::string>& args) {
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
-    print_out("## hone run_generation\n\n`hone generate` under the name of Transformers' script, with its defaults: it samples (`--k 0 --p 0.9`), adds `--length 20` tokens, and prints prompt and continuation.\n");
+    print_out(
+        "## hone run_generation\n\n`hone generate` under the name of Transformers' script, with "
+        "its defaults: it samples (`--k 0 --p 0.9`), adds `--length 20` tokens, and prints prompt "
+        "and continuation.\n");
     return kExitDone;
   }
   return run_generate(args, true);
@@ -15,7 +18,10 @@ Result<int> run_run_generation(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_run_generation() {
-  return {.name = "run_generation", .summary = "generate as Transformers' script does: sampling by default", .aliases = {"run_generation.py"}, .run = run_run_generation};
+  return {.name = "run_generation",
+          .summary = "generate as Transformers' script does: sampling by default",
+          .aliases = {"run_generation.py"},
+          .run = run_run_generation};
 }
 
 }  // namespace hone

@@ -17,7 +17,9 @@ struct TextToCsvSettings {
 Status convert_file(const std::string& in, const std::string& out) {
   std::error_code ec;
   if (std::filesystem::equivalent(in, out, ec))
-    return Error(err::kOutputIsInput, fmt::format("'{}' is both the text to read and the csv to write", in)).todo("name another output");
+    return Error(err::kOutputIsInput,
+                 fmt::format("'{}' is both the text to read and the csv to write", in))
+        .todo("name another output");
   HONE_TRY(text_to_csv(in, out));
   log_info("{} -> {}: one row, column text", in, out);
   return Ok{};
@@ -31,18 +33,22 @@ Result<int> run_texttocsv(const std::vector<std::string>& args) {
   schema.positional("output");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   if (!s.input.empty()) {
-    if (s.output.empty()) s.output = std::filesystem::path(s.input).replace_extension(".csv").string();
+    if (s.output.empty())
+      s.output = std::filesystem::path(s.input).replace_extension(".csv").string();
     HONE_TRY(convert_file(s.input, s.output));
     return kExitDone;
   }
-  for (const std::string name : {"train", "validation"}) HONE_TRY(convert_file(name + ".txt", name + ".csv"));
+  for (const std::string name : {"train", "validation"})
+    HONE_TRY(convert_file(name + ".txt", name + ".csv"));
   return kExitDone;
 }
 
 }  // namespace
 
 Command command_texttocsv() {
-  return {.name = "texttocsv", .summary = "write a text file as csv with one row, every byte kept", .run = run_texttocsv};
+  return {.name = "texttocsv",
+          .summary = "write a text file as csv with one row, every byte kept",
+          .run = run_texttocsv};
 }
 
 }  // namespace hone

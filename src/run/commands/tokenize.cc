@@ -46,8 +46,10 @@ class JsonLines final : public Input {
       item.line = in_.line();
       const bool more = in_.take_until('\n', item.text);
       HONE_TRY(in_.status());
-      if (more) in_.get();
-      else if (item.text.empty()) return false;
+      if (more)
+        in_.get();
+      else if (item.text.empty())
+        return false;
     } while (item.text.find_first_not_of(" \t\r") == std::string::npos);
     return true;
   }
@@ -87,7 +89,9 @@ class Rows final : public Input {
 };
 
 Result<std::unique_ptr<Input>> open_input(const TokenizeSettings& s) {
-  if (s.input == "-") return std::unique_ptr<Input>(std::make_unique<JsonLines>(HONE_TRY(open_file_source("/dev/stdin"))));
+  if (s.input == "-")
+    return std::unique_ptr<Input>(
+        std::make_unique<JsonLines>(HONE_TRY(open_file_source("/dev/stdin"))));
   if (s.input.ends_with(".jsonl") || s.input.ends_with(".ndjson"))
     return std::unique_ptr<Input>(std::make_unique<JsonLines>(HONE_TRY(open_file_source(s.input))));
   return Rows::open(s);
@@ -96,8 +100,11 @@ Result<std::unique_ptr<Input>> open_input(const TokenizeSettings& s) {
 class Encoder {
  public:
   Encoder(const TokenizeSettings& s, Tokenizer tokenizer)
-      : settings_(s), tokenizer_(std::move(tokenizer)), pool_(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size()),
-        options_{.add_special_tokens = s.add_special_tokens, .split_special_tokens = s.split_special_tokens},
+      : settings_(s),
+        tokenizer_(std::move(tokenizer)),
+        pool_(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size()),
+        options_{.add_special_tokens = s.add_special_tokens,
+                 .split_special_tokens = s.split_special_tokens},
         key_(s.text_column_name.empty() ? "text" : s.text_column_name) {}
 
   // Appends the lines of the batch to `out`.
@@ -117,7 +124,8 @@ class Encoder {
     std::vector<Status> done(threads, Ok{});
     pool_.run([&](int thread) {
       const auto k = static_cast<size_t>(thread);
-      for (size_t i = first[k]; i < first[k + 1] && done[k].ok(); ++i) done[k] = encode_into(batch[i], lines[k]);
+      for (size_t i = first[k]; i < first[k + 1] && done[k].ok(); ++i)
+        done[k] = encode_into(batch[i], lines[k]);
     });
     for (size_t k = 0; k < threads; ++k) {
       if (!done[k].ok()) return done[k];
@@ -127,13 +135,17 @@ class Encoder {
   }
 
  private:
-  std::string place(const Item& item) const { return fmt::format("{}:{}", settings_.input == "-" ? "standard input" : settings_.input, item.line); }
+  std::string place(const Item& item) const {
+    return fmt::format("{}:{}", settings_.input == "-" ? "standard input" : settings_.input,
+                       item.line);
+  }
 
   Status parse(Item& item) const {
     if (!item.is_json) return Ok{};
     std::vector<std::string> columns;
     Row row;
-    HONE_TRY(json_row(item.text, settings_.input == "-" ? "standard input" : settings_.input, item.line, 1, columns, row));
+    HONE_TRY(json_row(item.text, settings_.input == "-" ? "standard input" : settings_.input,
+                      item.line, 1, columns, row));
     std::string* text = nullptr;
     for (size_t i = 0; i < columns.size(); ++i) {
       auto* cell = std::get_if<std::string>(&row.cells[i]);
@@ -141,7 +153,9 @@ class Encoder {
       if (columns[i] == "text_pair" && cell != nullptr) item.pair = std::move(*cell);
     }
     if (text == nullptr)
-      return Error(err::kRowWithoutText, fmt::format("the row has no text under '{}'; its keys are: {}", key_, fmt::join(columns, ", ")))
+      return Error(err::kRowWithoutText,
+                   fmt::format("the row has no text under '{}'; its keys are: {}", key_,
+                               fmt::join(columns, ", ")))
           .at(place(item))
           .todo("write rows as {\"text\": \"...\"}, or name the key with --text_column_name");
     item.text = std::move(*text);
@@ -160,8 +174,10 @@ class Encoder {
 
   Status encode_into(Item& item, std::string& out) const {
     HONE_TRY(parse(item));
-    if (item.pair) append(tokenizer_.encode_pair(item.text, *item.pair, options_).ids, out);
-    else append(tokenizer_.encode(item.text, options_), out);
+    if (item.pair)
+      append(tokenizer_.encode_pair(item.text, *item.pair, options_).ids, out);
+    else
+      append(tokenizer_.encode(item.text, options_), out);
     return Ok{};
   }
 
@@ -204,15 +220,18 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
     size_t bytes = 0;
     batch.clear();
     // A text as large as a batch comes alone.
-    while (more && batch.size() < kBatchRows && (batch.empty() || bytes + item.text.size() <= kBatchBytes)) {
+    while (more && batch.size() < kBatchRows &&
+           (batch.empty() || bytes + item.text.size() <= kBatchBytes)) {
       bytes += item.text.size();
       batch.push_back(std::move(item));
       more = HONE_TRY(input->next(item));
     }
     out.clear();
     HONE_TRY(encoder.encode(batch, out));
-    if (file) HONE_TRY(file->write(out));
-    else print_out(out);
+    if (file)
+      HONE_TRY(file->write(out));
+    else
+      print_out(out);
   }
   if (file) HONE_TRY(file->commit());
   return kExitDone;

@@ -4,10 +4,14 @@
 
 namespace hone {
 
-Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch, bool need_weights) {
+Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
+                                     bool need_weights) {
   from_scratch = s.model_name_or_path.empty();
   if (from_scratch && s.config_name.empty())
-    return Error(err::kNoData, "no model is named").todo("name one by --model_name_or_path, or by --config_name a config.json to train from scratch");
+    return Error(err::kNoData, "no model is named")
+        .todo(
+            "name one by --model_name_or_path, or by --config_name a config.json to train from "
+            "scratch");
   OpenOptions o;
   o.config_name = from_scratch ? "" : s.config_name;
   o.tokenizer_name = s.tokenizer_name;
@@ -23,7 +27,8 @@ std::string results_table(const std::string& which, const OrderedJson& metrics) 
   size_t width = 0;
   for (const auto& [key, value] : metrics.items()) width = std::max(width, key.size());
   std::string s = fmt::format("***** {} metrics *****", which);
-  for (const auto& [key, value] : metrics.items()) s += fmt::format("\n  {:<{}} = {}", key, width, dump_json(value));
+  for (const auto& [key, value] : metrics.items())
+    s += fmt::format("\n  {:<{}} = {}", key, width, dump_json(value));
   return s;
 }
 

@@ -18,9 +18,10 @@ struct TaskSettings : ClmSettings, TaskOnly {
   }
 };
 
-// The model of --model_name_or_path, or, without one, a new model of --config_name with the tokenizer
-// of --tokenizer_name (from_scratch).
-Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch, bool need_weights = true);
+// The model of --model_name_or_path, or, without one, a new model of --config_name with the
+// tokenizer of --tokenizer_name (from_scratch).
+Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
+                                     bool need_weights = true);
 
 // "***** train metrics *****" with aligned names and values.
 std::string results_table(const std::string& which, const OrderedJson& metrics);

@@ -27,8 +27,8 @@ struct Heads {  // element (token t, head h, channel d) is at data[t * token + h
 
 struct Attention {
   int64_t sequences = 0;
-  const int32_t* cu_q = nullptr;  // [sequences + 1]
-  const int32_t* cu_k = nullptr;  // [sequences + 1]; the same array for self-attention
+  const int32_t* cu_q = nullptr;       // [sequences + 1]
+  const int32_t* cu_k = nullptr;       // [sequences + 1]; the same array for self-attention
   int64_t tokens_q = 0, tokens_k = 0;  // rows of the buffers
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
   Heads<const float> q, k, v;

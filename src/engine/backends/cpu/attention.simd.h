@@ -40,12 +40,13 @@ HONE_INLINE void softmax_block(const Attention& a, const Drop& drop, int64_t s, 
   }
 }
 
-void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, int64_t q0, float* w) {
+void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, int64_t q0,
+                   float* w) {
   const int64_t dim = a.head_dim, lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
   const int64_t o = lk - lq, nq = min_of(kBQ, lq - q0), hk = h / (a.heads / a.kv_heads);
-  float* qt = w;                // [dim][kBQ], times scale * log2 e
-  float* ot = qt + dim * kBQ;   // [dim][kBQ]
-  float* st = ot + dim * kBQ;   // [kBK][kBQ]
+  float* qt = w;                  // [dim][kBQ], times scale * log2 e
+  float* ot = qt + dim * kBQ;     // [dim][kBQ]
+  float* st = ot + dim * kBQ;     // [kBK][kBQ]
   float* alpha = st + kBK * kBQ;  // [kBQ]
   const float* qp = a.q.data + (a.cu_q[s] + q0) * a.q.token + h * a.q.head;
   const float* kp = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
@@ -89,16 +90,20 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
     }
     for (int64_t l = 0; l < kBQ; l += kLanes) {
       const float* v = vp + (k0 + lo) * a.v.token;
-      if (first) strip<false, kZero>(dim, hi - lo, v, a.v.token, st + lo * kBQ + l, kBQ, ot + l, kBQ, nullptr);
-      else strip<false, kScaleAdd>(dim, hi - lo, v, a.v.token, st + lo * kBQ + l, kBQ, ot + l, kBQ, alpha + l);
+      if (first)
+        strip<false, kZero>(dim, hi - lo, v, a.v.token, st + lo * kBQ + l, kBQ, ot + l, kBQ,
+                            nullptr);
+      else
+        strip<false, kScaleAdd>(dim, hi - lo, v, a.v.token, st + lo * kBQ + l, kBQ, ot + l, kBQ,
+                                alpha + l);
     }
     first = false;
   }
   if (first) memset(ot, 0, dim * kBQ * sizeof(float));
   for (int v = 0; v < kVectors; ++v)
     store(alpha + v * W, select(sum[v] > zero(), set1(1.0f) / sum[v], zero()));
-  transpose_out(ot, kBQ, nq, dim, alpha, a.out.data + (a.cu_q[s] + q0) * a.out.token + h * a.out.head,
-                a.out.token);
+  transpose_out(ot, kBQ, nq, dim, alpha,
+                a.out.data + (a.cu_q[s] + q0) * a.out.token + h * a.out.head, a.out.token);
   if (a.lse == nullptr) return;
   for (int64_t i = 0; i < nq; ++i) {
     const float total = reinterpret_cast<float*>(sum)[i], top = reinterpret_cast<float*>(m)[i];
@@ -119,9 +124,8 @@ void attention(const Attention& a, void* workspace, ThreadPool& pool) {
   const Drop drop = make_drop(a);
   pool.run([&](int thread) {
     float* w = static_cast<float*>(workspace) + thread * forward_floats(a.head_dim);
-    for_units(a, kBQ, thread, pool.size(), [&](int64_t s, int64_t h, int64_t q0) {
-      forward_block(a, drop, s, h, q0, w);
-    });
+    for_units(a, kBQ, thread, pool.size(),
+              [&](int64_t s, int64_t h, int64_t q0) { forward_block(a, drop, s, h, q0, w); });
     if (thread == 0) {
       const int64_t used = a.sequences ? a.cu_q[a.sequences] : 0;
       zero_rows(a.out, a.heads, a.head_dim, used, a.tokens_q);
@@ -140,15 +144,16 @@ struct PagedState {  // of one query and head: maximum and sum of what was seen,
 };
 
 // Adds tokens [lo, hi) of a page (k and v at its first token, at the key head) to out and state.
-void paged_tokens(const PagedAttention& a, const float* q, const float* k, const float* v, int64_t lo,
-                  int64_t hi, float* p, PagedState& state, float* out) {
+void paged_tokens(const PagedAttention& a, const float* q, const float* k, const float* v,
+                  int64_t lo, int64_t hi, float* p, PagedState& state, float* out) {
   const int64_t dim = a.head_dim;
   float high = state.top;
   for (int64_t j = lo; j < hi; ++j) {
     F dot = zero();
-    for_vectors(0, dim, HONE_VECTOR {
-      dot = fma(get(q + i, whole, n), get(k + j * a.k.token + i, whole, n), dot);
-    });
+    for_vectors(
+        0, dim, HONE_VECTOR {
+          dot = fma(get(q + i, whole, n), get(k + j * a.k.token + i, whole, n), dot);
+        });
     p[j] = reduce_add(dot) * (a.scale * kLog2E);
     high = max_of(high, p[j]);
   }
@@ -160,11 +165,13 @@ void paged_tokens(const PagedAttention& a, const float* q, const float* k, const
   }
   for (int64_t j = lo; j < hi; ++j) sum += p[j];
   state = {high, sum};
-  for_vectors(0, dim, HONE_VECTOR {
-    F acc = get(out + i, whole, n) * set1(factor);
-    for (int64_t j = lo; j < hi; ++j) acc = fma(set1(p[j]), get(v + j * a.v.token + i, whole, n), acc);
-    put(out + i, acc, whole, n);
-  });
+  for_vectors(
+      0, dim, HONE_VECTOR {
+        F acc = get(out + i, whole, n) * set1(factor);
+        for (int64_t j = lo; j < hi; ++j)
+          acc = fma(set1(p[j]), get(v + j * a.v.token + i, whole, n), acc);
+        put(out + i, acc, whole, n);
+      });
 }
 
 int64_t paged_floats(const PagedAttention& a) { return (a.page + 15) / 16 * 16 + 2 * a.heads + 16; }
@@ -204,7 +211,8 @@ void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool)
         for (int64_t h = h0; h < h1; ++h) {
           const F inverse = set1(state[h].sum > 0 ? 1.0f / state[h].sum : 0.0f);
           float* o = out + h * a.out.head;
-          for_vectors(0, dim, HONE_VECTOR { put(o + i, get(o + i, whole, n) * inverse, whole, n); });
+          for_vectors(
+              0, dim, HONE_VECTOR { put(o + i, get(o + i, whole, n) * inverse, whole, n); });
         }
       }
     }

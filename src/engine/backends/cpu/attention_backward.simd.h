@@ -89,7 +89,8 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
     if (i >= nq) continue;
     F sum = zero();
     for (int64_t d = 0; d < dim; d += W)
-      sum = fma(load_n(dop + i * b.dout.token + d, dim - d), load_n(op + i * a.out.token + d, dim - d), sum);
+      sum = fma(load_n(dop + i * b.dout.token + d, dim - d),
+                load_n(op + i * a.out.token + d, dim - d), sum);
     w.delta[i] = reduce_add(sum);
     const float lse = a.lse[h * a.tokens_q + tq + i];
     if (lse > -kInfinity) w.lse[i] = lse * kLog2E;
@@ -98,14 +99,16 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
   bool first[kBQB / kGroup];
   for (bool& f : first) f = true;
   for (int64_t k0 = keys.begin / kBK * kBK; k0 < keys.end; k0 += kBK) {
-    const int64_t block_lo = max_of<int64_t>(0, keys.begin - k0), block_hi = min_of(kBK, keys.end - k0);
+    const int64_t block_lo = max_of<int64_t>(0, keys.begin - k0),
+                  block_hi = min_of(kBK, keys.end - k0);
     for (int64_t g = 0; g * kGroup < nq; ++g) {
       const int64_t gq = g * kGroup, gn = min_of(kGroup, nq - gq);
       const Range seen = visible(a, lq, lk, q0 + gq, gn);
       // whole tiles of rows from a multiple of kRows, so that dK and dV find every row they use
-      const int64_t lo = max_of(block_lo / kRows * kRows,
-                                max_of<int64_t>(0, seen.begin - k0) / kRows * kRows);
-      const int64_t hi = min_of(block_hi, max_of<int64_t>(0, (seen.end - k0 + kRows - 1) / kRows * kRows));
+      const int64_t lo =
+          max_of(block_lo / kRows * kRows, max_of<int64_t>(0, seen.begin - k0) / kRows * kRows);
+      const int64_t hi =
+          min_of(block_hi, max_of<int64_t>(0, (seen.end - k0 + kRows - 1) / kRows * kRows));
       if (lo >= hi) continue;
       const bool mask = needs_mask(a, o, q0 + gq, gn, k0 + lo, hi - lo);
       for (int64_t l = gq; l < gq + kGroup; l += kLanes) {
@@ -118,8 +121,12 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
                          load(w.lse + v), load(w.delta + v), w.st + v, w.dpt + v);
         if constexpr (kQuery) {
           const float* k = kp + (k0 + lo) * a.k.token;
-          if (first[g]) strip<false, kZero>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l, kBQB, nullptr);
-          else strip<false, kAdd>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l, kBQB, nullptr);
+          if (first[g])
+            strip<false, kZero>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l,
+                                kBQB, nullptr);
+          else
+            strip<false, kAdd>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l,
+                               kBQB, nullptr);
         }
       }
       first[g] = false;
@@ -135,12 +142,16 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
         if (i0 >= i1) continue;
         const float *p = w.st + r * kBQB + i0, *ds = w.dpt + r * kBQB + i0;
         if (n == kRows) {
-          add_rows<kRows>(dim, i1 - i0, p, kBQB, dop + i0 * b.dout.token, b.dout.token, dv + r * b.dv.token, b.dv.token);
-          add_rows<kRows>(dim, i1 - i0, ds, kBQB, qp + i0 * a.q.token, a.q.token, dk + r * b.dk.token, b.dk.token);
+          add_rows<kRows>(dim, i1 - i0, p, kBQB, dop + i0 * b.dout.token, b.dout.token,
+                          dv + r * b.dv.token, b.dv.token);
+          add_rows<kRows>(dim, i1 - i0, ds, kBQB, qp + i0 * a.q.token, a.q.token,
+                          dk + r * b.dk.token, b.dk.token);
         } else {
           for (int64_t x = 0; x < n; ++x) {
-            add_rows<1>(dim, i1 - i0, p + x * kBQB, kBQB, dop + i0 * b.dout.token, b.dout.token, dv + (r + x) * b.dv.token, b.dv.token);
-            add_rows<1>(dim, i1 - i0, ds + x * kBQB, kBQB, qp + i0 * a.q.token, a.q.token, dk + (r + x) * b.dk.token, b.dk.token);
+            add_rows<1>(dim, i1 - i0, p + x * kBQB, kBQB, dop + i0 * b.dout.token, b.dout.token,
+                        dv + (r + x) * b.dv.token, b.dv.token);
+            add_rows<1>(dim, i1 - i0, ds + x * kBQB, kBQB, qp + i0 * a.q.token, a.q.token,
+                        dk + (r + x) * b.dk.token, b.dk.token);
           }
         }
       }
@@ -149,7 +160,8 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
   if constexpr (kQuery) {
     for (int64_t g = 0; g * kGroup < nq; ++g)
       if (first[g])
-        for (int64_t d = 0; d < dim; ++d) memset(w.dqt + d * kBQB + g * kGroup, 0, kGroup * sizeof(float));
+        for (int64_t d = 0; d < dim; ++d)
+          memset(w.dqt + d * kBQB + g * kGroup, 0, kGroup * sizeof(float));
     transpose_out(w.dqt, kBQB, nq, dim, w.ones, dq, b.dq.token);
   }
 }
@@ -208,14 +220,17 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
           zero_rows({b.dv.data + hk * b.dv.head, b.dv.token, 0}, 1, a.head_dim, t + k0, t + k1);
           for (int64_t h = hk * group; h < (hk + 1) * group; ++h)
             for (int64_t q0 = 0; q0 < lq; q0 += kBQB) {
-              if (whole) backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, w);
-              else backward_block<false, true>(b, drop, s, h, q0, k0, k1, w);
+              if (whole)
+                backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, w);
+              else
+                backward_block<false, true>(b, drop, s, h, q0, k0, k1, w);
             }
         }
       }
     }
     if (thread == 0) {
-      const int64_t q = a.sequences ? a.cu_q[a.sequences] : 0, k = a.sequences ? a.cu_k[a.sequences] : 0;
+      const int64_t q = a.sequences ? a.cu_q[a.sequences] : 0,
+                    k = a.sequences ? a.cu_k[a.sequences] : 0;
       zero_rows(b.dq, a.heads, a.head_dim, q, a.tokens_q);
       zero_rows(b.dk, a.kv_heads, a.head_dim, k, a.tokens_k);
       zero_rows(b.dv, a.kv_heads, a.head_dim, k, a.tokens_k);

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kRows = W == 16 ? 8 : 4;  // register tile: kRows x kLanes
 constexpr int kLanes = 2 * W;
-constexpr int64_t kBK = 64;   // keys a block: one period of the dropout layout
-constexpr int64_t kBQ = 32;   // queries a block in forward
-constexpr int64_t kBQB = 64;  // and in backward
+constexpr int64_t kBK = 64;     // keys a block: one period of the dropout layout
+constexpr int64_t kBQ = 32;     // queries a block in forward
+constexpr int64_t kBQB = 64;    // and in backward
 constexpr int64_t kGroup = 32;  // queries that share a range of keys in backward
 static_assert(kGroup % kLanes == 0 && kBQ % kLanes == 0);
 constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.69314718055994531f;
@@ -44,9 +44,12 @@ HONE_INLINE void tile(int64_t depth, const float* a, int64_t as, const float* b,
   F acc[R][NV];
   unroll<R>(HONE_LAMBDA(r) {
     unroll<NV>(HONE_LAMBDA(v) {
-      if constexpr (kStart == kZero) acc[r][v] = zero();
-      else if constexpr (kStart == kAdd) acc[r][v] = load(c + r * cs + v * W);
-      else acc[r][v] = load(c + r * cs + v * W) * load(factor + v * W);
+      if constexpr (kStart == kZero)
+        acc[r][v] = zero();
+      else if constexpr (kStart == kAdd)
+        acc[r][v] = load(c + r * cs + v * W);
+      else
+        acc[r][v] = load(c + r * cs + v * W) * load(factor + v * W);
     });
   });
 #pragma GCC unroll 4
@@ -58,9 +61,8 @@ HONE_INLINE void tile(int64_t depth, const float* a, int64_t as, const float* b,
       unroll<NV>(HONE_LAMBDA(v) { acc[r][v] = fma(av, bv[v], acc[r][v]); });
     });
   }
-  unroll<R>(HONE_LAMBDA(r) {
-    unroll<NV>(HONE_LAMBDA(v) { store(c + r * cs + v * W, acc[r][v]); });
-  });
+  unroll<R>(
+      HONE_LAMBDA(r) { unroll<NV>(HONE_LAMBDA(v) { store(c + r * cs + v * W, acc[r][v]); }); });
 }
 
 // Rows [0, rows) x kLanes, in tiles.
@@ -77,8 +79,8 @@ HONE_INLINE void strip(int64_t rows, int64_t depth, const float* a, int64_t as, 
 
 // c[R][columns] += a(r, x) b[x][columns] with any number of columns, for rows in plain memory.
 template <int R>
-HONE_INLINE void add_rows(int64_t columns, int64_t depth, const float* a, int64_t as, const float* b,
-                          int64_t bs, float* c, int64_t cs) {
+HONE_INLINE void add_rows(int64_t columns, int64_t depth, const float* a, int64_t as,
+                          const float* b, int64_t bs, float* c, int64_t cs) {
   int64_t j = 0;
   for (; j + kLanes <= columns; j += kLanes)
     tile<R, 2, true, kAdd>(depth, a, as, b + j, bs, c + j, cs, nullptr);
@@ -116,7 +118,8 @@ void transpose_out(const float* from, int64_t lanes, int64_t count, int64_t dim,
     const F f = load(factor + q);
     for (int64_t d = 0; d < dim; d += W) {
       F r[W];
-      for (int l = 0; l < W; ++l) r[l] = d + l < dim ? load(from + (d + l) * lanes + q) * f : zero();
+      for (int l = 0; l < W; ++l)
+        r[l] = d + l < dim ? load(from + (d + l) * lanes + q) * f : zero();
       transpose_registers(r);
       for (int l = 0; l < W; ++l)
         if (q + l < count) store_n(to + (q + l) * stride + d, r[l], dim - d);
@@ -143,7 +146,8 @@ HONE_INLINE bool needs_mask(const Attention& a, int64_t o, int64_t q0, int64_t n
 HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   I ok = set1(-1);
   if (a.causal) ok = ok & (q >= set1(static_cast<int32_t>(k - o)));
-  if (a.window > 0) ok = ok & (q < set1(static_cast<int32_t>(min_of<int64_t>(k - o + a.window, INT32_MAX))));
+  if (a.window > 0)
+    ok = ok & (q < set1(static_cast<int32_t>(min_of<int64_t>(k - o + a.window, INT32_MAX))));
   return ok;
 }
 
@@ -157,8 +161,8 @@ Drop make_drop(const Attention& a) {
   return {a.dropout > 0, a.key, set1(dropout_threshold(a.dropout)), set1(dropout_scale(a.dropout))};
 }
 // Words for keys k0 + j, + 16, + 32, + 48 (k0 a multiple of 64) and queries in lanes.
-HONE_INLINE void drop_words(const Drop& drop, int64_t sample, int64_t head, I q, int64_t k0, int64_t j,
-                            U* words) {
+HONE_INLINE void drop_words(const Drop& drop, int64_t sample, int64_t head, I q, int64_t k0,
+                            int64_t j, U* words) {
   const auto s = static_cast<uint64_t>(sample);
   const U c[4] = {set1(static_cast<uint32_t>(s)),
                   set1((static_cast<uint32_t>(s >> 32) << 16) ^ static_cast<uint32_t>(head)),

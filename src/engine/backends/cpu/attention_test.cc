@@ -15,20 +15,40 @@ struct Setup {
 
 struct Buffers {
   explicit Buffers(const Setup& s)
-      : tq(s.cu_q.back() + 2), tk(s.cu_k.back() + 3),
+      : tq(s.cu_q.back() + 2),
+        tk(s.cu_k.back() + 3),
         row(s.heads * s.dim + 2 * s.kv_heads * s.dim),
-        q(random_floats(std::max(tq, tk) * row, 1, -2, 2)), dout(random_floats(tq * s.heads * s.dim, 2)),
-        out(tq * s.heads * s.dim, 9), lse(s.heads * tq, 9), grad(std::max(tq, tk) * row, 9) {
+        q(random_floats(std::max(tq, tk) * row, 1, -2, 2)),
+        dout(random_floats(tq * s.heads * s.dim, 2)),
+        out(tq * s.heads * s.dim, 9),
+        lse(s.heads * tq, 9),
+        grad(std::max(tq, tk) * row, 9) {
     const int64_t c = s.heads * s.dim, kc = s.kv_heads * s.dim;
     for (size_t i = 0; i + 1 < s.cu_q.size(); ++i) ids.push_back((3ll << 32) + 7 * i);
-    a = {.sequences = static_cast<int64_t>(s.cu_q.size()) - 1, .cu_q = s.cu_q.data(),
-         .cu_k = s.cu_k.data(), .tokens_q = tq, .tokens_k = tk, .heads = s.heads,
-         .kv_heads = s.kv_heads, .head_dim = s.dim, .q = {q.get(), row, s.dim},
-         .k = {q.get() + c, row, s.dim}, .v = {q.get() + c + kc, row, s.dim}, .scale = 0.3f,
-         .causal = s.causal, .window = s.window, .dropout = s.dropout, .key = {11, 22},
-         .sample_ids = ids.data(), .out = {out.get(), c, s.dim}, .lse = lse.get()};
-    b = {.forward = a, .dout = {dout.get(), c, s.dim}, .dq = {grad.get(), row, s.dim},
-         .dk = {grad.get() + c, row, s.dim}, .dv = {grad.get() + c + kc, row, s.dim}};
+    a = {.sequences = static_cast<int64_t>(s.cu_q.size()) - 1,
+         .cu_q = s.cu_q.data(),
+         .cu_k = s.cu_k.data(),
+         .tokens_q = tq,
+         .tokens_k = tk,
+         .heads = s.heads,
+         .kv_heads = s.kv_heads,
+         .head_dim = s.dim,
+         .q = {q.get(), row, s.dim},
+         .k = {q.get() + c, row, s.dim},
+         .v = {q.get() + c + kc, row, s.dim},
+         .scale = 0.3f,
+         .causal = s.causal,
+         .window = s.window,
+         .dropout = s.dropout,
+         .key = {11, 22},
+         .sample_ids = ids.data(),
+         .out = {out.get(), c, s.dim},
+         .lse = lse.get()};
+    b = {.forward = a,
+         .dout = {dout.get(), c, s.dim},
+         .dq = {grad.get(), row, s.dim},
+         .dk = {grad.get() + c, row, s.dim},
+         .dv = {grad.get() + c + kc, row, s.dim}};
   }
   int64_t tq, tk, row;
   Guarded q, dout, out, lse, grad;
@@ -64,7 +84,8 @@ Expected expect(const Buffers& f) {
           if (sees(j)) top = std::max(top, p[j]);
           if (a.dropout > 0)
             m[j] = attention_dropout_word(a.key, f.ids[s], h, i, j) >= dropout_threshold(a.dropout)
-                       ? 1 / (1 - a.dropout) : 0;
+                       ? 1 / (1 - a.dropout)
+                       : 0;
         }
         for (int64_t j = 0; j < lk; ++j) sum += p[j] = sees(j) ? std::exp(p[j] - top) : 0;
         e.lse[h * f.tq + t] = sum > 0 ? top + std::log(sum) : -INFINITY;
@@ -103,7 +124,9 @@ void check(const Setup& s) {
     ThreadPool pool(threads);
     Buffers g(s);
     Guarded w(std::max(attention_workspace_bytes(s.dim, threads),
-                       attention_backward_workspace_bytes(s.dim, threads)) / 4, NAN);
+                       attention_backward_workspace_bytes(s.dim, threads)) /
+                  4,
+              NAN);
     attention(g.a, w.get(), pool);
     EXPECT_LT(relative_error(g.out.get(), e.out), 3e-6);
     for (int64_t h = 0; h < s.heads; ++h)
@@ -130,7 +153,8 @@ void check(const Setup& s) {
 }
 
 TEST(Attention, MatchesDoubleLoops) {
-  const std::vector<int32_t> ragged = {0, 0, 1, 18, 18, 83, 150}, other = {0, 5, 5, 40, 41, 43, 130};
+  const std::vector<int32_t> ragged = {0, 0, 1, 18, 18, 83, 150},
+                             other = {0, 5, 5, 40, 41, 43, 130};
   for_each_isa([&] {
     check({ragged, ragged, 2, 2, 64, true, 0, 0});
     check({ragged, ragged, 4, 2, 16, true, 0, 0.2});
@@ -148,17 +172,27 @@ TEST(Attention, PagedMatchesPacked) {
     for (int64_t window : {0, 9}) {
       const int64_t heads = 4, kv = 2, dim = 24, page = 8, blocks = 5;
       const std::vector<int32_t> cu_q = {0, 1, 1, 4, 5}, length = {17, 6, 40, 1};
-      const std::vector<int32_t> table = {3, 9, 1, 0, 0,  2, 0, 0, 0, 0,
-                                          4, 5, 6, 7, 8,  10, 0, 0, 0, 0};
+      const std::vector<int32_t> table = {3, 9, 1, 0, 0, 2,  0, 0, 0, 0,
+                                          4, 5, 6, 7, 8, 10, 0, 0, 0, 0};
       const int64_t page_stride = page * 2 * kv * dim + 6;
       Guarded cache = random_floats(11 * page_stride, 3), q = random_floats(5 * heads * dim, 4);
       Guarded out(5 * heads * dim, 9);
-      PagedAttention p{.sequences = 4, .cu_q = cu_q.data(), .kv_length = length.data(),
-                       .block_table = table.data(), .blocks = blocks, .page = page,
-                       .page_stride = page_stride, .heads = heads, .kv_heads = kv, .head_dim = dim,
-                       .q = {q.get(), heads * dim, dim}, .k = {cache.get(), 2 * kv * dim, dim},
-                       .v = {cache.get() + kv * dim, 2 * kv * dim, dim}, .scale = 0.4f,
-                       .window = window, .out = {out.get(), heads * dim, dim}};
+      PagedAttention p{.sequences = 4,
+                       .cu_q = cu_q.data(),
+                       .kv_length = length.data(),
+                       .block_table = table.data(),
+                       .blocks = blocks,
+                       .page = page,
+                       .page_stride = page_stride,
+                       .heads = heads,
+                       .kv_heads = kv,
+                       .head_dim = dim,
+                       .q = {q.get(), heads * dim, dim},
+                       .k = {cache.get(), 2 * kv * dim, dim},
+                       .v = {cache.get() + kv * dim, 2 * kv * dim, dim},
+                       .scale = 0.4f,
+                       .window = window,
+                       .out = {out.get(), heads * dim, dim}};
       ThreadPool pool(3);
       Guarded w(paged_attention_workspace_bytes(p, 3) / 4, NAN);
       paged_attention(p, w.get(), pool);
@@ -170,14 +204,28 @@ TEST(Attention, PagedMatchesPacked) {
       for (int s = 0; s < 4; ++s)
         for (int64_t j = 0; j < length[s]; ++j)
           std::memcpy(packed.get() + (cu_k[s] + j) * row,
-                      cache.get() + table[s * blocks + j / page] * page_stride + j % page * row, row * 4);
-      Attention a{.sequences = 4, .cu_q = cu_q.data(), .cu_k = cu_k.data(), .tokens_q = 5,
-                  .tokens_k = cu_k.back(), .heads = heads, .kv_heads = kv, .head_dim = dim,
-                  .q = p.q, .k = {packed.get(), row, dim}, .v = {packed.get() + kv * dim, row, dim},
-                  .scale = 0.4f, .causal = true, .window = window, .out = {want.get(), heads * dim, dim}};
+                      cache.get() + table[s * blocks + j / page] * page_stride + j % page * row,
+                      row * 4);
+      Attention a{.sequences = 4,
+                  .cu_q = cu_q.data(),
+                  .cu_k = cu_k.data(),
+                  .tokens_q = 5,
+                  .tokens_k = cu_k.back(),
+                  .heads = heads,
+                  .kv_heads = kv,
+                  .head_dim = dim,
+                  .q = p.q,
+                  .k = {packed.get(), row, dim},
+                  .v = {packed.get() + kv * dim, row, dim},
+                  .scale = 0.4f,
+                  .causal = true,
+                  .window = window,
+                  .out = {want.get(), heads * dim, dim}};
       Guarded w2(attention_workspace_bytes(dim, 3) / 4);
       attention(a, w2.get(), pool);
-      EXPECT_LT(relative_error(out.get(), std::vector<double>(want.get(), want.get() + want.size())), 2e-6);
+      EXPECT_LT(
+          relative_error(out.get(), std::vector<double>(want.get(), want.get() + want.size())),
+          2e-6);
       EXPECT_TRUE(out.intact() && w.intact());
     }
   });

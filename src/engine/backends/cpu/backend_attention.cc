@@ -11,7 +11,8 @@ namespace {
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 struct Shapes {
-  int64_t sequences, tokens_q, tokens_k, heads, kv_heads, head_dim, queries, keys;  // queries, keys: row lengths
+  int64_t sequences, tokens_q, tokens_k, heads, kv_heads, head_dim, queries,
+      keys;  // queries, keys: row lengths
   bool fused, random;
 };
 
@@ -49,7 +50,8 @@ Attention describe(const NodeView& n, const Shapes& s) {
 
 // Slices of one [T,(H+2G)D] buffer, or three buffers.
 template <class T>
-void place_qkv(const Shapes& s, T* first, T* second, T* third, Heads<T>& q, Heads<T>& k, Heads<T>& v) {
+void place_qkv(const Shapes& s, T* first, T* second, T* third, Heads<T>& q, Heads<T>& k,
+               Heads<T>& v) {
   const int64_t row = s.queries + 2 * s.keys;
   if (s.fused) {
     q = {first, row, s.head_dim};
@@ -63,7 +65,8 @@ void place_qkv(const Shapes& s, T* first, T* second, T* third, Heads<T>& q, Head
 }
 
 // The kernel wants the sample of each sequence, the op has it for each token.
-void first_samples(const int32_t* cu, const int64_t* of_token, int64_t sequences, int64_t tokens, int64_t* of_sequence) {
+void first_samples(const int32_t* cu, const int64_t* of_token, int64_t sequences, int64_t tokens,
+                   int64_t* of_sequence) {
   for (int64_t i = 0; i < sequences; ++i) of_sequence[i] = cu[i] < tokens ? of_token[cu[i]] : 0;
 }
 
@@ -72,11 +75,13 @@ Kernel forward(const NodeView& n, int threads) {
   const Attention base = describe(n, s);
   const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
   const int64_t samples = round_up(s.sequences * 8);
-  return {"cpu.attention", samples + attention_workspace_bytes(s.head_dim, threads), [=](const KernelArgs& a) {
+  return {"cpu.attention", samples + attention_workspace_bytes(s.head_dim, threads),
+          [=](const KernelArgs& a) {
             Attention call = base;
             call.cu_q = in_i32(a, 3);
             call.cu_k = in_i32(a, 4);
-            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), call.q, call.k, call.v);
+            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2),
+                      call.q, call.k, call.v);
             call.out = {out(a, 0), s.queries, s.head_dim};
             call.lse = out(a, 1);
             if (s.random) {
@@ -94,17 +99,20 @@ Kernel backward(const NodeView& n, int threads) {
   const Attention base = describe(n, s);
   const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
   const int64_t samples = round_up(s.sequences * 8);
-  return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(s.head_dim, threads), [=](const KernelArgs& a) {
+  return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(s.head_dim, threads),
+          [=](const KernelArgs& a) {
             AttentionBackward call;
             call.forward = base;
             Attention& f = call.forward;
             f.cu_q = in_i32(a, 6);
             f.cu_k = in_i32(a, 7);
-            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), f.q, f.k, f.v);
+            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), f.q,
+                      f.k, f.v);
             f.out = {const_cast<float*>(in(a, 3)), s.queries, s.head_dim};
             f.lse = const_cast<float*>(in(a, 4));
             call.dout = {in(a, 5), s.queries, s.head_dim};
-            place_qkv(s, out(a, 0), s.fused ? nullptr : out(a, 1), s.fused ? nullptr : out(a, 2), call.dq, call.dk, call.dv);
+            place_qkv(s, out(a, 0), s.fused ? nullptr : out(a, 1), s.fused ? nullptr : out(a, 2),
+                      call.dq, call.dk, call.dv);
             if (s.random) {
               auto* ids = static_cast<int64_t*>(a.workspace);
               first_samples(f.cu_q, in_i64(a, 10), s.sequences, s.tokens_q, ids);
@@ -129,7 +137,8 @@ Result<Kernel> paged(const NodeView& n, int threads) {
   base.scale = static_cast<float>(n.attrs().real("scale", 1));
   base.window = n.attrs().integer("window");
   const int64_t lengths = round_up(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
-  return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads), [=](const KernelArgs& a) {
+  return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads),
+                [=](const KernelArgs& a) {
                   PagedAttention call = base;
                   call.cu_q = in_i32(a, 3);
                   const int32_t* cu_k = in_i32(a, 4);
@@ -143,10 +152,12 @@ Result<Kernel> paged(const NodeView& n, int threads) {
                   call.out = {out(a, 0), s.queries, s.head_dim};
                   // Rows behind the last sequence belong to none.
                   const int64_t used = call.cu_q[s.sequences];
-                  std::memset(out(a, 0) + used * s.queries, 0, static_cast<size_t>((tokens_q - used) * s.queries) * sizeof(float));
+                  std::memset(out(a, 0) + used * s.queries, 0,
+                              static_cast<size_t>((tokens_q - used) * s.queries) * sizeof(float));
                   call.lse = out(a, 1);
                   call.tokens_q = tokens_q;
-                  std::fill(call.lse, call.lse + heads * tokens_q, -std::numeric_limits<float>::infinity());
+                  std::fill(call.lse, call.lse + heads * tokens_q,
+                            -std::numeric_limits<float>::infinity());
                   paged_attention(call, static_cast<char*>(a.workspace) + lengths, a.pool);
                 }};
 }
@@ -157,7 +168,9 @@ Kernel cache_write(const NodeView& n) {
             copy_if_apart(a, 0, 0, count);
             const int32_t* slots = in_i32(a, 2);
             for (int64_t t = 0; t < tokens; ++t)
-              if (slots[t] >= 0) std::memcpy(out(a, 0) + slots[t] * channels, in(a, 1) + t * channels, static_cast<size_t>(channels) * sizeof(float));
+              if (slots[t] >= 0)
+                std::memcpy(out(a, 0) + slots[t] * channels, in(a, 1) + t * channels,
+                            static_cast<size_t>(channels) * sizeof(float));
           }};
 }
 
@@ -166,7 +179,8 @@ Kernel cache_write(const NodeView& n) {
 Result<Kernel> attention_kernel(const NodeView& n, int threads) {
   const std::string& op = n.node.op->name;
   if (op == "cache_write") return cache_write(n);
-  if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal")) return declined(n, "a window on both sides");
+  if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal"))
+    return declined(n, "a window on both sides");
   if (op == "attention_grad") {
     if (n.has(8)) return declined(n, "pages have no gradient");
     return backward(n, threads);

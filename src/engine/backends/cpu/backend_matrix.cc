@@ -25,7 +25,8 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.ldb = g.trans_b ? g.k : g.n;
   g.ldc = g.ldpre = g.n;
   g.act = HONE_TRY(activation_of(n, n.attrs().text("act", "none")));
-  if (n.has(3) && g.act != Activation::none) return declined(n, "an activation and a residual at once");
+  if (n.has(3) && g.act != Activation::none)
+    return declined(n, "an activation and a residual at once");
   g.accumulate = n.has(3);  // onto the residual, in place or in a copy: the same bits
   const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2);
   return Kernel{"cpu.gemm", gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
@@ -77,7 +78,8 @@ Kernel head(const NodeView& n, int threads) {
   float there = 0;
   LinearCrossEntropy sized = l;
   if (grads) sized.dx = sized.dw = &there;
-  return {"cpu.linear_cross_entropy", linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
+  return {"cpu.linear_cross_entropy", linear_cross_entropy_workspace_bytes(sized, threads),
+          [=](const KernelArgs& a) {
             LinearCrossEntropy call = l;
             call.x = in(a, 0);
             call.w = in(a, 1);

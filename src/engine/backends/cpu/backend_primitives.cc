@@ -26,13 +26,26 @@ void each(ThreadPool& pool, int64_t count, F&& f) {
 template <class F>
 bool with_type(DType t, F&& f) {
   switch (t) {
-    case DType::f32: f(float{}); return true;
-    case DType::f64: f(double{}); return true;
-    case DType::i64: f(int64_t{}); return true;
-    case DType::i32: f(int32_t{}); return true;
-    case DType::u8: f(uint8_t{}); return true;
-    case DType::boolean: f(uint8_t{}); return true;
-    default: return false;
+    case DType::f32:
+      f(float{});
+      return true;
+    case DType::f64:
+      f(double{});
+      return true;
+    case DType::i64:
+      f(int64_t{});
+      return true;
+    case DType::i32:
+      f(int32_t{});
+      return true;
+    case DType::u8:
+      f(uint8_t{});
+      return true;
+    case DType::boolean:
+      f(uint8_t{});
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -71,8 +84,10 @@ Run arithmetic(const NodeView& n) {
   if (op == "sub") return binary<T, T>(n, [](T x, T y) { return x - y; });
   if (op == "mul") return binary<T, T>(n, [](T x, T y) { return x * y; });
   if (op == "div") {
-    if constexpr (std::is_floating_point_v<T>) return binary<T, T>(n, [](T x, T y) { return x / y; });
-    else return binary<T, T>(n, [](T x, T y) { return y == 0 ? T{0} : static_cast<T>(x / y); });
+    if constexpr (std::is_floating_point_v<T>)
+      return binary<T, T>(n, [](T x, T y) { return x / y; });
+    else
+      return binary<T, T>(n, [](T x, T y) { return y == 0 ? T{0} : static_cast<T>(x / y); });
   }
   if (op == "maximum") return binary<T, T>(n, [](T x, T y) { return x > y || x != x ? x : y; });
   if (op == "minimum") return binary<T, T>(n, [](T x, T y) { return x < y || x != x ? x : y; });
@@ -126,7 +141,8 @@ Run gathered(const Shape& shape, std::vector<int64_t> stride) {
 
 template <class T>
 Run broadcast(const NodeView& n) {
-  std::vector<int64_t> stride(n.out(0).shape.size(), 0), own = strides_of(n.in(0).shape), axes = n.attrs().integers("axes");
+  std::vector<int64_t> stride(n.out(0).shape.size(), 0), own = strides_of(n.in(0).shape),
+                                                         axes = n.attrs().integers("axes");
   for (size_t i = 0; i < axes.size(); ++i) stride[static_cast<size_t>(axes[i])] = own[i];
   return gathered<T>(n.out(0).shape, stride);
 }
@@ -152,7 +168,8 @@ Run reduce(const NodeView& n, bool sum) {
   const int64_t count = n.out(0).count();
   int64_t inner = 1;
   for (int64_t g : gone_size) inner *= g;
-  auto offset = [](int64_t i, const std::vector<int64_t>& size, const std::vector<int64_t>& stride) {
+  auto offset = [](int64_t i, const std::vector<int64_t>& size,
+                   const std::vector<int64_t>& stride) {
     int64_t at = 0;
     for (size_t d = size.size(); d-- > 0;) {
       at += i % size[d] * stride[d];
@@ -183,7 +200,8 @@ Run reduce(const NodeView& n, bool sum) {
 template <class T>
 Run select(const NodeView& n) {
   const int64_t count = n.out(0).count();
-  const int64_t sc = n.in(0).rank() ? 1 : 0, sx = n.in(1).rank() ? 1 : 0, sy = n.in(2).rank() ? 1 : 0;
+  const int64_t sc = n.in(0).rank() ? 1 : 0, sx = n.in(1).rank() ? 1 : 0,
+                sy = n.in(2).rank() ? 1 : 0;
   return [=](const KernelArgs& a) {
     const uint8_t* c = static_cast<const uint8_t*>(a.in[0]);
     const T *x = static_cast<const T*>(a.in[1]), *y = static_cast<const T*>(a.in[2]);
@@ -198,25 +216,30 @@ Run select(const NodeView& n) {
 Run slice(const NodeView& n) {
   const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
   int64_t outer = 1, inner = size_of(n.in(0).dtype);
-  for (size_t d = 0; d < n.in(0).shape.size(); ++d) (d < axis ? outer : inner) *= d == axis ? 1 : n.in(0).shape[d];
-  const int64_t from = n.in(0).shape[axis] * inner, to = n.out(0).shape[axis] * inner, skip = n.attrs().integer("begin") * inner;
+  for (size_t d = 0; d < n.in(0).shape.size(); ++d)
+    (d < axis ? outer : inner) *= d == axis ? 1 : n.in(0).shape[d];
+  const int64_t from = n.in(0).shape[axis] * inner, to = n.out(0).shape[axis] * inner,
+                skip = n.attrs().integer("begin") * inner;
   return [=](const KernelArgs& a) {
     for (int64_t i = 0; i < outer; ++i)
-      std::memcpy(static_cast<char*>(a.out[0]) + i * to, static_cast<const char*>(a.in[0]) + i * from + skip, static_cast<size_t>(to));
+      std::memcpy(static_cast<char*>(a.out[0]) + i * to,
+                  static_cast<const char*>(a.in[0]) + i * from + skip, static_cast<size_t>(to));
   };
 }
 
 Run concat(const NodeView& n) {
   const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
   int64_t outer = 1, inner = size_of(n.out(0).dtype);
-  for (size_t d = 0; d < n.out(0).shape.size(); ++d) (d < axis ? outer : inner) *= d == axis ? 1 : n.out(0).shape[d];
+  for (size_t d = 0; d < n.out(0).shape.size(); ++d)
+    (d < axis ? outer : inner) *= d == axis ? 1 : n.out(0).shape[d];
   std::vector<int64_t> widths;
   for (size_t i = 0; i < n.inputs(); ++i) widths.push_back(n.in(i).shape[axis] * inner);
   return [=](const KernelArgs& a) {
     char* out = static_cast<char*>(a.out[0]);
     for (int64_t o = 0; o < outer; ++o)
       for (size_t i = 0; i < widths.size(); ++i) {
-        std::memcpy(out, static_cast<const char*>(a.in[i]) + o * widths[i], static_cast<size_t>(widths[i]));
+        std::memcpy(out, static_cast<const char*>(a.in[i]) + o * widths[i],
+                    static_cast<size_t>(widths[i]));
         out += widths[i];
       }
   };
@@ -229,8 +252,11 @@ Run gather_rows(const NodeView& n) {
     const int32_t* ids = static_cast<const int32_t*>(a.in[1]);
     for (int64_t i = 0; i < count; ++i) {
       char* to = static_cast<char*>(a.out[0]) + i * width;
-      if (ids[i] < 0) std::memset(to, 0, static_cast<size_t>(width));
-      else std::memcpy(to, static_cast<const char*>(a.in[0]) + ids[i] * width, static_cast<size_t>(width));
+      if (ids[i] < 0)
+        std::memset(to, 0, static_cast<size_t>(width));
+      else
+        std::memcpy(to, static_cast<const char*>(a.in[0]) + ids[i] * width,
+                    static_cast<size_t>(width));
     }
   };
 }
@@ -243,8 +269,10 @@ Run scatter_add_rows(const NodeView& n) {
     const int32_t* ids = static_cast<const int32_t*>(a.in[0]);
     const T* dy = static_cast<const T*>(a.in[1]);
     T* out = static_cast<T*>(a.out[0]);
-    if (!onto) std::fill(out, out + total, T{0});
-    else if (a.in[2] != out) std::memcpy(out, a.in[2], static_cast<size_t>(total) * sizeof(T));
+    if (!onto)
+      std::fill(out, out + total, T{0});
+    else if (a.in[2] != out)
+      std::memcpy(out, a.in[2], static_cast<size_t>(total) * sizeof(T));
     for (int64_t i = 0; i < count; ++i) {
       if (ids[i] < 0) continue;
       for (int64_t c = 0; c < columns; ++c) out[ids[i] * columns + c] += dy[i * columns + c];
@@ -260,7 +288,8 @@ Run plain_matmul(const NodeView& n) {
   const int64_t m = z[r - 2], cols = z[r - 1], k = tx ? x[r - 2] : x[r - 1];
   const int64_t batches = m * cols == 0 ? 0 : n.out(0).count() / (m * cols);
   return [=](const KernelArgs& a) {
-    if (onto && a.in[2] != a.out[0]) std::memcpy(a.out[0], a.in[2], static_cast<size_t>(batches * m * cols) * sizeof(T));
+    if (onto && a.in[2] != a.out[0])
+      std::memcpy(a.out[0], a.in[2], static_cast<size_t>(batches * m * cols) * sizeof(T));
     a.pool.parallel_for(batches * m, [&](int64_t begin, int64_t end, int) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t batch = row / m, i = row % m;
@@ -270,7 +299,8 @@ Run plain_matmul(const NodeView& n) {
         for (int64_t j = 0; j < cols; ++j) {
           double sum = onto ? static_cast<double>(out[j]) : 0;
           for (int64_t q = 0; q < k; ++q)
-            sum += static_cast<double>(px[tx ? q * m + i : i * k + q]) * static_cast<double>(py[ty ? j * k + q : q * cols + j]);
+            sum += static_cast<double>(px[tx ? q * m + i : i * k + q]) *
+                   static_cast<double>(py[ty ? j * k + q : q * cols + j]);
           out[j] = static_cast<T>(sum);
         }
       }
@@ -291,7 +321,8 @@ Run cast(const NodeView& n) {
         const F* x = static_cast<const F*>(a.in[0]);
         T* out = static_cast<T*>(a.out[0]);
         each(a.pool, count, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) out[i] = truth ? static_cast<T>(x[i] != F{0}) : static_cast<T>(x[i]);
+          for (int64_t i = begin; i < end; ++i)
+            out[i] = truth ? static_cast<T>(x[i] != F{0}) : static_cast<T>(x[i]);
         });
       };
     });
@@ -305,7 +336,8 @@ Run constant(const NodeView& n) {
   const T value = static_cast<T>(n.attrs().real("value"));
   return [=](const KernelArgs& a) {
     T* out = static_cast<T*>(a.out[0]);
-    each(a.pool, count, [&](int64_t begin, int64_t end) { std::fill(out + begin, out + end, value); });
+    each(a.pool, count,
+         [&](int64_t begin, int64_t end) { std::fill(out + begin, out + end, value); });
   };
 }
 
@@ -347,15 +379,21 @@ Result<Kernel> primitive_kernel(const NodeView& n) {
   const std::string& op = n.node.op->name;
   Kernel k;
   k.id = "cpu.loop." + op;
-  if (op == "slice") k.run = slice(n);
-  else if (op == "concat") k.run = concat(n);
-  else if (op == "gather_rows") k.run = gather_rows(n);
-  else if (op == "cast") k.run = cast(n);
+  if (op == "slice")
+    k.run = slice(n);
+  else if (op == "concat")
+    k.run = concat(n);
+  else if (op == "gather_rows")
+    k.run = gather_rows(n);
+  else if (op == "cast")
+    k.run = cast(n);
   else {
-    const DType t = op == "compare" || op == "scatter_add_rows" || op == "select" ? n.in(op == "compare" ? 0 : 1).dtype
-                    : n.inputs() > 0                                              ? n.in(0).dtype
-                                                                                  : n.out(0).dtype;
-    if (!with_type(t, [&](auto x) { k.run = typed<decltype(x)>(n); })) return declined(n, fmt::format("no loop for {}", name_of(t)));
+    const DType t = op == "compare" || op == "scatter_add_rows" || op == "select"
+                        ? n.in(op == "compare" ? 0 : 1).dtype
+                    : n.inputs() > 0 ? n.in(0).dtype
+                                     : n.out(0).dtype;
+    if (!with_type(t, [&](auto x) { k.run = typed<decltype(x)>(n); }))
+      return declined(n, fmt::format("no loop for {}", name_of(t)));
   }
   if (!k.run) return declined(n, "a composite without a kernel of its own");
   return k;

@@ -40,7 +40,8 @@ Kernel norm_gradient(const NodeView& n, NormKind kind, int threads) {
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
   const bool layer = kind == NormKind::layer;
-  return {"cpu.norm_grad", norm_backward_workspace_bytes(base.columns, threads), [=](const KernelArgs& a) {
+  return {"cpu.norm_grad", norm_backward_workspace_bytes(base.columns, threads),
+          [=](const KernelArgs& a) {
             NormBackward call = base;
             call.x = in(a, 0);
             call.gamma = in(a, 1);
@@ -90,10 +91,14 @@ Kernel gather(const NodeView& n) {
 Kernel scatter(const NodeView& n) {
   const int64_t tokens = n.in(0).count(), columns = n.in(1).shape[1], rows = n.out(0).shape[0];
   const bool onto = n.has(2);
-  return {"cpu.embedding_gradient", embedding_gradient_workspace_bytes(tokens), [=](const KernelArgs& a) {
-            if (onto) copy_if_apart(a, 2, 0, rows * columns);
-            else fill(rows * columns, 0, out(a, 0), a.pool);
-            embedding_gradient(tokens, columns, rows, in_i32(a, 0), in(a, 1), out(a, 0), a.workspace, a.pool);
+  return {"cpu.embedding_gradient", embedding_gradient_workspace_bytes(tokens),
+          [=](const KernelArgs& a) {
+            if (onto)
+              copy_if_apart(a, 2, 0, rows * columns);
+            else
+              fill(rows * columns, 0, out(a, 0), a.pool);
+            embedding_gradient(tokens, columns, rows, in_i32(a, 0), in(a, 1), out(a, 0),
+                               a.workspace, a.pool);
           }};
 }
 
@@ -168,13 +173,15 @@ Kernel dropout_mask(const NodeView& n) {
             a.pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
               for (int64_t t = begin; t < end; ++t)
                 for (int64_t c = 0; c < channels; ++c)
-                  keep[t * channels + c] = dropout_word(key, sample[t], position[t], static_cast<int32_t>(c)) >= threshold;
+                  keep[t * channels + c] = dropout_word(key, sample[t], position[t],
+                                                        static_cast<int32_t>(c)) >= threshold;
             });
           }};
 }
 
 Kernel attention_dropout_mask(const NodeView& n) {
-  const int64_t heads = n.out(0).shape[0], tq = n.out(0).shape[1], tk = n.out(0).shape[2], slots = n.in(2).count() - 1;
+  const int64_t heads = n.out(0).shape[0], tq = n.out(0).shape[1], tk = n.out(0).shape[2],
+                slots = n.in(2).count() - 1;
   const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
   const uint64_t place = scope_hash(n.attrs().text("key"));
   return {"cpu.loop.attention_dropout_mask", 0, [=](const KernelArgs& a) {
@@ -189,7 +196,8 @@ Kernel attention_dropout_mask(const NodeView& n) {
                   for (int32_t q = cq[s]; q < cq[s + 1]; ++q)
                     for (int32_t k = ck[s]; k < ck[s + 1]; ++k)
                       keep[(h * tq + q) * tk + k] =
-                          attention_dropout_word(key, sample[q], static_cast<int32_t>(h), q - cq[s], k - ck[s]) >= threshold;
+                          attention_dropout_word(key, sample[q], static_cast<int32_t>(h), q - cq[s],
+                                                 k - ck[s]) >= threshold;
             });
           }};
 }
@@ -212,15 +220,20 @@ Result<Kernel> row_kernel(const NodeView& n, int threads) {
   if (op == "attention_dropout_mask") return attention_dropout_mask(n);
   const int64_t count = n.out(0).count();
   if (op == "add") {
-    if (n.in(0) != n.in(1) || n.in(0).dtype != DType::f32) return declined(n, "operands of one f32 type are wanted");
-    return Kernel{"cpu.add", 0, [=](const KernelArgs& a) { add(count, in(a, 0), in(a, 1), out(a, 0), a.pool); }};
+    if (n.in(0) != n.in(1) || n.in(0).dtype != DType::f32)
+      return declined(n, "operands of one f32 type are wanted");
+    return Kernel{"cpu.add", 0,
+                  [=](const KernelArgs& a) { add(count, in(a, 0), in(a, 1), out(a, 0), a.pool); }};
   }
   if (op == "activation_grad") {
     const Unary kind = HONE_TRY(unary_of(n, n.attrs().text("kind")));
-    return Kernel{"cpu.activation_grad", 0, [=](const KernelArgs& a) { unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool); }};
+    return Kernel{"cpu.activation_grad", 0, [=](const KernelArgs& a) {
+                    unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool);
+                  }};
   }
   const Unary kind = HONE_TRY(unary_of(n, op));
-  return Kernel{"cpu.activation", 0, [=](const KernelArgs& a) { unary(kind, count, in(a, 0), out(a, 0), a.pool); }};
+  return Kernel{"cpu.activation", 0,
+                [=](const KernelArgs& a) { unary(kind, count, in(a, 0), out(a, 0), a.pool); }};
 }
 
 }  // namespace hone::cpu

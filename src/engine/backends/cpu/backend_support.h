@@ -9,27 +9,36 @@
 namespace hone::cpu {
 
 inline const float* in(const KernelArgs& a, size_t i) { return static_cast<const float*>(a.in[i]); }
-inline const int32_t* in_i32(const KernelArgs& a, size_t i) { return static_cast<const int32_t*>(a.in[i]); }
-inline const int64_t* in_i64(const KernelArgs& a, size_t i) { return static_cast<const int64_t*>(a.in[i]); }
+inline const int32_t* in_i32(const KernelArgs& a, size_t i) {
+  return static_cast<const int32_t*>(a.in[i]);
+}
+inline const int64_t* in_i64(const KernelArgs& a, size_t i) {
+  return static_cast<const int64_t*>(a.in[i]);
+}
 inline float* out(const KernelArgs& a, size_t i) { return static_cast<float*>(a.out[i]); }
 
 // The key of a random op's place in this optimizer step; operand `rng` is i64[2] = {seed, step}.
 inline DropoutKey key_of(const KernelArgs& a, size_t rng, uint64_t place) {
-  return dropout_key(static_cast<uint64_t>(in_i64(a, rng)[0]), static_cast<uint64_t>(in_i64(a, rng)[1]), place);
+  return dropout_key(static_cast<uint64_t>(in_i64(a, rng)[0]),
+                     static_cast<uint64_t>(in_i64(a, rng)[1]), place);
 }
 
 // Result k begins as operand i; nothing to do where the plan gave both one place.
 inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count) {
   if (a.in[i] == a.out[k]) return;
   a.pool.parallel_for(count, [&](int64_t begin, int64_t end, int) {
-    std::memcpy(out(a, k) + begin, in(a, i) + begin, static_cast<size_t>(end - begin) * sizeof(float));
+    std::memcpy(out(a, k) + begin, in(a, i) + begin,
+                static_cast<size_t>(end - begin) * sizeof(float));
   });
 }
 
 // Kernels by op, in the files of the same name.
-Result<Kernel> matrix_kernel(const NodeView& n, int threads);      // linear, matmul, linear_cross_entropy
-Result<Kernel> attention_kernel(const NodeView& n, int threads);   // attention, attention_grad, cache_write
-Result<Kernel> row_kernel(const NodeView& n, int threads);         // norms, rope, embedding, activations, dropout, masks
-Result<Kernel> update_kernel(const NodeView& n, int threads);      // adamw, sum_squares
+Result<Kernel> matrix_kernel(const NodeView& n,
+                             int threads);  // linear, matmul, linear_cross_entropy
+Result<Kernel> attention_kernel(const NodeView& n,
+                                int threads);  // attention, attention_grad, cache_write
+Result<Kernel> row_kernel(const NodeView& n,
+                          int threads);  // norms, rope, embedding, activations, dropout, masks
+Result<Kernel> update_kernel(const NodeView& n, int threads);  // adamw, sum_squares
 
 }  // namespace hone::cpu

@@ -18,7 +18,8 @@ Result<Kernel> adamw_step(const NodeView& n) {
     for (size_t k = 0; k < 4; ++k)
       if (n.in(k * count + i).dtype != DType::f32) return declined(n, "kernels are for f32");
     (*tensors)[i].count = n.in(i).count();
-    (*tensors)[i].weight_decay = decay.empty() || decay[i] != 0 ? n.attrs().real("weight_decay") : 0;
+    (*tensors)[i].weight_decay =
+        decay.empty() || decay[i] != 0 ? n.attrs().real("weight_decay") : 0;
   }
   return Kernel{"cpu.adamw", 0, [=](const KernelArgs& a) {
                   for (size_t i = 0; i < count; ++i) {
@@ -34,7 +35,8 @@ Result<Kernel> adamw_step(const NodeView& n) {
                   AdamWStep step = base;
                   step.lr = static_cast<const double*>(a.in[4 * count])[0];
                   step.step = in_i64(a, 4 * count + 1)[0];
-                  step.gradient_scale = static_cast<float>(static_cast<const double*>(a.in[4 * count + 2])[0]);
+                  step.gradient_scale =
+                      static_cast<float>(static_cast<const double*>(a.in[4 * count + 2])[0]);
                   adamw(*tensors, step, a.pool);
                 }};
 }
@@ -43,7 +45,8 @@ Kernel squares(const NodeView& n) {
   auto views = std::make_shared<std::vector<TensorView>>(n.inputs());
   int64_t all = 0;
   for (size_t i = 0; i < n.inputs(); ++i) all += (*views)[i].count = n.in(i).count();
-  return {"cpu.sum_squares", sum_squares_workspace_bytes(all, static_cast<int64_t>(n.inputs())), [=](const KernelArgs& a) {
+  return {"cpu.sum_squares", sum_squares_workspace_bytes(all, static_cast<int64_t>(n.inputs())),
+          [=](const KernelArgs& a) {
             for (size_t i = 0; i < views->size(); ++i) (*views)[i].data = in(a, i);
             static_cast<double*>(a.out[0])[0] = sum_squares(*views, a.workspace, a.pool);
           }};

@@ -3,7 +3,8 @@
 #include "engine/backends/cpu/isa.h"
 
 namespace hone::cpu {
-HONE_CPU_DISPATCH(void, unary, (Unary op, int64_t count, const float* x, float* y, ThreadPool& pool),
+HONE_CPU_DISPATCH(void, unary,
+                  (Unary op, int64_t count, const float* x, float* y, ThreadPool& pool),
                   (op, count, x, y, pool))
 HONE_CPU_DISPATCH(void, unary_backward,
                   (Unary op, int64_t count, const float* x, const float* dy, float* dx,

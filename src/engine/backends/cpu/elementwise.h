@@ -38,7 +38,8 @@ void gate_backward(const GateBackward& g, ThreadPool& pool);
 void add(int64_t count, const float* a, const float* b, float* y, ThreadPool& pool);
 void mul(int64_t count, const float* a, const float* b, float* y, ThreadPool& pool);
 void scale(int64_t count, float factor, const float* x, float* y, ThreadPool& pool);
-void axpy(int64_t count, float factor, const float* x, float* y, ThreadPool& pool);  // y += factor x
+void axpy(int64_t count, float factor, const float* x, float* y,
+          ThreadPool& pool);  // y += factor x
 void add_bias(int64_t rows, int64_t columns, const float* x, const float* bias, float* y,
               ThreadPool& pool);
 void fill(int64_t count, float value, float* y, ThreadPool& pool);

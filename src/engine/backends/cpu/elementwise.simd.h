@@ -16,29 +16,36 @@ HONE_INLINE void parallel_vectors(int64_t count, ThreadPool& pool, Fn&& f) {
 template <class Fn>
 HONE_INLINE void with_unary(Unary op, Fn&& f) {
   switch (op) {
-    case Unary::gelu_tanh: return f(GeluTanh{});
-    case Unary::gelu_erf: return f(GeluErf{});
-    case Unary::silu: return f(Silu{});
-    case Unary::relu: return f(Relu{});
-    case Unary::tanh: return f(Tanh{});
+    case Unary::gelu_tanh:
+      return f(GeluTanh{});
+    case Unary::gelu_erf:
+      return f(GeluErf{});
+    case Unary::silu:
+      return f(Silu{});
+    case Unary::relu:
+      return f(Relu{});
+    case Unary::tanh:
+      return f(Tanh{});
   }
 }
 }  // namespace
 
 void unary(Unary op, int64_t count, const float* x, float* y, ThreadPool& pool) {
   with_unary(op, [&](auto act) {
-    parallel_vectors(count, pool, HONE_VECTOR {
-      put(y + i, decltype(act)::forward(get(x + i, whole, n)), whole, n);
-    });
+    parallel_vectors(
+        count, pool,
+        HONE_VECTOR { put(y + i, decltype(act)::forward(get(x + i, whole, n)), whole, n); });
   });
 }
 
 void unary_backward(Unary op, int64_t count, const float* x, const float* dy, float* dx,
                     ThreadPool& pool) {
   with_unary(op, [&](auto act) {
-    parallel_vectors(count, pool, HONE_VECTOR {
-      put(dx + i, decltype(act)::backward(get(x + i, whole, n), get(dy + i, whole, n)), whole, n);
-    });
+    parallel_vectors(
+        count, pool, HONE_VECTOR {
+          put(dx + i, decltype(act)::backward(get(x + i, whole, n), get(dy + i, whole, n)), whole,
+              n);
+        });
   });
 }
 
@@ -47,10 +54,11 @@ void gate(const Gate& g, ThreadPool& pool) {
     pool.parallel_for(g.rows, [&](int64_t begin, int64_t end, int) {
       for (int64_t r = begin; r < end; ++r) {
         const float *a = g.a + r * g.lda, *b = g.b + r * g.ldb;
-        for_vectors(0, g.columns, HONE_VECTOR {
-          put(g.y + r * g.ldy + i, decltype(act)::forward(get(a + i, whole, n)) * get(b + i, whole, n),
-              whole, n);
-        });
+        for_vectors(
+            0, g.columns, HONE_VECTOR {
+              put(g.y + r * g.ldy + i,
+                  decltype(act)::forward(get(a + i, whole, n)) * get(b + i, whole, n), whole, n);
+            });
       }
     });
   });
@@ -62,51 +70,59 @@ void gate_backward(const GateBackward& g, ThreadPool& pool) {
     pool.parallel_for(f.rows, [&](int64_t begin, int64_t end, int) {
       for (int64_t r = begin; r < end; ++r) {
         const float *ap = f.a + r * f.lda, *bp = f.b + r * f.ldb, *dp = g.dy + r * g.lddy;
-        for_vectors(0, f.columns, HONE_VECTOR {
-          const F a = get(ap + i, whole, n), b = get(bp + i, whole, n), d = get(dp + i, whole, n);
-          put(g.da + r * g.ldda + i, decltype(act)::backward(a, d * b), whole, n);
-          put(g.db + r * g.lddb + i, d * decltype(act)::forward(a), whole, n);
-        });
+        for_vectors(
+            0, f.columns, HONE_VECTOR {
+              const F a = get(ap + i, whole, n), b = get(bp + i, whole, n),
+                      d = get(dp + i, whole, n);
+              put(g.da + r * g.ldda + i, decltype(act)::backward(a, d * b), whole, n);
+              put(g.db + r * g.lddb + i, d * decltype(act)::forward(a), whole, n);
+            });
       }
     });
   });
 }
 
 void add(int64_t count, const float* a, const float* b, float* y, ThreadPool& pool) {
-  parallel_vectors(count, pool,
-                   HONE_VECTOR { put(y + i, get(a + i, whole, n) + get(b + i, whole, n), whole, n); });
+  parallel_vectors(
+      count, pool,
+      HONE_VECTOR { put(y + i, get(a + i, whole, n) + get(b + i, whole, n), whole, n); });
 }
 
 void mul(int64_t count, const float* a, const float* b, float* y, ThreadPool& pool) {
-  parallel_vectors(count, pool,
-                   HONE_VECTOR { put(y + i, get(a + i, whole, n) * get(b + i, whole, n), whole, n); });
+  parallel_vectors(
+      count, pool,
+      HONE_VECTOR { put(y + i, get(a + i, whole, n) * get(b + i, whole, n), whole, n); });
 }
 
 void scale(int64_t count, float factor, const float* x, float* y, ThreadPool& pool) {
   const F f = set1(factor);
-  parallel_vectors(count, pool, HONE_VECTOR { put(y + i, get(x + i, whole, n) * f, whole, n); });
+  parallel_vectors(
+      count, pool, HONE_VECTOR { put(y + i, get(x + i, whole, n) * f, whole, n); });
 }
 
 void axpy(int64_t count, float factor, const float* x, float* y, ThreadPool& pool) {
   const F f = set1(factor);
-  parallel_vectors(count, pool, HONE_VECTOR {
-    put(y + i, fma(get(x + i, whole, n), f, get(y + i, whole, n)), whole, n);
-  });
+  parallel_vectors(
+      count, pool,
+      HONE_VECTOR { put(y + i, fma(get(x + i, whole, n), f, get(y + i, whole, n)), whole, n); });
 }
 
 void add_bias(int64_t rows, int64_t columns, const float* x, const float* bias, float* y,
               ThreadPool& pool) {
   pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r)
-      for_vectors(0, columns, HONE_VECTOR {
-        put(y + r * columns + i, get(x + r * columns + i, whole, n) + get(bias + i, whole, n), whole, n);
-      });
+      for_vectors(
+          0, columns, HONE_VECTOR {
+            put(y + r * columns + i, get(x + r * columns + i, whole, n) + get(bias + i, whole, n),
+                whole, n);
+          });
   });
 }
 
 void fill(int64_t count, float value, float* y, ThreadPool& pool) {
   const F f = set1(value);
-  parallel_vectors(count, pool, HONE_VECTOR { put(y + i, f, whole, n); });
+  parallel_vectors(
+      count, pool, HONE_VECTOR { put(y + i, f, whole, n); });
 }
 
 int64_t column_sum_workspace_bytes(int64_t columns, int threads) {
@@ -123,24 +139,27 @@ void column_sum(int64_t rows, int64_t columns, const float* x, int64_t ldx, bool
     const Range r = thread_range(rows, thread, pool.size());
     int64_t row = r.begin;
     for (; row + 4 <= r.end; row += 4)  // four rows a visit of the sums
-      for_vectors(0, columns, HONE_VECTOR {
-        const float* p = x + row * ldx + i;
-        const F a = get(p, whole, n) + get(p + ldx, whole, n);
-        const F b = get(p + 2 * ldx, whole, n) + get(p + 3 * ldx, whole, n);
-        put(part + i, get(part + i, whole, n) + (a + b), whole, n);
-      });
+      for_vectors(
+          0, columns, HONE_VECTOR {
+            const float* p = x + row * ldx + i;
+            const F a = get(p, whole, n) + get(p + ldx, whole, n);
+            const F b = get(p + 2 * ldx, whole, n) + get(p + 3 * ldx, whole, n);
+            put(part + i, get(part + i, whole, n) + (a + b), whole, n);
+          });
     for (; row < r.end; ++row)
-      for_vectors(0, columns, HONE_VECTOR {
-        put(part + i, get(part + i, whole, n) + get(x + row * ldx + i, whole, n), whole, n);
-      });
+      for_vectors(
+          0, columns, HONE_VECTOR {
+            put(part + i, get(part + i, whole, n) + get(x + row * ldx + i, whole, n), whole, n);
+          });
     pool.barrier();
     const Range c = thread_range(stride / 16, thread, pool.size());
-    for_vectors(c.begin * 16, min_of(c.end * 16, columns), HONE_VECTOR {
-      F s = get(parts + i, whole, n);
-      for (int t = 1; t < pool.size(); ++t) s = s + get(parts + t * stride + i, whole, n);
-      if (accumulate) s = s + get(out + i, whole, n);
-      put(out + i, s, whole, n);
-    });
+    for_vectors(
+        c.begin * 16, min_of(c.end * 16, columns), HONE_VECTOR {
+          F s = get(parts + i, whole, n);
+          for (int t = 1; t < pool.size(); ++t) s = s + get(parts + t * stride + i, whole, n);
+          if (accumulate) s = s + get(out + i, whole, n);
+          put(out + i, s, whole, n);
+        });
   });
 }
 
@@ -156,7 +175,8 @@ void dropout(const Dropout& d, ThreadPool& pool) {
       const auto s = static_cast<uint64_t>(d.sample_ids[r]);
       for (int64_t c = 0; c < d.columns; c += 64)
         for (int64_t part = 0; part < 16; part += W) {
-          const U counter[4] = {set1(static_cast<uint32_t>(s)), set1(static_cast<uint32_t>(s >> 32)),
+          const U counter[4] = {set1(static_cast<uint32_t>(s)),
+                                set1(static_cast<uint32_t>(s >> 32)),
                                 set1(static_cast<uint32_t>(d.positions[r])),
                                 lanes + set1(static_cast<uint32_t>(c / 4 + part))};
           U words[4];

@@ -11,15 +11,17 @@ double apply(Unary op, double x) {
   switch (op) {
     case Unary::gelu_tanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Unary::gelu_erf: return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Unary::silu: return x / (1 + std::exp(-x));
-    case Unary::relu: return std::max(x, 0.0);
-    default: return std::tanh(x);
+    case Unary::gelu_erf:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Unary::silu:
+      return x / (1 + std::exp(-x));
+    case Unary::relu:
+      return std::max(x, 0.0);
+    default:
+      return std::tanh(x);
   }
 }
-double slope(Unary op, double x) {
-  return (apply(op, x + 1e-5) - apply(op, x - 1e-5)) / 2e-5;
-}
+double slope(Unary op, double x) { return (apply(op, x + 1e-5) - apply(op, x - 1e-5)) / 2e-5; }
 const Unary kAll[] = {Unary::gelu_tanh, Unary::gelu_erf, Unary::silu, Unary::relu, Unary::tanh};
 
 TEST(Elementwise, UnaryAndGate) {
@@ -37,8 +39,15 @@ TEST(Elementwise, UnaryAndGate) {
       }
       // halves of rows of 2*17 in one buffer of 3 rows of 40
       const int64_t rows = 3, c = 17, ld = 40;
-      Gate g{.op = op, .rows = rows, .columns = c, .a = x.get(), .b = x.get() + c, .lda = ld, .ldb = ld,
-             .y = y.get(), .ldy = c};
+      Gate g{.op = op,
+             .rows = rows,
+             .columns = c,
+             .a = x.get(),
+             .b = x.get() + c,
+             .lda = ld,
+             .ldb = ld,
+             .y = y.get(),
+             .ldy = c};
       Guarded out(rows * c), back(rows * ld, 5);
       g.y = out.get();
       gate(g, pool);
@@ -112,8 +121,16 @@ TEST(Elementwise, DropoutFollowsTheDefinition) {
     Guarded x = random_floats(rows * c, 1), r = random_floats(rows * c, 2), y(rows * c);
     const std::vector<int64_t> ids = {3, 3, (9ll << 32) + 1, 0, 7};
     const std::vector<int32_t> pos = {0, 1, 500, 2, 3};
-    dropout({.rows = rows, .columns = c, .x = x.get(), .residual = r.get(), .y = y.get(), .p = 0.3,
-             .key = {5, 6}, .sample_ids = ids.data(), .positions = pos.data()}, pool);
+    dropout({.rows = rows,
+             .columns = c,
+             .x = x.get(),
+             .residual = r.get(),
+             .y = y.get(),
+             .p = 0.3,
+             .key = {5, 6},
+             .sample_ids = ids.data(),
+             .positions = pos.data()},
+            pool);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = 0; j < c; ++j) {
         const bool kept = dropout_word({5, 6}, ids[i], pos[i], j) >= dropout_threshold(0.3);

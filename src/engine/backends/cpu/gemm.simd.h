@@ -65,8 +65,8 @@ void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, flo
         if (i + p * kMR >= rows) break;
         float* to = out + (i + p * kMR) * kc + k * kMR;
         for (int l = 0; l < W; ++l)
-          if (l < width) memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR,
-                                kMR * sizeof(float));
+          if (l < width)
+            memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR, kMR * sizeof(float));
       }
     }
   }
@@ -84,12 +84,13 @@ void pack_b_panels(const float* b, int64_t ldb, bool trans_b, int64_t n, int64_t
         float* to = out + p * kc * kNR;
         if (j + kNR <= n) {
           for (int64_t k = kb; k < ke; ++k)
-            unroll<kNV>(HONE_LAMBDA(v) { store(to + k * kNR + v * W, load(from + k * ldb + v * W)); });
+            unroll<kNV>(
+                HONE_LAMBDA(v) { store(to + k * kNR + v * W, load(from + k * ldb + v * W)); });
         } else {
           for (int64_t k = kb; k < ke; ++k)
             for (int v = 0; v < kNV; ++v)
-              store(to + k * kNR + v * W, load_n(from + k * ldb + v * W,
-                                                 max_of<int64_t>(0, n - j - v * W)));
+              store(to + k * kNR + v * W,
+                    load_n(from + k * ldb + v * W, max_of<int64_t>(0, n - j - v * W)));
         }
       }
     }
@@ -146,18 +147,22 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
       unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = acc[i][j] + load(c + i * ldc + j * W); });
     });
   }
-  unroll<kMR>(HONE_LAMBDA(i) {
-    unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); });
-  });
+  unroll<kMR>(
+      HONE_LAMBDA(i) { unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); }); });
 }
 
 HONE_INLINE F activate(Activation act, F x) {
   switch (act) {
-    case Activation::gelu_tanh: return GeluTanh::forward(x);
-    case Activation::gelu_erf: return GeluErf::forward(x);
-    case Activation::relu: return Relu::forward(x);
-    case Activation::silu: return Silu::forward(x);
-    default: return x;
+    case Activation::gelu_tanh:
+      return GeluTanh::forward(x);
+    case Activation::gelu_erf:
+      return GeluErf::forward(x);
+    case Activation::relu:
+      return Relu::forward(x);
+    case Activation::silu:
+      return Silu::forward(x);
+    default:
+      return x;
   }
 }
 
@@ -265,7 +270,10 @@ HONE_INLINE void small_nn_step(const Gemm& g, int64_t k, int64_t j, int64_t n) {
       });
     });
     unroll<V>(HONE_LAMBDA(v) {
-      if (Whole) store(c + v * W, x[v] + y[v]); else store_n(c, x[v] + y[v], n);
+      if (Whole)
+        store(c + v * W, x[v] + y[v]);
+      else
+        store_n(c, x[v] + y[v], n);
     });
   }
 }
@@ -296,7 +304,9 @@ void small_nn(const Gemm& g, int64_t j0, int64_t j1) {
 }
 
 // Rows of A that one visit of a row of B serves, for a product of m rows.
-HONE_INLINE int64_t small_group(int64_t m) { return m == 1 ? 1 : m == 2 ? 2 : m <= 4 || W < 16 ? 4 : 8; }
+HONE_INLINE int64_t small_group(int64_t m) {
+  return m == 1 ? 1 : m == 2 ? 2 : m <= 4 || W < 16 ? 4 : 8;
+}
 
 // A as [groups][k / W][group][W], zero padded: rows apart by a power of two would share cache sets.
 void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
@@ -355,15 +365,24 @@ void small_nt(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
   // One row of B at a time is what memory likes best; several, where A comes from the L2 cache.
   const bool a_in_l1 = g.m * g.k <= 8192;
   switch (small_group(g.m)) {
-    case 1: dot_rows<1, 1, 4>(g, a, j0, j1); break;
-    case 2: dot_rows<2, 1, 4>(g, a, j0, j1); break;
+    case 1:
+      dot_rows<1, 1, 4>(g, a, j0, j1);
+      break;
+    case 2:
+      dot_rows<2, 1, 4>(g, a, j0, j1);
+      break;
     case 4:
-      if (a_in_l1) dot_rows<4, 1, 2>(g, a, j0, j1);
-      else dot_rows<4, 2, W == 16 ? 2 : 1>(g, a, j0, j1);
+      if (a_in_l1)
+        dot_rows<4, 1, 2>(g, a, j0, j1);
+      else
+        dot_rows<4, 2, W == 16 ? 2 : 1>(g, a, j0, j1);
       break;
     default:
       if constexpr (W == 16) {
-        if (a_in_l1) dot_rows<8, 1, 2>(g, a, j0, j1); else dot_rows<8, 3, 1>(g, a, j0, j1);
+        if (a_in_l1)
+          dot_rows<8, 1, 2>(g, a, j0, j1);
+        else
+          dot_rows<8, 3, 1>(g, a, j0, j1);
       }
   }
   if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
@@ -425,7 +444,10 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
       const Range blocks = thread_range(ceil_div(g.n, 64), thread, pool.size());
       const int64_t j0 = blocks.begin * 64, j1 = min_of(blocks.end * 64, g.n);
       if (j0 >= j1) return;
-      if (g.trans_b) small_nt(g, a, j0, j1); else small_nn(g, j0, j1);
+      if (g.trans_b)
+        small_nt(g, a, j0, j1);
+      else
+        small_nn(g, j0, j1);
     });
     return;
   }

@@ -9,10 +9,14 @@ double activate(Activation a, double x) {
   switch (a) {
     case Activation::gelu_tanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case Activation::gelu_erf: return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Activation::relu: return std::max(x, 0.0);
-    case Activation::silu: return x / (1 + std::exp(-x));
-    default: return x;
+    case Activation::gelu_erf:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    default:
+      return x;
   }
 }
 
@@ -49,8 +53,17 @@ void check(const Case& c, ThreadPool& pool) {
       }
       want[i * ldc + j] = s;
     }
-  Gemm g{.m = c.m, .n = c.n, .k = c.k, .a = a.get(), .lda = lda, .trans_a = c.ta, .b = b.get(),
-         .ldb = ldb, .trans_b = c.tb, .ldc = ldc, .accumulate = c.accumulate};
+  Gemm g{.m = c.m,
+         .n = c.n,
+         .k = c.k,
+         .a = a.get(),
+         .lda = lda,
+         .trans_a = c.ta,
+         .b = b.get(),
+         .ldb = ldb,
+         .trans_b = c.tb,
+         .ldc = ldc,
+         .accumulate = c.accumulate};
   if (c.epilogue) {
     g.bias = bias.get();
     g.act = c.act;
@@ -61,7 +74,8 @@ void check(const Case& c, ThreadPool& pool) {
   }
   Guarded packed(pack_b_bytes(c.k, c.n) / 4);
   pack_b(c.k, c.n, b.get(), ldb, c.tb, packed.get(), pool);
-  for (const float* p : {static_cast<const float*>(nullptr), static_cast<const float*>(packed.get())}) {
+  for (const float* p :
+       {static_cast<const float*>(nullptr), static_cast<const float*>(packed.get())}) {
     Guarded out = random_floats(c.m * ldc, 5);
     g.c = out.get();
     g.packed_b = p;
@@ -86,7 +100,8 @@ TEST(Gemm, MatchesDoubleLoops) {
             for (bool tb : {false, true}) {
               ++turn;
               check({m, n, k, ta, tb, turn % 2 == 0, turn % 3 == 0,
-                     static_cast<Activation>(turn / 3 % 5)}, pool);
+                     static_cast<Activation>(turn / 3 % 5)},
+                    pool);
             }
     }
   });
@@ -107,7 +122,15 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
   for (int threads : {1, 2, 4, 6}) {
     ThreadPool pool(threads);
     Guarded c(m * n);
-    Gemm g{.m = m, .n = n, .k = k, .a = a.get(), .lda = k, .b = b.get(), .ldb = n, .c = c.get(), .ldc = n};
+    Gemm g{.m = m,
+           .n = n,
+           .k = k,
+           .a = a.get(),
+           .lda = k,
+           .b = b.get(),
+           .ldb = n,
+           .c = c.get(),
+           .ldc = n};
     Guarded work(gemm_workspace_bytes(g, threads) / 4);
     gemm(g, work.get(), pool);
     if (threads == 1) std::memcpy(first.get(), c.get(), m * n * 4);

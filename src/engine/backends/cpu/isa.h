@@ -21,19 +21,30 @@ void set_isa(Isa);
 
 // Defines RET NAME PARAMS in hone::cpu as a call of the chosen instruction set's function.
 #if defined(__x86_64__)
-#define HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS)     \
-  namespace baseline { RET NAME PARAMS; }              \
-  namespace avx2 { RET NAME PARAMS; }                  \
-  namespace avx512 { RET NAME PARAMS; }                \
-  RET NAME PARAMS {                                    \
-    switch (isa()) {                                   \
-      case Isa::avx512: return avx512::NAME ARGS;      \
-      case Isa::avx2: return avx2::NAME ARGS;          \
-      default: return baseline::NAME ARGS;             \
-    }                                                  \
+#define HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) \
+  namespace baseline {                             \
+  RET NAME PARAMS;                                 \
+  }                                                \
+  namespace avx2 {                                 \
+  RET NAME PARAMS;                                 \
+  }                                                \
+  namespace avx512 {                               \
+  RET NAME PARAMS;                                 \
+  }                                                \
+  RET NAME PARAMS {                                \
+    switch (isa()) {                               \
+      case Isa::avx512:                            \
+        return avx512::NAME ARGS;                  \
+      case Isa::avx2:                              \
+        return avx2::NAME ARGS;                    \
+      default:                                     \
+        return baseline::NAME ARGS;                \
+    }                                              \
   }
 #else
 #define HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) \
-  namespace baseline { RET NAME PARAMS; }          \
+  namespace baseline {                             \
+  RET NAME PARAMS;                                 \
+  }                                                \
   RET NAME PARAMS { return baseline::NAME ARGS; }
 #endif

@@ -6,6 +6,7 @@
 // All contenders of a row run in turn within each round, next to a probe of the multiply-add peak;
 // a round whose probe is more than 5 % below the best one is not counted (another process had the
 // core). The best time of each contender is reported.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -16,8 +17,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "engine/backends/cpu/attention.h"
 #include "engine/backends/cpu/elementwise.h"
@@ -76,8 +75,14 @@ class Bench {
   double peak() {
     constexpr int64_t kTimes = 16;
     const double t = seconds([&] {
-      Gemm g{.m = kM * pool_.size(), .n = kN, .k = kK, .a = a_.get(), .lda = 0, .packed_b = b_.get(),
-             .c = c_.get(), .ldc = kN};
+      Gemm g{.m = kM * pool_.size(),
+             .n = kN,
+             .k = kK,
+             .a = a_.get(),
+             .lda = 0,
+             .packed_b = b_.get(),
+             .c = c_.get(),
+             .ldc = kN};
       for (int i = 0; i < kTimes; ++i) gemm(g, w_.get(), pool_);
     });
     return 2e-9 * static_cast<double>(kM * kN * kK * kTimes * pool_.size()) / t;
@@ -99,7 +104,8 @@ class Bench {
     }
     std::printf("%-22s", name.c_str());
     for (const auto& c : list) {
-      std::printf(" | %s %8.3f ms %6.1f %s", c.name.c_str(), c.best * 1e3, work / c.best * 1e-9, unit);
+      std::printf(" | %s %8.3f ms %6.1f %s", c.name.c_str(), c.best * 1e3, work / c.best * 1e-9,
+                  unit);
       if (unit[1] == 'F') std::printf(" %3.0f %%", 100e-9 * work / c.best / best_peak_);
     }
     std::printf("\n");
@@ -127,8 +133,17 @@ void bench_gemm(Bench& bench, const Product& s) {
   if (!bench.wants(s.name)) return;
   ThreadPool& pool = bench.pool();
   Floats a = floats(s.m * s.k), b = floats(s.k * s.n), c = floats(s.m * s.n);
-  Gemm g{.m = s.m, .n = s.n, .k = s.k, .a = a.get(), .lda = s.ta ? s.m : s.k, .trans_a = s.ta,
-         .b = b.get(), .ldb = s.tb ? s.k : s.n, .trans_b = s.tb, .c = c.get(), .ldc = s.n,
+  Gemm g{.m = s.m,
+         .n = s.n,
+         .k = s.k,
+         .a = a.get(),
+         .lda = s.ta ? s.m : s.k,
+         .trans_a = s.ta,
+         .b = b.get(),
+         .ldb = s.tb ? s.k : s.n,
+         .trans_b = s.tb,
+         .c = c.get(),
+         .ldc = s.n,
          .accumulate = s.accumulate};
   Floats work = floats(gemm_workspace_bytes(g, pool.size()) / 4 + 16);
   std::vector<Contender> list = {{"own", [&] { gemm(g, work.get(), pool); }}};
@@ -146,60 +161,89 @@ void bench_gemm(Bench& bench, const Product& s) {
   constexpr auto kF32 = dnnl::memory::data_type::f32;
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
-  const Desc da({s.m, s.k}, kF32, s.ta ? Tag::ba : Tag::ab), db({s.k, s.n}, kF32, s.tb ? Tag::ba : Tag::ab);
+  const Desc da({s.m, s.k}, kF32, s.ta ? Tag::ba : Tag::ab),
+      db({s.k, s.n}, kF32, s.tb ? Tag::ba : Tag::ab);
   const Desc any({s.k, s.n}, kF32, Tag::any), dc({s.m, s.n}, kF32, Tag::ab);
   dnnl::primitive_attr attr;
   dnnl::post_ops sum;
   sum.append_sum(1.0f);
   if (s.accumulate) attr.set_post_ops(sum);
-  const dnnl::matmul::primitive_desc plain_desc({da, db, dc}, attr, engine), packed_desc({da, any, dc}, attr, engine);
+  const dnnl::matmul::primitive_desc plain_desc({da, db, dc}, attr, engine),
+      packed_desc({da, any, dc}, attr, engine);
   const dnnl::matmul plain(plain_desc), with_packed(packed_desc);
   dnnl::memory ma(da, engine, a.get()), mb(db, engine, b.get()), mc(dc, engine, c.get());
   dnnl::memory mp(packed_desc.weights_desc(), engine);
   dnnl::reorder(mb, mp).execute(stream, mb, mp);
   stream.wait();
-  list.push_back({"oneDNN", [&] {
-    plain.execute(stream, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mb}, {DNNL_ARG_DST, mc}});
-    stream.wait();
-  }});
+  list.push_back(
+      {"oneDNN", [&] {
+         plain.execute(stream, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mb}, {DNNL_ARG_DST, mc}});
+         stream.wait();
+       }});
   if (!s.ta)
     list.push_back({"oneDNN packed", [&] {
-      with_packed.execute(stream, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mp}, {DNNL_ARG_DST, mc}});
-      stream.wait();
-    }});
+                      with_packed.execute(
+                          stream, {{DNNL_ARG_SRC, ma}, {DNNL_ARG_WEIGHTS, mp}, {DNNL_ARG_DST, mc}});
+                      stream.wait();
+                    }});
 #endif
   const double flop = 2.0 * static_cast<double>(s.m * s.n * s.k);
-  if (s.m <= kGemmSmallRows) bench.row(s.name, 4.0 * static_cast<double>(s.n * s.k), "GB/s", list);
-  else bench.row(s.name, flop, "GFLOP/s", list);
+  if (s.m <= kGemmSmallRows)
+    bench.row(s.name, 4.0 * static_cast<double>(s.n * s.k), "GB/s", list);
+  else
+    bench.row(s.name, flop, "GFLOP/s", list);
 }
 
-void bench_attention(Bench& bench, int64_t sequences, int64_t length, int64_t heads, int64_t dim, double p) {
-  const std::string name = fmt::format("attention {}x{}x{}x{} p {}", sequences, length, heads, dim, p);
+void bench_attention(Bench& bench, int64_t sequences, int64_t length, int64_t heads, int64_t dim,
+                     double p) {
+  const std::string name =
+      fmt::format("attention {}x{}x{}x{} p {}", sequences, length, heads, dim, p);
   if (!bench.wants(name)) return;
   ThreadPool& pool = bench.pool();
   const int64_t t = sequences * length, c = heads * dim;
-  Floats qkv = floats(3 * t * c), out = floats(t * c), dout = floats(t * c), grad = floats(3 * t * c);
+  Floats qkv = floats(3 * t * c), out = floats(t * c), dout = floats(t * c),
+         grad = floats(3 * t * c);
   Floats lse = floats(heads * t);
   Floats work = floats(attention_backward_workspace_bytes(dim, pool.size()) / 4);
   std::vector<int32_t> cu;
   for (int64_t i = 0; i <= sequences; ++i) cu.push_back(static_cast<int32_t>(i * length));
   const std::vector<int64_t> ids(sequences, 1);
-  Attention a{.sequences = sequences, .cu_q = cu.data(), .cu_k = cu.data(), .tokens_q = t, .tokens_k = t,
-              .heads = heads, .kv_heads = heads, .head_dim = dim, .q = {qkv.get(), 3 * c, dim},
-              .k = {qkv.get() + c, 3 * c, dim}, .v = {qkv.get() + 2 * c, 3 * c, dim}, .scale = 0.1f,
-              .causal = true, .dropout = p, .key = {1, 2}, .sample_ids = ids.data(),
-              .out = {out.get(), c, dim}, .lse = lse.get()};
-  AttentionBackward b{a, {dout.get(), c, dim}, {grad.get(), 3 * c, dim}, {grad.get() + c, 3 * c, dim},
+  Attention a{.sequences = sequences,
+              .cu_q = cu.data(),
+              .cu_k = cu.data(),
+              .tokens_q = t,
+              .tokens_k = t,
+              .heads = heads,
+              .kv_heads = heads,
+              .head_dim = dim,
+              .q = {qkv.get(), 3 * c, dim},
+              .k = {qkv.get() + c, 3 * c, dim},
+              .v = {qkv.get() + 2 * c, 3 * c, dim},
+              .scale = 0.1f,
+              .causal = true,
+              .dropout = p,
+              .key = {1, 2},
+              .sample_ids = ids.data(),
+              .out = {out.get(), c, dim},
+              .lse = lse.get()};
+  AttentionBackward b{a,
+                      {dout.get(), c, dim},
+                      {grad.get(), 3 * c, dim},
+                      {grad.get() + c, 3 * c, dim},
                       {grad.get() + 2 * c, 3 * c, dim}};
-  const double product = static_cast<double>(sequences * heads * length * length * dim);  // half of 2 L L D
-  bench.row(name + " fwd", 2 * product, "GFLOP/s", {{"own", [&] { attention(a, work.get(), pool); }}});
-  bench.row(name + " bwd", 5 * product, "GFLOP/s", {{"own", [&] { attention_backward(b, work.get(), pool); }}});
+  const double product =
+      static_cast<double>(sequences * heads * length * length * dim);  // half of 2 L L D
+  bench.row(name + " fwd", 2 * product, "GFLOP/s",
+            {{"own", [&] { attention(a, work.get(), pool); }}});
+  bench.row(name + " bwd", 5 * product, "GFLOP/s",
+            {{"own", [&] { attention_backward(b, work.get(), pool); }}});
 }
 
 void bench_rows(Bench& bench) {
   ThreadPool& pool = bench.pool();
   const int64_t t = 2048, c = 768, n = t * 3072;
-  Floats x = floats(n), y = floats(n), z = floats(n), g = floats(3072), m = floats(t), r = floats(t);
+  Floats x = floats(n), y = floats(n), z = floats(n), g = floats(3072), m = floats(t),
+         r = floats(t);
   Floats work = floats(norm_backward_workspace_bytes(3072, pool.size()) / 4);
   const std::vector<int64_t> ids(t, 1);
   std::vector<int32_t> pos(t);
@@ -208,18 +252,47 @@ void bench_rows(Bench& bench) {
     bench.row(name, 4.0 * static_cast<double>(floats_moved), "GB/s", {{"own", std::move(f)}});
   };
   row("layer_norm", 2 * t * c, [&] {
-    norm({.rows = t, .columns = c, .input = x.get(), .gamma = g.get(), .beta = g.get(), .y = y.get(), .mean = m.get(), .rstd = r.get()}, pool);
+    norm({.rows = t,
+          .columns = c,
+          .input = x.get(),
+          .gamma = g.get(),
+          .beta = g.get(),
+          .y = y.get(),
+          .mean = m.get(),
+          .rstd = r.get()},
+         pool);
   });
   row("layer_norm backward", 3 * t * c, [&] {
-    norm_backward({.rows = t, .columns = c, .x = x.get(), .gamma = g.get(), .mean = m.get(), .rstd = r.get(), .dy = y.get(), .dx = z.get(), .dgamma = g.get(), .dbeta = g.get()}, work.get(), pool);
+    norm_backward({.rows = t,
+                   .columns = c,
+                   .x = x.get(),
+                   .gamma = g.get(),
+                   .mean = m.get(),
+                   .rstd = r.get(),
+                   .dy = y.get(),
+                   .dx = z.get(),
+                   .dgamma = g.get(),
+                   .dbeta = g.get()},
+                  work.get(), pool);
   });
   row("gelu_tanh", 2 * n, [&] { unary(Unary::gelu_tanh, n, x.get(), y.get(), pool); });
-  row("gelu_tanh backward", 3 * n, [&] { unary_backward(Unary::gelu_tanh, n, x.get(), y.get(), z.get(), pool); });
+  row("gelu_tanh backward", 3 * n,
+      [&] { unary_backward(Unary::gelu_tanh, n, x.get(), y.get(), z.get(), pool); });
   row("gelu_erf", 2 * n, [&] { unary(Unary::gelu_erf, n, x.get(), y.get(), pool); });
   row("dropout + residual", 3 * t * c, [&] {
-    dropout({.rows = t, .columns = c, .x = x.get(), .residual = y.get(), .y = z.get(), .p = 0.1, .key = {1, 2}, .sample_ids = ids.data(), .positions = pos.data()}, pool);
+    dropout({.rows = t,
+             .columns = c,
+             .x = x.get(),
+             .residual = y.get(),
+             .y = z.get(),
+             .p = 0.1,
+             .key = {1, 2},
+             .sample_ids = ids.data(),
+             .positions = pos.data()},
+            pool);
   });
-  row("column_sum", n, [&] { column_sum(t, 3072, x.get(), 3072, true, g.get(), work.get(), pool); });
+  row("column_sum", n,
+      [&] { column_sum(t, 3072, x.get(), 3072, true, g.get(), work.get(), pool); });
   row("add", 3 * n, [&] { add(n, x.get(), y.get(), z.get(), pool); });
 }
 
@@ -229,15 +302,31 @@ void bench_model(Bench& bench) {
   if (bench.wants("cross_entropy 1024")) {
     Floats x = floats(1024 * v), nll = floats(1024);
     const std::vector<int32_t> labels(1024, 5);
-    bench.row("cross_entropy 1024", 8.0 * 1024 * static_cast<double>(v), "GB/s", {{"own", [&] {
-      cross_entropy({.rows = 1024, .columns = v, .x = x.get(), .ldx = v, .labels = labels.data(), .nll = nll.get()}, pool);
-    }}});
+    bench.row("cross_entropy 1024", 8.0 * 1024 * static_cast<double>(v), "GB/s",
+              {{"own", [&] {
+                  cross_entropy({.rows = 1024,
+                                 .columns = v,
+                                 .x = x.get(),
+                                 .ldx = v,
+                                 .labels = labels.data(),
+                                 .nll = nll.get()},
+                                pool);
+                }}});
   }
   if (bench.wants("head linear_cross_entropy")) {
-    Floats x = floats(t * c), w = floats(v * c), dx = floats(t * c), dw = floats(v * c), nll = floats(t);
+    Floats x = floats(t * c), w = floats(v * c), dx = floats(t * c), dw = floats(v * c),
+           nll = floats(t);
     const std::vector<int32_t> labels(t, 5);
-    LinearCrossEntropy l{.tokens = t, .columns = c, .vocabulary = v, .x = x.get(), .w = w.get(),
-                         .labels = labels.data(), .nll = nll.get(), .dx = dx.get(), .dw = dw.get(), .accumulate_dw = true};
+    LinearCrossEntropy l{.tokens = t,
+                         .columns = c,
+                         .vocabulary = v,
+                         .x = x.get(),
+                         .w = w.get(),
+                         .labels = labels.data(),
+                         .nll = nll.get(),
+                         .dx = dx.get(),
+                         .dw = dw.get(),
+                         .accumulate_dw = true};
     Floats work = floats(linear_cross_entropy_workspace_bytes(l, pool.size()) / 4);
     bench.row("head linear_cross_entropy", 6.0 * static_cast<double>(t * c * v), "GFLOP/s",
               {{"own", [&] { linear_cross_entropy(l, work.get(), pool); }}});
@@ -250,7 +339,8 @@ void bench_model(Bench& bench) {
     bench.row("adamw 40M", 28.0 * n, "GB/s", {{"own", [&] { adamw(list, {.lr = 1e-9}, pool); }}});
     const TensorView views[] = {{g.get(), n}};
     std::vector<double> work(sum_squares_workspace_bytes(n, 1) / 8);
-    bench.row("adamw sum_squares 40M", 4.0 * n, "GB/s", {{"own", [&] { sum_squares(views, work.data(), pool); }}});
+    bench.row("adamw sum_squares 40M", 4.0 * n, "GB/s",
+              {{"own", [&] { sum_squares(views, work.data(), pool); }}});
   }
 }
 
@@ -288,7 +378,8 @@ int run(int argc, char** argv) {
   bench_attention(bench, 4, 512, 8, 128, 0);
   bench_rows(bench);
   bench_model(bench);
-  std::printf("peak (a product that stays in the caches), all threads: %.1f GFLOP/s\n", bench.best_peak());
+  std::printf("peak (a product that stays in the caches), all threads: %.1f GFLOP/s\n",
+              bench.best_peak());
   return 0;
 }
 

@@ -16,12 +16,28 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
   const int64_t c = l.columns, v = l.vocabulary;
   const float* x = l.x ? l.x + row * c : nullptr;
   float* dx = l.dx ? l.dx + row * c : nullptr;
-  return {
-      {.m = rows, .n = v, .k = c, .a = x, .lda = c, .b = l.w, .ldb = c, .trans_b = true,
-       .c = logits, .ldc = v},
-      {.m = rows, .n = c, .k = v, .a = logits, .lda = v, .b = l.w, .ldb = c, .c = dx, .ldc = c},
-      {.m = v, .n = c, .k = rows, .a = logits, .lda = v, .trans_a = true, .b = x, .ldb = c,
-       .c = l.dw, .ldc = c, .accumulate = l.accumulate_dw || row > 0}};
+  return {{.m = rows,
+           .n = v,
+           .k = c,
+           .a = x,
+           .lda = c,
+           .b = l.w,
+           .ldb = c,
+           .trans_b = true,
+           .c = logits,
+           .ldc = v},
+          {.m = rows, .n = c, .k = v, .a = logits, .lda = v, .b = l.w, .ldb = c, .c = dx, .ldc = c},
+          {.m = v,
+           .n = c,
+           .k = rows,
+           .a = logits,
+           .lda = v,
+           .trans_a = true,
+           .b = x,
+           .ldb = c,
+           .c = l.dw,
+           .ldc = c,
+           .accumulate = l.accumulate_dw || row > 0}};
 }
 
 int64_t logits_bytes(const LinearCrossEntropy& l) {
@@ -55,10 +71,16 @@ void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPo
     const int64_t rows = std::min(chunk, l.tokens - row);
     const Products p = products(l, row, rows, logits);
     gemm(p.logits, work, pool);
-    cross_entropy({.rows = rows, .columns = l.vocabulary, .x = logits, .ldx = l.vocabulary,
-                   .labels = l.labels + row, .scale = l.scale,
-                   .gradient = l.dx != nullptr || l.dw != nullptr, .nll = l.nll + row,
-                   .correct = l.correct ? l.correct + row : nullptr}, pool);
+    cross_entropy({.rows = rows,
+                   .columns = l.vocabulary,
+                   .x = logits,
+                   .ldx = l.vocabulary,
+                   .labels = l.labels + row,
+                   .scale = l.scale,
+                   .gradient = l.dx != nullptr || l.dw != nullptr,
+                   .nll = l.nll + row,
+                   .correct = l.correct ? l.correct + row : nullptr},
+                  pool);
     if (l.dx) gemm(p.dx, work, pool);
     if (l.dw) gemm(p.dw, work, pool);
   }

@@ -10,14 +10,14 @@ namespace hone::cpu {
 
 struct LinearCrossEntropy {
   int64_t tokens = 0, columns = 0, vocabulary = 0;  // T, C, V
-  const float* x = nullptr;        // [T, C]
-  const float* w = nullptr;        // [V, C]
-  const int32_t* labels = nullptr;  // [T], kIgnoredLabel = none
-  float scale = 1;                 // of the gradients: 1 / normaliser
-  float* nll = nullptr;            // [T]
-  int32_t* correct = nullptr;      // [T] 1 where the first largest logit is the label, or none
-  float* dx = nullptr;             // [T, C]; none = loss only
-  float* dw = nullptr;             // [V, C]; none = not wanted (frozen)
+  const float* x = nullptr;                         // [T, C]
+  const float* w = nullptr;                         // [V, C]
+  const int32_t* labels = nullptr;                  // [T], kIgnoredLabel = none
+  float scale = 1;                                  // of the gradients: 1 / normaliser
+  float* nll = nullptr;                             // [T]
+  int32_t* correct = nullptr;  // [T] 1 where the first largest logit is the label, or none
+  float* dx = nullptr;         // [T, C]; none = loss only
+  float* dw = nullptr;         // [V, C]; none = not wanted (frozen)
   bool accumulate_dw = false;
 };
 

@@ -36,11 +36,12 @@ struct NormBackward {
   const float* mean = nullptr;  // layer norm
   const float* rstd = nullptr;
   const float* dy = nullptr;
-  const float* dsum = nullptr;  // gradient that reaches x on the residual path, added to dx; or none
-  float* dx = nullptr;          // may be dy or dsum
-  float* dgamma = nullptr;      // [columns] or none
-  float* dbeta = nullptr;       // [columns] or none
-  bool accumulate = false;      // dgamma, dbeta: add to what is there
+  const float* dsum =
+      nullptr;              // gradient that reaches x on the residual path, added to dx; or none
+  float* dx = nullptr;      // may be dy or dsum
+  float* dgamma = nullptr;  // [columns] or none
+  float* dbeta = nullptr;   // [columns] or none
+  bool accumulate = false;  // dgamma, dbeta: add to what is there
 };
 int64_t norm_backward_workspace_bytes(int64_t columns, int threads);
 void norm_backward(const NormBackward& n, void* workspace, ThreadPool& pool);

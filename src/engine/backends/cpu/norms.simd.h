@@ -28,21 +28,22 @@ void norm_rows(const Norm& n, int64_t begin, int64_t end) {
     if (n.residual) {
       float* out = n.sum + i * c;
       const float* r = n.residual + i * c;
-      mean = row_sum(c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
-        const F v = get(x + j, whole, w) + get(r + j, whole, w);
-        put(out + j, v, whole, w);
-        return v;
-      });
+      mean = row_sum(
+          c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
+            const F v = get(x + j, whole, w) + get(r + j, whole, w);
+            put(out + j, v, whole, w);
+            return v;
+          });
       x = out;
     } else if (kKind == NormKind::layer) {
-      mean = row_sum(c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
-        return get(x + j, whole, w);
-      });
+      mean = row_sum(
+          c, [&](int64_t j, auto whole, int64_t w)
+                 __attribute__((always_inline)) { return get(x + j, whole, w); });
     }
     mean = kKind == NormKind::layer ? mean / static_cast<float>(c) : 0.0f;
     const F m = set1(mean);
-    const float square =
-        row_sum(c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
+    const float square = row_sum(
+        c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
           F v = get(x + j, whole, w) - m;
           if constexpr (kKind == NormKind::layer && !decltype(whole)::value)
             v = select(lane_index() < set1(static_cast<int32_t>(w < W ? w : W)), v, zero());
@@ -52,12 +53,13 @@ void norm_rows(const Norm& n, int64_t begin, int64_t end) {
     if (n.mean && kKind == NormKind::layer) n.mean[i] = mean;
     if (n.rstd) n.rstd[i] = rstd;
     const F s = set1(rstd);
-    for_vectors(0, c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
-      F v = (get(x + j, whole, w) - m) * s;
-      if (n.gamma) v = v * get(n.gamma + j, whole, w);
-      if (n.beta) v = v + get(n.beta + j, whole, w);
-      put(n.y + i * c + j, v, whole, w);
-    });
+    for_vectors(
+        0, c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
+          F v = (get(x + j, whole, w) - m) * s;
+          if (n.gamma) v = v * get(n.gamma + j, whole, w);
+          if (n.beta) v = v + get(n.beta + j, whole, w);
+          put(n.y + i * c + j, v, whole, w);
+        });
   }
 }
 
@@ -70,24 +72,26 @@ void backward_rows(const NormBackward& n, int64_t begin, int64_t end, float* par
     const float *x = n.x + i * c, *dy = n.dy + i * c;
     const F m = set1(kKind == NormKind::layer ? n.mean[i] : 0.0f), s = set1(n.rstd[i]);
     F g0 = zero(), gx = zero();  // sums of dy gamma and of dy gamma xhat
-    for_vectors(0, c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
-      const F d = get(dy + j, whole, w), xhat = (get(x + j, whole, w) - m) * s;
-      const F g = n.gamma ? d * get(n.gamma + j, whole, w) : d;
-      g0 = g0 + g;
-      gx = fma(g, xhat, gx);
-      if (n.dgamma) put(pg + j, fma(d, xhat, get(pg + j, whole, w)), whole, w);
-      if (n.dbeta) put(pb + j, get(pb + j, whole, w) + d, whole, w);
-    });
+    for_vectors(
+        0, c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
+          const F d = get(dy + j, whole, w), xhat = (get(x + j, whole, w) - m) * s;
+          const F g = n.gamma ? d * get(n.gamma + j, whole, w) : d;
+          g0 = g0 + g;
+          gx = fma(g, xhat, gx);
+          if (n.dgamma) put(pg + j, fma(d, xhat, get(pg + j, whole, w)), whole, w);
+          if (n.dbeta) put(pb + j, get(pb + j, whole, w) + d, whole, w);
+        });
     const float scale = 1.0f / static_cast<float>(c);
     const F a = set1(kKind == NormKind::layer ? reduce_add(g0) * scale : 0.0f);
     const F b = set1(reduce_add(gx) * scale);
-    for_vectors(0, c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
-      const F d = get(dy + j, whole, w), xhat = (get(x + j, whole, w) - m) * s;
-      const F g = n.gamma ? d * get(n.gamma + j, whole, w) : d;
-      F v = s * (g - a - xhat * b);
-      if (n.dsum) v = v + get(n.dsum + i * c + j, whole, w);
-      put(n.dx + i * c + j, v, whole, w);
-    });
+    for_vectors(
+        0, c, [&](int64_t j, auto whole, int64_t w) __attribute__((always_inline)) {
+          const F d = get(dy + j, whole, w), xhat = (get(x + j, whole, w) - m) * s;
+          const F g = n.gamma ? d * get(n.gamma + j, whole, w) : d;
+          F v = s * (g - a - xhat * b);
+          if (n.dsum) v = v + get(n.dsum + i * c + j, whole, w);
+          put(n.dx + i * c + j, v, whole, w);
+        });
   }
 }
 
@@ -106,8 +110,10 @@ void sum_parts(const float* part, int64_t stride, int threads, bool accumulate, 
 
 void norm(const Norm& n, ThreadPool& pool) {
   pool.parallel_for(n.rows, [&](int64_t begin, int64_t end, int) {
-    if (n.kind == NormKind::layer) norm_rows<NormKind::layer>(n, begin, end);
-    else norm_rows<NormKind::rms>(n, begin, end);
+    if (n.kind == NormKind::layer)
+      norm_rows<NormKind::layer>(n, begin, end);
+    else
+      norm_rows<NormKind::rms>(n, begin, end);
   });
 }
 
@@ -122,8 +128,10 @@ void norm_backward(const NormBackward& n, void* workspace, ThreadPool& pool) {
     float* part = parts + thread * stride;
     memset(part, 0, 2 * n.columns * sizeof(float));
     const Range r = thread_range(n.rows, thread, pool.size());
-    if (n.kind == NormKind::layer) backward_rows<NormKind::layer>(n, r.begin, r.end, part);
-    else backward_rows<NormKind::rms>(n, r.begin, r.end, part);
+    if (n.kind == NormKind::layer)
+      backward_rows<NormKind::layer>(n, r.begin, r.end, part);
+    else
+      backward_rows<NormKind::rms>(n, r.begin, r.end, part);
     pool.barrier();
     const Range c = thread_range(n.columns, thread, pool.size());
     if (n.dgamma) sum_parts(parts, stride, pool.size(), n.accumulate, c.begin, c.end, n.dgamma);

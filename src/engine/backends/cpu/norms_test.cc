@@ -12,7 +12,8 @@ void check(NormKind kind, int64_t rows, int64_t c, bool residual, int threads) {
   const bool layer = kind == NormKind::layer;
   Guarded a = random_floats(rows * c, 1, -1, 3), b = random_floats(rows * c, 2);
   Guarded gamma = random_floats(c, 3), beta = random_floats(c, 4), dy = random_floats(rows * c, 5);
-  Guarded ds = random_floats(rows * c, 6), dgamma = random_floats(c, 7), dbeta = random_floats(c, 8);
+  Guarded ds = random_floats(rows * c, 6), dgamma = random_floats(c, 7),
+          dbeta = random_floats(c, 8);
   Guarded sum(rows * c), y(rows * c), mean(rows), rstd(rows), dx(rows * c);
   std::vector<double> wy(rows * c), wdx(rows * c), wdg(c), wdb(c);
   for (int64_t j = 0; j < c; ++j) wdg[j] = dgamma[j], wdb[j] = dbeta[j];
@@ -21,7 +22,8 @@ void check(NormKind kind, int64_t rows, int64_t c, bool residual, int threads) {
     std::vector<double> x(c);
     double mu = 0, var = 0, g0 = 0, gx = 0;
     for (int64_t j = 0; j < c; ++j) x[j] = a[i * c + j] + (residual ? b[i * c + j] : 0.0f);
-    if (layer) for (double v : x) mu += v / c;
+    if (layer)
+      for (double v : x) mu += v / c;
     for (double v : x) var += (v - mu) * (v - mu) / c;
     const double r = 1 / std::sqrt(var + eps);
     for (int64_t j = 0; j < c; ++j) {
@@ -36,16 +38,34 @@ void check(NormKind kind, int64_t rows, int64_t c, bool residual, int threads) {
       wdx[i * c + j] = r * (dy[i * c + j] * gamma[j] - (layer ? g0 : 0) - (x[j] - mu) * r * gx) +
                        (residual ? ds[i * c + j] : 0.0f);
   }
-  norm({.kind = kind, .rows = rows, .columns = c, .input = a.get(),
-        .residual = residual ? b.get() : nullptr, .sum = sum.get(), .gamma = gamma.get(),
-        .beta = layer ? beta.get() : nullptr, .y = y.get(), .mean = mean.get(), .rstd = rstd.get()},
+  norm({.kind = kind,
+        .rows = rows,
+        .columns = c,
+        .input = a.get(),
+        .residual = residual ? b.get() : nullptr,
+        .sum = sum.get(),
+        .gamma = gamma.get(),
+        .beta = layer ? beta.get() : nullptr,
+        .y = y.get(),
+        .mean = mean.get(),
+        .rstd = rstd.get()},
        pool);
   EXPECT_LT(relative_error(y.get(), wy), 2e-6);
   Guarded w(norm_backward_workspace_bytes(c, threads) / 4, NAN);
-  norm_backward({.kind = kind, .rows = rows, .columns = c, .x = residual ? sum.get() : a.get(),
-                 .gamma = gamma.get(), .mean = mean.get(), .rstd = rstd.get(), .dy = dy.get(),
-                 .dsum = residual ? ds.get() : nullptr, .dx = dx.get(), .dgamma = dgamma.get(),
-                 .dbeta = layer ? dbeta.get() : nullptr, .accumulate = true}, w.get(), pool);
+  norm_backward({.kind = kind,
+                 .rows = rows,
+                 .columns = c,
+                 .x = residual ? sum.get() : a.get(),
+                 .gamma = gamma.get(),
+                 .mean = mean.get(),
+                 .rstd = rstd.get(),
+                 .dy = dy.get(),
+                 .dsum = residual ? ds.get() : nullptr,
+                 .dx = dx.get(),
+                 .dgamma = dgamma.get(),
+                 .dbeta = layer ? dbeta.get() : nullptr,
+                 .accumulate = true},
+                w.get(), pool);
   EXPECT_LT(relative_error(dx.get(), wdx), 5e-6);
   EXPECT_LT(relative_error(dgamma.get(), wdg), 5e-6);
   if (layer) {

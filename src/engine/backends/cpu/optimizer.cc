@@ -7,13 +7,18 @@
 
 namespace hone::cpu {
 
-HONE_CPU_DISPATCH(void, adamw_range, (const AdamWTensor& t, const AdamWScalars& s, int64_t begin, int64_t end),
+HONE_CPU_DISPATCH(void, adamw_range,
+                  (const AdamWTensor& t, const AdamWScalars& s, int64_t begin, int64_t end),
                   (t, s, begin, end))
 HONE_CPU_DISPATCH(double, sum_squares_range, (const float* x, int64_t count), (x, count))
-HONE_CPU_DISPATCH(void, f32_to_bf16_range, (int64_t count, const float* x, uint16_t* y), (count, x, y))
-HONE_CPU_DISPATCH(void, bf16_to_f32_range, (int64_t count, const uint16_t* x, float* y), (count, x, y))
-HONE_CPU_DISPATCH(void, f32_to_f16_range, (int64_t count, const float* x, uint16_t* y), (count, x, y))
-HONE_CPU_DISPATCH(void, f16_to_f32_range, (int64_t count, const uint16_t* x, float* y), (count, x, y))
+HONE_CPU_DISPATCH(void, f32_to_bf16_range, (int64_t count, const float* x, uint16_t* y),
+                  (count, x, y))
+HONE_CPU_DISPATCH(void, bf16_to_f32_range, (int64_t count, const uint16_t* x, float* y),
+                  (count, x, y))
+HONE_CPU_DISPATCH(void, f32_to_f16_range, (int64_t count, const float* x, uint16_t* y),
+                  (count, x, y))
+HONE_CPU_DISPATCH(void, f16_to_f32_range, (int64_t count, const uint16_t* x, float* y),
+                  (count, x, y))
 
 namespace {
 
@@ -49,10 +54,13 @@ void adamw(std::span<const AdamWTensor> tensors, const AdamWStep& step, ThreadPo
   const double correction1 = 1 - std::pow(step.beta1, t), correction2 = 1 - std::pow(step.beta2, t);
   for_parts(tensors, pool, [&](size_t i, int64_t begin, int64_t end) {
     const AdamWScalars s{static_cast<float>(1 - step.lr * tensors[i].weight_decay),
-                         static_cast<float>(1 - step.beta1), static_cast<float>(step.beta2),
+                         static_cast<float>(1 - step.beta1),
+                         static_cast<float>(step.beta2),
                          static_cast<float>(1 - step.beta2),
-                         static_cast<float>(std::sqrt(correction2)), static_cast<float>(step.eps),
-                         static_cast<float>(step.lr / correction1), step.gradient_scale};
+                         static_cast<float>(std::sqrt(correction2)),
+                         static_cast<float>(step.eps),
+                         static_cast<float>(step.lr / correction1),
+                         step.gradient_scale};
     adamw_range(tensors[i], s, begin, end);
   });
 }

@@ -17,7 +17,7 @@ struct AdamWTensor {
 };
 struct AdamWStep {
   double lr = 0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  int64_t step = 1;         // t of this update, from 1
+  int64_t step = 1;          // t of this update, from 1
   float gradient_scale = 1;  // multiplies every gradient first (clipping, averaging)
 };
 // torch.optim.AdamW: p *= 1 - lr wd; m += (1 - b1)(g - m); v = b2 v + (1 - b2) g g;

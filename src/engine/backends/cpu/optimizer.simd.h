@@ -1,21 +1,21 @@
 #include "engine/backends/cpu/optimizer_kernels.h"
-
 #include "engine/backends/cpu/simd.h"
 
 namespace hone::cpu::HONE_ISA {
 
 void adamw_range(const AdamWTensor& t, const AdamWScalars& s, int64_t begin, int64_t end) {
-  for_vectors(begin, end, HONE_VECTOR {
-    const F g = get(t.g + i, whole, n) * set1(s.gradient_scale);
-    F m = get(t.m + i, whole, n), v = get(t.v + i, whole, n);
-    m = fma(g - m, set1(s.one_minus_beta1), m);
-    v = fma(g * set1(s.one_minus_beta2), g, v * set1(s.beta2));
-    const F denominator = sqrt(v) / set1(s.root_correction2) + set1(s.eps);
-    const F p = get(t.p + i, whole, n) * set1(s.decay);
-    put(t.m + i, m, whole, n);
-    put(t.v + i, v, whole, n);
-    put(t.p + i, p - set1(s.step_size) * (m / denominator), whole, n);
-  });
+  for_vectors(
+      begin, end, HONE_VECTOR {
+        const F g = get(t.g + i, whole, n) * set1(s.gradient_scale);
+        F m = get(t.m + i, whole, n), v = get(t.v + i, whole, n);
+        m = fma(g - m, set1(s.one_minus_beta1), m);
+        v = fma(g * set1(s.one_minus_beta2), g, v * set1(s.beta2));
+        const F denominator = sqrt(v) / set1(s.root_correction2) + set1(s.eps);
+        const F p = get(t.p + i, whole, n) * set1(s.decay);
+        put(t.m + i, m, whole, n);
+        put(t.v + i, v, whole, n);
+        put(t.p + i, p - set1(s.step_size) * (m / denominator), whole, n);
+      });
 }
 
 double sum_squares_range(const float* x, int64_t count) {
@@ -75,7 +75,8 @@ HONE_INLINE uint16_t half_bits(float x) {
 }
 HONE_INLINE float half_value(uint16_t h) {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16, a = h & 0x7fff;
-  if (a >= 0x7c00) return from_bits(sign | 0x7f800000 | (a & 0x3ff) << 13 | (a > 0x7c00 ? 0x400000 : 0));
+  if (a >= 0x7c00)
+    return from_bits(sign | 0x7f800000 | (a & 0x3ff) << 13 | (a > 0x7c00 ? 0x400000 : 0));
   if (a >= 0x400) return from_bits(sign | ((a << 13) + 0x38000000));
   return from_bits(sign | bits(static_cast<float>(a) * 0x1p-24f));
 }
@@ -106,7 +107,8 @@ void f16_to_f32_range(int64_t count, const uint16_t* x, float* y) {
   int64_t i = 0;
 #if defined(__F16C__)
   for (; i + 8 <= count; i += 8)
-    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
+    _mm256_storeu_ps(y + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i))));
 #endif
   for (; i < count; ++i) y[i] = half_value(x[i]);
 }

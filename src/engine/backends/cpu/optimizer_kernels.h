@@ -6,7 +6,7 @@
 namespace hone::cpu {
 
 struct AdamWScalars {
-  float decay;            // 1 - lr * weight_decay
+  float decay;  // 1 - lr * weight_decay
   float one_minus_beta1;
   float beta2, one_minus_beta2;
   float root_correction2;  // sqrt(1 - beta2^t)

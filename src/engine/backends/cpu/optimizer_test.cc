@@ -19,15 +19,22 @@ TEST(Optimizer, AdamWMatchesTheFormula) {
         v.push_back(random_floats(n, 4, 0, 1));
       }
       for (int i = 0; i < 3; ++i)
-        list.push_back({p[i].get(), g[i].get(), m[i].get(), v[i].get(), sizes[i], i == 1 ? 0.0 : 0.1});
-      adamw(list, {.lr = 1e-2, .beta1 = 0.8, .beta2 = 0.99, .eps = 1e-6, .step = 3, .gradient_scale = 0.5f}, pool);
+        list.push_back(
+            {p[i].get(), g[i].get(), m[i].get(), v[i].get(), sizes[i], i == 1 ? 0.0 : 0.1});
+      adamw(
+          list,
+          {.lr = 1e-2, .beta1 = 0.8, .beta2 = 0.99, .eps = 1e-6, .step = 3, .gradient_scale = 0.5f},
+          pool);
       for (int i = 0; i < 3; ++i) {
-        Guarded p0 = random_floats(sizes[i], 1), m0 = random_floats(sizes[i], 3), v0 = random_floats(sizes[i], 4, 0, 1);
+        Guarded p0 = random_floats(sizes[i], 1), m0 = random_floats(sizes[i], 3),
+                v0 = random_floats(sizes[i], 4, 0, 1);
         for (int64_t j = 0; j < sizes[i]; ++j) {
-          const double grad = 0.5 * g[i][j], em = 0.8 * m0[j] + 0.2 * grad, ev = 0.99 * v0[j] + 0.01 * grad * grad;
+          const double grad = 0.5 * g[i][j], em = 0.8 * m0[j] + 0.2 * grad,
+                       ev = 0.99 * v0[j] + 0.01 * grad * grad;
           const double decayed = p0[j] * (1 - 1e-2 * list[i].weight_decay);
-          const double want = decayed - 1e-2 / (1 - std::pow(0.8, 3)) * em /
-                                            (std::sqrt(ev) / std::sqrt(1 - std::pow(0.99, 3)) + 1e-6);
+          const double want =
+              decayed - 1e-2 / (1 - std::pow(0.8, 3)) * em /
+                            (std::sqrt(ev) / std::sqrt(1 - std::pow(0.99, 3)) + 1e-6);
           ASSERT_NEAR(m[i][j], em, 2e-7);
           ASSERT_NEAR(v[i][j], ev, 2e-7);
           ASSERT_NEAR(p[i][j], want, 3e-7);

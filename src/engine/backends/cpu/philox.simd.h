@@ -17,7 +17,7 @@ HONE_INLINE void philox(DropoutKey key, const U* c, U* out) {
   });
   const __m512i m0 = _mm512_set1_epi32(static_cast<int>(0xD2511F53u));
   const __m512i m1 = _mm512_set1_epi32(static_cast<int>(0xCD9E8D57u));
-  auto round = [&](__m512i* x, __m512i k0, __m512i k1) __attribute__((always_inline)) {
+  auto round = [&](__m512i * x, __m512i k0, __m512i k1) __attribute__((always_inline)) {
     const __m512i p0 = _mm512_mul_epu32(x[0], m0), p1 = _mm512_mul_epu32(x[2], m1);
     const __m512i y0 = _mm512_ternarylogic_epi32(_mm512_srli_epi64(p1, 32), x[1], k0, 0x96);
     const __m512i y2 = _mm512_ternarylogic_epi32(_mm512_srli_epi64(p0, 32), x[3], k1, 0x96);

@@ -13,8 +13,8 @@ namespace hone::cpu {
 // x_j sin a); channels from R on are copied. Backward turns by -a. y may be x.
 struct Rope {
   int64_t tokens = 0, heads = 0, head_dim = 0;
-  int64_t rotary = 0;               // R, even
-  const float* inv_freq = nullptr;  // [R/2]
+  int64_t rotary = 0;                  // R, even
+  const float* inv_freq = nullptr;     // [R/2]
   const int32_t* positions = nullptr;  // [tokens]
   float factor = 1;
   bool backward = false;
@@ -27,12 +27,12 @@ void rope(const Rope& r, void* workspace, ThreadPool& pool);
 // out[t] = table[ids[t]] (+ table2[ids2[t]]). Ids outside the table give a row of zeros.
 struct Embedding {
   int64_t tokens = 0, columns = 0, vocabulary = 0;
-  const float* table = nullptr;   // [vocabulary, columns]
-  const int32_t* ids = nullptr;   // [tokens]
+  const float* table = nullptr;  // [vocabulary, columns]
+  const int32_t* ids = nullptr;  // [tokens]
   int64_t vocabulary2 = 0;
   const float* table2 = nullptr;  // or none
   const int32_t* ids2 = nullptr;
-  float* out = nullptr;           // [tokens, columns]
+  float* out = nullptr;  // [tokens, columns]
 };
 void embedding(const Embedding& e, ThreadPool& pool);
 
@@ -53,7 +53,7 @@ struct CrossEntropy {
   const int32_t* labels = nullptr;
   float scale = 1;
   bool gradient = true;
-  float* nll = nullptr;  // [rows]
+  float* nll = nullptr;        // [rows]
   int32_t* correct = nullptr;  // [rows] 1 where the first largest of x is the label, or none
 };
 void cross_entropy(const CrossEntropy& c, ThreadPool& pool);

@@ -1,5 +1,4 @@
 #include "engine/backends/cpu/rows.h"
-
 #include "engine/backends/cpu/simd.h"
 
 namespace hone::cpu::HONE_ISA {
@@ -22,12 +21,13 @@ void rope(const Rope& r, void* workspace, ThreadPool& pool) {
       for (int64_t h = 0; h < r.heads; ++h) {
         const float* x = r.x.data + t * r.x.token + h * r.x.head;
         float* y = r.y.data + t * r.y.token + h * r.y.head;
-        for_vectors(0, half, HONE_VECTOR {
-          const F a = get(x + i, whole, n), b = get(x + half + i, whole, n);
-          const F co = get(c + i, whole, n), si = get(s + i, whole, n);
-          put(y + i, fnma(b, si, a * co), whole, n);
-          put(y + half + i, fma(a, si, b * co), whole, n);
-        });
+        for_vectors(
+            0, half, HONE_VECTOR {
+              const F a = get(x + i, whole, n), b = get(x + half + i, whole, n);
+              const F co = get(c + i, whole, n), si = get(s + i, whole, n);
+              put(y + i, fnma(b, si, a * co), whole, n);
+              put(y + half + i, fma(a, si, b * co), whole, n);
+            });
         if (y != x && r.rotary < r.head_dim)
           memcpy(y + r.rotary, x + r.rotary, (r.head_dim - r.rotary) * sizeof(float));
       }
@@ -45,12 +45,14 @@ void embedding(const Embedding& e, ThreadPool& pool) {
   pool.parallel_for(e.tokens, [&](int64_t begin, int64_t end, int) {
     for (int64_t t = begin; t < end; ++t) {
       const float* a = table_row(e.table, e.vocabulary, e.columns, e.ids[t]);
-      const float* b = e.table2 ? table_row(e.table2, e.vocabulary2, e.columns, e.ids2[t]) : nullptr;
-      for_vectors(0, e.columns, HONE_VECTOR {
-        F v = a ? get(a + i, whole, n) : zero();
-        if (b) v = v + get(b + i, whole, n);
-        put(e.out + t * e.columns + i, v, whole, n);
-      });
+      const float* b =
+          e.table2 ? table_row(e.table2, e.vocabulary2, e.columns, e.ids2[t]) : nullptr;
+      for_vectors(
+          0, e.columns, HONE_VECTOR {
+            F v = a ? get(a + i, whole, n) : zero();
+            if (b) v = v + get(b + i, whole, n);
+            put(e.out + t * e.columns + i, v, whole, n);
+          });
     }
   });
 }
@@ -89,9 +91,10 @@ void embedding_gradient(int64_t tokens, int64_t columns, int64_t vocabulary, con
     for (int64_t i = 0; i < used; ++i) {
       float* row = dtable + static_cast<int64_t>(from[i] >> 32) * columns;
       const float* add = dy + static_cast<int64_t>(from[i] & 0xffffffffu) * columns;
-      for_vectors(begin, end, [&](int64_t j, auto whole, int64_t n) __attribute__((always_inline)) {
-        put(row + j, get(row + j, whole, n) + get(add + j, whole, n), whole, n);
-      });
+      for_vectors(
+          begin, end, [&](int64_t j, auto whole, int64_t n) __attribute__((always_inline)) {
+            put(row + j, get(row + j, whole, n) + get(add + j, whole, n), whole, n);
+          });
     }
   });
 }
@@ -126,19 +129,21 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
       double sum = 0;
       for (int64_t run = 0; run < c.columns; run += 4096) {
         F s = zero();
-        for_vectors(run, min_of<int64_t>(run + 4096, c.columns), HONE_VECTOR {
-          F e = exp(get(x + i, whole, n) - t);
-          if constexpr (!decltype(whole)::value)
-            e = select(lane_index() < set1(static_cast<int32_t>(n)), e, zero());
-          if (c.gradient) put(x + i, e, whole, n);
-          s = s + e;
-        });
+        for_vectors(
+            run, min_of<int64_t>(run + 4096, c.columns), HONE_VECTOR {
+              F e = exp(get(x + i, whole, n) - t);
+              if constexpr (!decltype(whole)::value)
+                e = select(lane_index() < set1(static_cast<int32_t>(n)), e, zero());
+              if (c.gradient) put(x + i, e, whole, n);
+              s = s + e;
+            });
         sum += static_cast<double>(reduce_add(s));
       }
       c.nll[r] = static_cast<float>(__builtin_log(sum)) + (top - target);
       if (!c.gradient) continue;
       const F f = set1(static_cast<float>(static_cast<double>(c.scale) / sum));
-      for_vectors(0, c.columns, HONE_VECTOR { put(x + i, get(x + i, whole, n) * f, whole, n); });
+      for_vectors(
+          0, c.columns, HONE_VECTOR { put(x + i, get(x + i, whole, n) * f, whole, n); });
       x[label] -= c.scale;
     }
   });

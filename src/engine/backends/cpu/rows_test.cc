@@ -10,10 +10,17 @@ TEST(Rows, RopeTurnsAndTurnsBack) {
   for_each_isa([] {
     ThreadPool pool(2);
     const int64_t t = 5, h = 3, d = 20, r = 14, row = h * d + 4;
-    Guarded x = random_floats(t * row, 1), y(t * row), back(t * row), freq = random_floats(r / 2, 2, 0, 1);
+    Guarded x = random_floats(t * row, 1), y(t * row), back(t * row),
+            freq = random_floats(r / 2, 2, 0, 1);
     const std::vector<int32_t> pos = {0, 1, 2, 900, 7};
-    Rope p{.tokens = t, .heads = h, .head_dim = d, .rotary = r, .inv_freq = freq.get(),
-           .positions = pos.data(), .x = {x.get(), row, d}, .y = {y.get(), row, d}};
+    Rope p{.tokens = t,
+           .heads = h,
+           .head_dim = d,
+           .rotary = r,
+           .inv_freq = freq.get(),
+           .positions = pos.data(),
+           .x = {x.get(), row, d},
+           .y = {y.get(), row, d}};
     Guarded w(rope_workspace_bytes(r, 2) / 4);
     rope(p, w.get(), pool);
     for (int64_t i = 0; i < t; ++i)
@@ -50,8 +57,16 @@ TEST(Rows, EmbeddingAndItsGradient) {
       Guarded dy = random_floats(t * c, 3);
       for (int threads : {1, 4}) {
         ThreadPool pool(threads);
-        embedding({.tokens = t, .columns = c, .vocabulary = v, .table = table.get(), .ids = ids.data(),
-                   .vocabulary2 = t, .table2 = second.get(), .ids2 = pos.data(), .out = out.get()}, pool);
+        embedding({.tokens = t,
+                   .columns = c,
+                   .vocabulary = v,
+                   .table = table.get(),
+                   .ids = ids.data(),
+                   .vocabulary2 = t,
+                   .table2 = second.get(),
+                   .ids2 = pos.data(),
+                   .out = out.get()},
+                  pool);
         Guarded grad = random_floats(v * c, 4), want = random_floats(v * c, 4);
         Guarded w(embedding_gradient_workspace_bytes(t) / 4);
         embedding_gradient(t, c, v, ids.data(), dy.get(), grad.get(), w.get(), pool);
@@ -69,8 +84,9 @@ TEST(Rows, EmbeddingAndItsGradient) {
 }
 
 // nll, and the gradient of sum(nll) * scale in the logits, by double loops.
-void reference(int64_t rows, int64_t v, const std::vector<double>& x, const std::vector<int32_t>& labels,
-               double scale, std::vector<double>& nll, std::vector<double>& grad) {
+void reference(int64_t rows, int64_t v, const std::vector<double>& x,
+               const std::vector<int32_t>& labels, double scale, std::vector<double>& nll,
+               std::vector<double>& grad) {
   nll.assign(rows, 0);
   grad.assign(rows * v, 0);
   for (int64_t r = 0; r < rows; ++r) {
@@ -95,8 +111,14 @@ TEST(Rows, CrossEntropy) {
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t j = 0; j < v; ++j) dense[r * v + j] = x[r * ld + j];
       reference(rows, v, dense, labels, 0.25, want, grad);
-      CrossEntropy c{.rows = rows, .columns = v, .x = x.get(), .ldx = ld, .labels = labels.data(),
-                     .scale = 0.25f, .gradient = false, .nll = nll.get()};
+      CrossEntropy c{.rows = rows,
+                     .columns = v,
+                     .x = x.get(),
+                     .ldx = ld,
+                     .labels = labels.data(),
+                     .scale = 0.25f,
+                     .gradient = false,
+                     .nll = nll.get()};
       cross_entropy(c, pool);
       EXPECT_LT(relative_error(nll.get(), want), 1e-6);
       c.gradient = true;
@@ -130,9 +152,17 @@ TEST(Rows, LinearCrossEntropy) {
             wdx[i * c + k] += grad[i * v + j] * w[j * c + k];
             wdw[j * c + k] += grad[i * v + j] * x[i * c + k];
           }
-      LinearCrossEntropy l{.tokens = t, .columns = c, .vocabulary = v, .x = x.get(), .w = w.get(),
-                           .labels = labels.data(), .scale = 0.01f, .nll = nll.get(), .dx = dx.get(),
-                           .dw = dw.get(), .accumulate_dw = true};
+      LinearCrossEntropy l{.tokens = t,
+                           .columns = c,
+                           .vocabulary = v,
+                           .x = x.get(),
+                           .w = w.get(),
+                           .labels = labels.data(),
+                           .scale = 0.01f,
+                           .nll = nll.get(),
+                           .dx = dx.get(),
+                           .dw = dw.get(),
+                           .accumulate_dw = true};
       Guarded work(linear_cross_entropy_workspace_bytes(l, 2) / 4, NAN);
       linear_cross_entropy(l, work.get(), pool);
       EXPECT_LT(relative_error(nll.get(), want), 2e-6);

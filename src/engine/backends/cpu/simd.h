@@ -29,9 +29,9 @@ constexpr int W = 4;
 #endif
 
 typedef float F __attribute__((vector_size(4 * W)));
-typedef int32_t I __attribute__((vector_size(4 * W)));    // also the result of comparisons: -1 / 0
+typedef int32_t I __attribute__((vector_size(4 * W)));  // also the result of comparisons: -1 / 0
 typedef uint32_t U __attribute__((vector_size(4 * W)));
-typedef double D __attribute__((vector_size(4 * W)));     // W/2 lanes
+typedef double D __attribute__((vector_size(4 * W)));  // W/2 lanes
 typedef float FUnaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
 typedef int32_t IUnaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
 
@@ -47,9 +47,13 @@ HONE_INLINE void unroll(Fn&& f) {
 #define HONE_LAMBDA(i) [&](auto i) __attribute__((always_inline))
 
 template <class T>
-HONE_INLINE T min_of(T a, T b) { return b < a ? b : a; }
+HONE_INLINE T min_of(T a, T b) {
+  return b < a ? b : a;
+}
 template <class T>
-HONE_INLINE T max_of(T a, T b) { return a < b ? b : a; }
+HONE_INLINE T max_of(T a, T b) {
+  return a < b ? b : a;
+}
 
 HONE_INLINE F load(const float* p) { return *reinterpret_cast<const FUnaligned*>(p); }
 HONE_INLINE I load(const int32_t* p) { return *reinterpret_cast<const IUnaligned*>(p); }
@@ -224,11 +228,17 @@ HONE_INLINE F exp(F x) {
 // One vector of a row: Whole::value says that all lanes are there, else n of them are.
 template <class Whole>
 HONE_INLINE F get(const float* p, Whole, int64_t n) {
-  if constexpr (Whole::value) return load(p); else return load_n(p, n);
+  if constexpr (Whole::value)
+    return load(p);
+  else
+    return load_n(p, n);
 }
 template <class Whole>
 HONE_INLINE void put(float* p, F v, Whole, int64_t n) {
-  if constexpr (Whole::value) store(p, v); else store_n(p, v, n);
+  if constexpr (Whole::value)
+    store(p, v);
+  else
+    store_n(p, v, n);
 }
 // f(i, whole, n) for the vectors of [begin, end).
 template <class Fn>

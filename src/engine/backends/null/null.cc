@@ -11,7 +11,8 @@ Result<Kernel> NullBackend::kernel(const NodeView& n) const {
 }
 
 std::string NullBackend::description() const {
-  return like_ ? fmt::format("plans for {} and computes nothing", like_->name()) : "computes nothing";
+  return like_ ? fmt::format("plans for {} and computes nothing", like_->name())
+               : "computes nothing";
 }
 
 }  // namespace hone
