@@ -10,6 +10,7 @@
 #include "engine/graph/text.h"
 #include "engine/passes/pipelines.h"
 #include "engine/session/session.h"
+#include "learn/generate/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/clm_programs.h"
 #include "learn/trace/trace.h"
@@ -53,6 +54,12 @@ std::string catalogue() {
 
 Program build_program(const GraphSettings& s, const ModelConfig& config) {
   const BatchShape shape{s.tokens, s.slots};
+  if (s.program == "prefill" || s.program == "decode") {
+    CacheLimits limits;
+    limits.rows = s.slots;
+    limits.tokens = config.max_positions;
+    return build_cached_program(config, {s.program == "decode" ? s.slots : s.tokens, s.slots, limits.pages(), limits.page, limits.blocks()}, s.program);
+  }
   if (s.program == "eval") return build_clm_eval(config, shape, "eval");
   if (s.program == "update") {
     std::vector<UpdateWeight> weights;
