@@ -33,6 +33,20 @@ Result<bool> differentiate(Program& p, bool accumulate) {
 
   Builder b(p);
   std::vector<ValueId> grad(p.values.size(), kNoValue);
+  // Gradient states come first, so that each contribution can be added onto what there is.
+  std::map<ValueId, size_t> state_of;  // parameter -> index of its gradient's state
+  for (size_t i = 0, parameters = p.states.size(); i < parameters; ++i) {
+    if (!p.states[i].trainable) continue;
+    const ValueId parameter = p.states[i].value;
+    const Type type = p.type(parameter);
+    State s;
+    s.name = grad_name(p.states[i].name);
+    s.role = Role::grad;
+    s.storage = type.dtype;
+    state_of[parameter] = p.states.size();
+    const ValueId old_version = p.add_state(std::move(s), type);
+    if (accumulate) grad[static_cast<size_t>(parameter)] = old_version;
+  }
   b.set_scope("grad:loss");
   grad[static_cast<size_t>(loss)] = ops::constant(b, 1.0, p.type(loss));
 
@@ -61,19 +75,11 @@ Result<bool> differentiate(Program& p, bool accumulate) {
     }
   }
 
-  const size_t parameters = p.states.size();
-  for (size_t i = 0; i < parameters; ++i) {
-    if (!p.states[i].trainable) continue;
-    ValueId g = grad[static_cast<size_t>(p.states[i].value)];
-    b.set_scope("grad:" + p.states[i].name);
-    Type type = p.type(p.states[i].value);
-    State s;
-    s.name = grad_name(p.states[i].name);
-    s.role = Role::grad;
-    s.storage = type.dtype;
-    ValueId old_version = p.add_state(std::move(s), type);
-    if (g == kNoValue) g = ops::constant(b, 0.0, type);
-    p.states.back().next = accumulate ? ops::add(b, old_version, g) : g;
+  for (const auto& [parameter, index] : state_of) {
+    ValueId g = grad[static_cast<size_t>(parameter)];
+    b.set_scope("grad:" + p.states[index].name.substr(5));
+    if (g == kNoValue) g = ops::constant(b, 0.0, Type(p.type(parameter)));
+    if (g != p.states[index].value) p.states[index].next = g;  // else nothing was added
   }
   return true;
 }
