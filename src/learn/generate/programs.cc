@@ -34,7 +34,7 @@ std::vector<CachedShape> cached_shapes(const CacheLimits& limits) {
   for (int64_t n = 1; n < limits.rows; n *= 2) add(n, n);
   add(limits.rows, limits.rows);
   const int64_t needed = std::min(kMost, limits.rows * std::max<int64_t>(limits.longest_prompt, 1));
-  for (int64_t t = kLeast; shapes.back().tokens < needed; t *= 4)
+  for (int64_t t = kLeast; shapes.back().tokens < needed; t *= 2)
     if (t > limits.rows) add(std::min(t, kMost), limits.rows);
   return shapes;
 }

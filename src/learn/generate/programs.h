@@ -39,9 +39,8 @@ struct CacheLimits {
   int64_t pages() const { return rows * blocks(); }
 };
 
-// Tokens of the programs that are built, in rising order: decoding (T = S) by powers of two up to
-// `rows`; prefill (S = rows) by powers of four up to what all prompts need, 512 at most. Longer
-// prompts take several runs.
+// The programs that are built, by rising T in powers of two: for decoding (T = S) up to `rows`, for
+// prefill (S = rows) up to what all prompts need, 512 at most. Longer prompts take several runs.
 std::vector<CachedShape> cached_shapes(const CacheLimits& limits);
 std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256"
 
