@@ -57,7 +57,7 @@ evaluate() {  # model, folder
     --block_size 256 --per_device_eval_batch_size 4 --output_dir "$2"
 }
 continuation() {  # model, file
-  "$hone" generate --model_name_or_path "$1" --prompt "$prompt" --max_new_tokens 80 --json >"$2"
+  "$hone" generate --model_name_or_path "$1" --prompt "$prompt" --max_new_tokens 70 --repetition_penalty 1.3 --json >"$2"
 }
 
 say "before"
@@ -66,7 +66,7 @@ continuation "$model" "$dir/before.json"
 
 say "fine-tuning: $steps steps"
 "$hone" train --task clm --model_name_or_path "$model" --train_file "$dir/train.jsonl" \
-  --do_train --block_size 256 --per_device_train_batch_size 4 --max_steps "$steps" \
+  --validation_file "$dir/valid.jsonl" --do_train --block_size 256 --per_device_train_batch_size 4 --max_steps "$steps" \
   --learning_rate 1e-4 --lr_scheduler_type cosine --warmup_steps 4 --logging_steps 5 \
   --save_strategy no --seed 1 --output_dir "$dir/model" --overwrite_output_dir
 
