@@ -124,6 +124,22 @@ void tell_length(const GenerateSettings& s, const GenerationConfig& c, std::span
   else log_info("at most 20 new tokens, as in Transformers; --max_new_tokens asks for another length");
 }
 
+void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c) {
+  auto idle = [](bool given, const char* flag, const char* without) {
+    if (given) log_info("{} has no effect without {}", flag, without);
+  };
+  if (!c.do_sample) {
+    idle(s.temperature.has_value(), "--temperature", "--do_sample");
+    idle(s.top_k.has_value(), "--top_k", "--do_sample");
+    idle(s.top_p.has_value(), "--top_p", "--do_sample");
+    idle(s.min_p.has_value(), "--min_p", "--do_sample");
+  }
+  if (c.num_beams == 1) {
+    idle(s.length_penalty.has_value(), "--length_penalty", "--num_beams");
+    idle(s.early_stopping.has_value(), "--early_stopping", "--num_beams");
+  }
+}
+
 // Keeps the cache within half of the memory that is free.
 CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& c, const ModelConfig& model, int64_t batch) {
   const int64_t usable = read_memory().usable_bytes();
@@ -244,6 +260,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   std::vector<Prompt> prompts;
   for (const PromptRow& row : rows) prompts.push_back({row.tokens});
   HONE_TRY(check_prompts(prompts, config, model.config.vocab, model.config.max_positions));
+  tell_idle_flags(s, config);
   tell_length(s, config, prompts, model.config.max_positions);
 
   const int threads = s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size();
