@@ -79,8 +79,9 @@ ValueId decoder(ModelGraph& g) {
   ValueId x;  // [T,C], the residual stream
   {
     Builder::Scope s(b, "embed");
-    x = ops::add(b, ops::embedding(b, g.param("transformer.wte.weight"), g.ids),
-                 ops::embedding(b, g.param("transformer.wpe.weight"), g.positions));
+    ValueId tokens = ops::embedding(b, g.param("transformer.wte.weight"), g.ids);
+    ValueId places = ops::embedding(b, g.param("transformer.wpe.weight"), g.positions);
+    x = ops::add(b, tokens, places);
     x = g.dropout(x, c.real("embd_pdrop", 0.1));
   }
   for (int64_t i = 0; i < c.layers; ++i) {

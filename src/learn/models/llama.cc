@@ -183,8 +183,10 @@ ValueId decoder(ModelGraph& g) {
     {
       Builder::Scope s(b, "mlp");
       ValueId y = norm(h + "post_attention_layernorm", x);
-      ValueId up = ops::gate(b, linear(h + "mlp.gate_proj", y), linear(h + "mlp.up_proj", y),
-                             "silu");  // [T,F]
+      // Values are named one by one: the order in which C++ evaluates arguments is not fixed.
+      ValueId gate = linear(h + "mlp.gate_proj", y);  // [T,F]
+      ValueId value = linear(h + "mlp.up_proj", y);
+      ValueId up = ops::gate(b, gate, value, "silu");
       x = ops::add(b, linear(h + "mlp.down_proj", up), x);
     }
   }
