@@ -57,7 +57,7 @@ evaluate() {  # model, folder
     --block_size 256 --per_device_eval_batch_size 4 --output_dir "$2"
 }
 continuation() {  # model, file
-  "$hone" generate --model_name_or_path "$1" --prompt "$prompt" --max_new_tokens 70 --repetition_penalty 1.3 --json >"$2"
+  "$hone" generate --model_name_or_path "$1" --prompt "$prompt" --max_new_tokens 70 --repetition_penalty 1.1 --json >"$2"
 }
 
 say "before"
