@@ -14,15 +14,22 @@ namespace {
 
 std::vector<Command> commands_by_name() {
   std::vector<Command> all = all_command();
-  std::sort(all.begin(), all.end(), [](const Command& a, const Command& b) { return a.name < b.name; });
+  std::sort(all.begin(), all.end(),
+            [](const Command& a, const Command& b) { return a.name < b.name; });
   return all;
 }
 
 std::string overview() {
-  std::string text = "hone: fine-tunes Hugging Face models\n\nusage: hone COMMAND [--setting value ...] [settings.yaml]\n\n";
-  for (const Command& c : commands_by_name()) text += fmt::format("  {:<16} {}\n", c.name, c.summary);
-  text += fmt::format("  {:<16} {}\n\n", "help [COMMAND]", "this list, or the settings of a command");
-  return text + "Exit status: 0 done, 1 something to correct (the message says what), 2 usage, 3 a bug in hone.\n";
+  std::string text =
+      "hone: fine-tunes Hugging Face models\n\nusage: hone COMMAND [--setting value ...] "
+      "[settings.yaml]\n\n";
+  for (const Command& c : commands_by_name())
+    text += fmt::format("  {:<16} {}\n", c.name, c.summary);
+  text +=
+      fmt::format("  {:<16} {}\n\n", "help [COMMAND]", "this list, or the settings of a command");
+  return text +
+         "Exit status: 0 done, 1 something to correct (the message says what), 2 usage, 3 a bug in "
+         "hone.\n";
 }
 
 const Command* find_command(const std::vector<Command>& all, const std::string& word) {
@@ -43,12 +50,15 @@ Error unknown_command(const std::vector<Command>& all, const std::string& word) 
   }
   const std::string near = nearest_name(word, names);
   return Error(err::kUnknownCommand, fmt::format("hone has no command '{}'", word))
-      .todo((near.empty() ? std::string() : fmt::format("did you mean 'hone {}'? ", near)) + "'hone help' lists them all");
+      .todo((near.empty() ? std::string() : fmt::format("did you mean 'hone {}'? ", near)) +
+            "'hone help' lists them all");
 }
 
 // The reference of every command in Markdown: docs/commands.md.
 Result<int> markdown() {
-  print_out("# Commands\n\nWritten by `hone help --markdown`; each command prints the same with `--help`.\n");
+  print_out(
+      "# Commands\n\nWritten by `hone help --markdown`; each command prints the same with "
+      "`--help`.\n");
   for (const Command& c : commands_by_name()) {
     print_out("\n");
     HONE_TRY(c.run({kMarkdownFlag}));
@@ -111,7 +121,8 @@ int run(const std::vector<std::string>& args) {
     return status.ok() ? *status : report(status.error());
   } catch (const OutputClosed& closed) {
     if (closed.reason == EPIPE) return kExitDone;
-    return report(Error(err::kOutputLost, fmt::format("cannot write to standard output: {}", std::strerror(closed.reason)))
+    return report(Error(err::kOutputLost, fmt::format("cannot write to standard output: {}",
+                                                      std::strerror(closed.reason)))
                       .todo("check the disk or program that it goes to"));
   } catch (const BuildError& e) {
     return report(e.error);

@@ -28,8 +28,10 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"fuse_forward", {"fuse_forward", PassKind::numeric, fuse_forward}},
       {"fuse_accumulate", {"fuse_accumulate", PassKind::numeric, fuse_accumulate}},
-      {"differentiate", {"differentiate", PassKind::numeric, [](Program& p) { return differentiate(p, false); }}},
-      {"differentiate_add", {"differentiate_add", PassKind::numeric, [](Program& p) { return differentiate(p, true); }}},
+      {"differentiate",
+       {"differentiate", PassKind::numeric, [](Program& p) { return differentiate(p, false); }}},
+      {"differentiate_add",
+       {"differentiate_add", PassKind::numeric, [](Program& p) { return differentiate(p, true); }}},
   };
   return passes;
 }
@@ -95,7 +97,8 @@ void check_file(const std::string& path) {
 
 TEST(Passes, Files) {
   int files = 0;
-  for (const auto& e : std::filesystem::directory_iterator(std::string(HONE_SOURCE_DIR) + "/tests/passes")) {
+  for (const auto& e :
+       std::filesystem::directory_iterator(std::string(HONE_SOURCE_DIR) + "/tests/passes")) {
     if (e.path().extension() != ".hir") continue;
     check_file(e.path().string());
     ++files;
@@ -104,12 +107,16 @@ TEST(Passes, Files) {
 }
 
 Program small() {
-  return parse_program("input \"x\" %0 : f32[8]\n  %1 : f32[8] = exp(%0)\noutput \"y\" = %1\n", op_table()).value();
+  return parse_program("input \"x\" %0 : f32[8]\n  %1 : f32[8] = exp(%0)\noutput \"y\" = %1\n",
+                       op_table())
+      .value();
 }
 
 TEST(Passes, APassThatIsOffDoesNotRun) {
   Program p = small();
-  const std::vector<Pass> passes{{"break", PassKind::numeric, [](Program&) -> Result<bool> { throw std::runtime_error("ran"); }}};
+  const std::vector<Pass> passes{{"break", PassKind::numeric, [](Program&) -> Result<bool> {
+                                    throw std::runtime_error("ran");
+                                  }}};
   PassOptions options;
   options.off = {"break"};
   EXPECT_EQ(run_passes(p, passes, options).value().size(), 0u);
@@ -117,13 +124,20 @@ TEST(Passes, APassThatIsOffDoesNotRun) {
 
 TEST(Passes, APassThatLiesIsABug) {
   Program p = small();
-  const std::vector<Pass> passes{{"liar", PassKind::numeric, [](Program& q) -> Result<bool> { q.outputs[0].name = "z"; return false; }}};
+  const std::vector<Pass> passes{{"liar", PassKind::numeric, [](Program& q) -> Result<bool> {
+                                    q.outputs[0].name = "z";
+                                    return false;
+                                  }}};
   EXPECT_THROW((void)run_passes(p, passes, {}), Bug);
 }
 
 TEST(Passes, AProgramThatAPassBreaksIsABug) {
   Program p = small();
-  const std::vector<Pass> passes{{"breaker", PassKind::numeric, [](Program& q) -> Result<bool> { q.nodes[0].attrs.set("shape", std::vector<int64_t>{1}); q.values[1].type.shape = {9}; return true; }}};
+  const std::vector<Pass> passes{{"breaker", PassKind::numeric, [](Program& q) -> Result<bool> {
+                                    q.nodes[0].attrs.set("shape", std::vector<int64_t>{1});
+                                    q.values[1].type.shape = {9};
+                                    return true;
+                                  }}};
   EXPECT_THROW((void)run_passes(p, passes, {}), Bug);
 }
 

@@ -20,7 +20,9 @@ Program parsed(const std::string& text) {
   return std::move(*p);
 }
 
-bool together(const Buffers& b, ValueId x, ValueId y) { return b.of[static_cast<size_t>(x)].buffer == b.of[static_cast<size_t>(y)].buffer; }
+bool together(const Buffers& b, ValueId x, ValueId y) {
+  return b.of[static_cast<size_t>(x)].buffer == b.of[static_cast<size_t>(y)].buffer;
+}
 
 TEST(Buffers, ViewsLieInTheirOperand) {
   const Buffers b = share_storage(parsed(R"(
@@ -61,14 +63,19 @@ next %1 = %3
 }
 
 TEST(Plan, StatesOfAllProgramsAreShared) {
-  const Program first = parsed("program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\ninput \"x\" %1 : f32[100]\n  %2 : f32[100] = mul(%0, %1)\noutput \"y\" = %2\n");
-  const Program second = parsed("program b\nstate \"v\" %0 : f32[7] {role=\"moment\"}\nstate \"w\" %1 : f32[100] {role=\"param\"}\n  %2 : f32[100] = neg(%1)\noutput \"y\" = %2\n");
+  const Program first = parsed(
+      "program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\ninput \"x\" %1 : f32[100]\n  %2 : "
+      "f32[100] = mul(%0, %1)\noutput \"y\" = %2\n");
+  const Program second = parsed(
+      "program b\nstate \"v\" %0 : f32[7] {role=\"moment\"}\nstate \"w\" %1 : f32[100] "
+      "{role=\"param\"}\n  %2 : f32[100] = neg(%1)\noutput \"y\" = %2\n");
   const std::vector<PlanInput> inputs{{&first, {0}}, {&second, {4096}}};
   const RunPlan plan = plan_run(inputs).value();
   ASSERT_EQ(plan.states.size(), 2u);
   EXPECT_EQ(plan.state_bytes, 448 + 64);
   EXPECT_EQ(plan.programs[0].offset[0], plan.programs[1].offset[1]);
-  EXPECT_EQ(plan.transient_bytes, std::max(plan.programs[0].transient_bytes, plan.programs[1].transient_bytes));
+  EXPECT_EQ(plan.transient_bytes,
+            std::max(plan.programs[0].transient_bytes, plan.programs[1].transient_bytes));
   EXPECT_EQ(plan.programs[1].workspace_bytes, 4096);
   EXPECT_EQ(plan.arena_bytes() % kArenaAlignment, 0);
   int64_t sum = 0;

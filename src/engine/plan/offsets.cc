@@ -11,7 +11,7 @@ namespace {
 
 using Order = std::vector<size_t>;
 constexpr int64_t kWork = 30'000'000;  // pairs of buffers that further orders may cost
-constexpr int64_t kGoodEnough = 200;    // a 200th of the bound is not worth a try
+constexpr int64_t kGoodEnough = 200;   // a 200th of the bound is not worth a try
 
 // A buffer that has its place.
 struct Placed {
@@ -40,7 +40,8 @@ int64_t place(const std::vector<Lifetime>& b, const Order& order, std::vector<in
     const int64_t offset = best >= 0 ? best : at;
     offsets[i] = offset;
     top = std::max(top, offset + x.bytes);
-    auto where = std::upper_bound(placed.begin(), placed.end(), offset, [](int64_t o, const Placed& p) { return o < p.from; });
+    auto where = std::upper_bound(placed.begin(), placed.end(), offset,
+                                  [](int64_t o, const Placed& p) { return o < p.from; });
     placed.insert(where, {offset, offset + x.bytes, x.first, x.last});
   }
   return top;
@@ -71,10 +72,17 @@ int64_t assign_offsets(std::vector<Lifetime>& b) {
   auto span = [&](size_t i) { return static_cast<double>(b[i].last - b[i].first + 1); };
   using Less = std::function<bool(size_t, size_t)>;
   const std::array<Less, 4> orders{
-      Less([&](size_t x, size_t y) { return std::pair(-b[x].bytes, b[x].first) < std::pair(-b[y].bytes, b[y].first); }),
+      Less([&](size_t x, size_t y) {
+        return std::pair(-b[x].bytes, b[x].first) < std::pair(-b[y].bytes, b[y].first);
+      }),
       Less([&](size_t x, size_t y) { return span(x) > span(y); }),
-      Less([&](size_t x, size_t y) { return static_cast<double>(b[x].bytes) * span(x) > static_cast<double>(b[y].bytes) * span(y); }),
-      Less([&](size_t x, size_t y) { return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes); }),
+      Less([&](size_t x, size_t y) {
+        return static_cast<double>(b[x].bytes) * span(x) >
+               static_cast<double>(b[y].bytes) * span(y);
+      }),
+      Less([&](size_t x, size_t y) {
+        return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
+      }),
   };
   const int64_t bound = most_alive(b);
   int64_t best = -1;
@@ -106,12 +114,14 @@ int64_t assign_offsets(std::vector<Lifetime>& b) {
   for (int64_t t = 0; t < tries && best > bound + bound / kGoodEnough; ++t) {
     size_t highest = 0;
     for (size_t k = 1; k < now.size(); ++k)
-      if (now_offsets[now[k]] + b[now[k]].bytes > now_offsets[now[highest]] + b[now[highest]].bytes) highest = k;
+      if (now_offsets[now[k]] + b[now[k]].bytes > now_offsets[now[highest]] + b[now[highest]].bytes)
+        highest = k;
     draw = draw * 6364136223846793005u + 1442695040888963407u;
     if (highest == 0 || (draw >> 60) == 0) highest = 1 + (draw >> 33) % (now.size() - 1);
     const size_t to = (draw >> 20) % highest;
     Order o = now;
-    std::rotate(o.begin() + static_cast<std::ptrdiff_t>(to), o.begin() + static_cast<std::ptrdiff_t>(highest),
+    std::rotate(o.begin() + static_cast<std::ptrdiff_t>(to),
+                o.begin() + static_cast<std::ptrdiff_t>(highest),
                 o.begin() + static_cast<std::ptrdiff_t>(highest) + 1);
     const int64_t top = attempt(o);
     if (top > now_top + now_top / 64) continue;

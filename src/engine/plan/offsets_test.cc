@@ -14,7 +14,8 @@ void expect_no_overlap(const std::vector<Lifetime>& b, int64_t top) {
     ASSERT_LE(b[i].offset + b[i].bytes, top);
     for (size_t j = 0; j < i; ++j) {
       const bool together = b[i].first <= b[j].last && b[j].first <= b[i].last;
-      const bool apart = b[i].offset + b[i].bytes <= b[j].offset || b[j].offset + b[j].bytes <= b[i].offset;
+      const bool apart =
+          b[i].offset + b[i].bytes <= b[j].offset || b[j].offset + b[j].bytes <= b[i].offset;
       ASSERT_TRUE(!together || apart) << i << " and " << j;
     }
   }
@@ -23,7 +24,9 @@ void expect_no_overlap(const std::vector<Lifetime>& b, int64_t top) {
 // Lifetimes as a training step makes them: `layers` layers of the same buffers, some kept from a
 // layer's forward to its backward, others short.
 std::vector<Lifetime> training_step(std::mt19937_64& rng, int layers) {
-  auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(rng);
+  };
   const int per_layer = static_cast<int>(pick(3, 12));
   std::vector<int64_t> bytes;
   std::vector<bool> kept;
@@ -37,7 +40,8 @@ std::vector<Lifetime> training_step(std::mt19937_64& rng, int layers) {
     for (int k = 0; k < per_layer; ++k) {
       const int32_t forward = l * per_layer + k, backward = nodes - 1 - forward;
       const auto reach = static_cast<int32_t>(pick(1, 3));
-      b.push_back({bytes[static_cast<size_t>(k)], forward, kept[static_cast<size_t>(k)] ? backward : std::min(nodes - 1, forward + reach)});
+      b.push_back({bytes[static_cast<size_t>(k)], forward,
+                   kept[static_cast<size_t>(k)] ? backward : std::min(nodes - 1, forward + reach)});
       b.push_back({bytes[static_cast<size_t>(k)], backward, std::min(nodes - 1, backward + reach)});
     }
   return b;
@@ -66,7 +70,9 @@ TEST(Offsets, RandomTrainingSteps) {
 // Lifetimes without any order: the overlap check matters here, gaps cannot always be avoided.
 TEST(Offsets, AnyLifetimes) {
   std::mt19937_64 rng(11);
-  auto pick = [&](int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(rng); };
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(rng);
+  };
   for (int round = 0; round < 200; ++round) {
     std::vector<Lifetime> b(static_cast<size_t>(pick(1, 80)));
     for (Lifetime& x : b) {

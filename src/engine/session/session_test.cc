@@ -52,7 +52,8 @@ TEST(Session, ProgramsShareTheirStates) {
     s.run(add);
     s.run(read);
     auto y = s.output<float>(read, "y");
-    for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], -static_cast<float>(round) * static_cast<float>(i));
+    for (size_t i = 0; i < y.size(); ++i)
+      EXPECT_EQ(y[i], -static_cast<float>(round) * static_cast<float>(i));
   }
   EXPECT_EQ(s.output<float>(read, "z").size(), 16u);
 }
@@ -63,7 +64,8 @@ TEST(Session, StatesBeginAsZerosInAnAlignedArenaOfThePlansSize) {
   EXPECT_FALSE(s.allocated());
   ASSERT_TRUE(s.allocate().ok());
   EXPECT_EQ(s.arena().bytes(), s.plan().arena_bytes());
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(s.arena().data()) % static_cast<uintptr_t>(kArenaAlignment), 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(s.arena().data()) % static_cast<uintptr_t>(kArenaAlignment),
+            0u);
   for (std::byte b : s.state("w")) EXPECT_EQ(b, std::byte{0});
   EXPECT_EQ(s.state("v").size(), 12u);
 }

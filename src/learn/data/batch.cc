@@ -93,7 +93,8 @@ void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan, MicroBatch& out) {
   plan.batches.reserve(rows);
   plan.spare.resize(rows);
-  for (std::vector<int32_t>& list : plan.spare) list.reserve(std::min(rows, static_cast<size_t>(grid.max_rows)));
+  for (std::vector<int32_t>& list : plan.spare)
+    list.reserve(std::min(rows, static_cast<size_t>(grid.max_rows)));
   const auto tokens = static_cast<size_t>(grid.largest()), slots = static_cast<size_t>(grid.slots);
   for (std::vector<int32_t>* list : {&out.ids, &out.labels, &out.positions}) list->reserve(tokens);
   out.sample_ids.reserve(tokens);

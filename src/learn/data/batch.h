@@ -25,7 +25,8 @@ struct BatchGrid {
   int64_t largest() const { return budgets.back(); }
   // Place of a budget in the list.
   size_t index(int64_t budget) const {
-    return static_cast<size_t>(std::lower_bound(budgets.begin(), budgets.end(), budget) - budgets.begin());
+    return static_cast<size_t>(std::lower_bound(budgets.begin(), budgets.end(), budget) -
+                               budgets.begin());
   }
 };
 

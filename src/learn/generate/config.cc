@@ -15,7 +15,11 @@ struct Reader {
   const std::string& place;
 
   Error wrong(const char* expected) const {
-    return Error(err::kBadGeneration, fmt::format("{} is {}; {} is expected", key, value.dump(-1, ' ', false, Json::error_handler_t::replace), expected)).at(place).todo("correct the file, or give the setting as a flag");
+    return Error(err::kBadGeneration,
+                 fmt::format("{} is {}; {} is expected", key,
+                             value.dump(-1, ' ', false, Json::error_handler_t::replace), expected))
+        .at(place)
+        .todo("correct the file, or give the setting as a flag");
   }
   Status read(bool& to) const {
     if (!value.is_boolean()) return wrong("true or false");
@@ -55,15 +59,20 @@ struct Reader {
   template <class T>
   Status read(std::vector<T>& to) const {
     to.clear();
-    auto one = [&](const Json& j) -> Status { return Reader{key, j, place}.read(to.emplace_back()); };
+    auto one = [&](const Json& j) -> Status {
+      return Reader{key, j, place}.read(to.emplace_back());
+    };
     if (!value.is_array()) return one(value);
     for (const Json& j : value) HONE_TRY(one(j));
     return Ok{};
   }
   Status read(EarlyStopping& to) const {
-    if (value.is_boolean()) to = value.get<bool>() ? EarlyStopping::yes : EarlyStopping::no;
-    else if (value == "never") to = EarlyStopping::never;
-    else return wrong("true, false or \"never\"");
+    if (value.is_boolean())
+      to = value.get<bool>() ? EarlyStopping::yes : EarlyStopping::no;
+    else if (value == "never")
+      to = EarlyStopping::never;
+    else
+      return wrong("true, false or \"never\"");
     return Ok{};
   }
 };
@@ -71,11 +80,24 @@ struct Reader {
 // Keys that change tokens unless they have this harmless value.
 const std::vector<std::pair<std::string, Json>>& refused_keys() {
   static const std::vector<std::pair<std::string, Json>> keys = {
-      {"typical_p", 1.0}, {"epsilon_cutoff", 0.0}, {"eta_cutoff", 0.0}, {"top_h", nullptr}, {"guidance_scale", 1.0},
-      {"sequence_bias", nullptr}, {"encoder_repetition_penalty", 1.0}, {"encoder_no_repeat_ngram_size", 0},
-      {"exponential_decay_length_penalty", nullptr}, {"renormalize_logits", false}, {"watermarking_config", nullptr},
-      {"num_beam_groups", 1}, {"diversity_penalty", 0.0}, {"penalty_alpha", 0.0}, {"constraints", nullptr},
-      {"force_words_ids", nullptr}, {"dola_layers", nullptr}, {"max_time", nullptr}};
+      {"typical_p", 1.0},
+      {"epsilon_cutoff", 0.0},
+      {"eta_cutoff", 0.0},
+      {"top_h", nullptr},
+      {"guidance_scale", 1.0},
+      {"sequence_bias", nullptr},
+      {"encoder_repetition_penalty", 1.0},
+      {"encoder_no_repeat_ngram_size", 0},
+      {"exponential_decay_length_penalty", nullptr},
+      {"renormalize_logits", false},
+      {"watermarking_config", nullptr},
+      {"num_beam_groups", 1},
+      {"diversity_penalty", 0.0},
+      {"penalty_alpha", 0.0},
+      {"constraints", nullptr},
+      {"force_words_ids", nullptr},
+      {"dola_layers", nullptr},
+      {"max_time", nullptr}};
   return keys;
 }
 
@@ -87,16 +109,22 @@ int64_t GenerationConfig::end_length(int64_t prompt, int64_t positions) const {
 }
 
 Status apply_generation_json(GenerationConfig& c, const Json& json, const std::string& place) {
-  if (!json.is_object()) return Error(err::kBadGeneration, "the generation config is no JSON object").at(place);
+  if (!json.is_object())
+    return Error(err::kBadGeneration, "the generation config is no JSON object").at(place);
   for (const auto& [name, value] : json.items()) {
     for (const auto& [refused, harmless] : refused_keys())
       if (name == refused && !value.is_null() && value != harmless)
-        return Error(err::kGenerationNotOffered, fmt::format("{} = {} is not offered", name, value.dump(-1, ' ', false, Json::error_handler_t::replace)))
+        return Error(err::kGenerationNotOffered,
+                     fmt::format("{} = {} is not offered", name,
+                                 value.dump(-1, ' ', false, Json::error_handler_t::replace)))
             .at(place)
-            .todo(fmt::format("remove the key{}", harmless.is_null() ? "" : ", or set it to " + harmless.dump()));
+            .todo(fmt::format("remove the key{}",
+                              harmless.is_null() ? "" : ", or set it to " + harmless.dump()));
     if (value.is_null()) continue;
     Reader r{name, value, place};
-    auto take = [&, &name = name](const char* key, auto& to) -> Status { return name == key ? r.read(to) : Status(Ok{}); };
+    auto take = [&, &name = name](const char* key, auto& to) -> Status {
+      return name == key ? r.read(to) : Status(Ok{});
+    };
     HONE_TRY(take("max_length", c.max_length));
     HONE_TRY(take("max_new_tokens", c.max_new_tokens));
     HONE_TRY(take("min_length", c.min_length));
@@ -126,29 +154,61 @@ Status apply_generation_json(GenerationConfig& c, const Json& json, const std::s
 }
 
 Status check_generation(const GenerationConfig& c, int64_t vocab) {
-  auto bad = [](const std::string& what, const std::string& remedy) { return Error(err::kBadGeneration, what).todo(remedy); };
-  if (c.max_new_tokens && *c.max_new_tokens < 1) return bad(fmt::format("max_new_tokens is {}", *c.max_new_tokens), "ask for at least one new token");
-  if (c.max_length && *c.max_length < 1) return bad(fmt::format("max_length is {}", *c.max_length), "it counts the prompt and the new tokens, so at least 1; or use --max_new_tokens");
-  if (c.num_beams < 1) return bad(fmt::format("num_beams is {}", c.num_beams), "1 is greedy search or sampling, more is beam search");
-  if (c.num_return_sequences < 1) return bad(fmt::format("num_return_sequences is {}", c.num_return_sequences), "ask for at least one");
+  auto bad = [](const std::string& what, const std::string& remedy) {
+    return Error(err::kBadGeneration, what).todo(remedy);
+  };
+  if (c.max_new_tokens && *c.max_new_tokens < 1)
+    return bad(fmt::format("max_new_tokens is {}", *c.max_new_tokens),
+               "ask for at least one new token");
+  if (c.max_length && *c.max_length < 1)
+    return bad(fmt::format("max_length is {}", *c.max_length),
+               "it counts the prompt and the new tokens, so at least 1; or use --max_new_tokens");
+  if (c.num_beams < 1)
+    return bad(fmt::format("num_beams is {}", c.num_beams),
+               "1 is greedy search or sampling, more is beam search");
+  if (c.num_return_sequences < 1)
+    return bad(fmt::format("num_return_sequences is {}", c.num_return_sequences),
+               "ask for at least one");
   if (c.num_beams > 1 && c.num_return_sequences > c.num_beams)
-    return bad(fmt::format("num_return_sequences {} is larger than num_beams {}", c.num_return_sequences, c.num_beams), "beam search finds num_beams sequences; raise --num_beams");
+    return bad(fmt::format("num_return_sequences {} is larger than num_beams {}",
+                           c.num_return_sequences, c.num_beams),
+               "beam search finds num_beams sequences; raise --num_beams");
   if (c.num_beams == 1 && !c.do_sample && c.num_return_sequences > 1)
-    return bad(fmt::format("greedy search has one result, num_return_sequences is {}", c.num_return_sequences), "add --do_sample, or --num_beams");
-  if (c.num_beams > 1 && c.num_beams * 2 > vocab) return bad(fmt::format("num_beams {} is too many for {} tokens", c.num_beams, vocab), "use fewer beams");
-  if (!(c.temperature > 0) || std::isinf(c.temperature)) return bad(fmt::format("temperature is {}", c.temperature), "use a number above 0; leave out --do_sample for greedy search");
-  if (c.top_k < 0) return bad(fmt::format("top_k is {}", c.top_k), "use 0 for all tokens, or a positive count");
-  if (!(c.top_p >= 0 && c.top_p <= 1)) return bad(fmt::format("top_p is {}", c.top_p), "use a share of probability from 0 to 1");
-  if (c.min_p && !(*c.min_p >= 0 && *c.min_p <= 1)) return bad(fmt::format("min_p is {}", *c.min_p), "use a share of the top token's probability from 0 to 1");
-  if (!(c.repetition_penalty > 0) || std::isinf(c.repetition_penalty)) return bad(fmt::format("repetition_penalty is {}", c.repetition_penalty), "use a number above 0; 1 is no penalty");
-  if (!std::isfinite(c.length_penalty)) return bad(fmt::format("length_penalty is {}", c.length_penalty), "use a finite number; 1 is the average log probability");
-  if (c.no_repeat_ngram_size < 0) return bad(fmt::format("no_repeat_ngram_size is {}", c.no_repeat_ngram_size), "use 0 for no such rule");
-  if (c.min_length < 0 || c.min_new_tokens.value_or(0) < 0) return bad("min_length or min_new_tokens is negative", "use 0 for no least length");
+    return bad(fmt::format("greedy search has one result, num_return_sequences is {}",
+                           c.num_return_sequences),
+               "add --do_sample, or --num_beams");
+  if (c.num_beams > 1 && c.num_beams * 2 > vocab)
+    return bad(fmt::format("num_beams {} is too many for {} tokens", c.num_beams, vocab),
+               "use fewer beams");
+  if (!(c.temperature > 0) || std::isinf(c.temperature))
+    return bad(fmt::format("temperature is {}", c.temperature),
+               "use a number above 0; leave out --do_sample for greedy search");
+  if (c.top_k < 0)
+    return bad(fmt::format("top_k is {}", c.top_k), "use 0 for all tokens, or a positive count");
+  if (!(c.top_p >= 0 && c.top_p <= 1))
+    return bad(fmt::format("top_p is {}", c.top_p), "use a share of probability from 0 to 1");
+  if (c.min_p && !(*c.min_p >= 0 && *c.min_p <= 1))
+    return bad(fmt::format("min_p is {}", *c.min_p),
+               "use a share of the top token's probability from 0 to 1");
+  if (!(c.repetition_penalty > 0) || std::isinf(c.repetition_penalty))
+    return bad(fmt::format("repetition_penalty is {}", c.repetition_penalty),
+               "use a number above 0; 1 is no penalty");
+  if (!std::isfinite(c.length_penalty))
+    return bad(fmt::format("length_penalty is {}", c.length_penalty),
+               "use a finite number; 1 is the average log probability");
+  if (c.no_repeat_ngram_size < 0)
+    return bad(fmt::format("no_repeat_ngram_size is {}", c.no_repeat_ngram_size),
+               "use 0 for no such rule");
+  if (c.min_length < 0 || c.min_new_tokens.value_or(0) < 0)
+    return bad("min_length or min_new_tokens is negative", "use 0 for no least length");
   for (const std::string& s : c.stop_strings)
     if (s.empty()) return bad("a stop string is empty", "leave it out");
   auto known = [&](const char* name, const std::vector<int32_t>& ids) -> Status {
     for (int32_t id : ids)
-      if (id < 0 || id >= vocab) return bad(fmt::format("{} holds token {}, the model has tokens 0 to {}", name, id, vocab - 1), "use ids of this model's tokenizer");
+      if (id < 0 || id >= vocab)
+        return bad(
+            fmt::format("{} holds token {}, the model has tokens 0 to {}", name, id, vocab - 1),
+            "use ids of this model's tokenizer");
     return Ok{};
   };
   for (const auto& word : c.bad_words_ids) {

@@ -16,26 +16,33 @@ using nlohmann::json;
 Pretrained open_golden(const std::string& name) {
   OpenOptions options;
   options.need_tokenizer = false;
-  Result<Pretrained> model = open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + name, options);
+  Result<Pretrained> model =
+      open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + name, options);
   EXPECT_TRUE(model.ok()) << model.error().text();
   return std::move(*model);
 }
 
-json facts_of(const std::string& name) { return json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + name + "/golden.json")); }
+json facts_of(const std::string& name) {
+  return json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + name +
+                                   "/golden.json"));
+}
 
-std::unique_ptr<Generator> make_generator(const Pretrained& model, const CacheLimits& limits, const Backend& backend) {
+std::unique_ptr<Generator> make_generator(const Pretrained& model, const CacheLimits& limits,
+                                          const Backend& backend) {
   Result<std::unique_ptr<Generator>> g = Generator::make(model, limits, 1, backend);
   EXPECT_TRUE(g.ok()) << g.error().text();
   return std::move(*g);
 }
 
-std::vector<Generated> run(Generator& g, std::span<const Prompt> prompts, const GenerationConfig& config) {
+std::vector<Generated> run(Generator& g, std::span<const Prompt> prompts,
+                           const GenerationConfig& config) {
   Result<std::vector<Generated>> r = g.run(prompts, config);
   EXPECT_TRUE(r.ok()) << r.error().text();
   return std::move(*r);
 }
 
-const std::vector<std::string> kModels = {"gpt2_tiny", "llama_tied_tiny", "llama_untied_tiny", "qwen2_tiny", "mistral_tiny", "llama3_rope_tiny"};
+const std::vector<std::string> kModels = {"gpt2_tiny",  "llama_tied_tiny", "llama_untied_tiny",
+                                          "qwen2_tiny", "mistral_tiny",    "llama3_rope_tiny"};
 
 class GenerateParity : public testing::TestWithParam<std::string> {
  protected:
@@ -45,7 +52,8 @@ class GenerateParity : public testing::TestWithParam<std::string> {
 // Pages of 4 tokens, so that prompts and beams cross, share and copy them.
 TEST_P(GenerateParity, TokensEqualTransformers) {
   Pretrained model = open_golden(GetParam());
-  auto generator = make_generator(model, {.rows = 4, .tokens = 40, .longest_prompt = 11, .page = 4}, *backend_);
+  auto generator =
+      make_generator(model, {.rows = 4, .tokens = 40, .longest_prompt = 11, .page = 4}, *backend_);
   const json facts = facts_of(GetParam());
   ASSERT_GE(facts["generate"].size(), 20u);
   for (const json& c : facts["generate"]) {
@@ -54,15 +62,20 @@ TEST_P(GenerateParity, TokensEqualTransformers) {
     Prompt prompt{c["prompt"].get<std::vector<int32_t>>()};
     std::vector<Generated> got = run(*generator, std::span(&prompt, 1), config);
     ASSERT_EQ(got.size(), 1u);
-    EXPECT_EQ(got[0].tokens, c["tokens"].get<std::vector<int32_t>>()) << c["name"] << " of " << c["prompt"].dump();
+    EXPECT_EQ(got[0].tokens, c["tokens"].get<std::vector<int32_t>>())
+        << c["name"] << " of " << c["prompt"].dump();
     if (!c.contains("score")) continue;
     EXPECT_NEAR(got[0].score, c["score"].get<double>(), 1e-4) << c["name"];
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GenerateParity, testing::ValuesIn(kModels), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, GenerateParity, testing::ValuesIn(kModels),
+                         [](const auto& info) { return info.param; });
 
-json more_cases() { return json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/generate/cases.json")); }
+json more_cases() {
+  return json::parse(
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/generate/cases.json"));
+}
 
 TEST(Generate, EverySettingAsTransformers) {
   auto backend = make_cpu_backend(1);
@@ -71,7 +84,9 @@ TEST(Generate, EverySettingAsTransformers) {
   ASSERT_GE(all["cases"].size(), 40u);
   for (const json& c : all["cases"]) {
     const std::string name = c["model"];
-    if (!generators.contains(name)) generators[name] = make_generator(open_golden(name), {.rows = 7, .tokens = 60, .longest_prompt = 13, .page = 4}, *backend);
+    if (!generators.contains(name))
+      generators[name] = make_generator(
+          open_golden(name), {.rows = 7, .tokens = 60, .longest_prompt = 13, .page = 4}, *backend);
     GenerationConfig config;
     ASSERT_TRUE(apply_generation_json(config, c["settings"], "cases.json").ok());
     Prompt prompt{c["prompt"].get<std::vector<int32_t>>()};
@@ -91,30 +106,36 @@ std::vector<Prompt> prompts_of_lengths(std::initializer_list<int64_t> lengths) {
   std::vector<Prompt> prompts;
   for (int64_t n : lengths) {
     Prompt& p = prompts.emplace_back();
-    for (int64_t i = 0; i < n; ++i) p.tokens.push_back(static_cast<int32_t>((n * 31 + i * i * 7 + 3) % 60));
+    for (int64_t i = 0; i < n; ++i)
+      p.tokens.push_back(static_cast<int32_t>((n * 31 + i * i * 7 + 3) % 60));
   }
   return prompts;
 }
 
 // Prompts of different lengths, more than there are rows: each ends as it does alone. Greedy search
-// and sampling free rows one by one, beams in groups; the longest prompts take several prefill runs.
+// and sampling free rows one by one, beams in groups; the longest prompts take several prefill
+// runs.
 TEST(Generate, PromptsTogetherEndAsAlone) {
   auto backend = make_cpu_backend(1);
   const std::vector<Prompt> prompts = prompts_of_lengths({3, 40, 1, 17, 8, 2, 31});
   const Pretrained model = open_golden("llama_tied_tiny");
-  for (const json& settings : {json{{"eos_token_id", {7, 11, 29}}}, json{{"do_sample", true}, {"num_return_sequences", 2}, {"eos_token_id", 5}},
-                               json{{"num_beams", 3}, {"eos_token_id", {7, 11}}, {"num_return_sequences", 2}}}) {
+  for (const json& settings :
+       {json{{"eos_token_id", {7, 11, 29}}},
+        json{{"do_sample", true}, {"num_return_sequences", 2}, {"eos_token_id", 5}},
+        json{{"num_beams", 3}, {"eos_token_id", {7, 11}}, {"num_return_sequences", 2}}}) {
     GenerationConfig config;
     ASSERT_TRUE(apply_generation_json(config, settings, "test").ok());
     config.max_new_tokens = 14;
-    auto together = make_generator(model, {.rows = 6, .tokens = 60, .longest_prompt = 1, .page = 8}, *backend);
+    auto together =
+        make_generator(model, {.rows = 6, .tokens = 60, .longest_prompt = 1, .page = 8}, *backend);
     const std::vector<Generated> all = run(*together, prompts, config);
     ASSERT_EQ(all.size(), prompts.size() * static_cast<size_t>(config.num_return_sequences));
-    if (config.do_sample) continue;   // the draws depend on the prompt's index: see the next test
+    if (config.do_sample) continue;  // the draws depend on the prompt's index: see the next test
     auto alone = make_generator(model, {.rows = 3, .tokens = 60, .longest_prompt = 40}, *backend);
     for (const Generated& g : all) {
       const std::vector<Generated> one = run(*alone, std::span(&prompts[g.prompt], 1), config);
-      EXPECT_EQ(g.tokens, one[g.sequence].tokens) << "prompt " << g.prompt << " " << settings.dump();
+      EXPECT_EQ(g.tokens, one[g.sequence].tokens)
+          << "prompt " << g.prompt << " " << settings.dump();
       EXPECT_EQ(g.ended, one[g.sequence].ended);
     }
   }
@@ -161,7 +182,8 @@ TEST(Generate, DrawsFollowTheProbabilities) {
   beams.max_new_tokens = 1;
   std::map<int32_t, double> expected;
   double all = 0;
-  for (const Generated& r : run(*g, std::span(prompts).first(1), beams)) all += expected[r.tokens.at(0)] = std::exp(r.score / 1.5);
+  for (const Generated& r : run(*g, std::span(prompts).first(1), beams))
+    all += expected[r.tokens.at(0)] = std::exp(r.score / 1.5);
   ASSERT_EQ(expected.size(), 8u);
   double chi2 = 0, draws = 0;
   for (auto [token, weight] : expected) {
@@ -170,17 +192,18 @@ TEST(Generate, DrawsFollowTheProbabilities) {
     draws += seen[token];
   }
   EXPECT_EQ(draws, 4000) << "a token outside the top 8 was drawn";
-  EXPECT_LT(chi2, 24.3);   // 7 degrees of freedom, 0.1 %
+  EXPECT_LT(chi2, 24.3);  // 7 degrees of freedom, 0.1 %
 }
 
 TEST(Generate, NothingIsLeftInTheCache) {
   auto backend = make_cpu_backend(1);
   const Pretrained model = open_golden("gpt2_tiny");
-  auto g = make_generator(model, {.rows = 4, .tokens = 30, .longest_prompt = 9, .page = 4}, *backend);
+  auto g =
+      make_generator(model, {.rows = 4, .tokens = 30, .longest_prompt = 9, .page = 4}, *backend);
   GenerationConfig config;
   config.max_new_tokens = 15;
   const std::vector<Prompt> prompts = prompts_of_lengths({9, 5, 7, 2, 8});
-  for (int64_t beams : {1, 4, 1, 4}) {   // a page that is not given back would be missing in the end
+  for (int64_t beams : {1, 4, 1, 4}) {  // a page that is not given back would be missing in the end
     config.num_beams = beams;
     for (int i = 0; i < 5; ++i) run(*g, prompts, config);
   }
@@ -198,18 +221,33 @@ TEST(Generate, ErrorsNameTheSetting) {
     auto r = g->run(std::span(&prompt, 1), config);
     return r.ok() ? "" : r.error().text();
   };
-  auto starts = [](const std::string& text, const std::string& with) { return text.substr(0, with.size()) == with ? std::string() : text; };
+  auto starts = [](const std::string& text, const std::string& with) {
+    return text.substr(0, with.size()) == with ? std::string() : text;
+  };
   EXPECT_EQ(starts(error({{"typical_p", 0.9}}, {1}), "H2502  typical_p = 0.9 is not offered"), "");
-  EXPECT_EQ(starts(error({{"top_k", "many"}}, {1}), "H2501  top_k is \"many\"; a whole number is expected"), "");
-  EXPECT_EQ(starts(error({{"num_beams", 2}, {"num_return_sequences", 3}}, {1}), "H2501  num_return_sequences 3 is larger than num_beams 2"), "");
-  EXPECT_EQ(starts(error({{"num_return_sequences", 2}}, {1}), "H2501  greedy search has one result"), "");
+  EXPECT_EQ(starts(error({{"top_k", "many"}}, {1}),
+                   "H2501  top_k is \"many\"; a whole number is expected"),
+            "");
+  EXPECT_EQ(starts(error({{"num_beams", 2}, {"num_return_sequences", 3}}, {1}),
+                   "H2501  num_return_sequences 3 is larger than num_beams 2"),
+            "");
+  EXPECT_EQ(
+      starts(error({{"num_return_sequences", 2}}, {1}), "H2501  greedy search has one result"), "");
   EXPECT_EQ(starts(error({{"temperature", 0}}, {1}), "H2501  temperature is 0"), "");
-  EXPECT_EQ(starts(error({{"bad_words_ids", {{61}}}}, {1}), "H2501  bad_words_ids holds token 61"), "");
-  EXPECT_EQ(starts(error({{"stop_strings", "x"}}, {1}), "H2502  stop strings need a tokenizer"), "");
-  EXPECT_EQ(starts(error({{"max_length", 3}}, {1, 2, 3}), "H2503  prompt 1 has 3 tokens, max_length 3 leaves none"), "");
-  EXPECT_EQ(starts(error(json::object(), std::vector<int32_t>(64, 1)), "H2503  prompt 1 has 64 tokens; the model has 64 positions"), "");
+  EXPECT_EQ(starts(error({{"bad_words_ids", {{61}}}}, {1}), "H2501  bad_words_ids holds token 61"),
+            "");
+  EXPECT_EQ(starts(error({{"stop_strings", "x"}}, {1}), "H2502  stop strings need a tokenizer"),
+            "");
+  EXPECT_EQ(starts(error({{"max_length", 3}}, {1, 2, 3}),
+                   "H2503  prompt 1 has 3 tokens, max_length 3 leaves none"),
+            "");
+  EXPECT_EQ(starts(error(json::object(), std::vector<int32_t>(64, 1)),
+                   "H2503  prompt 1 has 64 tokens; the model has 64 positions"),
+            "");
   EXPECT_EQ(starts(error(json::object(), {}), "H2504  prompt 1 has no tokens"), "");
-  EXPECT_EQ(starts(error(json::object(), {61}), "H2504  prompt 1 has token 61; the model has tokens 0 to 60"), "");
+  EXPECT_EQ(starts(error(json::object(), {61}),
+                   "H2504  prompt 1 has token 61; the model has tokens 0 to 60"),
+            "");
 }
 
 }  // namespace

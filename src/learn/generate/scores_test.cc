@@ -36,7 +36,8 @@ TEST(Scores, LogSoftmaxSumsToOne) {
 
 // What the warpers leave, and with which scores, against Transformers (tools/golden_generate.py).
 TEST(Scores, WarpersAsTransformers) {
-  const json all = json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/generate/cases.json"));
+  const json all = json::parse(
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/generate/cases.json"));
   ASSERT_GE(all["warp"].size(), 20u);
   for (const json& c : all["warp"]) {
     GenerationConfig config;

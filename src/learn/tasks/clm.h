@@ -31,25 +31,27 @@ int64_t block_size_of(const ClmSettings& s, const ModelConfig& config);
 
 // The programs of a run and their micro-batches.
 struct ClmShapes {
-  BatchGrid train, eval;        // empty budgets: not trained, not evaluated
-  bool accumulate = false;      // more than one micro-batch in an optimizer step
+  BatchGrid train, eval;    // empty budgets: not trained, not evaluated
+  bool accumulate = false;  // more than one micro-batch in an optimizer step
 };
 // What a run of blocks needs when its data are not read yet: `rows` in a micro-batch.
 ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval);
 
 // Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>.
-Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config, const ClmShapes& shapes);
+Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config,
+                                          const ClmShapes& shapes);
 
 // The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
 // of per_device_eval_batch_size) whose arena is at most `memory_bytes`.
 struct Fit {
-  int64_t rows = 0;             // of a micro-batch; 0: not even one row fits
-  int64_t largest = 0;          // the most rows that would fit (0 when none does)
-  RunPlan plan;                 // with `rows`, or with one row when none fits
+  int64_t rows = 0;     // of a micro-batch; 0: not even one row fits
+  int64_t largest = 0;  // the most rows that would fit (0 when none does)
+  RunPlan plan;         // with `rows`, or with one row when none fits
 };
 using ShapesOf = std::function<ClmShapes(int64_t rows)>;
-Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend, ThreadPool& pool,
-                    int64_t wanted_rows, int64_t memory_bytes, const ShapesOf& shapes_of);
+Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend,
+                    ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
+                    const ShapesOf& shapes_of);
 
 // Bytes that the arenas of this process may take: --device_memory, or what is free now.
 int64_t memory_for_arenas(const TrainSettings& s);
@@ -62,7 +64,7 @@ inline constexpr int64_t kRuntimeBudget = 192 << 20;
 struct MemoryReport {
   int64_t planned_bytes = 0;
   int64_t measured_bytes = 0;
-  int64_t runtime_bytes = 0;   // what it kept before: tokenizer, data, plans
+  int64_t runtime_bytes = 0;  // what it kept before: tokenizer, data, plans
   std::string text() const;
 };
 
@@ -70,7 +72,8 @@ class ClmTask : public TrainTask {
  public:
   // Reads data, chooses the micro-batch, compiles, takes the memory, loads the weights. Prints the
   // first screen on the way. Errors name file, flag or tensor.
-  static Result<std::unique_ptr<ClmTask>> make(const ClmSettings& s, Pretrained model, bool from_scratch);
+  static Result<std::unique_ptr<ClmTask>> make(const ClmSettings& s, Pretrained model,
+                                               bool from_scratch);
 
   Session& session() override { return *session_; }
   const StepCount& steps() const override { return *steps_; }

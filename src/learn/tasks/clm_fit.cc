@@ -24,7 +24,8 @@ ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool t
   return shapes;
 }
 
-Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config, const ClmShapes& shapes) {
+Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config,
+                                          const ClmShapes& shapes) {
   std::vector<Program> programs;
   auto add = [&](Program p, const std::vector<Pass>& passes) -> Status {
     programs.push_back(std::move(p));
@@ -33,24 +34,34 @@ Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfi
   };
   for (int64_t tokens : shapes.train.budgets) {
     const BatchShape shape{tokens, shapes.train.slots};
-    HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens)), train_pipeline(false)));
-    if (shapes.accumulate) HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens)), train_pipeline(true)));
+    HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens)),
+                 train_pipeline(false)));
+    if (shapes.accumulate)
+      HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens)),
+                   train_pipeline(true)));
   }
   if (!shapes.train.budgets.empty()) {
     std::vector<UpdateWeight> weights;
-    for (const ParamSpec& p : family_of(config).params(config)) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
-    HONE_TRY(add(build_update(weights, {s.adam_beta1, s.adam_beta2, s.adam_epsilon, s.weight_decay, s.max_grad_norm}), forward_pipeline()));
+    for (const ParamSpec& p : family_of(config).params(config))
+      weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    HONE_TRY(add(build_update(weights, {s.adam_beta1, s.adam_beta2, s.adam_epsilon, s.weight_decay,
+                                        s.max_grad_norm}),
+                 forward_pipeline()));
   }
   for (int64_t tokens : shapes.eval.budgets)
-    HONE_TRY(add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens)), forward_pipeline()));
+    HONE_TRY(
+        add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens)),
+            forward_pipeline()));
   return programs;
 }
 
-Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend, ThreadPool& pool,
-                    int64_t wanted_rows, int64_t memory_bytes, const ShapesOf& shapes_of) {
+Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend,
+                    ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
+                    const ShapesOf& shapes_of) {
   NullBackend null(&backend);
   auto plan = [&](int64_t rows) -> Result<RunPlan> {
-    Session session = HONE_TRY(Session::compile(HONE_TRY(clm_programs(s, config, shapes_of(rows))), null, pool));
+    Session session =
+        HONE_TRY(Session::compile(HONE_TRY(clm_programs(s, config, shapes_of(rows))), null, pool));
     return session.plan();
   };
   Fit fit;
@@ -63,11 +74,14 @@ Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backe
   }
   if (fit.rows == 0) return fit;
   // Memory grows nearly evenly with rows: extrapolate from two plans, then check.
-  auto exact = [](const RunPlan& p) { return p.state_bytes + p.transient_bytes; };  // whole huge pages hide small slopes
+  auto exact = [](const RunPlan& p) {
+    return p.state_bytes + p.transient_bytes;
+  };  // whole huge pages hide small slopes
   const int64_t here = exact(fit.plan);
   const int64_t other_rows = fit.rows > 1 ? std::max<int64_t>(fit.rows / 2, 1) : 2;
   const int64_t other = exact(HONE_TRY(plan(other_rows)));
-  const double slope = static_cast<double>(here - other) / static_cast<double>(fit.rows - other_rows);
+  const double slope =
+      static_cast<double>(here - other) / static_cast<double>(fit.rows - other_rows);
   fit.largest = fit.rows;
   if (slope <= 0) return fit;
   int64_t guess = fit.rows + static_cast<int64_t>(static_cast<double>(memory_bytes - here) / slope);
@@ -78,7 +92,8 @@ Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backe
       fit.largest = guess;
       break;
     }
-    guess -= std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(bytes - memory_bytes) / slope) + 1);
+    guess -= std::max<int64_t>(
+        1, static_cast<int64_t>(static_cast<double>(bytes - memory_bytes) / slope) + 1);
   }
   return fit;
 }
@@ -87,7 +102,8 @@ int64_t memory_for_arenas(const TrainSettings& s) {
   if (s.device_memory) return static_cast<int64_t>(s.device_memory->bytes) - kRuntimeBudget;
   const MemoryReading m = read_memory();
   int64_t free_bytes = m.available_bytes;
-  if (m.limit_bytes) free_bytes = std::min(free_bytes, *m.limit_bytes - m.rss_anon_bytes - m.rss_shmem_bytes);
+  if (m.limit_bytes)
+    free_bytes = std::min(free_bytes, *m.limit_bytes - m.rss_anon_bytes - m.rss_shmem_bytes);
   return free_bytes - kRuntimeBudget;
 }
 

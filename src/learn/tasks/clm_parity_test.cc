@@ -53,14 +53,16 @@ double departure(std::span<const float> got, std::span<const float> want) {
   return apart / most;
 }
 
-Session make_session(const Golden& g, const Backend& backend, ThreadPool& pool, const BatchShape& shape, const UpdateOptions& update) {
+Session make_session(const Golden& g, const Backend& backend, ThreadPool& pool,
+                     const BatchShape& shape, const UpdateOptions& update) {
   std::vector<Program> programs;
   for (bool accumulate : {false, true}) {
     programs.push_back(build_clm_train(g.config, shape, accumulate ? "grad_add" : "grad_first"));
     EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate), {}).ok());
   }
   std::vector<UpdateWeight> weights;
-  for (const ParamSpec& p : family_of(g.config).params(g.config)) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+  for (const ParamSpec& p : family_of(g.config).params(g.config))
+    weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
   programs.push_back(build_update(weights, update));
   EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
   Result<Session> session = Session::compile(std::move(programs), backend, pool);
@@ -78,7 +80,8 @@ Session make_session(const Golden& g, const Backend& backend, ThreadPool& pool, 
 }
 
 // Packs the rows into the program's inputs and runs it.
-float run_rows(Session& s, const std::string& program, const BatchShape& shape, const std::vector<std::vector<int32_t>>& rows, double scale) {
+float run_rows(Session& s, const std::string& program, const BatchShape& shape,
+               const std::vector<std::vector<int32_t>>& rows, double scale) {
   size_t k = s.program_index(program);
   std::vector<int32_t> ids, labels, positions, cu{0};
   std::vector<int64_t> samples;
@@ -97,7 +100,9 @@ float run_rows(Session& s, const std::string& program, const BatchShape& shape, 
   positions.resize(T, 0);
   samples.resize(T, -1);
   cu.resize(static_cast<size_t>(shape.slots) + 1, static_cast<int32_t>(T));
-  auto put = [&](const char* name, const auto& v) { std::memcpy(s.input_bytes(k, name).data(), v.data(), v.size() * sizeof(v[0])); };
+  auto put = [&](const char* name, const auto& v) {
+    std::memcpy(s.input_bytes(k, name).data(), v.data(), v.size() * sizeof(v[0]));
+  };
   put("ids", ids);
   put("labels", labels);
   put("positions", positions);
@@ -133,7 +138,8 @@ TEST_P(ClmParity, LossAndEveryGradient) {
   for (const ParamSpec& p : family_of(g.config).params(g.config)) {
     auto got = s.state(grad_name(p.name));
     std::vector<float> want = tensor(*g.expected, "grad." + p.name);
-    EXPECT_LT(departure({reinterpret_cast<const float*>(got.data()), want.size()}, want), 1e-4) << p.name;
+    EXPECT_LT(departure({reinterpret_cast<const float*>(got.data()), want.size()}, want), 1e-4)
+        << p.name;
   }
 }
 
@@ -143,10 +149,13 @@ TEST_P(ClmParity, TenLosses) {
   auto rows = t["rows"].get<std::vector<std::vector<int32_t>>>();
   BatchShape shape{64, 4};
   const json& o = t["settings"];
-  Session s = make_session(g, backend(), pool, shape,
-                           {o["adam_beta1"], o["adam_beta2"], o["adam_epsilon"], o["weight_decay"], o["max_grad_norm"]});
+  Session s = make_session(
+      g, backend(), pool, shape,
+      {o["adam_beta1"], o["adam_beta2"], o["adam_epsilon"], o["weight_decay"], o["max_grad_norm"]});
   size_t update = s.program_index("update");
-  Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"], o["max_steps"]}).value();
+  Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"],
+                                      o["max_steps"]})
+                          .value();
   for (size_t step = 0; step < t["losses"].size(); ++step) {
     auto micro = t["micro"][step].get<std::vector<std::vector<size_t>>>();
     double labels = 0;
@@ -156,20 +165,24 @@ TEST_P(ClmParity, TenLosses) {
     for (size_t k = 0; k < micro.size(); ++k) {
       std::vector<std::vector<int32_t>> batch;
       for (size_t r : micro[k]) batch.push_back(rows[r]);
-      loss += static_cast<double>(run_rows(s, k == 0 ? "grad_first" : "grad_add", shape, batch, 1 / labels));
+      loss += static_cast<double>(
+          run_rows(s, k == 0 ? "grad_first" : "grad_add", shape, batch, 1 / labels));
     }
     s.input<double>(update, "lr")[0] = schedule.rate(static_cast<int64_t>(step));
     s.input<int64_t>(update, "step")[0] = static_cast<int64_t>(step) + 1;
     s.run(update);
     EXPECT_NEAR(loss, t["losses"][step].get<double>(), 1e-4 * loss) << "step " << step;
-    EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], t["grad_norms"][step].get<double>(), 1e-3) << "step " << step;
+    EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], t["grad_norms"][step].get<double>(), 1e-3)
+        << "step " << step;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ClmParity,
-                         testing::Combine(testing::Values("gpt2_tiny", "llama_tied_tiny", "llama_untied_tiny", "qwen2_tiny", "mistral_tiny", "llama3_rope_tiny"),
-                                          testing::Values("reference", "cpu")),
-                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(
+    All, ClmParity,
+    testing::Combine(testing::Values("gpt2_tiny", "llama_tied_tiny", "llama_untied_tiny",
+                                     "qwen2_tiny", "mistral_tiny", "llama3_rope_tiny"),
+                     testing::Values("reference", "cpu")),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace
 }  // namespace hone

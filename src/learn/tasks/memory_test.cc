@@ -72,7 +72,9 @@ class Counting : public TrainTask {
   }
   bool can_evaluate() const override { return task_.can_evaluate(); }
   Result<OrderedJson> evaluate() override { return task_.evaluate(); }
-  Status save_model_files(const std::string& folder) override { return task_.save_model_files(folder); }
+  Status save_model_files(const std::string& folder) override {
+    return task_.save_model_files(folder);
+  }
   std::vector<std::string> weight_names() const override { return task_.weight_names(); }
   double flops_of_step(const StepSums& sums) const override { return task_.flops_of_step(sums); }
   Json fingerprint() const override { return task_.fingerprint(); }
@@ -93,7 +95,8 @@ void write_rows(const std::string& path, int64_t rows, int64_t vocab) {
 }
 
 void expect_no_allocation(bool packing, const std::string& family) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_memory_test_{}_{}_{}", family, packing, ::getpid());
+  const fs::path folder = fs::temp_directory_path() /
+                          fmt::format("hone_memory_test_{}_{}_{}", family, packing, ::getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
   ClmSettings s;
@@ -113,8 +116,10 @@ void expect_no_allocation(bool packing, const std::string& family) {
   s.threads = 2;
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
-  Pretrained model = std::move(open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + family, o).value());
-  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"}) model.config.config[key] = 0.1;
+  Pretrained model = std::move(
+      open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + family, o).value());
+  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
+    model.config.config[key] = 0.1;
   write_rows(s.train_file[0], 40, model.config.vocab);
   Result<std::unique_ptr<ClmTask>> task = ClmTask::make(s, std::move(model), true);
   ASSERT_TRUE(task.ok()) << task.error().text();
@@ -149,11 +154,14 @@ TEST(Memory, NothingIsAllocatedAfterTheFirstSteps) {
 }
 
 ModelConfig config_of(const char* text) { return read_model_config(Json::parse(text)).value(); }
-const char* const kGpt2 = R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257,
+const char* const kGpt2 =
+    R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257,
   "activation_function": "gelu_new", "attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1})";
-const char* const kGpt2Xl = R"({"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024, "vocab_size": 50257,
+const char* const kGpt2Xl =
+    R"({"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25, "n_positions": 1024, "vocab_size": 50257,
   "activation_function": "gelu_new", "attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1})";
-const char* const kLlama = R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
+const char* const kLlama =
+    R"({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16,
   "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128256, "max_position_embeddings": 131072,
   "tie_word_embeddings": true, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu"})";
 
@@ -165,11 +173,13 @@ TEST(Memory, GapsAreSmall) {
     const ModelConfig config = config_of(text);
     ClmSettings s;
     s.gradient_accumulation_steps = 2;
-    Result<Session> session = Session::compile(clm_programs(s, config, block_shapes(s, 512, 4, true, true)).value(), null, pool);
+    Result<Session> session = Session::compile(
+        clm_programs(s, config, block_shapes(s, 512, 4, true, true)).value(), null, pool);
     ASSERT_TRUE(session.ok()) << session.error().text();
     for (size_t i = 0; i < session->programs().size(); ++i) {
       const ProgramPlan& p = session->plan().programs[i];
-      EXPECT_LE(p.fragmentation(), 0.02) << session->programs()[i].name << " of " << config.family << " with " << config.layers << " layers";
+      EXPECT_LE(p.fragmentation(), 0.02) << session->programs()[i].name << " of " << config.family
+                                         << " with " << config.layers << " layers";
     }
   }
 }
@@ -182,7 +192,10 @@ TEST(Memory, PlansAreFast) {
   const ModelConfig config = config_of(kGpt2Xl);
   ClmSettings s;
   const double begin = system_clock().seconds();
-  ASSERT_TRUE(Session::compile(clm_programs(s, config, block_shapes(s, 1024, 8, true, false)).value(), null, pool).ok());
+  ASSERT_TRUE(
+      Session::compile(clm_programs(s, config, block_shapes(s, 1024, 8, true, false)).value(), null,
+                       pool)
+          .ok());
   EXPECT_LT(system_clock().seconds() - begin, 2.0);
 }
 

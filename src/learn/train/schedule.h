@@ -10,10 +10,11 @@ namespace hone {
 
 struct ScheduleOptions {
   std::string type = "linear";
-  double learning_rate = 5e-5;       // the peak
+  double learning_rate = 5e-5;  // the peak
   int64_t warmup_steps = 0;
   int64_t total_steps = 0;
-  nlohmann::json more = nlohmann::json::object();  // lr_scheduler_kwargs: num_cycles, power, lr_end, min_lr, ...
+  nlohmann::json more =
+      nlohmann::json::object();  // lr_scheduler_kwargs: num_cycles, power, lr_end, min_lr, ...
 };
 
 class Schedule {
@@ -26,7 +27,8 @@ class Schedule {
  private:
   ScheduleOptions o_;
   // Arguments of `more`, or their defaults.
-  double cycles_ = 0.5, power_ = 1, end_ = 1e-7, timescale_ = 10000, least_ = 0, stable_ = 0, decay_ = 0;
+  double cycles_ = 0.5, power_ = 1, end_ = 1e-7, timescale_ = 10000, least_ = 0, stable_ = 0,
+         decay_ = 0;
   std::string warmup_type_, decay_type_;
 };
 

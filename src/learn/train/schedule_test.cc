@@ -1,5 +1,5 @@
-// Rates against Transformers' get_scheduler (tests/goldens/learn_train/schedules.json, made again by
-// tools/golden_schedules.py), and what is refused.
+// Rates against Transformers' get_scheduler (tests/goldens/learn_train/schedules.json, made again
+// by tools/golden_schedules.py), and what is refused.
 #include "learn/train/schedule.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@ namespace {
 using nlohmann::json;
 
 TEST(Schedule, RatesOfTransformers) {
-  const json golden = json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/schedules.json"));
+  const json golden = json::parse(
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/schedules.json"));
   std::set<std::string> types;
   for (const json& c : golden["cases"]) {
     SCOPED_TRACE(c["type"].get<std::string>() + " " + c["kwargs"].dump());
@@ -23,7 +24,9 @@ TEST(Schedule, RatesOfTransformers) {
     const double peak = golden["learning_rate"];
     Result<Schedule> s = Schedule::make({c["type"], peak, c["warmup"], c["total"], c["kwargs"]});
     ASSERT_TRUE(s.ok()) << s.error().text();
-    for (size_t step = 0; step < c["rates"].size(); ++step) EXPECT_NEAR(s->rate(static_cast<int64_t>(step)), c["rates"][step].get<double>(), peak * 1e-12) << "step " << step;
+    for (size_t step = 0; step < c["rates"].size(); ++step)
+      EXPECT_NEAR(s->rate(static_cast<int64_t>(step)), c["rates"][step].get<double>(), peak * 1e-12)
+          << "step " << step;
   }
   EXPECT_EQ(types.size(), 9u);
 }
@@ -37,9 +40,13 @@ TEST(Schedule, WarmupAsStepsOrShare) {
 
 TEST(Schedule, WrongArgumentsAreRefused) {
   const std::vector<std::pair<std::string, json>> cases{
-      {"linear", {{"power", 2}}}, {"polynomial", {{"power", json::array()}}}, {"cosine_with_min_lr", json::object()},
-      {"cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}}, {"warmup_stable_decay", json::object()},
-      {"polynomial", {{"lr_end", 1.0}}}, {"sinus", json::object()}};
+      {"linear", {{"power", 2}}},
+      {"polynomial", {{"power", json::array()}}},
+      {"cosine_with_min_lr", json::object()},
+      {"cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}},
+      {"warmup_stable_decay", json::object()},
+      {"polynomial", {{"lr_end", 1.0}}},
+      {"sinus", json::object()}};
   for (const auto& [type, more] : cases) {
     Result<Schedule> s = Schedule::make({type, 1e-3, 0, 10, more});
     ASSERT_FALSE(s.ok()) << type << more.dump();
@@ -50,8 +57,14 @@ TEST(Schedule, WrongArgumentsAreRefused) {
 // A string where a number belongs is an error, not an exception in the middle of a run.
 TEST(Schedule, TypesOfArguments) {
   EXPECT_FALSE(Schedule::make({"cosine", 1e-3, 0, 10, {{"num_cycles", "many"}}}).ok());
-  EXPECT_FALSE(Schedule::make({"warmup_stable_decay", 1e-3, 0, 10, {{"num_decay_steps", 3}, {"decay_type", 1}}}).ok());
-  EXPECT_FALSE(Schedule::make({"warmup_stable_decay", 1e-3, 0, 10, {{"num_decay_steps", 3}, {"decay_type", "sudden"}}}).ok());
+  EXPECT_FALSE(
+      Schedule::make(
+          {"warmup_stable_decay", 1e-3, 0, 10, {{"num_decay_steps", 3}, {"decay_type", 1}}})
+          .ok());
+  EXPECT_FALSE(
+      Schedule::make(
+          {"warmup_stable_decay", 1e-3, 0, 10, {{"num_decay_steps", 3}, {"decay_type", "sudden"}}})
+          .ok());
 }
 
 }  // namespace

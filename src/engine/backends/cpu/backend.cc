@@ -14,9 +14,12 @@ class CpuBackend : public Backend {
     Result<Kernel> fused = cpu::composite_kernel(n, threads_);
     if (fused) return fused;
     Result<Kernel> loop = cpu::primitive_kernel(n);
-    return loop ? std::move(loop) : std::move(fused);  // the fused kernel's reason is the better one
+    return loop ? std::move(loop)
+                : std::move(fused);  // the fused kernel's reason is the better one
   }
-  std::string description() const override { return fmt::format("{}, {} threads", cpu::isa_name(cpu::isa()), threads_); }
+  std::string description() const override {
+    return fmt::format("{}, {} threads", cpu::isa_name(cpu::isa()), threads_);
+  }
 
  private:
   int threads_;
@@ -24,6 +27,8 @@ class CpuBackend : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend(int threads) { return std::make_unique<CpuBackend>(threads); }
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  return std::make_unique<CpuBackend>(threads);
+}
 
 }  // namespace hone
