@@ -4,7 +4,7 @@ the bits of the run that was never killed.
 
     tests/faults/kill_resume.py --hone build/hone [--rounds 20] [--seed N]
 
-Each round kills up to four times: on the clock (start-up, steps, evaluation), while a checkpoint is
+Each round kills up to four times: on the clock or at some line of the log (start-up, steps, evaluation), while a checkpoint is
 being written, or while the final model is being saved; mostly with SIGKILL, else with SIGTERM or
 SIGINT, after which the run must have saved and left with 143 or 130. Compared at the end: the final
 model, weights and moments of the last checkpoint byte by byte, and trainer_state.json without its
@@ -78,13 +78,19 @@ def names(path):
         return []
 
 
-def wait_for_moment(rng, kind, process, path, seconds):
+def wait_for_moment(rng, kind, process, path, seconds, log_bytes):
     """Returns when the moment has come or the process has ended."""
     began = time.monotonic()
     if kind == "clock":
         until = began + seconds * rng.random() ** 1.5  # early moments are found in resumed runs too
         while process.poll() is None and time.monotonic() < until:
             time.sleep(min(0.002, max(0.0, until - time.monotonic())))
+        return
+    if kind == "log":  # after a random share of what a whole run prints
+        until = os.path.getsize(path + ".log") + rng.random() * log_bytes
+        while process.poll() is None and os.path.getsize(path + ".log") < until:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0, 0.01))
         return
     first = {n for n in names(path) if n.startswith("checkpoint-")}
     skip = rng.randint(0, 2)  # saves that may pass
@@ -104,7 +110,7 @@ def start(argv, folder, log):
     return subprocess.Popen(argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
-def round_of_kills(rng, hone, folder, out, seconds, counts):
+def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
     argv = command(hone, out)
     log_path = os.path.join(folder, out + ".log")
     kills = rng.randint(1, 4)
@@ -113,9 +119,9 @@ def round_of_kills(rng, hone, folder, out, seconds, counts):
         for attempt in range(kills + 1):
             process = start(argv, folder, log)
             if attempt < kills:
-                kind = rng.choice(["clock", "clock", "save", "save", "final"])
+                kind = rng.choice(["clock", "log", "log", "save", "save", "final"])
                 number = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGINT])
-                wait_for_moment(rng, kind, process, os.path.join(folder, out), seconds)
+                wait_for_moment(rng, kind, process, os.path.join(folder, out), seconds, log_bytes)
                 if process.poll() is None:
                     process.send_signal(number)
                     counts[kind] = counts.get(kind, 0) + 1
@@ -156,11 +162,12 @@ def main():
                 print(open(log.name).read())
                 return 1
             seconds = time.monotonic() - began
+        log_bytes = os.path.getsize(os.path.join(folder, "whole.log"))
         wanted = result(folder, "whole")
         counts = {}
         for number in range(options.rounds):
             out = f"round{number}"
-            wrong, story = round_of_kills(rng, hone, folder, out, seconds, counts)
+            wrong, story = round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts)
             if not wrong:
                 found = result(folder, out)
                 wrong = ", ".join(f"{name} differs" for name in wanted if wanted[name] != found[name])

@@ -181,6 +181,10 @@ Result<StepSums> ClmTask::gradients(int64_t step) {
   plan_step(lengths_, shapes_.train, plan_);
   StepSums sums{0, plan_.tokens, plan_.rows};
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
+    if (k > 0 && step > 0 && stop_requested()) {
+      sums.stopped = true;
+      break;
+    }
     const MicroBatchPlan& micro = plan_.batches[k];
     fill_micro_batch(*train_, rows_, micro, shapes_.train, batch_);
     HONE_BUG_IF(k > 0 && train_add_programs_.empty(), "step {} has {} micro-batches, the run was planned without accumulation", step, plan_.batches.size());
@@ -203,6 +207,7 @@ Result<OrderedJson> ClmTask::evaluate() {
   std::vector<int64_t> rows, lengths;
   MicroBatch batch;
   for (int64_t begin = 0; begin < eval_->size(); begin += chunk) {
+    if (stop_requested()) return OrderedJson::object();
     rows.clear();
     lengths.clear();
     for (int64_t i = begin; i < std::min(begin + chunk, eval_->size()); ++i) {

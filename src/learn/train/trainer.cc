@@ -109,6 +109,7 @@ Status Trainer::resume(const std::string& checkpoint) {
     flops_ = state.at("total_flos");
     tokens_seen_ = state.at("tokens_seen");
     last_evaluated_ = state.at("last_evaluated");
+    evaluation_due_ = state.value("evaluation_due", false);
     const Json now = task_.fingerprint();
     for (const auto& [key, value] : state.at("run").items())
       if (now.contains(key) && now[key] != value)
@@ -175,6 +176,7 @@ Status Trainer::save_checkpoint() {
                {"total_flos", flops_},
                {"tokens_seen", tokens_seen_},
                {"last_evaluated", last_evaluated_},
+               {"evaluation_due", evaluation_due_},
                {"run", task_.fingerprint()}};
     HONE_TRY(w.add_json(kStateFile, state));
   }
@@ -188,10 +190,11 @@ Status Trainer::save_checkpoint() {
 Result<OrderedJson> Trainer::evaluate() {
   auto start = SteadyClock::now();
   OrderedJson got = HONE_TRY(task_.evaluate());
+  evaluation_due_ = got.empty();
+  if (evaluation_due_) return got;
   const double seconds = seconds_since(start), rows = got.value("samples", 0.0);
   OrderedJson m;
-  const bool trained = done_ > 0;
-  if (trained) m["epoch"] = task_.steps().epoch_after(done_);
+  if (trained_) m["epoch"] = task_.steps().epoch_after(done_);
   for (const auto& [key, value] : got.items()) m[key == "perplexity" ? key : "eval_" + key] = value;
   m["eval_runtime"] = round_to(seconds, 1e4);
   m["eval_samples_per_second"] = round_to(rows / seconds, 1e3);
@@ -228,14 +231,32 @@ Result<TrainOutcome> Trainer::train() {
   for (const std::string& checkpoint : discard_) HONE_TRY(delete_checkpoint(checkpoint));
   discard_.clear();
 
+  trained_ = true;
   TrainOutcome outcome;
   auto start = SteadyClock::now();
   int64_t tokens = 0, rows = 0;
   Progress bar("training", total, {.start = done_});
+  auto save_is_due = [&](bool end_of_epoch) {
+    return s_.save_strategy == "epoch" ? end_of_epoch : s_.save_strategy == "steps" && (every(s_.save_steps, done_) || done_ == total);
+  };
+  auto ends_epoch = [&] { return done_ == total || done_ % steps.steps_per_epoch() == 0; };
   if (s_.eval_on_start && done_ == 0 && task_.can_evaluate()) HONE_TRY(evaluate());
-  while (done_ < total) {
+  if (evaluation_due_ && done_ > 0 && task_.can_evaluate()) {
+    HONE_TRY(evaluate());
+    if (save_is_due(ends_epoch()) && !evaluation_due_) {
+      last_saved_ = -1;  // its log lacks the evaluation
+      HONE_TRY(save_checkpoint());
+    }
+  }
+  outcome.stopped_by = evaluation_due_ ? stop_signal() : 0;
+  while (done_ < total && !outcome.stopped_by) {
     const double rate = schedule_.rate(done_);
     const StepSums sums = HONE_TRY(task_.gradients(done_));
+    if (sums.stopped && done_ > 0) {
+      outcome.stopped_by = stop_signal();
+      HONE_TRY(save_checkpoint());
+      break;
+    }
     if (!std::isfinite(sums.loss))
       return Error(err::kNotFinite, fmt::format("the loss of step {} is {}", done_ + 1, sums.loss))
           .todo("use a smaller --learning_rate or more --warmup_steps; the last checkpoint is as it was");
@@ -253,7 +274,7 @@ Result<TrainOutcome> Trainer::train() {
     rows += sums.rows;
     tokens_seen_ += sums.tokens;
 
-    const bool last = done_ == total, end_of_epoch = last || done_ % steps.steps_per_epoch() == 0;
+    const bool last = done_ == total, end_of_epoch = ends_epoch();
     const double seconds = seconds_since(start), done_now = static_cast<double>(done_ - first);
     std::array<char, 128> line;  // no allocation in the loop
     const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s  {:.2f} examples/s  {:.3f} s/step", sums.loss,
@@ -265,8 +286,7 @@ Result<TrainOutcome> Trainer::train() {
     if (task_.can_evaluate() && (s_.eval_strategy == "epoch" ? end_of_epoch : s_.eval_strategy == "steps" && (every(eval_steps, done_) || last)))
       HONE_TRY(evaluate());
     outcome.stopped_by = stop_signal();
-    const bool save = s_.save_strategy == "epoch" ? end_of_epoch : s_.save_strategy == "steps" && (every(s_.save_steps, done_) || last);
-    if (save || (outcome.stopped_by && !last)) HONE_TRY(save_checkpoint());
+    if (save_is_due(end_of_epoch) || outcome.stopped_by) HONE_TRY(save_checkpoint());
     if (outcome.stopped_by) break;
   }
   bar.finish();

@@ -20,6 +20,7 @@ namespace hone {
 struct StepSums {
   double loss = 0;          // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;
+  bool stopped = false;     // a signal came before the last micro-batch: the sums are not the step's
 };
 
 class TrainTask {
@@ -30,11 +31,12 @@ class TrainTask {
   virtual int64_t train_rows() const = 0;
 
   // Forward and backward of every micro-batch of optimizer step `step` (from 0); the states
-  // grad.<weight> hold the sum afterwards.
+  // grad.<weight> hold the sum afterwards. Gives up between micro-batches when a stop is requested.
   virtual Result<StepSums> gradients(int64_t step) = 0;
 
   virtual bool can_evaluate() const = 0;
   // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
+  // Empty when a stop was requested before the end.
   virtual Result<OrderedJson> evaluate() = 0;
 
   // Everything but optimizer state: config, weights, tokenizer.
@@ -76,7 +78,8 @@ class Trainer {
   // trainer_state.json. Errors: H2406 and those of the task.
   Result<TrainOutcome> train();
 
-  // Evaluates, appends to the log, returns the metrics with their prefix.
+  // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing logged,
+  // when a stop was requested before the end.
   Result<OrderedJson> evaluate();
 
   // Writes train_results.json or eval_results.json and merges them into all_results.json.
@@ -96,6 +99,8 @@ class Trainer {
   TrainTask& task_;
   Schedule schedule_;
   int64_t done_ = 0;
+  bool evaluation_due_ = false;  // a signal cut short the evaluation after step done_
+  bool trained_ = false;   // train() was called: metrics say the epoch
   TrainLoss loss_;
   double flops_ = 0;
   int64_t tokens_seen_ = 0;

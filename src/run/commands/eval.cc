@@ -34,6 +34,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   auto task = HONE_TRY(ClmTask::make(s, std::move(model), from_scratch));
   Trainer trainer(s, *task, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());
+  if (metrics.empty()) return 128 + stop_signal();
   if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));
   if (only.json)
     print_out(dump_json(metrics) + "\n");

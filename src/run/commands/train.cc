@@ -41,6 +41,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   }
   if (s.do_eval) {
     OrderedJson metrics = HONE_TRY(trainer.evaluate());
+    if (metrics.empty()) return 128 + stop_signal();
     HONE_TRY(trainer.write_results("eval", metrics));
     log_info("{}", results_table("eval", metrics));
     if (s.do_train) HONE_TRY(trainer.write_state());
