@@ -211,6 +211,10 @@ void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool)
         for (int64_t h = h0; h < h1; ++h) {
           const F inverse = set1(state[h].sum > 0 ? 1.0f / state[h].sum : 0.0f);
           float* o = out + h * a.out.head;
+          if (a.lse)
+            a.lse[h * a.tokens_q + t] = state[h].sum > 0
+                                            ? state[h].top / kLog2E + __builtin_logf(state[h].sum)
+                                            : -__builtin_inff();
           for_vectors(
               0, dim, HONE_VECTOR { put(o + i, get(o + i, whole, n) * inverse, whole, n); });
         }
