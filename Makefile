@@ -16,7 +16,7 @@ help: ## this list
 quickstart: build ## fine-tune SmolLM2-135M on real text in a few minutes, before and after
 	@tools/quickstart.sh
 
-build: configure ## build/hone
+build: configure hooks ## build/hone
 	@nice ninja -C $(BUILD) -j $(JOBS) hone
 	@ln -sfn $(PRESET)/bin/hone build/hone
 	@echo "build/hone is ready"
@@ -61,8 +61,8 @@ golden: ## make the golden files of tests/goldens again with PyTorch and Transfo
 layers: install-deps ## the order of rooms, file sizes, error pages
 	@python3 tools/check_layers.py
 
-hooks: ## git looks at each commit's files (tools/hooks/pre-commit)
-	@git config core.hooksPath tools/hooks
+hooks: ## git looks at each commit's files (tools/hooks/pre-commit); make build does it too
+	@test -n "$$CI" || git config --get core.hooksPath >/dev/null || git config core.hooksPath tools/hooks || true
 
 install-deps:
 	@tools/setup.sh build
