@@ -18,8 +18,26 @@ std::vector<int64_t> lengths_of(const TokenRows& rows) {
   return lengths;
 }
 
+// FNV-1a.
+constexpr uint64_t kHashStart = 0xcbf29ce484222325ull;
+uint64_t hash_on(uint64_t h, uint64_t x) { return (h ^ x) * 0x100000001b3ull; }
+uint64_t text_hash(std::string_view text) {
+  uint64_t h = kHashStart;
+  for (unsigned char c : text) h = hash_on(h, c);
+  return h;
+}
+uint64_t rows_hash(const TokenRows& rows) {
+  uint64_t h = kHashStart;
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    h = hash_on(h, static_cast<uint64_t>(rows.length(i)));
+    for (int32_t id : rows.row(i)) h = hash_on(h, static_cast<uint32_t>(id));
+  }
+  return h;
+}
+
 std::string bytes_text(int64_t bytes) {
-  if (bytes >= int64_t{1} << 30) return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+  if (bytes >= int64_t{1} << 30)
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
@@ -42,11 +60,14 @@ Status ClmTask::read_data() {
   files.causal.block_size = block_;
   if (model_.tokenizer) files.causal.eos = model_.tokenizer->eos_id();
   const Json& config = model_.config.config;
-  if (!files.causal.eos && config.contains("eos_token_id") && config["eos_token_id"].is_number_integer())
+  if (!files.causal.eos && config.contains("eos_token_id") &&
+      config["eos_token_id"].is_number_integer())
     files.causal.eos = config["eos_token_id"].get<int32_t>();
-  Tokenize tokenize = [&](std::span<const std::string_view> texts, std::vector<std::vector<int32_t>>& ids) -> Status {
+  Tokenize tokenize = [&](std::span<const std::string_view> texts,
+                          std::vector<std::vector<int32_t>>& ids) -> Status {
     if (!model_.tokenizer)
-      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model_.name)).todo("name one by --tokenizer_name");
+      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model_.name))
+          .todo("name one by --tokenizer_name");
     ids = model_.tokenizer->encode_batch(texts, pool_.get());
     return Ok{};
   };
@@ -57,13 +78,22 @@ Status ClmTask::read_data() {
     for (int64_t i = 0; i < rows->size(); ++i)
       for (int32_t id : rows->row(i))
         if (id < 0 || id >= limit)
-          return Error(err::kNoData, fmt::format("token {} is outside the model's vocabulary of {}", id, limit)).todo("use the tokenizer that belongs to the model");
+          return Error(err::kNoData,
+                       fmt::format("token {} is outside the model's vocabulary of {}", id, limit))
+              .todo("use the tokenizer that belongs to the model");
   if (s_.do_train) {
     train_ = std::make_unique<TokenRows>(std::move(splits.train.rows));
-    StepOptions o{train_->size(), s_.per_device_train_batch_size, s_.gradient_accumulation_steps, s_.num_train_epochs, s_.max_steps, s_.dataloader_drop_last};
+    data_hash_ = rows_hash(*train_);
+    StepOptions o{train_->size(),
+                  s_.per_device_train_batch_size,
+                  s_.gradient_accumulation_steps,
+                  s_.num_train_epochs,
+                  s_.max_steps,
+                  s_.dataloader_drop_last};
     steps_ = HONE_TRY(StepCount::make(o));
     const auto seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
-    order_ = s_.shuffle ? RowOrder::shuffled(train_->size(), seed) : RowOrder::sequential(train_->size());
+    order_ = s_.shuffle ? RowOrder::shuffled(train_->size(), seed)
+                        : RowOrder::sequential(train_->size());
   }
   if (s_.do_eval) eval_ = std::make_unique<TokenRows>(std::move(splits.eval.rows));
   return Ok{};
@@ -74,7 +104,8 @@ ClmShapes ClmTask::shapes_for(int64_t rows) const {
   if (train_) {
     const StepRows last = steps_->rows_of_step(steps_->steps_per_epoch() - 1);
     shapes.train = choose_grid(lengths_of(*train_), rows, (last.end - last.begin) % rows);
-    shapes.accumulate = s_.packing || s_.gradient_accumulation_steps > 1 || rows < s_.per_device_train_batch_size;
+    shapes.accumulate =
+        s_.packing || s_.gradient_accumulation_steps > 1 || rows < s_.per_device_train_batch_size;
   }
   if (eval_) {
     const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
@@ -86,19 +117,30 @@ ClmShapes ClmTask::shapes_for(int64_t rows) const {
 Status ClmTask::compile(bool from_scratch) {
   const int64_t memory = memory_for_arenas(s_);
   const int64_t wanted = train_ ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
-  Fit fit = HONE_TRY(fit_clm(s_, model_.config, *backend_, *pool_, wanted, memory, [&](int64_t rows) { return shapes_for(rows); }));
+  Fit fit = HONE_TRY(fit_clm(s_, model_.config, *backend_, *pool_, wanted, memory,
+                             [&](int64_t rows) { return shapes_for(rows); }));
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, bytes_text(bytes));
-  log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})", "memory", "total", bytes_text(fit.plan.arena_bytes()),
+  log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
+           "memory", "total", bytes_text(fit.plan.arena_bytes()),
            bytes_text(std::max<int64_t>(memory, 0)), bytes_text(kRuntimeBudget));
   if (fit.rows == 0)
-    return Error(err::kDoesNotFit, fmt::format("the run needs {} with one row of {} tokens, {} may be used", bytes_text(fit.plan.arena_bytes()), block_,
-                                               bytes_text(std::max<int64_t>(memory, 0))))
-        .todo("use a smaller --block_size or model, or a machine with more memory; hone plan shows what a run needs");
-  log_info("{:<11} {} rows of at most {} tokens{}; the largest that fits: {} rows", "micro-batch", fit.rows, block_,
-           fit.rows < wanted ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted) : "", fit.largest);
+    return Error(err::kDoesNotFit,
+                 fmt::format("the run needs {} with one row of {} tokens, {} may be used",
+                             bytes_text(fit.plan.arena_bytes()), block_,
+                             bytes_text(std::max<int64_t>(memory, 0))))
+        .todo(
+            "use a smaller --block_size or model, or a machine with more memory; hone plan shows "
+            "what a run needs");
+  log_info("{:<11} {} rows of at most {} tokens{}; the largest that fits: {} rows", "micro-batch",
+           fit.rows, block_,
+           fit.rows < wanted
+               ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
+               : "",
+           fit.largest);
   shapes_ = shapes_for(fit.rows);
-  session_ = HONE_TRY(Session::compile(HONE_TRY(clm_programs(s_, model_.config, shapes_)), *backend_, *pool_));
+  session_ = HONE_TRY(
+      Session::compile(HONE_TRY(clm_programs(s_, model_.config, shapes_)), *backend_, *pool_));
   find_programs();
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
@@ -113,7 +155,9 @@ Status ClmTask::compile(bool from_scratch) {
 }
 
 void ClmTask::find_programs() {
-  auto find = [&](const char* kind, int64_t budget) { return session_->program_index(fmt::format("{}.{}", kind, budget)); };
+  auto find = [&](const char* kind, int64_t budget) {
+    return session_->program_index(fmt::format("{}.{}", kind, budget));
+  };
   for (int64_t budget : shapes_.train.budgets) {
     train_programs_.push_back(find("train", budget));
     if (shapes_.accumulate) train_add_programs_.push_back(find("train_add", budget));
@@ -129,29 +173,36 @@ void ClmTask::find_programs() {
 
 MemoryReport ClmTask::memory() const {
   const MemoryReading now = read_memory();
-  return {session_->plan().arena_bytes(), now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_};
+  return {session_->plan().arena_bytes(),
+          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_};
 }
 
 std::string MemoryReport::text() const {
-  return fmt::format("planned {}, measured {}; the runtime {} of {}", bytes_text(planned_bytes), bytes_text(measured_bytes), bytes_text(runtime_bytes),
+  return fmt::format("planned {}, measured {}; the runtime {} of {}", bytes_text(planned_bytes),
+                     bytes_text(measured_bytes), bytes_text(runtime_bytes),
                      bytes_text(kRuntimeBudget));
 }
 
-Result<std::unique_ptr<ClmTask>> ClmTask::make(const ClmSettings& s, Pretrained model, bool from_scratch) {
+Result<std::unique_ptr<ClmTask>> ClmTask::make(const ClmSettings& s, Pretrained model,
+                                               bool from_scratch) {
   std::unique_ptr<ClmTask> task(new ClmTask(s));
   task->model_ = std::move(model);
-  task->pool_ = s.threads > 0 ? std::make_unique<ThreadPool>(static_cast<int>(s.threads)) : std::make_unique<ThreadPool>();
+  task->pool_ = s.threads > 0 ? std::make_unique<ThreadPool>(static_cast<int>(s.threads))
+                              : std::make_unique<ThreadPool>();
   task->backend_ = make_cpu_backend(task->pool_->size());
   const ModelConfig& config = task->model_.config;
   task->block_ = block_size_of(s, config);
   for (const ParamSpec& p : family_of(config).params(config)) {
-    const bool embedding = p.name.ends_with("wte.weight") || p.name.ends_with("wpe.weight") || p.name.ends_with("embed_tokens.weight");
+    const bool embedding = p.name.ends_with("wte.weight") || p.name.ends_with("wpe.weight") ||
+                           p.name.ends_with("embed_tokens.weight");
     if (!embedding) task->parameters_outside_embeddings_ += Type{DType::f32, p.shape}.count();
   }
-  log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", task->model_.name, config.text("model_type", config.family),
+  log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", task->model_.name,
+           config.text("model_type", config.family),
            static_cast<double>(parameter_count(config)) / 1e6, task->backend_->description());
   if (s.block_size > config.max_positions)
-    log_warning("--block_size {} is more than the model's {} positions: {} is used", s.block_size, config.max_positions, task->block_);
+    log_warning("--block_size {} is more than the model's {} positions: {} is used", s.block_size,
+                config.max_positions, task->block_);
   HONE_TRY(task->read_data());
   HONE_TRY(task->compile(from_scratch));
   return task;
@@ -160,7 +211,8 @@ Result<std::unique_ptr<ClmTask>> ClmTask::make(const ClmSettings& s, Pretrained 
 void ClmTask::put_inputs(size_t program, const MicroBatch& batch) {
   auto put = [&](const char* name, const auto& v) {
     auto to = session_->input_bytes(program, name);
-    HONE_BUG_IF(to.size() != v.size() * sizeof(v[0]), "input {} takes {} bytes, not {}", name, to.size(), v.size() * sizeof(v[0]));
+    HONE_BUG_IF(to.size() != v.size() * sizeof(v[0]), "input {} takes {} bytes, not {}", name,
+                to.size(), v.size() * sizeof(v[0]));
     std::memcpy(to.data(), v.data(), to.size());
   };
   put("ids", batch.ids);
@@ -187,12 +239,16 @@ Result<StepSums> ClmTask::gradients(int64_t step) {
     }
     const MicroBatchPlan& micro = plan_.batches[k];
     fill_micro_batch(*train_, rows_, micro, shapes_.train, batch_);
-    HONE_BUG_IF(k > 0 && train_add_programs_.empty(), "step {} has {} micro-batches, the run was planned without accumulation", step, plan_.batches.size());
-    const size_t program = (k == 0 ? train_programs_ : train_add_programs_)[shapes_.train.index(micro.budget)];
+    HONE_BUG_IF(k > 0 && train_add_programs_.empty(),
+                "step {} has {} micro-batches, the run was planned without accumulation", step,
+                plan_.batches.size());
+    const size_t program =
+        (k == 0 ? train_programs_ : train_add_programs_)[shapes_.train.index(micro.budget)];
     put_inputs(program, batch_);
     session_->input<int64_t>(program, "rng")[0] = s_.seed;
     session_->input<int64_t>(program, "rng")[1] = step;
-    session_->input<float>(program, "scale")[0] = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(plan_.label_tokens, 1)));
+    session_->input<float>(program, "scale")[0] =
+        static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(plan_.label_tokens, 1)));
     session_->run(program);
     sums.loss += static_cast<double>(session_->output<float>(program, "loss")[0]);
   }
@@ -224,7 +280,8 @@ Result<OrderedJson> ClmTask::evaluate() {
       for (int64_t q = 0; q < batch.sequences; ++q) {
         double sum = 0;
         int64_t labels = 0, right = 0;
-        for (auto t = static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q)]); t < static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q) + 1]); ++t) {
+        for (auto t = static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q)]);
+             t < static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q) + 1]); ++t) {
           if (batch.labels[t] == kIgnoreLabel) continue;
           sum += static_cast<double>(nll[t]);
           right += correct[t];
@@ -234,7 +291,8 @@ Result<OrderedJson> ClmTask::evaluate() {
         accuracy.add(right, labels);
       }
     }
-    bar.update(std::min(begin + chunk, eval_->size()), fmt::format("loss {:.4f}", loss.eval_loss_per_token()));
+    bar.update(std::min(begin + chunk, eval_->size()),
+               fmt::format("loss {:.4f}", loss.eval_loss_per_token()));
   }
   bar.finish();
   OrderedJson m;
@@ -246,7 +304,9 @@ Result<OrderedJson> ClmTask::evaluate() {
   return m;
 }
 
-Status ClmTask::save_model_files(const std::string& folder) { return hone::save_model_files(folder, model_, DType::f32); }
+Status ClmTask::save_model_files(const std::string& folder) {
+  return hone::save_model_files(folder, model_, DType::f32);
+}
 
 std::vector<std::string> ClmTask::weight_names() const {
   std::vector<std::string> names;
@@ -256,24 +316,26 @@ std::vector<std::string> ClmTask::weight_names() const {
 
 // Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
 double ClmTask::flops_of_step(const StepSums& sums) const {
-  return 6.0 * static_cast<double>(sums.tokens) * static_cast<double>(parameters_outside_embeddings_);
+  return 6.0 * static_cast<double>(sums.tokens) *
+         static_cast<double>(parameters_outside_embeddings_);
 }
 
 Json ClmTask::fingerprint() const {
-  uint64_t h = 0xcbf29ce484222325ull;
-  if (train_)
-    for (int64_t i = 0; i < train_->size(); ++i) {
-      h = (h ^ static_cast<uint64_t>(train_->length(i))) * 0x100000001b3ull;
-      for (int32_t id : train_->row(i)) h = (h ^ static_cast<uint32_t>(id)) * 0x100000001b3ull;
-    }
-  return {{"data", fmt::format("{:016x}", h)},
+  return {{"data", fmt::format("{:016x}", data_hash_)},
+          {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
           {"kernels", session_->kernel_manifest()},
           {"machine", backend_->description()},
           {"micro_batch_rows", shapes_.train.max_rows},
           {"batch_rows", s_.per_device_train_batch_size},
           {"accumulation", s_.gradient_accumulation_steps},
           {"seed", s_.seed},
+          {"data_seed", s_.data_seed.value_or(s_.seed)},
+          {"shuffle", s_.shuffle},
           {"learning_rate", s_.learning_rate},
+          {"schedule",
+           {s_.lr_scheduler_type, s_.lr_scheduler_kwargs, s_.warmup_steps, s_.warmup_ratio}},
+          {"adamw", {s_.adam_beta1, s_.adam_beta2, s_.adam_epsilon, s_.weight_decay}},
+          {"max_grad_norm", s_.max_grad_norm},
           {"total_steps", steps_ ? steps_->total_steps() : 0}};
 }
 

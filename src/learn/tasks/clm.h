@@ -34,7 +34,8 @@ struct ClmShapes {
   BatchGrid train, eval;    // empty budgets: not trained, not evaluated
   bool accumulate = false;  // more than one micro-batch in an optimizer step
 };
-// What a run of blocks needs when its data are not read yet: `rows` in a micro-batch.
+// What a run needs when its data are not read yet: `rows` blocks in a micro-batch; with --packing,
+// where the lengths are not known, the most that it can need.
 ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval);
 
 // Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>.
@@ -106,6 +107,7 @@ class ClmTask : public TrainTask {
   std::optional<Session> session_;
   ClmShapes shapes_;
   int64_t block_ = 0;
+  uint64_t data_hash_ = 0;
   int64_t parameters_outside_embeddings_ = 0;
   // By budget of the grid: indices of the session's programs.
   std::vector<size_t> train_programs_, train_add_programs_, eval_programs_;

@@ -14,11 +14,15 @@ int64_t block_size_of(const ClmSettings& s, const ModelConfig& config) {
 }
 
 ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval) {
-  auto grid = [&](int64_t r) { return BatchGrid{{r * block}, r, r}; };
+  auto grid = [&](int64_t r) {
+    if (!s.packing) return BatchGrid{{r * block}, r, r};
+    return BatchGrid{{(r * block + 63) / 64 * 64}, 2 * r, 2 * r + 1};
+  };
   ClmShapes shapes;
   if (train) {
     shapes.train = grid(rows);
-    shapes.accumulate = s.gradient_accumulation_steps > 1 || rows < s.per_device_train_batch_size;
+    shapes.accumulate =
+        s.packing || s.gradient_accumulation_steps > 1 || rows < s.per_device_train_batch_size;
   }
   if (eval) shapes.eval = grid(std::min(rows, s.per_device_eval_batch_size));
   return shapes;

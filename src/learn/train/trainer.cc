@@ -16,21 +16,28 @@ namespace hone {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-double seconds_since(SteadyClock::time_point start) { return std::chrono::duration<double>(SteadyClock::now() - start).count(); }
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
 double round_to(double x, double digits) { return std::round(x * digits) / digits; }
 
 TensorData tensor_of(Session& s, const std::string& state, const std::string& name) {
   return {name, s.state_slot(state).type, s.state(state), {}};
 }
 
-Status read_into(const WeightSource& from, const std::string& name, Session& s, const std::string& state, const std::string& checkpoint) {
+Status read_into(const WeightSource& from, const std::string& name, Session& s,
+                 const std::string& state, const std::string& checkpoint) {
   const TensorInfo* info = from.find(name);
   const Type& type = s.state_slot(state).type;
   if (!info || info->type.shape != type.shape)
-    return Error(err::kResumeMismatch, info ? fmt::format("the checkpoint's '{}' is {}, the model's {}", name, info->type.text(), type.text())
-                                            : fmt::format("the checkpoint has no '{}'", name))
+    return Error(err::kResumeMismatch,
+                 info ? fmt::format("the checkpoint's '{}' is {}, the model's {}", name,
+                                    info->type.text(), type.text())
+                      : fmt::format("the checkpoint has no '{}'", name))
         .at(checkpoint)
-        .todo("continue with the model that the checkpoint is of, or begin anew with --overwrite_output_dir");
+        .todo(
+            "continue with the model that the checkpoint is of, or begin anew with "
+            "--overwrite_output_dir");
   return from.read(name, DType::f32, s.state(state));
 }
 
@@ -41,19 +48,26 @@ std::string second_name(const std::string& weight) { return "exp_avg_sq." + weig
 }  // namespace
 
 Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps) {
-  return Schedule::make({s.lr_scheduler_type, s.learning_rate, resolve_warmup(s.warmup_steps, s.warmup_ratio, total_steps), total_steps, s.lr_scheduler_kwargs});
+  return Schedule::make({s.lr_scheduler_type, s.learning_rate,
+                         resolve_warmup(s.warmup_steps, s.warmup_ratio, total_steps), total_steps,
+                         s.lr_scheduler_kwargs});
 }
 
-Trainer::Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule) : s_(settings), task_(task), schedule_(std::move(schedule)) {}
+Trainer::Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule)
+    : s_(settings), task_(task), schedule_(std::move(schedule)) {}
 
 Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
   const std::string& asked = s.resume_from_checkpoint;
-  const bool newest = asked == "true" || asked == "True", never = asked == "false" || asked == "False";
+  const bool newest = asked == "true" || asked == "True",
+             never = asked == "false" || asked == "False";
   OutputDir dir = HONE_TRY(classify_output_dir(s.output_dir));
   if (dir.kind == OutputDirKind::foreign_files && !s.overwrite_output_dir)
-    return Error(err::kOutputFolderTaken, fmt::format("the folder '{}' holds other files: {}", s.output_dir, fmt::join(dir.foreign, ", ")))
+    return Error(err::kOutputFolderTaken, fmt::format("the folder '{}' holds other files: {}",
+                                                      s.output_dir, fmt::join(dir.foreign, ", ")))
         .at("--output_dir " + s.output_dir)
-        .todo("name another folder, or use --overwrite_output_dir (the files stay, those of the same name are replaced)");
+        .todo(
+            "name another folder, or use --overwrite_output_dir (the files stay, those of the same "
+            "name are replaced)");
   TrainStart start;
   if (!asked.empty() && !newest && !never) {
     const CheckpointInfo info = HONE_TRY(inspect_checkpoint(asked));
@@ -61,13 +75,18 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
     return start;
   }
   for (const CheckpointInfo& c : dir.checkpoints) {
-    if (s.overwrite_output_dir || never) start.discard.push_back(c.path);
-    else if (c.resumable && start.checkpoint.empty()) start.checkpoint = c.path;
+    if (s.overwrite_output_dir || never)
+      start.discard.push_back(c.path);
+    else if (c.resumable && start.checkpoint.empty())
+      start.checkpoint = c.path;
   }
   if (newest && start.checkpoint.empty())
-    return Error(err::kNoCheckpoint, fmt::format("the folder '{}' holds no checkpoint to continue from", s.output_dir))
+    return Error(err::kNoCheckpoint,
+                 fmt::format("the folder '{}' holds no checkpoint to continue from", s.output_dir))
         .at("--resume_from_checkpoint " + asked)
-        .todo("leave the flag out: a run continues from its newest checkpoint by itself when there is one");
+        .todo(
+            "leave the flag out: a run continues from its newest checkpoint by itself when there "
+            "is one");
   start.finished = dir.kind == OutputDirKind::finished && !s.overwrite_output_dir && !never;
   if (start.finished) start.ended = dir.run;
   return start;
@@ -80,22 +99,31 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   if (start.checkpoint.empty()) {
     const Json now = task_.fingerprint();
     for (const auto& [key, value] : now.items())
-      if (start.ended.is_object() && start.ended.contains(key) && start.ended[key] != value)
-        return Error(err::kOutputFolderTaken, fmt::format("a run with another '{}' ended in '{}': {} then, {} now", key, s_.output_dir, start.ended[key].dump(), value.dump()))
+      if (key != "machine" && key != "kernels" && key != "micro_batch_rows" &&
+          start.ended.is_object() && start.ended.contains(key) && start.ended[key] != value)
+        return Error(err::kOutputFolderTaken,
+                     fmt::format("a run with another '{}' ended in '{}': {} then, {} now", key,
+                                 s_.output_dir, start.ended[key].dump(), value.dump()))
             .at("--output_dir " + s_.output_dir)
             .todo("name another folder, or begin anew with --overwrite_output_dir");
   } else if (done_ < task_.steps().total_steps()) {
     return false;  // the command asks for more steps than that run
   }
-  log_info("{:<11} the run in '{}' has ended after step {}: nothing is left to train (--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
-           "finished", s_.output_dir, task_.steps().total_steps());
+  log_info(
+      "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
+      "(--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
+      "finished", s_.output_dir, task_.steps().total_steps());
   return true;
 }
 
 Status Trainer::resume(const std::string& checkpoint) {
   ResumeState from = HONE_TRY(open_checkpoint(checkpoint));
   if (from.state.is_null() || !from.weights || !from.optimizer)
-    return Error(err::kResumeMismatch, "the checkpoint has weights but no optimizer state, so the run cannot be continued from it").at(checkpoint).todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
+    return Error(err::kResumeMismatch,
+                 "the checkpoint has weights but no optimizer state, so the run cannot be "
+                 "continued from it")
+        .at(checkpoint)
+        .todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
   Session& s = task_.session();
   for (const std::string& w : task_.weight_names()) {
     HONE_TRY(read_into(*from.weights, w, s, w, checkpoint));
@@ -105,7 +133,8 @@ Status Trainer::resume(const std::string& checkpoint) {
   const Json& state = from.state;
   try {
     done_ = state.at("step").get<int64_t>();
-    loss_.restore({state.at("loss").at("sum"), state.at("loss").at("total"), state.at("loss").at("steps"), state.at("loss").at("total_steps")});
+    loss_.restore({state.at("loss").at("sum"), state.at("loss").at("total"),
+                   state.at("loss").at("steps"), state.at("loss").at("total_steps")});
     flops_ = state.at("total_flos");
     tokens_seen_ = state.at("tokens_seen");
     last_evaluated_ = state.at("last_evaluated");
@@ -113,19 +142,28 @@ Status Trainer::resume(const std::string& checkpoint) {
     const Json now = task_.fingerprint();
     for (const auto& [key, value] : state.at("run").items())
       if (now.contains(key) && now[key] != value)
-        log_warning("resume: '{}' was {} and is {} now: the bits will differ from those of an uninterrupted run", key, value.dump(), now[key].dump());
+        log_warning(
+            "resume: '{}' was {} and is {} now: the bits will differ from those of an "
+            "uninterrupted run",
+            key, value.dump(), now[key].dump());
   } catch (const Json::exception& e) {
-    return Error(err::kResumeMismatch, fmt::format("the checkpoint's state cannot be read: {}", e.what())).at(checkpoint);
+    return Error(err::kResumeMismatch,
+                 fmt::format("the checkpoint's state cannot be read: {}", e.what()))
+        .at(checkpoint);
   }
-  if (from.trainer_state.contains("log_history")) history_ = OrderedJson::parse(from.trainer_state["log_history"].dump());
+  if (from.trainer_state.contains("log_history"))
+    history_ = OrderedJson::parse(from.trainer_state["log_history"].dump());
   last_saved_ = done_;
-  log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_, task_.steps().total_steps());
+  log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_,
+           task_.steps().total_steps());
   return Ok{};
 }
 
 bool Trainer::every(double interval, int64_t step) const {
   if (interval <= 0) return false;
-  int64_t steps = interval < 1 ? static_cast<int64_t>(std::ceil(interval * static_cast<double>(task_.steps().total_steps()))) : static_cast<int64_t>(interval);
+  int64_t steps = interval < 1 ? static_cast<int64_t>(std::ceil(
+                                     interval * static_cast<double>(task_.steps().total_steps())))
+                               : static_cast<int64_t>(interval);
   return step % std::max<int64_t>(steps, 1) == 0;
 }
 
@@ -170,20 +208,24 @@ Status Trainer::save_checkpoint() {
   if (!s_.save_only_model) {
     HONE_TRY(w.add_tensors(kOptimizerStem, moments));
     const TrainLoss::State l = loss_.state();
-    Json state{{"step", done_},
-               {"cursor", Json::parse(cursor_after(task_.steps(), done_).to_json())},
-               {"loss", {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
-               {"total_flos", flops_},
-               {"tokens_seen", tokens_seen_},
-               {"last_evaluated", last_evaluated_},
-               {"evaluation_due", evaluation_due_},
-               {"run", task_.fingerprint()}};
+    Json state{
+        {"step", done_},
+        {"cursor", Json::parse(cursor_after(task_.steps(), done_).to_json())},
+        {"loss",
+         {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
+        {"total_flos", flops_},
+        {"tokens_seen", tokens_seen_},
+        {"last_evaluated", last_evaluated_},
+        {"evaluation_due", evaluation_due_},
+        {"run", task_.fingerprint()}};
     HONE_TRY(w.add_json(kStateFile, state));
   }
   const std::string path = HONE_TRY(w.commit());
   last_saved_ = done_;
   log_info("{:<11} {}", "saved", path);
-  if (s_.save_total_limit) HONE_TRY(rotate_checkpoints(s_.output_dir, {.save_total_limit = *s_.save_total_limit, .trusted = path}));
+  if (s_.save_total_limit)
+    HONE_TRY(rotate_checkpoints(s_.output_dir,
+                                {.save_total_limit = *s_.save_total_limit, .trusted = path}));
   return Ok{};
 }
 
@@ -198,12 +240,14 @@ Result<OrderedJson> Trainer::evaluate() {
   for (const auto& [key, value] : got.items()) m[key == "perplexity" ? key : "eval_" + key] = value;
   m["eval_runtime"] = round_to(seconds, 1e4);
   m["eval_samples_per_second"] = round_to(rows / seconds, 1e3);
-  m["eval_steps_per_second"] = round_to(std::ceil(rows / static_cast<double>(s_.per_device_eval_batch_size)) / seconds, 1e3);
+  m["eval_steps_per_second"] =
+      round_to(std::ceil(rows / static_cast<double>(s_.per_device_eval_batch_size)) / seconds, 1e3);
   OrderedJson entry = m;
   entry["step"] = done_;
   history_.push_back(entry);
   last_evaluated_ = done_;
-  log_info("{:<11} step {}: loss {:.4f}, perplexity {:.3f}", "evaluated", done_, got.value("loss", NAN), got.value("perplexity", NAN));
+  log_info("{:<11} step {}: loss {:.4f}, perplexity {:.3f}", "evaluated", done_,
+           got.value("loss", NAN), got.value("perplexity", NAN));
   return m;
 }
 
@@ -216,8 +260,10 @@ Status Trainer::log_step(int64_t step, double rate, double grad_norm) {
   entry["step"] = step;
   history_.push_back(entry);
   if (s_.disable_tqdm || !is_terminal(2))
-    log_info("{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate {:.3g}", "train", step,
-             task_.steps().total_steps(), entry["epoch"].get<double>(), entry["loss"].get<double>(), grad_norm, rate);
+    log_info(
+        "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate {:.3g}",
+        "train", step, task_.steps().total_steps(), entry["epoch"].get<double>(),
+        entry["loss"].get<double>(), grad_norm, rate);
   return Ok{};
 }
 
@@ -237,7 +283,9 @@ Result<TrainOutcome> Trainer::train() {
   int64_t tokens = 0, rows = 0;
   Progress bar("training", total, {.start = done_});
   auto save_is_due = [&](bool end_of_epoch) {
-    return s_.save_strategy == "epoch" ? end_of_epoch : s_.save_strategy == "steps" && (every(s_.save_steps, done_) || done_ == total);
+    return s_.save_strategy == "epoch"
+               ? end_of_epoch
+               : s_.save_strategy == "steps" && (every(s_.save_steps, done_) || done_ == total);
   };
   auto ends_epoch = [&] { return done_ == total || done_ % steps.steps_per_epoch() == 0; };
   if (s_.eval_on_start && done_ == 0 && task_.can_evaluate()) HONE_TRY(evaluate());
@@ -259,14 +307,19 @@ Result<TrainOutcome> Trainer::train() {
     }
     if (!std::isfinite(sums.loss))
       return Error(err::kNotFinite, fmt::format("the loss of step {} is {}", done_ + 1, sums.loss))
-          .todo("use a smaller --learning_rate or more --warmup_steps; the last checkpoint is as it was");
+          .todo(
+              "use a smaller --learning_rate or more --warmup_steps; the last checkpoint is as it "
+              "was");
     s.input<double>(update, "lr")[0] = rate;
     s.input<int64_t>(update, "step")[0] = done_ + 1;
     s.run(update);
     const double grad_norm = s.output<double>(update, "grad_norm")[0];
     if (!std::isfinite(grad_norm))
-      return Error(err::kNotFinite, fmt::format("the gradient norm of step {} is {}", done_ + 1, grad_norm))
-          .todo("use a smaller --learning_rate or more --warmup_steps; the last checkpoint is as it was");
+      return Error(err::kNotFinite,
+                   fmt::format("the gradient norm of step {} is {}", done_ + 1, grad_norm))
+          .todo(
+              "use a smaller --learning_rate or more --warmup_steps; the last checkpoint is as it "
+              "was");
     ++done_;
     loss_.add(sums.loss);
     flops_ += task_.flops_of_step(sums);
@@ -277,13 +330,21 @@ Result<TrainOutcome> Trainer::train() {
     const bool last = done_ == total, end_of_epoch = ends_epoch();
     const double seconds = seconds_since(start), done_now = static_cast<double>(done_ - first);
     std::array<char, 128> line;  // no allocation in the loop
-    const auto written = fmt::format_to_n(line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s  {:.2f} examples/s  {:.3f} s/step", sums.loss,
-                                          static_cast<double>(tokens) / seconds, static_cast<double>(rows) / seconds, seconds / done_now);
+    const auto written = fmt::format_to_n(
+        line.data(), line.size(), "loss {:.4f}  {:.0f} tokens/s  {:.2f} examples/s  {:.3f} s/step",
+        sums.loss, static_cast<double>(tokens) / seconds, static_cast<double>(rows) / seconds,
+        seconds / done_now);
     bar.update(done_, {line.data(), std::min(written.size, line.size())});
-    if (s_.logging_strategy == "epoch" ? end_of_epoch : s_.logging_strategy == "steps" && (every(s_.logging_steps, done_) || (s_.logging_first_step && done_ == 1)))
+    if (s_.logging_strategy == "epoch"
+            ? end_of_epoch
+            : s_.logging_strategy == "steps" &&
+                  (every(s_.logging_steps, done_) || (s_.logging_first_step && done_ == 1)))
       HONE_TRY(log_step(done_, rate, grad_norm));
     const double eval_steps = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
-    if (task_.can_evaluate() && (s_.eval_strategy == "epoch" ? end_of_epoch : s_.eval_strategy == "steps" && (every(eval_steps, done_) || last)))
+    if (task_.can_evaluate() &&
+        (s_.eval_strategy == "epoch"
+             ? end_of_epoch
+             : s_.eval_strategy == "steps" && (every(eval_steps, done_) || last)))
       HONE_TRY(evaluate());
     outcome.stopped_by = stop_signal();
     if (save_is_due(end_of_epoch) || outcome.stopped_by) HONE_TRY(save_checkpoint());
@@ -300,14 +361,16 @@ Result<TrainOutcome> Trainer::train() {
   m["train_samples"] = task_.train_rows();
   m["train_samples_per_second"] = round_to(static_cast<double>(rows) / seconds, 1e3);
   m["train_steps_per_second"] = round_to(static_cast<double>(outcome.steps_done) / seconds, 1e3);
-  m["train_seconds_per_step"] = outcome.steps_done ? round_to(seconds / static_cast<double>(outcome.steps_done), 1e4) : 0.0;
+  m["train_seconds_per_step"] =
+      outcome.steps_done ? round_to(seconds / static_cast<double>(outcome.steps_done), 1e4) : 0.0;
   m["train_tokens_per_second"] = round_to(static_cast<double>(tokens) / seconds, 1e3);
   OrderedJson entry = m;
   entry["step"] = done_;
   history_.push_back(entry);
   outcome.metrics = m;
   if (outcome.stopped_by) {
-    log_info("{:<11} by a signal after step {} of {}; the same command continues", "stopped", done_, total);
+    log_info("{:<11} by a signal after step {} of {}; the same command continues", "stopped", done_,
+             total);
     return outcome;
   }
   HONE_TRY(task_.save_model_files(s_.output_dir));
@@ -319,7 +382,8 @@ Result<TrainOutcome> Trainer::train() {
 }
 
 Status Trainer::write_state() const {
-  return file_store().write(s_.output_dir + "/trainer_state.json", dump_json(state_json(), {.indent = 2}) + "\n");
+  return file_store().write(s_.output_dir + "/trainer_state.json",
+                            dump_json(state_json(), {.indent = 2}) + "\n");
 }
 
 Status Trainer::finish() const { return mark_run(s_.output_dir, true, task_.fingerprint()); }
@@ -329,7 +393,8 @@ Status Trainer::write_results(const std::string& which, const OrderedJson& metri
   HONE_TRY(store.make_dirs(s_.output_dir));
   const JsonStyle style{.indent = 4};
   Json sorted = Json::parse(dump_json(metrics));
-  HONE_TRY(store.write(fmt::format("{}/{}_results.json", s_.output_dir, which), dump_json(sorted, style) + "\n"));
+  HONE_TRY(store.write(fmt::format("{}/{}_results.json", s_.output_dir, which),
+                       dump_json(sorted, style) + "\n"));
   const std::string all = s_.output_dir + "/all_results.json";
   Json together = Json::object();
   if (Result<Json> before = read_json_file(all); before && before->is_object()) together = *before;

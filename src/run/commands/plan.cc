@@ -45,6 +45,26 @@ double flops_of(const Program& p) {
   return sum;
 }
 
+// What would make a run fit that does not: a shorter block, or as much memory as it says.
+struct Remedy {
+  int64_t block_size =
+      0;  // the largest half, quarter, ... of the block with which one row fits; 0: none
+  int64_t memory_bytes = 0;  // with one row of the block asked for
+};
+Result<Remedy> remedy_for(const ClmSettings& s, const ModelConfig& config, const Backend& backend,
+                          ThreadPool& pool, int64_t block, int64_t memory, const Fit& fit) {
+  Remedy r;
+  r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget;
+  if (fit.plan.state_bytes > memory) return r;
+  for (int64_t shorter = block / 2; shorter >= 16 && r.block_size == 0; shorter /= 2) {
+    const Fit one = HONE_TRY(fit_clm(s, config, backend, pool, 1, memory, [&](int64_t rows) {
+      return block_shapes(s, shorter, rows, s.do_train, s.do_eval);
+    }));
+    if (one.rows > 0) r.block_size = shorter;
+  }
+  return r;
+}
+
 Result<int> run_plan(const std::vector<std::string>& args) {
   TaskSettings s;
   PlanOnly only;
@@ -84,6 +104,12 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
   j["flops_per_step"] = flops;
   j["seconds_per_step"] = speed > 0 ? flops / speed : 0.0;
+  Remedy remedy;
+  if (fit.rows == 0) {
+    remedy = HONE_TRY(remedy_for(s, config, *backend, pool, block, memory, fit));
+    j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
+    if (remedy.block_size > 0) j["would_fit"]["block_size"] = remedy.block_size;
+  }
   if (only.json) {
     print_out(dump_json(j) + "\n");
     return kExitDone;
@@ -96,9 +122,14 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of code, tokenizer, data)\n",
                       "arena", format_bytes(arena), "runtime", format_bytes(kRuntimeBudget));
   if (fit.rows == 0) {
-    text += fmt::format(
-        "does not fit: {} may be used\n  do   a smaller --block_size or model, or more memory\n",
-        format_bytes(memory + kRuntimeBudget));
+    text += fmt::format("does not fit: {} may be used, one row needs {}\n",
+                        format_bytes(memory + kRuntimeBudget), format_bytes(remedy.memory_bytes));
+    text += remedy.block_size > 0 ? fmt::format("  do   --block_size {} fits; or use more memory\n",
+                                                remedy.block_size)
+                                  : fmt::format(
+                                        "  do   a smaller model or more memory: weights, gradients "
+                                        "and moments alone take {}\n",
+                                        format_bytes(fit.plan.state_bytes));
   } else {
     text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n",
                         format_bytes(memory + kRuntimeBudget), fit.rows, fit.largest);
