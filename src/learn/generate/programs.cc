@@ -4,13 +4,16 @@
 
 namespace hone {
 
-Program build_cached_program(const ModelConfig& config, const CachedShape& shape, const std::string& name) {
+Program build_cached_program(const ModelConfig& config, const CachedShape& shape,
+                             const std::string& name) {
   Program p(op_table(), name);
   Builder b(p);
   ModelGraph g(b, config, ModelGraph::Mode::cached);
   g.cache_pages = shape.pages;
   g.cache_page = shape.page;
-  auto input = [&](const char* which, Shape s) { return p.add_input(which, {DType::i32, std::move(s)}); };
+  auto input = [&](const char* which, Shape s) {
+    return p.add_input(which, {DType::i32, std::move(s)});
+  };
   g.ids = input("ids", {shape.tokens});
   g.positions = input("positions", {shape.tokens});
   g.cu_seqlens = input("cu_seqlens", {shape.sequences + 1});
@@ -20,17 +23,20 @@ Program build_cached_program(const ModelConfig& config, const CachedShape& shape
   ValueId rows = input("rows", {shape.sequences});
   add_model_states(g, false);
   const Family& family = family_of(config);
-  ValueId x = family.decoder(g);                                                              // [T,C]
+  ValueId x = family.decoder(g);  // [T,C]
   Builder::Scope head(b, "head");
-  x = ops::gather_rows(b, x, rows);                                                           // [S,C]
-  p.outputs.push_back({"logits", ops::linear(b, x, g.param(family.head(config)), {.trans_w = true})});  // [S,V]
+  x = ops::gather_rows(b, x, rows);  // [S,C]
+  p.outputs.push_back(
+      {"logits", ops::linear(b, x, g.param(family.head(config)), {.trans_w = true})});  // [S,V]
   return p;
 }
 
 std::vector<CachedShape> cached_shapes(const CacheLimits& limits) {
   constexpr int64_t kLeast = 16, kMost = 512;
   std::vector<CachedShape> shapes;
-  auto add = [&](int64_t tokens, int64_t sequences) { shapes.push_back({tokens, sequences, limits.pages(), limits.page, limits.blocks()}); };
+  auto add = [&](int64_t tokens, int64_t sequences) {
+    shapes.push_back({tokens, sequences, limits.pages(), limits.page, limits.blocks()});
+  };
   for (int64_t n = 1; n < limits.rows; n *= 2) add(n, n);
   add(limits.rows, limits.rows);
   const int64_t needed = std::min(kMost, limits.rows * std::max<int64_t>(limits.longest_prompt, 1));
@@ -39,9 +45,12 @@ std::vector<CachedShape> cached_shapes(const CacheLimits& limits) {
   return shapes;
 }
 
-std::string cached_name(const CachedShape& s) { return fmt::format("{}_{}", s.tokens == s.sequences ? "decode" : "prefill", s.tokens); }
+std::string cached_name(const CachedShape& s) {
+  return fmt::format("{}_{}", s.tokens == s.sequences ? "decode" : "prefill", s.tokens);
+}
 
-Result<std::vector<Program>> build_cached_programs(const ModelConfig& config, const CacheLimits& limits) {
+Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,
+                                                   const CacheLimits& limits) {
   std::vector<Program> programs;
   for (const CachedShape& s : cached_shapes(limits)) {
     programs.push_back(build_cached_program(config, s, cached_name(s)));

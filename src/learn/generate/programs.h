@@ -3,10 +3,10 @@
 //
 //   inputs  ids i32[T], positions i32[T]    new tokens of all sequences, one after another
 //           cu_seqlens i32[S+1]             their boundaries; tokens past the last one are idle
-//           cu_cache i32[S+1]               cumulative lengths in the cache, the new tokens among them
-//           block_table i32[S,B]            pages of a sequence, in order
-//           slots i32[T]                    page * page size + offset of each new token; -1: idle
-//           rows i32[S]                     tokens whose logits are wanted; -1: none, zeros
+//           cu_cache i32[S+1]               cumulative lengths in the cache, the new tokens among
+//           them block_table i32[S,B]            pages of a sequence, in order slots i32[T] page *
+//           page size + offset of each new token; -1: idle rows i32[S]                     tokens
+//           whose logits are wanted; -1: none, zeros
 //   output  logits f32[S,V]
 //   states  the weights, and cache.<layer>.k|v f32[pages, page, G*D]
 //
@@ -27,13 +27,14 @@ struct CachedShape {
 };
 
 // Before any pass; forward_pipeline() is its pipeline.
-Program build_cached_program(const ModelConfig& config, const CachedShape& shape, const std::string& name);
+Program build_cached_program(const ModelConfig& config, const CachedShape& shape,
+                             const std::string& name);
 
 // What one run of generation may need at most.
 struct CacheLimits {
-  int64_t rows = 1;           // sequences alive at once
-  int64_t tokens = 0;         // of one sequence, prompt and new ones
-  int64_t longest_prompt = 0; // tokens; bounds the prefill programs
+  int64_t rows = 1;            // sequences alive at once
+  int64_t tokens = 0;          // of one sequence, prompt and new ones
+  int64_t longest_prompt = 0;  // tokens; bounds the prefill programs
   int64_t page = 32;
   int64_t blocks() const { return (tokens + page - 1) / page; }
   int64_t pages() const { return rows * blocks(); }
@@ -45,6 +46,7 @@ std::vector<CachedShape> cached_shapes(const CacheLimits& limits);
 std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256"
 
 // Every program of the limits, after its passes.
-Result<std::vector<Program>> build_cached_programs(const ModelConfig& config, const CacheLimits& limits);
+Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,
+                                                   const CacheLimits& limits);
 
 }  // namespace hone

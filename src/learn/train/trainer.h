@@ -18,9 +18,9 @@
 namespace hone {
 
 struct StepSums {
-  double loss = 0;          // of the whole optimizer step, per label token (or row)
+  double loss = 0;  // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;
-  bool stopped = false;     // a signal came before the last micro-batch: the sums are not the step's
+  bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 };
 
 class TrainTask {
@@ -42,22 +42,23 @@ class TrainTask {
   // Everything but optimizer state: config, weights, tokenizer.
   virtual Status save_model_files(const std::string& folder) = 0;  // config and tokenizer only
   virtual std::vector<std::string> weight_names() const = 0;
-  virtual double flops_of_step(const StepSums& sums) const = 0;    // as Transformers counts total_flos
+  virtual double flops_of_step(
+      const StepSums& sums) const = 0;  // as Transformers counts total_flos
   // What decides the bits besides the kernels: model, data, split. Compared on resume.
   virtual Json fingerprint() const = 0;
 };
 
 // Where a run begins, as the settings and the output folder say.
 struct TrainStart {
-  std::string checkpoint;            // to continue from; "" to begin
-  bool finished = false;             // the folder holds a run that ended, and `checkpoint` is its last
-  Json ended;                        // fingerprint of that run
+  std::string checkpoint;  // to continue from; "" to begin
+  bool finished = false;   // the folder holds a run that ended, and `checkpoint` is its last
+  Json ended;              // fingerprint of that run
   std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
 };
 
 struct TrainOutcome {
-  OrderedJson metrics;      // train_loss, train_runtime, ...
-  int stopped_by = 0;       // the signal that ended the run early, or 0
+  OrderedJson metrics;  // train_loss, train_runtime, ...
+  int stopped_by = 0;   // the signal that ended the run early, or 0
   int64_t steps_done = 0;
 };
 
@@ -78,8 +79,8 @@ class Trainer {
   // trainer_state.json. Errors: H2406 and those of the task.
   Result<TrainOutcome> train();
 
-  // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing logged,
-  // when a stop was requested before the end.
+  // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
+  // logged, when a stop was requested before the end.
   Result<OrderedJson> evaluate();
 
   // Writes train_results.json or eval_results.json and merges them into all_results.json.
@@ -100,7 +101,7 @@ class Trainer {
   Schedule schedule_;
   int64_t done_ = 0;
   bool evaluation_due_ = false;  // a signal cut short the evaluation after step done_
-  bool trained_ = false;   // train() was called: metrics say the epoch
+  bool trained_ = false;         // train() was called: metrics say the epoch
   TrainLoss loss_;
   double flops_ = 0;
   int64_t tokens_seen_ = 0;

@@ -27,10 +27,13 @@ std::vector<std::string> texts_of(const std::vector<std::string>& args, std::str
   std::vector<std::string> all;
   for (size_t i = 0; i < args.size(); ++i) {
     std::string name = args[i].substr(0, args[i].find('='));
-    std::replace(name.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(2, name.size())), name.end(), '-', '_');
+    std::replace(name.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(2, name.size())),
+                 name.end(), '-', '_');
     if (name != flag) continue;
-    if (name.size() < args[i].size()) all.push_back(args[i].substr(name.size() + 1));
-    else if (i + 1 < args.size()) all.push_back(args[++i]);
+    if (name.size() < args[i].size())
+      all.push_back(args[i].substr(name.size() + 1));
+    else if (i + 1 < args.size())
+      all.push_back(args[++i]);
   }
   return all;
 }
@@ -39,15 +42,19 @@ Result<std::string> ask_for_prompt(bool as_script) {
   if (is_terminal(0)) std::cerr << "Model prompt >>> " << std::flush;
   std::string text;
   const bool line_only = as_script || is_terminal(0);
-  if (line_only) std::getline(std::cin, text);
-  else text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  if (line_only)
+    std::getline(std::cin, text);
+  else
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
   if (std::cin.fail() || (!line_only && text.empty()))
-    return Error(err::kMissingArgument, "there is no prompt, and standard input is empty").todo("give --prompt TEXT or --prompt_file FILE.jsonl, or pipe text in");
+    return Error(err::kMissingArgument, "there is no prompt, and standard input is empty")
+        .todo("give --prompt TEXT or --prompt_file FILE.jsonl, or pipe text in");
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
 
-Result<std::vector<PromptRow>> prompts_of(const GenerateSettings& s, const std::vector<std::string>& args, bool as_script) {
+Result<std::vector<PromptRow>> prompts_of(const GenerateSettings& s,
+                                          const std::vector<std::string>& args, bool as_script) {
   std::vector<PromptRow> rows;
   if (!s.prompt_file.empty()) rows = HONE_TRY(read_prompt_file(s.prompt_file));
   std::vector<std::string> texts = texts_of(args, "--prompt");
@@ -65,14 +72,18 @@ Status read_end_tokens(const GenerateSettings& s, GenerationConfig& c) {
     int32_t id = 0;
     auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (ec != std::errc() || end != word.data() + word.size() || id < -1)
-      return Error(err::kBadGeneration, fmt::format("'{}' is no token id", word)).at("--eos_token_id").todo("give ids, such as --eos_token_id 50256");
+      return Error(err::kBadGeneration, fmt::format("'{}' is no token id", word))
+          .at("--eos_token_id")
+          .todo("give ids, such as --eos_token_id 50256");
     if (id >= 0) c.eos_token_id.push_back(id);
   }
   return Ok{};
 }
 
 // The model's generation config under the flags.
-Result<GenerationConfig> generation_from(const GenerateSettings& s, const std::vector<std::string>& args, const Pretrained& model) {
+Result<GenerationConfig> generation_from(const GenerateSettings& s,
+                                         const std::vector<std::string>& args,
+                                         const Pretrained& model) {
   GenerationConfig c = HONE_TRY(generation_of(model));
   auto over = [](auto& to, const auto& flag) {
     if (flag) to = *flag;
@@ -95,7 +106,8 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s, const std::v
   over(c.repetition_penalty, s.repetition_penalty);
   over(c.no_repeat_ngram_size, s.no_repeat_ngram_size);
   nlohmann::json rest = nlohmann::json::object();
-  if (!s.bad_words_ids.is_null() && !s.bad_words_ids.empty()) rest["bad_words_ids"] = s.bad_words_ids;
+  if (!s.bad_words_ids.is_null() && !s.bad_words_ids.empty())
+    rest["bad_words_ids"] = s.bad_words_ids;
   if (s.early_stopping) {
     const std::optional<bool> yes = bool_of(*s.early_stopping);
     rest["early_stopping"] = yes ? nlohmann::json(*yes) : nlohmann::json(*s.early_stopping);
@@ -103,25 +115,32 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s, const std::v
   HONE_TRY(apply_generation_json(c, rest, "the flags"));
   HONE_TRY(read_end_tokens(s, c));
   const std::vector<std::string> stops = texts_of(args, "--stop_strings");
-  if (!stops.empty()) c.stop_strings = stops;
-  else if (!s.stop_strings.empty()) c.stop_strings = {s.stop_strings};
+  if (!stops.empty())
+    c.stop_strings = stops;
+  else if (!s.stop_strings.empty())
+    c.stop_strings = {s.stop_strings};
   if (!s.stop_token.empty()) c.stop_strings.push_back(s.stop_token);
   c.seed = static_cast<uint64_t>(s.seed);
   return c;
 }
 
-void tell_length(const GenerateSettings& s, const GenerationConfig& c, std::span<const Prompt> prompts, int64_t positions) {
+void tell_length(const GenerateSettings& s, const GenerationConfig& c,
+                 std::span<const Prompt> prompts, int64_t positions) {
   for (const Prompt& p : prompts) {
     const auto n = static_cast<int64_t>(p.tokens.size());
     if (c.end_length(n, positions) == c.end_length(n, INT64_MAX)) continue;
-    log_info("the model has {} positions: sequences end there, the first after {} new tokens", positions, positions - n);
+    log_info("the model has {} positions: sequences end there, the first after {} new tokens",
+             positions, positions - n);
     break;
   }
   if (s.max_new_tokens) return;
   const char* origin = s.max_length ? "--max_length" : "the model's generation config";
-  if (c.max_new_tokens) log_info("at most {} new tokens, as {} says", *c.max_new_tokens, origin);
-  else if (c.max_length) log_info("at most {} tokens with the prompt, as {} says", *c.max_length, origin);
-  else log_info("at most 20 new tokens, as in Transformers; --max_new_tokens asks for another length");
+  if (c.max_new_tokens)
+    log_info("at most {} new tokens, as {} says", *c.max_new_tokens, origin);
+  else if (c.max_length)
+    log_info("at most {} tokens with the prompt, as {} says", *c.max_length, origin);
+  else
+    log_info("at most 20 new tokens, as in Transformers; --max_new_tokens asks for another length");
 }
 
 void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c) {
@@ -141,36 +160,50 @@ void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c) {
 }
 
 // Keeps the cache within half of the memory that is free.
-CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& c, const ModelConfig& model, int64_t batch) {
+CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& c,
+                       const ModelConfig& model, int64_t batch) {
   const int64_t usable = read_memory().usable_bytes();
   for (;; batch = (batch + 1) / 2) {
     const CacheLimits limits = limits_for(prompts, c, model, batch);
-    const int64_t bytes = 8 * model.layers * model.kv_heads * model.head_dim * limits.pages() * limits.page;
+    const int64_t bytes =
+        8 * model.layers * model.kv_heads * model.head_dim * limits.pages() * limits.page;
     if (batch == 1 || bytes < usable / 2) {
       return limits;
     }
-    log_info("the cache of {} prompts would take {}: fewer are worked on together", batch, format_bytes(bytes));
+    log_info("the cache of {} prompts would take {}: fewer are worked on together", batch,
+             format_bytes(bytes));
   }
 }
 
 // Results on standard output, in the order of the prompts.
 class Printer {
  public:
-  Printer(const GenerateSettings& s, const Pretrained& model, const std::vector<PromptRow>& rows, std::span<const Prompt> prompts, const GenerationConfig& c, bool as_script)
-      : settings_(s), model_(model), rows_(rows), prompts_(prompts), beams_(c.num_beams > 1), several_(rows.size() * static_cast<size_t>(c.num_return_sequences) > 1),
+  Printer(const GenerateSettings& s, const Pretrained& model, const std::vector<PromptRow>& rows,
+          std::span<const Prompt> prompts, const GenerationConfig& c, bool as_script)
+      : settings_(s),
+        model_(model),
+        rows_(rows),
+        prompts_(prompts),
+        beams_(c.num_beams > 1),
+        several_(rows.size() * static_cast<size_t>(c.num_return_sequences) > 1),
         as_script_(as_script) {
     if (model.tokenizer && !s.json && !several_ && !beams_ && s.stop_token.empty()) {
       stream_.emplace(*model.tokenizer);
-      for (int32_t id : std::span(prompts[0].tokens).last(std::min<size_t>(prompts[0].tokens.size(), 8))) stream_->push(id);
+      for (int32_t id :
+           std::span(prompts[0].tokens).last(std::min<size_t>(prompts[0].tokens.size(), 8)))
+        stream_->push(id);
     }
   }
 
   GenerateCallbacks callbacks() {
     GenerateCallbacks c;
-    if (stream_) c.token = [this](size_t, size_t, int32_t id) { print_out(begin() + stream_->push(id)); };
+    if (stream_)
+      c.token = [this](size_t, size_t, int32_t id) { print_out(begin() + stream_->push(id)); };
     c.done = [this](std::vector<Generated> all) {
       waiting_[all[0].prompt] = std::move(all);
-      for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_; it = waiting_.erase(it), ++next_) print(it->second);
+      for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_;
+           it = waiting_.erase(it), ++next_)
+        print(it->second);
     };
     return c;
   }
@@ -184,8 +217,11 @@ class Printer {
   }
   std::string header(size_t prompt, size_t sequence) {
     std::string text;
-    if (as_script_) text = fmt::format("=== GENERATED SEQUENCE {} ===\n", ++count_);
-    else if (several_) text = fmt::format("=== prompt {}{} ===\n", prompt + 1, sequence > 0 ? fmt::format(", sequence {}", sequence + 1) : "");
+    if (as_script_)
+      text = fmt::format("=== GENERATED SEQUENCE {} ===\n", ++count_);
+    else if (several_)
+      text = fmt::format("=== prompt {}{} ===\n", prompt + 1,
+                         sequence > 0 ? fmt::format(", sequence {}", sequence + 1) : "");
     return text + (full() ? shown_prompt(prompt) : "");
   }
   bool full() const { return as_script_ || settings_.return_full_text; }
@@ -196,7 +232,8 @@ class Printer {
 
   std::string continuation(const Generated& g) const {
     std::string text = continuation_text(*model_.tokenizer, prompts_[g.prompt].tokens, g.tokens);
-    if (!settings_.stop_token.empty()) text.resize(std::min(text.size(), text.find(settings_.stop_token)));
+    if (!settings_.stop_token.empty())
+      text.resize(std::min(text.size(), text.find(settings_.stop_token)));
     return text;
   }
 
@@ -206,15 +243,22 @@ class Printer {
       return;
     }
     std::string out;
-    for (const Generated& g : all) out += settings_.json ? json_line(g) : header(g.prompt, g.sequence) + (model_.tokenizer ? continuation(g) : fmt::format("{}", fmt::join(g.tokens, " "))) + "\n";
+    for (const Generated& g : all)
+      out += settings_.json ? json_line(g)
+                            : header(g.prompt, g.sequence) +
+                                  (model_.tokenizer ? continuation(g)
+                                                    : fmt::format("{}", fmt::join(g.tokens, " "))) +
+                                  "\n";
     print_out(out);
   }
 
   std::string json_line(const Generated& g) const {
     OrderedJson line;
     const PromptRow& row = rows_[g.prompt];
-    if (row.text) line["prompt"] = shown_prompt(g.prompt);
-    else line["prompt_tokens"] = row.tokens;
+    if (row.text)
+      line["prompt"] = shown_prompt(g.prompt);
+    else
+      line["prompt_tokens"] = row.tokens;
     if (model_.tokenizer) line["text"] = (full() ? shown_prompt(g.prompt) : "") + continuation(g);
     line["tokens"] = g.tokens;
     if (beams_) line["score"] = g.score;
@@ -231,21 +275,34 @@ class Printer {
   size_t next_ = 0, count_ = 0;
 };
 
-Result<int> run_generate_command(const std::vector<std::string>& args) { return run_generate(args, false); }
+Result<int> run_generate_command(const std::vector<std::string>& args) {
+  return run_generate(args, false);
+}
 
 }  // namespace
 
 Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   GenerateSettings s;
-  Schema schema(as_script ? "hone run_generation" : "hone generate", "continue prompts with a language model");
+  Schema schema(as_script ? "hone run_generation" : "hone generate",
+                "continue prompts with a language model");
   s.bind(schema);
   if (as_script)
-    for (auto [name, value] : {std::pair{"do_sample", "true"}, {"top_k", "0"}, {"top_p", "0.9"}, {"max_new_tokens", "20"}, {"temperature", "1.0"}, {"add_special_tokens", "false"}})
+    for (auto [name, value] : {std::pair{"do_sample", "true"},
+                               {"top_k", "0"},
+                               {"top_p", "0.9"},
+                               {"max_new_tokens", "20"},
+                               {"temperature", "1.0"},
+                               {"add_special_tokens", "false"}})
       schema.preset(name, value);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-  if (as_script && schema.given("max_length") && !schema.given("max_new_tokens")) s.max_new_tokens.reset();
+  if (as_script && schema.given("max_length") && !schema.given("max_new_tokens"))
+    s.max_new_tokens.reset();
 
-  OpenOptions open{.config_name = s.config_name, .tokenizer_name = s.tokenizer_name, .revision = s.model_revision, .cache_dir = s.cache_dir, .token = s.token};
+  OpenOptions open{.config_name = s.config_name,
+                   .tokenizer_name = s.tokenizer_name,
+                   .revision = s.model_revision,
+                   .cache_dir = s.cache_dir,
+                   .token = s.token};
   open.need_tokenizer = false;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   const GenerationConfig config = HONE_TRY(generation_from(s, args, model));
@@ -254,9 +311,15 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   std::vector<PromptRow> rows = HONE_TRY(prompts_of(s, args, as_script));
   for (PromptRow& row : rows)
     if (row.text) row.text = s.prefix + *row.text;
-  const bool texts = std::any_of(rows.begin(), rows.end(), [](const PromptRow& r) { return r.text.has_value(); });
-  if (texts && !model.tokenizer) return std::move(open_tokenizer(s.tokenizer_name.empty() ? s.model_name_or_path : s.tokenizer_name, open).error());
-  if (texts) encode_prompts(rows, *model.tokenizer, {.add_special_tokens = s.add_special_tokens}, config.bos_token_id);
+  const bool texts =
+      std::any_of(rows.begin(), rows.end(), [](const PromptRow& r) { return r.text.has_value(); });
+  if (texts && !model.tokenizer)
+    return std::move(
+        open_tokenizer(s.tokenizer_name.empty() ? s.model_name_or_path : s.tokenizer_name, open)
+            .error());
+  if (texts)
+    encode_prompts(rows, *model.tokenizer, {.add_special_tokens = s.add_special_tokens},
+                   config.bos_token_id);
   std::vector<Prompt> prompts;
   for (const PromptRow& row : rows) prompts.push_back({row.tokens});
   HONE_TRY(check_prompts(prompts, config, model.config.vocab, model.config.max_positions));
@@ -265,17 +328,21 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
 
   const int threads = s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size();
   const std::unique_ptr<Backend> backend = make_cpu_backend(threads);
-  auto generator = HONE_TRY(Generator::make(model, fit_memory(prompts, config, model.config, s.batch_size), threads, *backend));
+  auto generator = HONE_TRY(Generator::make(
+      model, fit_memory(prompts, config, model.config, s.batch_size), threads, *backend));
   Printer printer(s, model, rows, prompts, config, as_script);
   HONE_TRY(generator->run(prompts, config, printer.callbacks()));
   const Generator::Times& t = generator->times();
-  log_info("{} prompt tokens in {:.2f} s, {} new tokens at {:.1f} tokens/s", t.prompt_tokens, t.prefill, t.new_tokens,
+  log_info("{} prompt tokens in {:.2f} s, {} new tokens at {:.1f} tokens/s", t.prompt_tokens,
+           t.prefill, t.new_tokens,
            static_cast<double>(t.new_tokens) / std::max(1e-9, t.prefill + t.decode));
   return kExitDone;
 }
 
 Command command_generate() {
-  return {.name = "generate", .summary = "continue prompts with a language model", .run = run_generate_command};
+  return {.name = "generate",
+          .summary = "continue prompts with a language model",
+          .run = run_generate_command};
 }
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// hone graph: a model's program as text after any pass, its memory plan, the catalogue of ops, and a
-// trace of every named value (docs/tracing.md).
+// hone graph: a model's program as text after any pass, its memory plan, the catalogue of ops, and
+// a trace of every named value (docs/tracing.md).
 #include "base/core/json.h"
 #include "base/core/log.h"
 #include "base/core/text.h"
@@ -40,12 +40,16 @@ ChosenBackend choose_backend(const GraphSettings& s, int threads) {
 }
 
 std::string catalogue() {
-  std::string text = fmt::format("{:<26} {:<10} {:<9} {}\n", "op", "kind", "gradient", "writes over");
+  std::string text =
+      fmt::format("{:<26} {:<10} {:<9} {}\n", "op", "kind", "gradient", "writes over");
   for (const Op* op : op_table().all()) {
-    std::string over = op->inplace.empty() ? std::string() : fmt::format("input {}", fmt::join(op->inplace, ", "));
-    if (op->accumulator >= 0) over += fmt::format("{}adds onto input {}", over.empty() ? "" : "; ", op->accumulator);
+    std::string over =
+        op->inplace.empty() ? std::string() : fmt::format("input {}", fmt::join(op->inplace, ", "));
+    if (op->accumulator >= 0)
+      over += fmt::format("{}adds onto input {}", over.empty() ? "" : "; ", op->accumulator);
     if (op->view_offset != nullptr) over = "a view";
-    text += fmt::format("{:<26} {:<10} {:<9} {}", op->name, op->decompose ? "composite" : "primitive", op->grad ? "yes" : "-", over);
+    text += fmt::format("{:<26} {:<10} {:<9} {}", op->name,
+                        op->decompose ? "composite" : "primitive", op->grad ? "yes" : "-", over);
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   }
@@ -58,12 +62,16 @@ Program build_program(const GraphSettings& s, const ModelConfig& config) {
     CacheLimits limits;
     limits.rows = s.slots;
     limits.tokens = config.max_positions;
-    return build_cached_program(config, {s.program == "decode" ? s.slots : s.tokens, s.slots, limits.pages(), limits.page, limits.blocks()}, s.program);
+    return build_cached_program(config,
+                                {s.program == "decode" ? s.slots : s.tokens, s.slots,
+                                 limits.pages(), limits.page, limits.blocks()},
+                                s.program);
   }
   if (s.program == "eval") return build_clm_eval(config, shape, "eval");
   if (s.program == "update") {
     std::vector<UpdateWeight> weights;
-    for (const ParamSpec& p : family_of(config).params(config)) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    for (const ParamSpec& p : family_of(config).params(config))
+      weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
     return build_update(weights, {});
   }
   return build_clm_train(config, shape, s.program);
@@ -83,14 +91,18 @@ Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipelin
   for (const std::string& name : asked) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string near = nearest_name(name, names);
-    return Error(err::kMissingArgument, fmt::format("the program {} has no pass '{}'", s.program, name))
-        .todo(fmt::format("{}its passes: {}", near.empty() ? "" : fmt::format("did you mean {}? ", near), fmt::join(names, ", ")));
+    return Error(err::kMissingArgument,
+                 fmt::format("the program {} has no pass '{}'", s.program, name))
+        .todo(fmt::format("{}its passes: {}",
+                          near.empty() ? "" : fmt::format("did you mean {}? ", near),
+                          fmt::join(names, ", ")));
   }
   return Ok{};
 }
 
 // Runs the passes up to s.after.
-Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s, const Backend& backend) {
+Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s,
+                                          const Backend& backend) {
   std::vector<PassRecord> records;
   if (s.after == "build") return records;
   PassOptions options;
@@ -104,9 +116,11 @@ Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s, co
 }
 
 std::string pass_table(const Program& built, const std::vector<PassRecord>& records) {
-  std::string text = fmt::format("{:<20} {:<8} {:>7} {:>10}\n{:<20} {:<8} {:>7}\n", "pass", "changed", "nodes", "ms", "build", "", built.nodes.size());
+  std::string text = fmt::format("{:<20} {:<8} {:>7} {:>10}\n{:<20} {:<8} {:>7}\n", "pass",
+                                 "changed", "nodes", "ms", "build", "", built.nodes.size());
   for (const PassRecord& r : records)
-    text += fmt::format("{:<20} {:<8} {:>7} {:>10.3f}\n", r.name, r.changed ? "yes" : "no", r.nodes, r.milliseconds);
+    text += fmt::format("{:<20} {:<8} {:>7} {:>10.3f}\n", r.name, r.changed ? "yes" : "no", r.nodes,
+                        r.milliseconds);
   return text;
 }
 
@@ -114,18 +128,24 @@ std::string plan_text(const Session& session) {
   const RunPlan& plan = session.plan();
   const Program& p = session.programs()[0];
   const ProgramPlan& own = plan.programs[0];
-  std::string text = fmt::format("arena {} bytes: states {}, transients {} (at least {} live at node {})\n", plan.arena_bytes(),
-                                 plan.state_bytes, plan.transient_bytes, own.live_bytes, own.peak_node);
-  for (const auto& [purpose, bytes] : plan.by_purpose()) text += fmt::format("  {:<16} {:>12}\n", purpose, bytes);
+  std::string text = fmt::format(
+      "arena {} bytes: states {}, transients {} (at least {} live at node {})\n",
+      plan.arena_bytes(), plan.state_bytes, plan.transient_bytes, own.live_bytes, own.peak_node);
+  for (const auto& [purpose, bytes] : plan.by_purpose())
+    text += fmt::format("  {:<16} {:>12}\n", purpose, bytes);
   text += fmt::format("\n{:>12} {:>12}  states\n", "offset", "bytes");
-  for (const StateSlot& s : plan.states) text += fmt::format("{:>12} {:>12}  {} {}\n", s.offset, s.type.bytes(), s.name, s.type.text());
-  text += fmt::format("\n{:>5} {:>12} {:>12}  {:<22} {:<28} schedule\n", "node", "offset", "bytes", "kernel", "result");
+  for (const StateSlot& s : plan.states)
+    text += fmt::format("{:>12} {:>12}  {} {}\n", s.offset, s.type.bytes(), s.name, s.type.text());
+  text += fmt::format("\n{:>5} {:>12} {:>12}  {:<22} {:<28} schedule\n", "node", "offset", "bytes",
+                      "kernel", "result");
   for (size_t k = 0; k < p.nodes.size(); ++k) {
     for (size_t o = 0; o < p.nodes[k].out.size(); ++o) {
       const ValueId v = p.nodes[k].out[o];
       const std::string result = fmt::format("%{} {}", v, p.type(v).text());
-      text += fmt::format("{:>5} {:>12} {:>12}  {:<22} {:<28} {} {}\n", o == 0 ? std::to_string(k) : "", own.offset[static_cast<size_t>(v)],
-                          p.type(v).bytes(), o == 0 ? session.kernels(0)[k].id : "", result, p.nodes[k].op->name, p.nodes[k].scope);
+      text += fmt::format("{:>5} {:>12} {:>12}  {:<22} {:<28} {} {}\n",
+                          o == 0 ? std::to_string(k) : "", own.offset[static_cast<size_t>(v)],
+                          p.type(v).bytes(), o == 0 ? session.kernels(0)[k].id : "", result,
+                          p.nodes[k].op->name, p.nodes[k].scope);
     }
   }
   return text;
@@ -133,7 +153,9 @@ std::string plan_text(const Session& session) {
 
 Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
   const auto bad = [&](const std::string& what) {
-    return Error(err::kBadIds, what).at("--ids " + utf8_prefix(text, 60)).todo("write rows as '5 6 7; 8 9', or name a .json or .jsonl file");
+    return Error(err::kBadIds, what)
+        .at("--ids " + utf8_prefix(text, 60))
+        .todo("write rows as '5 6 7; 8 9', or name a .json or .jsonl file");
   };
   std::vector<std::vector<int32_t>> rows;
   const auto add_json = [&](const Json& row) -> Status {
@@ -151,14 +173,16 @@ Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
       ++number;
       if (trim(line).empty()) continue;
       const Json row = HONE_TRY(parse_json(line, fmt::format("{}:{}", text, number)));
-      if (!row.is_object() || !row.contains("ids")) return bad(fmt::format("line {} has no key \"ids\"", number));
+      if (!row.is_object() || !row.contains("ids"))
+        return bad(fmt::format("line {} has no key \"ids\"", number));
       HONE_TRY(add_json(row["ids"]));
     }
     return rows;
   }
   if (text.ends_with(".json")) {
     const Json value = HONE_TRY(read_json_file(text));
-    const Json& list = value.is_object() && value.contains("sequences") ? value["sequences"] : value;
+    const Json& list =
+        value.is_object() && value.contains("sequences") ? value["sequences"] : value;
     if (!list.is_array()) return bad("the file holds no list of rows");
     for (const Json& row : list) HONE_TRY(add_json(row));
     return rows;
@@ -186,7 +210,8 @@ Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
 
 Result<int> run_graph(const std::vector<std::string>& args) {
   GraphSettings s;
-  Schema schema("hone graph", "a model's program after any pass, its memory plan, or a trace of its values");
+  Schema schema("hone graph",
+                "a model's program after any pass, its memory plan, or a trace of its values");
   s.bind(schema);
   schema.positional("model_name_or_path");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
@@ -195,9 +220,11 @@ Result<int> run_graph(const std::vector<std::string>& args) {
     return kExitDone;
   }
   if (s.model_name_or_path.empty() && s.config_name.empty())
-    return Error(err::kMissingArgument, "hone graph is given no model").todo("name one with --model_name_or_path or --config_name; --ops needs none");
+    return Error(err::kMissingArgument, "hone graph is given no model")
+        .todo("name one with --model_name_or_path or --config_name; --ops needs none");
   if (s.trace.empty() != s.ids.empty())
-    return Error(err::kMissingArgument, s.trace.empty() ? "--ids are given without --trace" : "--trace is given without --ids")
+    return Error(err::kMissingArgument, s.trace.empty() ? "--ids are given without --trace"
+                                                        : "--trace is given without --ids")
         .todo("a trace needs both: --trace FILE --ids '5 6 7; 8 9'");
 
   OpenOptions options;
@@ -212,9 +239,14 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   const ChosenBackend backend = choose_backend(s, pool.size());
 
   if (!s.trace.empty()) {
-    if (model.weights == nullptr) return Error(err::kMissingArgument, "a trace needs weights").todo("name a model with --model_name_or_path");
-    if (!backend.use->computes()) return Error(err::kMissingArgument, "the null backend computes nothing").todo("--backend cpu or reference");
-    const std::vector<TracedTensor> traced = HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend.use, pool, {.fuse = s.fuse}));
+    if (model.weights == nullptr)
+      return Error(err::kMissingArgument, "a trace needs weights")
+          .todo("name a model with --model_name_or_path");
+    if (!backend.use->computes())
+      return Error(err::kMissingArgument, "the null backend computes nothing")
+          .todo("--backend cpu or reference");
+    const std::vector<TracedTensor> traced =
+        HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend.use, pool, {.fuse = s.fuse}));
     HONE_TRY(save_trace(s.trace, traced));
     log_info("{}: {} tensors", s.trace, traced.size());
     return kExitDone;
@@ -240,7 +272,9 @@ Result<int> run_graph(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_graph() {
-  return {.name = "graph", .summary = "a model's program after any pass, its memory plan, a trace of its values", .run = run_graph};
+  return {.name = "graph",
+          .summary = "a model's program after any pass, its memory plan, a trace of its values",
+          .run = run_graph};
 }
 
 }  // namespace hone

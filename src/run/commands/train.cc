@@ -16,7 +16,8 @@ Result<int> run_train(const std::vector<std::string>& args) {
   const Parsed parsed = HONE_TRY(parse_settings(schema, args));
   if (parsed.done) return kExitDone;
   if (!s.do_train && !s.do_eval)
-    return Error(err::kNothingToDo, "neither training nor evaluation was asked for").todo("add --do_train, --do_eval or both");
+    return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
+        .todo("add --do_train, --do_eval or both");
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
@@ -52,6 +53,8 @@ Result<int> run_train(const std::vector<std::string>& args) {
 
 }  // namespace
 
-Command command_train() { return {.name = "train", .summary = "fine-tune a model, evaluate it, save it", .run = run_train}; }
+Command command_train() {
+  return {.name = "train", .summary = "fine-tune a model, evaluate it, save it", .run = run_train};
+}
 
 }  // namespace hone
