@@ -132,7 +132,9 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
                 if status not in allowed:
                     return f"status {status} after {number.name}", story
                 if status == 128 + number and not any(n.startswith("checkpoint-") for n in names(os.path.join(folder, out))):
-                    return f"{number.name} left no checkpoint", story
+                    with open(log_path) as f:  # it may have come before the first step
+                        if "after step 0 of" not in f.read():
+                            return f"{number.name} left no checkpoint", story
                 if status == 0 and attempt + 1 < kills and rng.random() < 0.5:
                     break
             else:

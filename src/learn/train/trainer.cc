@@ -68,6 +68,12 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
         .todo(
             "name another folder, or use --overwrite_output_dir (the files stay, those of the same "
             "name are replaced)");
+  if (dir.kind != OutputDirKind::absent && dir.kind != OutputDirKind::foreign_files) {
+    // A checkpoint that was being replaced when its process was killed comes back.
+    RunLock lock = HONE_TRY(RunLock::take(s.output_dir));
+    if (!HONE_TRY(clean_leftovers(s.output_dir)).empty())
+      dir = HONE_TRY(classify_output_dir(s.output_dir));
+  }
   TrainStart start;
   if (!asked.empty() && !newest && !never) {
     const CheckpointInfo info = HONE_TRY(inspect_checkpoint(asked));
@@ -272,6 +278,7 @@ Result<TrainOutcome> Trainer::train() {
   const int64_t total = steps.total_steps(), first = done_;
   Session& s = task_.session();
   const size_t update = s.program_index("update");
+  lock_.emplace(HONE_TRY(RunLock::take(s_.output_dir)));
   HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
   HONE_TRY(clean_leftovers(s_.output_dir));
   for (const std::string& checkpoint : discard_) HONE_TRY(delete_checkpoint(checkpoint));
@@ -296,7 +303,7 @@ Result<TrainOutcome> Trainer::train() {
       HONE_TRY(save_checkpoint());
     }
   }
-  outcome.stopped_by = evaluation_due_ ? stop_signal() : 0;
+  outcome.stopped_by = stop_signal();  // it may have come while data were read: nothing to save
   while (done_ < total && !outcome.stopped_by) {
     const double rate = schedule_.rate(done_);
     const StepSums sums = HONE_TRY(task_.gradients(done_));

@@ -12,6 +12,7 @@
 #include "engine/session/session.h"
 #include "learn/data/steps.h"
 #include "learn/metrics/loss.h"
+#include "learn/train/run_lock.h"
 #include "learn/train/schedule.h"
 #include "learn/train/settings.h"
 
@@ -66,7 +67,8 @@ class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Reads only. Errors: H2403 the folder holds other files, H2408 no checkpoint where one was asked
+  // Restores what a killed process left in the folder, else reads only. Errors: H2403 the folder
+  // holds other files or another process trains into it, H2408 no checkpoint where one was asked
   // for, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
@@ -108,6 +110,7 @@ class Trainer {
   OrderedJson history_ = OrderedJson::array();
   int64_t last_evaluated_ = -1, last_saved_ = -1;
   std::vector<std::string> discard_;
+  std::optional<RunLock> lock_;
 };
 
 Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps);
