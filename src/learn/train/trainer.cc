@@ -118,7 +118,7 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   log_info(
       "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
       "(--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
-      "finished", s_.output_dir, task_.steps().total_steps());
+      "finished", s_.output_dir, std::max(done_, task_.steps().total_steps()));
   return true;
 }
 
@@ -157,45 +157,50 @@ Status Trainer::resume(const std::string& checkpoint) {
                  fmt::format("the checkpoint's state cannot be read: {}", e.what()))
         .at(checkpoint);
   }
-  if (from.trainer_state.contains("log_history"))
-    history_ = OrderedJson::parse(from.trainer_state["log_history"].dump());
+  if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
   last_saved_ = done_;
   log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_,
            task_.steps().total_steps());
   return Ok{};
 }
 
-bool Trainer::every(double interval, int64_t step) const {
-  if (interval <= 0) return false;
-  int64_t steps = interval < 1 ? static_cast<int64_t>(std::ceil(
-                                     interval * static_cast<double>(task_.steps().total_steps())))
-                               : static_cast<int64_t>(interval);
-  return step % std::max<int64_t>(steps, 1) == 0;
+// An interval of settings as whole steps; 0: never.
+int64_t Trainer::steps_of(double interval) const {
+  if (interval <= 0) return 0;
+  const double total = static_cast<double>(task_.steps().total_steps());
+  return std::max<int64_t>(
+      1, static_cast<int64_t>(interval < 1 ? std::ceil(interval * total) : interval));
 }
 
-OrderedJson Trainer::state_json() const {
-  OrderedJson j;
+bool Trainer::every(double interval, int64_t step) const {
+  const int64_t steps = steps_of(interval);
+  return steps > 0 && step % steps == 0;
+}
+
+// As Transformers writes it: keys sorted, indented by two.
+std::string Trainer::state_text() const {
+  Json j;
   j["best_global_step"] = nullptr;
   j["best_metric"] = nullptr;
   j["best_model_checkpoint"] = nullptr;
   j["epoch"] = task_.steps().epoch_after(done_);
-  j["eval_steps"] = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
+  j["eval_steps"] = steps_of(s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps);
   j["global_step"] = done_;
   j["is_hyper_param_search"] = false;
   j["is_local_process_zero"] = true;
   j["is_world_process_zero"] = true;
   j["log_history"] = history_;
-  j["logging_steps"] = s_.logging_steps;
+  j["logging_steps"] = steps_of(s_.logging_steps);
   j["max_steps"] = task_.steps().total_steps();
   j["num_input_tokens_seen"] = tokens_seen_;
   j["num_train_epochs"] = task_.steps().epochs();
-  j["save_steps"] = s_.save_steps;
+  j["save_steps"] = steps_of(s_.save_steps);
   j["stateful_callbacks"] = OrderedJson::object();
   j["total_flos"] = flops_;
   j["train_batch_size"] = s_.per_device_train_batch_size;
   j["trial_name"] = nullptr;
   j["trial_params"] = nullptr;
-  return j;
+  return dump_json(j, {.indent = 2}) + "\n";
 }
 
 Status Trainer::save_checkpoint() {
@@ -210,7 +215,7 @@ Status Trainer::save_checkpoint() {
     moments.push_back(tensor_of(s, second_moment_name(name), second_name(name)));
   }
   HONE_TRY(w.add_tensors("model", weights));
-  HONE_TRY(w.add_json(kTrainerStateFile, state_json()));
+  HONE_TRY(w.add_file(kTrainerStateFile, state_text()));
   if (!s_.save_only_model) {
     HONE_TRY(w.add_tensors(kOptimizerStem, moments));
     const TrainLoss::State l = loss_.state();
@@ -250,7 +255,7 @@ Result<OrderedJson> Trainer::evaluate() {
       round_to(std::ceil(rows / static_cast<double>(s_.per_device_eval_batch_size)) / seconds, 1e3);
   OrderedJson entry = m;
   entry["step"] = done_;
-  history_.push_back(entry);
+  history_.push_back(Json(entry));
   last_evaluated_ = done_;
   log_info("{:<11} step {}: loss {:.4f}, perplexity {:.3f}", "evaluated", done_,
            got.value("loss", NAN), got.value("perplexity", NAN));
@@ -264,7 +269,7 @@ Status Trainer::log_step(int64_t step, double rate, double grad_norm) {
   entry["learning_rate"] = rate;
   entry["loss"] = loss_.take_mean();
   entry["step"] = step;
-  history_.push_back(entry);
+  history_.push_back(Json(entry));
   if (s_.disable_tqdm || !is_terminal(2))
     log_info(
         "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate {:.3g}",
@@ -363,7 +368,7 @@ Result<TrainOutcome> Trainer::train() {
   OrderedJson m;
   m["epoch"] = steps.epoch_after(done_);
   m["total_flos"] = flops_;
-  m["train_loss"] = loss_.run_mean();
+  m["train_loss"] = done_ > 0 ? loss_.run_mean() : 0.0;
   m["train_runtime"] = round_to(seconds, 1e4);
   m["train_samples"] = task_.train_rows();
   m["train_samples_per_second"] = round_to(static_cast<double>(rows) / seconds, 1e3);
@@ -373,7 +378,7 @@ Result<TrainOutcome> Trainer::train() {
   m["train_tokens_per_second"] = round_to(static_cast<double>(tokens) / seconds, 1e3);
   OrderedJson entry = m;
   entry["step"] = done_;
-  history_.push_back(entry);
+  history_.push_back(Json(entry));
   outcome.metrics = m;
   if (outcome.stopped_by) {
     log_info("{:<11} by a signal after step {} of {}; the same command continues", "stopped", done_,
@@ -389,8 +394,7 @@ Result<TrainOutcome> Trainer::train() {
 }
 
 Status Trainer::write_state() const {
-  return file_store().write(s_.output_dir + "/trainer_state.json",
-                            dump_json(state_json(), {.indent = 2}) + "\n");
+  return file_store().write(s_.output_dir + "/" + kTrainerStateFile, state_text());
 }
 
 Status Trainer::finish() const { return mark_run(s_.output_dir, true, task_.fingerprint()); }
@@ -399,7 +403,7 @@ Status Trainer::write_results(const std::string& which, const OrderedJson& metri
   Store& store = file_store();
   HONE_TRY(store.make_dirs(s_.output_dir));
   const JsonStyle style{.indent = 4};
-  Json sorted = Json::parse(dump_json(metrics));
+  const Json sorted(metrics);
   HONE_TRY(store.write(fmt::format("{}/{}_results.json", s_.output_dir, which),
                        dump_json(sorted, style) + "\n"));
   const std::string all = s_.output_dir + "/all_results.json";

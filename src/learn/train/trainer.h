@@ -93,10 +93,11 @@ class Trainer {
 
  private:
   Status resume(const std::string& checkpoint);
+  int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
   Status log_step(int64_t step, double rate, double grad_norm);
   Status save_checkpoint();
-  OrderedJson state_json() const;
+  std::string state_text() const;
 
   const TrainSettings& s_;
   TrainTask& task_;
@@ -107,7 +108,7 @@ class Trainer {
   TrainLoss loss_;
   double flops_ = 0;
   int64_t tokens_seen_ = 0;
-  OrderedJson history_ = OrderedJson::array();
+  Json history_ = Json::array();
   int64_t last_evaluated_ = -1, last_saved_ = -1;
   std::vector<std::string> discard_;
   std::optional<RunLock> lock_;
