@@ -76,6 +76,10 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
   }
   TrainStart start;
   if (!asked.empty() && !newest && !never) {
+    if (!HONE_TRY(file_store().exists(asked)))
+      return Error(err::kNoCheckpoint, fmt::format("there is no checkpoint '{}'", asked))
+          .at("--resume_from_checkpoint " + asked)
+          .todo("name a folder checkpoint-<step>, or leave the flag out");
     const CheckpointInfo info = HONE_TRY(inspect_checkpoint(asked));
     start.checkpoint = info.path;
     return start;

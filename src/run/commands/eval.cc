@@ -28,6 +28,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
+  if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));

@@ -1,5 +1,6 @@
 #include "run/commands/training.h"
 
+#include "base/store/store.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -21,6 +22,14 @@ Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
   o.need_weights = need_weights && !from_scratch;
   o.need_tokenizer = false;
   return open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o);
+}
+
+Status check_output_dir(const std::string& folder) {
+  Store& store = file_store();
+  HONE_TRY(store.make_dirs(folder));
+  const std::string probe = folder + "/.hone_probe";
+  HONE_TRY(store.write(probe, "probe\n"));
+  return store.remove_all(probe);
 }
 
 std::string results_table(const std::string& which, const OrderedJson& metrics) {

@@ -23,6 +23,10 @@ struct TaskSettings : ClmSettings, TaskOnly {
 Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
                                      bool need_weights = true);
 
+// Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of
+// the store.
+Status check_output_dir(const std::string& folder);
+
 // "***** train metrics *****" with aligned names and values.
 std::string results_table(const std::string& which, const OrderedJson& metrics);
 
