@@ -141,7 +141,7 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
                 status = process.wait()
                 if status != 0:
                     return f"the last run ended with {status}", story
-    left = [n for n in names(os.path.join(folder, out)) if ".tmp" in n or ".old" in n or ".del" in n]
+    left = [n for n in names(os.path.join(folder, out)) if any(mark in n for mark in (".tmp", "-tmp", ".old", ".del"))]
     return (f"leftovers: {left}" if left else ""), story
 
 

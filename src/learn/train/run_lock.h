@@ -11,7 +11,8 @@ namespace hone {
 // itself: no file is left). Where the file system knows no locks it holds nothing.
 class RunLock {
  public:
-  // Makes the folder when it is absent. Errors: H2403 another process holds it.
+  // Makes the folder when it is absent, and removes what a killed process was writing into it.
+  // Errors: H2403 another process holds it.
   static Result<RunLock> take(const std::string& folder);
   RunLock(RunLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   RunLock& operator=(RunLock&&) = delete;
