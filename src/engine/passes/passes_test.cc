@@ -97,8 +97,7 @@ void check_file(const std::string& path) {
 
 TEST(Passes, Files) {
   int files = 0;
-  for (const auto& e :
-       std::filesystem::directory_iterator(std::string(HONE_SOURCE_DIR) + "/tests/passes")) {
+  for (const auto& e : std::filesystem::directory_iterator(HONE_SOURCE_DIR "/tests/passes")) {
     if (e.path().extension() != ".hir") continue;
     check_file(e.path().string());
     ++files;
