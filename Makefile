@@ -38,9 +38,10 @@ one: configure ## the tests whose name matches TEST=regex
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST) -R '$(TEST)'
 
-nightly: install-check configure ## every test, the long loops too, then ten minutes of each fuzzer
+nightly: install-check configure ## every test, the long loops and all sanitizers too, then ten minutes of each fuzzer
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST)
+	@for preset in asan ubsan tsan; do tools/sanitize.sh $$preset || exit 1; done
 	@tools/fuzz.sh 600
 
 sanitize: install-check ## unit tests under PRESET=asan, ubsan or tsan

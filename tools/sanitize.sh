@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tools/sanitize.sh asan|ubsan|tsan   builds the unit tests in build/<preset> and runs them all
-# but the slow ones. hone turns its own mistakes into bugs, so leaks and races are the point here.
+# tools/sanitize.sh asan|ubsan|tsan [PROGRAM ...]   builds the unit tests in build/<preset> and runs
+# them all but the slow ones; programs name some of them. hone turns its own mistakes into bugs, so
+# leaks and races are the point here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-asan}
@@ -10,6 +11,8 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 mkdir -p build
 cmake --preset "$preset" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
-nice ninja -C "build/$preset" -j "$jobs"
+nice ninja -C "build/$preset" -j "$jobs" "${@:2}"
+only=()
+[ $# -lt 2 ] || only=(-R "^($(IFS='|'; echo "${*:2}"))$")
 ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" --no-tests=error \
-  -L 'unit|fuzz' -LE 'slow|nightly'
+  -L 'unit|fuzz' -LE 'slow|nightly' "${only[@]}"
