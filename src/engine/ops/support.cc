@@ -118,4 +118,23 @@ bool is_constant(const Builder& b, ValueId v, double value) {
   return n.op->name == "constant" && n.attrs.real("value") == value;
 }
 
+std::vector<int64_t> kept_axes(const NodeView& n) {
+  std::vector<int64_t> axes = n.attrs().integers("axes"), kept;
+  for (int64_t a = 0; a < n.in(0).rank(); ++a)
+    if (std::find(axes.begin(), axes.end(), a) == axes.end()) kept.push_back(a);
+  return kept;
+}
+
+Result<Types> reduced(const NodeView& n) {
+  HONE_TRY(expect_inputs(n, 1, 1));
+  std::vector<int64_t> axes = n.attrs().integers("axes");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    HONE_TRY(expect_axis(n, axes[i], n.in(0).rank()));
+    if (i > 0 && axes[i] <= axes[i - 1]) return bad_operands(n, "the axes must grow");
+  }
+  Type t{n.in(0).dtype, {}};
+  for (int64_t a : kept_axes(n)) t.shape.push_back(n.in(0).shape[static_cast<size_t>(a)]);
+  return Types{t};
+}
+
 }  // namespace hone

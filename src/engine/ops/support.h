@@ -24,6 +24,9 @@ Result<Type> type_attrs(const NodeView& n);  // attributes dtype and shape
 
 Result<Types> same_as_first(const NodeView& n);  // one float operand -> its type
 Result<Types> same_as_both(const NodeView& n);   // two operands; a scalar one is broadcast
+// Reductions over attribute `axes`: the axes that stay, and the type of the result.
+std::vector<int64_t> kept_axes(const NodeView& n);
+Result<Types> reduced(const NodeView& n);
 Cost elementwise(const NodeView& n, double flops_per_element);  // bytes: all operands and results
 Cost free_of_charge(const NodeView& n);                         // a view
 
