@@ -15,6 +15,8 @@
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HONE_LAYERS REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/LAYERS)
+set(HONE_FUZZERS ${CMAKE_BINARY_DIR}/fuzzers.txt)
+file(WRITE ${HONE_FUZZERS} "")
 
 function(hone_room NAME)
   cmake_parse_arguments(R "" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;NOT_ON_SHELF;OPTIONS" ${ARGN})
@@ -120,6 +122,7 @@ ${CALLS}  return shelf;
       add_executable(${ID}_${STEM} ${F})
       target_link_libraries(${ID}_${STEM} PRIVATE hone_${ID} ${TEST_LIBRARIES})
       target_link_options(${ID}_${STEM} PRIVATE -fsanitize=fuzzer)
+      file(APPEND ${HONE_FUZZERS} "${ID}_${STEM} ${STEM}\n")  # program, corpus: tools/fuzz.sh
     elseif(HONE_TESTS)
       add_executable(${ID}_${STEM} ${F} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc)
       target_link_libraries(${ID}_${STEM} PRIVATE hone_${ID} ${TEST_LIBRARIES})

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# tools/fuzz.sh [SECONDS] [NAME...]   builds the libFuzzer targets with clang and runs each for
-# SECONDS (60) over its corpus tests/fuzz/<name>. A find stays in build/fuzz/finds/<name>; give it
-# a telling name in tests/fuzz/<name>, where every ordinary build replays it.
+# tools/fuzz.sh [SECONDS] [PROGRAM...]   builds the libFuzzer targets with clang and runs each for
+# SECONDS (60) over its corpus, one on each core. A find stays in build/fuzz/finds/PROGRAM; give it
+# a telling name in the corpus (tests/fuzz/, the second word of the target's line in
+# build/fuzz/fuzzers.txt), where every ordinary build replays it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-60}
@@ -10,13 +11,24 @@ tools/setup.sh sanitize
 mkdir -p build
 cmake --preset fuzz >build/configure-fuzz.log || { cat build/configure-fuzz.log; exit 1; }
 nice ninja -C build/fuzz
-for program in build/fuzz/bin/*_fuzz; do
-  name=$(basename "$program")
-  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
-  mkdir -p "build/fuzz/corpus/$name" "build/fuzz/finds/$name"
-  corpora=("build/fuzz/corpus/$name")
-  if [ -d "tests/fuzz/$name" ]; then corpora+=("tests/fuzz/$name"); fi
-  echo "$name: $seconds s"
-  "$program" -max_total_time="$seconds" -rss_limit_mb=2048 -timeout=20 -print_final_stats=0 \
-    -verbosity=0 -artifact_prefix="build/fuzz/finds/$name/" "${corpora[@]}"
-done
+
+fuzz() {  # seconds, program, corpus
+  local at=build/fuzz corpora=("build/fuzz/corpus/$2")
+  mkdir -p "$at/corpus/$2" "$at/finds/$2" "$at/logs"
+  if [ -d "tests/fuzz/$3" ]; then corpora+=("tests/fuzz/$3"); fi
+  if "$at/bin/$2" -max_total_time="$1" -rss_limit_mb=2048 -timeout=20 -print_final_stats=1 \
+    -verbosity=1 -artifact_prefix="$at/finds/$2/" "${corpora[@]}" >"$at/logs/$2.log" 2>&1; then
+    echo "$2: $(sed -n 's/^stat::number_of_executed_units: *//p' "$at/logs/$2.log") inputs in $1 s, no find"
+  else
+    echo "$2: a find, see $at/finds/$2 and"
+    tail -n 40 "$at/logs/$2.log"
+    return 1
+  fi
+}
+export -f fuzz
+
+while read -r program corpus; do
+  if [ $# -gt 0 ] && [[ " $* " != *" $program "* ]]; then continue; fi
+  echo "$seconds $program $corpus"
+done <build/fuzz/fuzzers.txt |
+  xargs -P "${JOBS:-$(nproc)}" -L 1 bash -c 'fuzz "$@"' _

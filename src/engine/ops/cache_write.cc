@@ -23,10 +23,11 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId fresh = ops::scatter_add_rows(b, n.input(2), n.input(1), rows);
   ValueId ones = ops::constant(b, 1, {x.dtype, {x.shape[0], 1}});
   ValueId hits = ops::reshape(b, ops::scatter_add_rows(b, n.input(2), ones, rows), {rows});
-  ValueId written =
-      ops::broadcast(b, ops::compare(b, hits, number(b, 0, hits), "gt"), {rows, channels}, {0});
+  ValueId kept =
+      ops::broadcast(b, ops::compare(b, hits, number(b, 0, hits), "le"), {rows, channels}, {0});
   ValueId old = ops::reshape(b, n.input(0), {rows, channels});
-  return {ops::reshape(b, ops::select(b, written, fresh, old), cache.shape)};
+  return {
+      ops::reshape(b, ops::select(b, kept, old, fresh), cache.shape)};  // in the old one's place
 }
 
 Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.in(1).bytes())}; }

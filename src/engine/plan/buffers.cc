@@ -5,8 +5,19 @@
 namespace hone {
 namespace {
 
-// The chain of values from a state's new version back to its old one through operands that may be
-// written over, newest first; empty when the old version is not on such a chain.
+// The operands whose storage the k-th result may take: those written over, or the one it is a view
+// of as a whole.
+std::vector<size_t> same_place(const Program& p, const Node& n, size_t k) {
+  const NodeView view{p, n};
+  std::vector<size_t> operands = inplace_inputs(view, k);
+  if (n.op->view_offset && n.op->view_offset(view) == 0 &&
+      view.in(0).bytes() == view.out(0).bytes())
+    operands.push_back(0);
+  return operands;
+}
+
+// The chain of values from a state's new version back to its old one through operands in whose
+// place they may stand, newest first; empty when the old version is not on such a chain.
 bool chain_to(const Program& p, ValueId v, ValueId target, std::vector<ValueId>& chain) {
   chain.push_back(v);
   if (v == target) return true;
@@ -14,7 +25,7 @@ bool chain_to(const Program& p, ValueId v, ValueId target, std::vector<ValueId>&
   if (at >= 0) {
     const Node& n = p.nodes[static_cast<size_t>(at)];
     size_t k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
-    for (size_t i : inplace_inputs({p, n}, k))
+    for (size_t i : same_place(p, n, k))
       if (chain_to(p, n.in[i], target, chain)) return true;
   }
   chain.pop_back();
@@ -34,6 +45,8 @@ class Sharing {
       for (ValueId v : p.nodes[static_cast<size_t>(i)].out) last_use_[static_cast<size_t>(v)] = i;
     }
     for (const Named& n : p.outputs) last_use_[static_cast<size_t>(n.value)] = end;
+    for (const State& s : p.states)
+      if (s.next != kNoValue) last_use_[static_cast<size_t>(s.next)] = end;
 
     b.of.resize(p.values.size());
     state_chain_.assign(p.values.size(), -1);
@@ -87,10 +100,12 @@ class Sharing {
     }
   }
 
-  // A view of a state that this program rewrites would change under its reader.
+  // A view of a state that this program rewrites would change under its reader, unless it is a step
+  // on the way to the new version.
   bool may_view(const Node& n) {
     int32_t s = buffer(n.in[0]).state;
-    return s < 0 || p.states[static_cast<size_t>(s)].next == kNoValue;
+    return s < 0 || p.states[static_cast<size_t>(s)].next == kNoValue ||
+           state_chain_[static_cast<size_t>(n.out[0])] == s;
   }
 
   bool may_overwrite(const Node& n, int32_t i, size_t operand, ValueId out) {
@@ -117,8 +132,7 @@ class Sharing {
     Buffers::Buffer& old_place = b.all[static_cast<size_t>(to)];
     Buffers::Buffer& made = b.all[static_cast<size_t>(from)];
     bool fits = made.state < 0 && made.first >= 0 && made.bytes == old_place.bytes &&
-                b.of[static_cast<size_t>(s.next)].offset == 0 &&
-                last_use_[static_cast<size_t>(s.value)] < made.first;
+                b.of[static_cast<size_t>(s.next)].offset == 0 && old_place.last < made.first;
     HONE_BUG_IF(!fits, "program {}: the new version of state '{}' cannot take the old one's place",
                 p.name, s.name);
     for (Storage& x : b.of)

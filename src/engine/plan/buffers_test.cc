@@ -62,6 +62,21 @@ next %1 = %3
   EXPECT_TRUE(together(b, 1, 3));
 }
 
+TEST(Buffers, NewVersionMayBeginAsTheOldOneInAnotherShape) {
+  const Buffers b = share_storage(parsed(R"(
+input "x" %0 : f32[8]
+state "cache" %1 : f32[2,4] {role="cache"}
+  %2 : f32[8] = reshape(%1) {shape=[8]}
+  %3 : f32[8] = add(%2, %0)
+  %4 : f32[2,4] = reshape(%3) {shape=[2,4]}
+  %5 : f32[2,4] = exp(%4)
+next %1 = %4
+output "y" = %5
+)"));
+  EXPECT_TRUE(together(b, 1, 4));
+  EXPECT_FALSE(together(b, 4, 5)) << "a state outlives the program";
+}
+
 TEST(Plan, StatesOfAllProgramsAreShared) {
   const Program first = parsed(
       "program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\ninput \"x\" %1 : f32[100]\n  %2 : "
