@@ -6,9 +6,11 @@
                                                 runs a command with HF_ENDPOINT set, then ends
                                                 with its exit status
 
-DIR/<org>/<name>/ or DIR/<name>/ is a model; its commit is made from its content. Branches are
-'main', and every folder DIR/.../<name>@<branch>. A file '.gated' in a model asks for the token
-'good-token'. Files of 1,000 bytes or more count as large: they have a SHA-256 etag and are
+DIR/<org>/<name>/ or DIR/<name>/ is a model, DIR/datasets/<org>/<name>/ or DIR/datasets/<name>/ a
+data set; its commit is made from its content. Branches are 'main', and every folder
+DIR/.../<name>@<branch>, '/' written as %2F (<name>@refs%2Fconvert%2Fparquet). A file '.gated' in a
+repository asks for the token 'good-token', '.private' hides it from all others; a file '.moved'
+holds the name that the repository has now, to which is redirected. Files of 1,000 bytes or more count as large: they have a SHA-256 etag and are
 redirected to /cdn/.
 
 Faults and log:   GET /_fault?kind=K&match=TEXT&count=N&after=BYTES   the next N requests whose
@@ -38,6 +40,7 @@ class Model:
                 path = os.path.join(base, name)
                 self.files[os.path.relpath(path, folder)] = open(path, "rb").read()
         self.gated = self.files.pop(".gated", None) is not None
+        self.private = self.files.pop(".private", None) is not None
         tree = "".join(f"{n} {hashlib.sha1(b).hexdigest()}\n" for n, b in sorted(self.files.items()))
         self.commit = hashlib.sha1(tree.encode()).hexdigest()
 
@@ -60,10 +63,13 @@ class Handler(BaseHTTPRequestHandler):
     def find(self, name, revision):
         """A Model, or an error (status, code)."""
         base = os.path.join(self.root, name)
+        given = self.headers.get("Authorization")
         if not os.path.isdir(base):
             return 404, "RepoNotFound"
         main = Model(base)
-        branch = os.path.join(self.root, f"{name}@{revision}")
+        if main.private and given != "Bearer good-token":
+            return 404 if given else 401, "RepoNotFound"
+        branch = os.path.join(self.root, f"{name}@{urllib.parse.quote(revision, safe='')}")
         if os.path.isdir(branch):
             model = Model(branch)
         elif revision in ("main", main.commit):
@@ -73,10 +79,14 @@ class Handler(BaseHTTPRequestHandler):
             if model is None:
                 return 404, "RevisionNotFound"
         if model.gated:
-            given = self.headers.get("Authorization")
             if given != "Bearer good-token":
                 return 403 if given else 401, "GatedRepo"
         return model
+
+    def moved(self, name):
+        """The name that a repository has now, when it had this one before."""
+        path = os.path.join(self.root, name, ".moved")
+        return open(path, encoding="utf-8").read().strip() if os.path.isfile(path) else None
 
     def branches(self, name):
         parent, last = os.path.split(os.path.join(self.root, name))
@@ -144,34 +154,38 @@ class Handler(BaseHTTPRequestHandler):
         if self.fault("status"):
             return self.answer(503)
         path = urllib.parse.unquote(url.path)
-        tree = re.match(r"/api/models/([^/]+(?:/[^/]+)??)/tree/(.+)$", path)
-        if tree:  # huggingface_hub asks for it, hone does not
-            model = self.find(tree.group(1), tree.group(2))
+        api = re.match(r"/api/(models|datasets)/([^/]+(?:/[^/]+)??)(?:/(revision|tree)/([^/]+))?$", url.path)
+        if api:
+            kind, name, what, revision = api.groups()
+            moved = self.moved("datasets/" + name if kind == "datasets" else name)
+            if moved:
+                return self.answer(307, {"Location": self.path.replace(f"/{kind}/{name}", f"/{kind}/{moved}", 1)})
+            model = self.find(name if kind == "models" else "datasets/" + name,
+                              urllib.parse.unquote(revision or "main"))
             if isinstance(model, tuple):
                 return self.refuse(*model)
-            return self.answer(200, {}, json.dumps(
-                [{"type": "file", "path": n, "size": len(b), "oid": git_id(b)}
-                 for n, b in sorted(model.files.items())]).encode())
-        info = re.match(r"/api/models/([^/]+(?:/[^/]+)??)/revision/(.+)$", path)
-        if not info:
-            info = re.match(r"/api/models/([^/]+(?:/[^/]+)?)()$", path)
-        if info:
-            model = self.find(info.group(1), info.group(2) or "main")
-            if isinstance(model, tuple):
-                return self.refuse(*model)
-            body = {"id": info.group(1), "sha": model.commit,
-                    "siblings": [{"rfilename": n} for n in sorted(model.files)]}
+            if what == "tree":  # huggingface_hub asks for it, hone does not
+                body = [{"type": "file", "path": n, "size": len(b), "oid": git_id(b)}
+                        for n, b in sorted(model.files.items())]
+            else:
+                body = {"id": name, "sha": model.commit,
+                        "siblings": [{"rfilename": n} for n in sorted(model.files)]}
             return self.answer(200, {"Content-Type": "application/json"}, json.dumps(body).encode())
         blob = re.match(r"/cdn/(.+)$", path)
         if blob:
             return self.cdn(blob.group(1))
-        file = re.match(r"/([^/]+(?:/[^/]+)?)/resolve/([^/]+)/(.+)$", path)
+        file = re.match(r"/((?:datasets/)?[^/]+(?:/[^/]+)??)/resolve/([^/]+)/(.+)$", url.path)
         if not file:
             return self.refuse(404, "EntryNotFound")
-        model = self.find(file.group(1), file.group(2))
+        name, revision, inner = (urllib.parse.unquote(g) for g in file.groups())
+        moved = self.moved(name)
+        if moved:
+            kind = "datasets/" if name.startswith("datasets/") else ""
+            return self.answer(307, {"Location": self.path.replace(f"/{name}/", f"/{kind}{moved}/", 1)})
+        model = self.find(name, revision)
         if isinstance(model, tuple):
             return self.refuse(*model)
-        data = model.files.get(file.group(3))
+        data = model.files.get(inner)
         if data is None:
             return self.refuse(404, "EntryNotFound")
         headers = {"X-Repo-Commit": model.commit}
@@ -180,7 +194,8 @@ class Handler(BaseHTTPRequestHandler):
         # Another host than the hub's, as in the world: tokens must not follow there.
         host = f"localhost:{self.server.server_address[1]}"
         headers.update({"X-Linked-Etag": f'"{etag_of(data)}"', "X-Linked-Size": str(len(data)),
-                        "Location": f"http://{host}/cdn/{file.group(1)}/{model.commit}/{file.group(3)}"})
+                        "Location": f"http://{host}/cdn/{name}/{model.commit}/"
+                                    + urllib.parse.quote(inner)})
         return self.answer(302, headers)
 
     def cdn(self, rest):

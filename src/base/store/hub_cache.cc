@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -20,9 +21,9 @@ bool is_commit(const std::string& text) {
   return text.size() == 40 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-HubCache::HubCache(std::string root, const std::string& model_id) : root_(std::move(root)) {
-  std::string name = "models--";
-  for (char c : model_id) name += c == '/' ? "--" : std::string(1, c);
+HubCache::HubCache(std::string root, const std::string& repository) : root_(std::move(root)) {
+  std::string name;
+  for (char c : repository) name += c == '/' ? "--" : std::string(1, c);
   folder_ = root_ + "/" + name;
   locks_ = root_ + "/.locks/" + name;
 }
@@ -47,13 +48,37 @@ std::string HubCache::snapshot(const std::string& commit) const {
 }
 
 std::vector<std::string> HubCache::files(const std::string& commit) const {
-  std::vector<std::string> names;
-  Result<std::vector<Store::Entry>> entries = file_store().list(snapshot(commit));
-  if (!entries.ok()) return names;
-  for (const Store::Entry& e : *entries) {
-    if (!e.folder && has(commit, e.name)) names.push_back(e.name);
+  std::vector<std::string> names, folders = {""};
+  while (!folders.empty()) {
+    const std::string at = folders.back();
+    folders.pop_back();
+    Result<std::vector<Store::Entry>> entries = file_store().list(snapshot(commit) + "/" + at);
+    if (!entries.ok()) continue;
+    for (const Store::Entry& e : *entries) {
+      if (e.folder)
+        folders.push_back(at + e.name + "/");
+      else if (has(commit, at + e.name))
+        names.push_back(at + e.name);
+    }
   }
+  std::sort(names.begin(), names.end());
   return names;
+}
+
+std::optional<std::vector<std::string>> HubCache::listing(const std::string& commit) const {
+  Result<std::string> text = file_store().read(folder_ + "/listings/" + commit);
+  if (!text.ok()) return std::nullopt;
+  std::vector<std::string> names = split(*text, '\n');
+  std::erase(names, "");
+  return names;
+}
+
+Status HubCache::remember_listing(const std::string& commit,
+                                  const std::vector<std::string>& files) const {
+  if (listing(commit) == files) return Ok{};
+  HONE_TRY(file_store().make_dirs(folder_ + "/listings"));
+  return file_store().write(folder_ + "/listings/" + commit,
+                            fmt::format("{}\n", fmt::join(files, "\n")));
 }
 
 bool HubCache::has(const std::string& commit, const std::string& file) const {
@@ -70,11 +95,13 @@ bool HubCache::has_blob(const std::string& etag) const {
 Status HubCache::link(const std::string& commit, const std::string& file,
                       const std::string& etag) const {
   if (has(commit, file)) return Ok{};
-  HONE_TRY(file_store().make_dirs(snapshot(commit)));
   std::string place = snapshot(commit) + "/" + file;
+  HONE_TRY(file_store().make_dirs(fs::path(place).parent_path().string()));
+  std::string up = "../../";
+  for (char c : file) up += c == '/' ? "../" : "";
   std::error_code error;
   fs::remove(place, error);  // a link whose blob was removed
-  fs::create_symlink("../../blobs/" + etag, place, error);
+  fs::create_symlink(up + "blobs/" + etag, place, error);
   if (error && error != std::errc::file_exists) {
     // A file system without links: the content itself stands in the snapshot, as huggingface_hub
     // does it there.

@@ -1,18 +1,20 @@
-// The folders and links of the hub's cache (layout: hub.h).
+// The folders and links of the hub's cache (layout: hub_repository.h).
 #pragma once
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/core/error.h"
 
 namespace hone {
 
-// A model's place in a cache.
+// A repository's place in a cache.
 class HubCache {
  public:
-  HubCache(std::string root, const std::string& model_id);
+  // `repository` is models/org/name, datasets/name, ...
+  HubCache(std::string root, const std::string& repository);
 
   // The commit a revision meant when it was last asked for; a full commit means itself.
   std::optional<std::string> commit_of(const std::string& revision) const;
@@ -20,6 +22,9 @@ class HubCache {
 
   std::string snapshot(const std::string& commit) const;
   std::vector<std::string> files(const std::string& commit) const;  // those whose content is there
+  // The names of all files of a commit, when they were ever asked for.
+  std::optional<std::vector<std::string>> listing(const std::string& commit) const;
+  Status remember_listing(const std::string& commit, const std::vector<std::string>& files) const;
   bool has(const std::string& commit, const std::string& file) const;
 
   std::string blob(const std::string& etag) const;

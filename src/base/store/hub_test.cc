@@ -249,6 +249,56 @@ TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
   EXPECT_EQ(*resolve_model(folder_, options()), folder_);
 }
 
+TEST_F(HubTest, DataSetsHaveTheirOwnRoutesFoldersAndNames) {
+  put("datasets/org/facts/README.md", "---\n---\n");
+  put("datasets/org/facts/data/en/train 1.jsonl", std::string(2000, 'x'));
+  put("datasets/org/facts@refs%2Fconvert%2Fparquet/default/train/0000.parquet", "p");
+  put("datasets/facts/.moved", "org/facts");
+  Result<HubRepository> r = HubRepository::open(HubKind::kDataset, "facts", options());
+  ASSERT_TRUE(r.ok()) << r.error().text();
+  EXPECT_EQ(r->id(), "facts");
+  EXPECT_EQ(r->hub_id(), "org/facts");
+  EXPECT_EQ(r->files(), (std::vector<std::string>{"README.md", "data/en/train 1.jsonl"}));
+  EXPECT_TRUE(r->has("README.md"));
+  Result<std::string> path = r->file("data/en/train 1.jsonl");
+  ASSERT_TRUE(path.ok()) << path.error().text();
+  std::string home = folder_ + "/cache/datasets--facts";
+  EXPECT_EQ(*path, home + "/snapshots/" + r->commit() + "/data/en/train 1.jsonl");
+  EXPECT_EQ(*file_store().read(*path), std::string(2000, 'x'));
+  ASSERT_TRUE(r->remember().ok());
+
+  HubOptions branch = options();
+  branch.revision = "refs/convert/parquet";
+  Result<HubRepository> parquet =
+      HubRepository::open(HubKind::kDataset, "hf://datasets/org/facts", branch);
+  ASSERT_TRUE(parquet.ok()) << parquet.error().text();
+  EXPECT_EQ(parquet->files(), (std::vector<std::string>{"default/train/0000.parquet"}));
+
+  // Offline the list is whole, though not every file is there.
+  HubOptions offline = options();
+  offline.offline = true;
+  Result<HubRepository> again = HubRepository::open(HubKind::kDataset, "facts", offline);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_TRUE(again->from_cache());
+  EXPECT_EQ(again->files(), r->files());
+  EXPECT_EQ(*again->file("data/en/train 1.jsonl"), *path);
+  EXPECT_EQ(code(again->file("README.md")), "H0112");
+}
+
+TEST_F(HubTest, PrivateDataSetsAreLikeAbsentOnes) {
+  put("datasets/org/secret/a.csv", "text\na\n");
+  put("datasets/org/secret/.private", "");
+  auto open = [&](std::string token) {
+    HubOptions o = options();
+    o.token = token;
+    Result<HubRepository> r = HubRepository::open(HubKind::kDataset, "org/secret", o);
+    return r.ok() ? "" : r.error().code();
+  };
+  EXPECT_EQ(open("good-token"), std::string());
+  EXPECT_EQ(open(""), std::string("H0110"));
+  EXPECT_EQ(open("bad-token"), std::string("H0110"));
+}
+
 TEST_F(HubTest, AStopIsHeardAndTheServersTroubleIsTold) {
   request_stop(SIGTERM);
   EXPECT_EQ(code(resolve_model("org/tiny", options())), "H0109");
