@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/core/error.h"
@@ -19,6 +20,33 @@ namespace hone {
 namespace {
 
 using std::chrono::microseconds;
+using Spans = std::vector<std::vector<ThreadSpan>>;
+
+thread_local int this_thread = 0;  // number of the calling thread in its pool
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Records its own lifetime, when asked to.
+class Recorded {
+ public:
+  Recorded(Spans* spans, int thread, bool waiting)
+      : spans_(spans), thread_(thread), waiting_(waiting), begin_(spans ? seconds_now() : 0) {}
+  ~Recorded() {
+    if (spans_)
+      (*spans_)[static_cast<size_t>(thread_)].push_back({begin_, seconds_now(), waiting_});
+  }
+  Recorded(const Recorded&) = delete;
+  Recorded& operator=(const Recorded&) = delete;
+
+ private:
+  Spans* spans_;
+  int thread_;
+  bool waiting_;
+  double begin_;
+};
+
 constexpr auto kSpin = microseconds(50);  // for the next call
 // For the others of a call or barrier: they are at work and come soon, and a thread that sleeps
 // meanwhile loses its core to another process. Not when the pool has more threads than cores.
@@ -81,6 +109,7 @@ int cgroup_limit() {
 struct ThreadPool::Shared {
   // Written by the caller before `round` changes, read by workers after they saw the change.
   const FunctionRef<void(int)>* fn = nullptr;
+  Spans* spans = nullptr;
   alignas(64) std::atomic<uint32_t> round{0};
   alignas(64) std::atomic<int> running{0};
   alignas(64) std::atomic<int> arrived{0};
@@ -114,7 +143,15 @@ ThreadPool::~ThreadPool() {
   for (auto& t : shared_->threads) t.join();
 }
 
+void ThreadPool::record_into(std::vector<std::vector<ThreadSpan>>* spans) {
+  HONE_BUG_IF(spans && static_cast<int>(spans->size()) != size_, "spans of {} threads, not {}",
+              spans->size(), size_);
+  shared_->spans = spans;
+}
+
 void ThreadPool::call(FunctionRef<void(int)> fn, int thread) {
+  const Recorded recorded(shared_->spans, thread, false);
+  const int outer = std::exchange(this_thread, thread);  // a pool may stand inside another's thread
   try {
     fn(thread);
   } catch (...) {
@@ -124,6 +161,7 @@ void ThreadPool::call(FunctionRef<void(int)> fn, int thread) {
       shared_->error_thread = thread;
     }
   }
+  this_thread = outer;
 }
 
 void ThreadPool::work(int thread) {
@@ -149,8 +187,11 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
     s.round.notify_all();
   }
   call(fn, 0);
-  for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)
-    wait_for_change(s.running, left, s.spin_inside);
+  if (s.running.load(std::memory_order_acquire) != 0) {
+    const Recorded recorded(s.spans, 0, true);
+    for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)
+      wait_for_change(s.running, left, s.spin_inside);
+  }
   std::exception_ptr error;
   if (s.error) {
     error = s.error;
@@ -170,6 +211,7 @@ void ThreadPool::parallel_for(int64_t count, FunctionRef<void(int64_t, int64_t, 
 void ThreadPool::barrier() {
   if (size_ == 1) return;
   Shared& s = *shared_;
+  const Recorded recorded(s.spans, this_thread, true);
   const uint32_t round = s.barrier_round.load(std::memory_order_acquire);
   if (s.arrived.fetch_add(1, std::memory_order_acq_rel) == size_ - 1) {
     s.arrived.store(0, std::memory_order_relaxed);

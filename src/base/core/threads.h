@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace hone {
 
@@ -43,6 +44,12 @@ struct Range {
 };
 Range thread_range(int64_t count, int thread, int threads);
 
+// What a thread of a pool did from `begin` to `end`, in seconds of steady_clock.
+struct ThreadSpan {
+  double begin = 0, end = 0;
+  bool waiting = false;  // for the other threads, inside a span of the same thread
+};
+
 class ThreadPool {
  public:
   explicit ThreadPool(int threads = default_size());  // at least 1
@@ -61,6 +68,9 @@ class ThreadPool {
   // Inside run(): waits until every thread of the pool has come here. Every thread must come the
   // same number of times, so a function that uses it must not throw.
   void barrier();
+
+  // Between calls: while set, thread t appends what it does to (*spans)[t] (size() entries).
+  void record_into(std::vector<std::vector<ThreadSpan>>* spans);
 
   // Physical cores that affinity and the cgroup's CPU quota leave to this process, at least 1.
   static int default_size();

@@ -22,6 +22,26 @@ TEST(Threads, EveryThreadRunsOnceAndTheCallerWaits) {
   }
 }
 
+TEST(Threads, RecordsWhatEachThreadDoes) {
+  ThreadPool pool(3);
+  std::vector<std::vector<ThreadSpan>> spans(3);
+  pool.record_into(&spans);
+  pool.run([&](int thread) {
+    if (thread == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    pool.barrier();
+  });
+  pool.record_into(nullptr);
+  pool.run([&](int) {});
+  for (const auto& of_thread : spans) {
+    ASSERT_GE(of_thread.size(), 2u);
+    double wait = 0, work = 0;
+    for (const ThreadSpan& s : of_thread) (s.waiting ? wait : work) += s.end - s.begin;
+    EXPECT_GE(work, 0.02 - 0.01);
+    const double least = &of_thread == &spans[1] ? -1 : 0.01;
+    EXPECT_GT(wait, least);
+  }
+}
+
 TEST(Threads, RangesCoverEverythingOnce) {
   for (int n : {1, 3, 7})
     for (int64_t count : {0, 1, 2, 6, 7, 8, 1000}) {

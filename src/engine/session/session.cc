@@ -94,32 +94,22 @@ void Session::bind() {
 
 void Session::run(size_t program) {
   HONE_BUG_IF(!allocated(), "run before allocate");
-  const Program& p = programs_[program];
-  using Clock = std::chrono::steady_clock;
+  auto now = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  };
   for (size_t k = 0; k < calls_[program].size(); ++k) {
     const Call& c = calls_[program][k];
-    const Kernel& kernel = kernels_[program][k];
-    KernelArgs args{c.in.data(), c.out.data(), c.workspace, *pool_};
-    if (!times_) {
-      kernel.run(args);
-      continue;
-    }
-    auto start = Clock::now();
-    kernel.run(args);
-    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const Node& n = p.nodes[k];
-    auto it = std::find_if(times_->begin(), times_->end(), [&](const NodeTime& t) {
-      return t.program == p.name && t.op == n.op->name && t.scope == n.scope &&
-             t.kernel == kernel.id;
-    });
-    if (it == times_->end())
-      it = times_->insert(it, NodeTime{p.name, n.op->name, n.scope, kernel.id});
-    Cost cost = cost_of({p, n});
-    it->seconds += seconds;
-    it->flops += cost.flops;
-    it->bytes += cost.bytes;
-    ++it->runs;
+    const double begin = profile_ ? now() : 0;
+    kernels_[program][k].run({c.in.data(), c.out.data(), c.workspace, *pool_});
+    if (profile_) profile_->nodes.push_back({program, k, begin, now()});
   }
+}
+
+void Session::profile_into(Profile* profile) {
+  profile_ = profile;
+  if (profile) profile->threads.resize(static_cast<size_t>(pool_->size()));
+  pool_->record_into(profile ? &profile->threads : nullptr);
 }
 
 bool Session::has_state(std::string_view name) const {

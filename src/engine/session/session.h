@@ -19,12 +19,14 @@
 
 namespace hone {
 
-// Seconds by op and scope, summed over runs.
-struct NodeTime {
-  std::string program, op, scope, kernel;
-  double seconds = 0;
-  double flops = 0, bytes = 0;
-  int64_t runs = 0;
+// What ran when, in seconds of steady_clock; profile.h makes tables and traces of it.
+struct NodeRun {
+  size_t program = 0, node = 0;  // indices
+  double begin = 0, end = 0;
+};
+struct Profile {
+  std::vector<NodeRun> nodes;
+  std::vector<std::vector<ThreadSpan>> threads;  // [pool size]
 };
 
 class Session {
@@ -65,8 +67,8 @@ class Session {
   // Executes the program's nodes in order. Allocates nothing.
   void run(size_t program);
 
-  // While set, run() times every node into it.
-  void profile_into(std::vector<NodeTime>* times) { times_ = times; }
+  // While set, run() appends every node to it, and the pool what its threads do.
+  void profile_into(Profile* profile);
 
  private:
   struct Call {
@@ -85,7 +87,7 @@ class Session {
   Arena arena_;
   ThreadPool* pool_ = nullptr;
   bool computes_ = true;
-  std::vector<NodeTime>* times_ = nullptr;
+  Profile* profile_ = nullptr;
 };
 
 }  // namespace hone

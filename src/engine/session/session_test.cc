@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/core/json.h"
 #include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/graph/text.h"
 #include "engine/ops/ops.h"
 #include "engine/session/errors.h"
+#include "engine/session/profile.h"
 
 namespace hone {
 namespace {
@@ -68,6 +70,36 @@ TEST(Session, StatesBeginAsZerosInAnAlignedArenaOfThePlansSize) {
             0u);
   for (std::byte b : s.state("w")) EXPECT_EQ(b, std::byte{0});
   EXPECT_EQ(s.state("v").size(), 12u);
+}
+
+TEST(Session, AProfileHasEveryNodeAndItsTraceIsJson) {
+  ThreadPool pool(2);
+  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  ASSERT_TRUE(s.allocate().ok());
+  Profile profile;
+  s.profile_into(&profile);
+  s.run(0);
+  s.run(1);
+  s.profile_into(nullptr);
+  s.run(0);
+  ASSERT_EQ(profile.nodes.size(), s.programs()[0].nodes.size() + s.programs()[1].nodes.size());
+  double seconds = 0;
+  int64_t runs = 0;
+  for (const OpTime& t : times_by_op(s, profile)) {
+    EXPECT_GE(t.busy, 0);
+    EXPECT_LE(t.busy, 1);
+    seconds += t.seconds;
+    runs += t.runs;
+  }
+  EXPECT_GT(seconds, 0);
+  EXPECT_EQ(runs, static_cast<int64_t>(profile.nodes.size()));
+  const nlohmann::json trace = nlohmann::json::parse(chrome_trace(s, profile));
+  size_t slices = 0;
+  for (const auto& e : trace.at("traceEvents"))
+    slices += e.at("ph") == "X" && e.at("tid") == 0 && e.at("name") != "wait";
+  EXPECT_EQ(slices, profile.nodes.size());
+  const std::string table = profile_table(s, profile, {1e9, 1e9}, 1);
+  EXPECT_NE(table.find("exp"), std::string::npos) << table;
 }
 
 TEST(Session, TheNullBackendPlansTheSame) {

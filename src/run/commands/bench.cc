@@ -1,15 +1,19 @@
 // hone bench step: seconds of whole training steps on this machine, for comparisons with other
-// programs.
+// programs. hone profile: the same with its table and trace.
+#include "run/commands/bench.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
 #include "engine/backends/cpu/backend.h"
+#include "engine/session/profile.h"
 #include "learn/data/files.h"
 #include "learn/train/update.h"
-#include "run/commands/command.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -42,35 +46,22 @@ Result<std::vector<int32_t>> read_ids(const BenchSettings& s, int64_t vocab) {
   return ids;
 }
 
-void print_profile(const std::vector<NodeTime>& times) {
-  struct Sum {
-    double seconds = 0, flops = 0, bytes = 0;
-  };
-  std::map<std::string, Sum> by_op;
-  double all = 0;
-  for (const NodeTime& t : times) {
-    Sum& sum = by_op[(t.scope.starts_with("grad:") ? "backward "
-                      : t.program == "update"      ? "update   "
-                                                   : "forward  ") +
-                     t.op];
-    sum.seconds += t.seconds;
-    sum.flops += t.flops;
-    sum.bytes += t.bytes;
-    all += t.seconds;
-  }
-  std::vector<std::pair<std::string, Sum>> rows(by_op.begin(), by_op.end());
-  std::sort(rows.begin(), rows.end(),
-            [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
-  for (const auto& [op, sum] : rows)
-    log_info("{:<34} {:8.4f} s {:5.1f} % {:8.1f} GFLOP/s {:7.2f} GB/s", op, sum.seconds,
-             100 * sum.seconds / all, sum.flops / sum.seconds / 1e9, sum.bytes / sum.seconds / 1e9);
+Result<int> run_bench_command(const std::vector<std::string>& args) {
+  return run_bench(args, false);
 }
 
-Result<int> run_bench(const std::vector<std::string>& args) {
+}  // namespace
+
+Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   BenchSettings s;
-  Schema schema("hone bench", "time training steps");
+  Schema schema(as_profile ? "hone profile" : "hone bench",
+                as_profile ? "where the time of a training step goes" : "time training steps");
   s.bind(schema);
   schema.positional("what");
+  if (as_profile)
+    for (auto [name, value] :
+         {std::pair{"profile", "true"}, {"trace", "profile.json"}, {"steps", "3"}})
+      schema.preset(name, value);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   OpenOptions open;
   open.need_tokenizer = false;
@@ -103,9 +94,10 @@ Result<int> run_bench(const std::vector<std::string>& args) {
   const size_t train = 0, update = session.program_index("update");
   OrderedJson j;
   std::vector<double> seconds, losses;
-  std::vector<NodeTime> times;
+  const bool profiled = s.profile || !s.trace.empty();
+  Profile profile;
   for (int64_t step = 0; step < s.steps; ++step) {
-    if (s.profile && step == 1) session.profile_into(&times);
+    if (profiled && step == 1) session.profile_into(&profile);
     const double start = now();
     auto put = [&](const char* name, const auto& v) {
       std::memcpy(session.input_bytes(train, name).data(), v.data(), v.size() * sizeof(v[0]));
@@ -125,7 +117,16 @@ Result<int> run_bench(const std::vector<std::string>& args) {
     seconds.push_back(now() - start);
     log_info("step {}: {:.3f} s, loss {:.5f}", step + 1, seconds.back(), losses.back());
   }
-  if (s.profile) print_profile(times);
+  session.profile_into(nullptr);
+  const MachineLimits limits = HONE_TRY(measure_limits(*backend, pool));
+  if (s.profile)
+    for (const std::string& line :
+         split(profile_table(session, profile, limits, s.steps - 1), '\n'))
+      if (!line.empty()) log_info("{}", line);
+  if (!s.trace.empty()) {
+    HONE_TRY(file_store().write(s.trace, chrome_trace(session, profile)));
+    log_info("the trace is in {}; open it in chrome://tracing or ui.perfetto.dev", s.trace);
+  }
   double flops = 0;
   for (size_t p : {train, update})
     for (const Node& n : session.programs()[p].nodes)
@@ -138,30 +139,15 @@ Result<int> run_bench(const std::vector<std::string>& args) {
   j["peak_rss_bytes"] = read_memory().rss_peak_bytes;
   j["flops_per_step"] = flops;
   j["backend"] = backend->description();
-  // Largest products of the step, so that the peak is that of this program's own kernels.
-  Program probe(op_table(), "probe");
-  Builder b(probe);
-  ValueId x = probe.add_input("x", {DType::f32, {2048, 2048}});
-  probe.outputs.push_back({"y", ops::matmul(b, x, x)});
-  std::vector<Program> one;
-  one.push_back(std::move(probe));
-  Session peak = HONE_TRY(Session::compile(std::move(one), *backend, pool));
-  HONE_TRY(peak.allocate());
-  double best = 0;
-  for (int i = 0; i < 4; ++i) {
-    const double start = now();
-    peak.run(0);
-    best = std::max(best, 2.0 * 2048 * 2048 * 2048 / (now() - start));
-  }
-  j["matmul_gflops"] = best / 1e9;
+  j["matmul_gflops"] = limits.flops / 1e9;
+  j["memory_gbytes"] = limits.bytes / 1e9;
   if (s.json) print_out(dump_json(j) + "\n");
   return kExitDone;
 }
 
-}  // namespace
-
 Command command_bench() {
-  return {.name = "bench", .summary = "time training steps on this machine", .run = run_bench};
+  return {
+      .name = "bench", .summary = "time training steps on this machine", .run = run_bench_command};
 }
 
 }  // namespace hone

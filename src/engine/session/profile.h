@@ -1,0 +1,40 @@
+// What a profile of a session says: seconds by op against the machine's limits, and a trace.
+//
+//   Profile profile;
+//   session.profile_into(&profile);   session.run(0);   session.profile_into(nullptr);
+//   profile_table(session, profile, HONE_TRY(measure_limits(backend, pool)), 1)
+#pragma once
+
+#include "engine/session/session.h"
+
+namespace hone {
+
+// What the machine gives at best now: clocks drift, so measure it beside what is judged by it.
+struct MachineLimits {
+  double flops = 0;  // a second, by a 2048^3 f32 product of the backend's own kernels
+  double bytes = 0;  // a second, read and written, by the sum of two tensors of 64 MiB
+};
+// Takes about a second and 200 MiB.
+Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool);
+
+// The runs of one op in one phase.
+struct OpTime {
+  std::string phase;  // "forward", "backward" (scopes grad:...), or the program's name
+  std::string op;
+  int64_t runs = 0;
+  double seconds = 0, flops = 0, bytes = 0;  // flops and bytes as the op's cost says
+  double busy = 0;  // share of the threads' time that they worked, not waited; 0 to 1
+};
+// Most seconds first.
+std::vector<OpTime> times_by_op(const Session& session, const Profile& profile);
+
+// One line an op: milliseconds a step, share, GFLOP/s, GB/s, the share of the limit it runs at (of
+// whichever limit takes longer), the share of the threads' time spent at work.
+std::string profile_table(const Session& session, const Profile& profile,
+                          const MachineLimits& limits, int64_t steps);
+
+// Chrome's trace event format (chrome://tracing, Perfetto): a row per thread, a slice per node with
+// its scope and kernel, slices "wait" where a thread waits for the others.
+std::string chrome_trace(const Session& session, const Profile& profile);
+
+}  // namespace hone
