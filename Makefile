@@ -7,7 +7,7 @@ PRESET ?= cpu
 BUILD := build/$(PRESET)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 
-.PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden \
+.PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden install \
         layers hooks install-deps install-check configure
 
 help: ## this list
@@ -25,6 +25,11 @@ check: install-check layers configure ## install what tests need, build all, run
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@ln -sfn $(PRESET)/bin/hone build/hone
 	@$(CTEST) -LE nightly
+
+install: build ## hone, libhone and its header into PREFIX (/usr/local); DESTDIR is respected
+	@nice ninja -C $(BUILD) -j $(JOBS) libhone $$(ninja -C $(BUILD) -t targets all | sed -n 's/^\(hone_parquet\): .*/\1/p')
+	@cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local) >build/install.log || { cat build/install.log; exit 1; }
+	@echo "installed in $(DESTDIR)$(or $(PREFIX),/usr/local)"
 
 test: configure ## build and run every test but the nightly ones
 	@nice ninja -C $(BUILD) -j $(JOBS)

@@ -28,6 +28,7 @@ foreach(PYTHON ${HONE_PYTHON} $ENV{HONE_VENV}/bin/python ${CMAKE_SOURCE_DIR}/bui
     list(GET LIBPARQUET 0 LIBPARQUET)
     set(HONE_ARROW_FOUND TRUE)
     set(HONE_ARROW_LIB_DIR ${ROOT})
+    set(HONE_ARROW_LIBRARIES ${LIBPARQUET} ${LIBARROW})
     add_library(hone_arrow INTERFACE)
     target_include_directories(hone_arrow SYSTEM INTERFACE ${ROOT}/include)
     target_link_libraries(hone_arrow INTERFACE ${LIBPARQUET} ${LIBARROW})

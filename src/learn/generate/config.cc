@@ -101,6 +101,35 @@ const std::vector<std::pair<std::string, Json>>& refused_keys() {
   return keys;
 }
 
+// Every key that hone reads, with the member that it fills.
+template <class F>
+void each_key(GenerationConfig& c, F&& f) {
+  f("max_length", c.max_length);
+  f("max_new_tokens", c.max_new_tokens);
+  f("min_length", c.min_length);
+  f("min_new_tokens", c.min_new_tokens);
+  f("eos_token_id", c.eos_token_id);
+  f("stop_strings", c.stop_strings);
+  f("bos_token_id", c.bos_token_id);
+  f("pad_token_id", c.pad_token_id);
+  f("do_sample", c.do_sample);
+  f("num_beams", c.num_beams);
+  f("num_return_sequences", c.num_return_sequences);
+  f("length_penalty", c.length_penalty);
+  f("early_stopping", c.early_stopping);
+  f("repetition_penalty", c.repetition_penalty);
+  f("no_repeat_ngram_size", c.no_repeat_ngram_size);
+  f("bad_words_ids", c.bad_words_ids);
+  f("forced_bos_token_id", c.forced_bos_token_id);
+  f("forced_eos_token_id", c.forced_eos_token_id);
+  f("suppress_tokens", c.suppress_tokens);
+  f("begin_suppress_tokens", c.begin_suppress_tokens);
+  f("temperature", c.temperature);
+  f("top_k", c.top_k);
+  f("top_p", c.top_p);
+  f("min_p", c.min_p);
+}
+
 }  // namespace
 
 int64_t GenerationConfig::end_length(int64_t prompt, int64_t positions) const {
@@ -122,35 +151,20 @@ Status apply_generation_json(GenerationConfig& c, const Json& json, const std::s
                               harmless.is_null() ? "" : ", or set it to " + harmless.dump()));
     if (value.is_null()) continue;
     Reader r{name, value, place};
-    auto take = [&, &name = name](const char* key, auto& to) -> Status {
-      return name == key ? r.read(to) : Status(Ok{});
-    };
-    HONE_TRY(take("max_length", c.max_length));
-    HONE_TRY(take("max_new_tokens", c.max_new_tokens));
-    HONE_TRY(take("min_length", c.min_length));
-    HONE_TRY(take("min_new_tokens", c.min_new_tokens));
-    HONE_TRY(take("eos_token_id", c.eos_token_id));
-    HONE_TRY(take("stop_strings", c.stop_strings));
-    HONE_TRY(take("bos_token_id", c.bos_token_id));
-    HONE_TRY(take("pad_token_id", c.pad_token_id));
-    HONE_TRY(take("do_sample", c.do_sample));
-    HONE_TRY(take("num_beams", c.num_beams));
-    HONE_TRY(take("num_return_sequences", c.num_return_sequences));
-    HONE_TRY(take("length_penalty", c.length_penalty));
-    HONE_TRY(take("early_stopping", c.early_stopping));
-    HONE_TRY(take("repetition_penalty", c.repetition_penalty));
-    HONE_TRY(take("no_repeat_ngram_size", c.no_repeat_ngram_size));
-    HONE_TRY(take("bad_words_ids", c.bad_words_ids));
-    HONE_TRY(take("forced_bos_token_id", c.forced_bos_token_id));
-    HONE_TRY(take("forced_eos_token_id", c.forced_eos_token_id));
-    HONE_TRY(take("suppress_tokens", c.suppress_tokens));
-    HONE_TRY(take("begin_suppress_tokens", c.begin_suppress_tokens));
-    HONE_TRY(take("temperature", c.temperature));
-    HONE_TRY(take("top_k", c.top_k));
-    HONE_TRY(take("top_p", c.top_p));
-    HONE_TRY(take("min_p", c.min_p));
+    Status status = Ok{};
+    each_key(c, [&, &name = name](const char* key, auto& to) {
+      if (name == key) status = r.read(to);
+    });
+    HONE_TRY(std::move(status));
   }
   return Ok{};
+}
+
+std::vector<std::string> generation_keys() {
+  std::vector<std::string> keys;
+  GenerationConfig c;
+  each_key(c, [&](const char* key, auto&) { keys.emplace_back(key); });
+  return keys;
 }
 
 Status check_generation(const GenerationConfig& c, int64_t vocab) {

@@ -57,6 +57,9 @@ struct GenerationConfig {
 Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
                              const std::string& place);
 
+// The keys that it takes over.
+std::vector<std::string> generation_keys();
+
 // Values that fit together and suit a model of that vocabulary. Names are the flags' as users type
 // them.
 Status check_generation(const GenerationConfig& c, int64_t vocab);

@@ -1,0 +1,76 @@
+/* libhone: open a model that hone or Transformers wrote, tokenise, generate. C, and so for any
+ * language.
+ *
+ *   hone_model *m = hone_open("finetuned", NULL);
+ *   const char *prompts[] = {"Once upon a time", "The"};
+ *   hone_batch *b = hone_generate_text(m, prompts, 2, "{\"max_new_tokens\": 20}");
+ *   puts(hone_batch_text(b, 0));
+ *   hone_batch_free(b);
+ *   hone_close(m);
+ *
+ * Errors: a function that fails returns NULL or -1, and hone_error() of the same thread says code,
+ * what, where and what to do. Nothing is printed, nothing is thrown, the process is never ended.
+ * Threads: different models may be used at once; calls on one model wait for each other.
+ * Text is UTF-8. All memory of a model is taken by hone_open: no later call needs more of it.
+ */
+#ifndef HONE_H
+#define HONE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_API __attribute__((visibility("default")))
+
+typedef struct hone_model hone_model;
+typedef struct hone_batch hone_batch;
+
+typedef struct hone_tokens {
+  const int32_t* ids;
+  int64_t count;
+} hone_tokens;
+
+/* "0.1.0" */
+HONE_API const char* hone_version(void);
+
+/* What went wrong in this thread's last call that failed; "" before the first. Valid until the next
+ * one that fails. */
+HONE_API const char* hone_error(void);
+
+/* A model folder, a .safetensors or .gguf file, or a hub name. `options` is a JSON object, or NULL:
+ *   threads (0: one per core), batch_size (8: sequences alive at once, beams among them),
+ *   max_length (0: the model's positions, at most 2048: tokens of a sequence, prompt included),
+ *   tokenizer_name, model_revision, cache_dir, token. */
+HONE_API hone_model* hone_open(const char* name, const char* options);
+/* NULL is allowed. */
+HONE_API void hone_close(hone_model* model);
+
+/* The ids of a text with the model's own special tokens, as tokenizer(text) of Transformers. Writes
+ * at most `capacity` ids and returns how many there are; -1: failed. */
+HONE_API int64_t hone_tokenize(hone_model* model, const char* text, int32_t* ids, int64_t capacity);
+/* The text of ids. Writes at most `capacity` bytes, the closing 0 among them, and returns the
+ * length of the whole text without it; -1: failed. */
+HONE_API int64_t hone_detokenize(hone_model* model, hone_tokens tokens, char* text,
+                                 int64_t capacity);
+
+/* Continues prompts of different lengths together. `settings` is a JSON object with the keys of
+ * generation_config.json and `seed`, over those that the model comes with; or NULL. NULL: failed.
+ */
+HONE_API hone_batch* hone_generate(hone_model* model, const hone_tokens* prompts, int64_t count,
+                                   const char* settings);
+HONE_API hone_batch* hone_generate_text(hone_model* model, const char* const* prompts,
+                                        int64_t count, const char* settings);
+/* Continuations: num_return_sequences of each prompt, in the order of the prompts. An index outside
+ * of 0 to size - 1 gives no tokens and NULL. What they point to lives as long as the batch. */
+HONE_API int64_t hone_batch_size(const hone_batch* batch);
+HONE_API hone_tokens hone_batch_tokens(const hone_batch* batch, int64_t index);
+HONE_API const char* hone_batch_text(const hone_batch* batch, int64_t index);
+HONE_API void hone_batch_free(hone_batch* batch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
