@@ -23,6 +23,7 @@ packages=(
   "python3" "python3-venv" "git"
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
   "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
+  "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev"
 )
 optional=(ccache mold)  # a build without them is only slower
 wheels=("pyarrow==26.0.*")

@@ -39,9 +39,9 @@ class Files final : public RowReader {
       : names_(std::move(names)), options_(std::move(options)) {}
 
   Status open(size_t file) {
-    Format format = HONE_TRY(find_format(names_[file], options_));
+    const Format format = HONE_TRY(find_format(names_[file], options_));
     std::unique_ptr<RowReader> opened =
-        HONE_TRY(format.open(HONE_TRY(open_file_source(names_[file])), options_));
+        HONE_TRY(open_source(HONE_TRY(open_file_source(names_[file])), options_));
     std::vector<size_t> to;
     for (const std::string& name : opened->columns()) to.push_back(place_of(name, file == 0));
     if (file > 0 && !format.name.starts_with("json"))
@@ -155,8 +155,7 @@ Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
 
 Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
                                                       const RowOptions& options) {
-  Format format = HONE_TRY(find_format(name, options));
-  return format.open(memory_source(std::move(name), std::move(bytes)), options);
+  return open_source(memory_source(std::move(name), std::move(bytes)), options);
 }
 
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {

@@ -49,6 +49,7 @@ Status ClmTask::read_data() {
   files.validation_files = s_.validation_file;
   files.rows.keep_linebreaks = s_.keep_linebreaks;
   files.rows.sample_by = HONE_TRY(sample_by_of(s_.sample_by));
+  files.rows.encoding = HONE_TRY(encoding_of(s_.encoding));
   files.text_column = s_.text_column;
   files.validation_split_percentage = s_.validation_split_percentage;
   files.max_train_samples = s_.max_train_samples;

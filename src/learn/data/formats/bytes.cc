@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -19,8 +20,10 @@ class FileSource final : public Source {
  public:
   FileSource(std::string path, int fd) : Source(path), fd_(fd) {}
   ~FileSource() override { ::close(fd_); }
+  std::string path() const override { return name(); }
 
-  Result<int64_t> read(char* to, int64_t size) override {
+ private:
+  Result<int64_t> read_more(char* to, int64_t size) override {
     for (;;) {
       const ssize_t got = ::read(fd_, to, static_cast<size_t>(size));
       if (got >= 0) return static_cast<int64_t>(got);
@@ -28,7 +31,7 @@ class FileSource final : public Source {
       return Error(err::kDataRead, fmt::format("cannot read '{}': {}", name(), strerror(errno)));
     }
   }
-  Status seek(int64_t offset) override {
+  Status move_to(int64_t offset) override {
     if (::lseek(fd_, offset, SEEK_SET) < 0) {
       return Error(err::kDataRead, fmt::format("cannot move to byte {} of '{}': {}", offset, name(),
                                                strerror(errno)))
@@ -36,10 +39,7 @@ class FileSource final : public Source {
     }
     return Ok{};
   }
-  std::string path() const override { return name(); }
-  std::string_view bytes() const override { return {}; }
 
- private:
   int fd_;
 };
 
@@ -47,25 +47,131 @@ class MemorySource final : public Source {
  public:
   MemorySource(std::string name, std::string bytes)
       : Source(std::move(name)), bytes_(std::move(bytes)) {}
-  Result<int64_t> read(char* to, int64_t size) override {
+  std::string_view bytes() const override { return bytes_; }
+
+ private:
+  Result<int64_t> read_more(char* to, int64_t size) override {
     const int64_t n = std::min<int64_t>(size, static_cast<int64_t>(bytes_.size()) - at_);
     if (n > 0) std::memcpy(to, bytes_.data() + at_, static_cast<size_t>(n));
     at_ += n;
     return n;
   }
-  Status seek(int64_t offset) override {
+  Status move_to(int64_t offset) override {
     at_ = std::min<int64_t>(offset, static_cast<int64_t>(bytes_.size()));
     return Ok{};
   }
-  std::string path() const override { return {}; }
-  std::string_view bytes() const override { return bytes_; }
 
- private:
   std::string bytes_;
   int64_t at_ = 0;
 };
 
+class UnpackedSource final : public SequentialSource {
+ public:
+  UnpackedSource(Packing packing, std::unique_ptr<Source> packed)
+      : SequentialSource(packed->name()), packing_(packing), packed_(std::move(packed)) {
+    begin();
+  }
+
+ private:
+  Result<int64_t> make(char* to, int64_t size) override { return unpacker_->read(to, size); }
+  Status restart() override {
+    HONE_TRY(packed_->seek(0));
+    begin();
+    return Ok{};
+  }
+  void begin() {
+    unpacker_ = std::make_unique<Unpacker>(
+        packing_, name(),
+        [this](char* to, int64_t size) -> Result<int64_t> { return packed_->read(to, size); });
+  }
+
+  Packing packing_;
+  std::unique_ptr<Source> packed_;
+  std::unique_ptr<Unpacker> unpacker_;
+};
+
 }  // namespace
+
+Result<int64_t> Source::read(char* to, int64_t size) {
+  if (head_at_ < head_.size()) {
+    const size_t n = head_.copy(to, static_cast<size_t>(size), head_at_);
+    head_at_ += n;
+    return static_cast<int64_t>(n);
+  }
+  behind_head_ = true;
+  return read_more(to, size);
+}
+
+Status Source::seek(int64_t offset) {
+  if (!behind_head_ && offset <= static_cast<int64_t>(head_.size())) {
+    head_at_ = static_cast<size_t>(offset);
+    return Ok{};
+  }
+  head_at_ = head_.size();
+  behind_head_ = true;
+  return move_to(offset);
+}
+
+Result<std::string_view> Source::head() {
+  while (head_.size() < kHeadBytes) {
+    const size_t had = head_.size();
+    head_.resize(kHeadBytes);
+    Result<int64_t> n = read_more(head_.data() + had, static_cast<int64_t>(kHeadBytes - had));
+    head_.resize(had + (n.ok() ? static_cast<size_t>(*n) : 0));
+    // What stands before a damaged place is given first; the next read meets the damage again.
+    if (!n.ok() && had == 0) return std::move(n.error());
+    if (!n.ok() || *n == 0) break;
+  }
+  return std::string_view(head_);
+}
+
+Result<int64_t> SequentialSource::read_more(char* to, int64_t size) {
+  const int64_t n = HONE_TRY(make(to, size));
+  at_ += n;
+  return n;
+}
+
+Status SequentialSource::move_to(int64_t offset) {
+  if (offset < at_) {
+    HONE_TRY(restart());
+    at_ = 0;
+  }
+  std::string skipped(static_cast<size_t>(std::min(offset - at_, kChunkBytes)), '\0');
+  while (at_ < offset) {
+    const int64_t n = std::min<int64_t>(offset - at_, static_cast<int64_t>(skipped.size()));
+    if (HONE_TRY(read_more(skipped.data(), n)) == 0) break;
+  }
+  return Ok{};
+}
+
+Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source) {
+  const std::string_view head = HONE_TRY(source->head());
+  const Packing packing = packing_of_bytes(head);
+  if (packing != Packing::kNone) {
+    return std::unique_ptr<Source>(std::make_unique<UnpackedSource>(packing, std::move(source)));
+  }
+  if (const Packing named = packing_of_name(source->name()); named != Packing::kNone) {
+    return Error(err::kDataCompressed, head.empty()
+                                           ? fmt::format("'{}' is empty", source->name())
+                                           : fmt::format("'{}' does not begin as {} data do",
+                                                         source->name(), packing_name(named)))
+        .at(fmt::format("{}:1:1", source->name()))
+        .todo(fmt::format("get the file again; if it is not compressed, name it '{}'",
+                          without_packing(source->name())));
+  }
+  return source;
+}
+
+Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source) {
+  std::string bytes;
+  for (;;) {
+    const size_t had = bytes.size();
+    bytes.resize(had + (1 << 20));
+    const int64_t n = HONE_TRY(source->read(bytes.data() + had, 1 << 20));
+    bytes.resize(had + static_cast<size_t>(n));
+    if (n == 0) return memory_source(source->name(), std::move(bytes));
+  }
+}
 
 Result<std::unique_ptr<Source>> open_file_source(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -100,7 +206,7 @@ bool ByteReader::refill() {
   buffer_.resize(had + kChunkBytes);
   Result<int64_t> got = source_->read(buffer_.data() + had, kChunkBytes);
   buffer_.resize(had + (got.ok() ? static_cast<size_t>(*got) : 0));
-  if (!got.ok()) status_ = std::move(got.error());
+  if (!got.ok()) status_ = std::move(got.error()).at(here());
   if (got.ok() && *got == 0) at_end_ = true;
   return buffer_.size() > had;
 }
@@ -134,12 +240,16 @@ void ByteReader::skip_bom() {
 }
 
 Status ByteReader::seek(int64_t offset, int64_t line, int64_t column) {
+  line_start_ = offset - (column - 1);
+  line_ = line;
+  if (offset >= base_ && offset <= base_ + static_cast<int64_t>(buffer_.size()) && !failed()) {
+    pos_ = static_cast<size_t>(offset - base_);
+    return Ok{};
+  }
   HONE_TRY(source_->seek(offset));
   buffer_.clear();
   pos_ = 0;
   base_ = offset;
-  line_start_ = offset - (column - 1);
-  line_ = line;
   at_end_ = false;
   status_ = Ok{};
   return Ok{};
@@ -178,22 +288,6 @@ size_t find_bad_utf8(std::string_view text) {
     i += extra + 1;
   }
   return std::string_view::npos;
-}
-
-Status check_utf8(std::string_view text, const std::string& file, int64_t line, int64_t column) {
-  const size_t bad = find_bad_utf8(text);
-  if (bad == std::string_view::npos) return Ok{};
-  for (size_t i = 0; i < bad; ++i, ++column) {
-    if (text[i] == '\n') {
-      ++line;
-      column = 0;
-    }
-  }
-  return Error(err::kNotUtf8, fmt::format("byte 0x{:02X} is not UTF-8 text",
-                                          static_cast<unsigned char>(text[bad])))
-      .at(fmt::format("{}:{}:{}", file, line, column))
-      .todo(fmt::format(
-          "convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8 {} > new", file));
 }
 
 std::string preview(std::string_view text, size_t limit) {

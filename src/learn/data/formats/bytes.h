@@ -11,26 +11,57 @@
 
 namespace hone {
 
-// A seekable run of bytes: a file, or bytes in memory that a Store brought.
+// A run of bytes: a file, bytes in memory that a Store brought, or bytes made from another source's
+// (unpacked, decoded).
 class Source {
  public:
   virtual ~Source() = default;
-  // Up to `size` bytes at the current place; 0 at the end. Errors: H2102.
-  virtual Result<int64_t> read(char* to, int64_t size) = 0;
-  virtual Status seek(int64_t offset) = 0;
-  // For libraries that read by themselves: the local path, or empty and bytes() instead.
-  virtual std::string path() const = 0;
-  virtual std::string_view bytes() const = 0;
+  // Up to `size` bytes at the current place; 0 at the end. Errors: H2102, H0116, H2108.
+  Result<int64_t> read(char* to, int64_t size);
+  // Free among the bytes that head() holds as long as none behind them were read.
+  Status seek(int64_t offset);
+  // The first bytes, kHeadBytes or all there are. Only before the first read.
+  Result<std::string_view> head();
+  static constexpr size_t kHeadBytes = 4096;
+  // For libraries that read by themselves: the local path, or empty and bytes() instead. Sources
+  // that are made while they are read have neither: see in_memory().
+  virtual std::string path() const { return {}; }
+  virtual std::string_view bytes() const { return {}; }
   const std::string& name() const { return name_; }  // as the user typed it
 
  protected:
   explicit Source(std::string name) : name_(std::move(name)) {}
+  virtual Result<int64_t> read_more(char* to, int64_t size) = 0;
+  virtual Status move_to(int64_t offset) = 0;
 
  private:
   std::string name_;
+  std::string head_;
+  size_t head_at_ = 0;
+  bool behind_head_ = false;
 };
 Result<std::unique_ptr<Source>> open_file_source(const std::string& path);  // H2101, H2102
 std::unique_ptr<Source> memory_source(std::string name, std::string bytes);
+
+// The source itself, or when its first bytes are those of a gzip, zstd, bzip2 or xz file what is
+// packed in it. Streams; going back is unpacking again from the start.
+// Errors: H2104 when the name promises a compression that the bytes are not of.
+Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source);
+// All that the source still gives, as a memory_source.
+Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source);
+
+// A source whose bytes are made one after the other: moving forward reads, moving back begins anew.
+class SequentialSource : public Source {
+ protected:
+  using Source::Source;
+  virtual Result<int64_t> make(char* to, int64_t size) = 0;
+  virtual Status restart() = 0;
+
+ private:
+  Result<int64_t> read_more(char* to, int64_t size) final;
+  Status move_to(int64_t offset) final;
+  int64_t at_ = 0;
+};
 
 // Buffered reader with line and column. I/O errors are sticky: get() then gives -1 and status()
 // the error, so that parsers check once per row and not once per byte.
@@ -56,7 +87,7 @@ class ByteReader {
   }
   // Appends to `to` the bytes up to `stop` (not consumed) or the end; true when `stop` was found.
   bool take_until(char stop, std::string& to);
-  void skip_bom();  // at offset 0 only
+  void skip_bom();  // the UTF-8 byte order mark, at offset 0 only
 
   int64_t offset() const { return base_ + static_cast<int64_t>(pos_); }
   int64_t line() const { return line_; }                         // 1-based, counted by LF
@@ -86,9 +117,6 @@ class ByteReader {
 
 // Index of the first byte that is not part of valid UTF-8 (RFC 3629), or npos.
 size_t find_bad_utf8(std::string_view text);
-
-// H2108 when `text`, which begins at line:column of the file, is not UTF-8.
-Status check_utf8(std::string_view text, const std::string& file, int64_t line, int64_t column);
 
 // `text` for a message: one line, at most `limit` characters, cut ends marked by "...".
 std::string preview(std::string_view text, size_t limit = 60);

@@ -9,7 +9,8 @@ Format format_csv() {
           "comma separated, with a header",
           [](std::unique_ptr<Source> source, const RowOptions&) {
             return open_separated(std::move(source), ',', Quoting::kRfc4180);
-          }};
+          },
+          true};
 }
 
 }  // namespace hone

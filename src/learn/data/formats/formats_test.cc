@@ -2,6 +2,7 @@
 // and the errors that users meet, word for word.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <fstream>
 #include <iterator>
@@ -26,8 +27,7 @@ std::string bytes_of(const std::string& path) {
 
 Result<std::unique_ptr<RowReader>> open(const std::string& name, const std::string& bytes,
                                         RowOptions options = {}) {
-  Format format = HONE_TRY(find_format(name, options));
-  return format.open(memory_source(name, bytes), options);
+  return open_source(memory_source(name, bytes), options);
 }
 
 struct Table {
@@ -141,9 +141,10 @@ TEST(Csv, ErrorsSayWhereAndWhatToDo) {
             "  do   close it with \", and write a quote inside a field twice (\"\")");
   EXPECT_EQ(
       read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
-      "H2108  byte 0xE9 is not UTF-8 text\n"
+      "H2108  byte 0xE9 is not UTF-8 text: it looks like cp1252, where it is 'é'\n"
       "  at   v.csv:3:4\n"
-      "  do   convert the file first, for example: iconv -f WINDOWS-1252 -t UTF-8 v.csv > new");
+      "  do   read it with --encoding cp1252, or make a copy in UTF-8: iconv -f WINDOWS-1252 -t "
+      "UTF-8 'v.csv' > new");
 }
 
 TEST(Tsv, QuotesCountOnlyWhereTheyBalance) {
@@ -226,6 +227,85 @@ TEST(Json, ErrorsSayWhere) {
   EXPECT_THAT(read("a.json", "{\"data\":[]}", options).error, HasSubstr("no key \"rows\""));
 }
 
+TEST(Json, AnObjectOfRows) {
+  const Table table =
+      read("a.json", "{\n \"0\": {\"text\": \"a\"},\n \"x\": {\"text\": \"b\", \"n\": 1}}\n");
+  EXPECT_EQ(table.error, "");
+  EXPECT_THAT(table.columns, ElementsAre("text", "n"));
+  EXPECT_EQ(table.rows, (std::vector<std::vector<Cell>>{{"a"}, {"b", int64_t{1}}}));
+  EXPECT_THAT(table.lines, ElementsAre(2, 3));
+  // Lines whose values are objects are lines when there are several of them.
+  EXPECT_EQ(read("a.json", "{\"a\":{\"x\":1}}\n{\"a\":{\"x\":2}}\n").columns,
+            std::vector<std::string>{"a"});
+  EXPECT_THAT(read("a.json", "{\"t\": {\"0\": \"a\", \"1\": \"b\"}}").error,
+              AllOf(HasSubstr("H2107  the file holds columns"), HasSubstr("orient='records'")));
+  EXPECT_THAT(read("a.json", "{\"0\":{\"a\":1},\n \"1\" {}}").error, HasSubstr("H2107"));
+  EXPECT_THAT(read("a.json", "{\"0\":{\"a\":1},\n \"1\":").error, HasSubstr("H2107"));
+  EXPECT_THAT(read("a.json", "{\"0\":{\"a\":1},\n").error,
+              HasSubstr("the object does not end: was the file cut off?\n  at   a.json:2:1"));
+  EXPECT_THAT(read("a.json", "{\"0\":{\"a\":1},\n \"1\":{\"a\"").error,
+              HasSubstr("a value does not end before the end of the file\n  at   a.json:2:6"));
+}
+
+std::string gzipped(std::string text) {
+  z_stream s{};
+  std::string out(text.size() + 100, '\0');
+  EXPECT_EQ(deflateInit2(&s, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  s.next_in = reinterpret_cast<Bytef*>(text.data());
+  s.avail_in = static_cast<uInt>(text.size());
+  s.next_out = reinterpret_cast<Bytef*>(out.data());
+  s.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&s, Z_FINISH), Z_STREAM_END);
+  out.resize(s.total_out);
+  deflateEnd(&s);
+  return out;
+}
+
+TEST(Packed, EveryFormatIsReadThroughItsCompression) {
+  std::string lines, json = "[";
+  for (int i = 0; i < 30000; ++i) {  // more than the readers buffer
+    lines += fmt::format("{{\"text\":\"row {}\"}}\n", i * 17);
+    json += fmt::format("{}{{\"text\":\"row {}\"}}", i ? ",\n" : "", i * 17);
+  }
+  for (const auto& [name, bytes] :
+       std::vector<std::pair<std::string, std::string>>{{"a.jsonl", lines},
+                                                        {"a.txt", lines},
+                                                        {"a.json", json + "]"},
+                                                        {"a.tsv", "text\n" + lines}}) {
+    const std::string packed = gzipped(bytes);
+    auto plain = std::move(open(name, bytes).value());
+    auto rows = std::move(open(name + ".gz", packed).value());
+    Row a, b;
+    std::vector<RowPosition> places;
+    for (int i = 0;; ++i) {
+      if (i % 1000 == 7) places.push_back(rows->position());
+      const bool more = *plain->next(a);
+      ASSERT_EQ(*rows->next(b), more);
+      if (!more) break;
+      ASSERT_EQ(a.cells, b.cells);
+      ASSERT_EQ(a.line, b.line);
+    }
+    // Back and forth.
+    for (const size_t i : {20u, 3u, 4u, 29u, 0u}) {
+      ASSERT_TRUE(rows->seek(places[i]).ok());
+      ASSERT_TRUE(plain->seek(places[i]).ok());
+      ASSERT_TRUE(*rows->next(b) && *plain->next(a));
+      EXPECT_EQ(a.cells, b.cells);
+      EXPECT_EQ(rows->position(), plain->position());
+    }
+    EXPECT_EQ(read(name, packed).error, "") << "compression is found without its extension";
+    const Table cut = read(name + ".gz", packed.substr(0, packed.size() / 2));
+    EXPECT_THAT(cut.error, AllOf(HasSubstr("H0116"), HasSubstr("it is cut off"),
+                                 HasSubstr(fmt::format("at   {}.gz:", name))));
+  }
+  expect_golden(read("messy.csv.gz", gzipped(bytes_of(kGoldens + "messy.csv"))), "messy.json");
+  EXPECT_EQ(read("a.txt.gz", "plain\n").error,
+            "H2104  'a.txt.gz' does not begin as gzip data do\n"
+            "  at   a.txt.gz:1:1\n"
+            "  do   get the file again; if it is not compressed, name it 'a.txt'");
+  EXPECT_THAT(read("a.txt.gz", "").error, HasSubstr("H2104  'a.txt.gz' is empty"));
+}
+
 TEST(Parquet, ReadsWhatPyarrowReads) {
   auto format = find_format("tiny.parquet", {});
   auto from_file = format->open(open_file_source(kGoldens + "tiny.parquet").value(), {});
@@ -234,6 +314,7 @@ TEST(Parquet, ReadsWhatPyarrowReads) {
   }
   expect_golden(read(std::move(from_file)), "tiny.json");
   expect_golden(read("tiny.parquet", bytes_of(kGoldens + "tiny.parquet")), "tiny.json");
+  expect_golden(read("tiny.parquet.gz", gzipped(bytes_of(kGoldens + "tiny.parquet"))), "tiny.json");
   EXPECT_THAT(read("x.parquet", "PAR1 no").error,
               HasSubstr("H2111  cannot read 'x.parquet' as parquet"));
 }
@@ -244,13 +325,80 @@ TEST(Formats, AreFoundByExtension) {
   RowOptions options;
   options.format = "text";
   EXPECT_EQ(find_format("noextension", options)->name, "text");
-  EXPECT_EQ(find_format("a.csv.gz", {}).error().text(),
-            "H2104  'a.csv.gz' is compressed (.gz), which hone does not read\n"
-            "  do   unpack it first: gunzip -k 'a.csv.gz'");
+  EXPECT_EQ(find_format("a.csv.zip", {}).error().text(),
+            "H2104  'a.csv.zip' is packed in a way that hone does not read (.zip)\n"
+            "  do   unpack it first; .gz, .zst, .bz2 and .xz are read as they are");
+  EXPECT_EQ(find_format("a.csv.GZ", {})->name, "csv");
+  EXPECT_THAT(find_format("a.gz", {}).error().text(), HasSubstr("no extension"));
   EXPECT_THAT(find_format("a.jsnl", {}).error().text(),
               AllOf(HasSubstr("H2103"), HasSubstr("did you mean .jsonl?")));
   EXPECT_THAT(find_format("dir.d/data", {}).error().text(),
               HasSubstr("has no extension that tells its format"));
+}
+
+TEST(Encodings, AreReadWhenNamed) {
+  const std::string utf8 = "a,text\n1,caf\u00e9 \u20ac\n2,\u4e2d\U0001F600\n";
+  const auto utf16 = [](const std::u16string& text, bool big) {
+    std::string out;
+    for (const char16_t c : text) {
+      const char high = static_cast<char>(c >> 8), low = static_cast<char>(c & 0xFF);
+      out += big ? high : low;
+      out += big ? low : high;
+    }
+    return out;
+  };
+  const std::u16string wide = u"a,text\n1,caf\u00e9 \u20ac\n2,\u4e2d\U0001F600\n";
+  const Table expected = read("a.csv", utf8);
+  ASSERT_EQ(expected.rows.size(), 2u);
+  RowOptions options;
+  for (const auto& [encoding, bytes] : std::vector<std::pair<Charset, std::string>>{
+           {Charset::kUtf8, "\xEF\xBB\xBF" + utf8},
+           {Charset::kUtf16, utf16(u"\uFEFF" + wide, false)},
+           {Charset::kUtf16, utf16(u"\uFEFF" + wide, true)},
+           {Charset::kUtf16, utf16(wide, false)},
+           {Charset::kUtf16Le, utf16(u"\uFEFF" + wide, false)},
+           {Charset::kUtf16Be, utf16(wide, true)}}) {
+    options.encoding = encoding;
+    for (const bool packed : {false, true}) {
+      const Table table = read("a.csv", packed ? gzipped(bytes) : bytes, options);
+      EXPECT_EQ(table.error, "");
+      EXPECT_EQ(table.columns, expected.columns);
+      EXPECT_EQ(table.rows, expected.rows);
+    }
+    EXPECT_THAT(texts(read("a.txt", bytes, options))[0], "a,text\n");
+  }
+  options.encoding = Charset::kCp1252;
+  EXPECT_THAT(texts(read("a.txt", "\x80 \x93q\x94 \xe9\xff", options)), ElementsAre("€ “q” éÿ"));
+  EXPECT_EQ(read("a.txt", "ok\nno\x81\n", options).error,
+            "H2108  byte 0x81 is no character of cp1252 text\n"
+            "  at   a.txt:2:3\n"
+            "  do   check the encoding: --encoding names it; `file` guesses it");
+  options.encoding = Charset::kLatin1;
+  EXPECT_THAT(texts(read("a.jsonl", "{\"t\":\"\xe9\"}", options)), ElementsAre("é"));
+  options.encoding = Charset::kUtf16;
+  EXPECT_THAT(read("a.txt", utf16(u"a\n\xDC00", false), options).error,
+              AllOf(HasSubstr("0xDC00 without its partner"), HasSubstr("a.txt:2:1")));
+  EXPECT_THAT(read("a.txt", utf16(u"a\nb", false) + "c", options).error,
+              AllOf(HasSubstr("a last single byte 0x63"), HasSubstr("a.txt:2:2")));
+}
+
+TEST(Encodings, AreRecognised) {
+  EXPECT_EQ(
+      read("a.csv", std::string("\xFF\xFEt\0", 4)).error,
+      "H2108  the text is UTF-16, by its byte order mark 0xFFFE (little endian), and not UTF-8\n"
+      "  at   a.csv:1:1\n"
+      "  do   read it with --encoding utf-16, or make a copy in UTF-8: iconv -f UTF-16 -t "
+      "UTF-8 'a.csv' > new");
+  EXPECT_THAT(read("a.jsonl", std::string("\0{\0\"\0t\0\"", 8)).error,
+              AllOf(HasSubstr("looks like UTF-16 (big endian"), HasSubstr("--encoding utf-16-be")));
+  EXPECT_THAT(read("a.jsonl", "{\"t\":1}\n{\"t\":\"caf\xe9\"}").error,
+              AllOf(HasSubstr("looks like cp1252, where it is 'é'\n  at   a.jsonl:2:10")));
+  EXPECT_THAT(read("a.txt", "caf\u00e9 caf\xe9").error, HasSubstr("though the text before it is"));
+  EXPECT_THAT(read("a.txt", "x\x81").error, HasSubstr("no encoding that hone knows"));
+  EXPECT_EQ(*encoding_of("UTF_16LE"), Charset::kUtf16Le);
+  EXPECT_EQ(*encoding_of("Windows-1252"), Charset::kCp1252);
+  EXPECT_THAT(encoding_of("cp1251").error().text(),
+              AllOf(HasSubstr("H2116"), HasSubstr("did you mean cp1252?")));
 }
 
 TEST(Utf8, FindsTheFirstBadByte) {
@@ -281,6 +429,18 @@ TEST(RealFiles, RecipeCsv) {
   const Table old = read(
       find_format("a.csv", {})->open(open_file_source(folder + "v2021_train.csv").value(), {}));
   EXPECT_THAT(old.error, HasSubstr("has 0 rows: its first record ("));
+}
+
+TEST(RealFiles, ObjectsOfRows) {
+  for (const auto& [file, rows] :
+       {std::pair{"/mnli-9k/dev.json", 1000u}, {"/snli-9k/dev.json", 1000u}}) {
+    auto source = open_file_source(data_folder() + file);
+    if (!source.ok()) GTEST_SKIP() << source.error().text();
+    const Table table = read(open_source(std::move(*source), {}));
+    EXPECT_EQ(table.error, "");
+    EXPECT_EQ(table.rows.size(), rows);
+    EXPECT_THAT(table.columns, ElementsAre("text_a", "text_b", "label"));
+  }
 }
 
 TEST(RealFiles, ScitldrLines) {

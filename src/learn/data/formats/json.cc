@@ -1,76 +1,71 @@
-// .json: an array of objects; an object that holds such an array under "data" (or the key that
-// RowOptions::json_field names); or objects one a line, as many files of that name are.
+// .json, in one of these shapes:
+//
+//   [{...}, {...}]                        an array of rows
+//   {"data": [{...}, ...], ...}           the array under "data", or RowOptions::json_field
+//   {"0": {...}, "1": {...}}              an object of rows: pandas' orient="index"; the keys are
+//                                         not read
+//   {...}  {...}                          a row a line, as many files of that name are
+//
+// An object whose values are all objects and that is the whole file is an object of rows. Where the
+// first of these values has a number as its first key, it is pandas' orient="columns"
+// ({"text": {"0": ..., "1": ...}}): that one cannot be streamed and is refused.
 // The file is streamed: memory is that of one row.
+#include <algorithm>
+
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/json_rows.h"
+#include "learn/data/formats/text_rows.h"
 
 namespace hone {
 namespace {
 
-class JsonArrayReader final : public RowReader {
+constexpr const char* kShapes =
+    "a .json file is an array of objects, {\"data\": [...]}, or an object of objects";
+
+// The rows of an array or of an object.
+class JsonRowsReader final : public TextRows {
  public:
-  JsonArrayReader(std::unique_ptr<Source> source, std::string field)
-      : in_(std::move(source)), field_(std::move(field)) {}
-  const std::vector<std::string>& columns() const override { return columns_; }
+  JsonRowsReader(ByteReader in, std::string field)
+      : TextRows(std::move(in)), field_(std::move(field)) {}
 
-  // Moves to the first element and names the columns after it.
+  // Moves to the first row, under field_ unless that is empty, and names the columns after it.
   Status begin() {
-    in_.skip_bom();
-    if (skip_json_space(in_) == '{') HONE_TRY(enter_field());
-    if (skip_json_space(in_) != '[') {
-      HONE_TRY(in_.status());
-      return Error(err::kJsonData, "a .json file is an array of objects, or {\"data\": [...]}")
-          .at(in_.here());
-    }
+    if (skip_json_space(in_) == '{' && !field_.empty()) HONE_TRY(enter_field());
+    const int open = skip_json_space(in_);
+    HONE_TRY(in_.status());
+    if (open != '[' && open != '{') return Error(err::kJsonData, kShapes).at(in_.here());
+    keyed_ = open == '{';
     in_.get();
-    const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
-    Row row;
-    HONE_TRY(next(row));
-    rows_ = 0;
-    ended_ = false;
-    return in_.seek(offset, line, column);
-  }
-
-  Result<bool> next(Row& row) override {
-    if (ended_) return false;
-    const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
-    Result<bool> found = element(row);
-    if (!found.ok()) (void)in_.seek(offset, line, column).ok();
-    return found;
-  }
-  RowPosition position() const override { return {0, in_.offset(), in_.line(), rows_}; }
-  Status seek(const RowPosition& at) override {
-    rows_ = at.row;
-    ended_ = false;
-    return in_.seek(at.offset, at.line);
+    return look_at_first_row();
   }
 
  private:
-  // The next byte stands before an element, before its comma, or before the closing bracket
-  // (also when it was reached before: the bracket is never consumed).
-  Result<bool> element(Row& row) {
+  // The next byte stands before a row, before its comma, or before the closing bracket, which is
+  // never consumed.
+  Result<bool> read_row(Row& row) override {
+    const char close = keyed_ ? '}' : ']';
     int c = skip_json_space(in_);
     if (rows_ > 0 && c == ',') {
       in_.get();
       c = skip_json_space(in_);
-      if (c == ']') return syntax("a comma stands before the closing bracket");
-    } else if (rows_ > 0 && c != ']' && c != ByteReader::kEnd) {
+      if (c == close) return syntax("a comma stands before the closing bracket");
+    } else if (rows_ > 0 && c != close && c != ByteReader::kEnd) {
       return syntax("a comma is missing between two elements");
     }
     HONE_TRY(in_.status());
-    if (c == ']') {
-      ended_ = true;
-      return false;
+    if (c == close) return false;
+    if (c == ByteReader::kEnd)
+      return syntax(keyed_ ? "the object does not end: was the file cut off?"
+                           : "the array does not end: was the file cut off?");
+    if (keyed_) {
+      HONE_TRY(take_key(text_));
+      c = skip_json_space(in_);
     }
-    if (c == ByteReader::kEnd) return syntax("the array does not end: was the file cut off?");
-    const int64_t line = in_.line(), column = in_.column();
+    row.line = in_.line();
+    const int64_t column = in_.column();
     text_.clear();
     HONE_TRY(take_json_value(in_, text_));
-    HONE_TRY(json_row(text_, in_.name(), line, column, columns_, row));
-    row.file = in_.name();
-    row.line = line;
-    row.line_is_row = false;
-    ++rows_;
+    HONE_TRY(json_row(text_, in_.name(), row.line, column, columns_, row));
     return true;
   }
 
@@ -79,74 +74,102 @@ class JsonArrayReader final : public RowReader {
     std::string seen, key;
     in_.get();
     for (;;) {
-      int c = skip_json_space(in_);
-      if (c != '"') {
+      if (skip_json_space(in_) != '"') {
         return Error(err::kJsonData, fmt::format("no key \"{}\" with an array of rows", field_))
             .at(in_.here())
-            .todo(seen.empty() ? "a .json file is an array of objects, or {\"data\": [...]}"
+            .todo(seen.empty() ? kShapes
                                : fmt::format("the keys there are {}", preview(seen, 200)));
       }
-      key.clear();
-      HONE_TRY(take_json_value(in_, key));
-      if (skip_json_space(in_) != ':') return syntax("a colon is missing behind a key");
-      in_.get();
+      HONE_TRY(take_key(key));
       if (key == '"' + field_ + '"') return Ok{};
       seen += (seen.empty() ? "" : ", ") + key;
+      key.clear();
       HONE_TRY(take_json_value(in_, key));
       if (skip_json_space(in_) == ',') in_.get();
     }
   }
 
+  Status take_key(std::string& key) {
+    if (in_.peek() != '"') return syntax("a key in quotes is missing");
+    key.clear();
+    HONE_TRY(take_json_value(in_, key));
+    if (skip_json_space(in_) != ':') return syntax("a colon is missing behind a key");
+    in_.get();
+    return Ok{};
+  }
+
   Error syntax(const char* what) const { return Error(err::kJsonData, what).at(in_.here()); }
 
-  ByteReader in_;
   std::string field_, text_;
-  std::vector<std::string> columns_;
-  int64_t rows_ = 0;
-  bool ended_ = false;
+  bool keyed_ = false;
 };
 
-// Whether the file is an object a line: its first value is an object that lacks an array of
-// objects under `field`. Reads that far, then goes back.
-Result<bool> is_json_lines(std::unique_ptr<Source>& source, const std::string& field) {
-  ByteReader in(std::move(source));
-  in.skip_bom();
-  bool lines = false;
-  if (const int first = skip_json_space(in); first == '"') {
-    lines = true;
-  } else if (first == '{') {
-    lines = true;
+enum class Shape { kRows, kRowsUnderField, kLines };
+
+// Whether an object, given as text, has a number as its first key.
+bool first_key_is_number(std::string_view object) {
+  const size_t begin = object.find_first_not_of(" \t\r\n", 1);
+  if (object[0] != '{' || begin == std::string::npos || object[begin] != '"') return false;
+  const size_t end = object.find('"', begin + 1);
+  const std::string_view key = object.substr(begin + 1, end - begin - 1);
+  return !key.empty() && key.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// Reads as far as the shape of the file needs, which of an object of rows is all of it.
+Result<Shape> find_shape(ByteReader& in, const std::string& field) {
+  const int first = skip_json_space(in);
+  if (first == '"') return Shape::kLines;
+  if (first != '{') return Shape::kRows;
+  const std::string begin = in.here();
+  in.get();
+  int64_t keys = 0;
+  bool objects = true, columns = false;
+  std::string text;
+  while (skip_json_space(in) == '"') {
+    text.clear();
+    HONE_TRY(take_json_value(in, text));
+    if (skip_json_space(in) != ':') return Shape::kLines;
     in.get();
-    std::string key;
-    while (skip_json_space(in) == '"') {
-      key.clear();
-      HONE_TRY(take_json_value(in, key));
-      if (skip_json_space(in) != ':') break;
+    const int value = skip_json_space(in);
+    if (text == '"' + field + '"' && value == '[') {
       in.get();
-      const int value = skip_json_space(in);
-      if (key == '"' + field + '"' && value == '[') {
-        in.get();
-        lines = skip_json_space(in) != '{';
-        break;
-      }
-      key.clear();
-      HONE_TRY(take_json_value(in, key));
-      if (skip_json_space(in) == ',') in.get();
+      return skip_json_space(in) == '{' ? Shape::kRowsUnderField : Shape::kLines;
     }
+    text.clear();
+    HONE_TRY(take_json_value(in, text));
+    if (keys++ == 0) columns = first_key_is_number(text);
+    objects = objects && value == '{';
+    if (skip_json_space(in) == ',') in.get();
   }
-  HONE_TRY(in.status());
-  HONE_TRY(in.source().seek(0));
-  source = in.release();
-  return lines;
+  const int close = in.get();
+  if (keys == 0 || !objects || (close == '}' && skip_json_space(in) != ByteReader::kEnd))
+    return Shape::kLines;
+  if (columns) {
+    return Error(err::kJsonData,
+                 "the file holds columns (\"column\": {\"0\": ...}), not rows: such a file is not "
+                 "read")
+        .at(begin)
+        .todo(
+            "write it with pandas' df.to_json('x.jsonl', orient='records', lines=True), or "
+            "orient='index'");
+  }
+  return Shape::kRows;
 }
 
 Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source,
                                              const RowOptions& options) {
-  const std::string field = options.json_field.empty() ? "data" : options.json_field;
-  if (options.json_field.empty() && HONE_TRY(is_json_lines(source, field))) {
-    return open_json_lines(std::move(source));
+  ByteReader in(std::move(source));
+  in.skip_bom();
+  std::string field = options.json_field;
+  if (field.empty()) {
+    const int64_t offset = in.offset(), line = in.line(), column = in.column();
+    const Shape shape = HONE_TRY(find_shape(in, "data"));
+    HONE_TRY(in.status());
+    HONE_TRY(in.seek(offset, line, column));
+    if (shape == Shape::kLines) return open_json_lines(std::move(in));
+    if (shape == Shape::kRowsUnderField) field = "data";
   }
-  auto reader = std::make_unique<JsonArrayReader>(std::move(source), field);
+  auto reader = std::make_unique<JsonRowsReader>(std::move(in), field);
   HONE_TRY(reader->begin());
   return std::unique_ptr<RowReader>(std::move(reader));
 }
@@ -154,8 +177,11 @@ Result<std::unique_ptr<RowReader>> open_json(std::unique_ptr<Source> source,
 }  // namespace
 
 Format format_json() {
-  return {
-      "json", {"json"}, "an array of objects, {\"data\": [...]}, or an object a line", open_json};
+  return {"json",
+          {"json"},
+          "an array or object of objects, {\"data\": [...]}, or an object a line",
+          open_json,
+          true};
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "learn/data/formats/errors.h"
+#include "learn/data/formats/text_rows.h"
 
 namespace hone {
 namespace {
@@ -81,24 +82,16 @@ std::string place_in(std::string_view value, size_t at, const std::string& file,
   return fmt::format("{}:{}:{}", file, line, column);
 }
 
-class JsonLinesReader final : public RowReader {
+class JsonLinesReader final : public TextRows {
  public:
-  explicit JsonLinesReader(std::unique_ptr<Source> source) : in_(std::move(source)) {}
-  const std::vector<std::string>& columns() const override { return columns_; }
+  using TextRows::look_at_first_row;
+  using TextRows::TextRows;
 
-  // Names the columns before the first row is asked for.
-  Status look_at_first_row() {
-    in_.skip_bom();
-    const int64_t offset = in_.offset(), line = in_.line();
-    Row row;
-    HONE_TRY(next(row));
-    rows_ = 0;
-    return in_.seek(offset, line);
-  }
-
-  Result<bool> next(Row& row) override {
+ private:
+  Result<bool> read_row(Row& row) override {
     for (;;) {
-      const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
+      row.line = in_.line();
+      const int64_t column = in_.column();
       text_.clear();
       const bool more = in_.take_until('\n', text_);
       if (more) in_.get();
@@ -107,34 +100,19 @@ class JsonLinesReader final : public RowReader {
         if (!more) return false;
         continue;
       }
-      if (Status ok = json_row(text_, in_.name(), line, column, columns_, row); !ok.ok()) {
-        HONE_TRY(in_.seek(offset, line, column));
-        return std::move(ok.error());
-      }
-      row.file = in_.name();
-      row.line = line;
-      row.line_is_row = false;
-      ++rows_;
+      HONE_TRY(json_row(text_, in_.name(), row.line, column, columns_, row));
       return true;
     }
   }
-  RowPosition position() const override { return {0, in_.offset(), in_.line(), rows_}; }
-  Status seek(const RowPosition& at) override {
-    rows_ = at.row;
-    return in_.seek(at.offset, at.line);
-  }
 
- private:
-  ByteReader in_;
   std::string text_;
-  std::vector<std::string> columns_;
-  int64_t rows_ = 0;
 };
 
 }  // namespace
 
 Status json_row(std::string_view text, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row) {
+  HONE_TRY(check_utf8(text, file, line, column));
   if (too_deep(text)) {
     return Error(err::kJsonData, fmt::format("a value is nested more than {} deep", kMaxDepth))
         .at(fmt::format("{}:{}:{}", file, line, column));
@@ -227,8 +205,8 @@ Result<bool> take_json_value(ByteReader& in, std::string& to) {
   return true;
 }
 
-Result<std::unique_ptr<RowReader>> open_json_lines(std::unique_ptr<Source> source) {
-  auto reader = std::make_unique<JsonLinesReader>(std::move(source));
+Result<std::unique_ptr<RowReader>> open_json_lines(ByteReader in) {
+  auto reader = std::make_unique<JsonLinesReader>(std::move(in));
   HONE_TRY(reader->look_at_first_row());
   return std::unique_ptr<RowReader>(std::move(reader));
 }

@@ -8,7 +8,7 @@ namespace hone {
 // Turns one JSON value, the text of an element of an array or of a line, into a row. An object
 // gives a cell a key; new keys are appended to `columns`, missing ones are null. A string gives
 // the one column `text`. `line` and `column` say where the value begins.
-// Errors: H2107 with the place of the fault, or for a value that is neither.
+// Errors: H2107 with the place of the fault, or for a value that is neither; H2108.
 Status json_row(std::string_view value, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row);
 
@@ -20,6 +20,7 @@ Result<bool> take_json_value(ByteReader& in, std::string& to);
 // Skips white space; the next byte (not consumed) or kEnd.
 int skip_json_space(ByteReader& in);
 
-Result<std::unique_ptr<RowReader>> open_json_lines(std::unique_ptr<Source> source);
+// From where `in` stands.
+Result<std::unique_ptr<RowReader>> open_json_lines(ByteReader in);
 
 }  // namespace hone

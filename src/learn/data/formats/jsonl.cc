@@ -8,8 +8,9 @@ Format format_jsonl() {
           {"jsonl", "ndjson"},
           "one JSON object a line",
           [](std::unique_ptr<Source> source, const RowOptions&) {
-            return open_json_lines(std::move(source));
-          }};
+            return open_json_lines(ByteReader(std::move(source)));
+          },
+          true};
 }
 
 }  // namespace hone

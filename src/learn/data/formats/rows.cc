@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/core/text.h"
+#include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -19,22 +21,21 @@ std::string Row::where() const {
 
 Result<Format> find_format(const std::string& file_name, const RowOptions& options) {
   std::string extension = options.format;
-  std::string base = file_name.substr(file_name.find_last_of('/') + 1);
+  const std::string_view base =
+      without_packing(std::string_view(file_name).substr(file_name.find_last_of('/') + 1));
   if (extension.empty()) {
     const size_t dot = base.find_last_of('.');
     if (dot != std::string::npos) extension = base.substr(dot + 1);
   }
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  static constexpr std::string_view kCompressed[] = {"gz", "zst", "bz2", "xz", "zip", "lz4", "tgz"};
+  extension = to_lower(extension);
+  static constexpr std::string_view kCompressed[] = {"zip", "lz4", "tgz", "tar",
+                                                     "7z",  "rar", "br",  "lzma"};
   if (std::find(std::begin(kCompressed), std::end(kCompressed), extension) !=
       std::end(kCompressed)) {
     return Error(err::kDataCompressed,
-                 fmt::format("'{}' is compressed (.{}), which hone does not read", file_name,
+                 fmt::format("'{}' is packed in a way that hone does not read (.{})", file_name,
                              extension))
-        .todo(extension == "zst"  ? fmt::format("unpack it first: zstd -dk '{}'", file_name)
-              : extension == "gz" ? fmt::format("unpack it first: gunzip -k '{}'", file_name)
-                                  : "unpack it first");
+        .todo("unpack it first; .gz, .zst, .bz2 and .xz are read as they are");
   }
   std::vector<std::string> names;
   for (const Format& format : all_format()) {
@@ -53,6 +54,20 @@ Result<Format> find_format(const std::string& file_name, const RowOptions& optio
       .todo(fmt::format("{}the extension is one of {}",
                         near.empty() ? "" : fmt::format("did you mean .{}? ", near),
                         fmt::join(names, ", ")));
+}
+
+Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
+                                               const RowOptions& options) {
+  const Format format = HONE_TRY(find_format(source->name(), options));
+  const Source* given = source.get();
+  source = HONE_TRY(unpacked(std::move(source)));
+  if (!format.text) {
+    if (source.get() != given) source = HONE_TRY(in_memory(std::move(source)));
+    return format.open(std::move(source), options);
+  }
+  if (options.encoding == Charset::kUtf8)
+    HONE_TRY(check_not_utf16(HONE_TRY(source->head()), source->name()));
+  return format.open(as_utf8(std::move(source), options.encoding), options);
 }
 
 Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name) {

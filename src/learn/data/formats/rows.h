@@ -13,6 +13,7 @@
 
 #include "base/core/error.h"
 #include "learn/data/formats/bytes.h"
+#include "learn/data/formats/encoding.h"
 
 namespace hone {
 
@@ -41,15 +42,18 @@ struct RowPosition {
   int64_t offset = 0;  // byte offset in it (parquet: row number)
   int64_t line = 1;    // line at that offset
   int64_t row = 0;     // rows given so far, over all files
+  int64_t column = 1;  // in bytes, at that offset
   bool operator==(const RowPosition&) const = default;
 };
 
 enum class SampleBy { kLine, kParagraph, kDocument };
 
 struct RowOptions {
-  std::string format;  // name on the shelf, or empty: by the file's extension
+  std::string format;                 // name on the shelf, or empty: by the file's extension
+  Charset encoding = Charset::kUtf8;  // of text formats
   // .txt only. Lines and paragraphs read CR LF and CR as LF, as Python's text files do;
-  // a document keeps every byte, so that it equals the cell that texttocsv makes of it.
+  // a document keeps every byte (but a byte order mark), so that it equals the cell that texttocsv
+  // makes of it.
   SampleBy sample_by = SampleBy::kLine;
   bool keep_linebreaks = true;
   std::string json_field;  // .json: the key that holds the rows; empty: "data" or the file
@@ -74,11 +78,20 @@ struct Format {
   std::vector<std::string> extensions;  // without dot, lower case
   std::string about;                    // one line for docs and --help
   Result<std::unique_ptr<RowReader>> (*open)(std::unique_ptr<Source>, const RowOptions&);
+  // Characters one after the other: read as RowOptions::encoding says, and unpacked while they are
+  // read. Other formats get a whole file: a path, or bytes in memory.
+  bool text = false;
 };
 std::vector<Format> all_format();  // generated from the folder
 
-// The format of a file by its extension or by options.format. Errors: H2103, H2104.
+// The format of a file by its extension (in front of .gz, .zst, .bz2, .xz) or by options.format.
+// Errors: H2103; H2104 for the name of a compression that is not read.
 Result<Format> find_format(const std::string& file_name, const RowOptions& options);
+
+// The rows of a source in the format of its name; compressed or not, in options.encoding.
+// Errors: those of find_format, unpacked(), the format; H2108 for UTF-16 that was not asked for.
+Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,
+                                               const RowOptions& options);
 
 // The text of a cell. Null is the empty text. Errors: H2110 with the row's place.
 Result<std::string_view> cell_text(const Row& row, size_t column, std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
+#include "learn/data/formats/text_rows.h"
 
 namespace hone {
 namespace {
@@ -13,13 +14,12 @@ struct Field {
   int64_t line = 1, column = 1;  // of its first byte
 };
 
-class SeparatedReader final : public RowReader {
+class SeparatedReader final : public TextRows {
  public:
   SeparatedReader(std::unique_ptr<Source> source, char separator, Quoting quoting)
-      : in_(std::move(source)), separator_(separator), quoting_(quoting) {}
+      : TextRows(ByteReader(std::move(source))), separator_(separator), quoting_(quoting) {}
 
   Status read_header() {
-    in_.skip_bom();
     std::vector<Field> fields;
     const bool found = HONE_TRY(read_record(fields));
     if (!found) {
@@ -34,33 +34,17 @@ class SeparatedReader final : public RowReader {
     return Ok{};
   }
 
-  const std::vector<std::string>& columns() const override { return columns_; }
-
-  Result<bool> next(Row& row) override {
+ private:
+  Result<bool> read_row(Row& row) override {
     skip_blank_lines();
-    const int64_t offset = in_.offset(), line = in_.line(), column = in_.column();
-    Result<bool> found = read_record(fields_);
-    if (!found.ok()) {
-      (void)in_.seek(offset, line, column).ok();
-      return std::move(found.error());
-    }
-    if (!*found) return false;
+    row.line = in_.line();
+    if (!HONE_TRY(read_record(fields_))) return false;
     row.cells.clear();
     for (Field& field : fields_) row.cells.emplace_back(std::move(field.text));
     row.cells.resize(columns_.size());
-    row.file = in_.name();
-    row.line = line;
-    row.line_is_row = false;
-    ++rows_;
     return true;
   }
-  RowPosition position() const override { return {0, in_.offset(), in_.line(), rows_}; }
-  Status seek(const RowPosition& at) override {
-    rows_ = at.row;
-    return in_.seek(at.offset, at.line);
-  }
 
- private:
   // Past line ends and past lines of spaces and tabs alone (a tab that separates is a field).
   void skip_blank_lines() {
     for (;;) {
@@ -161,12 +145,9 @@ class SeparatedReader final : public RowReader {
             "it");
   }
 
-  ByteReader in_;
   char separator_;
   Quoting quoting_;
-  std::vector<std::string> columns_;
   std::vector<Field> fields_;
-  int64_t rows_ = 0;
 };
 
 }  // namespace

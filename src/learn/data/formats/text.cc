@@ -4,45 +4,32 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/formats/rows.h"
+#include "learn/data/formats/text_rows.h"
 
 namespace hone {
 namespace {
 
-class TextReader final : public RowReader {
+class TextReader final : public TextRows {
  public:
   TextReader(std::unique_ptr<Source> source, const RowOptions& options)
-      : in_(std::move(source)), options_(options) {}
+      : TextRows(ByteReader(std::move(source))), options_(options) {
+    columns_ = {"text"};
+  }
 
-  const std::vector<std::string>& columns() const override { return columns_; }
-
-  Result<bool> next(Row& row) override {
-    const int64_t line = in_.line(), offset = in_.offset();
-    const int64_t column = in_.column();
+ private:
+  Result<bool> read_row(Row& row) override {
+    const int64_t line = in_.line(), column = in_.column();
     std::string text;
     const bool more = options_.sample_by == SampleBy::kDocument    ? document(text)
                       : options_.sample_by == SampleBy::kParagraph ? paragraph(text)
                                                                    : one_line(text);
     HONE_TRY(in_.status());
     if (!more) return false;
-    if (Status ok = check_utf8(text, in_.name(), line, column); !ok.ok()) {
-      HONE_TRY(in_.seek(offset, line, column));
-      return std::move(ok.error());
-    }
+    HONE_TRY(check_utf8(text, in_.name(), line, column));
     row.cells.assign(1, Cell(std::move(text)));
-    row.file = in_.name();
-    row.line = line;
-    row.line_is_row = false;
-    ++rows_;
     return true;
   }
-  RowPosition position() const override { return {0, in_.offset(), in_.line(), rows_}; }
-  Status seek(const RowPosition& at) override {
-    rows_ = at.row;
-    return in_.seek(at.offset, at.line);
-  }
 
- private:
   // Appends a line with its break as LF; false when nothing is left. CR LF and CR are breaks.
   bool read_line(std::string& text) {
     if (in_.peek() == ByteReader::kEnd) return false;
@@ -72,7 +59,7 @@ class TextReader final : public RowReader {
     }
   }
   bool document(std::string& text) {
-    if (in_.offset() > 0 || in_.peek() == ByteReader::kEnd) return false;
+    if (in_.peek() == ByteReader::kEnd) return false;
     while (in_.peek() != ByteReader::kEnd) {
       in_.take_until('\0', text);
       if (const int c = in_.get(); c != ByteReader::kEnd) text += static_cast<char>(c);
@@ -80,10 +67,7 @@ class TextReader final : public RowReader {
     return true;
   }
 
-  ByteReader in_;
   RowOptions options_;
-  std::vector<std::string> columns_ = {"text"};
-  int64_t rows_ = 0;
 };
 
 Result<std::unique_ptr<RowReader>> open_text(std::unique_ptr<Source> source,
@@ -94,7 +78,7 @@ Result<std::unique_ptr<RowReader>> open_text(std::unique_ptr<Source> source,
 }  // namespace
 
 Format format_text() {
-  return {"text", {"txt", "text"}, "a row is a line, a paragraph or the document", open_text};
+  return {"text", {"txt", "text"}, "a row is a line, a paragraph or the document", open_text, true};
 }
 
 }  // namespace hone

@@ -9,7 +9,8 @@ Format format_tsv() {
           "tab separated, with a header",
           [](std::unique_ptr<Source> source, const RowOptions&) {
             return open_separated(std::move(source), '\t', Quoting::kWhenBalanced);
-          }};
+          },
+          true};
 }
 
 }  // namespace hone

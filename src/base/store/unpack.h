@@ -1,0 +1,68 @@
+// Compressed files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz. Several members one
+// behind the other are one file, as the tools that made them read them; zero bytes behind the last
+// one are padding.
+//
+//   Unpacker unpacker(Packing::kGzip, "train.csv.gz", [&](char* to, int64_t size) { ... });
+//   int64_t n = HONE_TRY(unpacker.read(buffer, sizeof buffer));   // 0 at the end
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+enum class Packing { kNone, kGzip, kZstd, kBzip2, kXz };
+
+// By the first bytes of a file, of which 10 are enough.
+Packing packing_of_bytes(std::string_view head);
+// By the end of its name in any case: .gz .gzip, .zst .zstd, .bz2, .xz.
+Packing packing_of_name(std::string_view name);
+std::string_view without_packing(std::string_view name);  // "train.csv.gz" -> "train.csv"
+const char* packing_name(Packing packing);                // "gzip"
+
+// Memory: a window of at most 128 MiB (zstd) or 512 MiB (xz), else some 100 KiB; what needs more
+// is an error.
+class Unpacker {
+ public:
+  // Gives up to `size` packed bytes, 0 at their end.
+  using Pull = std::function<Result<int64_t>(char* to, int64_t size)>;
+  // `name` stands in messages.
+  Unpacker(Packing packing, std::string name, Pull pull);
+  ~Unpacker();
+
+  // Up to `size` (> 0) unpacked bytes, 0 at the end. All bytes before a damaged place are given
+  // first. Errors: H0116 for a file that is cut off or damaged, saying at which byte; pull's own.
+  Result<int64_t> read(char* to, int64_t size);
+
+  // A library behind the four.
+  class Codec {
+   public:
+    enum class Did { kSome, kMemberEnd, kFailed };
+    virtual ~Codec() = default;
+    // Takes from the front of `in` and puts at `to`; both are moved on. kFailed: `why` says it.
+    virtual Did step(std::string_view& in, char*& to, char* end, std::string& why) = 0;
+    virtual void next_member() = 0;
+  };
+
+ private:
+  Result<bool> pull_more();  // false at the end of the packed bytes
+  Error damaged(const std::string& what) const;
+
+  Packing packing_;
+  std::string name_;
+  Pull pull_;
+  std::unique_ptr<Codec> codec_;
+  std::string buffer_;
+  std::string_view in_;           // what of buffer_ is not used yet
+  int64_t pulled_ = 0, out_ = 0;  // bytes so far
+  bool inside_ = false;           // a member began and did not end
+  bool members_ = false;          // one ended
+  std::string why_;               // the codec failed
+};
+
+}  // namespace hone
