@@ -1,9 +1,9 @@
 """The Transformers side of the benchmarks, as a process that is asked over its standard input.
 
-    peer.py MODEL_FOLDER     requests are JSON lines: {"do": "ready" | "probe" | "train" | "generate" | "peak", ...}
+    peer.py MODEL_FOLDER [compile]     requests are JSON lines: {"do": "ready" | "probe" | "train" | "generate" | "peak", ...}
 
 Training is the plain eager loop, without Trainer's own costs, with what Trainer chooses: SDPA attention, fused AdamW,
-clipping at 1.0, the model's dropout.
+clipping at 1.0, the model's dropout. With `compile` the model goes through torch.compile.
 """
 import json
 import os
@@ -28,14 +28,15 @@ def probe(size=2048, tries=4):
 
 
 class Side:
-    def __init__(self, folder):
+    def __init__(self, folder, compiled):
         transformers.logging.disable_progress_bar()
         self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         self.optimizer = None
+        self.trained = torch.compile(self.model) if compiled else self.model
 
     def train(self, rows, steps, learning_rate):
         """`steps` optimizer steps on the same rows; the loss is the one before each update."""
-        model = self.model.train()
+        model, run = self.model.train(), self.trained
         if self.optimizer is None:
             decayed = transformers.Trainer.get_decay_parameter_names(None, model)
             groups = [dict(params=[p for n, p in model.named_parameters() if (n in decayed) == decay],
@@ -45,7 +46,7 @@ class Side:
         seconds, losses = [], []
         for _ in range(steps):
             start = time.perf_counter()
-            loss = model(input_ids=ids, labels=ids, use_cache=False).loss
+            loss = run(input_ids=ids, labels=ids, use_cache=False).loss
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             self.optimizer.step()
@@ -70,7 +71,7 @@ def main():
     os.dup2(2, 1)  # Whatever a library prints must not land among the answers.
     torch.set_num_threads(common.THREADS)
     torch.manual_seed(0)
-    side = Side(sys.argv[1])
+    side = Side(sys.argv[1], "compile" in sys.argv[2:])
     doors = dict(ready=lambda: dict(torch=torch.__version__, transformers=transformers.__version__),
                  probe=lambda: dict(gflops=probe()), train=side.train, generate=side.generate,
                  peak=lambda: dict(bytes=common.own_peak_bytes()))
