@@ -46,7 +46,7 @@ PARTS = [" ", "  ", "\n", "\r\n", "\t", "a", "the", "The", "'s", "'LL", "'", "'r
          "\u0085", "<|im_start|>", "\uffff", "\u01c5", "\u2167", "\u0663", "word"]
 
 
-def random_texts(count, state=1):
+def random_texts(count, state=1, parts=PARTS):
     texts = []
 
     def draw(n):
@@ -55,7 +55,7 @@ def random_texts(count, state=1):
         return (state >> 33) % n
 
     for _ in range(count):
-        texts.append("".join(PARTS[draw(len(PARTS))] for _ in range(1 + draw(24))))
+        texts.append("".join(parts[draw(len(parts))] for _ in range(1 + draw(24))))
     return texts
 
 
@@ -266,10 +266,11 @@ std::span<const CodeRange> number_ranges() {{ return kNumbers; }}
 """)
 
 
-if sys.argv[1:2] == ["--unicode-tables"]:
-    unicode_tables(sys.argv[2])
-else:
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("HONE_DATA", root / "../shared/data"))
-    out.mkdir(parents=True, exist_ok=True)
-    cases(folder)
-    real(folder)
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--unicode-tables"]:
+        unicode_tables(sys.argv[2])
+    else:
+        folder = Path(sys.argv[1] if len(sys.argv) > 1 else os.environ.get("HONE_DATA", root / "../shared/data"))
+        out.mkdir(parents=True, exist_ok=True)
+        cases(folder)
+        real(folder)

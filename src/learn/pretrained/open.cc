@@ -63,15 +63,21 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
               .tokens = texts("tokens"),
               .types = {},
               .merges = texts("merges"),
+              .scores = {},
               .bos = id("bos"),
               .eos = id("eos"),
               .unk = id("unknown"),
               .pad = id("padding"),
               .add_bos = flag("bos"),
               .add_eos = flag("eos"),
+              .add_space_prefix = std::nullopt,
               .chat_template = text("chat_template")};
   if (const auto* types = file.get<std::vector<int64_t>>("tokenizer.ggml.token_type"))
     v.types.assign(types->begin(), types->end());
+  if (const auto* scores = file.get<std::vector<double>>("tokenizer.ggml.scores"))
+    v.scores.assign(scores->begin(), scores->end());
+  if (const auto* prefix = file.get<bool>("tokenizer.ggml.add_space_prefix"))
+    v.add_space_prefix = *prefix;
   Result<Tokenizer> made = load_gguf_tokenizer(v);
   if (!made.ok()) made.error().at(path);
   return made;

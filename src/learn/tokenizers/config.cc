@@ -71,7 +71,8 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
   const std::pair<const char*, std::optional<bool>*> flags[] = {
       {"add_bos_token", &config.add_bos},
       {"add_eos_token", &config.add_eos},
-      {"add_prefix_space", &config.add_prefix_space}};
+      {"add_prefix_space", &config.add_prefix_space},
+      {"legacy", &config.legacy_prefix}};
   for (const auto& [key, value] : flags)
     if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
   if (const auto at = root.find("model_max_length")) {
@@ -137,6 +138,14 @@ constexpr ClassDefault kClassDefaults[] = {
     {"Qwen2Tokenizer", "eos_token", "<|endoftext|>"},
     {"Qwen2Tokenizer", "unk_token", "<|endoftext|>"},
     {"Qwen2Tokenizer", "pad_token", "<|endoftext|>"},
+    {"LlamaTokenizer", "bos_token", "<s>"},
+    {"LlamaTokenizer", "eos_token", "</s>"},
+    {"LlamaTokenizer", "unk_token", "<unk>"},
+    {"GemmaTokenizer", "bos_token", "<bos>"},
+    {"GemmaTokenizer", "eos_token", "<eos>"},
+    {"GemmaTokenizer", "pad_token", "<pad>"},
+    {"GemmaTokenizer", "unk_token", "<unk>"},
+    {"GemmaTokenizer", "mask_token", "<mask>"},
     {"RobertaTokenizer", "bos_token", "<s>"},
     {"RobertaTokenizer", "eos_token", "</s>"},
     {"RobertaTokenizer", "sep_token", "</s>"},

@@ -13,6 +13,7 @@ namespace hone {
 struct TokenizerConfig {
   std::string tokenizer_class;  // without "Fast" at its end; else told by config.json's model_type
   std::optional<bool> add_bos, add_eos, add_prefix_space;
+  std::optional<bool> legacy_prefix;  // "legacy": every part of a text gets a prefix space
   std::optional<int64_t> model_max_length;
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
@@ -25,6 +26,7 @@ struct TokenizerConfig {
 
   const AddedToken* find(std::string_view name) const;
   bool is_roberta() const;  // RoBERTa, BART and the like
+  bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }
 };
 
 // Reads what there is in the folder; a missing file is no error. As in Transformers 5,

@@ -8,7 +8,7 @@ namespace {
 
 class ByteLevel : public Decoder {
  public:
-  void append_token(std::string_view token, std::string& out) const override {
+  void append_token(std::string_view token, bool /*first*/, std::string& out) const override {
     append_byte_level_decoded(token, out);
   }
 };

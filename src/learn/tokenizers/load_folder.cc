@@ -9,9 +9,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kReadable =
-    "hone reads tokenizer.json (byte-level BPE), vocab.json with merges.txt, encoder.json with "
-    "vocab.bpe, tiktoken rank files (tokenizer.model, *.tiktoken), and the vocabulary of a GGUF "
-    "file";
+    "hone reads tokenizer.json (BPE), vocab.json with merges.txt, encoder.json with vocab.bpe, "
+    "SentencePiece BPE models (tokenizer.model), tiktoken rank files (tokenizer.model, "
+    "*.tiktoken), and the vocabulary of a GGUF file";
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
@@ -21,24 +21,21 @@ bool is_file(const std::string& path) {
 Error wrong_kind(std::string_view kind, const std::string& path) {
   return Error(err::kTokenizerKind, fmt::format("a {} tokenizer", kind))
       .at(path)
-      .todo(fmt::format("{}; save the tokenizer of such a model as a byte-level tokenizer.json, or "
-                        "take another model",
-                        kReadable));
+      .todo(fmt::format("{}; take a model with one of these", kReadable));
 }
 
-Result<TokenizerParts> from_ranks(const std::string& path, const TokenizerConfig& config) {
+// A SentencePiece model or tiktoken ranks: the names are the same.
+Result<TokenizerParts> from_model(const std::string& path, const TokenizerConfig& config) {
   const std::string text = HONE_TRY(read_text_file(path));
-  if (!is_tiktoken(text)) return wrong_kind("SentencePiece", path);
-  return read_tiktoken(text, path, config);
+  auto parts = is_sentencepiece(text) ? read_sentencepiece(text, path, config)
+                                      : read_tiktoken(text, path, config);
+  if (parts.ok()) parts->source_files.push_back(path);
+  return parts;
 }
 
 Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig& config) {
   const std::string text = HONE_TRY(read_text_file(path));
-  // These classes of Transformers 5 set the option themselves, whatever tokenizer.json says.
-  const bool sets_prefix_space = config.is_roberta() || config.tokenizer_class == "GPT2Tokenizer" ||
-                                 config.tokenizer_class == "Qwen2Tokenizer";
-  TokenizerParts parts = HONE_TRY(
-      read_tokenizer_json(text, path, sets_prefix_space ? config.add_prefix_space : std::nullopt));
+  TokenizerParts parts = HONE_TRY(read_tokenizer_json(text, path, config));
   HONE_TRY(apply_tokenizer_config(config, parts));
   parts.source_files.push_back(path);
   return parts;
@@ -62,14 +59,15 @@ Result<TokenizerParts> from_folder(const std::string& folder) {
   if (is_file(path("encoder.json")) && is_file(path("vocab.bpe")))
     return finish(read_vocab_merges(path("encoder.json"), path("vocab.bpe"), config));
   std::error_code error;
-  std::vector<std::string> ranks;
+  std::vector<std::string> models;
   for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".tiktoken") ranks.push_back(entry.path().string());
-  std::sort(ranks.begin(), ranks.end());
-  for (const char* name : {"tiktoken.model", "tokenizer.model", "sentencepiece.bpe.model",
-                           "spiece.model", "source.spm"})
-    if (is_file(path(name))) ranks.push_back(path(name));
-  if (!ranks.empty()) return finish(from_ranks(ranks.front(), config));
+    if (entry.path().extension() == ".tiktoken") models.push_back(entry.path().string());
+  std::sort(models.begin(), models.end());
+  for (const char* name :
+       {"tiktoken.model", "tokenizer.model", "tokenizer.model.v3", "tokenizer.model.v1",
+        "sentencepiece.bpe.model", "spiece.model", "source.spm"})
+    if (is_file(path(name))) models.push_back(path(name));
+  if (!models.empty()) return finish(from_model(models.front(), config));
   if (is_file(path("vocab.txt"))) return wrong_kind("WordPiece", path("vocab.txt"));
 
   std::vector<std::string> names;
@@ -94,7 +92,7 @@ Result<Tokenizer> load_tokenizer(const std::string& given) {
     return Error(err::kTokenizerMissing, fmt::format("'{}' is neither a folder nor a file", path))
         .todo(fmt::format("give the folder of a checkpoint or tokenizer; {}", kReadable));
   if (path.ends_with(".json")) return Tokenizer::make(HONE_TRY(from_json(path, {})));
-  return Tokenizer::make(HONE_TRY(from_ranks(path, {})));
+  return Tokenizer::make(HONE_TRY(from_model(path, {})));
 }
 
 }  // namespace hone

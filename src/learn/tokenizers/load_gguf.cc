@@ -1,12 +1,17 @@
-// The byte-level vocabularies of GGUF files. "pre" names the splitting pattern.
+// The vocabularies of GGUF files: byte-level ones, where "pre" names the splitting pattern, and
+// SentencePiece's, where scores order the merges.
 // Reference: llama.cpp's names of pre-tokenizers; the pipelines are those of the models'
 // tokenizer.json files.
+#include <cmath>
+
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/loaders.h"
 #include "learn/tokenizers/scanners.h"
 
 namespace hone {
 namespace {
+
+constexpr int32_t kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;  // token types
 
 enum class Splitting { kGpt2, kDigitsGpt2, kCl100k, kQwen2 };
 struct Pre {
@@ -49,13 +54,6 @@ std::string pre_tokenizer_json(Splitting splitting) {
 }
 
 Result<Pre> find_pre(const GgufVocab& vocab) {
-  if (vocab.model != "gpt2")
-    return Error(err::kTokenizerKind,
-                 fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
-        .at("tokenizer.ggml.model")
-        .todo(
-            "hone reads \"gpt2\", byte-level BPE; give a folder with tokenizer.json by "
-            "--tokenizer_name instead");
   std::vector<std::string> names;
   for (const Pre& pre : kPres) {
     if (vocab.pre == pre.name) return pre;
@@ -69,17 +67,7 @@ Result<Pre> find_pre(const GgufVocab& vocab) {
                         nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
 }
 
-}  // namespace
-
-Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
-  const Pre pre = HONE_TRY(find_pre(vocab));
-  BpeParts bpe;
-  bpe.ignore_merges = pre.ignore_merges;
-  bpe.vocabulary.reserve(vocab.tokens.size(), vocab.tokens.size() * 8);
-  for (size_t id = 0; id < vocab.tokens.size(); ++id) {
-    auto added = bpe.vocabulary.add(vocab.tokens[id], static_cast<int64_t>(id));
-    if (!added.ok()) return std::move(added.error()).at("tokenizer.ggml.tokens");
-  }
+Status read_merges(const GgufVocab& vocab, BpeParts& bpe) {
   bpe.merges.reserve(vocab.merges.size());
   for (size_t i = 0; i < vocab.merges.size(); ++i) {
     const std::string_view line = vocab.merges[i];
@@ -93,6 +81,47 @@ Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
     bpe.merges.push_back(HONE_TRY(
         resolve_merge(bpe.vocabulary, line.substr(0, space), line.substr(space + 1), where)));
   }
+  return Ok{};
+}
+
+Status read_scores(const GgufVocab& vocab, BpeParts& bpe) {
+  if (vocab.scores.size() != vocab.tokens.size())
+    return Error(err::kTokenizerFormat,
+                 fmt::format("{} scores for {} tokens", vocab.scores.size(), vocab.tokens.size()))
+        .at("tokenizer.ggml.scores")
+        .todo("convert the model again; its vocabulary is damaged");
+  std::vector<float> scores = vocab.scores;
+  for (size_t id = 0; id < std::min(vocab.types.size(), scores.size()); ++id) {
+    const int32_t type = vocab.types[id];
+    if (type == kUnknown || type == kControl || type == kByte) scores[id] = NAN;
+    if (type == kByte) bpe.byte_fallback = true;
+  }
+  bpe.byte_level = false;
+  bpe.fuse_unk = true;
+  return merges_from_scores(scores, bpe);
+}
+
+}  // namespace
+
+Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
+  const bool sentencepiece = vocab.model == "llama";
+  if (!sentencepiece && vocab.model != "gpt2")
+    return Error(err::kTokenizerKind,
+                 fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
+        .at("tokenizer.ggml.model")
+        .todo(
+            "hone reads \"gpt2\", byte-level BPE, and \"llama\", SentencePiece BPE; give a folder "
+            "with tokenizer.json by --tokenizer_name instead");
+  constexpr Pre kLlama = {"", Splitting::kGpt2, false, false, true};  // only bos counts
+  const Pre pre = sentencepiece ? kLlama : HONE_TRY(find_pre(vocab));
+  BpeParts bpe;
+  bpe.ignore_merges = pre.ignore_merges;
+  bpe.vocabulary.reserve(vocab.tokens.size(), vocab.tokens.size() * 8);
+  for (size_t id = 0; id < vocab.tokens.size(); ++id) {
+    auto added = bpe.vocabulary.add(vocab.tokens[id], static_cast<int64_t>(id));
+    if (!added.ok()) return std::move(added.error()).at("tokenizer.ggml.tokens");
+  }
+  HONE_TRY(sentencepiece ? read_scores(vocab, bpe) : read_merges(vocab, bpe));
 
   const auto id_given = [&](int64_t id) {
     return id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());
@@ -110,14 +139,17 @@ Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
   parts.eos = text_of(vocab.eos);
   parts.pad = text_of(vocab.pad);
   parts.unk = text_of(vocab.unk);
+  if (sentencepiece) bpe.unk_token = parts.unk;
   parts.chat_template = vocab.chat_template;
-  HONE_TRY(make_stages(
-      stage_members(pre.nfc ? R"({"type":"NFC"})" : "null", pre_tokenizer_json(pre.splitting),
-                    bos_eos_template(parts.bos, ask(vocab.add_bos, pre.bos_by_default, vocab.bos),
-                                     parts.eos, ask(vocab.add_eos, false, vocab.eos))),
-      parts));
+  StagesJson stages = sentencepiece
+                          ? sentencepiece_stages(vocab.add_space_prefix.value_or(true), false)
+                          : byte_level_stages(pre.nfc ? R"({"type":"NFC"})" : "null",
+                                              pre_tokenizer_json(pre.splitting), "null");
+  stages.post_processor =
+      bos_eos_template(parts.bos, ask(vocab.add_bos, pre.bos_by_default, vocab.bos), parts.eos,
+                       ask(vocab.add_eos, false, vocab.eos));
+  HONE_TRY(make_stages(std::move(stages), parts));
   parts.model = HONE_TRY(make_bpe(std::move(bpe)));
-  constexpr int32_t kUnknown = 2, kControl = 3, kUserDefined = 4;
   for (size_t id = 0; id < std::min(vocab.types.size(), vocab.tokens.size()); ++id) {
     const int32_t type = vocab.types[id];
     if (type != kUnknown && type != kControl && type != kUserDefined) continue;

@@ -156,7 +156,8 @@ Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& w
                                                      : split_then_bytes_json(kCl100kPattern, false);
   TokenizerParts parts;
   parts.kind = "tiktoken ranks";
-  HONE_TRY(make_stages(stage_members("null", pre_tokenizer, byte_level_json(false, true)), parts));
+  HONE_TRY(
+      make_stages(byte_level_stages("null", pre_tokenizer, byte_level_json(false, true)), parts));
   parts.model = HONE_TRY(make_bpe(std::move(bpe)));
   if (config.listed.empty())
     for (std::string& content : known_specials(size)) {

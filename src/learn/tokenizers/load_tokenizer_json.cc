@@ -15,28 +15,37 @@ Status make_stages_of(const JsonAt& root, StageContext context, TokenizerParts& 
     parts.post_processor = HONE_TRY(make_post_processor(*spec, context));
   if (const auto spec = root.find("decoder"))
     parts.decoder = HONE_TRY(make_decoder(*spec, context));
-  for (const char* name : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
-    const auto spec = root.find(name);
-    parts.stages_json += fmt::format("{}\"{}\":{}", parts.stages_json.empty() ? "" : ",\n", name,
-                                     spec ? std::string(simdjson::minify(spec->value)) : "null");
-  }
+  const std::pair<const char*, std::string*> members[] = {
+      {"normalizer", &parts.stages_json.normalizer},
+      {"pre_tokenizer", &parts.stages_json.pre_tokenizer},
+      {"post_processor", &parts.stages_json.post_processor},
+      {"decoder", &parts.stages_json.decoder}};
+  for (const auto& [name, json] : members)
+    if (const auto spec = root.find(name)) *json = std::string(simdjson::minify(spec->value));
   return Ok{};
 }
 
 }  // namespace
 
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
-                                           std::optional<bool> add_prefix_space) {
+                                           const TokenizerConfig& config) {
   const JsonDocument document = HONE_TRY(JsonDocument::parse(text, where));
   const JsonAt root{document.root(), where + ":"};
   HONE_TRY(root.object());
   TokenizerParts parts;
   parts.kind = "tokenizer.json";
   StageContext context;
-  context.add_prefix_space = add_prefix_space;
+  if (config.is_roberta() || config.tokenizer_class == "GPT2Tokenizer" ||
+      config.tokenizer_class == "Qwen2Tokenizer")
+    context.add_prefix_space = config.add_prefix_space;
   HONE_TRY(make_stages_of(root, context, parts));
   context.byte_level = parts.pre_tokenizer && parts.pre_tokenizer->byte_level();
   parts.model = HONE_TRY(make_model(HONE_TRY(root.get("model")), context));
+  if (config.is_llama() && !parts.model->byte_level()) {
+    StagesJson json = llama_stages(config);
+    json.post_processor = parts.stages_json.post_processor;
+    HONE_TRY(make_stages(std::move(json), parts));
+  }
   if (const auto list = root.find("added_tokens")) {
     size_t index = 0;
     for (const JsonElement item : HONE_TRY(list->array()))
@@ -46,8 +55,14 @@ Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::str
   return parts;
 }
 
-Status make_stages(std::string members, TokenizerParts& parts) {
-  const JsonDocument document = HONE_TRY(JsonDocument::parse("{" + members + "}", "tokenizer"));
+Status make_stages(StagesJson json, TokenizerParts& parts) {
+  const JsonDocument document =
+      HONE_TRY(JsonDocument::parse("{" + json.members() + "}", "tokenizer"));
+  parts.normalizer.reset();
+  parts.pre_tokenizer.reset();
+  parts.post_processor.reset();
+  parts.decoder.reset();
+  parts.stages_json = {};
   return make_stages_of({document.root(), "tokenizer:"}, StageContext{}, parts);
 }
 
@@ -55,11 +70,7 @@ Status replace_post_processor(const std::string& json, TokenizerParts& parts) {
   const JsonDocument document = HONE_TRY(JsonDocument::parse(json, "post_processor"));
   parts.post_processor =
       HONE_TRY(make_post_processor({document.root(), "post_processor:"}, StageContext{}));
-  const size_t at = parts.stages_json.find("\n\"post_processor\":");
-  const size_t end = parts.stages_json.find(",\n\"decoder\":");
-  HONE_BUG_IF(at == std::string::npos || end == std::string::npos, "stages_json: {}",
-              parts.stages_json);
-  parts.stages_json.replace(at, end - at, "\n\"post_processor\":" + json);
+  parts.stages_json.post_processor = json;
   return Ok{};
 }
 
@@ -76,11 +87,12 @@ std::string split_then_bytes_json(std::string_view pattern, bool add_prefix_spac
       json_quote(pattern), byte_level_json(add_prefix_space, false));
 }
 
-std::string stage_members(std::string_view normalizer, std::string_view pre_tokenizer,
-                          std::string_view post_processor) {
-  return fmt::format(
-      "\"normalizer\":{},\n\"pre_tokenizer\":{},\n\"post_processor\":{},\n\"decoder\":{}",
-      normalizer, pre_tokenizer, post_processor, byte_level_json(true, true));
+StagesJson byte_level_stages(std::string normalizer, std::string pre_tokenizer,
+                             std::string post_processor) {
+  return {.normalizer = std::move(normalizer),
+          .pre_tokenizer = std::move(pre_tokenizer),
+          .post_processor = std::move(post_processor),
+          .decoder = byte_level_json(true, true)};
 }
 
 std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,

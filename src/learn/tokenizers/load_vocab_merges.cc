@@ -84,10 +84,10 @@ Result<TokenizerParts> read_vocab_merges(const std::string& vocab_path,
   }
   TokenizerParts parts;
   parts.kind = "vocab.json + merges.txt";
-  HONE_TRY(make_stages(stage_members(qwen2 ? R"({"type":"NFC"})" : "null",
-                                     qwen2 ? split_then_bytes_json(kQwen2Pattern, space)
-                                           : byte_level_json(space, true),
-                                     post_processor),
+  HONE_TRY(make_stages(byte_level_stages(qwen2 ? R"({"type":"NFC"})" : "null",
+                                         qwen2 ? split_then_bytes_json(kQwen2Pattern, space)
+                                               : byte_level_json(space, true),
+                                         post_processor),
                        parts));
   parts.model = HONE_TRY(make_bpe(std::move(bpe)));
   HONE_TRY(apply_tokenizer_config(config, parts));

@@ -10,14 +10,13 @@
 
 namespace hone {
 
-// The text of a tokenizer.json. add_prefix_space, when given, replaces that of its ByteLevel
-// pre-tokenizer.
+// The text of a tokenizer.json. As in Transformers 5, some tokenizer classes set stages themselves,
+// whatever the file says: the prefix space of ByteLevel, all of LlamaTokenizer's.
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
-                                           std::optional<bool> add_prefix_space = {});
+                                           const TokenizerConfig& config = {});
 
-// Makes normalizer, pre_tokenizer, post_processor and decoder, those four members of a
-// tokenizer.json, from `members`: "\"normalizer\":null,\"pre_tokenizer\":{...},...".
-Status make_stages(std::string members, TokenizerParts& parts);
+// Makes parts.normalizer, pre_tokenizer, post_processor and decoder.
+Status make_stages(StagesJson json, TokenizerParts& parts);
 
 // Replaces parts.post_processor by the one that `json` describes.
 Status replace_post_processor(const std::string& json, TokenizerParts& parts);
@@ -32,12 +31,24 @@ bool is_tiktoken(std::string_view text);
 Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& where,
                                      const TokenizerConfig& config);
 
+// A SentencePiece model (protobuf) of the type BPE. Errors: kTokenizerFormat with the byte where
+// the file is damaged; kTokenizerKind for Unigram and for normalization that hone does not carry
+// out.
+bool is_sentencepiece(std::string_view bytes);
+Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
+                                          const TokenizerConfig& config);
+
+// The stages around a SentencePiece vocabulary: as SentencePiece has them (prefix: a space before
+// the text; squeeze: runs of spaces become one, none at the ends), and as Transformers 5's
+// LlamaTokenizer has them.
+StagesJson sentencepiece_stages(bool prefix, bool squeeze);
+StagesJson llama_stages(const TokenizerConfig& config);
+
 // JSON of stages.
 std::string byte_level_json(bool add_prefix_space, bool use_regex);
 std::string split_then_bytes_json(std::string_view pattern, bool add_prefix_space);
-// The four members for a byte-level tokenizer.
-std::string stage_members(std::string_view normalizer, std::string_view pre_tokenizer,
-                          std::string_view post_processor);
+StagesJson byte_level_stages(std::string normalizer, std::string pre_tokenizer,
+                             std::string post_processor);
 // TemplateProcessing that puts the given ids around each sequence.
 std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,
                              const std::string& eos, std::optional<int32_t> eos_id);

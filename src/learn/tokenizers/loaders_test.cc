@@ -175,11 +175,31 @@ TEST_F(Loaders, GgufBos) {
   EXPECT_EQ(load_gguf_tokenizer(v)->encode("").size(), 0u);
   v.pre = "lama-bpe";
   EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("did you mean llama-bpe?"));
-  v.model = "llama";
+  v.model = "bert";
   EXPECT_STREQ(load_gguf_tokenizer(v).error().code(), "H2004");
   v = gguf();
   v.merges.push_back("zzz qqq");
   EXPECT_STREQ(load_gguf_tokenizer(v).error().code(), "H2005");
+}
+
+TEST_F(Loaders, GgufOfSentencePiece) {
+  GgufVocab v;
+  v.model = "llama";
+  v.tokens = {"<unk>", "<s>", "</s>", "<0x0A>", "\u2581", "a", "b", "\u2581a", "ab", "\u2581ab"};
+  v.types = {2, 3, 3, 6, 1, 1, 1, 1, 1, 1};
+  v.scores = {0, 0, 0, 0, -9, -8, -7, -3, -2, -1};
+  v.bos = 1;
+  v.eos = 2;
+  v.unk = 0;
+  auto t = load_gguf_tokenizer(v);
+  ASSERT_TRUE(t.ok()) << t.error().text();
+  EXPECT_EQ(t->encode("ab\nc a"), (std::vector<int32_t>{1, 9, 3, 0, 7}));
+  EXPECT_EQ(t->decode(std::vector<int32_t>{1, 9, 3, 6}, true), "ab\nb");
+  v.add_bos = false;
+  v.add_space_prefix = false;
+  EXPECT_EQ(load_gguf_tokenizer(v)->encode("ab"), (std::vector<int32_t>{8}));
+  v.scores.pop_back();
+  EXPECT_THAT(load_gguf_tokenizer(v).error().text(), HasSubstr("9 scores for 10 tokens"));
 }
 
 TEST_F(Loaders, SavingCopiesTheSources) {
@@ -211,9 +231,12 @@ TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(error("nowhere"), HasSubstr("neither a folder nor a file"));
   write("vocab.txt", "[PAD]\n");
   EXPECT_THAT(error(), HasSubstr("WordPiece"));
-  write("tokenizer.model", std::string("\x0a\x0e\x0a\x05<unk>", 9));
-  EXPECT_THAT(error(), HasSubstr("H2004  a SentencePiece tokenizer"));
   EXPECT_THAT(error(), HasSubstr("hone reads tokenizer.json"));
+  write("tokenizer.model", std::string("\x0a\x0e\x0a\x05<unk>", 9));
+  EXPECT_THAT(error(), HasSubstr("H2002  not a SentencePiece model"));
+  EXPECT_THAT(error(), HasSubstr("tokenizer.model"));
+  write("tokenizer.model", "<html>not found</html>");
+  EXPECT_THAT(error(), HasSubstr("tokenizer.model:1"));
 
   const auto json_error = [&](const std::string& text) {
     write("tokenizer.json", text);
@@ -224,8 +247,13 @@ TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(json_error("[]"), HasSubstr("H2002  expected an object"));
   EXPECT_THAT(json_error(R"({"model":{"type":"Unigram"}})"),
               HasSubstr("unknown model \"Unigram\""));
-  EXPECT_THAT(json_error(R"({"model":{"type":"BPE","vocab":{},"merges":[]}})"),
-              HasSubstr("SentencePiece BPE"));
+  EXPECT_THAT(json_error(R"({"model":{"type":"BPE","end_of_word_suffix":"</w>"}})"),
+              HasSubstr("H2004  BPE with a end_of_word_suffix"));
+  EXPECT_THAT(json_error(R"({"decoder":{"type":"Sequence","decoders":[{"type":"Fuse"},
+                             {"type":"ByteFallback"}]}})"),
+              HasSubstr("the decoder \"ByteFallback\" behind \"Fuse\""));
+  EXPECT_THAT(json_error(R"({"pre_tokenizer":{"type":"Metaspace","prepend_scheme":"sometimes"}})"),
+              HasSubstr("the schemes are always, first and never"));
   EXPECT_THAT(
       json_error(R"({"pre_tokenizer":{"type":"ByteLevl"}})"),
       AllOf(HasSubstr("H2003  unknown pre_tokenizer"), HasSubstr("did you mean ByteLevel?")));

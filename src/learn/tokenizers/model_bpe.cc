@@ -1,4 +1,5 @@
-// "BPE": the byte-level kind, whose pieces come from a ByteLevel pre-tokenizer.
+// "BPE": the byte-level kind, whose pieces come from a ByteLevel pre-tokenizer, and the
+// character-level one of SentencePiece.
 #include "learn/tokenizers/bpe.h"
 #include "learn/tokenizers/errors.h"
 
@@ -9,12 +10,11 @@ Error unsupported(const JsonAt& spec, std::string what) {
   return Error(err::kTokenizerKind, std::move(what))
       .at(spec.where)
       .todo(
-          "hone reads byte-level BPE: GPT-2, RoBERTa, BART, Llama 3, Qwen2, SmolLM2 and their kin");
+          "hone reads byte-level BPE (GPT-2, RoBERTa, BART, Llama 3, Qwen2, SmolLM2 and their kin) "
+          "and SentencePiece BPE (Llama 1 and 2, Mistral, Gemma)");
 }
 
-Status check_options(const JsonAt& spec, const StageContext& context) {
-  if (!context.byte_level)
-    return unsupported(spec, "a BPE model without a ByteLevel pre-tokenizer (SentencePiece BPE)");
+Status check_options(const JsonAt& spec) {
   if (const auto dropout = spec.find("dropout")) {
     double rate = 1;
     if (dropout->value.get(rate) || rate != 0)
@@ -23,14 +23,16 @@ Status check_options(const JsonAt& spec, const StageContext& context) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (const auto affix = spec.find(key); affix && !HONE_TRY(affix->string()).empty())
       return unsupported(*affix, fmt::format("BPE with a {}", key));
-  if (HONE_TRY(spec.boolean_or("byte_fallback", false)))
-    return unsupported(spec, "BPE with byte_fallback (SentencePiece BPE)");
   return Ok{};
 }
 
 Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
-  HONE_TRY(check_options(spec, context));
+  HONE_TRY(check_options(spec));
   BpeParts parts;
+  parts.byte_level = context.byte_level;
+  parts.byte_fallback = HONE_TRY(spec.boolean_or("byte_fallback", false));
+  if (parts.byte_level && parts.byte_fallback)
+    return unsupported(spec, "byte-level BPE with byte_fallback");
   const JsonAt vocab = HONE_TRY(spec.get("vocab"));
   const auto tokens = HONE_TRY(vocab.object());
   parts.vocabulary.reserve(tokens.size(), tokens.size() * 8);

@@ -1,4 +1,5 @@
 // "Sequence": normalizers one after the other.
+#include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/stages.h"
 
 namespace hone {
@@ -9,21 +10,23 @@ class Sequence : public Normalizer {
   explicit Sequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
 
   std::string_view normalize(std::string_view text, std::string& buffer) const override {
-    std::string next;
+    ScratchString spare;
+    std::string *target = &buffer, *held = &*spare;  // `held` is the one that text may lie in
     for (const auto& step : steps_) {
-      const std::string_view out = step->normalize(text, next);
-      if (out.data() == text.data()) {  // unchanged, or a part of what it was given
-        text = out;
-        continue;
-      }
-      const std::string copy(out);
-      buffer = copy;
-      text = buffer;
+      text = step->normalize(text, *target);
+      if (lies_in(text, *target)) std::swap(target, held);
     }
-    return text;
+    if (!lies_in(text, *spare)) return text;
+    const auto offset = static_cast<size_t>(text.data() - spare->data());
+    buffer.swap(*spare);
+    return std::string_view(buffer).substr(offset, text.size());
   }
 
  private:
+  static bool lies_in(std::string_view text, const std::string& s) {
+    return text.data() >= s.data() && text.data() <= s.data() + s.size();
+  }
+
   std::vector<std::unique_ptr<Normalizer>> steps_;
 };
 

@@ -91,8 +91,9 @@ class Regex : public Pattern {
   }
 
   void each_match(std::string_view text, FunctionRef<void(size_t, size_t)> fn) const override {
-    const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
-        pcre2_match_data_create_from_pattern(code_.get(), nullptr), pcre2_match_data_free);
+    // The whole match is all that is asked for, so one pair of offsets does for every pattern.
+    thread_local const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
+        pcre2_match_data_create(1, nullptr), pcre2_match_data_free);
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
     for (size_t at = 0; at < text.size();) {
       const int found = pcre2_match(code_.get(), subject, text.size(), at, 0, data.get(), nullptr);
@@ -114,6 +115,17 @@ class Regex : public Pattern {
 };
 
 }  // namespace
+
+void append_replaced(const Pattern& pattern, std::string_view text, std::string_view content,
+                     std::string& out) {
+  size_t done = 0;
+  pattern.each_match(text, [&](size_t begin, size_t end) {
+    out.append(text, done, begin - done);
+    out += content;
+    done = end;
+  });
+  out.append(text, done);
+}
 
 Result<std::unique_ptr<Pattern>> make_regex(std::string_view regex, const std::string& where) {
   if (const Scanner scan = scanner_for(regex))

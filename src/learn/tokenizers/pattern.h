@@ -20,6 +20,10 @@ class Pattern {
   virtual void each_match(std::string_view text, FunctionRef<void(size_t, size_t)> fn) const = 0;
 };
 
+// Appends `text` with every match replaced by `content`.
+void append_replaced(const Pattern& pattern, std::string_view text, std::string_view content,
+                     std::string& out);
+
 // spec: {"String": "..."} or {"Regex": "..."}.
 Result<std::unique_ptr<Pattern>> make_pattern(const JsonAt& spec);
 Result<std::unique_ptr<Pattern>> make_regex(std::string_view regex, const std::string& where);

@@ -1,6 +1,7 @@
 // "ByteLevel": an optional space before the text, an optional split by the pattern of GPT-2, and
 // from here on text means bytes.  Reference: huggingface/tokenizers pre_tokenizers/byte_level.
 #include "learn/tokenizers/scanners.h"
+#include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/stages.h"
 
 namespace hone {
@@ -11,14 +12,13 @@ class ByteLevel : public PreTokenizer {
   ByteLevel(bool add_prefix_space, bool use_regex)
       : add_prefix_space_(add_prefix_space), use_regex_(use_regex) {}
 
-  void split(std::string_view text, PieceSink sink) const override {
+  void split(std::string_view text, bool /*at_start*/, PieceSink sink) const override {
     if (text.empty()) return;
-    std::string with_space;
+    ScratchString with_space;
     if (add_prefix_space_ && text.front() != ' ') {
-      with_space.reserve(text.size() + 1);
-      with_space += ' ';
-      with_space += text;
-      text = with_space;
+      *with_space += ' ';
+      *with_space += text;
+      text = *with_space;
     }
     if (!use_regex_) return sink(text);
     const char* end = text.data() + text.size();

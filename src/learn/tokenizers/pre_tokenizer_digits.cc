@@ -9,7 +9,7 @@ class Digits : public PreTokenizer {
  public:
   explicit Digits(bool individual) : individual_(individual) {}
 
-  void split(std::string_view text, PieceSink sink) const override {
+  void split(std::string_view text, bool /*at_start*/, PieceSink sink) const override {
     const uint8_t* classes = char_classes();
     const char* end = text.data() + text.size();
     const char* start = text.data();

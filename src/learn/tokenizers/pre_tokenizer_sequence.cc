@@ -9,14 +9,19 @@ class Sequence : public PreTokenizer {
  public:
   explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
 
-  void split(std::string_view text, PieceSink sink) const override { split_from(0, text, sink); }
+  void split(std::string_view text, bool at_start, PieceSink sink) const override {
+    split_from(0, text, at_start, sink);
+  }
   bool byte_level() const override { return !steps_.empty() && steps_.back()->byte_level(); }
 
  private:
-  void split_from(size_t step, std::string_view text, PieceSink sink) const {
+  void split_from(size_t step, std::string_view text, bool at_start, PieceSink sink) const {
     if (step == steps_.size()) return sink(text);
-    if (step + 1 == steps_.size()) return steps_[step]->split(text, sink);
-    steps_[step]->split(text, [&](std::string_view piece) { split_from(step + 1, piece, sink); });
+    if (step + 1 == steps_.size()) return steps_[step]->split(text, at_start, sink);
+    steps_[step]->split(text, at_start, [&](std::string_view piece) {
+      split_from(step + 1, piece, at_start, sink);
+      at_start = false;
+    });
   }
 
   std::vector<std::unique_ptr<PreTokenizer>> steps_;

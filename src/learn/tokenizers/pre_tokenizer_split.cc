@@ -14,7 +14,7 @@ class Split : public PreTokenizer {
   Split(std::unique_ptr<Pattern> pattern, Behavior behavior, bool invert)
       : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
 
-  void split(std::string_view text, PieceSink sink) const override {
+  void split(std::string_view text, bool /*at_start*/, PieceSink sink) const override {
     Joiner joiner{text, behavior_, sink};
     size_t done = 0;
     pattern_->each_match(text, [&](size_t begin, size_t end) {

@@ -45,6 +45,12 @@ std::string config_json(const TokenizerParts& p) {
 
 }  // namespace
 
+std::string StagesJson::members() const {
+  return fmt::format(
+      "\"normalizer\":{},\n\"pre_tokenizer\":{},\n\"post_processor\":{},\n\"decoder\":{}",
+      normalizer, pre_tokenizer, post_processor, decoder);
+}
+
 std::string tokenizer_json(const Tokenizer& tokenizer) {
   const TokenizerParts& p = tokenizer.parts();
   std::string added;
@@ -56,7 +62,7 @@ std::string tokenizer_json(const Tokenizer& tokenizer) {
   return fmt::format(
       "{{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\n\"added_tokens\":[{}],\n{},\n"
       "\"model\":{}}}\n",
-      added, p.stages_json, p.model->to_json());
+      added, p.stages_json.members(), p.model->to_json());
 }
 
 Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {

@@ -28,15 +28,17 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
   // The normalised text: either `text` itself or a view into `buffer`.
+  // `text` never lies in `buffer`.
   virtual std::string_view normalize(std::string_view text, std::string& buffer) const = 0;
 };
 
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  // Hands the pieces of `text` to `sink` in order. Pieces are raw bytes: the byte-level mapping
-  // to printable characters is not carried out, see byte_level().
-  virtual void split(std::string_view text, PieceSink sink) const = 0;
+  // Hands the pieces of `text` to `sink` in order; at_start tells that the whole text begins here.
+  // Pieces are raw bytes: the byte-level mapping to printable characters is not carried out, see
+  // byte_level().
+  virtual void split(std::string_view text, bool at_start, PieceSink sink) const = 0;
   // True when the pieces mean bytes of the byte-level alphabet (a ByteLevel stage is inside).
   virtual bool byte_level() const { return false; }
 };
@@ -77,9 +79,17 @@ class PostProcessor {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // The bytes that one token, as the vocabulary spells it, adds to the text. Decoders for which a
-  // token's bytes depend on its neighbours join as a second method beside this one.
-  virtual void append_token(std::string_view token, std::string& out) const = 0;
+  // The bytes that one token, as the vocabulary spells it, adds to the text; `first` tells that it
+  // begins the text.
+  virtual void append_token(std::string_view token, bool first, std::string& out) const = 0;
+  // The byte that a token such as "<0x0A>" stands for; -1 for every other token.
+  virtual int byte_of(std::string_view /*token*/) const { return -1; }
+  // What is taken off the beginning of the whole text: `content`, at most `count` times.
+  struct Lead {
+    std::string content;
+    int64_t count = 0;
+  };
+  virtual Lead lead() const { return {}; }
 };
 
 // What a factory may ask beside its own JSON.

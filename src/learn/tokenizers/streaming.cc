@@ -4,11 +4,7 @@
 namespace hone {
 
 std::string StreamingDecoder::push(int32_t id) {
-  std::string bytes = tokenizer_.decode_bytes({&id, 1}, skip_special_tokens_);
-  if (bytes.empty()) return "";
-  if (!tokenizer_.parts().decoder && !first_) held_ += ' ';
-  first_ = false;
-  held_ += bytes;
+  tokenizer_.decode_next(id, skip_special_tokens_, state_, held_);
   const size_t ready = held_.size() - static_cast<size_t>(incomplete_tail(held_));
   std::string text = lossy_utf8(std::string_view(held_).substr(0, ready));
   held_.erase(0, ready);

@@ -3,11 +3,22 @@
 #include <mutex>
 
 #include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/unicode.h"
 
 namespace hone {
 namespace {
-constexpr uint8_t kHasToken = 1, kIsSpecial = 2;
+constexpr uint8_t kHasToken = 1, kIsSpecial = 2, kIsByte = 4;
+
+bool is_utf8(std::string_view text) {
+  const char* end = text.data() + text.size();
+  for (const char* p = text.data(); p < end;) {
+    const Char c = decode_char(p, end);
+    if (c.code == kInvalidChar) return false;
+    p += c.length;
+  }
+  return true;
+}
 }  // namespace
 
 struct Tokenizer::ScratchPool {
@@ -52,25 +63,35 @@ Result<Tokenizer> Tokenizer::make(TokenizerParts parts) {
     added[static_cast<size_t>(a.id)] = &a;
     if (a.special) t.flags_[static_cast<size_t>(a.id)] |= kIsSpecial;
   }
-  t.token_bytes_.reserve(static_cast<size_t>(limit) + 1);
   for (int64_t id = 0; id < limit; ++id) {
-    t.token_bytes_.push_back(static_cast<uint32_t>(t.decoded_.size()));
     const AddedToken* a = added[static_cast<size_t>(id)];
     const auto token = a ? std::optional<std::string_view>(a->content) : vocabulary.token(id);
+    for (TokenBytes* bytes : {&t.bytes_, &t.first_bytes_}) {
+      if (token && p.decoder)
+        p.decoder->append_token(*token, bytes == &t.first_bytes_, bytes->all);
+      else if (token)
+        bytes->all += *token;
+      bytes->ends.push_back(static_cast<uint32_t>(bytes->all.size()));
+    }
     if (!token) continue;
     t.flags_[static_cast<size_t>(id)] |= kHasToken;
-    if (p.decoder)
-      p.decoder->append_token(*token, t.decoded_);
-    else
-      t.decoded_ += *token;
+    if (p.decoder && p.decoder->byte_of(*token) >= 0) t.flags_[static_cast<size_t>(id)] |= kIsByte;
   }
-  t.token_bytes_.push_back(static_cast<uint32_t>(t.decoded_.size()));
+  if (t.bytes_.ends == t.first_bytes_.ends && t.bytes_.all == t.first_bytes_.all)
+    t.first_bytes_ = {};
+  if (p.decoder) t.lead_ = p.decoder->lead();
 
   const std::pair<const std::string*, std::optional<int32_t>*> named[] = {
       {&p.bos, &t.bos_}, {&p.eos, &t.eos_}, {&p.pad, &t.pad_},  {&p.unk, &t.unk_},
       {&p.sep, &t.sep_}, {&p.cls, &t.cls_}, {&p.mask, &t.mask_}};
   for (const auto& [token, id] : named)
     if (!token->empty()) *id = t.id_of(*token);
+
+  constexpr int32_t kText = -1;  // no token
+  const std::vector<int32_t> all = t.with_special_tokens({kText}).ids;
+  const auto text = std::find(all.begin(), all.end(), kText);
+  if (std::count(all.begin(), all.end(), kText) == 1)
+    t.around_ = Around{{all.begin(), text}, {text + 1, all.end()}};
   return t;
 }
 
@@ -79,15 +100,18 @@ void Tokenizer::append(std::string_view text, const EncodeOptions& options,
   const TokenizerParts& p = *parts_;
   const auto on_token = [&](const AddedToken& token) { ids.push_back(token.id); };
   const auto on_piece = [&](std::string_view piece) { p.model->encode(piece, ids, scratch); };
+  const char* start = nullptr;  // where the whole text, normalised, begins
   const auto on_text = [&](std::string_view part) {
     if (p.pre_tokenizer)
-      p.pre_tokenizer->split(part, on_piece);
+      p.pre_tokenizer->split(part, part.data() == start, on_piece);
     else
       on_piece(part);
   };
-  std::string buffer;
+  ScratchString buffer;
   const auto on_raw = [&](std::string_view part) {
-    if (p.normalizer) part = p.normalizer->normalize(part, buffer);
+    const bool at_start = part.data() == text.data();
+    if (p.normalizer) part = p.normalizer->normalize(part, *buffer);
+    start = at_start ? part.data() : nullptr;
     p.added.split(part, /*normalized=*/true, options.split_special_tokens, on_text, on_token);
   };
   p.added.split(text, /*normalized=*/false, options.split_special_tokens, on_raw, on_token);
@@ -125,12 +149,26 @@ int64_t Tokenizer::special_token_count(bool pair) const {
 }
 
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  Lease lease(*this);
   std::vector<int32_t> ids;
   ids.reserve(text.size() / 4 + 8);
-  append(text, options, ids, *lease.scratch);
-  if (!options.add_special_tokens || !parts_->post_processor) return ids;
-  return with_special_tokens(std::move(ids)).ids;
+  encode_to(text, ids, options);
+  return ids;
+}
+
+void Tokenizer::encode_to(std::string_view text, std::vector<int32_t>& ids,
+                          const EncodeOptions& options) const {
+  Lease lease(*this);
+  if (!options.add_special_tokens) return append(text, options, ids, *lease.scratch);
+  if (around_) {
+    ids.insert(ids.end(), around_->before.begin(), around_->before.end());
+    append(text, options, ids, *lease.scratch);
+    ids.insert(ids.end(), around_->after.begin(), around_->after.end());
+    return;
+  }
+  std::vector<int32_t> plain;
+  append(text, options, plain, *lease.scratch);
+  const std::vector<int32_t> all = with_special_tokens(std::move(plain)).ids;
+  ids.insert(ids.end(), all.begin(), all.end());
 }
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
@@ -173,23 +211,62 @@ std::vector<std::vector<int32_t>> Tokenizer::encode_batch(std::span<const std::s
   return rows;
 }
 
+std::string_view Tokenizer::TokenBytes::of(int32_t id) const {
+  const uint32_t begin = id == 0 ? 0 : ends[static_cast<size_t>(id) - 1];
+  return std::string_view(all).substr(begin, ends[static_cast<size_t>(id)] - begin);
+}
+
+void Tokenizer::decode_next(int32_t id, bool skip_special_tokens, DecodeState& state,
+                            std::string& out) const {
+  if (id < 0 || id >= id_limit()) return;
+  const uint8_t flags = flags_[static_cast<size_t>(id)];
+  if (!(flags & kHasToken) || (skip_special_tokens && (flags & kIsSpecial))) return;
+  if (!parts_->decoder && !state.first) out += ' ';
+  const bool first_differs = state.first && !first_bytes_.ends.empty();
+  std::string_view bytes = (first_differs ? first_bytes_ : bytes_).of(id);
+  state.first = false;
+  while (state.lead_taken >= 0 && !bytes.empty()) {
+    if (state.lead_taken < lead_.count && bytes.starts_with(lead_.content)) {
+      bytes.remove_prefix(lead_.content.size());
+      ++state.lead_taken;
+    } else {
+      state.lead_taken = -1;
+    }
+  }
+  out += bytes;
+}
+
 std::string Tokenizer::decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens) const {
   std::string out;
-  bool first = true;
-  for (const int32_t id : ids) {
-    if (id < 0 || id >= id_limit()) continue;
-    const uint8_t flags = flags_[static_cast<size_t>(id)];
-    if (!(flags & kHasToken) || (skip_special_tokens && (flags & kIsSpecial))) continue;
-    if (!parts_->decoder && !first) out += ' ';
-    first = false;
-    const uint32_t begin = token_bytes_[static_cast<size_t>(id)];
-    out.append(decoded_, begin, token_bytes_[static_cast<size_t>(id) + 1] - begin);
-  }
+  DecodeState state;
+  for (const int32_t id : ids) decode_next(id, skip_special_tokens, state, out);
   return out;
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
-  return lossy_utf8(decode_bytes(ids, skip_special_tokens));
+  std::string out;
+  DecodeState state;
+  // A run of byte tokens that is not UTF-8 is one U+FFFD for each of them.
+  size_t run = 0;  // where it began in out
+  bool in_run = false;
+  const auto end_run = [&] {
+    if (in_run && !is_utf8(std::string_view(out).substr(run))) {
+      const size_t bytes = out.size() - run;
+      out.resize(run);
+      for (size_t i = 0; i < bytes; ++i) append_utf8(0xFFFD, out);
+    }
+    in_run = false;
+  };
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= id_limit()) continue;
+    const uint8_t flags = flags_[static_cast<size_t>(id)];
+    if (skip_special_tokens && (flags & kIsSpecial)) continue;
+    if (!(flags & kIsByte)) end_run();
+    if ((flags & kIsByte) && !in_run) run = out.size(), in_run = true;
+    decode_next(id, false, state, out);
+  }
+  end_run();
+  return lossy_utf8(out);
 }
 
 int64_t Tokenizer::vocab_size() const {

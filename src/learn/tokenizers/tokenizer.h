@@ -4,9 +4,9 @@
 //   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> where the model has
 //   std::string text = tok.decode(ids);
 //
-// Ids equal those of tokenizers 0.23 for every text that is UTF-8. Other bytes reach the byte-level
-// encoder unchanged and come back from decode_bytes(). A Tokenizer is immutable; any number of
-// threads may encode with one.
+// Ids equal those of tokenizers 0.23 for every text that is UTF-8. Other bytes reach the bytes of
+// the vocabulary unchanged and come back from decode_bytes(). A Tokenizer is immutable; any number
+// of threads may encode with one.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,14 @@ struct EncodeOptions {
   bool split_special_tokens = false;
 };
 
+// The stages as tokenizer.json writes them.
+struct StagesJson {
+  std::string normalizer = "null", pre_tokenizer = "null", post_processor = "null",
+              decoder = "null";
+  // As members of an object: "\"normalizer\":null,...".
+  std::string members() const;
+};
+
 // Everything load_* functions gather; Tokenizer::make checks and joins it.
 struct TokenizerParts {
   std::unique_ptr<Normalizer> normalizer;  // may be null, as the next two
@@ -40,8 +48,7 @@ struct TokenizerParts {
   std::unique_ptr<Model> model;
   std::unique_ptr<Decoder> decoder;  // null: tokens are joined with spaces
   AddedTokens added;
-  // The four stages as members of tokenizer.json ("\"normalizer\":null,..."), for save_tokenizer.
-  std::string stages_json;
+  StagesJson stages_json;  // of the four stages above, for save_tokenizer
 
   std::string bos, eos, pad, unk, sep, cls, mask;  // "" = none
   std::optional<int64_t> model_max_length;         // tokens
@@ -55,6 +62,9 @@ class Tokenizer {
   static Result<Tokenizer> make(TokenizerParts parts);
 
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& = {}) const;
+  // Appends the ids to `ids`. A warm thread allocates nothing as long as they fit its capacity
+  // (normal forms of Unicode and templates that name the text twice aside).
+  void encode_to(std::string_view text, std::vector<int32_t>& ids, const EncodeOptions& = {}) const;
   // Ids and segment ids of a pair.
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& = {}) const;
@@ -71,11 +81,18 @@ class Tokenizer {
   // The text of ids; bytes that form no UTF-8 become U+FFFD, ids without token are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
   std::string decode_bytes(std::span<const int32_t> ids, bool skip_special_tokens = false) const;
+  // The same, id by id.
+  struct DecodeState {
+    bool first = true;
+    int64_t lead_taken = 0;  // see Decoder::lead; -1 = it is over
+  };
+  void decode_next(int32_t id, bool skip_special_tokens, DecodeState& state,
+                   std::string& out) const;
 
   // Distinct tokens: Transformers' len(tokenizer).
   int64_t vocab_size() const;
   // Largest id + 1: the least number of rows of an embedding.
-  int64_t id_limit() const { return static_cast<int64_t>(token_bytes_.size()) - 1; }
+  int64_t id_limit() const { return static_cast<int64_t>(flags_.size()); }
 
   // Tokens are spelled as in the vocabulary: "Ġworld".
   std::optional<int32_t> id_of(std::string_view token) const;
@@ -108,10 +125,20 @@ class Tokenizer {
   // Shared: copies of a Tokenizer are cheap, and the parts never change.
   std::shared_ptr<const TokenizerParts> parts_;
   std::shared_ptr<ScratchPool> scratches_;
-  // Bytes of token i: decoded_[token_bytes_[i], token_bytes_[i + 1]).
-  std::string decoded_;
-  std::vector<uint32_t> token_bytes_;
-  std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial
+  // Bytes of each id's token: all[ends[id - 1], ends[id]).
+  struct TokenBytes {
+    std::string all;
+    std::vector<uint32_t> ends;
+    std::string_view of(int32_t id) const;
+  };
+  TokenBytes bytes_, first_bytes_;  // the latter at the beginning of a text; empty: as the former
+  Decoder::Lead lead_;
+  std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial, kIsByte
+  // The ids that the post-processor puts around one text, where that is all that it does.
+  struct Around {
+    std::vector<int32_t> before, after;
+  };
+  std::optional<Around> around_;
   std::optional<int32_t> bos_, eos_, pad_, unk_, sep_, cls_, mask_;
 };
 
@@ -127,28 +154,30 @@ class StreamingDecoder {
  private:
   const Tokenizer& tokenizer_;
   bool skip_special_tokens_;
-  bool first_ = true;
+  Tokenizer::DecodeState state_;
   std::string held_;
 };
 
 // The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
 struct GgufVocab {
-  std::string model;  // "gpt2" = byte-level BPE
+  std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE
   std::string pre;    // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
   std::vector<std::string> tokens;
   std::vector<int32_t> types;  // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
   std::vector<std::string> merges;                 // "a b"
+  std::vector<float> scores;                       // of the tokens, for "llama"
   int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids, -1 = not given
-  std::optional<bool> add_bos, add_eos;
+  std::optional<bool> add_bos, add_eos, add_space_prefix;
   std::string chat_template;
 };
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
 
 // A folder with tokenizer.json; vocab.json and merges.txt (or encoder.json and vocab.bpe); or a
-// tiktoken rank file (tokenizer.model, *.tiktoken); tokenizer_config.json, special_tokens_map.json
-// and added_tokens.json beside them are respected. Or the path of a tokenizer.json or rank file.
-// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for SentencePiece,
-// WordPiece and other kinds; kTokenizerFormat and kTokenizerStage with file and key.
+// SentencePiece BPE model or tiktoken rank file (tokenizer.model, *.tiktoken);
+// tokenizer_config.json, special_tokens_map.json and added_tokens.json beside them are respected.
+// Or the path of a tokenizer.json, model or rank file.
+// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for Unigram, WordPiece
+// and other kinds; kTokenizerFormat and kTokenizerStage with file and key.
 Result<Tokenizer> load_tokenizer(const std::string& path);
 
 // vocab.json + merges.txt by their own names.

@@ -27,7 +27,7 @@ Tokenizer tiny(const std::string& pre_tokenizer) {
         resolve_merge(bpe.vocabulary, p.substr(0, space), p.substr(space + 1), "").value());
   }
   TokenizerParts parts;
-  (void)make_stages(stage_members("null", pre_tokenizer, "null"), parts);
+  (void)make_stages(byte_level_stages("null", pre_tokenizer, "null"), parts);
   parts.model = make_bpe(std::move(bpe)).value();
   AddedToken end;
   end.content = "<|e|>";

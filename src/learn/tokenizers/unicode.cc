@@ -190,6 +190,23 @@ bool is_word_char(uint32_t c) {
   }
 }
 
+void append_lowercase(std::string_view text, std::string& out) {
+  const char* end = text.data() + text.size();
+  for (const char* p = text.data(); p < end;) {
+    const Char c = decode_char(p, end);
+    if (c.code < 0x80)
+      out += static_cast<char>(c.code >= 'A' && c.code <= 'Z' ? c.code + 32 : c.code);
+    else if (c.code == kInvalidChar)
+      out += *p;
+    else if (c.code == 0x130)  // the only one that becomes two characters
+      out += "i\xCC\x87";
+    else
+      append_utf8(static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c.code))),
+                  out);
+    p += c.length;
+  }
+}
+
 std::string normalize_text(std::string_view text, NormalForm form) {
   int options = UTF8PROC_STABLE;
   options |=

@@ -51,6 +51,9 @@ int incomplete_tail(std::string_view bytes);
 // \w: alphabetic, mark, decimal digit, connector, joiner.
 bool is_word_char(uint32_t code);
 
+// Appends the text in lower case; bytes that are no UTF-8 stay.
+void append_lowercase(std::string_view text, std::string& out);
+
 enum class NormalForm { kC, kD, kKC, kKD };
 // Normal form of a text; invalid bytes stay as they are.
 std::string normalize_text(std::string_view text, NormalForm form);

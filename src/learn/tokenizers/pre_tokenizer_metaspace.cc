@@ -1,0 +1,47 @@
+// "Metaspace": spaces become U+2581, one is put before the text, and the text may be split before
+// each. Old files say add_prefix_space instead of prepend_scheme, and str_rep is of no effect.
+// Reference: huggingface/tokenizers pre_tokenizers/metaspace.
+#include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/scratch_string.h"
+#include "learn/tokenizers/stages.h"
+
+namespace hone {
+namespace {
+
+class MetaspaceSplit : public PreTokenizer {
+ public:
+  explicit MetaspaceSplit(Metaspace m) : m_(std::move(m)) {}
+
+  void split(std::string_view text, bool at_start, PieceSink sink) const override {
+    if (text.empty()) return;
+    ScratchString spaced;
+    const bool wanted =
+        m_.scheme == Metaspace::kAlways || (m_.scheme == Metaspace::kFirst && at_start);
+    if (wanted && text[0] != ' ' && !text.starts_with(m_.replacement)) *spaced += m_.replacement;
+    append_metaspaced(text, m_.replacement, *spaced);
+    const std::string_view all = *spaced;
+    if (!m_.split) return sink(all);
+    for (size_t at = 0; at < all.size();) {
+      const size_t next = std::min(all.find(m_.replacement, at + 1), all.size());
+      sink(all.substr(at, next - at));
+      at = next;
+    }
+  }
+
+ private:
+  Metaspace m_;
+};
+
+Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext&) {
+  return std::unique_ptr<PreTokenizer>(
+      std::make_unique<MetaspaceSplit>(HONE_TRY(read_metaspace(spec))));
+}
+
+}  // namespace
+
+StageType tokenizer_stage_pre_tokenizer_metaspace() {
+  return {.types = {"Metaspace"}, .pre_tokenizer = make};
+}
+
+}  // namespace hone
