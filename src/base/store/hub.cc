@@ -23,24 +23,26 @@ bool matches(std::string_view pattern, std::string_view name) {
 
 bool is_weights(const std::string& file) {
   return file.find('/') == std::string::npos &&
-         (file.ends_with(".safetensors") || file.ends_with(".gguf"));
+         (file.ends_with(".safetensors") || file.ends_with(".gguf") ||
+          (file.starts_with("pytorch_model") && file.ends_with(".bin")));
 }
 
 // Whether a snapshot can be used as it is.
 bool complete(const std::string& snapshot, const std::vector<std::string>& files, bool weights) {
   if (!weights || files.empty()) return !files.empty();
   // An index names the shards; one that is missing makes the snapshot useless.
-  Result<Json> index = read_json_file(snapshot + "/model.safetensors.index.json");
-  if (index.ok() && index->is_object() && index->contains("weight_map")) {
+  for (const char* name : {"/model.safetensors.index.json", "/pytorch_model.bin.index.json"}) {
+    Result<Json> index = read_json_file(snapshot + name);
+    if (!index.ok() || !index->is_object() || !index->contains("weight_map")) continue;
     for (const Json& shard : (*index)["weight_map"]) {
       if (!shard.is_string()) continue;
       // GCC 13 compares no string with a Json inside std::find.
       if (std::find(files.begin(), files.end(), shard.get<std::string>()) == files.end())
         return false;
     }
+    break;  // the first is the one that is read
   }
-  return std::any_of(files.begin(), files.end(),
-                     [](const std::string& f) { return is_weights(f) || f.ends_with(".bin"); });
+  return std::any_of(files.begin(), files.end(), is_weights);
 }
 
 }  // namespace
@@ -68,6 +70,11 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
                                        "adapter_config.json"};
   auto has = [&](const char* name) { return std::find(all.begin(), all.end(), name) != all.end(); };
   bool one = has("model.safetensors"), shards = has("model.safetensors.index.json");
+  // What torch.save wrote comes only where there is nothing better.
+  bool torch_one = has("pytorch_model.bin");
+  bool torch = weights && std::none_of(all.begin(), all.end(), [](const std::string& f) {
+                 return is_weights(f) && f.ends_with(".safetensors") && !f.starts_with("adapter_");
+               });
   std::vector<std::string> out;
   for (const std::string& f : all) {
     if (f.find('/') != std::string::npos || f.empty() || f[0] == '.') continue;
@@ -86,6 +93,9 @@ std::vector<std::string> wanted_files(const std::vector<std::string>& all, bool 
         take = true;
     }
     if (weights && f == "model.safetensors.index.json") take = !one;
+    if (torch && f == "pytorch_model.bin") take = true;
+    if (torch && !torch_one)
+      take = take || f == "pytorch_model.bin.index.json" || matches("pytorch_model-*-of-*.bin", f);
     if (take) out.push_back(f);
   }
   return out;
@@ -107,12 +117,12 @@ Result<std::string> resolve_model(const std::string& name, const ResolveOptions&
   if (repo.from_cache()) return repo.snapshot();
   std::vector<std::string> wanted = wanted_files(repo.files(), options.weights, options.also);
   if (options.weights && !std::any_of(wanted.begin(), wanted.end(), is_weights)) {
-    return Error(err::kHubNoWeights, fmt::format("'{}' has no weights in safetensors format", name))
+    return Error(err::kHubNoWeights,
+                 fmt::format("'{}' has no weights in a format that hone reads", name))
         .at(fmt::format("{} files at revision {}", repo.files().size(), repo.revision()))
         .todo(
-            "many models have a converted copy: look for a revision such as refs/pr/1 on the "
-            "model's page and give it as name@revision; or fetch the folder yourself and use "
-            "'hone convert'");
+            "hone reads safetensors and pytorch_model.bin; many models have a converted copy: look "
+            "for a revision such as refs/pr/1 on the model's page and give it as name@revision");
   }
   for (const std::string& file : wanted) HONE_TRY(repo.file(file));
   HONE_TRY(repo.remember());

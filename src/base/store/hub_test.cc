@@ -224,7 +224,9 @@ TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
   put("org/gated/model.safetensors", kWeights);
   put("org/gated/.gated", "");
   put("org/pickle/config.json", "{}");
-  put("org/pickle/pytorch_model.bin", "w");
+  put("org/pickle/tf_model.h5", "w");
+  put("org/torch/config.json", "{}");
+  put("org/torch/pytorch_model.bin", "w");
   EXPECT_EQ(code(resolve_model("org/gated", options())), "H0111");
   ResolveOptions o = options();
   o.token = "bad-token";
@@ -242,6 +244,7 @@ TEST_F(HubTest, GatedMissingAndNamesThatAreNone) {
   ::unsetenv("HF_TOKEN");
   EXPECT_EQ(code(resolve_model("org/none", options())), "H0110");
   EXPECT_EQ(code(resolve_model("org/pickle", options())), "H0115");
+  EXPECT_EQ(*file_store().read(*resolve_model("org/torch", options()) + "/pytorch_model.bin"), "w");
   EXPECT_EQ(code(resolve_model("a/b/c", options())), "H0114");
   EXPECT_EQ(code(resolve_model("", options())), "H0114");
   EXPECT_EQ(code(resolve_model("org/x@../../y", options())), "H0114");
@@ -333,6 +336,16 @@ TEST(Hub, WantedFiles) {
                          true, {}),
             (V{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
                "model.safetensors.index.json"}));
+  // What torch.save wrote, where there is nothing better, and once.
+  EXPECT_EQ(wanted_files({"pytorch_model.bin", "pytorch_model.bin.index.json",
+                          "pytorch_model-00001-of-00001.bin", "training_args.bin",
+                          "adapter_model.safetensors"},
+                         true, {}),
+            (V{"pytorch_model.bin", "adapter_model.safetensors"}));
+  EXPECT_EQ(
+      wanted_files({"pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"}, true, {}),
+      (V{"pytorch_model.bin.index.json", "pytorch_model-00001-of-00001.bin"}));
+  EXPECT_EQ(wanted_files({"pytorch_model.bin"}, false, {}), V{});
   EXPECT_EQ(
       wanted_files({"config.json", "x.safetensors", "a.gguf", "tokenizer.json"}, false, {"*.gguf"}),
       (V{"config.json", "a.gguf", "tokenizer.json"}));

@@ -1,15 +1,18 @@
 #include "learn/checkpoint/convert.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
 
-#include "base/core/error.h"
+#include "learn/checkpoint/errors.h"
 
 namespace hone {
 namespace {
+
+constexpr int64_t kChunk = int64_t{4} << 20;
 
 struct Bf16 {
   uint16_t bits;
@@ -167,6 +170,31 @@ std::string_view convert(Stored from, const std::byte* in, DType to, std::byte* 
       return "hone cannot decode this element format";
   }
   throw_bug(__FILE__, __LINE__, "convert: no such element format");
+}
+
+Error not_convertible(const TensorInfo& t, DType to, std::string_view why) {
+  return Error(err::kTensorConversion,
+               fmt::format("tensor '{}' of '{}' is {}{} and cannot become {}: {}", t.name, t.file,
+                           t.scheme.empty() ? std::string(name_of(t.type.dtype)) : t.scheme,
+                           text_of(t.type.shape), name_of(to), why))
+      .todo("use a checkpoint whose weights are f32, bf16 or f16");
+}
+
+Status read_elements(const ByteFile& file, const TensorInfo& t, Stored from, DType to,
+                     std::span<std::byte> out) {
+  if (is_dtype(from) && dtype_of(from) == to) return file.read_at(t.offset, out);
+  const int64_t width = std::max<int64_t>(1, size_of(from)), count = t.type.count();
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, t.bytes)));
+  const int64_t step = std::max<int64_t>(1, static_cast<int64_t>(chunk.size()) / width);
+  for (int64_t i = 0; i < count; i += step) {
+    const int64_t n = std::min(step, count - i);
+    if (from != Stored::opaque)
+      HONE_TRY(file.read_at(t.offset + i * width,
+                            std::span(chunk).first(static_cast<size_t>(n * width))));
+    const std::string_view why = convert(from, chunk.data(), to, out.data() + i * size_of(to), n);
+    if (!why.empty()) return not_convertible(t, to, why);
+  }
+  return Ok{};
 }
 
 }  // namespace hone

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
-#include "engine/graph/type.h"
+#include "learn/checkpoint/byte_file.h"
+#include "learn/checkpoint/weight_source.h"
 
 namespace hone {
 
@@ -38,5 +40,11 @@ Stored stored_of(DType t);
 // integer -> integer when every value fits; float -> integer never.
 // Returns an empty view, or why it cannot be done.
 std::string_view convert(Stored from, const std::byte* in, DType to, std::byte* out, int64_t n);
+
+// Reads `t`, whose elements lie side by side in `file` as `from`, as elements of `to`; no copy when
+// they are the same. `out` has the size. H2206, and the file's errors.
+Status read_elements(const ByteFile& file, const TensorInfo& t, Stored from, DType to,
+                     std::span<std::byte> out);
+Error not_convertible(const TensorInfo& t, DType to, std::string_view why);  // H2206
 
 }  // namespace hone

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
-#include <set>
 
 #include "learn/checkpoint/convert.h"
 #include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/shards.h"
 #include "learn/checkpoint/strict_json.h"
 
 namespace hone {
-namespace fs = std::filesystem;
 using nlohmann::json;
 namespace {
 
 constexpr int64_t kMaxHeader = 100'000'000;  // the reference library's limit
-constexpr int64_t kChunk = int64_t{4} << 20;
 
 struct Format {
   std::string_view name;
@@ -131,55 +128,26 @@ Status check_layout(const ByteFile& file, std::vector<TensorInfo>& tensors, int6
   return Ok{};
 }
 
-// One or more safetensors files as one source.
 class SafetensorsSource final : public WeightSource {
  public:
-  // Takes the tensors for which `wanted` is true.
-  template <class Wanted>
-  Status take(std::unique_ptr<ByteFile> file, const Wanted& wanted) {
+  Status open(std::unique_ptr<ByteFile> file) {
     SafetensorsHeader header = HONE_TRY(read_safetensors_header(*file));
-    for (TensorInfo& t : header.tensors) {
-      if (!wanted(t.name)) continue;
-      add(std::move(t));
-      file_of_.push_back(files_.size());
-    }
-    metadata_.merge(header.metadata);
-    files_.push_back(std::move(file));
+    for (TensorInfo& t : header.tensors) add(std::move(t));
+    metadata_ = std::move(header.metadata);
+    file_ = std::move(file);
     return Ok{};
   }
 
  protected:
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
     const TensorInfo& t = tensors_[index];
-    const ByteFile& file = *files_[file_of_[index]];
-    if (t.scheme.empty() && as == t.type.dtype) return file.read_at(t.offset, out);
-    const Stored stored =
-        t.scheme.empty() ? stored_of(t.type.dtype) : format_named(t.scheme)->stored;
-    const int64_t width = std::max<int64_t>(1, size_of(stored));
-    const int64_t count = t.type.count();
-    std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, t.bytes)));
-    const int64_t step = std::max<int64_t>(1, static_cast<int64_t>(chunk.size()) / width);
-    for (int64_t i = 0; i < count; i += step) {
-      const int64_t n = std::min(step, count - i);
-      std::string_view why;
-      if (stored != Stored::opaque)
-        HONE_TRY(file.read_at(t.offset + i * width,
-                              std::span(chunk).first(static_cast<size_t>(n * width))));
-      why = convert(stored, chunk.data(), as, out.data() + i * size_of(as), n);
-      if (!why.empty())
-        return Error(err::kTensorConversion,
-                     fmt::format("tensor '{}' of '{}' is {}{} and cannot become {}: {}", t.name,
-                                 t.file,
-                                 t.scheme.empty() ? std::string(name_of(t.type.dtype)) : t.scheme,
-                                 text_of(t.type.shape), name_of(as), why))
-            .todo("use a checkpoint whose weights are f32, bf16 or f16");
-    }
-    return Ok{};
+    return read_elements(
+        *file_, t, t.scheme.empty() ? stored_of(t.type.dtype) : format_named(t.scheme)->stored, as,
+        out);
   }
 
  private:
-  std::vector<std::unique_ptr<ByteFile>> files_;
-  std::vector<size_t> file_of_;  // beside tensors_
+  std::unique_ptr<ByteFile> file_;
 };
 
 }  // namespace
@@ -224,44 +192,13 @@ Result<SafetensorsHeader> read_safetensors_header(const ByteFile& file) {
 
 Result<std::unique_ptr<WeightSource>> open_safetensors(const std::string& path, Store& store) {
   auto source = std::make_unique<SafetensorsSource>();
-  HONE_TRY(
-      source->take(HONE_TRY(open_byte_file(path, store)), [](const std::string&) { return true; }));
+  HONE_TRY(source->open(HONE_TRY(open_byte_file(path, store))));
   return std::unique_ptr<WeightSource>(std::move(source));
 }
 
 Result<std::unique_ptr<WeightSource>> open_safetensors_index(const std::string& path,
                                                              Store& store) {
-  const auto wrong = [&](std::string what) {
-    return Error(err::kShardIndexWrong, fmt::format("'{}': {}", path, what))
-        .todo("download the whole checkpoint again: index and shards belong together");
-  };
-  const json index =
-      HONE_TRY(parse_strict_json(HONE_TRY(store.read(path)), err::kShardIndexWrong, path));
-  if (!index.is_object()) return wrong("it is not an object");
-  if (!index.contains("weight_map") || !index["weight_map"].is_object())
-    return wrong("it has no weight_map");
-  std::map<std::string, std::set<std::string>> by_shard;
-  for (const auto& [name, shard] : index["weight_map"].items()) {
-    if (!shard.is_string()) return wrong(fmt::format("tensor '{}' has no file name", name));
-    const std::string file = shard.get<std::string>();
-    if (file.empty() || file.find('/') != std::string::npos || file.front() == '.')
-      return wrong(fmt::format("tensor '{}' is said to lie in '{}', which is no plain file name",
-                               name, file));
-    by_shard[file].insert(name);
-  }
-  auto source = std::make_unique<SafetensorsSource>();
-  for (const auto& [shard, names] : by_shard) {
-    const std::string shard_path = (fs::path(path).parent_path() / shard).string();
-    auto file = open_byte_file(shard_path, store);
-    if (!file.ok())
-      return wrong(fmt::format("shard '{}' cannot be opened", shard)).at(file.error().what());
-    HONE_TRY(source->take(std::move(*file),
-                          [&names = names](const std::string& n) { return names.contains(n); }));
-    for (const std::string& name : names)
-      if (source->find(name) == nullptr)
-        return wrong(fmt::format("shard '{}' has no tensor '{}'", shard, name));
-  }
-  return std::unique_ptr<WeightSource>(std::move(source));
+  return open_shard_index(path, open_safetensors, store);
 }
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 #include "learn/checkpoint/gguf_weights.h"
 #include "learn/checkpoint/safetensors.h"
 #include "learn/checkpoint/strict_json.h"
+#include "learn/checkpoint/torch_file.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -54,14 +55,6 @@ std::vector<std::string> files_ending(const fs::path& folder, const std::string&
   return found;
 }
 
-Error torch_pickle(const std::string& path) {
-  return Error(err::kTorchPickle,
-               fmt::format("'{}' is a PyTorch pickle, which can run code when it is read", path))
-      .todo(
-          "convert it once with Transformers: AutoModelForCausalLM.from_pretrained(folder)"
-          ".save_pretrained(new_folder), which writes model.safetensors; then name the new folder");
-}
-
 // The only GGUF file of a folder, "" when there is none.
 Result<std::string> only_gguf(const fs::path& folder) {
   const auto found = files_ending(folder, ".gguf");
@@ -77,40 +70,39 @@ bool exists(const fs::path& p) {
   return fs::exists(p, ec);
 }
 
-bool is_torch_file(const std::string& name) {
-  return name.ends_with(".bin") || name.ends_with(".pt") || name.ends_with(".pth") ||
-         name.ends_with(".ckpt");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
+  static constexpr const char* kKnown =
+      "name a folder with model.safetensors or pytorch_model.bin, or a .safetensors, .gguf, .bin, "
+      ".pt or .pth file";
   std::error_code ec;
   if (!fs::is_directory(path, ec)) {
     if (!exists(path))
-      return Error(err::kNoWeights, fmt::format("'{}' does not exist", path))
-          .todo("name a folder with model.safetensors, or a .safetensors or .gguf file");
+      return Error(err::kNoWeights, fmt::format("'{}' does not exist", path)).todo(kKnown);
     if (path.ends_with(".safetensors")) return open_safetensors(path);
     if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
     if (path.ends_with(".gguf")) return open_gguf_weights(path);
-    if (is_torch_file(path)) return torch_pickle(path);
+    if (is_torch_file_name(path)) return open_torch(path);
+    if (path.ends_with(".bin.index.json")) return open_torch_index(path);
     return Error(err::kNoWeights, fmt::format("'{}' is no file of weights that hone knows", path))
-        .todo("name a folder with model.safetensors, or a .safetensors or .gguf file");
+        .todo(kKnown);
   }
   const fs::path folder(path);
-  if (fs::exists(folder / "model.safetensors"))
-    return open_safetensors((folder / "model.safetensors").string());
-  if (fs::exists(folder / "model.safetensors.index.json"))
-    return open_safetensors_index((folder / "model.safetensors.index.json").string());
+  const auto in = [&](const char* name) { return (folder / name).string(); };
+  if (exists(in("model.safetensors"))) return open_safetensors(in("model.safetensors"));
+  if (exists(in("model.safetensors.index.json")))
+    return open_safetensors_index(in("model.safetensors.index.json"));
   const std::string gguf = HONE_TRY(only_gguf(folder));
   if (!gguf.empty()) return open_gguf_weights(gguf);
-  for (const std::string& file : files_ending(folder, ".bin"))
-    if (fs::path(file).filename().string().starts_with("pytorch_model")) return torch_pickle(file);
+  if (exists(in("pytorch_model.bin"))) return open_torch(in("pytorch_model.bin"));
+  if (exists(in("pytorch_model.bin.index.json")))
+    return open_torch_index(in("pytorch_model.bin.index.json"));
   Error none(
       err::kNoWeights,
-      fmt::format(
-          "'{}' has neither model.safetensors nor model.safetensors.index.json nor a .gguf file",
-          path));
+      fmt::format("'{}' has neither model.safetensors nor pytorch_model.bin, nor an index of "
+                  "either, nor a .gguf file",
+                  path));
   const auto others = files_ending(folder, ".safetensors");
   none.todo(others.empty() ? "name the folder that holds the weights, or download them again"
                            : fmt::format("to use '{}', name that file itself", others.front()));

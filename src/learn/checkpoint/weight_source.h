@@ -1,6 +1,6 @@
 // The door for reading weights: tensors by their Hugging Face name, whatever file they lie in.
 //
-//   auto weights = HONE_TRY(open_weights("gpt2"));            // folder, .safetensors or .gguf
+//   auto weights = HONE_TRY(open_weights("gpt2"));            // folder or file
 //   const TensorInfo* t = weights->find("transformer.wte.weight");
 //   HONE_TRY(weights->read(t->name, DType::f32, bytes));      // bytes: count * 4
 #pragma once
@@ -52,8 +52,9 @@ class WeightSource {
   std::unordered_map<std::string, size_t> index_;
 };
 
-// `path`: a folder (model.safetensors, else model.safetensors.index.json, else its only *.gguf), a
-// .safetensors file, an index, or a .gguf file. H2201 (nothing there), H2207 (only a torch pickle).
+// `path`: a folder (model.safetensors, else its index, else its only *.gguf, else
+// pytorch_model.bin or its index) or one such file; of torch.save also .pt, .pth and .ckpt.
+// H2201 (nothing there).
 Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path);
 
 // config.json of the folder (or of the file's folder), or what the GGUF file says, as Transformers

@@ -7,6 +7,7 @@
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/gguf.h"
 #include "learn/checkpoint/strict_json.h"
+#include "learn/checkpoint/torch_file.h"
 #include "learn/pretrained/errors.h"
 
 namespace hone {
@@ -86,7 +87,8 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
 Result<Tokenizer> local_tokenizer(const std::string& path) {
   if (const std::string gguf = gguf_of(path); !gguf.empty()) return gguf_tokenizer(gguf);
   std::error_code ec;
-  if (fs::is_directory(path, ec) || !path.ends_with(".safetensors")) return load_tokenizer(path);
+  if (fs::is_directory(path, ec) || (!path.ends_with(".safetensors") && !is_torch_file_name(path)))
+    return load_tokenizer(path);
   return load_tokenizer(fs::path(path).parent_path().string());
 }
 

@@ -31,8 +31,8 @@ struct Pretrained {
   std::optional<Tokenizer> tokenizer;
 };
 
-// Resolves a folder, a .safetensors or .gguf file, or a hub name, and reads what was asked for.
-// Errors name the file or hub name and what is missing.
+// Resolves a folder, a file of weights (learn/checkpoint), or a hub name, and reads what was asked
+// for. Errors name the file or hub name and what is missing.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
 // Reads every weight of the session's programs into its states as f32 (tied weights once, older

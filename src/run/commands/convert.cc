@@ -71,9 +71,11 @@ Result<int> run_convert(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_convert() {
-  return {.name = "convert",
-          .summary = "safetensors or GGUF in, a Transformers folder with safetensors out",
-          .run = run_convert};
+  return {
+      .name = "convert",
+      .summary =
+          "safetensors, GGUF or pytorch_model.bin in, a Transformers folder with safetensors out",
+      .run = run_convert};
 }
 
 }  // namespace hone
