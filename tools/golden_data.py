@@ -4,13 +4,15 @@
   messy.csv, messy.json        a csv with every oddity, and the rows that pandas reads from it
   text.txt, text.json          a text with LF, CR LF and CR, and the rows of datasets' text builder
   tiny.parquet, tiny.json      columns of each type that hone reads, in row groups of 2
+  tiny.feather, tiny.arrow     the same as Arrow's file and stream format, in batches of 2
+  dataset/                     a DatasetDict of save_to_disk: train in two files, validation, test
   blocks.json                  group_texts under Dataset.map for rows of given lengths
   steps.json                   Trainer.set_initial_training_values over a grid of settings
 """
-import itertools, json, math, os, random, tempfile, types
+import itertools, json, math, os, random, shutil, tempfile, types
 from pathlib import Path
 
-import datasets, pandas, pyarrow, pyarrow.parquet, torch
+import datasets, pandas, pyarrow, pyarrow.ipc, pyarrow.parquet, torch
 from transformers import Trainer
 
 out = Path(__file__).resolve().parent.parent / "tests/goldens/learn_data"
@@ -50,7 +52,20 @@ table = pyarrow.table({
     "label": pyarrow.array(["no", "yes", "no", "no", "yes"]).dictionary_encode(),
 })
 pyarrow.parquet.write_table(table, out / "tiny.parquet", row_group_size=2, compression="zstd")
+# The same as Arrow's file format (batches of 2 rows, compressed) and as a stream.
+with pyarrow.ipc.new_file(out / "tiny.feather", table.schema, options=pyarrow.ipc.IpcWriteOptions(
+        compression="zstd", unify_dictionaries=True)) as file:
+    file.write_table(table, max_chunksize=2)
+with pyarrow.ipc.new_stream(out / "tiny.arrow", table.schema) as stream:
+    stream.write_table(table, max_chunksize=2)
 write("tiny.json", {"columns": table.column_names, "rows": [list(r.values()) for r in table.to_pylist()]})
+
+parts = datasets.DatasetDict({
+    "train": datasets.Dataset.from_dict({"n": [0, 1, 2, 3], "text": ["a b", "c", "d e f", "g"]}),
+    "validation": datasets.Dataset.from_dict({"n": [4], "text": ["h i"]}),
+    "test": datasets.Dataset.from_dict({"n": [5], "text": ["j"]})})
+shutil.rmtree(out / "dataset", ignore_errors=True)
+parts.save_to_disk(out / "dataset", num_shards={"train": 2, "validation": 1, "test": 1})
 
 # run_clm's group_texts in its own words: concatenate, cut, drop the rest.
 blocks = []

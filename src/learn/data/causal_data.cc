@@ -1,11 +1,16 @@
 #include "learn/data/causal_data.h"
 
+#include <algorithm>
+
+#include "learn/data/dataset_folder.h"
 #include "learn/data/files.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
 
 namespace hone {
 namespace {
+
+constexpr const char* kValidation = "validation";  // the split
 
 // 1234567 -> "1,234,567"
 std::string grouped(int64_t n) {
@@ -52,6 +57,15 @@ void note_counts(const char* split, const CausalData& data, const CausalFiles& f
   }
 }
 
+// A dataset folder with a validation split of its own is both files.
+Result<bool> has_validation_split(const CausalFiles& files) {
+  if (!files.validation_files.empty() || files.train_files.size() != 1 ||
+      !is_dataset_folder(files.train_files[0]))
+    return false;
+  const auto splits = HONE_TRY(dataset_splits(files.train_files[0]));
+  return std::find(splits.begin(), splits.end(), kValidation) != splits.end();
+}
+
 }  // namespace
 
 std::string describe(const CausalCounts& c, const CausalOptions& options) {
@@ -76,15 +90,17 @@ std::string describe(const CausalCounts& c, const CausalOptions& options) {
   return text;
 }
 
-Result<CausalSplits> load_causal(const CausalFiles& files, const Tokenize& tokenize) {
+Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& tokenize) {
   CausalSplits out;
+  CausalFiles files = given;
+  if (HONE_TRY(has_validation_split(files))) files.validation_files = files.train_files;
   const bool split = files.validation_files.empty();
   if ((files.want_train || split) && files.train_files.empty()) {
     return Error(err::kDataMissing, files.want_train
                                         ? "training needs data: there is no --train_file"
                                         : "evaluation needs data: there is no --validation_file")
         .todo(
-            "give --train_file with a txt, csv, tsv, json, jsonl or parquet file, and "
+            "give --train_file with a txt, csv, tsv, json, jsonl, parquet or arrow file, and "
             "--validation_file likewise");
   }
   if (files.want_train || (files.want_eval && split)) {
@@ -134,7 +150,8 @@ Result<CausalSplits> load_causal(const CausalFiles& files, const Tokenize& token
     }
   }
   if (files.want_eval && !split) {
-    auto reader = HONE_TRY(open_rows(HONE_TRY(expand_files(files.validation_files)), files.rows));
+    auto reader = HONE_TRY(
+        open_rows(HONE_TRY(expand_files(files.validation_files, kValidation)), files.rows));
     const size_t column = HONE_TRY(text_column(*reader, files.text_column));
     out.eval =
         HONE_TRY(load(files, *reader, column, 0, INT64_MAX, files.max_eval_samples, 1, tokenize));

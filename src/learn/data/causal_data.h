@@ -11,10 +11,12 @@
 namespace hone {
 
 struct CausalFiles {
-  std::vector<std::string> train_files, validation_files;  // paths and globs
+  // Paths, globs, dataset folders (of a DatasetDict the splits `train` and `validation`).
+  std::vector<std::string> train_files, validation_files;
   RowOptions rows;
   std::string text_column;  // empty: `text`, or else the first
-  // Without validation_files the first rows of train_files, this share, are the validation set
+  // Without validation_files, and without a validation split in the one dataset folder that
+  // train_files is, the first rows of train_files, this share, are the validation set
   // and not trained on, also when nothing is evaluated.
   double validation_split_percentage = 5;
   // Of what the grouping gives (rows, or blocks): its first ones.

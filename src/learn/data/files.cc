@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "learn/data/dataset_folder.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -123,10 +124,16 @@ class Files final : public RowReader {
 
 }  // namespace
 
-Result<std::vector<std::string>> expand_files(std::span<const std::string> patterns) {
+Result<std::vector<std::string>> expand_files(std::span<const std::string> patterns,
+                                              const std::string& split) {
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
     std::error_code failed;
+    if (is_dataset_folder(pattern)) {
+      for (std::string& file : HONE_TRY(dataset_files(pattern, split)))
+        files.push_back(std::move(file));
+      continue;
+    }
     if (fs::exists(pattern, failed)) {
       files.push_back(pattern);
       continue;

@@ -10,13 +10,15 @@
 
 namespace hone {
 
-// Each pattern is a path or a glob (*, ?, [...]); the files of a glob come in sorted order.
-// Errors: H2101, with the nearest name in the folder, when a pattern names no file.
-Result<std::vector<std::string>> expand_files(std::span<const std::string> patterns);
+// Each pattern is a path, a glob (*, ?, [...]) or a folder of the datasets library
+// (dataset_folder.h), of which the files of `split` are taken; the files of a glob come in sorted
+// order. Errors: H2101, with the nearest name in the folder, when a pattern names no file; H2131.
+Result<std::vector<std::string>> expand_files(std::span<const std::string> patterns,
+                                              const std::string& split = "train");
 
 // The rows of all files, file after file, opened one at a time. Columns are those of the first
-// file; a later csv, tsv or parquet file that lacks one of them is an error (H2109), a json row
-// that lacks one has a null there.
+// file; a later csv, tsv, parquet or arrow file that lacks one of them is an error (H2109), a json
+// row that lacks one has a null there.
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
 // Bytes that a Store brought; `name` gives the format and stands in messages.

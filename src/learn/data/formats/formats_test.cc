@@ -15,6 +15,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -306,17 +307,54 @@ TEST(Packed, EveryFormatIsReadThroughItsCompression) {
   EXPECT_THAT(read("a.txt.gz", "").error, HasSubstr("H2104  'a.txt.gz' is empty"));
 }
 
-TEST(Parquet, ReadsWhatPyarrowReads) {
-  auto format = find_format("tiny.parquet", {});
-  auto from_file = format->open(open_file_source(kGoldens + "tiny.parquet").value(), {});
-  if (!from_file.ok() && std::string(from_file.error().code()) == "H2112") {
-    GTEST_SKIP() << from_file.error().text();
+// Files in Arrow's formats: the same table, from a path and from bytes.
+class ArrowFiles : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const Table table = read(GetParam(), bytes_of(kGoldens + GetParam()));
+    if (table.error.starts_with("H2112")) GTEST_SKIP() << table.error;
   }
-  expect_golden(read(std::move(from_file)), "tiny.json");
-  expect_golden(read("tiny.parquet", bytes_of(kGoldens + "tiny.parquet")), "tiny.json");
-  expect_golden(read("tiny.parquet.gz", gzipped(bytes_of(kGoldens + "tiny.parquet"))), "tiny.json");
-  EXPECT_THAT(read("x.parquet", "PAR1 no").error,
-              HasSubstr("H2111  cannot read 'x.parquet' as parquet"));
+  Table of_path(const std::string& path) {
+    return read(find_format(GetParam(), {})->open(open_file_source(path).value(), {}));
+  }
+};
+
+TEST_P(ArrowFiles, HoldWhatPyarrowReads) {
+  expect_golden(of_path(kGoldens + GetParam()), "tiny.json");
+  expect_golden(read(GetParam(), bytes_of(kGoldens + GetParam())), "tiny.json");
+  expect_golden(read(std::string(GetParam()) + ".gz", gzipped(bytes_of(kGoldens + GetParam()))),
+                "tiny.json");
+}
+
+TEST_P(ArrowFiles, CutShortOrDamagedAreOneError) {
+  const std::string whole = bytes_of(kGoldens + GetParam());
+  for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 200) {
+    const Table cut = read(GetParam(), whole.substr(0, size));
+    EXPECT_THAT(cut.error, HasSubstr("H2111  cannot read")) << size;
+    EXPECT_THAT(cut.error, HasSubstr("check that the file is whole")) << size;
+  }
+  for (size_t at = 0; at < whole.size(); at += 1 + whole.size() / 400) {
+    std::string bent = whole;
+    bent[at] = static_cast<char>(bent[at] ^ 0x81);
+    const Table table = read(GetParam(), bent);  // some bytes are padding, or just other data
+    if (!table.error.empty()) {
+      EXPECT_THAT(table.error, AnyOf(HasSubstr("H2111"), HasSubstr("H2108"))) << at;
+    }
+  }
+  const std::string path = testing::TempDir() + "/cut_" + GetParam();
+  std::ofstream(path, std::ios::binary) << whole.substr(0, whole.size() - 9);
+  EXPECT_THAT(of_path(path).error, HasSubstr("H2111"));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ArrowFiles,
+                         ::testing::Values("tiny.parquet", "tiny.feather", "tiny.arrow"),
+                         [](const auto& info) { return std::string(info.param).substr(5); });
+
+TEST(Arrow, OldFeatherIsNamed) {
+  const std::string error = read("x.feather", "FEA1 no").error;
+  if (error.starts_with("H2112")) GTEST_SKIP() << error;
+  EXPECT_THAT(error, AllOf(HasSubstr("H2111  cannot read 'x.feather' as Arrow"),
+                           HasSubstr("Feather version 1")));
 }
 
 TEST(Formats, AreFoundByExtension) {

@@ -1,0 +1,64 @@
+// The C interface between hone and libhone_arrow.so, the only code that includes Arrow.
+//
+// The module is a file of its own, loaded at the first parquet or Arrow file, because Arrow's
+// libraries take longer to load than everything else that hone does at its start.
+#pragma once
+
+#include <cstdint>
+
+extern "C" {
+
+inline constexpr int32_t kHoneArrowAbi = 2;
+
+enum HoneArrowFormat : int32_t {
+  kHoneArrowParquet,
+  kHoneArrowIpc,  // Arrow's own file and stream formats, told apart by their first bytes
+};
+
+enum HoneArrowKind : int32_t {
+  kHoneArrowNull,
+  kHoneArrowText,
+  kHoneArrowInteger,
+  kHoneArrowFloat,
+  kHoneArrowBool,
+  kHoneArrowIntegers,  // list
+  kHoneArrowTexts,     // list
+  kHoneArrowNested,    // anything else, as JSON in `text`
+};
+
+struct HoneArrowText {
+  const char* data;
+  int64_t size;
+};
+
+// Pointers stay valid until the next call with the same file.
+struct HoneArrowCell {
+  HoneArrowKind kind;
+  int64_t integer;  // also bool
+  double number;
+  HoneArrowText text;
+  const int64_t* integers;
+  const HoneArrowText* texts;
+  int64_t count;  // of a list
+};
+
+struct HoneArrowFile;
+
+// Functions that can fail give null or -1, and then error() of the file or open's `error` says why.
+struct HoneArrowApi {
+  int32_t abi;
+  // A local path, or bytes (path null) that outlive the file. `error` is a buffer of 512 bytes.
+  HoneArrowFile* (*open)(HoneArrowFormat format, const char* path, const char* bytes, int64_t size,
+                         char* error);
+  void (*close)(HoneArrowFile* file);
+  int64_t (*columns)(const HoneArrowFile* file);
+  const char* (*column_name)(const HoneArrowFile* file, int64_t column);
+  int32_t (*seek)(HoneArrowFile* file, int64_t row);
+  // Fills columns() cells with the next row: 1, or 0 behind the last row, or -1.
+  int32_t (*next)(HoneArrowFile* file, HoneArrowCell* cells);
+  const char* (*error)(const HoneArrowFile* file);
+};
+
+// The module's only symbol.
+const HoneArrowApi* hone_arrow_api();
+}

@@ -1,0 +1,37 @@
+// Record batches of a parquet or Arrow file, in order and from any row. Errors are exceptions,
+// which the C interface turns into text.
+#pragma once
+
+#include <arrow/api.h>
+#include <arrow/io/api.h>
+
+#include <memory>
+#include <stdexcept>
+
+inline void check(const arrow::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+template <class T>
+T take(arrow::Result<T> result) {
+  check(result.status());
+  return std::move(result).ValueUnsafe();
+}
+
+class Batches {
+ public:
+  virtual ~Batches() = default;
+  const arrow::Schema& schema() const { return *schema_; }
+  // The next batch, whose contents are known to be well formed; null behind the last one.
+  virtual std::shared_ptr<arrow::RecordBatch> next() = 0;
+  // The next batch will be one that begins at or before `row`: its first row is the result.
+  virtual int64_t seek(int64_t row) = 0;
+
+ protected:
+  std::shared_ptr<arrow::Schema> schema_;  // shared by Arrow's own contract
+};
+
+using Input = std::shared_ptr<arrow::io::RandomAccessFile>;
+std::unique_ptr<Batches> parquet_batches(const Input& input);
+// The file format when `input` begins with its magic bytes, else the stream format. A stream has
+// to end with its mark: one that was cut between two batches is an error, not a shorter table.
+std::unique_ptr<Batches> ipc_batches(const Input& input);

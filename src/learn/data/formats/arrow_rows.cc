@@ -1,0 +1,154 @@
+// The module libhone_arrow.so is loaded at the first use.
+#include "learn/data/formats/arrow_rows.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kModule = "libhone_arrow.so";
+
+Error missing(std::string why) {
+  return Error(err::kArrowMissing,
+               fmt::format("cannot read parquet and Arrow files: {}", std::move(why)))
+      .todo(
+          "pip install 'pyarrow==26.*' and build hone again, which then finds Arrow in it; or "
+          "turn the file into jsonl: python -c \"import pandas; "
+          "pandas.read_parquet('x.parquet').to_json('x.jsonl', orient='records', lines=True)\"");
+}
+
+// The module beside the program (or in its bin/ or ../lib/); loaded once, never unloaded.
+Result<const HoneArrowApi*> load_module() {
+  static Result<const HoneArrowApi*> loaded = []() -> Result<const HoneArrowApi*> {
+    std::error_code failed;
+    const std::filesystem::path program =
+        std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
+    std::string tried;
+    for (const char* folder : {".", "bin", "../bin", "../lib", "../lib/hone"}) {
+      const std::filesystem::path file = (program / folder / kModule).lexically_normal();
+      if (!std::filesystem::exists(file, failed)) {
+        tried = tried.empty() ? file.string() : tried;
+        continue;
+      }
+      void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+      if (!handle) return missing(fmt::format("{} does not load: {}", file.string(), dlerror()));
+      auto* api = reinterpret_cast<const HoneArrowApi* (*)()>(dlsym(handle, "hone_arrow_api"));
+      if (!api || api()->abi != kHoneArrowAbi) {
+        return missing(fmt::format("{} belongs to another version of hone", file.string()));
+      }
+      return api();
+    }
+    return missing(
+        fmt::format("this build has no {} (looked for {}): Arrow was not there when it was built",
+                    kModule, tried));
+  }();
+  return loaded;
+}
+
+class ArrowReader final : public RowReader {
+ public:
+  ArrowReader(const HoneArrowApi* api, HoneArrowFormat format, std::unique_ptr<Source> source)
+      : api_(api), format_(format), source_(std::move(source)), file_(nullptr, api->close) {}
+
+  Status open() {
+    char error[512] = "";
+    const std::string path = source_->path();
+    file_.reset(api_->open(format_, path.empty() ? nullptr : path.c_str(), source_->bytes().data(),
+                           static_cast<int64_t>(source_->bytes().size()), error));
+    if (!file_) return bad(error);
+    for (int64_t i = 0; i < api_->columns(file_.get()); ++i)
+      columns_.push_back(api_->column_name(file_.get(), i));
+    cells_.resize(columns_.size());
+    return Ok{};
+  }
+
+  const std::vector<std::string>& columns() const override { return columns_; }
+
+  Result<bool> next(Row& row) override {
+    const int32_t got = api_->next(file_.get(), cells_.data());
+    if (got < 0)
+      return bad(api_->error(file_.get())).at(fmt::format("{} row {}", source_->name(), at_ + 1));
+    if (got == 0) return false;
+    row.cells.resize(columns_.size());
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      row.cells[i] = to_cell(cells_[i]);
+      if (const auto* text = std::get_if<std::string>(&row.cells[i]);
+          text && find_bad_utf8(*text) != std::string::npos) {
+        Error error(err::kNotUtf8,
+                    fmt::format("column '{}' holds bytes that are not UTF-8 text", columns_[i]));
+        HONE_TRY(seek({0, at_, 0, rows_}));
+        return std::move(error).at(fmt::format("{} row {}", source_->name(), at_ + 1));
+      }
+    }
+    row.file = source_->name();
+    row.line = ++at_;
+    row.line_is_row = true;
+    ++rows_;
+    return true;
+  }
+  RowPosition position() const override { return {0, at_, 1, rows_}; }
+  Status seek(const RowPosition& to) override {
+    if (api_->seek(file_.get(), to.offset) != 0) return bad(api_->error(file_.get()));
+    at_ = to.offset;
+    rows_ = to.row;
+    return Ok{};
+  }
+
+ private:
+  Error bad(const char* why) const {
+    const char* name = format_ == kHoneArrowParquet ? "parquet" : "Arrow";
+    return Error(err::kArrowRead, fmt::format("cannot read '{}' as {}: {}", source_->name(), name,
+                                              preview(why, 300)))
+        .todo(fmt::format("check that the file is whole and is {}", name));
+  }
+
+  static Cell to_cell(const HoneArrowCell& c) {
+    switch (c.kind) {
+      case kHoneArrowNull:
+        return {};
+      case kHoneArrowText:
+        return std::string(c.text.data, static_cast<size_t>(c.text.size));
+      case kHoneArrowInteger:
+        return c.integer;
+      case kHoneArrowFloat:
+        return c.number;
+      case kHoneArrowBool:
+        return c.integer != 0;
+      case kHoneArrowIntegers:
+        return std::vector<int64_t>(c.integers, c.integers + c.count);
+      case kHoneArrowNested:
+        return RawJson{std::string(c.text.data, static_cast<size_t>(c.text.size))};
+      case kHoneArrowTexts:
+        break;
+    }
+    std::vector<std::string> list;
+    for (int64_t i = 0; i < c.count; ++i)
+      list.emplace_back(c.texts[i].data, static_cast<size_t>(c.texts[i].size));
+    return list;
+  }
+
+  const HoneArrowApi* api_;
+  HoneArrowFormat format_;
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<HoneArrowFile, void (*)(HoneArrowFile*)> file_;
+  std::vector<std::string> columns_;
+  std::vector<HoneArrowCell> cells_;
+  int64_t at_ = 0, rows_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RowReader>> open_arrow_rows(HoneArrowFormat format,
+                                                   std::unique_ptr<Source> source) {
+  const HoneArrowApi* api = HONE_TRY(load_module());
+  auto reader = std::make_unique<ArrowReader>(api, format, std::move(source));
+  HONE_TRY(reader->open());
+  return std::unique_ptr<RowReader>(std::move(reader));
+}
+
+}  // namespace hone

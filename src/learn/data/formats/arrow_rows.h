@@ -1,0 +1,13 @@
+// Rows of the formats that are read through Arrow (arrow_module.h).
+#pragma once
+
+#include "learn/data/formats/arrow_module.h"
+#include "learn/data/formats/rows.h"
+
+namespace hone {
+
+// Errors: H2111 with Arrow's reason, H2112 when this build has no Arrow.
+Result<std::unique_ptr<RowReader>> open_arrow_rows(HoneArrowFormat format,
+                                                   std::unique_ptr<Source> source);
+
+}  // namespace hone
