@@ -10,25 +10,52 @@ namespace hone {
 namespace {
 
 using Order = std::vector<size_t>;
-constexpr int64_t kWork = 30'000'000;  // pairs of buffers that further orders may cost
-constexpr int64_t kGoodEnough = 200;   // a 200th of the bound is not worth a try
 
-// A buffer that has its place.
-struct Placed {
-  int64_t from, to;
-  int32_t first, last;
-};
+// How long the search goes on, in pairs of buffers looked at (about a nanosecond each): a little
+// for the last half percent, more while the promise of 2 % is not kept.
+constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
+constexpr int64_t kGoodEnough = 200, kPromise = 50;  // of the bound: a 200th, a 50th
+constexpr int64_t kPatience = 300;  // tries without a new best, then the search goes back to it
 
-// Places the buffers in the given order, each at the smallest gap that fits among those already
+// Places buffers one after the other, each at the smallest gap that fits among those already
 // placed which are alive with it.
-int64_t place(const std::vector<Lifetime>& b, const Order& order, std::vector<int64_t>& offsets) {
-  int64_t top = 0;
-  std::vector<Placed> placed;  // by `from`
-  placed.reserve(b.size());
-  for (size_t i : order) {
-    const Lifetime& x = b[i];
+class Placer {
+ public:
+  explicit Placer(const std::vector<Lifetime>& buffers) : b_(buffers), offsets_(buffers.size()) {
+    placed_.reserve(buffers.size());
+  }
+
+  // False when the region would be larger than `limit`; offsets and top are then of no use.
+  bool place(const Order& order, int64_t limit) {
+    placed_.clear();
+    top_ = 0;
+    for (size_t i : order) {
+      const Lifetime& x = b_[i];
+      const int64_t offset = gap_for(x);
+      offsets_[i] = offset;
+      top_ = std::max(top_, offset + x.bytes);
+      if (top_ > limit) return false;
+      auto where = std::upper_bound(placed_.begin(), placed_.end(), offset,
+                                    [](int64_t o, const Placed& p) { return o < p.from; });
+      placed_.insert(where, {offset, offset + x.bytes, x.first, x.last});
+    }
+    return true;
+  }
+
+  const std::vector<int64_t>& offsets() const { return offsets_; }
+  int64_t top() const { return top_; }
+  int64_t work() const { return work_; }  // pairs looked at so far
+
+ private:
+  struct Placed {
+    int64_t from, to;
+    int32_t first, last;
+  };
+
+  int64_t gap_for(const Lifetime& x) {
     int64_t at = 0, best = -1, best_gap = 0;
-    for (const Placed& p : placed) {
+    work_ += static_cast<int64_t>(placed_.size());
+    for (const Placed& p : placed_) {
       if (p.first > x.last || x.first > p.last) continue;
       const int64_t gap = p.from - at;
       if (gap >= x.bytes && (best < 0 || gap < best_gap)) {
@@ -37,14 +64,97 @@ int64_t place(const std::vector<Lifetime>& b, const Order& order, std::vector<in
       }
       at = std::max(at, p.to);
     }
-    const int64_t offset = best >= 0 ? best : at;
-    offsets[i] = offset;
-    top = std::max(top, offset + x.bytes);
-    auto where = std::upper_bound(placed.begin(), placed.end(), offset,
-                                  [](int64_t o, const Placed& p) { return o < p.from; });
-    placed.insert(where, {offset, offset + x.bytes, x.first, x.last});
+    return best >= 0 ? best : at;
   }
-  return top;
+
+  const std::vector<Lifetime>& b_;
+  std::vector<Placed> placed_;  // by `from`
+  std::vector<int64_t> offsets_;
+  int64_t top_ = 0, work_ = 0;
+};
+
+struct Placement {
+  Order order;
+  std::vector<int64_t> offsets;
+  int64_t top = INT64_MAX;
+};
+
+// The best of several plain orders.
+Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
+  int32_t peak = 0;
+  const int64_t bound = most_alive(b, &peak);
+  auto span = [&](size_t i) { return static_cast<double>(b[i].last - b[i].first + 1); };
+  auto off_peak = [&](size_t i) { return b[i].first > peak || peak > b[i].last; };
+  using Less = std::function<bool(size_t, size_t)>;
+  const std::array<Less, 6> orders{
+      Less([&](size_t x, size_t y) {
+        return std::pair(-b[x].bytes, b[x].first) < std::pair(-b[y].bytes, b[y].first);
+      }),
+      Less([&](size_t x, size_t y) { return span(x) > span(y); }),
+      Less([&](size_t x, size_t y) {
+        return static_cast<double>(b[x].bytes) * span(x) >
+               static_cast<double>(b[y].bytes) * span(y);
+      }),
+      Less([&](size_t x, size_t y) {
+        return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
+      }),
+      // What is alive at the fullest node must lie without a gap: it comes first.
+      Less([&](size_t x, size_t y) {
+        return std::pair(off_peak(x), -span(x)) < std::pair(off_peak(y), -span(y));
+      }),
+      Less([&](size_t x, size_t y) {
+        return std::pair(off_peak(x), -b[x].bytes) < std::pair(off_peak(y), -b[y].bytes);
+      }),
+  };
+  Placement best;
+  Order order(b.size());
+  for (const Less& less : orders) {
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), less);
+    if (placer.place(order, best.top - 1)) best = {order, placer.offsets(), placer.top()};
+    if (best.top == bound) break;
+  }
+  return best;
+}
+
+// What lies highest came too late: it gets its place earlier, at a place drawn from a fixed
+// sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
+void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Placement& best) {
+  const size_t n = b.size();
+  uint64_t state = 1;
+  auto draw = [&](size_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(state >> 33) % below;
+  };
+  auto end_of = [&](const Placement& p, size_t k) {
+    return p.offsets[p.order[k]] + b[p.order[k]].bytes;
+  };
+  Placement now = best;
+  Order tried;
+  int64_t tries = 0, in_vain = 0;
+  const int64_t start = placer.work();
+  while (n > 1 && best.top > bound + bound / kGoodEnough && ++tries <= kTries) {
+    if (placer.work() - start > (best.top > bound + bound / kPromise ? kRepair : kPolish)) break;
+    if (++in_vain > kPatience) {
+      now = best;
+      in_vain = 0;
+    }
+    size_t from = 0;
+    for (size_t k = 1; k < n; ++k)
+      if (end_of(now, k) > end_of(now, from)) from = k;
+    if (from == 0 || draw(16) == 0) from = 1 + draw(n - 1);
+    const auto to = static_cast<std::ptrdiff_t>(draw(from));
+    tried = now.order;
+    std::rotate(tried.begin() + to, tried.begin() + static_cast<std::ptrdiff_t>(from),
+                tried.begin() + static_cast<std::ptrdiff_t>(from) + 1);
+    if (!placer.place(tried, now.top + now.top / (int64_t{16} << draw(4)))) continue;
+    now.order.swap(tried);
+    now.offsets = placer.offsets();
+    now.top = placer.top();
+    if (now.top >= best.top) continue;
+    best = now;
+    in_vain = 0;
+  }
 }
 
 }  // namespace
@@ -67,70 +177,12 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
 }
 
 int64_t assign_offsets(std::vector<Lifetime>& b) {
-  Order order(b.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  auto span = [&](size_t i) { return static_cast<double>(b[i].last - b[i].first + 1); };
-  using Less = std::function<bool(size_t, size_t)>;
-  const std::array<Less, 4> orders{
-      Less([&](size_t x, size_t y) {
-        return std::pair(-b[x].bytes, b[x].first) < std::pair(-b[y].bytes, b[y].first);
-      }),
-      Less([&](size_t x, size_t y) { return span(x) > span(y); }),
-      Less([&](size_t x, size_t y) {
-        return static_cast<double>(b[x].bytes) * span(x) >
-               static_cast<double>(b[y].bytes) * span(y);
-      }),
-      Less([&](size_t x, size_t y) {
-        return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
-      }),
-  };
-  const int64_t bound = most_alive(b);
-  int64_t best = -1;
-  std::vector<int64_t> offsets(b.size()), chosen;
-  auto attempt = [&](const Order& o) {
-    const int64_t top = place(b, o, offsets);
-    if (best < 0 || top < best) {
-      best = top;
-      chosen = offsets;
-    }
-    return top;
-  };
-  Order start;
-  for (const Less& less : orders) {
-    Order o = order;
-    std::stable_sort(o.begin(), o.end(), less);
-    const int64_t before = best;
-    if (int64_t top = attempt(o); before < 0 || top < before) start = std::move(o);
-    if (best == bound) break;
-  }
-  // What lies highest came too late: it gets its place earlier, at a place drawn from a fixed
-  // sequence of numbers, and orders that are not worse are kept.
-  Order now = start;
-  std::vector<int64_t> now_offsets = chosen;
-  int64_t now_top = best;
-  uint64_t draw = 1;
-  const auto n = static_cast<int64_t>(b.size());
-  const int64_t tries = n > 1 ? std::clamp<int64_t>(kWork / (n * n), 8, 4096) : 0;
-  for (int64_t t = 0; t < tries && best > bound + bound / kGoodEnough; ++t) {
-    size_t highest = 0;
-    for (size_t k = 1; k < now.size(); ++k)
-      if (now_offsets[now[k]] + b[now[k]].bytes > now_offsets[now[highest]] + b[now[highest]].bytes)
-        highest = k;
-    draw = draw * 6364136223846793005u + 1442695040888963407u;
-    if (highest == 0 || (draw >> 60) == 0) highest = 1 + (draw >> 33) % (now.size() - 1);
-    const size_t to = (draw >> 20) % highest;
-    Order o = now;
-    std::rotate(o.begin() + static_cast<std::ptrdiff_t>(to),
-                o.begin() + static_cast<std::ptrdiff_t>(highest),
-                o.begin() + static_cast<std::ptrdiff_t>(highest) + 1);
-    const int64_t top = attempt(o);
-    if (top > now_top + now_top / 64) continue;
-    now = std::move(o);
-    now_offsets = offsets;
-    now_top = top;
-  }
-  for (size_t i = 0; i < b.size(); ++i) b[i].offset = chosen[i];
-  return std::max<int64_t>(best, 0);
+  if (b.empty()) return 0;
+  Placer placer(b);
+  Placement best = first_placement(b, placer);
+  improve(b, most_alive(b), placer, best);
+  for (size_t i = 0; i < b.size(); ++i) b[i].offset = best.offsets[i];
+  return best.top;
 }
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 namespace hone {
@@ -51,7 +52,7 @@ TEST(Offsets, RandomTrainingSteps) {
   std::mt19937_64 rng(7);
   double worst = 0, sum = 0;
   int beyond = 0;
-  constexpr int kPrograms = 200;
+  constexpr int kPrograms = 400;
   for (int round = 0; round < kPrograms; ++round) {
     std::vector<Lifetime> b = training_step(rng, 1 + round % 12);
     const int64_t top = assign_offsets(b), bound = most_alive(b);
@@ -61,10 +62,57 @@ TEST(Offsets, RandomTrainingSteps) {
     worst = std::max(worst, lost);
     beyond += lost > 0.02;
   }
-  // Some of these have no placement at the bound; models' programs are tested in learn/tasks.
-  EXPECT_LE(sum / kPrograms, 0.002);
-  EXPECT_LE(beyond, kPrograms * 3 / 100);
-  EXPECT_LE(worst, 0.1);
+  // For a few sets of lifetimes no placement at the bound exists, so one in 100 may lose more;
+  // models' programs may not (learn/tasks/memory_test.cc).
+  EXPECT_LE(sum / kPrograms, 0.001);
+  EXPECT_LE(beyond, kPrograms / 100);
+  EXPECT_LE(worst, 0.05);
+}
+
+// The least region for the buffers: placed in every order, each at its lowest place. Some order
+// gives the least (sort the buffers of a least placement by offset).
+int64_t least_region(const std::vector<Lifetime>& b) {
+  std::vector<size_t> order(b.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  int64_t least = INT64_MAX;
+  do {
+    std::vector<std::pair<size_t, int64_t>> placed;
+    int64_t top = 0;
+    for (size_t i : order) {
+      int64_t at = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (auto [j, from] : placed)
+          if (b[i].first <= b[j].last && b[j].first <= b[i].last && at < from + b[j].bytes &&
+              from < at + b[i].bytes) {
+            at = from + b[j].bytes;
+            moved = true;
+          }
+      }
+      placed.emplace_back(i, at);
+      top = std::max(top, at + b[i].bytes);
+    }
+    least = std::min(least, top);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return least;
+}
+
+TEST(Offsets, AsGoodAsEveryOrderOfFewBuffers) {
+  std::mt19937_64 rng(5);
+  int above_bound = 0;
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Lifetime> b(6);
+    for (Lifetime& x : b) {
+      x.bytes = 64 * std::uniform_int_distribution<int64_t>(1, 9)(rng);
+      x.first = std::uniform_int_distribution<int32_t>(0, 6)(rng);
+      x.last = x.first + std::uniform_int_distribution<int32_t>(0, 4)(rng);
+    }
+    const int64_t least = least_region(b), top = assign_offsets(b);
+    expect_no_overlap(b, top);
+    EXPECT_EQ(top, least) << round;
+    above_bound += least > most_alive(b);
+  }
+  RecordProperty("above_bound", above_bound);
 }
 
 // Lifetimes without any order: the overlap check matters here, gaps cannot always be avoided.
@@ -73,6 +121,7 @@ TEST(Offsets, AnyLifetimes) {
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(rng);
   };
+  int beyond = 0;
   for (int round = 0; round < 200; ++round) {
     std::vector<Lifetime> b(static_cast<size_t>(pick(1, 80)));
     for (Lifetime& x : b) {
@@ -82,9 +131,19 @@ TEST(Offsets, AnyLifetimes) {
     }
     const int64_t top = assign_offsets(b);
     expect_no_overlap(b, top);
-    EXPECT_GE(top, most_alive(b));
-    EXPECT_LE(static_cast<double>(top), 1.12 * static_cast<double>(most_alive(b)));
+    const double lost = static_cast<double>(top) / static_cast<double>(most_alive(b)) - 1;
+    EXPECT_GE(lost, 0);
+    EXPECT_LE(lost, 0.06);
+    beyond += lost > 0.02;
   }
+  EXPECT_LE(beyond, 6);
+}
+
+TEST(Offsets, TheSameBuffersGetTheSameOffsets) {
+  std::mt19937_64 rng(3);
+  std::vector<Lifetime> a = training_step(rng, 7), b = a;
+  EXPECT_EQ(assign_offsets(a), assign_offsets(b));
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].offset, b[i].offset);
 }
 
 TEST(Offsets, NothingNeedsNothing) {

@@ -178,21 +178,42 @@ const char* const kLlama =
   "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64, "vocab_size": 128256, "max_position_embeddings": 131072,
   "tie_word_embeddings": true, "rms_norm_eps": 1e-5, "rope_theta": 500000.0, "hidden_act": "silu"})";
 
+const char* const kQwen2 =
+    R"({"model_type": "qwen2", "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
+  "num_attention_heads": 14, "num_key_value_heads": 2, "vocab_size": 151936, "max_position_embeddings": 32768,
+  "tie_word_embeddings": true, "rms_norm_eps": 1e-6, "rope_theta": 1000000.0, "hidden_act": "silu"})";
+const char* const kMistral =
+    R"({"model_type": "mistral", "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 80,
+  "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 32768,
+  "sliding_window": 4096, "tie_word_embeddings": false, "rms_norm_eps": 1e-5, "hidden_act": "silu"})";
+const char* const kSmall =
+    R"({"model_type": "llama", "hidden_size": 48, "intermediate_size": 130, "num_hidden_layers": 3,
+  "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 500, "max_position_embeddings": 256,
+  "tie_word_embeddings": false, "rms_norm_eps": 1e-5, "hidden_act": "silu"})";
+
 TEST(Memory, GapsAreSmall) {
   ThreadPool pool(1);
   auto cpu = make_cpu_backend(2);
   NullBackend null(cpu.get());
-  for (const char* text : {kGpt2, kGpt2Xl, kLlama}) {
+  for (const char* text : {kGpt2, kGpt2Xl, kLlama, kQwen2, kMistral, kSmall}) {
     const ModelConfig config = config_of(text);
-    ClmSettings s;
-    s.gradient_accumulation_steps = 2;
-    Result<Session> session = Session::compile(
-        clm_programs(s, config, block_shapes(s, 512, 4, true, true)).value(), null, pool);
-    ASSERT_TRUE(session.ok()) << session.error().text();
-    for (size_t i = 0; i < session->programs().size(); ++i) {
-      const ProgramPlan& p = session->plan().programs[i];
-      EXPECT_LE(p.fragmentation(), 0.02) << session->programs()[i].name << " of " << config.family
-                                         << " with " << config.layers << " layers";
+    for (const auto& [block, rows, packing] :
+         {std::tuple(512, 4, false), {64, 1, true}, {200, 3, true}, {256, 16, false}}) {
+      ClmSettings s;
+      s.gradient_accumulation_steps = 2;
+      s.packing = packing;
+      const double begin = system_clock().seconds();
+      Result<Session> session = Session::compile(
+          clm_programs(s, config, block_shapes(s, block, rows, true, true)).value(), null, pool);
+      ASSERT_TRUE(session.ok()) << session.error().text();
+      RecordProperty(fmt::format("{}_{}_{}x{}_seconds", config.family, config.layers, rows, block),
+                     fmt::format("{:.2f}", system_clock().seconds() - begin));
+      for (size_t i = 0; i < session->programs().size(); ++i) {
+        const ProgramPlan& p = session->plan().programs[i];
+        EXPECT_LE(p.fragmentation(), 0.02)
+            << session->programs()[i].name << " of " << config.family << " with " << config.layers
+            << " layers, " << rows << " rows of " << block;
+      }
     }
   }
 }
