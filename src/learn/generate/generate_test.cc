@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "engine/backends/cpu/backend.h"
+#include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
+#include "learn/generate/programs.h"
 
 namespace hone {
 namespace {
@@ -223,6 +225,22 @@ TEST(Generate, NothingIsLeftInTheCache) {
     config.num_beams = beams;
     for (int i = 0; i < 5; ++i) run(*g, prompts, config);
   }
+}
+
+TEST(Generate, PlansWasteLittle) {
+  ThreadPool pool(1);
+  const auto cpu = make_cpu_backend(2);
+  for (const std::string& name : kModels)
+    for (const CacheLimits& limits :
+         {CacheLimits{1, 64, 32, 32}, {8, 48, 20, 16}, {5, 60, 60, 32}}) {
+      const Pretrained model = open_golden(name);
+      Result<Session> session = Session::compile(
+          build_cached_programs(model.config, limits).value(), NullBackend(cpu.get()), pool);
+      ASSERT_TRUE(session.ok()) << session.error().text();
+      for (size_t i = 0; i < session->programs().size(); ++i)
+        EXPECT_LE(session->plan().programs[i].fragmentation(), 0.02)
+            << session->programs()[i].name << " of " << name;
+    }
 }
 
 TEST(Generate, ErrorsNameTheSetting) {
