@@ -94,7 +94,7 @@ Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& token
   CausalSplits out;
   CausalFiles files = given;
   if (HONE_TRY(has_validation_split(files))) files.validation_files = files.train_files;
-  const bool split = files.validation_files.empty();
+  const bool split = files.validation_files.empty() && !files.has_validation;
   if ((files.want_train || split) && files.train_files.empty()) {
     return Error(err::kDataMissing, files.want_train
                                         ? "training needs data: there is no --train_file"

@@ -23,7 +23,8 @@ struct CausalFiles {
   int64_t max_train_samples = -1, max_eval_samples = -1;
   double fraction_of_train_data = 1;
   bool want_train = true, want_eval = false;
-  CausalOptions causal;  // grouping, block_size, eos; the rest is set here
+  bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
+  CausalOptions causal;         // grouping, block_size, eos; the rest is set here
 };
 
 struct CausalSplits {

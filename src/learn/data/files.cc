@@ -54,6 +54,7 @@ class Files final : public RowReader {
   }
 
   const std::vector<std::string>& columns() const override { return columns_; }
+  LabelNames label_names() const override { return reader_->label_names(); }
 
   Result<bool> next(Row& row) override {
     while (!HONE_TRY(reader_->next(inner_))) {

@@ -7,6 +7,7 @@
 #include "base/core/process.h"
 #include "engine/backends/cpu/backend.h"
 #include "learn/data/causal_data.h"
+#include "learn/datasets/sources.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -44,9 +45,21 @@ std::string bytes_text(int64_t bytes) {
 }  // namespace
 
 Status ClmTask::read_data() {
+  SourceRequest request;
+  request.dataset = {s_.dataset_name, s_.dataset_config_name};
+  request.dataset.hub.revision = s_.dataset_revision;
+  request.dataset.hub.cache_dir = s_.cache_dir;
+  if (!s_.token.empty()) request.dataset.hub.token = s_.token;
+  request.train_file = s_.train_file;
+  request.validation_file = s_.validation_file;
+  request.want_train = s_.do_train;
+  request.want_validation = s_.do_eval;
+  DataSources sources = HONE_TRY(find_sources(request));
+  for (const std::string& note : sources.notes) log_info("{:<11} {}", "data", note);
   CausalFiles files;
-  files.train_files = s_.train_file;
-  files.validation_files = s_.validation_file;
+  files.train_files = std::move(sources.train);
+  files.validation_files = std::move(sources.validation);
+  files.has_validation = sources.has_validation;
   files.rows.keep_linebreaks = s_.keep_linebreaks;
   files.rows.sample_by = HONE_TRY(sample_by_of(s_.sample_by));
   files.rows.encoding = HONE_TRY(encoding_of(s_.encoding));

@@ -1,14 +1,18 @@
 // hone doctor: what this machine has, what hone will use of it, what is missing and how to get it.
-#include <sys/statvfs.h>
+#include <gnu/libc-version.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"
+#include "base/store/hub_repository.h"
 #include "engine/backends/cpu/isa.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/rows.h"
@@ -16,6 +20,8 @@
 
 namespace hone {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct DoctorSettings {
 #define HONE_SETTINGS "run/commands/doctor.def"
@@ -57,15 +63,46 @@ Finding processor(OrderedJson& json) {
   }
   utsname machine{};
   uname(&machine);
-  const unsigned online = std::thread::hardware_concurrency();
-  json["processor"] = {{"name", name},
-                       {"architecture", machine.machine},
-                       {"logical_processors", online},
-                       {"features", known}};
-  return {"processor",
-          fmt::format("{}, {} ({} logical processors): {}", name.empty() ? "unknown" : name,
-                      machine.machine, online, fmt::join(known, " ")),
-          ""};
+  const auto online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  // Logical processors that share package and core are threads of one core.
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < online; ++cpu) {
+    const std::string at = fmt::format("/sys/devices/system/cpu/cpu{}/topology/", cpu);
+    if (const std::string core = first_line(at + "core_id"); !core.empty())
+      cores.insert(first_line(at + "physical_package_id") + ":" + core);
+  }
+  const int physical = cores.empty() ? online : static_cast<int>(cores.size());
+  cpu_set_t allowed;
+  const int may_use =
+      sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : online;
+  json["processor"] = {
+      {"name", name},      {"architecture", machine.machine}, {"logical_processors", online},
+      {"cores", physical}, {"usable_processors", may_use},    {"features", known}};
+  std::string text =
+      fmt::format("{}, {}, {} core{}, {} logical processor{}: {}", name.empty() ? "unknown" : name,
+                  machine.machine, physical, physical == 1 ? "" : "s", online,
+                  online == 1 ? "" : "s", fmt::join(known, " "));
+  if (may_use < online)
+    text += fmt::format("; this process may use {} of them (taskset or control group)", may_use);
+  return {"processor", text, ""};
+}
+
+// Memory of a node is near its own cores only.
+Finding numa(OrderedJson& json) {
+  std::vector<std::string> nodes;
+  std::error_code failed;
+  for (fs::directory_iterator it("/sys/devices/system/node", failed), end; !failed && it != end;
+       it.increment(failed)) {
+    const std::string node = it->path().filename();
+    if (node.starts_with("node") && node.find_first_not_of("0123456789", 4) == std::string::npos)
+      nodes.push_back(node);
+  }
+  const size_t count = std::max<size_t>(nodes.size(), 1);
+  json["numa_nodes"] = count;
+  if (count == 1) return {"memory nodes", "one (NUMA)", ""};
+  return {"memory nodes", fmt::format("{} (NUMA)", count),
+          "a run that fits into one node is faster there: numactl --cpunodebind=0 --membind=0 hone "
+          "train ...   (Debian, Ubuntu: apt install numactl)"};
 }
 
 Finding kernels(OrderedJson& json) {
@@ -113,13 +150,81 @@ Finding huge_pages(OrderedJson& json) {
   return f;
 }
 
+// What `ulimit` allows this process, and processor time of its control group.
+Finding limits(OrderedJson& json) {
+  OrderedJson all = OrderedJson::object();
+  std::vector<std::string> texts, remedies;
+  auto limit = [&](const char* key, int resource) -> std::optional<int64_t> {
+    rlimit r{};
+    const bool none =
+        getrlimit(static_cast<__rlimit_resource>(resource), &r) != 0 || r.rlim_cur == RLIM_INFINITY;
+    all[key] = none ? OrderedJson() : OrderedJson(static_cast<int64_t>(r.rlim_cur));
+    if (none) return std::nullopt;
+    return static_cast<int64_t>(r.rlim_cur);
+  };
+  if (const auto bytes = limit("address_space_bytes", RLIMIT_AS)) {
+    texts.push_back(fmt::format("address space {}", format_bytes(*bytes)));
+    remedies.push_back("ulimit -v unlimited");
+  }
+  if (const auto bytes = limit("data_bytes", RLIMIT_DATA)) {
+    texts.push_back(fmt::format("data {}", format_bytes(*bytes)));
+    remedies.push_back("ulimit -d unlimited");
+  }
+  if (const auto bytes = limit("file_bytes", RLIMIT_FSIZE)) {
+    texts.push_back(fmt::format("size of a file {}", format_bytes(*bytes)));
+    remedies.push_back("ulimit -f unlimited");
+  }
+  if (const auto files = limit("open_files", RLIMIT_NOFILE)) {
+    texts.push_back(fmt::format("open files {}", *files));
+    if (*files < 256) remedies.push_back("ulimit -n 1024");
+  }
+  // "max 100000" or "<quota> <period>" in microseconds.
+  std::vector<std::string> quota = split(first_line("/sys/fs/cgroup/cpu.max"), ' ');
+  if (quota.size() != 2) {
+    quota = {first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+             first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")};
+  }
+  const double share = std::atof(quota[0].c_str()), period = std::atof(quota[1].c_str());
+  all["processors_of_control_group"] = OrderedJson();
+  if (share > 0 && period > 0) {
+    all["processors_of_control_group"] = share / period;
+    texts.push_back(
+        fmt::format("processor time of {:.1f} processors (control group)", share / period));
+    if (share / period + 0.01 < ThreadPool::default_size()) {
+      remedies.push_back(
+          fmt::format("--threads {}", std::max<int64_t>(1, static_cast<int64_t>(share / period))));
+    }
+  }
+  json["limits"] = std::move(all);
+  return {"limits", texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", ")),
+          fmt::format("{}", fmt::join(remedies, "; "))};
+}
+
+// Free space and the right to write; of a folder that is yet to be made, those of the one above.
 Finding disk(OrderedJson& json) {
-  struct statvfs s {};
-  if (statvfs(".", &s) != 0)
-    return {"disk", "the current folder cannot be read", "change to a folder that exists"};
-  const auto bytes = static_cast<int64_t>(s.f_bavail) * static_cast<int64_t>(s.f_frsize);
-  json["disk_free_bytes"] = bytes;
-  return {"disk", fmt::format("{} free in the current folder", format_bytes(bytes)), ""};
+  OrderedJson all = OrderedJson::object();
+  std::vector<std::string> texts, remedies;
+  auto look = [&](const char* key, const std::string& what, const std::string& path,
+                  const std::string& remedy) {
+    std::error_code failed;
+    fs::path at = fs::absolute(path, failed);
+    while (!fs::exists(at, failed) && at.has_relative_path()) at = at.parent_path();
+    const auto space = fs::space(at, failed);
+    const int64_t free = failed ? -1 : static_cast<int64_t>(space.available);
+    const bool writable = ::access(at.c_str(), W_OK) == 0;
+    all[key] = {{"path", path}, {"free_bytes", free}, {"writable", writable}};
+    texts.push_back(fmt::format("{} free in {}{}", free < 0 ? "unknown" : format_bytes(free), what,
+                                writable ? "" : ", which may not be written"));
+    if (!writable || (free >= 0 && free < (int64_t{1} << 30))) remedies.push_back(remedy);
+  };
+  look("current_folder", "the current folder", ".",
+       "change to a folder that may be written and has some GiB free, or give --output_dir there");
+  look("cache", "the hub's cache", hub_cache_folder(),
+       "export HF_HOME=/a/folder/with/space   (models and data sets are kept there)");
+  json["disk_free_bytes"] = all["current_folder"]["free_bytes"];
+  json["disk"] = std::move(all);
+  return {"disk", fmt::format("{}", fmt::join(texts, "; ")),
+          fmt::format("{}", fmt::join(remedies, "; "))};
 }
 
 // Parquet is readable when its module loads: a file of no bytes then fails for another reason.
@@ -138,43 +243,57 @@ Finding parquet(OrderedJson& json) {
 }
 
 Finding hub(OrderedJson& json) {
-  const auto variable = [](const char* name) {
-    const char* v = std::getenv(name);
-    return std::string(v ? v : "");
-  };
-  std::string cache = variable("HF_HUB_CACHE");
-  if (cache.empty()) {
-    std::string home = variable("HF_HOME");
-    if (home.empty())
-      home = (variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache"
-                                                 : variable("XDG_CACHE_HOME")) +
-             "/huggingface";
-    cache = home + "/hub";
-  }
-  const std::string endpoint =
-      variable("HF_ENDPOINT").empty() ? "https://huggingface.co" : variable("HF_ENDPOINT");
-  const std::string offline = to_lower(variable("HF_HUB_OFFLINE"));
-  const bool is_offline = std::set<std::string>{"1", "true", "yes", "on"}.contains(offline);
-  json["hub"] = {{"endpoint", endpoint},
-                 {"cache", cache},
-                 {"offline", is_offline},
-                 {"token", !variable("HF_TOKEN").empty()}};
+  const bool offline = hub_offline(), token = !hub_token().empty();
+  const std::string cache = hub_cache_folder();
+  json["hub"] = {
+      {"endpoint", hub_endpoint()}, {"cache", cache}, {"offline", offline}, {"token", token}};
   return {"hub",
-          fmt::format("{}, {}, cache {}", is_offline ? "offline" : endpoint,
-                      variable("HF_TOKEN").empty() ? "no HF_TOKEN" : "HF_TOKEN set", cache),
+          fmt::format("{}, {}, cache {}", offline ? "offline" : hub_endpoint(),
+                      token ? "a token is set" : "no token (HF_TOKEN)", cache),
           ""};
 }
 
+// Devices are looked for by what their drivers leave in the file system; none is opened.
 Finding accelerator(OrderedJson& json) {
-  std::error_code ignored;
-  std::vector<std::string> found;
-  if (std::ifstream("/proc/driver/nvidia/version")) found.push_back("NVIDIA driver");
-  if (std::ifstream("/dev/accel0") || std::ifstream("/dev/vfio/0")) found.push_back("TPU device");
-  json["accelerators"] = found;
-  if (found.empty()) return {"accelerator", "none found; hone trains on the CPU", ""};
+  OrderedJson found = OrderedJson::array();
+  std::vector<std::string> names;
+  auto add = [&](const std::string& kind, const std::string& name) {
+    found.push_back({{"kind", kind}, {"name", name}, {"used", false}});
+    names.push_back(name);
+  };
+  std::error_code failed;
+  for (fs::directory_iterator it("/proc/driver/nvidia/gpus", failed), end; !failed && it != end;
+       it.increment(failed)) {
+    const std::string model = proc_value((it->path() / "information").string(), "Model");
+    add("cuda", model.empty() ? "NVIDIA GPU" : model);
+  }
+  if (found.empty() && fs::exists("/proc/driver/nvidia/version", failed))
+    add("cuda", "NVIDIA driver without a GPU");
+  if (fs::exists("/dev/kfd", failed)) add("rocm", "AMD GPU");
+  for (const char* device : {"/dev/accel0", "/dev/vfio/0"}) {
+    if (!fs::exists(device, failed)) continue;
+    add("xla", "TPU");
+    break;
+  }
+  json["accelerators"] = std::move(found);
+  if (names.empty()) return {"accelerator", "none found; hone trains on the CPU", ""};
   return {"accelerator",
-          fmt::format("{}, which this build does not use: it trains on the CPU",
-                      fmt::join(found, ", ")),
+          fmt::format("{}: this build has no backend for it and trains on the CPU",
+                      fmt::join(names, ", ")),
+          ""};
+}
+
+Finding versions(OrderedJson& json) {
+  utsname machine{};
+  uname(&machine);
+  const std::string system = fmt::format("{} {}", machine.sysname, machine.release);
+  json["versions"] = {{"hone", std::string(version())},
+                      {"system", system},
+                      {"glibc", gnu_get_libc_version()},
+                      {"compiler", __VERSION__}};
+  return {"versions",
+          fmt::format("{}, glibc {}, built by compiler {}", system, gnu_get_libc_version(),
+                      __VERSION__),
           ""};
 }
 
@@ -185,7 +304,8 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
   OrderedJson json = {{"version", std::string(version())}};
-  const std::vector<Finding> findings = {processor(json),  kernels(json),    memory(json),
+  const std::vector<Finding> findings = {versions(json),   processor(json),  kernels(json),
+                                         memory(json),     numa(json),       limits(json),
                                          huge_pages(json), disk(json),       parquet(json),
                                          hub(json),        accelerator(json)};
   OrderedJson missing = OrderedJson::array();

@@ -8,7 +8,7 @@
 
 extern "C" {
 
-inline constexpr int32_t kHoneArrowAbi = 2;
+inline constexpr int32_t kHoneArrowAbi = 3;
 
 enum HoneArrowFormat : int32_t {
   kHoneArrowParquet,
@@ -57,6 +57,8 @@ struct HoneArrowApi {
   // Fills columns() cells with the next row: 1, or 0 behind the last row, or -1.
   int32_t (*next)(HoneArrowFile* file, HoneArrowCell* cells);
   const char* (*error)(const HoneArrowFile* file);
+  // The text that the schema keeps under a key, or null.
+  const char* (*metadata)(const HoneArrowFile* file, const char* key);
 };
 
 // The module's only symbol.

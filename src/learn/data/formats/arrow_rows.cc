@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/core/json.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -50,6 +51,25 @@ Result<const HoneArrowApi*> load_module() {
   return loaded;
 }
 
+// {"info": {"features": {"label": {"names": ["negative", "positive"], "_type": "ClassLabel"}}}}, as
+// the `datasets` library keeps it; what cannot be understood names no labels.
+LabelNames label_names_of(const char* text) {
+  LabelNames labels;
+  const Result<Json> json = parse_json(text, "huggingface");
+  if (!json.ok()) return labels;
+  const Json::json_pointer features("/info/features");
+  if (!json->is_object() || !json->contains(features)) return labels;
+  for (const auto& [column, type] : (*json)[features].items()) {
+    if (!type.is_object() || type.value("_type", Json()) != "ClassLabel") continue;
+    std::vector<std::string> names;
+    for (const Json& name : type.value("names", Json::array())) {
+      if (name.is_string()) names.push_back(name);
+    }
+    if (!names.empty()) labels[column] = std::move(names);
+  }
+  return labels;
+}
+
 class ArrowReader final : public RowReader {
  public:
   ArrowReader(const HoneArrowApi* api, HoneArrowFormat format, std::unique_ptr<Source> source)
@@ -92,6 +112,10 @@ class ArrowReader final : public RowReader {
     return true;
   }
   RowPosition position() const override { return {0, at_, 1, rows_}; }
+  LabelNames label_names() const override {
+    const char* text = api_->metadata(file_.get(), "huggingface");
+    return text ? label_names_of(text) : LabelNames();
+  }
   Status seek(const RowPosition& to) override {
     if (api_->seek(file_.get(), to.offset) != 0) return bad(api_->error(file_.get()));
     at_ = to.offset;

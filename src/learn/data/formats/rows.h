@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ struct RowOptions {
   std::string json_field;  // .json: the key that holds the rows; empty: "data" or the file
 };
 
+// Names of the values 0, 1, ... of columns that hold classes (ClassLabel of `datasets`), by column.
+using LabelNames = std::map<std::string, std::vector<std::string>>;
+
 // Streams rows in file order. All memory is that of one row and a read buffer.
 class RowReader {
  public:
@@ -69,6 +73,7 @@ class RowReader {
   virtual Result<bool> next(Row& row) = 0;
   // Before the row that next() would give.
   virtual RowPosition position() const = 0;
+  virtual LabelNames label_names() const { return {}; }  // as far as the file says them
   // `position` comes from position() of a reader of the same file and options.
   virtual Status seek(const RowPosition& position) = 0;
 };

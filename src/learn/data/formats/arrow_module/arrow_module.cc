@@ -104,6 +104,11 @@ extern "C" __attribute__((visibility("default"))) const HoneArrowApi* hone_arrow
       seek,
       next,
       [](const HoneArrowFile* f) { return f->error.c_str(); },
+      [](const HoneArrowFile* f, const char* key) -> const char* {
+        const auto& metadata = f->batches->schema().metadata();
+        const int at = metadata ? metadata->FindKey(key) : -1;
+        return at < 0 ? nullptr : metadata->value(at).c_str();
+      },
   };
   return &api;
 }

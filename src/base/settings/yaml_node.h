@@ -1,0 +1,27 @@
+// YAML documents inside this room: nodes with places, and their JSON.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include "base/core/json.h"
+
+namespace hone {
+
+// Aliases (&a, *a) share nodes, so a few lines can unfold into billions; this many are plenty.
+inline constexpr int kMostYamlNodes = 100000;
+
+std::string place_text(const std::string& name, TextPlace p);
+TextPlace place_of(const YAML::Mark& mark);
+
+// The one document of a text; its exceptions are caught. Errors H0208: syntax, not UTF-8, more than
+// one document.
+Result<YAML::Node> load_yaml(std::string_view text, const std::string& name);
+
+// What scalars become. A setting's own type decides what its text means (`5e-5`, `no`); inside a
+// map only a JSON setting can have asked for it, and YAML's own types hold.
+enum class YamlScalars { kText, kTextOutsideMaps, kTyped };
+// May throw what yaml-cpp throws.
+Result<Json> json_of(const YAML::Node& node, YamlScalars scalars, const std::string& name,
+                     int& budget, int depth = 0);
+
+}  // namespace hone

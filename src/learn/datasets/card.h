@@ -1,0 +1,54 @@
+// The YAML header of a data set's README.md, as far as it says which files are which rows.
+//
+//   ---
+//   configs:
+//   - config_name: wikitext-2-raw-v1
+//     data_files:
+//     - split: train
+//       path: wikitext-2-raw-v1/train-*
+//   dataset_info:
+//     features: [{name: label, dtype: {class_label: {names: {'0': negative, '1': positive}}}}]
+//   ---
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/core/error.h"
+#include "learn/data/formats/rows.h"
+#include "learn/datasets/patterns.h"
+
+namespace hone {
+
+struct DatasetConfig {
+  std::string name;
+  std::string data_dir;                     // where the globs begin; "" = the data set's folder
+  std::optional<SplitPatterns> data_files;  // else default_patterns of data_dir
+  bool is_default = false;                  // it says so
+  std::vector<std::string> not_used;        // what else it sets ("sep")
+  LabelNames labels;
+};
+
+struct DatasetCard {
+  std::vector<DatasetConfig> configs;
+  std::map<std::string, LabelNames> labels;  // by configuration ("default" for none)
+};
+
+// `readme` is the text of README.md; one without a header gives an empty card. `name` stands in
+// messages. Errors: H2803.
+Result<DatasetCard> parse_card(std::string_view readme, const std::string& name);
+
+// The configuration meant by `wanted` ("" or, unless one is called so, "default": the only one, the
+// one called default, or the one marked so), or null when the card has none.
+// Errors: H2801 with the nearest name.
+Result<const DatasetConfig*> choose_config(const DatasetCard& card, const std::string& wanted,
+                                           const std::string& dataset);
+
+// H2801 for a name among those there are; `wanted` may be empty.
+Error no_such_config(const std::string& dataset, const std::string& wanted,
+                     const std::vector<std::string>& have);
+
+}  // namespace hone

@@ -1,0 +1,10 @@
+// Error codes of learn/datasets: H28xx.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#define HONE_ERROR(name, code, title) inline constexpr ErrorCode name{code, title};
+#include "learn/datasets/errors.def"
+#undef HONE_ERROR
+}  // namespace hone::err
