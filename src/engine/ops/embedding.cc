@@ -1,24 +1,41 @@
-// embedding(table, ids): row t of the result is row ids[t] of the table.
-// table [V,C], ids i32[T] in 0..V-1 -> [T,C]
+// embedding(table, ids, scales?): row t of the result is row ids[t] of the table.
+// table [V,C], ids i32[T] in 0..V-1 -> [T,C]. A table kept in fewer bits has no gradient: bf16 with
+// attribute dtype (of the result), or i8 with scales [V], where row v is scales[v] times that of
+// the table and the result has the scales' type.
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 2));
-  HONE_TRY(expect_float(n, 0));
+  HONE_TRY(expect_inputs(n, 2, 3));
+  if (!n.has(2)) HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
     return bad_operands(n, "the ids must be i32[T]");
-  return Types{{n.in(0).dtype, {n.in(1).shape[0], n.in(0).shape[1]}}};
+  DType dtype = n.in(0).dtype;
+  if (n.attrs().has("dtype")) dtype = HONE_TRY(dtype_named(n.attrs().text("dtype")));
+  if (n.has(2)) {
+    if (dtype != DType::i8 || n.in(2).shape != Shape{n.in(0).shape[0]})
+      return bad_operands(n, "scales belong to a table in i8, one for each of its rows");
+    dtype = n.in(2).dtype;
+  }
+  return Types{{dtype, {n.in(1).shape[0], n.in(0).shape[1]}}};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  return {ops::gather_rows(b, n.input(0), n.input(1))};
+  const ValueId y = ops::cast(b, ops::gather_rows(b, n.input(0), n.input(1)), n.out(0).dtype);
+  if (!n.has(2)) return {y};
+  const int64_t rows = n.in(0).shape[0], tokens = n.in(1).count();
+  const ValueId scale =
+      ops::gather_rows(b, ops::reshape(b, n.input(2), {rows, 1}), n.input(1));  // [T,1]
+  return {
+      ops::mul(b, y, ops::broadcast(b, ops::reshape(b, scale, {tokens}), b.type(y).shape, {0}))};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
+  HONE_BUG_IF(n.in(0).dtype != n.out(0).dtype, "embedding of a table in {} has no gradient",
+              name_of(n.in(0).dtype));
   return {ops::scatter_add_rows(b, n.input(1), d[0], n.in(0).shape[0]), kNoValue};
 }
 

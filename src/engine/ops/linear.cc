@@ -1,13 +1,14 @@
-// linear(x, W, bias?, residual?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
+// linear(x, W, bias?, residual?, scales?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
 // (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient
-// needs.
+// needs. W may be kept in fewer bits, and then has no gradient: bf16, or i8 with scales [N], where
+// output column n is scales[n] times that of W.
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 4));
+  HONE_TRY(expect_inputs(n, 2, 5));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
   const Shape& w = n.in(1).shape;
@@ -19,6 +20,11 @@ Result<Types> infer(const NodeView& n) {
     return bad_operands(n, "the bias has another size than the result's rows");
   if (n.has(3) && n.in(3) != y)
     return bad_operands(n, "the residual has another type than the result");
+  const DType kept = n.in(1).dtype;
+  if (n.has(4) != (kept == DType::i8))
+    return bad_operands(n, "a weight in i8 comes with scales, another one without");
+  if (n.has(4) && n.in(4) != Type{y.dtype, {cols}})
+    return bad_operands(n, "there is one scale, of the result's type, for each of its columns");
   if (std::string act = n.attrs().text("act", "none"); act != "none")
     HONE_TRY(expect_activation(n, act));
   if (n.attrs().flag("save_pre")) return Types{y, y};
@@ -26,7 +32,9 @@ Result<Types> infer(const NodeView& n) {
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  ValueId pre = ops::matmul(b, n.input(0), n.input(1), false, n.attrs().flag("trans_w"));
+  const ValueId w = ops::cast(b, n.input(1), n.in(0).dtype);
+  ValueId pre = ops::matmul(b, n.input(0), w, false, n.attrs().flag("trans_w"));
+  if (n.has(4)) pre = ops::mul(b, pre, ops::broadcast(b, n.input(4), b.type(pre).shape, {1}));
   if (n.has(2)) pre = ops::add(b, pre, ops::broadcast(b, n.input(2), b.type(pre).shape, {1}));
   ValueId y = ops::activation(b, pre, n.attrs().text("act", "none"));
   if (n.has(3)) y = ops::add(b, y, n.input(3));
@@ -38,6 +46,8 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   bool trans = n.attrs().flag("trans_w");
   HONE_BUG_IF(act != "none" && !n.attrs().flag("save_pre"),
               "linear with {} needs save_pre for its gradient", act);
+  HONE_BUG_IF(n.in(1).dtype != n.in(0).dtype, "linear with a weight in {} has no gradient",
+              name_of(n.in(1).dtype));
   ValueId dpre = act == "none" ? d[0] : ops::activation_grad(b, n.output(1), d[0], act);
   ValueId dx = ops::linear(b, dpre, n.input(1), {.trans_w = !trans});
   ValueId dw =

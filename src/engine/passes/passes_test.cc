@@ -19,6 +19,7 @@
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
 #include "engine/passes/simplify.h"
+#include "engine/passes/store_weights.h"
 
 namespace hone {
 namespace {
@@ -28,6 +29,9 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"fuse_forward", {"fuse_forward", PassKind::numeric, fuse_forward}},
       {"fuse_accumulate", {"fuse_accumulate", PassKind::numeric, fuse_accumulate}},
+      {"store_weights_i8",
+       {"store_weights_i8", PassKind::numeric,
+        [](Program& p) { return store_weights(p, WeightStorage::i8); }}},
       {"differentiate",
        {"differentiate", PassKind::numeric, [](Program& p) { return differentiate(p, false); }}},
       {"differentiate_add",
@@ -102,7 +106,7 @@ TEST(Passes, Files) {
     check_file(e.path().string());
     ++files;
   }
-  EXPECT_GE(files, 6);
+  EXPECT_GE(files, 7);
 }
 
 Program small() {

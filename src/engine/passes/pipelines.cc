@@ -19,12 +19,16 @@ std::vector<Pass> train_pipeline(bool accumulate) {
   };
 }
 
-std::vector<Pass> forward_pipeline() {
-  return {
+std::vector<Pass> forward_pipeline(WeightStorage weights) {
+  std::vector<Pass> passes{
       {"simplify", PassKind::numeric, simplify},
       {"fuse_forward", PassKind::numeric, fuse_forward},
       {"simplify_last", PassKind::numeric, simplify},
   };
+  if (weights != WeightStorage::f32)
+    passes.push_back({"store_weights", PassKind::numeric,
+                      [weights](Program& p) { return store_weights(p, weights); }});
+  return passes;
 }
 
 }  // namespace hone

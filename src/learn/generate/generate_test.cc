@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "engine/backends/cpu/backend.h"
@@ -87,6 +88,57 @@ TEST(Generate, ReferenceBackendMakesTheSameTokens) {
     Prompt prompt{facts[i]["prompt"].get<std::vector<int32_t>>()};
     EXPECT_EQ(run(*generator, std::span(&prompt, 1), config)[0].tokens,
               facts[i]["tokens"].get<std::vector<int32_t>>());
+  }
+}
+
+// Logits of a prompt's last token; the largest difference relative to the largest logit.
+std::vector<float> logits_of(const Pretrained& model, WeightStorage weights,
+                             const Backend& backend) {
+  ThreadPool pool(2);
+  const CacheLimits limits{
+      .rows = 1, .tokens = 40, .longest_prompt = 20, .page = 4, .weights = weights};
+  Session session = std::move(
+      Session::compile(build_cached_programs(model.config, limits).value(), backend, pool).value());
+  EXPECT_TRUE(session.allocate().ok());
+  EXPECT_TRUE(load_weights(session, model).ok());
+  CachedModel cached(session, model.config, limits);
+  CacheEntry entry;
+  std::vector<float> all;
+  // a prefill and single tokens: both paths of the product
+  for (const std::vector<int32_t>& tokens :
+       {std::vector<int32_t>{5, 9, 2, 40, 3, 3, 17, 8, 1, 30, 12, 7, 6, 5, 4, 3, 2, 11},
+        {21},
+        {7}}) {
+    const Feed feed{&entry, tokens};
+    const std::span<const float> logits = cached.run(std::span(&feed, 1));
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+double largest_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double off = 0, most = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    off = std::max(off, std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+    most = std::max(most, std::fabs(static_cast<double>(b[i])));
+  }
+  return off / most;
+}
+
+TEST(Generate, NarrowWeightsMoveTheLogitsLittle) {
+  auto fast = make_cpu_backend(2);
+  for (const std::string& name : kModels) {
+    Pretrained model = open_golden(name);
+    const std::vector<float> exact = logits_of(model, WeightStorage::f32, *fast);
+    for (const auto& [weights, bound] :
+         // 16 channels of large random weights: errors of rounding hardly average out
+         {std::pair{WeightStorage::bf16, 0.03}, {WeightStorage::i8, 0.1}}) {
+      const std::vector<float> got = logits_of(model, weights, *fast);
+      const double off = largest_difference(got, exact);
+      EXPECT_LT(off, bound) << name;
+      EXPECT_GT(off, 0) << name;
+      EXPECT_LT(largest_difference(logits_of(model, weights, reference_backend()), got), 1e-5)
+          << name;
+    }
   }
 }
 

@@ -54,7 +54,7 @@ Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,
   std::vector<Program> programs;
   for (const CachedShape& s : cached_shapes(limits)) {
     programs.push_back(build_cached_program(config, s, cached_name(s)));
-    HONE_TRY(run_passes(programs.back(), forward_pipeline(), {}));
+    HONE_TRY(run_passes(programs.back(), forward_pipeline(limits.weights), {}));
   }
   return programs;
 }

@@ -14,6 +14,7 @@
 // decoding one of T = S. All programs of a session share weights and cache by the states' names.
 #pragma once
 
+#include "engine/passes/store_weights.h"
 #include "learn/models/family.h"
 
 namespace hone {
@@ -36,6 +37,7 @@ struct CacheLimits {
   int64_t tokens = 0;          // of one sequence, prompt and new ones
   int64_t longest_prompt = 0;  // tokens; bounds the prefill programs
   int64_t page = 32;
+  WeightStorage weights = WeightStorage::f32;  // how matrices are kept
   int64_t blocks() const { return (tokens + page - 1) / page; }
   int64_t pages() const { return rows * blocks(); }
 };

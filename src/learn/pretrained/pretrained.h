@@ -35,9 +35,10 @@ struct Pretrained {
 // for. Errors name the file or hub name and what is missing.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
-// Reads every weight of the session's programs into its states as f32 (tied weights once, older
-// names too) and fills the family's constant tables. A missing weight or another shape is an Error
-// that names it; weights of the file that the model does not use are listed in `unused` when given.
+// Reads every weight of the session's programs into its states (tied weights once, older names too;
+// as f32, or as the pass store_weights keeps them) and fills the family's constant tables. A
+// missing weight or another shape is an Error that names it; weights of the file that the model
+// does not use are listed in `unused` when given.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr);
 

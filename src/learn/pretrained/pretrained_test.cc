@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 
+#include "base/core/philox.h"
 #include "base/core/text.h"
 #include "engine/backends/reference/reference.h"
 #include "learn/checkpoint/safetensors_writer.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/weights.h"
 
 namespace hone {
 namespace {
@@ -120,6 +124,27 @@ TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
   for (const StateSlot& slot : a.plan().states) {
     const auto x = a.state(slot.name), y = b.state(slot.name);
     EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << slot.name;
+  }
+}
+
+TEST_F(PretrainedTest, QuantizedValuesAreOffByHalfAStep) {
+  const int64_t rows = 7, columns = 33;
+  std::vector<float> x(static_cast<size_t>(rows * columns));
+  PhiloxStream random(dropout_key(1, 2, 3));
+  for (float& v : x) v = static_cast<float>(random.next_normal());
+  for (size_t j = 0; j < 33; ++j) x[2 * 33 + j] = 0;  // a row without a scale
+  x[5] = std::numeric_limits<float>::quiet_NaN();
+  for (const bool by_rows : {true, false}) {
+    std::vector<int8_t> q(x.size());
+    std::vector<float> scales(static_cast<size_t>(by_rows ? rows : columns));
+    quantize_absmax(x, columns, by_rows, q.data(), scales);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float scale = scales[by_rows ? i / 33 : i % 33];
+      if (i == 5)
+        EXPECT_EQ(q[i], 0);
+      else
+        EXPECT_LE(std::fabs(static_cast<float>(q[i]) * scale - x[i]), scale * 0.5001f) << i;
+    }
   }
 }
 

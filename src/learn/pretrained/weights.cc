@@ -1,10 +1,13 @@
 // Weights between a checkpoint and the states of a session.
 #include "learn/pretrained/weights.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
 #include "base/core/philox.h"
+#include "engine/passes/store_weights.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/pretrained.h"
 
@@ -17,7 +20,34 @@ bool is_known_extra(const std::string& name, const ModelConfig& config) {
          name.ends_with(".rotary_emb.inv_freq") || (config.tied && name == "lm_head.weight");
 }
 
+// The i8 matrix of the state and its scales (passes/store_weights.h).
+Status read_quantized(Session& session, const WeightSource& weights, const TensorInfo& t,
+                      const ParamSpec& spec) {
+  std::vector<float> x(static_cast<size_t>(t.type.count()));
+  HONE_TRY(weights.read(t.name, DType::f32, std::as_writable_bytes(std::span(x))));
+  const bool rows = session.has_state(row_scales_name(spec.name));
+  const std::span<std::byte> scales =
+      session.state(rows ? row_scales_name(spec.name) : column_scales_name(spec.name));
+  const std::span<std::byte> q = session.state(spec.name);
+  quantize_absmax(x, spec.shape[1], rows, reinterpret_cast<int8_t*>(q.data()),
+                  {reinterpret_cast<float*>(scales.data()), scales.size() / sizeof(float)});
+  return Ok{};
+}
+
 }  // namespace
+
+void quantize_absmax(std::span<const float> x, int64_t columns, bool by_rows, int8_t* q,
+                     std::span<float> scales) {
+  const auto width = static_cast<size_t>(columns);
+  auto scale_of = [&](size_t i) -> float& { return scales[by_rows ? i / width : i % width]; };
+  std::fill(scales.begin(), scales.end(), 0.0f);
+  for (size_t i = 0; i < x.size(); ++i) scale_of(i) = std::max(scale_of(i), std::fabs(x[i]));
+  for (float& s : scales) s /= 127;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float r = scale_of(i) > 0 ? std::nearbyint(x[i] / scale_of(i)) : 0.0f;
+    q[i] = static_cast<int8_t>(r >= -127 && r <= 127 ? r : 0);  // not a number: 0
+  }
+}
 
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const std::string& name) {
@@ -73,9 +103,12 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
     read.insert(t->name);
     if (!session.has_state(spec.name)) continue;
-    HONE_BUG_IF(session.state_slot(spec.name).type != (Type{DType::f32, spec.shape}),
-                "state '{}' is {}", spec.name, session.state_slot(spec.name).type.text());
-    HONE_TRY(model.weights->read(t->name, DType::f32, session.state(spec.name)));
+    const Type kept = session.state_slot(spec.name).type;
+    HONE_BUG_IF(kept.shape != spec.shape, "state '{}' is {}", spec.name, kept.text());
+    if (kept.dtype == DType::i8)
+      HONE_TRY(read_quantized(session, *model.weights, *t, spec));
+    else
+      HONE_TRY(model.weights->read(t->name, kept.dtype, session.state(spec.name)));
   }
   if (unused != nullptr) {
     for (const TensorInfo& t : model.weights->tensors()) {

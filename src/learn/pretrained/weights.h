@@ -1,6 +1,8 @@
 // A family's weights in a checkpoint, under whichever name it keeps them.
 #pragma once
 
+#include <span>
+
 #include "learn/checkpoint/weight_source.h"
 #include "learn/models/family.h"
 
@@ -12,5 +14,10 @@ const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& co
 // The same with the shape checked. H2281, H2282.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
+
+// i8 values and a scale for each row, or each column, of x [.., columns], row-major: x is
+// q * scale, off by at most scale / 2, where scale = largest magnitude / 127.
+void quantize_absmax(std::span<const float> x, int64_t columns, bool by_rows, int8_t* q,
+                     std::span<float> scales);
 
 }  // namespace hone

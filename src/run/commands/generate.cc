@@ -328,8 +328,12 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
 
   const int threads = s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size();
   const std::unique_ptr<Backend> backend = make_cpu_backend(threads);
-  auto generator = HONE_TRY(Generator::make(
-      model, fit_memory(prompts, config, model.config, s.batch_size), threads, *backend));
+  CacheLimits limits = fit_memory(prompts, config, model.config, s.batch_size);
+  if (s.load_in_8bit)
+    limits.weights = WeightStorage::i8;
+  else if (s.dtype == "bfloat16")
+    limits.weights = WeightStorage::bf16;
+  auto generator = HONE_TRY(Generator::make(model, limits, threads, *backend));
   Printer printer(s, model, rows, prompts, config, as_script);
   HONE_TRY(generator->run(prompts, config, printer.callbacks()));
   const Generator::Times& t = generator->times();

@@ -36,7 +36,9 @@ Result<Kernel> composite_kernel(const NodeView& n, int threads) {
       {"sum_squares", update_kernel}};
   auto it = kTable.find(op);
   if (it == kTable.end()) return declined(n, "no fused kernel");
-  const bool any_float = op == "dropout_mask" || op == "attention_dropout_mask" || op == "adamw";
+  // these look at the types themselves
+  const bool any_float = op == "dropout_mask" || op == "attention_dropout_mask" || op == "adamw" ||
+                         op == "linear" || op == "embedding";
   for (ValueId v : n.node.in)
     if (!any_float && v != kNoValue && is_float(n.program.type(v).dtype) &&
         n.program.type(v).dtype != DType::f32)

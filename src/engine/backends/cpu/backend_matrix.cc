@@ -16,10 +16,15 @@ Result<Activation> activation_of(const NodeView& n, const std::string& name) {
 }
 
 Result<Kernel> linear(const NodeView& n, int threads) {
+  const DType kept = n.in(1).dtype;
+  if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  if (kept != DType::f32 && kept != DType::bf16 && kept != DType::i8)
+    return declined(n, "weights are f32, bf16 or i8");
   Gemm g;
   g.m = n.in(0).shape[0];
   g.k = n.in(0).shape[1];
   g.n = n.out(0).shape[1];
+  g.b_type = kept == DType::i8 ? Element::i8 : kept == DType::bf16 ? Element::bf16 : Element::f32;
   g.trans_b = n.attrs().flag("trans_w");
   g.lda = g.k;
   g.ldb = g.trans_b ? g.k : g.n;
@@ -29,10 +34,13 @@ Result<Kernel> linear(const NodeView& n, int threads) {
     return declined(n, "an activation and a residual at once");
   g.accumulate = n.has(3);  // onto the residual, in place or in a copy: the same bits
   const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2);
-  return Kernel{"cpu.gemm", gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
+  const std::string id =
+      kept == DType::f32 ? "cpu.gemm" : fmt::format("cpu.gemm.{}", name_of(kept));
+  return Kernel{id, gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
                   call.a = in(a, 0);
-                  call.b = in(a, 1);
+                  call.b = a.in[1];
+                  call.b_scale = g.b_type == Element::i8 ? in(a, 4) : nullptr;
                   call.bias = bias ? in(a, 2) : nullptr;
                   call.c = out(a, 0);
                   if (g.accumulate) copy_if_apart(a, 3, 0, g.m * g.n);

@@ -74,18 +74,42 @@ Kernel rotary(const NodeView& n, int threads) {
           }};
 }
 
-Kernel gather(const NodeView& n) {
+// y[t][c] = scale[ids[t]] * widen(table[ids[t]][c]), 0 for ids outside the table
+template <class T, class Widen>
+Kernel gather_narrow(const NodeView& n, Widen widen) {
+  const int64_t tokens = n.in(1).count(), rows = n.in(0).shape[0], columns = n.in(0).shape[1];
+  const bool scaled = n.has(2);
+  return {"cpu.embedding.narrow", 0, [=](const KernelArgs& a) {
+            const auto* table = static_cast<const T*>(a.in[0]);
+            for (int64_t t = 0; t < tokens; ++t) {
+              const int64_t id = in_i32(a, 1)[t];
+              const bool there = id >= 0 && id < rows;
+              const float scale = !there ? 0 : scaled ? in(a, 2)[id] : 1;
+              const T* from = table + (there ? id : 0) * columns;
+              float* y = out(a, 0) + t * columns;
+              for (int64_t c = 0; c < columns; ++c) y[c] = scale * widen(from[c]);
+            }
+          }};
+}
+
+Result<Kernel> gather(const NodeView& n) {
+  const DType kept = n.in(0).dtype;
+  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  if (kept == DType::bf16) return gather_narrow<uint16_t>(n, bf16_to_f32);
+  if (kept == DType::i8)
+    return gather_narrow<int8_t>(n, [](int8_t x) { return static_cast<float>(x); });
+  if (kept != DType::f32) return declined(n, "tables are f32, bf16 or i8");
   Embedding base;
   base.tokens = n.in(1).count();
   base.columns = n.in(0).shape[1];
   base.vocabulary = n.in(0).shape[0];
-  return {"cpu.embedding", 0, [=](const KernelArgs& a) {
-            Embedding call = base;
-            call.table = in(a, 0);
-            call.ids = in_i32(a, 1);
-            call.out = out(a, 0);
-            embedding(call, a.pool);
-          }};
+  return Kernel{"cpu.embedding", 0, [=](const KernelArgs& a) {
+                  Embedding call = base;
+                  call.table = in(a, 0);
+                  call.ids = in_i32(a, 1);
+                  call.out = out(a, 0);
+                  embedding(call, a.pool);
+                }};
 }
 
 Kernel scatter(const NodeView& n) {

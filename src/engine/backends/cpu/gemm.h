@@ -4,6 +4,8 @@
 //
 // All matrices are row-major with leading dimensions in elements. Results do not depend on the
 // number of threads. B may be packed beforehand (a weight that serves many calls).
+// B may be kept in bf16 or in i8 with a scale for each column of op(B): it is widened to f32 in
+// registers, while it is packed or, with few rows, streamed.
 // m <= kGemmSmallRows takes a path that streams B once at memory speed (decoding); with packed B
 // any m uses the packed copy.
 #pragma once
@@ -14,6 +16,7 @@
 
 namespace hone::cpu {
 
+enum class Element : int { f32, bf16, i8 };
 enum class Activation : int { none, gelu_tanh, gelu_erf, relu, silu };
 
 struct Gemm {
@@ -21,9 +24,11 @@ struct Gemm {
   const float* a = nullptr;  // [m,k], or [k,m] when trans_a
   int64_t lda = 0;
   bool trans_a = false;
-  const float* b = nullptr;  // [k,n], or [n,k] when trans_b
+  const void* b = nullptr;  // [k,n], or [n,k] when trans_b, of b_type
   int64_t ldb = 0;
   bool trans_b = false;
+  Element b_type = Element::f32;
+  const float* b_scale = nullptr;   // [n], for i8: column j of op(B) stands for b_scale[j] times it
   const float* packed_b = nullptr;  // from pack_b; b, ldb and trans_b are then not looked at
   float* c = nullptr;               // [m,n]
   int64_t ldc = 0;

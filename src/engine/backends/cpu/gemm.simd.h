@@ -72,25 +72,47 @@ void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, flo
   }
 }
 
+// f(b as a pointer to its elements)
+template <class Fn>
+HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
+  switch (type) {
+    case Element::f32:
+      return f(static_cast<const float*>(b));
+    case Element::bf16:
+      return f(static_cast<const uint16_t*>(b));
+    case Element::i8:
+      return f(static_cast<const int8_t*>(b));
+  }
+}
+template <class T>
+constexpr bool kScaled = std::is_same_v<T, int8_t>;
+
 // Panels [p0, p1) of columns j0 + p*kNR.. (n in all), k0..k0+kc of op(B) -> out[panel][kc][kNR].
-void pack_b_panels(const float* b, int64_t ldb, bool trans_b, int64_t n, int64_t j0, int64_t k0,
-                   int64_t kc, int64_t p0, int64_t p1, float* out) {
+template <class T>
+void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, int64_t n, int64_t j0,
+                   int64_t k0, int64_t kc, int64_t p0, int64_t p1, float* out) {
   if (!trans_b) {
     for (int64_t kb = 0; kb < kc; kb += 8) {
       const int64_t ke = min_of<int64_t>(kb + 8, kc);
       for (int64_t p = p0; p < p1; ++p) {
         const int64_t j = j0 + p * kNR;
-        const float* from = b + k0 * ldb + j;
+        const T* from = b + k0 * ldb + j;
         float* to = out + p * kc * kNR;
         if (j + kNR <= n) {
           for (int64_t k = kb; k < ke; ++k)
-            unroll<kNV>(
-                HONE_LAMBDA(v) { store(to + k * kNR + v * W, load(from + k * ldb + v * W)); });
+            unroll<kNV>(HONE_LAMBDA(v) {
+              F x = load(from + k * ldb + v * W);
+              if constexpr (kScaled<T>) x = x * load(scale + j + v * W);
+              store(to + k * kNR + v * W, x);
+            });
         } else {
           for (int64_t k = kb; k < ke; ++k)
-            for (int v = 0; v < kNV; ++v)
-              store(to + k * kNR + v * W,
-                    load_n(from + k * ldb + v * W, max_of<int64_t>(0, n - j - v * W)));
+            for (int v = 0; v < kNV; ++v) {
+              const int64_t left = max_of<int64_t>(0, n - j - v * W);
+              F x = load_n(from + k * ldb + v * W, left);
+              if constexpr (kScaled<T>) x = x * load_n(scale + j + v * W, left);
+              store(to + k * kNR + v * W, x);
+            }
         }
       }
     }
@@ -100,7 +122,7 @@ void pack_b_panels(const float* b, int64_t ldb, bool trans_b, int64_t n, int64_t
     for (int v = 0; v < kNV; ++v) {
       const int64_t j = j0 + p * kNR + v * W;
       const int64_t count = min_of<int64_t>(W, n - j);
-      const float* from = b + j * ldb + k0;
+      const T* from = b + j * ldb + k0;
       float* to = out + p * kc * kNR + v * W;
       for (int64_t k = 0; k < kc; k += W) {
         const int64_t width = kc - k;
@@ -110,6 +132,9 @@ void pack_b_panels(const float* b, int64_t ldb, bool trans_b, int64_t n, int64_t
         } else {
           for (int l = 0; l < W; ++l) r[l] = l < count ? load_n(from + l * ldb + k, width) : zero();
         }
+        if constexpr (kScaled<T>)
+          for (int l = 0; l < W; ++l)
+            if (l < count) r[l] = r[l] * set1(scale[j + l]);
         transpose_registers(r);
         if (width >= W) {
           unroll<W>(HONE_LAMBDA(l) { store(to + (k + l) * kNR, r[l]); });
@@ -244,14 +269,19 @@ Grid choose_grid(int64_t m, int64_t n, int threads) {
 // ---- few rows ------------------------------------------------------------------------------
 
 // C[:, j0:j1] for B [k,n]: C stays in the L1 cache while eight rows of B pass at a time.
-template <int V, bool Whole>
-HONE_INLINE void small_nn_step(const Gemm& g, int64_t k, int64_t j, int64_t n) {
-  F bv[8][V];
+template <int V, bool Whole, class T>
+HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, int64_t n) {
+  F bv[8][V], scale[V];
+  if constexpr (kScaled<T>)
+    unroll<V>(HONE_LAMBDA(v) {
+      scale[v] = Whole ? load(g.b_scale + j + v * W) : load_n(g.b_scale + j, n);
+    });
   unroll<8>(HONE_LAMBDA(r) {
     unroll<V>(HONE_LAMBDA(v) {
-      const float* from = g.b + (k + r) * g.ldb + j + v * W;
+      const T* from = b + (k + r) * g.ldb + j + v * W;
       __builtin_prefetch(from + 8 * g.ldb);
       bv[r][v] = Whole ? load(from) : load_n(from, n);
+      if constexpr (kScaled<T>) bv[r][v] = bv[r][v] * scale[v];
     });
   });
   const float* a = g.a + k;
@@ -278,7 +308,8 @@ HONE_INLINE void small_nn_step(const Gemm& g, int64_t k, int64_t j, int64_t n) {
   }
 }
 
-void small_nn(const Gemm& g, int64_t j0, int64_t j1) {
+template <class T>
+void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
   constexpr int V = W == 16 ? 2 : 1;
   const int64_t block = max_of<int64_t>(V * W, 8192 / g.m / (V * W) * (V * W));
   for (int64_t jb = j0; jb < j1; jb += block) {
@@ -288,12 +319,13 @@ void small_nn(const Gemm& g, int64_t j0, int64_t j1) {
     int64_t k = 0;
     for (; k + 8 <= g.k; k += 8) {
       int64_t j = jb;
-      for (; j + V * W <= je; j += V * W) small_nn_step<V, true>(g, k, j, 0);
-      for (; j < je; j += W) small_nn_step<1, false>(g, k, j, je - j);
+      for (; j + V * W <= je; j += V * W) small_nn_step<V, true>(g, b, k, j, 0);
+      for (; j < je; j += W) small_nn_step<1, false>(g, b, k, j, je - j);
     }
     for (; k < g.k; ++k)
       for (int64_t j = jb; j < je; j += W) {
-        const F bv = load_n(g.b + k * g.ldb + j, je - j);
+        F bv = load_n(b + k * g.ldb + j, je - j);
+        if constexpr (kScaled<T>) bv = bv * load_n(g.b_scale + j, je - j);
         for (int64_t i = 0; i < g.m; ++i) {
           float* c = g.c + i * g.ldc + j;
           store_n(c, fma(set1(g.a[i * g.lda + k]), bv, load_n(c, je - j)), je - j);
@@ -319,18 +351,19 @@ void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
 }
 
 // Dot products over k of R packed rows of A with Q rows of B [n,k] from row j, in U partial sums.
-template <int R, int Q, int U>
-HONE_INLINE void dots(const Gemm& g, const float* a, int64_t i, int64_t j) {
+template <int R, int Q, int U, class T>
+HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, int64_t j) {
   F acc[R][Q][U];
   unroll<R>(HONE_LAMBDA(r) {
     unroll<Q>(HONE_LAMBDA(q) { unroll<U>(HONE_LAMBDA(u) { acc[r][q][u] = zero(); }); });
   });
-  const float* b = g.b + j * g.ldb;
+  const T* b = all_b + j * g.ldb;
   auto step = [&](int64_t k, auto u, auto whole) __attribute__((always_inline)) {
     F bv[Q];
     unroll<Q>(HONE_LAMBDA(q) {
       bv[q] = get(b + q * g.ldb + k, whole, g.k - k);
-      if constexpr (decltype(whole)::value) __builtin_prefetch(b + q * g.ldb + k + 1024);
+      if constexpr (decltype(whole)::value)
+        __builtin_prefetch(b + q * g.ldb + k + 4096 / sizeof(T));
     });
     unroll<R>(HONE_LAMBDA(r) {
       const F av = load(a + k * R + r * W);
@@ -346,43 +379,45 @@ HONE_INLINE void dots(const Gemm& g, const float* a, int64_t i, int64_t j) {
       F sum = acc[r][q][0];
       unroll<U - 1>(HONE_LAMBDA(u) { sum = sum + acc[r][q][u + 1]; });
       float* c = g.c + (i + r) * g.ldc + j + q;
+      if constexpr (kScaled<T>) sum = sum * set1(g.b_scale[j + q]);
       if (i + r < g.m) *c = reduce_add(sum) + (g.accumulate ? *c : 0.0f);
     });
   });
 }
 
-template <int R, int Q, int U>
-void dot_rows(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
+template <int R, int Q, int U, class T>
+void dot_rows(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
   const int64_t floats = ceil_div(g.k, W) * W;
   int64_t j = j0;
   for (; j + Q <= j1; j += Q)
-    for (int64_t i = 0; i < g.m; i += R) dots<R, Q, U>(g, a + i * floats, i, j);
+    for (int64_t i = 0; i < g.m; i += R) dots<R, Q, U>(g, b, a + i * floats, i, j);
   for (; j < j1; ++j)
-    for (int64_t i = 0; i < g.m; i += R) dots<R, 1, U>(g, a + i * floats, i, j);
+    for (int64_t i = 0; i < g.m; i += R) dots<R, 1, U>(g, b, a + i * floats, i, j);
 }
 
-void small_nt(const Gemm& g, const float* a, int64_t j0, int64_t j1) {
+template <class T>
+void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
   // One row of B at a time is what memory likes best; several, where A comes from the L2 cache.
   const bool a_in_l1 = g.m * g.k <= 8192;
   switch (small_group(g.m)) {
     case 1:
-      dot_rows<1, 1, 4>(g, a, j0, j1);
+      dot_rows<1, 1, 4>(g, b, a, j0, j1);
       break;
     case 2:
-      dot_rows<2, 1, 4>(g, a, j0, j1);
+      dot_rows<2, 1, 4>(g, b, a, j0, j1);
       break;
     case 4:
       if (a_in_l1)
-        dot_rows<4, 1, 2>(g, a, j0, j1);
+        dot_rows<4, 1, 2>(g, b, a, j0, j1);
       else
-        dot_rows<4, 2, W == 16 ? 2 : 1>(g, a, j0, j1);
+        dot_rows<4, 2, W == 16 ? 2 : 1>(g, b, a, j0, j1);
       break;
     default:
       if constexpr (W == 16) {
         if (a_in_l1)
-          dot_rows<8, 1, 2>(g, a, j0, j1);
+          dot_rows<8, 1, 2>(g, b, a, j0, j1);
         else
-          dot_rows<8, 3, 1>(g, a, j0, j1);
+          dot_rows<8, 3, 1>(g, b, a, j0, j1);
       }
   }
   if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
@@ -418,7 +453,7 @@ void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, flo
   const int64_t panels = ceil_div(n, kNR), step = k_block(k);
   pool.parallel_for(panels, [&](int64_t p0, int64_t p1, int) {
     for (int64_t k0 = 0; k0 < k; k0 += step)
-      pack_b_panels(b, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
+      pack_b_panels(b, nullptr, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
                     packed + k0 * panels * kNR);
   });
 }
@@ -444,10 +479,12 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
       const Range blocks = thread_range(ceil_div(g.n, 64), thread, pool.size());
       const int64_t j0 = blocks.begin * 64, j1 = min_of(blocks.end * 64, g.n);
       if (j0 >= j1) return;
-      if (g.trans_b)
-        small_nt(g, a, j0, j1);
-      else
-        small_nn(g, j0, j1);
+      with_elements(g.b, g.b_type, [&](const auto* b) {
+        if (g.trans_b)
+          small_nt(g, b, a, j0, j1);
+        else
+          small_nn(g, b, j0, j1);
+      });
     });
     return;
   }
@@ -475,7 +512,10 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
           float* block = shared_b + turn * b_floats;
           turn ^= 1;
           const Range share = thread_range(panels, thread, pool.size());
-          pack_b_panels(g.b, g.ldb, g.trans_b, g.n, j0, k0, kc, share.begin, share.end, block);
+          with_elements(g.b, g.b_type, [&](const auto* elements) {
+            pack_b_panels(elements, g.b_scale, g.ldb, g.trans_b, g.n, j0, k0, kc, share.begin,
+                          share.end, block);
+          });
           pool.barrier();
           b = block;
         }

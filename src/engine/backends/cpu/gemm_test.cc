@@ -1,6 +1,7 @@
 #include "engine/backends/cpu/gemm.h"
 
 #include "engine/backends/cpu/kernels_test.h"
+#include "engine/graph/type.h"
 
 namespace hone::cpu {
 namespace {
@@ -104,6 +105,58 @@ TEST(Gemm, MatchesDoubleLoops) {
                     pool);
             }
     }
+  });
+}
+
+// Narrow B against its values in f32.
+void check_narrow(int64_t m, int64_t n, int64_t k, bool trans_b, ThreadPool& pool) {
+  SCOPED_TRACE(fmt::format("m {} n {} k {} trans_b {}", m, n, k, trans_b));
+  Guarded a = random_floats(m * k, 1), plain = random_floats(n * k, 2), scale = random_floats(n, 3);
+  for (const Element type : {Element::bf16, Element::i8}) {
+    const int64_t ldb = trans_b ? k : n;
+    Guarded wide(n * k), narrow((n * k * (type == Element::i8 ? 1 : 2) + 3) / 4);
+    for (int64_t i = 0; i < n * k; ++i) {
+      if (type == Element::bf16) {
+        const uint16_t bits = f32_to_bf16(plain.get()[i]);
+        reinterpret_cast<uint16_t*>(narrow.get())[i] = bits;
+        wide.get()[i] = bf16_to_f32(bits);
+      } else {
+        const auto q = static_cast<int8_t>((i * 37 + 11) % 255 - 127);
+        reinterpret_cast<int8_t*>(narrow.get())[i] = q;
+        wide.get()[i] = static_cast<float>(q) * scale.get()[trans_b ? i / k : i % n];
+      }
+    }
+    Gemm g{.m = m,
+           .n = n,
+           .k = k,
+           .a = a.get(),
+           .lda = k,
+           .b = wide.get(),
+           .ldb = ldb,
+           .trans_b = trans_b,
+           .ldc = n,
+           .accumulate = true};
+    Guarded want = random_floats(m * n, 4), got = random_floats(m * n, 4);
+    Guarded work(gemm_workspace_bytes(g, pool.size()) / 4, NAN);
+    g.c = want.get();
+    gemm(g, work.get(), pool);
+    g.b = narrow.get();
+    g.b_type = type;
+    g.b_scale = type == Element::i8 ? scale.get() : nullptr;
+    g.c = got.get();
+    gemm(g, work.get(), pool);
+    const std::vector<double> expected(want.get(), want.get() + m * n);
+    EXPECT_LT(relative_error(got.get(), expected), 3e-6);
+    EXPECT_TRUE(got.intact() && narrow.intact() && work.intact());
+  }
+}
+
+TEST(Gemm, NarrowWeights) {
+  for_each_isa([] {
+    ThreadPool pool(2);
+    for (int64_t m : {1, 2, 3, 8, 16, 17, 40})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {48, 16}, {65, 33}, {131, 50}})
+        for (bool trans_b : {false, true}) check_narrow(m, n, k, trans_b, pool);
   });
 }
 

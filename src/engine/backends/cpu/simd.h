@@ -176,6 +176,40 @@ HONE_INLINE void mul_wide(U a, uint32_t b, U& hi, U& lo) {
 }
 #endif
 
+// Narrow elements as floats; a bf16 is its 16 bits.
+HONE_INLINE F load(const uint16_t* p) {
+#if defined(__AVX512F__)
+  const __m256i v = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(v), 16));
+#elif defined(__AVX2__)
+  const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
+#else
+  U v{};
+  for (int l = 0; l < W; ++l) v[l] = static_cast<uint32_t>(p[l]) << 16;
+  return reinterpret_cast<F>(v);
+#endif
+}
+HONE_INLINE F load(const int8_t* p) {
+#if defined(__AVX512F__)
+  const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(v));
+#elif defined(__AVX2__)
+  const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(v));
+#else
+  F v{};
+  for (int l = 0; l < W; ++l) v[l] = static_cast<float>(p[l]);
+  return v;
+#endif
+}
+template <class T>
+HONE_INLINE F load_n(const T* p, int64_t n) {
+  T part[W] = {};
+  if (n > 0) memcpy(part, p, min_of<int64_t>(n, W) * sizeof(T));
+  return load(part);
+}
+
 #if !defined(__AVX512F__)
 HONE_INLINE F scale_by_power(F p, F n) {  // p * 2^n in two steps, so that n = 128 and -149 work
   const I whole = to_int(n), half = whole >> 1;
@@ -226,8 +260,8 @@ HONE_INLINE F exp(F x) {
 }
 
 // One vector of a row: Whole::value says that all lanes are there, else n of them are.
-template <class Whole>
-HONE_INLINE F get(const float* p, Whole, int64_t n) {
+template <class T, class Whole>
+HONE_INLINE F get(const T* p, Whole, int64_t n) {
   if constexpr (Whole::value)
     return load(p);
   else

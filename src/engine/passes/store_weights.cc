@@ -1,0 +1,73 @@
+#include "engine/passes/store_weights.h"
+
+#include <algorithm>
+
+#include "engine/graph/op.h"
+
+namespace hone {
+namespace {
+
+// How the program reads a value.
+struct Readers {
+  std::vector<Node*> linear, embedding;  // as their matrix
+  bool rows = false, columns = false;    // of linear: with trans_w, without
+  bool others = false;
+};
+
+Readers readers_of(Program& p, ValueId v) {
+  Readers r;
+  for (Node& n : p.nodes)
+    for (size_t i = 0; i < n.in.size(); ++i) {
+      if (n.in[i] != v) continue;
+      if (i == 1 && n.op->name == "linear") {
+        r.linear.push_back(&n);
+        (n.attrs.flag("trans_w") ? r.rows : r.columns) = true;
+      } else if (i == 0 && n.op->name == "embedding") {
+        r.embedding.push_back(&n);
+      } else {
+        r.others = true;
+      }
+    }
+  for (const Named& o : p.outputs) r.others |= o.value == v;
+  return r;
+}
+
+void set_input(Node& n, size_t i, ValueId v) {
+  n.in.resize(std::max(n.in.size(), i + 1), kNoValue);
+  n.in[i] = v;
+}
+
+}  // namespace
+
+std::string row_scales_name(const std::string& weight) { return weight + ".row_scales"; }
+std::string column_scales_name(const std::string& weight) { return weight + ".column_scales"; }
+
+Result<bool> store_weights(Program& p, WeightStorage as) {
+  if (as == WeightStorage::f32) return false;
+  bool any = false;
+  const size_t states = p.states.size();  // scales are added behind
+  for (size_t s = 0; s < states; ++s) {
+    const State state = p.states[s];
+    Type& type = p.values[static_cast<size_t>(state.value)].type;
+    if (state.role != Role::param || state.next != kNoValue || type.dtype != DType::f32) continue;
+    const Readers r = readers_of(p, state.value);
+    if (r.linear.empty() || r.others || r.rows == r.columns) continue;
+    if (r.columns && !r.embedding.empty()) continue;
+    any = true;
+    if (as == WeightStorage::bf16) {
+      type.dtype = DType::bf16;
+      for (Node* n : r.embedding) n->attrs.set("dtype", std::string("f32"));
+      continue;
+    }
+    type.dtype = DType::i8;
+    State scales;
+    scales.name = r.rows ? row_scales_name(state.name) : column_scales_name(state.name);
+    scales.role = Role::param;
+    const ValueId v = p.add_state(std::move(scales), {DType::f32, {type.shape[r.rows ? 0 : 1]}});
+    for (Node* n : r.linear) set_input(*n, 4, v);
+    for (Node* n : r.embedding) set_input(*n, 2, v);
+  }
+  return any;
+}
+
+}  // namespace hone
