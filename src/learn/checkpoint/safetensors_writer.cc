@@ -45,7 +45,7 @@ int rank_of(DType t) {
 DType target_of(const TensorData& t) { return t.as.value_or(t.type.dtype); }
 int64_t bytes_of(const TensorData& t) { return t.type.count() * size_of(target_of(t)); }
 
-Status write_tensor(DurableFile& out, const TensorData& t) {
+Status write_tensor(HashedFile& out, const TensorData& t) {
   if (target_of(t) == t.type.dtype) return out.write(t.bytes);
   const int64_t from = size_of(t.type.dtype);
   const int64_t to = size_of(target_of(t));
@@ -84,7 +84,7 @@ Status remove_stale(const std::string& folder, const std::string& stem,
 
 }  // namespace
 
-Status write_safetensors(DurableFile& out, std::span<const TensorData> tensors,
+Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
                          const Metadata& metadata) {
   std::vector<const TensorData*> order;
   for (const TensorData& t : tensors) {
@@ -161,20 +161,20 @@ Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const s
                                               int64_t max_shard_size, Store& store) {
   const ShardPlan plan = plan_shards(stem, tensors, max_shard_size);
   std::vector<WrittenFile> written;
-  const auto finish = [&](DurableFile& file, const std::string& name) -> Status {
+  const auto finish = [&](HashedFile& file, const std::string& name) -> Status {
     written.push_back({name, file.size(), file.digest()});
     return file.commit();
   };
   for (size_t k = 0; k < plan.files.size(); ++k) {
     std::vector<TensorData> members;
     for (const size_t i : plan.members[k]) members.push_back(tensors[i]);
-    DurableFile file = HONE_TRY(DurableFile::create(folder + "/" + plan.files[k], store));
+    HashedFile file = HONE_TRY(HashedFile::create(folder + "/" + plan.files[k], store));
     HONE_TRY(write_safetensors(file, members));
     HONE_TRY(finish(file, plan.files[k]));
   }
   if (!plan.index.empty()) {
     const std::string name = stem + ".safetensors.index.json";
-    DurableFile file = HONE_TRY(DurableFile::create(folder + "/" + name, store));
+    HashedFile file = HONE_TRY(HashedFile::create(folder + "/" + name, store));
     HONE_TRY(file.write(plan.index));
     HONE_TRY(finish(file, name));
   }

@@ -10,7 +10,7 @@
 
 #include "base/core/error.h"
 #include "engine/graph/type.h"
-#include "learn/checkpoint/durable.h"
+#include "learn/checkpoint/hashed_file.h"
 
 namespace hone {
 
@@ -30,7 +30,7 @@ inline constexpr int64_t kDefaultShardSize = 5'000'000'000;  // Transformers 5: 
 
 // Streams one file into `out`, which the caller commits. Tensors are ordered by element size, then
 // name. H2206 when an element does not fit the type asked for.
-Status write_safetensors(DurableFile& out, std::span<const TensorData> tensors,
+Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
                          const Metadata& metadata = kTorchMetadata);
 
 // Writes <folder>/<stem>.safetensors, or <stem>-00001-of-0000N.safetensors with

@@ -110,7 +110,7 @@ CheckpointWriter::~CheckpointWriter() {
 Status CheckpointWriter::add_file(const std::string& name, std::string_view bytes) {
   HONE_BUG_IF(name.empty() || name.find('/') != std::string::npos || name == kManifestFile,
               "checkpoint file '{}'", name);
-  DurableFile file = HONE_TRY(DurableFile::create(folder() + "/" + name, *store_));
+  HashedFile file = HONE_TRY(HashedFile::create(folder() + "/" + name, *store_));
   HONE_TRY(file.write(bytes));
   HONE_TRY(file.commit());
   files_.push_back({name, file.size(), file.digest()});

@@ -154,7 +154,7 @@ TEST_F(PretrainedTest, ErrorsNameTheWeight) {
   const auto opened_with = [&](const char* key, int64_t value) {
     nlohmann::json changed = config;
     changed[key] = value;
-    must(write_file_atomically(folder_ + "/config.json", changed.dump()));
+    must(file_store().write(folder_ + "/config.json", changed.dump()));
     Pretrained model = must(open_pretrained(folder_, kNoTokenizer));
     Session s = session(model.config);
     return load_weights(s, model);

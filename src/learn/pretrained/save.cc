@@ -1,6 +1,4 @@
 // Saving: the files of a Transformers model folder.
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "learn/checkpoint/safetensors_writer.h"
@@ -28,7 +26,7 @@ std::string torch_name(DType t) {
 }
 
 Status save_json(const std::string& folder, const std::string& name, const nlohmann::json& value) {
-  return write_file_atomically((fs::path(folder) / name).string(), json_text(value) + "\n");
+  return file_store().write((fs::path(folder) / name).string(), json_text(value) + "\n");
 }
 
 // Reads one shard after the other, so that memory holds one shard.
@@ -46,22 +44,18 @@ Status copy_shards(const std::string& folder, const WeightSource& weights,
       members.push_back(std::move(t));
     }
     if (plan.files.size() == 1) return save_safetensors(folder, kStem, members);
-    const std::string path = (fs::path(folder) / plan.files[k]).string(),
-                      temporary = fmt::format("{}.tmp-{}", path, ::getpid());
-    DurableFile file = HONE_TRY(DurableFile::create(temporary));
+    HashedFile file = HONE_TRY(HashedFile::create((fs::path(folder) / plan.files[k]).string()));
     HONE_TRY(write_safetensors(file, members));
-    HONE_TRY(file.sync_and_close());
-    HONE_TRY(rename_path(temporary, path));
+    HONE_TRY(file.commit());
   }
-  HONE_TRY(sync_folder(folder));
-  return write_file_atomically(
+  return file_store().write(
       (fs::path(folder) / (std::string(kStem) + ".safetensors.index.json")).string(), plan.index);
 }
 
 }  // namespace
 
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
-  HONE_TRY(make_folder(folder));
+  HONE_TRY(file_store().make_dirs(folder));
   nlohmann::json config = model.config.config;
   if (!config.contains("architectures") || !config["architectures"].is_array())
     config["architectures"] = {family_of(model.config).architecture};

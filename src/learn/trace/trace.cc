@@ -173,7 +173,7 @@ Status save_trace(const std::string& path, const std::vector<TracedTensor>& tens
     data.push_back({t.name, t.type, std::as_bytes(std::span(t.values)), {}});
     order.push_back(t.name);
   }
-  DurableFile file = HONE_TRY(DurableFile::create(path));
+  HashedFile file = HONE_TRY(HashedFile::create(path));
   HONE_TRY(write_safetensors(file, data, {{"format", "pt"}, {"order", dump_json(order)}}));
   return file.commit();
 }

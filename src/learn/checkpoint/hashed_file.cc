@@ -1,14 +1,14 @@
-#include "learn/checkpoint/durable.h"
+#include "learn/checkpoint/hashed_file.h"
 
 #include <algorithm>
 
 namespace hone {
 
-Result<DurableFile> DurableFile::create(const std::string& path, Store& store) {
-  return DurableFile(HONE_TRY(store.create(path)));
+Result<HashedFile> HashedFile::create(const std::string& path, Store& store) {
+  return HashedFile(HONE_TRY(store.create(path)));
 }
 
-Status DurableFile::write(std::span<const std::byte> bytes) {
+Status HashedFile::write(std::span<const std::byte> bytes) {
   constexpr size_t kPiece = size_t{1}
                             << 20;  // small enough that the second visit finds it in the cache
   while (!bytes.empty()) {
