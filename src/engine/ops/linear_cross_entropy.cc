@@ -5,6 +5,8 @@
 // and with attribute grads, made in the same visit (p = softmax, onehot of the label, ignored rows
 // 0):
 //   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x.
+// Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
+//   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
 // x [T,C], w [V,C], labels i32[T], scale [] -> loss [], nll [T], correct i32[T], dx [T,C], dw
 // [V,C].
 #include "engine/ops/support.h"
@@ -24,6 +26,9 @@ Result<Types> infer(const NodeView& n) {
   DType sums = wide(x.dtype);
   HONE_TRY(expect_type(n, 3, {sums, {}}));
   Types t{{sums, {}}, {sums, {x.shape[0]}}, {DType::i32, {x.shape[0]}}};
+  const double smoothing = n.attrs().real("smoothing");
+  if (!(smoothing >= 0 && smoothing <= 1))
+    return bad_operands(n, fmt::format("smoothing={} is no share", smoothing));
   bool grads = n.attrs().flag("grads");
   if (grads) t.insert(t.end(), {x, w});
   if (n.has(4) && !grads) return bad_operands(n, "an accumulator of dw needs attribute grads");
@@ -44,6 +49,13 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId onehot = ops::compare(b, column, along_rows(b, n.input(2), index), "eq");
   ValueId zero = number(b, 0, logits);
   ValueId picked = ops::reduce_sum(b, ops::select(b, onehot, logits, zero), {1});
+  const double smoothing = n.attrs().real("smoothing");
+  const double share = smoothing / static_cast<double>(w.shape[0]);  // of each column
+  if (smoothing != 0) {
+    ValueId all = ops::reduce_sum(b, logits, {1});
+    picked = ops::add(b, ops::mul(b, picked, number(b, 1 - smoothing, picked)),
+                      ops::mul(b, all, number(b, share, all)));
+  }
   ValueId valid = ops::compare(b, n.input(2), ops::constant(b, 0, {DType::i32, {}}), "ge");
   ValueId nll = ops::select(b, valid, ops::sub(b, lse, picked), zero);
   ValueId loss = ops::mul(b, ops::reduce_sum(b, nll, {0}), n.input(3));
@@ -60,7 +72,10 @@ Values decompose(Builder& b, const NodeView& n) {
   if (!n.attrs().flag("grads")) return out;
 
   ValueId p = ops::div(b, e, along_rows(b, sum, logits_type));
-  ValueId d = ops::sub(b, p, ops::cast(b, onehot, logits_type.dtype));
+  ValueId q = ops::cast(b, onehot, logits_type.dtype);
+  if (smoothing != 0)
+    q = ops::add(b, ops::mul(b, q, number(b, 1 - smoothing, q)), number(b, share, q));
+  ValueId d = ops::sub(b, p, q);
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
   d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input(3)), x.dtype);
   out.push_back(ops::matmul(b, d, n.input(1)));
@@ -93,8 +108,9 @@ Op define_linear_cross_entropy() {
 }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,
-                                            ValueId scale, bool grads) {
+                                            ValueId scale, bool grads, double smoothing) {
   Attrs attrs;
+  if (smoothing != 0) attrs.set("smoothing", smoothing);
   if (grads) attrs.set("grads", true);
   Values v = b.emit("linear_cross_entropy", {x, w, labels, scale}, attrs);
   return {v[0], v[1], v[2], grads ? v[3] : kNoValue, grads ? v[4] : kNoValue};

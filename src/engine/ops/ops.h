@@ -119,24 +119,25 @@ ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
 // Loss of a language-model head without full logits. x [T,C], w [V,C], labels i32[T] (-100:
 // ignored), scale []: loss = scale * sum nll. With gradients asked for, dx and dw are made in the
 // same visit (three matmuls); input 4 accumulates dw. Outputs: loss [], nll [T], correct i32[T]
-// (argmax = label), dx [T,C], dw [V,C] (the last two only with attribute grads).
+// (argmax = label), dx [T,C], dw [V,C] (the last two only with attribute grads). smoothing e: the
+// label stands for (1-e) onehot + e/V, as Transformers' LabelSmoother has it.
 struct CrossEntropy {
   ValueId loss, nll, correct, dx, dw;
 };
 CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale,
-                                  bool grads);
+                                  bool grads, double smoothing = 0);
 // Sum of squares over a list of tensors -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
-// PyTorch's AdamW over lists of equal length (arXiv 1711.05101): p *= 1 - lr*decay; then
-// m, v, and p -= lr/(1-beta1^t) * m / (sqrt(v)/sqrt(1-beta2^t) + eps), with g * g_scale for g.
-// lr f64[], step i64[] (1 for the first), g_scale f64[]. Returns p', m', v' lists one after
-// another.
-struct AdamwOptions {
-  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
-  std::vector<int64_t> decay; /* 0|1 each */
+// One step of an optimizer over all tensors; `rule` is one of the ops adamw, sgd, adagrad, rmsprop,
+// lion, lamb, adafactor, whose files say their formula, states and attributes. `states`: what the
+// rule keeps, one list after another. lr f64[], step i64[] (1 for the first), g_scale f64[] (times
+// every gradient). Returns p' and the new states in the order of the operands.
+struct UpdateLists {
+  Values p, g, states;
+  ValueId lr = kNoValue, step = kNoValue, g_scale = kNoValue;
+  std::vector<int64_t> decay;  // 0|1 for each tensor: takes attribute weight_decay; empty: all
 };
-Values adamw(Builder& b, const Values& p, const Values& g, const Values& m, const Values& v,
-             ValueId lr, ValueId step, ValueId g_scale, const AdamwOptions& o);
+Values update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs);
 
 }  // namespace ops
 }  // namespace hone

@@ -34,11 +34,12 @@ TEST(Ops, EveryOpIsComplete) {
     EXPECT_GE(op->accumulated_output, 0) << op->name;
     if (!op->grad) without_gradient.push_back(op->name);
   }
-  EXPECT_THAT(
-      without_gradient,
-      testing::ElementsAre("activation_grad", "adamw", "attention_dropout_mask", "attention_grad",
-                           "cache_write", "compare", "constant", "dropout_mask", "gate_grad",
-                           "iota", "layer_norm_grad", "rms_norm_grad", "sum_squares"));
+  EXPECT_THAT(without_gradient,
+              testing::ElementsAre("activation_grad", "adafactor", "adagrad", "adamw",
+                                   "attention_dropout_mask", "attention_grad", "cache_write",
+                                   "compare", "constant", "dropout_mask", "gate_grad", "iota",
+                                   "lamb", "layer_norm_grad", "lion", "rms_norm_grad", "rmsprop",
+                                   "sgd", "sum_squares"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {
@@ -119,7 +120,7 @@ TEST(Ops, ViewsAndInPlacePairs) {
   EXPECT_EQ(p.nodes[0].op->view_offset({p, p.nodes[0]}), 2 * 3 * 4);
   EXPECT_EQ(p.nodes[1].op->view_offset({p, p.nodes[1]}), -1);
   ValueId lr = p.add_input("lr", {DType::f64, {}}), step = p.add_input("step", {DType::i64, {}});
-  ops::adamw(b, {x, x}, {x, x}, {x, x}, {x, x}, lr, step, lr, {});
+  ops::update(b, "adamw", {{x, x}, {x, x}, {x, x, x, x}, lr, step, lr, {}}, {});
   const Node& n = p.nodes.back();
   std::vector<size_t> over;
   for (size_t k = 0; k < n.out.size(); ++k) over.push_back(inplace_inputs({p, n}, k)[0]);

@@ -5,16 +5,40 @@
 
 namespace hone {
 
-std::string first_moment_name(const std::string& weight) { return "adam.m." + weight; }
-std::string second_moment_name(const std::string& weight) { return "adam.v." + weight; }
+std::vector<UpdateState> update_states(const std::vector<UpdateWeight>& weights,
+                                       const UpdateOptions& o) {
+  std::vector<UpdateState> states;
+  auto list = [&](const std::string& what) {
+    for (const UpdateWeight& w : weights) states.push_back({what + "." + w.name, w.type});
+  };
+  const bool momentum = o.attrs.real("momentum") != 0;
+  if (o.rule == "adamw" || o.rule == "lamb" || o.rule == "lion") list("exp_avg");
+  if (o.rule == "adamw" || o.rule == "lamb") list("exp_avg_sq");
+  if (o.rule == "adagrad") list("sum");
+  if (o.rule == "rmsprop") list("square_avg");
+  if (o.rule == "rmsprop" && o.attrs.flag("centered")) list("grad_avg");
+  if ((o.rule == "sgd" || o.rule == "rmsprop") && momentum) list("momentum_buffer");
+  if (o.rule != "adafactor") return states;
+  for (const UpdateWeight& w : weights) {  // means of squares: by row, or whole for vectors
+    Type row = w.type;
+    if (row.rank() >= 2) row.shape.pop_back();
+    states.push_back({(w.type.rank() >= 2 ? "exp_avg_sq_row." : "exp_avg_sq.") + w.name, row});
+  }
+  for (const UpdateWeight& w : weights) {
+    if (w.type.rank() < 2) continue;
+    Type column = w.type;
+    column.shape.erase(column.shape.end() - 2);
+    states.push_back({"exp_avg_sq_col." + w.name, column});
+  }
+  return states;
+}
 
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options) {
   Program program(op_table(), "update");
   Builder b(program);
-  ValueId lr = program.add_input("lr", {DType::f64, {}});
-  ValueId step = program.add_input("step", {DType::i64, {}});
-  Values p, g, m, v;
-  ops::AdamwOptions adamw{options.beta1, options.beta2, options.epsilon, options.weight_decay, {}};
+  ops::UpdateLists lists;
+  lists.lr = program.add_input("lr", {DType::f64, {}});
+  lists.step = program.add_input("step", {DType::i64, {}});
   auto state = [&](const std::string& name, Role role, const Type& type) {
     State s;
     s.name = name;
@@ -24,30 +48,30 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
     return program.add_state(std::move(s), type);
   };
   for (const UpdateWeight& w : weights) {
-    p.push_back(state(w.name, Role::param, w.type));
-    g.push_back(state(grad_name(w.name), Role::grad, w.type));
-    m.push_back(state(first_moment_name(w.name), Role::moment, w.type));
-    v.push_back(state(second_moment_name(w.name), Role::moment, w.type));
-    adamw.decay.push_back(w.decay ? 1 : 0);
+    lists.p.push_back(state(w.name, Role::param, w.type));
+    lists.g.push_back(state(grad_name(w.name), Role::grad, w.type));
+    if (!options.decay_all) lists.decay.push_back(w.decay ? 1 : 0);
   }
+  const std::vector<UpdateState> kept = update_states(weights, options);
+  for (const UpdateState& s : kept) lists.states.push_back(state(s.name, Role::moment, s.type));
+
   const Type scalar{DType::f64, {}};
   b.set_scope("clip");
-  ValueId norm = ops::sqrt(b, ops::sum_squares(b, g));
-  ValueId scale = ops::constant(b, 1.0, scalar);
+  ValueId norm = ops::sqrt(b, ops::sum_squares(b, lists.g));
+  lists.g_scale = ops::constant(b, 1.0, scalar);
   if (options.max_grad_norm > 0) {
     // torch.nn.utils.clip_grad_norm_: min(1, max_norm / (norm + 1e-6))
     ValueId ratio = ops::div(b, ops::constant(b, options.max_grad_norm, scalar),
                              ops::add(b, norm, ops::constant(b, 1e-6, scalar)));
-    scale = ops::minimum(b, scale, ratio);
+    lists.g_scale = ops::minimum(b, lists.g_scale, ratio);
   }
-  b.set_scope("adamw");
-  Values next = ops::adamw(b, p, g, m, v, lr, step, scale, adamw);
-  const size_t n = weights.size();
-  for (size_t i = 0; i < n; ++i) {
-    program.state_named(weights[i].name)->next = next[i];
-    program.state_named(first_moment_name(weights[i].name))->next = next[n + i];
-    program.state_named(second_moment_name(weights[i].name))->next = next[2 * n + i];
-  }
+  // NaN unless the norm is finite, so that such gradients change nothing
+  lists.g_scale = ops::add(b, lists.g_scale, ops::sub(b, norm, norm));
+  b.set_scope(options.rule);
+  const Values next = ops::update(b, options.rule, lists, options.attrs);
+  for (size_t i = 0; i < weights.size(); ++i) program.state_named(weights[i].name)->next = next[i];
+  for (size_t i = 0; i < kept.size(); ++i)
+    program.state_named(kept[i].name)->next = next[weights.size() + i];
   program.outputs.push_back({"grad_norm", norm});
   return program;
 }

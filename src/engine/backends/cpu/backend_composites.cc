@@ -33,12 +33,18 @@ Result<Kernel> composite_kernel(const NodeView& n, int threads) {
       {"dropout_mask", row_kernel},
       {"attention_dropout_mask", row_kernel},
       {"adamw", update_kernel},
+      {"sgd", update_kernel},
+      {"adagrad", update_kernel},
+      {"rmsprop", update_kernel},
+      {"lion", update_kernel},
+      {"lamb", update_kernel},
+      {"adafactor", update_kernel},
       {"sum_squares", update_kernel}};
   auto it = kTable.find(op);
   if (it == kTable.end()) return declined(n, "no fused kernel");
   // these look at the types themselves
-  const bool any_float = op == "dropout_mask" || op == "attention_dropout_mask" || op == "adamw" ||
-                         op == "linear" || op == "embedding";
+  const bool any_float = op == "dropout_mask" || op == "attention_dropout_mask" || op == "linear" ||
+                         op == "embedding" || it->second == update_kernel;
   for (ValueId v : n.node.in)
     if (!any_float && v != kNoValue && is_float(n.program.type(v).dtype) &&
         n.program.type(v).dtype != DType::f32)

@@ -80,6 +80,7 @@ Kernel head(const NodeView& n, int threads) {
   l.tokens = n.in(0).shape[0];
   l.columns = n.in(0).shape[1];
   l.vocabulary = n.in(1).shape[0];
+  l.smoothing = n.attrs().real("smoothing");
   const bool grads = n.attrs().flag("grads");
   l.accumulate_dw = n.has(4);
   // The workspace asks whether gradients are made, not where they go.

@@ -39,6 +39,6 @@ Result<Kernel> attention_kernel(const NodeView& n,
                                 int threads);  // attention, attention_grad, cache_write
 Result<Kernel> row_kernel(const NodeView& n,
                           int threads);  // norms, rope, embedding, activations, dropout, masks
-Result<Kernel> update_kernel(const NodeView& n, int threads);  // adamw, sum_squares
+Result<Kernel> update_kernel(const NodeView& n, int threads);  // optimizers, sum_squares
 
 }  // namespace hone::cpu

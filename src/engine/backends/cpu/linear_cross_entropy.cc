@@ -77,6 +77,7 @@ void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPo
                    .ldx = l.vocabulary,
                    .labels = l.labels + row,
                    .scale = l.scale,
+                   .smoothing = l.smoothing,
                    .gradient = l.dx != nullptr || l.dw != nullptr,
                    .nll = l.nll + row,
                    .correct = l.correct ? l.correct + row : nullptr},

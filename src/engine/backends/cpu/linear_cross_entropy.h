@@ -14,6 +14,7 @@ struct LinearCrossEntropy {
   const float* w = nullptr;                         // [V, C]
   const int32_t* labels = nullptr;                  // [T], kIgnoredLabel = none
   float scale = 1;                                  // of the gradients: 1 / normaliser
+  double smoothing = 0;                             // of the labels
   float* nll = nullptr;                             // [T]
   int32_t* correct = nullptr;  // [T] 1 where the first largest logit is the label, or none
   float* dx = nullptr;         // [T, C]; none = loss only

@@ -8,7 +8,19 @@
 namespace hone::cpu {
 
 HONE_CPU_DISPATCH(void, adamw_range,
-                  (const AdamWTensor& t, const AdamWScalars& s, int64_t begin, int64_t end),
+                  (const UpdateTensor& t, const AdamWScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, sgd_range,
+                  (const UpdateTensor& t, const SgdScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, adagrad_range,
+                  (const UpdateTensor& t, const AdagradScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, rmsprop_range,
+                  (const UpdateTensor& t, const RmspropScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, lion_range,
+                  (const UpdateTensor& t, const LionScalars& s, int64_t begin, int64_t end),
                   (t, s, begin, end))
 HONE_CPU_DISPATCH(double, sum_squares_range, (const float* x, int64_t count), (x, count))
 HONE_CPU_DISPATCH(void, f32_to_bf16_range, (int64_t count, const float* x, uint16_t* y),
@@ -24,7 +36,9 @@ namespace {
 
 constexpr int64_t kBlock = 16384;  // elements whose squares are summed as one
 
-// f(tensor index, begin, end) on each thread for its part of all elements, cut at multiples of 64.
+float f32(double x) { return static_cast<float>(x); }
+
+// f(tensor, begin, end) on each thread for its part of all elements, cut at multiples of 64.
 template <class List, class Fn>
 void for_parts(const List& tensors, ThreadPool& pool, Fn&& f) {
   int64_t units = 0;
@@ -34,7 +48,7 @@ void for_parts(const List& tensors, ThreadPool& pool, Fn&& f) {
     for (size_t i = 0; i < tensors.size() && at < end; ++i) {
       const int64_t n = (tensors[i].count + 63) / 64;
       const int64_t b = std::max<int64_t>(begin - at, 0), e = std::min(end - at, n);
-      if (b < e) f(i, b * 64, std::min(e * 64, tensors[i].count));
+      if (b < e) f(tensors[i], b * 64, std::min(e * 64, tensors[i].count));
       at += n;
     }
   });
@@ -49,19 +63,58 @@ void for_chunks(int64_t count, ThreadPool& pool, Fn&& f) {
 
 }  // namespace
 
-void adamw(std::span<const AdamWTensor> tensors, const AdamWStep& step, ThreadPool& pool) {
-  const double t = static_cast<double>(step.step);
-  const double correction1 = 1 - std::pow(step.beta1, t), correction2 = 1 - std::pow(step.beta2, t);
-  for_parts(tensors, pool, [&](size_t i, int64_t begin, int64_t end) {
-    const AdamWScalars s{static_cast<float>(1 - step.lr * tensors[i].weight_decay),
-                         static_cast<float>(1 - step.beta1),
-                         static_cast<float>(step.beta2),
-                         static_cast<float>(1 - step.beta2),
-                         static_cast<float>(std::sqrt(correction2)),
-                         static_cast<float>(step.eps),
-                         static_cast<float>(step.lr / correction1),
-                         step.gradient_scale};
-    adamw_range(tensors[i], s, begin, end);
+void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
+           ThreadPool& pool) {
+  const double t = static_cast<double>(at.step);
+  const double correction1 = 1 - std::pow(rule.beta1, t), correction2 = 1 - std::pow(rule.beta2, t);
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    const double l2 = rule.l2 ? x.weight_decay : 0, decay = x.weight_decay - l2;
+    adamw_range(x,
+                {f32(1 - at.lr * decay), f32(l2), f32(1 - rule.beta1), f32(rule.beta2),
+                 f32(1 - rule.beta2), f32(std::sqrt(correction2)), f32(rule.eps),
+                 f32(at.lr / correction1), f32(at.gradient_scale)},
+                begin, end);
+  });
+}
+
+void sgd(std::span<const UpdateTensor> tensors, const Sgd& rule, const UpdateStep& at,
+         ThreadPool& pool) {
+  const double fresh = at.step <= 1 ? 1 : 1 - rule.dampening;
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    sgd_range(x,
+              {f32(at.gradient_scale), f32(x.weight_decay), f32(rule.momentum), f32(fresh),
+               rule.nesterov ? 1.0f : 0.0f, f32(at.lr)},
+              begin, end);
+  });
+}
+
+void adagrad(std::span<const UpdateTensor> tensors, const Adagrad& rule, const UpdateStep& at,
+             ThreadPool& pool) {
+  const double rate = at.lr / (1 + static_cast<double>(at.step - 1) * rule.lr_decay);
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    adagrad_range(x, {f32(at.gradient_scale), f32(x.weight_decay), f32(rate), f32(rule.eps)}, begin,
+                  end);
+  });
+}
+
+void rmsprop(std::span<const UpdateTensor> tensors, const Rmsprop& rule, const UpdateStep& at,
+             ThreadPool& pool) {
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    rmsprop_range(
+        x,
+        {f32(at.gradient_scale), f32(x.weight_decay), f32(rule.alpha), f32(1 - rule.alpha),
+         f32(rule.eps), f32(rule.momentum), f32(at.lr), rule.centered, rule.momentum != 0},
+        begin, end);
+  });
+}
+
+void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateStep& at,
+          ThreadPool& pool) {
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    lion_range(x,
+               {f32(at.gradient_scale), f32(1 - at.lr * x.weight_decay), f32(rule.beta1),
+                f32(1 - rule.beta1), f32(rule.beta2), f32(1 - rule.beta2), f32(at.lr)},
+               begin, end);
   });
 }
 

@@ -8,21 +8,79 @@
 
 namespace hone::cpu {
 
-struct AdamWTensor {
+// One tensor of an update and what its rule keeps for it, in the order of the op's lists.
+struct UpdateTensor {
   float* p = nullptr;
   const float* g = nullptr;
-  float *m = nullptr, *v = nullptr;
+  float* state[3] = {};
   int64_t count = 0;
   double weight_decay = 0;
 };
-struct AdamWStep {
-  double lr = 0, beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  int64_t step = 1;          // t of this update, from 1
-  float gradient_scale = 1;  // multiplies every gradient first (clipping, averaging)
+
+// When and how strongly. `step` is that of this update, from 1; gradient_scale multiplies every
+// gradient first (clipping, averaging).
+struct UpdateStep {
+  double lr = 0;
+  int64_t step = 1;
+  double gradient_scale = 1;
 };
-// torch.optim.AdamW: p *= 1 - lr wd; m += (1 - b1)(g - m); v = b2 v + (1 - b2) g g;
-// p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps), scalars computed in f64.
-void adamw(std::span<const AdamWTensor> tensors, const AdamWStep& step, ThreadPool& pool);
+
+// The rules, by the formulas of engine/ops/<rule>.cc; scalars are computed in f64.
+struct AdamW {  // states m, v
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
+  bool l2 = false;  // Adam: weight decay is part of the gradient
+};
+void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
+           ThreadPool& pool);
+
+struct Sgd {  // state buffer when momentum is not 0
+  double momentum = 0, dampening = 0;
+  bool nesterov = false;
+};
+void sgd(std::span<const UpdateTensor> tensors, const Sgd& rule, const UpdateStep& at,
+         ThreadPool& pool);
+
+struct Adagrad {  // state sum
+  double lr_decay = 0, eps = 1e-10;
+};
+void adagrad(std::span<const UpdateTensor> tensors, const Adagrad& rule, const UpdateStep& at,
+             ThreadPool& pool);
+
+struct Rmsprop {  // states square, mean when centered, buffer when momentum is not 0
+  double alpha = 0.99, eps = 1e-8, momentum = 0;
+  bool centered = false;
+};
+void rmsprop(std::span<const UpdateTensor> tensors, const Rmsprop& rule, const UpdateStep& at,
+             ThreadPool& pool);
+
+struct Lion {  // state m
+  double beta1 = 0.9, beta2 = 0.99;
+};
+void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateStep& at,
+          ThreadPool& pool);
+
+struct Lamb {  // states m, v
+  double beta1 = 0.9, beta2 = 0.999, eps = 1e-6;
+};
+int64_t lamb_workspace_bytes(std::span<const UpdateTensor> tensors);
+void lamb(std::span<const UpdateTensor> tensors, const Lamb& rule, const UpdateStep& at,
+          void* workspace, ThreadPool& pool);
+
+// A tensor [..., R, C] as matrices; a vector or scalar is one row without a row state.
+struct AdafactorTensor {
+  float* p = nullptr;
+  const float* g = nullptr;
+  float* row = nullptr;     // [matrices, R], none for vectors
+  float* column = nullptr;  // [matrices, C]; of vectors the state square
+  int64_t matrices = 1, rows = 1, columns = 0;
+  double weight_decay = 0;
+};
+struct Adafactor {
+  double eps = 1e-30, clip_threshold = 1, decay_rate = -0.8;
+};
+int64_t adafactor_workspace_bytes(std::span<const AdafactorTensor> tensors);
+void adafactor(std::span<const AdafactorTensor> tensors, const Adafactor& rule,
+               const UpdateStep& at, void* workspace, ThreadPool& pool);
 
 struct TensorView {
   const float* data = nullptr;

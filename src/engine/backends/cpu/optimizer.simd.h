@@ -3,18 +3,82 @@
 
 namespace hone::cpu::HONE_ISA {
 
-void adamw_range(const AdamWTensor& t, const AdamWScalars& s, int64_t begin, int64_t end) {
+void adamw_range(const UpdateTensor& t, const AdamWScalars& s, int64_t begin, int64_t end) {
+  float *const ms = t.state[0], *const vs = t.state[1];
   for_vectors(
       begin, end, HONE_VECTOR {
-        const F g = get(t.g + i, whole, n) * set1(s.gradient_scale);
-        F m = get(t.m + i, whole, n), v = get(t.v + i, whole, n);
+        const F old = get(t.p + i, whole, n);
+        const F g = fma(set1(s.l2), old, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        F m = get(ms + i, whole, n), v = get(vs + i, whole, n);
         m = fma(g - m, set1(s.one_minus_beta1), m);
         v = fma(g * set1(s.one_minus_beta2), g, v * set1(s.beta2));
         const F denominator = sqrt(v) / set1(s.root_correction2) + set1(s.eps);
-        const F p = get(t.p + i, whole, n) * set1(s.decay);
-        put(t.m + i, m, whole, n);
-        put(t.v + i, v, whole, n);
-        put(t.p + i, p - set1(s.step_size) * (m / denominator), whole, n);
+        put(ms + i, m, whole, n);
+        put(vs + i, v, whole, n);
+        put(t.p + i, old * set1(s.decay) - set1(s.step_size) * (m / denominator), whole, n);
+      });
+}
+
+void sgd_range(const UpdateTensor& t, const SgdScalars& s, int64_t begin, int64_t end) {
+  float* const buffers = t.state[0];
+  for_vectors(
+      begin, end, HONE_VECTOR {
+        const F p = get(t.p + i, whole, n);
+        F g = fma(set1(s.l2), p, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        if (buffers) {
+          const F buffer = fma(set1(s.momentum), get(buffers + i, whole, n), g * set1(s.fresh));
+          put(buffers + i, buffer, whole, n);
+          g = s.nesterov != 0 ? fma(set1(s.momentum), buffer, g) : buffer;
+        }
+        put(t.p + i, fnma(set1(s.lr), g, p), whole, n);
+      });
+}
+
+void adagrad_range(const UpdateTensor& t, const AdagradScalars& s, int64_t begin, int64_t end) {
+  float* const sums = t.state[0];
+  for_vectors(
+      begin, end, HONE_VECTOR {
+        const F p = get(t.p + i, whole, n);
+        const F g = fma(set1(s.l2), p, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        const F sum = fma(g, g, get(sums + i, whole, n));
+        put(sums + i, sum, whole, n);
+        put(t.p + i, p - set1(s.rate) * (g / (sqrt(sum) + set1(s.eps))), whole, n);
+      });
+}
+
+void rmsprop_range(const UpdateTensor& t, const RmspropScalars& s, int64_t begin, int64_t end) {
+  float *const squares = t.state[0], *const means = t.state[1];
+  float* const buffers = s.has_buffer ? t.state[s.centered ? 2 : 1] : nullptr;
+  for_vectors(
+      begin, end, HONE_VECTOR {
+        const F p = get(t.p + i, whole, n);
+        const F g = fma(set1(s.l2), p, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        F spread = fma(g * set1(s.one_minus_alpha), g, get(squares + i, whole, n) * set1(s.alpha));
+        put(squares + i, spread, whole, n);
+        if (s.centered) {
+          const F mean = fma(set1(s.one_minus_alpha), g, get(means + i, whole, n) * set1(s.alpha));
+          put(means + i, mean, whole, n);
+          spread = fnma(mean, mean, spread);
+        }
+        F change = g / (sqrt(spread) + set1(s.eps));
+        if (buffers) {
+          change = fma(set1(s.momentum), get(buffers + i, whole, n), change);
+          put(buffers + i, change, whole, n);
+        }
+        put(t.p + i, fnma(set1(s.lr), change, p), whole, n);
+      });
+}
+
+void lion_range(const UpdateTensor& t, const LionScalars& s, int64_t begin, int64_t end) {
+  float* const ms = t.state[0];
+  for_vectors(
+      begin, end, HONE_VECTOR {
+        const F g = get(t.g + i, whole, n) * set1(s.gradient_scale), m = get(ms + i, whole, n);
+        const F c = fma(set1(s.beta1), m, g * set1(s.one_minus_beta1));
+        const F up = select(c > zero(), set1(s.lr), zero());
+        const F down = select(c < zero(), set1(s.lr), zero());
+        put(ms + i, fma(set1(s.beta2), m, g * set1(s.one_minus_beta2)), whole, n);
+        put(t.p + i, get(t.p + i, whole, n) * set1(s.decay) - (up - down), whole, n);
       });
 }
 

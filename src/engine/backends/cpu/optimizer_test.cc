@@ -11,7 +11,7 @@ TEST(Optimizer, AdamWMatchesTheFormula) {
     for (int threads : {1, 3}) {
       ThreadPool pool(threads);
       std::vector<Guarded> p, g, m, v;
-      std::vector<AdamWTensor> list;
+      std::vector<UpdateTensor> list;
       for (int64_t n : sizes) {
         p.push_back(random_floats(n, 1));
         g.push_back(random_floats(n, 2));
@@ -20,11 +20,9 @@ TEST(Optimizer, AdamWMatchesTheFormula) {
       }
       for (int i = 0; i < 3; ++i)
         list.push_back(
-            {p[i].get(), g[i].get(), m[i].get(), v[i].get(), sizes[i], i == 1 ? 0.0 : 0.1});
-      adamw(
-          list,
-          {.lr = 1e-2, .beta1 = 0.8, .beta2 = 0.99, .eps = 1e-6, .step = 3, .gradient_scale = 0.5f},
-          pool);
+            {p[i].get(), g[i].get(), {m[i].get(), v[i].get()}, sizes[i], i == 1 ? 0.0 : 0.1});
+      adamw(list, {.beta1 = 0.8, .beta2 = 0.99, .eps = 1e-6},
+            {.lr = 1e-2, .step = 3, .gradient_scale = 0.5}, pool);
       for (int i = 0; i < 3; ++i) {
         Guarded p0 = random_floats(sizes[i], 1), m0 = random_floats(sizes[i], 3),
                 v0 = random_floats(sizes[i], 4, 0, 1);

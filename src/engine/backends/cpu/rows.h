@@ -45,13 +45,15 @@ void embedding_gradient(int64_t tokens, int64_t columns, int64_t vocabulary, con
 constexpr int32_t kIgnoredLabel = -100;
 
 // nll[r] = log sum exp(x[r]) - x[r][labels[r]], 0 where the label is kIgnoredLabel (or outside the
-// columns). With gradient, x becomes scale * (softmax(x) - onehot), zeros where ignored.
+// columns). With gradient, x becomes scale * (softmax(x) - onehot), zeros where ignored. With
+// smoothing e the label stands for (1-e) onehot + e / columns in both.
 struct CrossEntropy {
   int64_t rows = 0, columns = 0;
   float* x = nullptr;  // [rows, ldx]
   int64_t ldx = 0;
   const int32_t* labels = nullptr;
   float scale = 1;
+  double smoothing = 0;
   bool gradient = true;
   float* nll = nullptr;        // [rows]
   int32_t* correct = nullptr;  // [rows] 1 where the first largest of x is the label, or none

@@ -100,6 +100,7 @@ void embedding_gradient(int64_t tokens, int64_t columns, int64_t vocabulary, con
 }
 
 void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
+  const bool smooth = c.smoothing != 0;
   pool.parallel_for(c.rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r) {
       float* x = c.x + r * c.ldx;
@@ -126,25 +127,32 @@ void cross_entropy(const CrossEntropy& c, ThreadPool& pool) {
       }
       const F t = set1(top);
       // sums of runs of 4096 in f32, added up in f64
-      double sum = 0;
+      double sum = 0, all = 0;  // all: of x, for the smoothing
       for (int64_t run = 0; run < c.columns; run += 4096) {
-        F s = zero();
+        F s = zero(), raw = zero();
         for_vectors(
             run, min_of<int64_t>(run + 4096, c.columns), HONE_VECTOR {
-              F e = exp(get(x + i, whole, n) - t);
+              const F value = get(x + i, whole, n);
+              if (smooth) raw = raw + value;
+              F e = exp(value - t);
               if constexpr (!decltype(whole)::value)
                 e = select(lane_index() < set1(static_cast<int32_t>(n)), e, zero());
               if (c.gradient) put(x + i, e, whole, n);
               s = s + e;
             });
         sum += static_cast<double>(reduce_add(s));
+        if (smooth) all += static_cast<double>(reduce_add(raw));
       }
       c.nll[r] = static_cast<float>(__builtin_log(sum)) + (top - target);
+      const double share = c.smoothing / static_cast<double>(c.columns);  // of each column
+      if (smooth)
+        c.nll[r] += static_cast<float>(c.smoothing * static_cast<double>(target) - share * all);
       if (!c.gradient) continue;
       const F f = set1(static_cast<float>(static_cast<double>(c.scale) / sum));
+      const F less = set1(static_cast<float>(static_cast<double>(c.scale) * share));
       for_vectors(
-          0, c.columns, HONE_VECTOR { put(x + i, get(x + i, whole, n) * f, whole, n); });
-      x[label] -= c.scale;
+          0, c.columns, HONE_VECTOR { put(x + i, get(x + i, whole, n) * f - less, whole, n); });
+      x[label] -= static_cast<float>(static_cast<double>(c.scale) * (1 - c.smoothing));
     }
   });
 }

@@ -1,0 +1,38 @@
+// lion(p..., g..., m..., lr, step, g_scale) -> p'..., m'...: Lion (Chen et al., arXiv 2302.06675,
+// algorithm 2), with g * g_scale for g and d the decay of a tensor:
+//   p' = p (1 - lr d) - lr sign(beta1 m + (1-beta1) g),   m' = beta2 m + (1-beta2) g;  sign(0) = 0.
+// Operands as update_parts.h says; m of p's type.
+#include "engine/ops/update_parts.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) { return infer_update(n, 1); }
+
+Values decompose(Builder& b, const NodeView& n) {
+  UpdateParts u(b, n);
+  const double beta1 = u.attr("beta1"), beta2 = u.attr("beta2");
+  Values p, m;
+  for (size_t i = 0; i < u.count(); ++i) {
+    ValueId g = u.gradient(i), c = u.mix(u.state(0, i), beta1, g, 1 - beta1);
+    ValueId zero = number(b, 0, c);
+    DType t = b.type(c).dtype;
+    ValueId sign = ops::sub(b, ops::cast(b, ops::compare(b, c, zero, "gt"), t),
+                            ops::cast(b, ops::compare(b, c, zero, "lt"), t));
+    p.push_back(ops::sub(b, u.shrunk(i), u.times(sign, u.lr())));
+    m.push_back(u.mix(u.state(0, i), beta2, g, 1 - beta2));
+  }
+  return u.results({p, m});
+}
+
+Cost cost(const NodeView& n) { return update_cost(n, 11); }
+
+}  // namespace
+
+Op define_lion() {
+  Op op{"lion", infer, decompose, nullptr, cost};
+  op.inplace_for = update_inplace;
+  return op;
+}
+
+}  // namespace hone

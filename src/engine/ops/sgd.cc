@@ -1,0 +1,46 @@
+// sgd(p..., g..., [buffer...,] lr, step, g_scale) -> p'..., [buffer'...]: PyTorch's SGD, with
+// g * g_scale + decay p for g. Without momentum there are no buffers and p' = p - lr g; with it
+//   buffer' = momentum buffer + (1 - dampening) g     (the first step: buffer' = g),
+//   p' = p - lr buffer',   with nesterov p' = p - lr (g + momentum buffer').
+// Operands as update_parts.h says; buffers of p's type.
+#include "engine/ops/update_parts.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) {
+  return infer_update(n, n.attrs().real("momentum") != 0 ? 1 : 0);
+}
+
+Values decompose(Builder& b, const NodeView& n) {
+  UpdateParts u(b, n);
+  const double momentum = u.attr("momentum");
+  const bool nesterov = n.attrs().flag("nesterov");
+  ValueId one = ops::constant(b, 1, {DType::f64, {}});
+  ValueId later = ops::constant(b, 1 - u.attr("dampening"), {DType::f64, {}});
+  ValueId fresh = ops::select(b, ops::compare(b, u.step(), one, "le"), one, later);
+  Values p, buffers;
+  for (size_t i = 0; i < u.count(); ++i) {
+    ValueId change = u.gradient_l2(i);
+    if (momentum != 0) {
+      ValueId g = change;
+      change = ops::add(b, u.scaled(u.state(0, i), momentum), u.times(g, fresh));
+      buffers.push_back(change);
+      if (nesterov) change = ops::add(b, g, u.scaled(change, momentum));
+    }
+    p.push_back(ops::sub(b, u.p(i), u.times(change, u.lr())));
+  }
+  return u.results({p, buffers});
+}
+
+Cost cost(const NodeView& n) { return update_cost(n, 8); }
+
+}  // namespace
+
+Op define_sgd() {
+  Op op{"sgd", infer, decompose, nullptr, cost};
+  op.inplace_for = update_inplace;
+  return op;
+}
+
+}  // namespace hone

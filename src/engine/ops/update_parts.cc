@@ -1,0 +1,142 @@
+#include "engine/ops/update_parts.h"
+
+namespace hone {
+namespace {
+
+const Type kScalar{DType::f64, {}};
+
+size_t count_of(const NodeView& n) { return static_cast<size_t>(n.attrs().integer("count")); }
+
+Status expect_lists(const NodeView& n, size_t states) {
+  const int64_t count = n.attrs().integer("count");
+  if (count < 1 || count > 1 << 20)
+    return bad_operands(n, fmt::format("count={} is out of range", count));
+  const size_t size = count_of(n), lists = 2 * size + states;
+  HONE_TRY(expect_inputs(n, lists + 3, lists + 3));
+  HONE_TRY(expect_type(n, lists, kScalar));
+  HONE_TRY(expect_type(n, lists + 1, {DType::i64, {}}));
+  HONE_TRY(expect_type(n, lists + 2, kScalar));
+  const size_t decays = n.attrs().integers("decay").size();
+  if (decays != 0 && decays != size)
+    return bad_operands(n, fmt::format("decay has {} entries for {} tensors", decays, count));
+  for (size_t i = 0; i < size; ++i) {
+    HONE_TRY(expect_float(n, i));
+    HONE_TRY(expect_float(n, size + i));
+    if (n.in(size + i).shape != n.in(i).shape)
+      return bad_operands(n, fmt::format("gradient {} has another shape than its tensor", i));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Types> infer_update(const NodeView& n, size_t lists) {
+  HONE_TRY(expect_lists(n, lists * count_of(n)));
+  Types t;
+  for (size_t list = 0; list <= lists; ++list)
+    for (size_t i = 0; i < count_of(n); ++i) {
+      if (list > 0) HONE_TRY(expect_same(n, i, (1 + list) * count_of(n) + i));
+      t.push_back(n.in(i));
+    }
+  return t;
+}
+
+Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) {
+  const int64_t count = n.attrs().integer("count");
+  if (count < 1 || n.inputs() < 2 * static_cast<size_t>(count))
+    return bad_operands(n, fmt::format("count={} is more than there are operands", count));
+  HONE_TRY(expect_inputs(n, 2 * count_of(n), n.inputs()));
+  const Types kept = states(n);
+  HONE_TRY(expect_lists(n, kept.size()));
+  Types t;
+  for (size_t i = 0; i < count_of(n); ++i) t.push_back(n.in(i));
+  for (size_t k = 0; k < kept.size(); ++k) {
+    HONE_TRY(expect_type(n, 2 * count_of(n) + k, kept[k]));
+    t.push_back(kept[k]);
+  }
+  return t;
+}
+
+int update_inplace(const NodeView& n, size_t k) {
+  const size_t count = count_of(n);  // the gradients stand between p and the states
+  return static_cast<int>(k < count ? k : k + count);
+}
+
+Cost update_cost(const NodeView& n, double flops_per_element) {
+  Cost c = elementwise(n, 0);
+  for (size_t i = 0; i < count_of(n); ++i)
+    c.flops += flops_per_element * static_cast<double>(n.in(i).count());
+  return c;
+}
+
+UpdateParts::UpdateParts(Builder& b, const NodeView& n) : b_(b), n_(n), count_(count_of(n)) {
+  step_ = ops::cast(b, n.input(n.inputs() - 2), DType::f64);
+}
+
+double UpdateParts::decay(size_t i) const {
+  const std::vector<int64_t> decay = n_.attrs().integers("decay");
+  return decay.empty() || decay[i] != 0 ? attr("weight_decay") : 0;
+}
+
+ValueId UpdateParts::gradient(size_t i) {
+  const ValueId g = ops::cast(b_, n_.input(count_ + i), b_.type(p(i)).dtype);
+  return times(g, n_.input(n_.inputs() - 1));
+}
+
+ValueId UpdateParts::gradient_l2(size_t i) {
+  const ValueId g = gradient(i);
+  return decay(i) == 0 ? g : ops::add(b_, g, scaled(p(i), decay(i)));
+}
+
+ValueId UpdateParts::shrunk(size_t i) {
+  if (decay(i) == 0) return p(i);
+  const ValueId one = ops::constant(b_, 1, kScalar);
+  return times(p(i), ops::sub(b_, one, scaled(lr(), decay(i))));
+}
+
+ValueId UpdateParts::one_minus_power(double base) {
+  const ValueId one = ops::constant(b_, 1, kScalar);
+  if (base == 0) return one;
+  return ops::sub(b_, one, ops::exp(b_, scaled(step_, std::log(base))));
+}
+
+ValueId UpdateParts::scaled(ValueId x, double factor) {
+  return ops::mul(b_, x, number(b_, factor, x));
+}
+
+ValueId UpdateParts::times(ValueId x, ValueId scalar) {
+  return ops::mul(b_, x, ops::cast(b_, scalar, b_.type(x).dtype));
+}
+
+ValueId UpdateParts::mix(ValueId old, double keep, ValueId fresh, double take) {
+  return ops::add(b_, scaled(old, keep), scaled(fresh, take));
+}
+
+ValueId UpdateParts::plus(ValueId x, double addend) {
+  return ops::add(b_, x, number(b_, addend, x));
+}
+
+Values UpdateParts::results(const std::vector<Values>& lists) {
+  const ValueId g_scale = n_.input(n_.inputs() - 1);
+  const ValueId zero = ops::sub(b_, g_scale, g_scale);  // NaN unless it is finite
+  const ValueId broken = ops::compare(b_, zero, ops::constant(b_, 0, kScalar), "ne");
+  Values all;
+  for (const Values& list : lists)
+    for (const ValueId fresh : list) {
+      const auto old = static_cast<size_t>(update_inplace(n_, all.size()));
+      all.push_back(ops::select(b_, broken, n_.input(old), fresh));  // over the old one
+    }
+  return all;
+}
+
+Values ops::update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs) {
+  Values in;
+  for (const Values* list : {&lists.p, &lists.g, &lists.states})
+    in.insert(in.end(), list->begin(), list->end());
+  in.insert(in.end(), {lists.lr, lists.step, lists.g_scale});
+  attrs.set("count", static_cast<int64_t>(lists.p.size()));
+  attrs.set("decay", lists.decay);
+  return b.emit(rule, in, attrs);
+}
+
+}  // namespace hone

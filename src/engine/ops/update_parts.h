@@ -1,0 +1,52 @@
+// What the optimizer ops share. Each takes lists of `count` tensors and updates all of them:
+//   op(p..., g..., states..., lr, step, g_scale) -> p'..., states'...
+// p parameters; g gradients of their shapes, multiplied by g_scale first (clipping); states: what
+// the rule keeps for each tensor, zero before the first step, one list after another; lr f64[],
+// step i64[] (1 for the first), g_scale f64[]. Every result lies over its operand, and when g_scale
+// is not finite is its operand: a step whose gradients overflowed changes nothing.
+// Attribute decay[i] says whether weight_decay is for tensor i; an empty list means all.
+#pragma once
+
+#include "engine/ops/support.h"
+
+namespace hone {
+
+// `lists` lists of states of the types of p. Result types p..., states....
+Result<Types> infer_update(const NodeView& n, size_t lists);
+// The same for states of other types: `states` says all of them, in their order, given p and g.
+Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
+// Result k lies over its operand.
+int update_inplace(const NodeView& n, size_t k);
+Cost update_cost(const NodeView& n, double flops_per_element);
+
+// Builds the decomposition; one tensor after another.
+class UpdateParts {
+ public:
+  UpdateParts(Builder& b, const NodeView& n);
+
+  size_t count() const { return count_; }
+  ValueId p(size_t i) const { return n_.input(i); }
+  ValueId state(size_t list, size_t i) const { return n_.input((2 + list) * count_ + i); }
+  ValueId lr() const { return n_.input(n_.inputs() - 3); }  // f64[]
+  ValueId step() const { return step_; }                    // f64[]
+  double attr(const std::string& name) const { return n_.attrs().real(name); }
+  double decay(size_t i) const;                                       // weight_decay or 0
+  ValueId gradient(size_t i);                                         // g * g_scale in p's type
+  ValueId gradient_l2(size_t i);                                      // + decay * p
+  ValueId shrunk(size_t i);                                           // p * (1 - lr decay)
+  ValueId one_minus_power(double base);                               // 1 - base^step, f64[]
+  ValueId scaled(ValueId x, double factor);                           // x * factor
+  ValueId times(ValueId x, ValueId scalar);                           // scalar f64[] in x's type
+  ValueId mix(ValueId old, double keep, ValueId fresh, double take);  // keep old + take fresh
+  ValueId plus(ValueId x, double addend);
+  // The results, given the new p and states, with the rule for a g_scale that is not finite.
+  Values results(const std::vector<Values>& lists);
+
+ private:
+  Builder& b_;
+  const NodeView& n_;
+  size_t count_;
+  ValueId step_;
+};
+
+}  // namespace hone

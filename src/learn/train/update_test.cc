@@ -1,0 +1,117 @@
+// Ten steps of each optimizer against PyTorch, Transformers and the papers
+// (tests/goldens/learn_train/optimizers.json, made again by tools/golden_optimizers.py).
+#include "learn/train/update.h"
+
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/reference/reference.h"
+#include "engine/session/session.h"
+
+namespace hone {
+namespace {
+
+Json goldens() {
+  return Json::parse(
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/optimizers.json"));
+}
+
+TrainSettings settings_of(const Json& j) {
+  TrainSettings s;
+  s.optim = j.at("optim");
+  s.optim_args = j.value("optim_args", "");
+  s.weight_decay = j.value("weight_decay", 0.0);
+  s.adam_beta1 = j.value("adam_beta1", s.adam_beta1);
+  s.adam_beta2 = j.value("adam_beta2", s.adam_beta2);
+  s.adam_epsilon = j.value("adam_epsilon", s.adam_epsilon);
+  s.max_grad_norm = j.at("max_grad_norm");
+  return s;
+}
+
+void put(Session& s, const std::string& name, const Json& values) {
+  const auto v = values.get<std::vector<float>>();
+  std::memcpy(s.state(name).data(), v.data(), v.size() * sizeof(float));
+}
+
+void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
+  std::vector<UpdateWeight> weights;
+  for (const auto& [name, shape] : golden["shapes"].items())
+    weights.push_back({name, {DType::f32, shape.get<Shape>()}, name != "v"});
+  std::vector<Program> programs;
+  programs.push_back(build_update(weights, update_options(settings_of(of["settings"])).value()));
+  ThreadPool pool(2);
+  Session s = std::move(Session::compile(std::move(programs), backend, pool).value());
+  ASSERT_TRUE(s.allocate().ok());
+  for (const auto& [name, values] : golden["start"].items()) put(s, name, values);
+  for (size_t step = 0; step < golden["rates"].size(); ++step) {
+    for (const auto& [name, values] : golden["gradients"][step].items())
+      put(s, "grad." + name, values);
+    s.input<double>(0, "lr")[0] = golden["rates"][step];
+    s.input<int64_t>(0, "step")[0] = static_cast<int64_t>(step) + 1;
+    s.run(0);
+    const std::string key = std::to_string(step + 1);
+    if (!of["after"].contains(key)) continue;
+    for (const auto& [name, values] : of["after"][key].items()) {
+      const auto* got = reinterpret_cast<const float*>(s.state(name).data());
+      for (size_t i = 0; i < values.size(); ++i)
+        ASSERT_NEAR(got[i], values[i].get<float>(), 2e-6)
+            << of["settings"] << " " << name << "[" << i << "] after step " << key;
+    }
+  }
+}
+
+TEST(Update, TenStepsOfEachOptimizer) {
+  const Json golden = goldens();
+  const auto cpu = make_cpu_backend(2);
+  for (const Json& of : golden["cases"]) {
+    ten_steps(reference_backend(), golden, of);
+    ten_steps(*cpu, golden, of);
+  }
+}
+
+std::vector<std::string> state_names(const std::string& optim, const std::string& args = "") {
+  TrainSettings s;
+  s.optim = optim;
+  s.optim_args = args;
+  std::vector<std::string> names;
+  for (const UpdateState& state :
+       update_states({{"w", {DType::f32, {2, 3, 4}}, true}, {"b", {DType::f32, {4}}, false}},
+                     update_options(s).value()))
+    names.push_back(state.name + state.type.text());
+  return names;
+}
+
+TEST(Update, StatesAreNamedAndSizedAsInTheOriginals) {
+  using testing::ElementsAre;
+  EXPECT_THAT(state_names("sgd"), ElementsAre());
+  EXPECT_THAT(state_names("sgd", "momentum=0.5"),
+              ElementsAre("momentum_buffer.wf32[2,3,4]", "momentum_buffer.bf32[4]"));
+  EXPECT_THAT(state_names("lion"), ElementsAre("exp_avg.wf32[2,3,4]", "exp_avg.bf32[4]"));
+  EXPECT_THAT(
+      state_names("adafactor"),
+      ElementsAre("exp_avg_sq_row.wf32[2,3]", "exp_avg_sq.bf32[4]", "exp_avg_sq_col.wf32[2,4]"));
+}
+
+std::string refusal(const std::string& optim, const std::string& args) {
+  TrainSettings s;
+  s.optim = optim;
+  s.optim_args = args;
+  const auto o = update_options(s);
+  return o.ok() ? "" : o.error().text();
+}
+
+TEST(Update, ArgumentsAreChecked) {
+  using testing::HasSubstr;
+  EXPECT_THAT(refusal("sgd", "momentun=0.9"), HasSubstr("it takes dampening, momentum, nesterov"));
+  EXPECT_THAT(refusal("sgd", "momentum=much"), HasSubstr("momentum cannot be 'much'"));
+  EXPECT_THAT(refusal("sgd", "momentum"), HasSubstr("'momentum' is no name=value"));
+  EXPECT_THAT(refusal("sgd", "nesterov=true"), HasSubstr("nesterov needs a momentum"));
+  EXPECT_THAT(refusal("rmsprop", "weight_decay=0.1"), HasSubstr("use --weight_decay 0.1"));
+  EXPECT_THAT(refusal("adamw_torch", "eps=1"), HasSubstr("takes no argument 'eps'"));
+}
+
+}  // namespace
+}  // namespace hone
