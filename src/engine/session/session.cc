@@ -103,6 +103,7 @@ void Session::run(size_t program) {
     const double begin = profile_ ? now() : 0;
     kernels_[program][k].run({c.in.data(), c.out.data(), c.workspace, *pool_});
     if (profile_) profile_->nodes.push_back({program, k, begin, now()});
+    if (not_finite_ && !*not_finite_) look_at(programs_[program], programs_[program].nodes[k], c);
   }
 }
 
@@ -110,6 +111,22 @@ void Session::profile_into(Profile* profile) {
   profile_ = profile;
   if (profile) profile->threads.resize(static_cast<size_t>(pool_->size()));
   pool_->record_into(profile ? &profile->threads : nullptr);
+}
+
+void Session::look_at(const Program& p, const Node& n, const Call& call) {
+  for (size_t i = 0; i < n.out.size(); ++i) {
+    NotFinite found = hone::count_not_finite(p.type(n.out[i]), call.out[i]);
+    if (found.count == 0) continue;
+    found.op = n.op->name;
+    found.scope = n.scope;
+    *not_finite_ = found;
+    return;
+  }
+}
+
+NotFinite Session::count_not_finite(std::string_view name) const {
+  const StateSlot& s = state_slot(name);
+  return hone::count_not_finite(s.type, arena_.data() + s.offset);
 }
 
 bool Session::has_state(std::string_view name) const {

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "engine/device/backend.h"
 #include "engine/plan/plan.h"
 #include "engine/session/arena.h"
+#include "engine/session/not_finite.h"
 
 namespace hone {
 
@@ -70,6 +72,12 @@ class Session {
   // While set, run() appends every node to it, and the pool what its threads do.
   void profile_into(Profile* profile);
 
+  // While set and empty, run() looks at every result for values that are not finite and puts the
+  // first there. For finding out why a step failed: it reads all that the program writes.
+  void find_not_finite(std::optional<NotFinite>* found) { not_finite_ = found; }
+  // Of a state, as it lies in memory.
+  NotFinite count_not_finite(std::string_view state) const;
+
  private:
   struct Call {
     std::vector<const void*> in;
@@ -78,6 +86,7 @@ class Session {
   };
   std::byte* at(size_t program, ValueId v) const;
   void bind();
+  void look_at(const Program& p, const Node& n, const Call& call);
 
   std::vector<Program> programs_;
   std::vector<std::vector<Kernel>> kernels_;
@@ -88,6 +97,7 @@ class Session {
   ThreadPool* pool_ = nullptr;
   bool computes_ = true;
   Profile* profile_ = nullptr;
+  std::optional<NotFinite>* not_finite_ = nullptr;
 };
 
 }  // namespace hone

@@ -109,6 +109,14 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
       HONE_TRY(read_quantized(session, *model.weights, *t, spec));
     else
       HONE_TRY(model.weights->read(t->name, kept.dtype, session.state(spec.name)));
+    if (const NotFinite bad = session.count_not_finite(spec.name); bad.count > 0)
+      return Error(
+                 err::kWeightNotFinite,
+                 fmt::format("the weight '{}' holds {} of {} values that are not finite, the first "
+                             "at index {}",
+                             t->name, bad.count, bad.elements, bad.first))
+          .at(model.name)
+          .todo("take a checkpoint from before the training broke, or fetch the file again");
   }
   if (unused != nullptr) {
     for (const TensorInfo& t : model.weights->tensors()) {

@@ -1,0 +1,43 @@
+#include "engine/session/not_finite.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace hone {
+
+NotFinite count_not_finite(const Type& type, const void* data) {
+  NotFinite found;
+  found.elements = type.count();
+  auto count = [&](auto value_at) {
+    for (int64_t i = 0; i < found.elements; ++i)
+      if (!std::isfinite(value_at(i)) && found.count++ == 0) found.first = i;
+  };
+  const auto* f64 = static_cast<const double*>(data);
+  const auto* f32 = static_cast<const float*>(data);
+  const auto* bits = static_cast<const uint16_t*>(data);
+  if (type.dtype == DType::f64) count([&](int64_t i) { return f64[i]; });
+  if (type.dtype == DType::f32) count([&](int64_t i) { return f32[i]; });
+  if (type.dtype == DType::bf16) count([&](int64_t i) { return bf16_to_f32(bits[i]); });
+  if (type.dtype == DType::f16) count([&](int64_t i) { return f16_to_f32(bits[i]); });
+  return found;
+}
+
+std::string NotFinite::text() const {
+  std::string place, rest = scope;  // "grad:h.3.attn" -> "gradient of block 3, attn"
+  if (rest.starts_with("grad:")) {
+    place = "gradient of ";
+    rest.erase(0, 5);
+  }
+  while (!rest.empty()) {
+    const size_t dot = std::min(rest.find('.'), rest.size());
+    const std::string part = rest.substr(0, dot);
+    rest.erase(0, dot + 1);
+    const bool block = !rest.empty() && (part == "h" || part == "layers" || part == "layer");
+    place += block ? "block " : part + (rest.empty() ? "" : ", ");
+  }
+  return fmt::format("{}{}{}: {} of {} values", place, place.empty() || op.empty() ? "" : ": ", op,
+                     count, elements);
+}
+
+}  // namespace hone

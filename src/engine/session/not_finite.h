@@ -1,0 +1,19 @@
+// Values that are NaN or infinite: what a step that failed is asked for.
+#pragma once
+
+#include <string>
+
+#include "engine/graph/type.h"
+
+namespace hone {
+
+struct NotFinite {
+  std::string op, scope;                       // of the node whose result it is; empty for a state
+  int64_t count = 0, elements = 0, first = 0;  // first: flat index
+  std::string text() const;                    // "block 3, attn: attention: 12 of 393216 values"
+};
+
+// Of a tensor of a floating-point type; others have none.
+NotFinite count_not_finite(const Type& type, const void* data);
+
+}  // namespace hone
