@@ -335,22 +335,25 @@ double ClmTask::flops_of_step(const StepSums& sums) const {
 }
 
 Json ClmTask::fingerprint() const {
-  return {{"data", fmt::format("{:016x}", data_hash_)},
-          {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
-          {"kernels", session_->kernel_manifest()},
-          {"machine", backend_->description()},
-          {"micro_batch_rows", shapes_.train.max_rows},
-          {"batch_rows", s_.per_device_train_batch_size},
-          {"accumulation", s_.gradient_accumulation_steps},
-          {"seed", s_.seed},
-          {"data_seed", s_.data_seed.value_or(s_.seed)},
-          {"shuffle", s_.shuffle},
-          {"learning_rate", s_.learning_rate},
-          {"schedule",
-           {s_.lr_scheduler_type, s_.lr_scheduler_kwargs, s_.warmup_steps, s_.warmup_ratio}},
-          {"adamw", {s_.adam_beta1, s_.adam_beta2, s_.adam_epsilon, s_.weight_decay}},
-          {"max_grad_norm", s_.max_grad_norm},
-          {"total_steps", steps_ ? steps_->total_steps() : 0}};
+  return {
+      {"data", fmt::format("{:016x}", data_hash_)},
+      {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
+      {"kernels", session_->kernel_manifest()},
+      {"machine", backend_->description()},
+      {"micro_batch_rows", shapes_.train.max_rows},
+      {"batch_rows", s_.per_device_train_batch_size},
+      {"accumulation", s_.gradient_accumulation_steps},
+      {"seed", s_.seed},
+      {"data_seed", s_.data_seed.value_or(s_.seed)},
+      {"shuffle", s_.shuffle},
+      {"learning_rate", s_.learning_rate},
+      {"schedule",
+       {s_.lr_scheduler_type, s_.lr_scheduler_kwargs, s_.warmup_steps, s_.warmup_ratio}},
+      {"optimizer",
+       {s_.optim, s_.optim_args, s_.adam_beta1, s_.adam_beta2, s_.adam_epsilon, s_.weight_decay}},
+      {"max_grad_norm", s_.max_grad_norm},
+      {"label_smoothing", s_.label_smoothing_factor},
+      {"total_steps", steps_ ? steps_->total_steps() : 0}};
 }
 
 }  // namespace hone

@@ -36,26 +36,25 @@ Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfi
     HONE_TRY(run_passes(programs.back(), passes, {}));
     return Ok{};
   };
+  const double smoothing = s.label_smoothing_factor;
   for (int64_t tokens : shapes.train.budgets) {
     const BatchShape shape{tokens, shapes.train.slots};
-    HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens)),
+    HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens), smoothing),
                  train_pipeline(false)));
     if (shapes.accumulate)
-      HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens)),
+      HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens), smoothing),
                    train_pipeline(true)));
   }
   if (!shapes.train.budgets.empty()) {
     std::vector<UpdateWeight> weights;
     for (const ParamSpec& p : family_of(config).params(config))
       weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
-    HONE_TRY(add(build_update(weights, {s.adam_beta1, s.adam_beta2, s.adam_epsilon, s.weight_decay,
-                                        s.max_grad_norm}),
-                 forward_pipeline()));
+    HONE_TRY(add(build_update(weights, HONE_TRY(update_options(s))), forward_pipeline()));
   }
   for (int64_t tokens : shapes.eval.budgets)
-    HONE_TRY(
-        add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens)),
-            forward_pipeline()));
+    HONE_TRY(add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens),
+                                smoothing),
+                 forward_pipeline()));
   return programs;
 }
 

@@ -54,10 +54,12 @@ double departure(std::span<const float> got, std::span<const float> want) {
 }
 
 Session make_session(const Golden& g, const Backend& backend, ThreadPool& pool,
-                     const BatchShape& shape, const UpdateOptions& update) {
+                     const BatchShape& shape, const UpdateOptions& update,
+                     double label_smoothing = 0) {
   std::vector<Program> programs;
   for (bool accumulate : {false, true}) {
-    programs.push_back(build_clm_train(g.config, shape, accumulate ? "grad_add" : "grad_first"));
+    programs.push_back(
+        build_clm_train(g.config, shape, accumulate ? "grad_add" : "grad_first", label_smoothing));
     EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate), {}).ok());
   }
   std::vector<UpdateWeight> weights;
@@ -143,15 +145,43 @@ TEST_P(ClmParity, LossAndEveryGradient) {
   }
 }
 
+TEST_P(ClmParity, LabelSmoothing) {
+  if (std::get<0>(GetParam()) != "gpt2_tiny") GTEST_SKIP() << "the golden is of gpt2_tiny";
+  Golden g = open_golden("gpt2_tiny");
+  const json want = json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) +
+                                              "/tests/goldens/learn_train/label_smoothing.json"));
+  auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
+  BatchShape shape{64, 4};
+  Session s = make_session(g, backend(), pool, shape, {}, want["factor"]);
+  double labels = g.facts["label_tokens"];
+  EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-5);
+  for (const auto& [name, sums] : want["gradients"].items()) {
+    auto bytes = s.state(grad_name(name));
+    double sum = 0, magnitude = 0;
+    for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
+      const double x = reinterpret_cast<const float*>(bytes.data())[i];
+      sum += x;
+      magnitude += std::abs(x);
+    }
+    const double largest = sums[1].get<double>();
+    EXPECT_NEAR(sum, sums[0].get<double>(), 1e-4 * largest + 1e-6) << name;
+    EXPECT_NEAR(magnitude, largest, 1e-4 * largest + 1e-6) << name;
+  }
+}
+
 TEST_P(ClmParity, TenLosses) {
   Golden g = open_golden(std::get<0>(GetParam()));
   const json& t = g.facts["train"];
   auto rows = t["rows"].get<std::vector<std::vector<int32_t>>>();
   BatchShape shape{64, 4};
   const json& o = t["settings"];
-  Session s = make_session(
-      g, backend(), pool, shape,
-      {o["adam_beta1"], o["adam_beta2"], o["adam_epsilon"], o["weight_decay"], o["max_grad_norm"]});
+  TrainSettings settings;
+  settings.adam_beta1 = o["adam_beta1"];
+  settings.adam_beta2 = o["adam_beta2"];
+  settings.adam_epsilon = o["adam_epsilon"];
+  settings.weight_decay = o["weight_decay"];
+  settings.max_grad_norm = o["max_grad_norm"];
+  Session s = make_session(g, backend(), pool, shape, update_options(settings).value());
   size_t update = s.program_index("update");
   Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"],
                                       o["max_steps"]})

@@ -4,7 +4,7 @@ namespace hone {
 namespace {
 
 Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name,
-              bool train) {
+              bool train, double label_smoothing) {
   Program p(op_table(), name);
   Builder b(p);
   ModelGraph g(b, config, train ? ModelGraph::Mode::train : ModelGraph::Mode::eval);
@@ -24,8 +24,8 @@ Program build(const ModelConfig& config, const BatchShape& shape, const std::str
   const Family& family = family_of(config);
   ValueId x = family.decoder(g);
   Builder::Scope head(b, "head");
-  ops::CrossEntropy loss =
-      ops::linear_cross_entropy(b, x, g.param(family.head(config)), labels, scale, train);
+  ops::CrossEntropy loss = ops::linear_cross_entropy(b, x, g.param(family.head(config)), labels,
+                                                     scale, train, label_smoothing);
   if (train) {
     p.outputs.push_back({"loss", loss.loss});
   } else {
@@ -37,13 +37,13 @@ Program build(const ModelConfig& config, const BatchShape& shape, const std::str
 
 }  // namespace
 
-Program build_clm_train(const ModelConfig& config, const BatchShape& shape,
-                        const std::string& name) {
-  return build(config, shape, name, true);
+Program build_clm_train(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                        double label_smoothing) {
+  return build(config, shape, name, true, label_smoothing);
 }
-Program build_clm_eval(const ModelConfig& config, const BatchShape& shape,
-                       const std::string& name) {
-  return build(config, shape, name, false);
+Program build_clm_eval(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                       double label_smoothing) {
+  return build(config, shape, name, false, label_smoothing);
 }
 
 }  // namespace hone

@@ -17,8 +17,9 @@ struct BatchShape {
 };
 
 // Before any pass.
-Program build_clm_train(const ModelConfig& config, const BatchShape& shape,
-                        const std::string& name);
-Program build_clm_eval(const ModelConfig& config, const BatchShape& shape, const std::string& name);
+Program build_clm_train(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                        double label_smoothing = 0);
+Program build_clm_eval(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                       double label_smoothing = 0);
 
 }  // namespace hone

@@ -12,6 +12,7 @@
 #include "engine/session/session.h"
 #include "learn/data/steps.h"
 #include "learn/metrics/loss.h"
+#include "learn/train/callback.h"
 #include "learn/train/run_lock.h"
 #include "learn/train/schedule.h"
 #include "learn/train/settings.h"
@@ -67,18 +68,21 @@ class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Restores what a killed process left in the folder, else reads only. Errors: H2403 the folder
-  // holds other files or another process trains into it, H2408 no checkpoint where one was asked
-  // for, those of the checkpoint room.
+  // Restores what a killed process left in the folder, else reads only. Errors: H2410, H2403 the
+  // folder holds other files or another process trains into it, H2408 no checkpoint where one was
+  // asked for, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
+  void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
+
   // Restores weights, moments, place and log from the checkpoint, if there is one.
-  // True: the run has ended already and nothing is left to train. Errors: H2403 a run with other
-  // settings ended in the folder and left no checkpoint, H2405.
+  // True: the run has ended already (also early) and nothing is left to train. Errors: H2403 a run
+  // with other settings ended in the folder and left no checkpoint, H2405.
   Result<bool> begin(const TrainStart& start);
 
   // From the current place to the last step, then saves the model into output_dir with
-  // trainer_state.json. Errors: H2406 and those of the task.
+  // trainer_state.json; with --load_best_model_at_end the best one. Errors: H2406, H2411 and those
+  // of the task and the callbacks.
   Result<TrainOutcome> train();
 
   // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
@@ -95,7 +99,15 @@ class Trainer {
   Status resume(const std::string& checkpoint);
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
-  Status log_step(int64_t step, double rate, double grad_norm);
+  RunPlace place() const;
+  Status log_step(double rate, double grad_norm);
+  Status append_log(const OrderedJson& logs);  // and tells the callbacks
+  Result<bool> evaluate_in_training();         // true: the best so far
+  bool stops_early() const;
+  Error why_not_finite(const char* what, double value);  // H2406
+  std::string checkpoint_path(int64_t step) const;
+  Status load_best();
+  Status save_model();
   Status save_checkpoint();
   std::string state_text() const;
 
@@ -110,6 +122,8 @@ class Trainer {
   int64_t tokens_seen_ = 0;
   Json history_ = Json::array();
   int64_t last_evaluated_ = -1, last_saved_ = -1;
+  BestModel best_;
+  Callbacks callbacks_;
   std::vector<std::string> discard_;
   std::optional<RunLock> lock_;
 };

@@ -1,0 +1,63 @@
+// Who listens to a run, after Transformers' TrainerCallback. The Trainer tells of its events in the
+// order in which the callbacks were added; console, TensorBoard and early stopping are callbacks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/core/json.h"
+#include "learn/train/best_model.h"
+
+namespace hone {
+
+struct RunPlace {
+  int64_t step = 0, total_steps = 0;  // optimizer steps that are done
+  double epoch = 0;
+};
+
+// Sums since the process began to train.
+struct StepReport {
+  double loss = 0;  // of the last step
+  double seconds = 0;
+  int64_t steps = 0, tokens = 0, rows = 0;
+};
+
+class TrainCallback {
+ public:
+  virtual ~TrainCallback() = default;
+  virtual Status on_train_begin(const RunPlace&) { return Ok{}; }
+  virtual void on_step_end(const RunPlace&, const StepReport&) {}  // must not allocate
+  // An entry of log_history: {loss, grad_norm, learning_rate, epoch}, {eval_loss, ...} or
+  // {train_runtime, ...}.
+  virtual Status on_log(const RunPlace&, const OrderedJson& /*entry*/) { return Ok{}; }
+  // An evaluation inside of training; `best` is that of the evaluations before.
+  virtual Status on_evaluate(const RunPlace&, const OrderedJson& /*metrics*/,
+                             const BestModel& /*best*/) {
+    return Ok{};
+  }
+  virtual void on_save(const RunPlace&, const std::string& /*checkpoint*/) {}
+  virtual void on_train_end(const RunPlace&) {}
+
+  // True: training ends now, as if its last step were done.
+  virtual bool stop() const { return false; }
+  // What a resumed run must know: {"args": ..., "attributes": ...} under name() in trainer_state's
+  // stateful_callbacks; "": nothing.
+  virtual std::string name() const { return ""; }
+  virtual Json state() const { return {}; }
+  virtual void restore(const Json&) {}
+};
+
+using Callbacks = std::vector<std::unique_ptr<TrainCallback>>;
+
+// Progress bar on a terminal, else a line for each log entry.
+std::unique_ptr<TrainCallback> make_console(const TrainSettings& s);
+// Ends training when the metric got no better by more than the threshold in `patience` evaluations.
+std::unique_ptr<TrainCallback> make_early_stopping(const TrainSettings& s);
+// Event files in --logging_dir with the tags of Transformers' TensorBoardCallback.
+std::unique_ptr<TrainCallback> make_tensorboard(const TrainSettings& s);
+
+// Those that the settings ask for.
+Callbacks make_callbacks(const TrainSettings& s);
+
+}  // namespace hone

@@ -1,0 +1,112 @@
+#include "learn/train/event_file.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+
+#include "base/core/clock.h"
+
+namespace hone {
+namespace {
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+template <class T>
+std::string little_endian(T value) {
+  std::string bytes(sizeof(T), '\0');
+  std::memcpy(bytes.data(), &value, sizeof(T));  // every machine that hone runs on is
+  return bytes;
+}
+
+std::string varint(uint64_t x) {
+  std::string s;
+  for (; x >= 0x80; x >>= 7) s += static_cast<char>(x | 0x80);
+  return s + static_cast<char>(x);
+}
+std::string key(int field, int wire) { return varint(static_cast<uint64_t>(field << 3 | wire)); }
+std::string number(int field, int64_t x) {
+  return key(field, 0) + varint(static_cast<uint64_t>(x));
+}
+std::string bytes(int field, std::string_view x) {
+  return key(field, 2) + varint(x.size()) + std::string(x);
+}
+
+std::string record(const std::string& data) {
+  auto masked = [](std::string_view x) {
+    const uint32_t c = crc32c(x);
+    return little_endian((c >> 15 | c << 17) + 0xa282ead8u);
+  };
+  const std::string length = little_endian(static_cast<uint64_t>(data.size()));
+  return length + masked(length) + data + masked(data);
+}
+
+double now() { return system_clock().wall_seconds(); }
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes) {
+  static const std::array<uint32_t, 256> table = [] {
+    std::array<uint32_t, 256> t{};
+    for (uint32_t i = 0; i < 256; ++i) {
+      t[i] = i;
+      for (int bit = 0; bit < 8; ++bit) t[i] = t[i] >> 1 ^ (t[i] & 1 ? 0x82f63b78u : 0);
+    }
+    return t;
+  }();
+  uint32_t c = 0xffffffffu;
+  for (unsigned char b : bytes) c = c >> 8 ^ table[(c ^ b) & 0xff];
+  return ~c;
+}
+
+Result<EventFile> EventFile::create(const std::string& folder) {
+  HONE_TRY(file_store().make_dirs(folder));
+  EventFile file(fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", folder,
+                             static_cast<int64_t>(now()), host_name(), ::getpid()));
+  // Event: 1 wall_time double, 2 step, 3 file_version, 5 summary
+  file.pending_ = record(key(1, 1) + little_endian(now()) + bytes(3, "brain.Event:2"));
+  HONE_TRY(file.flush());
+  return file;
+}
+
+void EventFile::add_event(int64_t step, std::string_view value) {
+  const std::string summary = bytes(1, value);
+  pending_ += record(key(1, 1) + little_endian(now()) + number(2, step) + bytes(5, summary));
+}
+
+void EventFile::add_scalar(const std::string& tag, double value, int64_t step) {
+  // Summary.Value: 1 tag, 2 simple_value float
+  add_event(step, bytes(1, tag) + key(2, 5) + little_endian(static_cast<float>(value)));
+}
+
+void EventFile::add_text(const std::string& tag, const std::string& text, int64_t step) {
+  // Summary.Value: 1 tag, 8 tensor, 9 metadata {1 plugin_data {1 plugin_name}}
+  // Tensor: 1 dtype (7: string), 2 shape {2 dim {1 size}}, 8 string_val
+  const std::string shape = bytes(2, number(1, 1));
+  const std::string tensor = number(1, 7) + bytes(2, shape) + bytes(8, text);
+  add_event(step, bytes(1, tag + "/text_summary") + bytes(8, tensor) +
+                      bytes(9, bytes(1, bytes(1, "text"))));
+}
+
+Status EventFile::flush() {
+  auto writer = HONE_TRY(file_store().append(path_));
+  HONE_TRY(writer->write(pending_));
+  HONE_TRY(writer->commit());
+  pending_.clear();
+  return Ok{};
+}
+
+std::string run_folder_name() {
+  const auto seconds = static_cast<time_t>(now());
+  tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 64> text{};
+  ::strftime(text.data(), text.size(), "%b%d_%H-%M-%S", &local);
+  return std::string(text.data()) + "_" + host_name();
+}
+
+}  // namespace hone

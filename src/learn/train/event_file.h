@@ -1,0 +1,39 @@
+// TensorBoard's event files: records (TFRecord framing) of Event messages, written field by field.
+// https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details and the messages
+// event.proto, summary.proto, tensor.proto of TensorBoard.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/store/store.h"
+
+namespace hone {
+
+// CRC-32C (Castagnoli) of `bytes`.
+uint32_t crc32c(std::string_view bytes);
+
+class EventFile {
+ public:
+  // Makes <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0 with the record of the version.
+  static Result<EventFile> create(const std::string& folder);
+
+  void add_scalar(const std::string& tag, double value, int64_t step);
+  void add_text(const std::string& tag, const std::string& text, int64_t step);
+  // Appends what was added, durable on return.
+  Status flush();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit EventFile(std::string path) : path_(std::move(path)) {}
+  void add_event(int64_t step, std::string_view field);
+  std::string path_, pending_;
+};
+
+// Mmmdd_HH-MM-SS_<host>, local time, as Transformers names the folders of its runs.
+std::string run_folder_name();
+
+}  // namespace hone

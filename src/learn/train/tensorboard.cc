@@ -1,0 +1,52 @@
+#include <cstdlib>
+#include <optional>
+
+#include "base/core/log.h"
+#include "learn/train/callback.h"
+#include "learn/train/event_file.h"
+
+namespace hone {
+namespace {
+
+class TensorBoard : public TrainCallback {
+ public:
+  explicit TensorBoard(const TrainSettings& s) : s_(s) {}
+
+  Status on_train_begin(const RunPlace&) override { return open(); }
+  Status on_log(const RunPlace& at, const OrderedJson& entry) override {
+    if (!file_) HONE_TRY(open());  // an evaluation without training
+    for (const auto& [name, value] : entry.items()) {
+      if (!value.is_number()) continue;
+      const bool eval = name.starts_with("eval_");
+      file_->add_scalar(eval ? "eval/" + name.substr(5) : "train/" + name, value.get<double>(),
+                        at.step);
+    }
+    return file_->flush();
+  }
+
+ private:
+  Status open() {
+    const char* variable = std::getenv("TENSORBOARD_LOGGING_DIR");
+    std::string folder = s_.logging_dir;
+    if (folder.empty() && variable) folder = variable;
+    if (folder.empty()) folder = s_.output_dir + "/runs/" + run_folder_name();
+    file_ = HONE_TRY(EventFile::create(folder));
+    log_info("{:<11} {}", "tensorboard", file_->path());
+    TrainSettings copy = s_;
+    Schema schema("hone train", "");
+    copy.bind(schema);
+    file_->add_text("args", dump_json(Json(schema.dump()), {.indent = 2}), 0);
+    return file_->flush();
+  }
+
+  const TrainSettings& s_;
+  std::optional<EventFile> file_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainCallback> make_tensorboard(const TrainSettings& s) {
+  return std::make_unique<TensorBoard>(s);
+}
+
+}  // namespace hone

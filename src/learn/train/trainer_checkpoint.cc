@@ -1,0 +1,270 @@
+// Where a run begins, what it saves and what it continues from.
+#include "base/core/log.h"
+#include "learn/checkpoint/output_dir.h"
+#include "learn/checkpoint/training_checkpoint.h"
+#include "learn/train/errors.h"
+#include "learn/train/trainer.h"
+
+namespace hone {
+namespace {
+
+std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& names) {
+  std::vector<TensorData> tensors;
+  for (const std::string& name : names)
+    tensors.push_back({name, s.state_slot(name).type, s.state(name), {}});
+  return tensors;
+}
+
+Status read_into(const WeightSource& from, const std::string& name, Session& s,
+                 const std::string& checkpoint) {
+  const TensorInfo* info = from.find(name);
+  const Type& type = s.state_slot(name).type;
+  if (!info || info->type.shape != type.shape)
+    return Error(err::kResumeMismatch,
+                 info ? fmt::format("the checkpoint's '{}' is {}, the model's {}", name,
+                                    info->type.text(), type.text())
+                      : fmt::format("the checkpoint has no '{}'", name))
+        .at(checkpoint)
+        .todo(
+            "continue with the model and --optim that the checkpoint is of, or begin anew with "
+            "--overwrite_output_dir");
+  return from.read(name, DType::f32, s.state(name));
+}
+
+std::vector<std::string> optimizer_states(const Session& s) {
+  std::vector<std::string> names;
+  for (const StateSlot& slot : s.plan().states)
+    if (slot.role == Role::moment) names.push_back(slot.name);
+  return names;
+}
+
+}  // namespace
+
+Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
+  HONE_TRY(check_strategies(s));
+  const std::string& asked = s.resume_from_checkpoint;
+  const bool newest = asked == "true" || asked == "True",
+             never = asked == "false" || asked == "False";
+  OutputDir dir = HONE_TRY(classify_output_dir(s.output_dir));
+  if (dir.kind == OutputDirKind::foreign_files && !s.overwrite_output_dir)
+    return Error(err::kOutputFolderTaken, fmt::format("the folder '{}' holds other files: {}",
+                                                      s.output_dir, fmt::join(dir.foreign, ", ")))
+        .at("--output_dir " + s.output_dir)
+        .todo(
+            "name another folder, or use --overwrite_output_dir (the files stay, those of the same "
+            "name are replaced)");
+  if (dir.kind != OutputDirKind::absent && dir.kind != OutputDirKind::foreign_files) {
+    // A checkpoint that was being replaced when its process was killed comes back.
+    RunLock lock = HONE_TRY(RunLock::take(s.output_dir));
+    if (!HONE_TRY(clean_leftovers(s.output_dir)).empty())
+      dir = HONE_TRY(classify_output_dir(s.output_dir));
+  }
+  TrainStart start;
+  if (!asked.empty() && !newest && !never) {
+    if (!HONE_TRY(file_store().exists(asked)))
+      return Error(err::kNoCheckpoint, fmt::format("there is no checkpoint '{}'", asked))
+          .at("--resume_from_checkpoint " + asked)
+          .todo("name a folder checkpoint-<step>, or leave the flag out");
+    const CheckpointInfo info = HONE_TRY(inspect_checkpoint(asked));
+    start.checkpoint = info.path;
+    return start;
+  }
+  for (const CheckpointInfo& c : dir.checkpoints) {
+    if (s.overwrite_output_dir || never)
+      start.discard.push_back(c.path);
+    else if (c.resumable && start.checkpoint.empty())
+      start.checkpoint = c.path;
+  }
+  if (newest && start.checkpoint.empty())
+    return Error(err::kNoCheckpoint,
+                 fmt::format("the folder '{}' holds no checkpoint to continue from", s.output_dir))
+        .at("--resume_from_checkpoint " + asked)
+        .todo(
+            "leave the flag out: a run continues from its newest checkpoint by itself when there "
+            "is one");
+  start.finished = dir.kind == OutputDirKind::finished && !s.overwrite_output_dir && !never;
+  if (start.finished) start.ended = dir.run;
+  return start;
+}
+
+Result<bool> Trainer::begin(const TrainStart& start) {
+  discard_ = start.discard;
+  if (!start.checkpoint.empty()) HONE_TRY(resume(start.checkpoint));
+  if (!start.finished) return false;
+  const int64_t total = task_.steps().total_steps();
+  if (start.checkpoint.empty()) {
+    const Json now = task_.fingerprint();
+    for (const auto& [key, value] : now.items())
+      if (key != "machine" && key != "kernels" && key != "micro_batch_rows" &&
+          start.ended.is_object() && start.ended.contains(key) && start.ended[key] != value)
+        return Error(err::kOutputFolderTaken,
+                     fmt::format("a run with another '{}' ended in '{}': {} then, {} now", key,
+                                 s_.output_dir, start.ended[key].dump(), value.dump()))
+            .at("--output_dir " + s_.output_dir)
+            .todo("name another folder, or begin anew with --overwrite_output_dir");
+  } else if (done_ < total) {
+    // Stopped early, or its last checkpoint is gone; else the command asks for more steps.
+    bool whole = false;
+    if (start.ended.is_object() && start.ended.value("total_steps", int64_t{-1}) == total)
+      for (const char* file : {"model.safetensors", "model.safetensors.index.json"})
+        whole = HONE_TRY(file_store().exists(s_.output_dir + "/" + file)) || whole;
+    if (!whole) return false;
+  }
+  log_info(
+      "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
+      "(--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
+      "finished", s_.output_dir, done_ > 0 ? done_ : total);
+  return true;
+}
+
+Status Trainer::resume(const std::string& checkpoint) {
+  ResumeState from = HONE_TRY(open_checkpoint(checkpoint));
+  if (from.state.is_null() || !from.weights || !from.optimizer)
+    return Error(err::kResumeMismatch,
+                 "the checkpoint has weights but no optimizer state, so the run cannot be "
+                 "continued from it")
+        .at(checkpoint)
+        .todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
+  Session& s = task_.session();
+  for (const std::string& name : task_.weight_names())
+    HONE_TRY(read_into(*from.weights, name, s, checkpoint));
+  for (const std::string& name : optimizer_states(s))
+    HONE_TRY(read_into(*from.optimizer, name, s, checkpoint));
+  const Json& state = from.state;
+  try {
+    done_ = state.at("step").get<int64_t>();
+    loss_.restore({state.at("loss").at("sum"), state.at("loss").at("total"),
+                   state.at("loss").at("steps"), state.at("loss").at("total_steps")});
+    flops_ = state.at("total_flos");
+    tokens_seen_ = state.at("tokens_seen");
+    last_evaluated_ = state.at("last_evaluated");
+    evaluation_due_ = state.value("evaluation_due", false);
+    if (const Json best = state.value("best", Json()); best.is_object()) {
+      best_.metric = best.at("metric").get<double>();
+      best_.step = best.at("step");
+      best_.checkpoint_step = best.at("checkpoint_step");
+      if (best_.checkpoint_step > 0 &&
+          !HONE_TRY(file_store().exists(checkpoint_path(best_.checkpoint_step)))) {
+        log_warning("the best checkpoint '{}' is not there any more",
+                    checkpoint_path(best_.checkpoint_step));
+        best_.checkpoint_step = 0;
+      }
+    }
+    const Json listeners = from.trainer_state.value("stateful_callbacks", Json::object());
+    for (const auto& c : callbacks_)
+      if (listeners.contains(c->name())) c->restore(listeners[c->name()]);
+    const Json now = task_.fingerprint();
+    for (const auto& [key, value] : state.at("run").items())
+      if (now.contains(key) && now[key] != value)
+        log_warning(
+            "resume: '{}' was {} and is {} now: the bits will differ from those of an "
+            "uninterrupted run",
+            key, value.dump(), now[key].dump());
+  } catch (const Json::exception& e) {
+    return Error(err::kResumeMismatch,
+                 fmt::format("the checkpoint's state cannot be read: {}", e.what()))
+        .at(checkpoint);
+  }
+  if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
+  last_saved_ = done_;
+  log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_,
+           task_.steps().total_steps());
+  return Ok{};
+}
+
+std::string Trainer::checkpoint_path(int64_t step) const {
+  return fmt::format("{}/checkpoint-{}", s_.output_dir, step);
+}
+
+// As Transformers writes it: keys sorted, indented by two.
+std::string Trainer::state_text() const {
+  Json j;
+  j["best_global_step"] = best_.step > 0 ? Json(best_.step) : Json();
+  j["best_metric"] = best_.metric ? Json(*best_.metric) : Json();
+  j["best_model_checkpoint"] =
+      best_.checkpoint_step > 0 ? Json(checkpoint_path(best_.checkpoint_step)) : Json();
+  j["epoch"] = task_.steps().epoch_after(done_);
+  j["eval_steps"] = steps_of(s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps);
+  j["global_step"] = done_;
+  j["is_hyper_param_search"] = false;
+  j["is_local_process_zero"] = true;
+  j["is_world_process_zero"] = true;
+  j["log_history"] = history_;
+  j["logging_steps"] = steps_of(s_.logging_steps);
+  j["max_steps"] = task_.steps().total_steps();
+  j["num_input_tokens_seen"] = tokens_seen_;
+  j["num_train_epochs"] = task_.steps().epochs();
+  j["save_steps"] = steps_of(s_.save_steps);
+  j["stateful_callbacks"] = Json::object();
+  for (const auto& c : callbacks_)
+    if (!c->name().empty()) j["stateful_callbacks"][c->name()] = c->state();
+  j["total_flos"] = flops_;
+  j["train_batch_size"] = s_.per_device_train_batch_size;
+  j["trial_name"] = nullptr;
+  j["trial_params"] = nullptr;
+  return dump_json(j, {.indent = 2}) + "\n";
+}
+
+Status Trainer::save_checkpoint() {
+  if (last_saved_ == done_) return Ok{};
+  Session& s = task_.session();
+  if (best_.step > 0 &&
+      (best_.step == done_ || HONE_TRY(file_store().exists(checkpoint_path(best_.step)))))
+    best_.checkpoint_step = best_.step;
+  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, done_));
+  HONE_TRY(task_.save_model_files(w.folder()));
+  HONE_TRY(w.add_tensors("model", tensors_of(s, task_.weight_names())));
+  HONE_TRY(w.add_file(kTrainerStateFile, state_text()));
+  if (!s_.save_only_model) {
+    HONE_TRY(w.add_tensors(kOptimizerStem, tensors_of(s, optimizer_states(s))));
+    const TrainLoss::State l = loss_.state();
+    Json state{
+        {"step", done_},
+        {"cursor", Json::parse(cursor_after(task_.steps(), done_).to_json())},
+        {"loss",
+         {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
+        {"total_flos", flops_},
+        {"tokens_seen", tokens_seen_},
+        {"last_evaluated", last_evaluated_},
+        {"evaluation_due", evaluation_due_},
+        {"best", best_.metric ? Json{{"metric", *best_.metric},
+                                     {"step", best_.step},
+                                     {"checkpoint_step", best_.checkpoint_step}}
+                              : Json()},
+        {"run", task_.fingerprint()}};
+    HONE_TRY(w.add_json(kStateFile, state));
+  }
+  const std::string path = HONE_TRY(w.commit());
+  last_saved_ = done_;
+  for (const auto& c : callbacks_) c->on_save(place(), path);
+  if (s_.save_total_limit)
+    HONE_TRY(rotate_checkpoints(
+        s_.output_dir,
+        {.save_total_limit = *s_.save_total_limit,
+         .best = best_.checkpoint_step > 0 ? checkpoint_path(best_.checkpoint_step) : "",
+         .trusted = path}));
+  return Ok{};
+}
+
+Status Trainer::load_best() {
+  if (best_.checkpoint_step == 0) {
+    log_warning("no checkpoint of the best evaluation was saved: the last weights stay");
+    return Ok{};
+  }
+  const std::string checkpoint = checkpoint_path(best_.checkpoint_step);
+  const ResumeState from = HONE_TRY(open_checkpoint(checkpoint));
+  Session& s = task_.session();
+  for (const std::string& name : task_.weight_names())
+    HONE_TRY(read_into(*from.weights, name, s, checkpoint));
+  log_info("{:<11} {} ({} {:.6g}) is the model that stays", "best", checkpoint,
+           best_metric_of(s_)->name, *best_.metric);
+  return Ok{};
+}
+
+Status Trainer::save_model() {
+  HONE_TRY(task_.save_model_files(s_.output_dir));
+  return save_safetensors(s_.output_dir, "model",
+                          tensors_of(task_.session(), task_.weight_names()));
+}
+
+}  // namespace hone
