@@ -4,14 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 
 #include "base/core/philox.h"
 #include "base/core/text.h"
 #include "engine/backends/reference/reference.h"
 #include "learn/checkpoint/safetensors_writer.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/open.h"
 #include "learn/pretrained/weights.h"
 
 namespace hone {
@@ -196,6 +201,32 @@ TEST_F(PretrainedTest, ATokenizerBeyondTheVocabularyIsRefused) {
   const Result<Pretrained> opened = open_pretrained(folder_ + "/model");
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().code(), std::string(err::kVocabularyLarger.id)) << opened.error().text();
+}
+
+TEST(OpenTokenizer, ReadsTheSentencePieceVocabularyOfGguf) {
+  const char* set = std::getenv("HONE_DATA");
+  const fs::path data = set ? fs::path(set) : fs::path(HONE_SOURCE_DIR) / "../shared/data";
+  const fs::path file = data / "tok-gguf/ggml-vocab-llama-spm.gguf";
+  if (!fs::exists(file)) GTEST_SKIP() << "no tok-gguf in HONE_DATA " << data;
+  const Tokenizer t = must(open_tokenizer(file.string(), {}));
+  const auto read = [](const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::string inputs = read(data / "tok-gguf/inputs.inp");
+  const std::string separator = "\n__ggml_vocab_test__\n";
+  std::istringstream lines(read(file.string() + ".out"));
+  std::string line;
+  int texts = 0;
+  for (size_t at = 0; at <= inputs.size() && std::getline(lines, line); ++texts) {
+    const size_t stop = std::min(inputs.find(separator, at), inputs.size());
+    const std::string text = inputs.substr(at, stop - at);
+    at = stop + separator.size();
+    std::istringstream row(line);
+    const std::vector<int32_t> ids{std::istream_iterator<int32_t>(row), {}};
+    EXPECT_EQ(t.encode(text, {.add_special_tokens = false}), ids) << text;
+  }
+  EXPECT_EQ(texts, 46);
 }
 
 }  // namespace
