@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""GPT-2's byte-level BPE over real text: `hone tokenize` against the HF tokenizers library, two threads, in pairs.
+"""Byte-level BPE (GPT-2) and SentencePiece BPE (Llama 2) over real text, two threads, in pairs: `hone tokenize` against
+the HF tokenizers library and, for the latter, sentencepiece.
 
-hone is charged for reading the file and printing the ids (less a run on one row: its start); the library only for
-encode_batch on rows already in memory. The ids must be the same.
+hone is charged for reading the file and printing the ids (less a run on one row: its start); the libraries only for
+encoding rows already in memory. The ids must be the same.
 """
 import json
 import os
@@ -35,45 +36,60 @@ def text_rows(megabytes):
     return kept, size
 
 
-def vocabulary(options):
-    folder = pathlib.Path(options.tokenizer or data_folder() / "tok-gpt2")
-    if not (folder / "vocab.json").exists():
-        raise SystemExit(f"{folder} has no vocab.json: --tokenizer needs GPT-2's vocab.json and merges.txt")
+def folder_of(options, given, name, file):
+    folder = pathlib.Path(given or data_folder() / name)
+    if not (folder / file).exists():
+        print(f"{folder} has no {file}: left out")
+        return None
     return folder
 
 
-def main():
-    parser = common.arguments(__doc__.splitlines()[0])
-    parser.add_argument("--tokenizer", help="folder with vocab.json and merges.txt")
-    parser.add_argument("--megabytes", type=int, default=16)
-    options = parser.parse_args()
-    common.limit_threads()
+def gpt2_peer(folder):
     import tokenizers
-    from tokenizers import decoders, models, pre_tokenizers
-    folder = vocabulary(options)
-    rows, size = text_rows(1 if options.tiny else options.megabytes)
-    common.FILES.mkdir(parents=True, exist_ok=True)
+    from tokenizers import models, pre_tokenizers
+    peer = tokenizers.Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+    peer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return peer.encode_batch_fast
+
+
+def llama_peer(folder):
+    import tokenizers
+    peer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return lambda rows: peer.encode_batch_fast(rows, add_special_tokens=False)
+
+
+def sentencepiece_peer(folder):
+    import sentencepiece
+    peer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    return lambda rows: peer.encode(rows, num_threads=common.THREADS)
+
+
+def probe(work=400_000):
+    """No matmul decides here: a plain loop shows the clock."""
+    start = time.perf_counter()
+    sum(range(work * 20))
+    return work / (time.perf_counter() - start) / 1e3
+
+
+def measure(options, rows, tokenizer, encode):
+    """One row of the table: a peer's encode(rows) against hone's tokenizer (a folder or file)."""
     many, one = common.FILES / "text.jsonl", common.FILES / "text-1.jsonl"
     many.write_text("".join(json.dumps(dict(text=row)) + "\n" for row in rows))
     one.write_text(json.dumps(dict(text=rows[0])) + "\n")
-    peer = tokenizers.Tokenizer(models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
-    peer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    peer.decoder = decoders.ByteLevel()
-    peer.encode_batch(rows[:1000])
-    expected = []
+    size = sum(len(row.encode()) for row in rows)
+    expected, got = [], []
 
     def theirs():
         start = time.perf_counter()
-        encoded = peer.encode_batch_fast(rows)
+        encoded = encode(rows)
         seconds = time.perf_counter() - start
-        expected[:] = [each.ids for each in encoded]
+        expected[:] = [getattr(each, "ids", each) for each in encoded]
         return dict(seconds=seconds)
 
     def hone(path):
-        return common.child([options.hone, "tokenize", "--model_name_or_path", str(folder), "--input", str(path),
-                             "--threads", str(common.THREADS)])
-
-    got = []
+        return common.child([options.hone, "tokenize", "--model_name_or_path", str(tokenizer), "--input", str(path),
+                             "--threads", str(common.THREADS), "--add_special_tokens", "false",
+                             "--split_special_tokens", str(str(tokenizer).endswith(".model"))])
 
     def mine():
         _, start_up, _ = hone(one)
@@ -81,26 +97,47 @@ def main():
         got[:] = [output]
         return dict(seconds=seconds - start_up, peak=peak)
 
-    def probe(work=400_000):
-        """No matmul decides here: a plain loop shows the clock."""
-        start = time.perf_counter()
-        sum(range(work * 20))
-        return work / (time.perf_counter() - start) / 1e3
-
     if options.only:
         seconds = (theirs if options.only == "peer" else mine)()["seconds"]
-        return common.finish("Tokenizing", [{options.only + " MB/s": f"{size / seconds / 1e6:.1f}"}], {}, False)
+        return {options.only + " MB/s": f"{size / seconds / 1e6:.1f}"}, {}
+    encode(rows[:1000])
     kept, retaken = common.pairs(options.pairs, options.retakes, probe, theirs, mine)
     ids = [json.loads(line)["ids"] for line in got[0].splitlines() if line]
     wrong = next((i for i, (a, b) in enumerate(zip(ids, expected)) if a != b), None)
     if wrong is not None or len(ids) != len(expected):
         raise SystemExit(f"ids differ at row {wrong}: {rows[wrong or 0]!r} ({len(ids)} rows, {len(expected)} expected)")
     seen = common.summary(kept)
-    row = {"text": f"{size / 1e6:.0f} MB, {sum(map(len, ids))} tokens",
-           "MB/s": f"{size / seen['peer_seconds'] / 1e6:.1f} / {size / seen['hone_seconds'] / 1e6:.1f}",
-           "speed": f"{seen['speedup']:.2f}x", "ids": "equal",
-           "pairs": f"{seen['steady_pairs']} steady of {len(kept)}, {retaken} retaken"}
-    common.finish("GPT-2 tokenizing (HF tokenizers / hone)", [row], seen, options.write and not options.tiny)
+    return {"text": f"{size / 1e6:.0f} MB, {sum(map(len, ids))} tokens",
+            "MB/s": f"{size / seen['peer_seconds'] / 1e6:.1f} / {size / seen['hone_seconds'] / 1e6:.1f}",
+            "speed": f"{seen['speedup']:.2f}x", "ids": "equal",
+            "pairs": f"{seen['steady_pairs']} steady of {len(kept)}, {retaken} retaken"}, seen
+
+
+def main():
+    parser = common.arguments(__doc__.splitlines()[0])
+    parser.add_argument("--tokenizer", help="folder with GPT-2's vocab.json and merges.txt")
+    parser.add_argument("--sentencepiece", help="folder with Llama 2's tokenizer.json and tokenizer.model")
+    parser.add_argument("--megabytes", type=int, default=16)
+    options = parser.parse_args()
+    common.limit_threads()
+    common.FILES.mkdir(parents=True, exist_ok=True)
+    rows, _ = text_rows(1 if options.tiny else options.megabytes)
+    # A row that spells a special token means different things to the two.
+    plain = [row for row in rows if "<unk>" not in row]
+    table, details = [], {}
+
+    def add(name, *what):
+        row, seen = measure(options, *what)
+        table.append({"tokenizer / peer": name, **row})
+        details[name] = seen
+
+    if folder := folder_of(options, options.tokenizer, "tok-gpt2", "vocab.json"):
+        add("GPT-2 / HF tokenizers", rows, folder, gpt2_peer(folder))
+    if folder := folder_of(options, options.sentencepiece, "tok-llama2", "tokenizer.model"):
+        add("Llama 2 tokenizer.json / HF tokenizers", plain, folder / "tokenizer.json", llama_peer(folder))
+        add("Llama 2 tokenizer.model / sentencepiece", plain, folder / "tokenizer.model", sentencepiece_peer(folder))
+    if table:
+        common.finish("Tokenizing (peer / hone)", table, details, options.write and not options.tiny and not options.only)
 
 
 if __name__ == "__main__":

@@ -49,8 +49,8 @@ class MergeTable {
   size_t mask_;
 };
 
-// Ids of pieces seen lately: direct-mapped, so bounded. Holds pieces of up to 16 bytes that become
-// up to 3 ids; 32 bytes an entry, half a megabyte in all.
+// Ids of pieces seen lately: two places for each piece, so bounded. Holds pieces of up to 16 bytes
+// that become up to 3 ids; 32 bytes an entry, two megabytes in all.
 class PieceCache {
  public:
   struct Entry {
@@ -59,7 +59,7 @@ class PieceCache {
     uint8_t count = 0;
     int32_t ids[3];
   };
-  static constexpr size_t kMaxBytes = 16, kMaxIds = 3, kEntries = size_t{1} << 14;
+  static constexpr size_t kMaxBytes = 16, kMaxIds = 3, kPairs = size_t{1} << 15;
 
   // The entry where `piece` (1 to kMaxBytes bytes) belongs; hit tells whether it is there. If not,
   // its key is written and the caller fills ids and count.
@@ -79,18 +79,24 @@ class PieceCache {
       low = static_cast<unsigned char>(p[0]) | static_cast<unsigned char>(p[n / 2]) << 8 |
             static_cast<unsigned char>(p[n - 1]) << 16;
     }
-    Entry& e = entries_[mix64(low, high ^ n << 56) & (kEntries - 1)];
-    hit = e.low == low && e.high == high && e.length == n;
-    if (!hit) {
-      e.low = low;
-      e.high = high;
-      e.length = static_cast<uint8_t>(n);
+    Pair& pair = pairs_[mix64(low, high ^ n << 56) & (kPairs - 1)];
+    for (Entry& e : pair.entries) {
+      hit = e.low == low && e.high == high && e.length == n;
+      if (hit) return e;
     }
+    pair.entries[1] = pair.entries[0];  // the older one goes
+    Entry& e = pair.entries[0];
+    e.low = low;
+    e.high = high;
+    e.length = static_cast<uint8_t>(n);
     return e;
   }
 
  private:
-  std::vector<Entry> entries_ = std::vector<Entry>(kEntries);
+  struct alignas(64) Pair {
+    Entry entries[2];
+  };
+  std::vector<Pair> pairs_ = std::vector<Pair>(kPairs);
 };
 
 struct BpeScratch : ModelScratch {
@@ -115,7 +121,7 @@ void append_cached(std::string_view piece, std::vector<int32_t>& ids, PieceCache
   bool hit;
   PieceCache::Entry& e = cache.at(piece, hit);
   if (hit) {
-    ids.insert(ids.end(), e.ids, e.ids + e.count);
+    for (int i = 0; i < e.count; ++i) ids.push_back(e.ids[i]);
     return;
   }
   const size_t before = ids.size();

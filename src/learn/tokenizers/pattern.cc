@@ -13,6 +13,11 @@ class Literal : public Pattern {
  public:
   explicit Literal(std::string text) : text_(std::move(text)) {}
   void each_match(std::string_view text, FunctionRef<void(size_t, size_t)> fn) const override {
+    if (text_.size() == 1) {  // the usual case, a space, comes too often for a search
+      for (size_t at = 0; at < text.size(); ++at)
+        if (text[at] == text_[0]) fn(at, at + 1);
+      return;
+    }
     for (size_t at = 0; (at = text.find(text_, at)) != text.npos; at += text_.size())
       fn(at, at + text_.size());
   }

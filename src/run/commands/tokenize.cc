@@ -1,5 +1,7 @@
 // hone tokenize: rows of text in, one line {"ids":[...]} out for each, in order. Memory is that of
 // one batch, whatever the size of the input.
+#include <simdjson.h>
+
 #include <charconv>
 
 #include "base/core/json.h"
@@ -21,11 +23,17 @@ struct TokenizeSettings {
 constexpr size_t kBatchBytes = size_t{4} << 20;
 constexpr size_t kBatchRows = 1 << 16;
 
+// Items are used again and again, so that their strings keep their memory.
 struct Item {
-  std::string text;  // a line of jsonl, until parse() has made it the text
+  std::string text;  // a line of jsonl, or the text
   std::optional<std::string> pair;
   int64_t line = 0;
   bool is_json = false;
+
+  void reset() {
+    text.clear();
+    pair.reset();
+  }
 };
 
 // Where rows come from. next() gives false behind the last one.
@@ -41,7 +49,7 @@ class JsonLines final : public Input {
   explicit JsonLines(std::unique_ptr<Source> source) : in_(std::move(source)) { in_.skip_bom(); }
   Result<bool> next(Item& item) override {
     do {
-      item = {};
+      item.reset();
       item.is_json = true;
       item.line = in_.line();
       const bool more = in_.take_until('\n', item.text);
@@ -73,7 +81,7 @@ class Rows final : public Input {
   }
   Result<bool> next(Item& item) override {
     if (!HONE_TRY(rows_->next(row_))) return false;
-    item = {};
+    item.reset();
     item.text = HONE_TRY(cell_text(row_, column_, name_.empty() ? "text" : name_));
     if (pair_) item.pair = HONE_TRY(cell_text(row_, *pair_, "text_pair"));
     item.line = row_.line;
@@ -103,13 +111,18 @@ class Encoder {
       : settings_(s),
         tokenizer_(std::move(tokenizer)),
         pool_(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size()),
+        workers_(static_cast<size_t>(pool_.size())),
         options_{.add_special_tokens = s.add_special_tokens,
                  .split_special_tokens = s.split_special_tokens},
         key_(s.text_column_name.empty() ? "text" : s.text_column_name) {}
 
-  // Appends the lines of the batch to `out`.
-  Status encode(std::vector<Item>& batch, std::string& out) {
-    if (batch.size() == 1) return encode_alone(batch[0], out);
+  // Hands the lines of the batch to `print` in order.
+  Status encode(std::span<const Item> batch, FunctionRef<Status(std::string_view)> print) {
+    for (Worker& w : workers_) w.lines.clear();
+    if (batch.size() == 1) {
+      HONE_TRY(encode_alone(batch[0], workers_[0]));
+      return print(workers_[0].lines);
+    }
     // Contiguous shares of about equal bytes, so that the lines come out in order.
     size_t total = 0;
     for (const Item& i : batch) total += i.text.size() + 64;
@@ -120,16 +133,15 @@ class Encoder {
       while (t < threads && seen * threads >= total * t) first[t++] = i;
       seen += batch[i].text.size() + 64;
     }
-    std::vector<std::string> lines(threads);
     std::vector<Status> done(threads, Ok{});
     pool_.run([&](int thread) {
       const auto k = static_cast<size_t>(thread);
       for (size_t i = first[k]; i < first[k + 1] && done[k].ok(); ++i)
-        done[k] = encode_into(batch[i], lines[k]);
+        done[k] = encode_into(batch[i], workers_[k]);
     });
     for (size_t k = 0; k < threads; ++k) {
       if (!done[k].ok()) return done[k];
-      out += lines[k];
+      HONE_TRY(print(workers_[k].lines));
     }
     return Ok{};
   }
@@ -140,8 +152,37 @@ class Encoder {
                        item.line);
   }
 
-  Status parse(Item& item) const {
-    if (!item.is_json) return Ok{};
+  // What one thread keeps from row to row. Views of a row live until its next one.
+  struct Worker {
+    simdjson::dom::parser parser;
+    std::string text, pair;  // of a row that the slow parser took
+    std::vector<int32_t> ids;
+    std::string lines;
+  };
+  struct Texts {
+    std::string_view text;
+    std::optional<std::string_view> pair;
+  };
+
+  // A row that is an object with nothing but texts, the usual case; nothing for every other line.
+  std::optional<Texts> parse_fast(const Item& item, Worker& w) const {
+    simdjson::dom::object row;
+    Texts texts;
+    bool found = false;
+    if (w.parser.parse(item.text).get(row)) return std::nullopt;
+    for (const auto [key, value] : row) {
+      std::string_view text;
+      if (value.get(text) || (key == key_ && found)) return std::nullopt;
+      if (key == key_) texts.text = text, found = true;
+      if (key == "text_pair") texts.pair = text;
+    }
+    return found ? std::optional(texts) : std::nullopt;
+  }
+
+  Result<Texts> parse(const Item& item, Worker& w) const {
+    if (!item.is_json) return Texts{item.text, item.pair};
+    if (const auto texts = parse_fast(item, w)) return *texts;
+    Texts texts;
     std::vector<std::string> columns;
     Row row;
     HONE_TRY(json_row(item.text, settings_.input == "-" ? "standard input" : settings_.input,
@@ -150,7 +191,8 @@ class Encoder {
     for (size_t i = 0; i < columns.size(); ++i) {
       auto* cell = std::get_if<std::string>(&row.cells[i]);
       if (columns[i] == key_) text = cell;
-      if (columns[i] == "text_pair" && cell != nullptr) item.pair = std::move(*cell);
+      if (columns[i] == "text_pair" && cell != nullptr)
+        texts.pair = w.pair = std::move(*cell);
     }
     if (text == nullptr)
       return Error(err::kRowWithoutText,
@@ -158,41 +200,49 @@ class Encoder {
                                fmt::join(columns, ", ")))
           .at(place(item))
           .todo("write rows as {\"text\": \"...\"}, or name the key with --text_column_name");
-    item.text = std::move(*text);
-    return Ok{};
+    texts.text = w.text = std::move(*text);
+    return texts;
   }
 
   static void append(std::span<const int32_t> ids, std::string& out) {
-    out += "{\"ids\":[";
-    char digits[16];
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (i > 0) out += ',';
-      out.append(digits, std::to_chars(digits, digits + sizeof digits, ids[i]).ptr);
+    constexpr std::string_view kHead = "{\"ids\":[", kTail = "]}\n";
+    constexpr size_t kDigits = 11;  // of a number, and a comma
+    const size_t before = out.size();
+    out.resize(before + kHead.size() + ids.size() * kDigits + kTail.size());
+    char* p = std::copy(kHead.begin(), kHead.end(), out.data() + before);
+    for (const int32_t id : ids) {
+      p = std::to_chars(p, p + kDigits, id).ptr;
+      *p++ = ',';
     }
-    out += "]}\n";
+    if (!ids.empty()) --p;
+    p = std::copy(kTail.begin(), kTail.end(), p);
+    out.resize(static_cast<size_t>(p - out.data()));
   }
 
-  Status encode_into(Item& item, std::string& out) const {
-    HONE_TRY(parse(item));
-    if (item.pair)
-      append(tokenizer_.encode_pair(item.text, *item.pair, options_).ids, out);
-    else
-      append(tokenizer_.encode(item.text, options_), out);
+  Status encode_into(const Item& item, Worker& w) const {
+    const Texts texts = HONE_TRY(parse(item, w));
+    if (texts.pair) {
+      append(tokenizer_.encode_pair(texts.text, *texts.pair, options_).ids, w.lines);
+      return Ok{};
+    }
+    w.ids.clear();
+    tokenizer_.encode_to(texts.text, w.ids, options_);
+    append(w.ids, w.lines);
     return Ok{};
   }
 
   // One long text: its pieces are spread over the threads.
-  Status encode_alone(Item& item, std::string& out) {
-    HONE_TRY(parse(item));
-    if (item.pair) return encode_into(item, out);
-    const std::string_view text = item.text;
-    append(tokenizer_.encode_batch(std::span(&text, 1), &pool_, options_)[0], out);
+  Status encode_alone(const Item& item, Worker& w) {
+    const Texts texts = HONE_TRY(parse(item, w));
+    if (texts.pair) return encode_into(item, w);
+    append(tokenizer_.encode_batch(std::span(&texts.text, 1), &pool_, options_)[0], w.lines);
     return Ok{};
   }
 
   const TokenizeSettings& settings_;
   Tokenizer tokenizer_;
   ThreadPool pool_;
+  std::vector<Worker> workers_;  // one for each thread
   EncodeOptions options_;
   std::string key_;
 };
@@ -212,26 +262,25 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
   std::unique_ptr<Writer> file;
   if (s.output != "-") file = HONE_TRY(file_store().create(s.output));
 
-  std::vector<Item> batch;
-  std::string out;
-  Item item;
-  bool more = HONE_TRY(input->next(item));
+  const auto print = [&](std::string_view lines) -> Status {
+    if (file) return file->write(lines);
+    print_out(lines);
+    return Ok{};
+  };
+
+  std::vector<Item> batch(1);
+  bool more = HONE_TRY(input->next(batch[0]));
   while (more) {
-    size_t bytes = 0;
-    batch.clear();
-    // A text as large as a batch comes alone.
-    while (more && batch.size() < kBatchRows &&
-           (batch.empty() || bytes + item.text.size() <= kBatchBytes)) {
-      bytes += item.text.size();
-      batch.push_back(std::move(item));
-      more = HONE_TRY(input->next(item));
+    // A text as large as a batch comes alone; the first item of the next batch waits at the end.
+    size_t rows = 0, bytes = 0;
+    while (more && rows < kBatchRows &&
+           (rows == 0 || bytes + batch[rows].text.size() <= kBatchBytes)) {
+      bytes += batch[rows].text.size();
+      if (++rows == batch.size()) batch.emplace_back();
+      more = HONE_TRY(input->next(batch[rows]));
     }
-    out.clear();
-    HONE_TRY(encoder.encode(batch, out));
-    if (file)
-      HONE_TRY(file->write(out));
-    else
-      print_out(out);
+    HONE_TRY(encoder.encode(std::span(batch).first(rows), print));
+    std::swap(batch[0], batch[rows]);
   }
   if (file) HONE_TRY(file->commit());
   return kExitDone;
