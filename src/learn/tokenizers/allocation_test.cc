@@ -70,9 +70,11 @@ TEST(Allocation, AWarmThreadAllocatesNothing) {
   const json cases = json::parse(read(goldens() / "cases.json"));
   const json mini = json::parse(read(goldens() / "mini.json"));
   json vocab = json::object();
-  for (size_t i = 0; i < mini["tokens"].size(); ++i) vocab[mini["tokens"][i].get<std::string>()] = i;
+  for (size_t i = 0; i < mini["tokens"].size(); ++i)
+    vocab[mini["tokens"][i].get<std::string>()] = i;
   const auto texts = cases["texts"].get<std::vector<std::string>>();
-  for (const char* name : {"gpt2", "gpt2_prefix", "roberta", "llama3", "smollm", "o200k", "removed"}) {
+  for (const char* name :
+       {"gpt2", "gpt2_prefix", "roberta", "llama3", "smollm", "o200k", "removed"}) {
     json spec = cases["pipelines"][name]["spec"];
     spec["model"] = cases["pipelines"][name]["model"];
     spec["model"]["vocab"] = vocab;

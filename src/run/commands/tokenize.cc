@@ -191,8 +191,7 @@ class Encoder {
     for (size_t i = 0; i < columns.size(); ++i) {
       auto* cell = std::get_if<std::string>(&row.cells[i]);
       if (columns[i] == key_) text = cell;
-      if (columns[i] == "text_pair" && cell != nullptr)
-        texts.pair = w.pair = std::move(*cell);
+      if (columns[i] == "text_pair" && cell != nullptr) texts.pair = w.pair = std::move(*cell);
     }
     if (text == nullptr)
       return Error(err::kRowWithoutText,
