@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
+# nightly: --moments 200
 """Kills a training run at random moments, types the same command again until it ends, and demands
 the bits of the run that was never killed.
 
-    tests/faults/kill_resume.py --hone build/hone [--rounds 20] [--seed N]
+    tests/faults/kill_resume.py --hone build/hone [--moments 20] [--seed N]
 
-Each round kills up to four times: on the clock or at some line of the log (start-up, steps, evaluation), while a checkpoint is
-being written, or while the final model is being saved; mostly with SIGKILL, else with SIGTERM or
-SIGINT, after which the run must have saved and left with 143 or 130. Compared at the end: the final
+Rounds of up to four kills each until there were that many: while it starts or resumes, on the clock,
+at some line of the log, while it evaluates, while a checkpoint is being written, or while the final
+model is being saved; mostly with SIGKILL, else with SIGTERM or SIGINT, after which the run must have
+saved and left with 143 or 130. After each kill every checkpoint and model in the folder must be
+whole. Compared at the end of a round: the final
 model, weights and moments of the last checkpoint byte by byte, and trainer_state.json without its
 times. The run accumulates, packs rows and has dropout. The seed is printed; the same seed chooses
 the same kinds of moments.
@@ -26,14 +29,16 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 WORDS = ("the cat sat on mat and dog lay rug for it was late house still when rain came river "
          "rose over fields men of village took boats she read letter twice").split()
 STEPS = 14
+EVALUATED = (5, 10, STEPS)
 
 
 def prepare(folder):
     """A small text and a tiny GPT-2 with dropout."""
     rng = random.Random(5)
-    with open(os.path.join(folder, "train.jsonl"), "w") as f:
-        for _ in range(40):
-            f.write(json.dumps({"text": " ".join(rng.choices(WORDS, k=rng.randint(3, 20)))}) + "\n")
+    for name, rows in ("train.jsonl", 40), ("validation.jsonl", 150):  # enough for an evaluation that takes a while
+        with open(os.path.join(folder, name), "w") as f:
+            for _ in range(rows):
+                f.write(json.dumps({"text": " ".join(rng.choices(WORDS, k=rng.randint(3, 20)))}) + "\n")
     model = os.path.join(folder, "model")
     shutil.copytree(os.path.join(SOURCE, "tests", "goldens", "tiny_text_gpt2"), model)
     path = os.path.join(model, "config.json")
@@ -46,10 +51,10 @@ def prepare(folder):
 
 def command(hone, out):
     return [hone, "train", "--task", "clm", "--model_name_or_path", "model", "--train_file", "train.jsonl",
-            "--validation_split_percentage", "20", "--do_train", "--do_eval", "--packing", "--block_size", "32",
+            "--validation_file", "validation.jsonl", "--per_device_eval_batch_size", "1", "--do_train", "--do_eval", "--packing", "--block_size", "32",
             "--per_device_train_batch_size", "2", "--gradient_accumulation_steps", "2", "--max_steps", str(STEPS),
             "--learning_rate", "0.01", "--eval_strategy", "steps", "--eval_steps", "5", "--save_steps", "4",
-            "--logging_steps", "3", "--save_total_limit", "2", "--threads", "2", "--output_dir", out]
+            "--logging_steps", "1", "--save_total_limit", "2", "--threads", "2", "--output_dir", out]
 
 
 def result(folder, out):
@@ -78,11 +83,48 @@ def names(path):
         return []
 
 
+def unreadable(path):
+    """What a reader would stumble over: a checkpoint or a model that is there and not whole."""
+    for name in names(path):
+        folder = os.path.join(path, name)
+        if name == "model.safetensors" and not whole_safetensors(folder):
+            return name
+        if not name.startswith("checkpoint-") or not name[len("checkpoint-"):].isdigit():
+            continue
+        try:
+            with open(os.path.join(folder, "hone_manifest.json")) as f:
+                files = json.load(f)["files"]
+            for file, facts in files.items():
+                if os.path.getsize(os.path.join(folder, file)) != facts["bytes"]:
+                    return f"{name}/{file}"
+            if not whole_safetensors(os.path.join(folder, "model.safetensors")):
+                return f"{name}/model.safetensors"
+        except (OSError, ValueError, KeyError) as e:
+            return f"{name}: {e}"
+    return ""
+
+
+def whole_safetensors(path):
+    with open(path, "rb") as f:
+        length = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(length))
+    end = max(t["data_offsets"][1] for name, t in header.items() if name != "__metadata__")
+    return os.path.getsize(path) == 8 + length + end
+
+
+def last_words(path):
+    """Of a log: is its run in the middle of an evaluation?"""
+    with open(path) as f:
+        text = f.read()
+    steps = text.rfind("train       step ")
+    return any(text[steps:].startswith(f"train       step {n}/") for n in EVALUATED) and "evaluated" not in text[steps:]
+
+
 def wait_for_moment(rng, kind, process, path, seconds, log_bytes):
     """Returns when the moment has come or the process has ended."""
     began = time.monotonic()
-    if kind == "clock":
-        until = began + seconds * rng.random() ** 1.5  # early moments are found in resumed runs too
+    if kind in ("clock", "start"):
+        until = began + seconds * rng.random() * (1 if kind == "clock" else 0.3)
         while process.poll() is None and time.monotonic() < until:
             time.sleep(min(0.002, max(0.0, until - time.monotonic())))
         return
@@ -91,6 +133,15 @@ def wait_for_moment(rng, kind, process, path, seconds, log_bytes):
         while process.poll() is None and os.path.getsize(path + ".log") < until:
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.01))
+        return
+    if kind == "evaluation":
+        with open(path + ".log") as log:
+            log.seek(0, os.SEEK_END)
+            heard = ""
+            while process.poll() is None and not any(f" step {n}/" in heard for n in EVALUATED):
+                heard += log.read()
+                time.sleep(0.0005)
+        time.sleep(rng.uniform(0, 0.05))
         return
     first = {n for n in names(path) if n.startswith("checkpoint-")}
     skip = rng.randint(0, 2)  # saves that may pass
@@ -119,16 +170,19 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
         for attempt in range(kills + 1):
             process = start(argv, folder, log)
             if attempt < kills:
-                kind = rng.choice(["clock", "log", "log", "save", "save", "final"])
+                kind = rng.choice(["start", "clock", "log", "evaluation", "evaluation", "save", "save", "final"])
                 number = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGINT])
                 wait_for_moment(rng, kind, process, os.path.join(folder, out), seconds, log_bytes)
                 if process.poll() is None:
                     process.send_signal(number)
                     counts[kind] = counts.get(kind, 0) + 1
+                    counts["(in evaluation)"] = counts.get("(in evaluation)", 0) + last_words(log_path)
                 status = process.wait()
                 # A signal before the handlers stand, or after the last step, ends the program as usual.
                 allowed = {0, -number} if number == signal.SIGKILL else {0, 128 + number, -number}
                 story.append(f"{kind}:{number.name}:{status}")
+                if broken := unreadable(os.path.join(folder, out)):
+                    return f"not readable after {number.name}: {broken}", story
                 if status not in allowed:
                     return f"status {status} after {number.name}", story
                 if status == 128 + number and not any(n.startswith("checkpoint-") for n in names(os.path.join(folder, out))):
@@ -148,7 +202,7 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
@@ -167,7 +221,9 @@ def main():
         log_bytes = os.path.getsize(os.path.join(folder, "whole.log"))
         wanted = result(folder, "whole")
         counts = {}
-        for number in range(options.rounds):
+        number = 0
+        while sum(n for kind, n in counts.items() if kind[0] != "(") < options.moments:
+            number += 1
             out = f"round{number}"
             wrong, story = round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts)
             if not wrong:
@@ -182,7 +238,8 @@ def main():
             if options.keep:
                 print(" ".join(story), flush=True)
             shutil.rmtree(os.path.join(folder, out))
-        print(f"{options.rounds} rounds, killed {sum(counts.values())} times ({counts}): bits of the run never killed")
+        print(f"{number} rounds, killed {sum(n for kind, n in counts.items() if kind[0] != '(')} times ({counts}): "
+              "no unreadable folder, bits of the run never killed")
         return 0
     finally:
         if options.keep:

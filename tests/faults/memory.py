@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Planned = measured memory: ten runs whose arenas take what the plan says, within 1 % + 16 MiB.
+# nightly: --random 200
+"""Planned = measured memory: runs whose arenas take what the plan says, within 1 % + 16 MiB.
 
-    tests/faults/memory.py --hone build/hone
+    tests/faults/memory.py --hone build/hone [--random COUNT] [--seed N]
 
-For each configuration (family, sizes, batch, block, accumulation, packing, evaluation) one short run
-from a config alone. Demanded: the plan that the run followed equals what /proc says the process holds
+For each configuration (family, sizes, batch, block, accumulation, packing, evaluation, threads) one
+short run from a config alone: ten chosen ones, or COUNT drawn by chance. Demanded: the plan that the run followed equals what /proc says the process holds
 (RssAnon + RssShmem) less its value just before the arena was mapped, within 1 % + 16 MiB; the runtime
 itself stays within its budget of 192 MiB; and `hone plan` says the same bytes beforehand where rows
 are blocks. /proc is also read from outside while the run goes on.
@@ -52,6 +53,24 @@ CONFIGURATIONS = [
 ]
 
 
+def drawn(rng):
+    """A small configuration: name and the rest of a row of CONFIGURATIONS, and threads."""
+    family = rng.choice(["gpt2", "llama", "qwen2", "mistral"])
+    head, kv_heads, group = rng.choice([4, 8, 16, 32]) * 2, rng.randint(1, 3), rng.randint(1, 3)
+    heads = kv_heads * (1 if family == "gpt2" else group)
+    layers = rng.randint(1, 4)
+    if family == "gpt2":
+        config = gpt2(head * heads, layers, heads, resid_pdrop=rng.choice([0.0, 0.1]), attn_pdrop=rng.choice([0.0, 0.1]))
+    else:
+        config = llama(head * heads, layers, heads, kv_heads, model_type=family, tie_word_embeddings=rng.random() < 0.5)
+        if family == "mistral":
+            config["sliding_window"] = rng.choice([16, 64, None])
+    batch, block, accumulation = rng.randint(1, 6), rng.choice([16, 24, 32, 50, 64, 100, 128]), rng.randint(1, 4)
+    packing, evaluation, threads = rng.random() < 0.5, rng.random() < 0.5, rng.randint(1, 2)
+    name = f"{family} {layers}x{head * heads} b{batch}x{block} a{accumulation}{' packed' * packing}{' eval' * evaluation} t{threads}"
+    return name, config, batch, block, accumulation, packing, evaluation, threads
+
+
 def rows(path, rng):
     with open(path, "w") as f:
         for _ in range(160):
@@ -70,17 +89,24 @@ def held(pid):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
+    parser.add_argument("--random", type=int, default=0, metavar="COUNT")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     options = parser.parse_args()
+    configurations = [(*c, 2) for c in CONFIGURATIONS]
+    if options.random:
+        print(f"seed {options.seed}")
+        rng = random.Random(options.seed)
+        configurations = [drawn(rng) for _ in range(options.random)]
     hone = os.path.abspath(options.hone)
     folder = tempfile.mkdtemp(prefix="hone_memory_")
     wrong = 0
     try:
         rows(os.path.join(folder, "rows.jsonl"), random.Random(3))
-        for name, config, batch, block, accumulation, packing, evaluation in CONFIGURATIONS:
+        for name, config, batch, block, accumulation, packing, evaluation, threads in configurations:
             shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
             with open(os.path.join(folder, "config.json"), "w") as f:
                 json.dump(config, f)
-            shape = ["--task", "clm", "--config_name", "config.json", "--block_size", str(block), "--threads", "2",
+            shape = ["--task", "clm", "--config_name", "config.json", "--block_size", str(block), "--threads", str(threads),
                      "--per_device_train_batch_size", str(batch), "--per_device_eval_batch_size", str(batch),
                      "--gradient_accumulation_steps", str(accumulation), "--do_train"]
             shape += ["--do_eval"] if evaluation else []
@@ -113,7 +139,7 @@ def main():
                 # A run whose last batch of an epoch is short plans one more size: never more memory.
                 if said != planned:
                     notes.append(f"hone plan said {said:,} bytes, the run planned {planned:,}")
-            print(f"{name:<22} planned {planned / 2**20:8.1f} MiB, measured {(measured - planned) / 2**20:+7.2f}, most {(most - runtime - planned) / 2**20:+7.2f}, "
+            print(f"{name:<34} planned {planned / 2**20:8.1f} MiB, measured {(measured - planned) / 2**20:+7.2f}, most {(most - runtime - planned) / 2**20:+7.2f}, "
                   f"runtime {runtime / 2**20:6.1f}  {'; '.join(notes) or 'ok'}", flush=True)
             wrong += bool(notes)
     finally:

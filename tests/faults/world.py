@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""What the world does to a training run: the disk is full, a folder cannot be written, files vanish
+or are cut short, signals come. Each time: one clear error (or none), the right exit status, nothing
+that was saved is damaged, and the same command typed again ends with the bits of a run without
+faults, leaving no temporary files.
+
+    tests/faults/world.py --hone build/hone
+
+A full and a read-only file system need `mount` (root); without it these two say that they are skipped.
+"""
+import argparse
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from kill_resume import STEPS, SOURCE, command, names, prepare, result, unreadable
+
+
+class Fault(Exception):
+    pass
+
+
+class Skip(Exception):
+    pass
+
+
+def demand(condition, text):
+    if not condition:
+        raise Fault(text)
+
+
+class World:
+    def __init__(self, hone, folder):
+        self.hone, self.folder = hone, folder
+        prepare(folder)
+        demand(self.run("whole").returncode == 0, "the run without faults failed")
+        self.wanted = result(folder, "whole")
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def run(self, out, *more, **options):
+        return subprocess.run([*command(self.hone, out), *more], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=300, **options)
+
+    def start(self, out, until, *more):
+        """A run that has printed `until`."""
+        log = open(self.path("log"), "w")
+        process = subprocess.Popen([*command(self.hone, out), *more], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while process.poll() is None and until not in open(log.name).read():
+            time.sleep(0.001)
+        return process
+
+    def log(self):
+        return open(self.path("log")).read()
+
+    def expect_error(self, run, code, *words):
+        demand(run.returncode == 1, f"status {run.returncode} instead of 1:\n{run.stderr}")
+        found = re.findall(r"^(H\d{4})  ", run.stderr, re.M)
+        demand(found == [code], f"errors {found} instead of one {code}:\n{run.stderr}")
+        for word in words:
+            demand(word in run.stderr, f"'{word}' is not named:\n{run.stderr}")
+
+    def expect_whole(self, out):
+        broken = unreadable(self.path(out))
+        demand(not broken, f"not readable: {broken}")
+
+    def expect_same_end(self, out):
+        run = self.run(out)
+        demand(run.returncode == 0, f"the next run ended with {run.returncode}:\n{run.stderr}")
+        found = result(self.folder, out)
+        for name, bytes_ in self.wanted.items():
+            demand(found[name] == bytes_, f"{name} differs")
+        left = [n for n in names(self.path(out)) if any(mark in n for mark in (".tmp", "-tmp", ".old", ".del"))]
+        demand(not left, f"leftovers: {left}")
+
+
+def mounted(w, name, options):
+    os.makedirs(w.path(name), exist_ok=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", w.path(name)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Skip("mount: " + done.stderr.strip())
+
+
+def size_of(path):
+    return sum(os.path.getsize(os.path.join(at, f)) for at, _, files in os.walk(path) for f in files)
+
+
+def disk_full(w):
+    checkpoint = size_of(w.path("whole", f"checkpoint-{STEPS}"))
+    try:
+        mounted(w, "small", f"size={checkpoint * 3 // 2 + (64 << 10)}")
+        w.expect_error(w.run("small/out"), "H0103", "checkpoint-8")
+        w.expect_whole("small/out")
+        demand("checkpoint-4" in names(w.path("small/out")), "the checkpoint before is gone")
+        subprocess.run(["mount", "-o", "remount,size=64m", w.path("small")], check=True)
+        w.expect_same_end("small/out")
+    finally:
+        subprocess.run(["umount", w.path("small")], capture_output=True)
+
+
+def files_limited(w):
+    """ulimit -f: a file may grow so far and no further (the system also sends SIGXFSZ)."""
+    size = os.path.getsize(w.path("whole", "model.safetensors")) * 3 // 2  # the moments are twice as large
+    run = w.run("limited", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
+    w.expect_error(run, "H0103", "optimizer.safetensors")
+    w.expect_whole("limited")
+    w.expect_same_end("limited")
+
+
+def read_only(w):
+    try:
+        mounted(w, "fixed", "size=64m")
+        process = w.start("fixed/out", "saved       fixed/out/checkpoint-4")
+        demand(subprocess.run(["mount", "-o", "remount,ro", w.path("fixed")], capture_output=True).returncode in (0, 32), "remount")
+        process.wait()  # it may have had a file open for writing, then the remount was refused
+        if process.returncode != 0:
+            demand(process.returncode == 1 and "H0102" in w.log(), f"status {process.returncode}:\n{w.log()}")
+            w.expect_whole("fixed/out")
+        subprocess.run(["mount", "-o", "remount,ro", w.path("fixed")], check=True)
+        w.expect_error(w.run("fixed/new"), "H0102", "fixed/new")
+        subprocess.run(["mount", "-o", "remount,rw", w.path("fixed")], check=True)
+        w.expect_same_end("fixed/out")
+    finally:
+        subprocess.run(["umount", w.path("fixed")], capture_output=True)
+
+
+def inputs_vanish(w):
+    """After they were read, data and weights may go."""
+    kept = w.path("kept")
+    os.makedirs(kept)
+    process = w.start("vanish", "micro-batch")
+    process.send_signal(signal.SIGSTOP)
+    for name in ("train.jsonl", "validation.jsonl"):
+        shutil.move(w.path(name), kept)
+    process.send_signal(signal.SIGCONT)
+    try:
+        demand(process.wait() == 0, f"status {process.returncode}:\n{w.log()}")
+        missing = w.run("missing")
+        w.expect_error(missing, "H0101" if "H0101" in missing.stderr else "H2101", "train.jsonl")
+        demand(not os.path.exists(w.path("missing", "model.safetensors")), "a model was saved")
+    finally:
+        for name in os.listdir(kept):
+            shutil.move(os.path.join(kept, name), w.folder)
+    w.expect_same_end("vanish")
+
+
+def weights_cut_short(w):
+    path = w.path("model", "model.safetensors")
+    shutil.copy(path, w.path("good"))
+    os.truncate(path, os.path.getsize(path) - 100)
+    run = w.run("cut")
+    shutil.move(w.path("good"), path)
+    demand(run.returncode == 1 and len(re.findall(r"^H\d{4}  ", run.stderr, re.M)) == 1, f"status {run.returncode}:\n{run.stderr}")
+    demand("model.safetensors" in run.stderr, f"the file is not named:\n{run.stderr}")
+
+
+def checkpoint_damaged(w):
+    """The newest checkpoint loses a file: the one before is taken. Asked for by name: an error."""
+    process = w.start("damaged", "saved       damaged/checkpoint-12")
+    process.kill()
+    process.wait()
+    os.remove(w.path("damaged", "checkpoint-12", "optimizer.safetensors"))
+    asked = w.run("damaged2", "--resume_from_checkpoint", "damaged/checkpoint-12")
+    w.expect_error(asked, "H2212", "optimizer.safetensors", "checkpoint-12")
+    weights = w.path("damaged", "checkpoint-8", "model.safetensors")
+    w.expect_same_end("damaged")
+    demand(not os.path.exists(weights), "checkpoint-8 was not rotated away")
+
+
+def folder_vanishes(w):
+    process = w.start("gone", "saved       gone/checkpoint-4")
+    process.send_signal(signal.SIGSTOP)
+    shutil.rmtree(w.path("gone"))
+    process.send_signal(signal.SIGCONT)
+    status = process.wait()
+    demand(status == 0 or (status == 1 and "H01" in w.log()), f"status {status}:\n{w.log()}")
+    w.expect_whole("gone")
+    if status == 0:
+        demand(os.path.exists(w.path("gone", "model.safetensors")), "no model was saved")
+
+
+def stopped(w, out, number):
+    process = w.start(out, "train       step 6/")
+    process.send_signal(number)
+    status = process.wait()
+    demand(status == 128 + number, f"status {status}:\n{w.log()}")
+    demand("the same command continues" in w.log(), w.log())
+    w.expect_whole(out)
+    demand(not any("tmp" in n for n in names(w.path(out))), f"temporary files: {names(w.path(out))}")
+    w.expect_same_end(out)
+
+
+def terminated(w):
+    stopped(w, "terminated", signal.SIGTERM)
+
+
+def interrupted(w):
+    stopped(w, "interrupted", signal.SIGINT)
+
+
+def interrupted_twice(w):
+    process = w.start("twice", "train       step 6/")
+    process.send_signal(signal.SIGSTOP)  # both are there before it can answer the first
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(0.0005)
+    process.send_signal(signal.SIGINT)
+    status = process.wait()
+    demand(status == 130, f"status {status}:\n{w.log()}")
+    w.expect_whole("twice")
+    w.expect_same_end("twice")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
+    parser.add_argument("--only", help="the name of one fault")
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="hone_world_")
+    wrong = 0
+    try:
+        w = World(os.path.abspath(options.hone), folder)
+        for fault in (disk_full, files_limited, read_only, inputs_vanish, weights_cut_short, checkpoint_damaged, folder_vanishes,
+                      terminated, interrupted, interrupted_twice):
+            if options.only not in (None, fault.__name__):
+                continue
+            try:
+                fault(w)
+                print(f"{fault.__name__:<20} ok", flush=True)
+            except Skip as e:
+                print(f"{fault.__name__:<20} skipped: {e}", flush=True)
+            except Fault as e:
+                wrong += 1
+                print(f"{fault.__name__:<20} {e}", flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
