@@ -100,7 +100,7 @@ Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& token
                                         ? "training needs data: there is no --train_file"
                                         : "evaluation needs data: there is no --validation_file")
         .todo(
-            "give --train_file with a txt, csv, tsv, json, jsonl, parquet or arrow file, and "
+            "give --train_file with a txt, csv, tsv, json, jsonl, parquet, arrow or pkl file, and "
             "--validation_file likewise");
   }
   if (files.want_train || (files.want_eval && split)) {

@@ -1,0 +1,34 @@
+// The table in a pickle: a pandas DataFrame as pandas 0.2x to 3 write it, a list of dicts, or a
+// dict of lists. Reference: pandas/core/internals (BlockManager.__reduce__ and __setstate__),
+// NumPy's ndarray.__reduce__, pyarrow's Array.__reduce__.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "learn/data/formats/rows.h"
+#include "learn/pickle/pickle.h"
+
+namespace hone {
+
+// A column, or another run of cells.
+class CellArray {
+ public:
+  virtual ~CellArray() = default;
+  virtual int64_t size() const = 0;
+  virtual Result<Cell> cell(int64_t i) const = 0;  // 0 <= i < size()
+};
+
+struct PickledTable {
+  std::vector<std::string> names;
+  std::vector<std::unique_ptr<CellArray>> columns;  // all of `rows` cells
+  int64_t rows = 0;
+};
+
+// Views into the pickle. NaN, None, NA are null. Of a DataFrame the row index is left out.
+// H2701 (it is not what pandas writes), H2703 (a class beyond text, numbers and booleans, by its
+// name), as do cells; H2704 (a cell that unpacks to too much).
+Result<PickledTable> read_pickled_table(const Pickle& pickle, const std::string& file);
+
+}  // namespace hone
