@@ -50,16 +50,28 @@ class MergeTable {
 };
 
 // Ids of pieces seen lately: two places for each piece, so bounded. Holds pieces of up to 16 bytes
-// that become up to 3 ids; 32 bytes an entry, two megabytes in all.
+// that become up to 4 ids; 32 bytes an entry, two megabytes in all.
 class PieceCache {
  public:
   struct Entry {
     uint64_t low, high;  // together with `length` they give every byte of the piece
+    uint8_t packed[13];  // the first ids, three bytes each, and room for a four-byte copy
     uint8_t length = 0;  // 0 = free
     uint8_t count = 0;
-    int32_t ids[3];
+    uint8_t unused = 0;
+
+    // Ids have at most 24 bits: Vocabulary::kMaxId.
+    int32_t id(int i) const {
+      uint32_t four;
+      std::memcpy(&four, packed + 3 * i, 4);
+      return static_cast<int32_t>(four & 0xffffff);
+    }
+    void set(std::span<const int32_t> ids) {
+      count = static_cast<uint8_t>(ids.size());
+      for (size_t i = 0; i < ids.size(); ++i) std::memcpy(packed + 3 * i, &ids[i], 3);
+    }
   };
-  static constexpr size_t kMaxBytes = 16, kMaxIds = 3, kPairs = size_t{1} << 15;
+  static constexpr size_t kMaxBytes = 16, kMaxIds = 4, kPairs = size_t{1} << 15;
 
   // The entry where `piece` (1 to kMaxBytes bytes) belongs; hit tells whether it is there. If not,
   // its key is written and the caller fills ids and count.
@@ -121,7 +133,7 @@ void append_cached(std::string_view piece, std::vector<int32_t>& ids, PieceCache
   bool hit;
   PieceCache::Entry& e = cache.at(piece, hit);
   if (hit) {
-    for (int i = 0; i < e.count; ++i) ids.push_back(e.ids[i]);
+    for (int i = 0; i < e.count; ++i) ids.push_back(e.id(i));
     return;
   }
   const size_t before = ids.size();
@@ -131,8 +143,7 @@ void append_cached(std::string_view piece, std::vector<int32_t>& ids, PieceCache
     e.length = 0;
     return;
   }
-  e.count = static_cast<uint8_t>(count);
-  std::copy(ids.begin() + static_cast<ptrdiff_t>(before), ids.end(), e.ids);
+  e.set(std::span(ids).subspan(before));
 }
 
 }  // namespace hone

@@ -1,7 +1,5 @@
 #include "learn/tokenizers/metaspace.h"
 
-#include <cstring>
-
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/unicode.h"
 
@@ -30,17 +28,6 @@ Result<Metaspace> read_metaspace(const JsonAt& spec) {
   }
   m.split = HONE_TRY(spec.boolean_or("split", true));
   return m;
-}
-
-void append_metaspaced(std::string_view text, std::string_view replacement, std::string& out) {
-  const char *p = text.data(), *const end = p + text.size();
-  while (p < end) {
-    const auto* space = static_cast<const char*>(std::memchr(p, ' ', static_cast<size_t>(end - p)));
-    out.append(p, space ? space : end);
-    if (!space) return;
-    out += replacement;
-    p = space + 1;
-  }
 }
 
 }  // namespace hone

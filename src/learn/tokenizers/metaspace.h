@@ -20,7 +20,4 @@ struct Metaspace {
 // The members of a stage of either kind, in the new or the old spelling.
 Result<Metaspace> read_metaspace(const JsonAt& spec);
 
-// Appends the text with its spaces replaced.
-void append_metaspaced(std::string_view text, std::string_view replacement, std::string& out);
-
 }  // namespace hone

@@ -1,5 +1,8 @@
 #include "learn/tokenizers/pattern.h"
 
+#include <algorithm>
+#include <cstring>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -13,11 +16,6 @@ class Literal : public Pattern {
  public:
   explicit Literal(std::string text) : text_(std::move(text)) {}
   void each_match(std::string_view text, FunctionRef<void(size_t, size_t)> fn) const override {
-    if (text_.size() == 1) {  // the usual case, a space, comes too often for a search
-      for (size_t at = 0; at < text.size(); ++at)
-        if (text[at] == text_[0]) fn(at, at + 1);
-      return;
-    }
     for (size_t at = 0; (at = text.find(text_, at)) != text.npos; at += text_.size())
       fn(at, at + text_.size());
   }
@@ -130,6 +128,23 @@ void append_replaced(const Pattern& pattern, std::string_view text, std::string_
     done = end;
   });
   out.append(text, done);
+}
+
+void append_replaced_byte(std::string_view text, char byte, std::string_view content,
+                          std::string& out) {
+  const auto matches = static_cast<size_t>(std::count(text.begin(), text.end(), byte));
+  const size_t before = out.size();
+  out.resize(before + text.size() + matches * content.size());
+  char* to = out.data() + before;
+  for (const char c : text) {
+    if (c == byte) {
+      std::memcpy(to, content.data(), content.size());
+      to += content.size();
+    } else {
+      *to++ = c;
+    }
+  }
+  out.resize(static_cast<size_t>(to - out.data()));
 }
 
 Result<std::unique_ptr<Pattern>> make_regex(std::string_view regex, const std::string& where) {

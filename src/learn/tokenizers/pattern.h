@@ -24,6 +24,10 @@ class Pattern {
 void append_replaced(const Pattern& pattern, std::string_view text, std::string_view content,
                      std::string& out);
 
+// The same for a pattern of one byte: spaces are frequent.
+void append_replaced_byte(std::string_view text, char byte, std::string_view content,
+                          std::string& out);
+
 // spec: {"String": "..."} or {"Regex": "..."}.
 Result<std::unique_ptr<Pattern>> make_pattern(const JsonAt& spec);
 Result<std::unique_ptr<Pattern>> make_regex(std::string_view regex, const std::string& where);

@@ -3,6 +3,7 @@
 // Reference: huggingface/tokenizers pre_tokenizers/metaspace.
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/pattern.h"
 #include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/stages.h"
 
@@ -19,7 +20,7 @@ class MetaspaceSplit : public PreTokenizer {
     const bool wanted =
         m_.scheme == Metaspace::kAlways || (m_.scheme == Metaspace::kFirst && at_start);
     if (wanted && text[0] != ' ' && !text.starts_with(m_.replacement)) *spaced += m_.replacement;
-    append_metaspaced(text, m_.replacement, *spaced);
+    append_replaced_byte(text, ' ', m_.replacement, *spaced);
     const std::string_view all = *spaced;
     if (!m_.split) return sink(all);
     for (size_t at = 0; at < all.size();) {
