@@ -121,6 +121,22 @@ struct ThreadPool::Shared {
   std::exception_ptr error;
   int error_thread = 0;
   std::vector<std::thread> threads;
+  // Who does part t of a round: the worker, or the caller when it is done with its own part and
+  // the worker has not begun (asleep, or its core is taken by another process). The round that
+  // was last begun, by part.
+  struct alignas(64) Begun {
+    std::atomic<uint32_t> round{0};
+  };
+  std::vector<Begun> begun;
+
+  // Whether the calling thread is the one that does this part. After a success the round goes on
+  // until the part is finished, so `fn` is that round's.
+  bool begin(int part, uint32_t now) {
+    std::atomic<uint32_t>& last = begun[static_cast<size_t>(part)].round;
+    uint32_t before = last.load(std::memory_order_relaxed);
+    return static_cast<int32_t>(now - before) > 0 &&
+           last.compare_exchange_strong(before, now, std::memory_order_acq_rel);
+  }
 };
 
 Range thread_range(int64_t count, int thread, int threads) {
@@ -132,6 +148,7 @@ Range thread_range(int64_t count, int thread, int threads) {
 ThreadPool::ThreadPool(int threads) : size_(std::max(1, threads)), shared_(new Shared) {
   if (size_ <= static_cast<int>(std::thread::hardware_concurrency()))
     shared_->spin_inside = kSpinInside;
+  shared_->begun = std::vector<Shared::Begun>(static_cast<size_t>(size_));
   shared_->threads.reserve(size_ - 1);
   for (int t = 1; t < size_; ++t) shared_->threads.emplace_back([this, t] { work(t); });
 }
@@ -169,8 +186,9 @@ void ThreadPool::work(int thread) {
   uint32_t seen = 0;
   for (;;) {
     wait_for_change(s.round, seen, kSpin);
-    ++seen;  // run() starts no round before every worker has finished the last one
+    seen = s.round.load(std::memory_order_acquire);
     if (s.stop.load(std::memory_order_relaxed)) return;
+    if (!s.begin(thread, seen)) continue;
     call(*s.fn, thread);
     if (s.running.fetch_sub(1, std::memory_order_acq_rel) == 1) s.running.notify_one();
   }
@@ -183,10 +201,18 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
   if (size_ > 1) {
     s.fn = &fn;
     s.running.store(size_ - 1, std::memory_order_relaxed);
-    s.round.fetch_add(1, std::memory_order_release);
+    const uint32_t now = s.round.fetch_add(1, std::memory_order_release) + 1;
     s.round.notify_all();
+    call(fn, 0);
+    // A function with a barrier has all its parts begun before part 0 returns.
+    for (int part = 1; part < size_; ++part)
+      if (s.begin(part, now)) {
+        call(fn, part);
+        s.running.fetch_sub(1, std::memory_order_acq_rel);
+      }
+  } else {
+    call(fn, 0);
   }
-  call(fn, 0);
   if (s.running.load(std::memory_order_acquire) != 0) {
     const Recorded recorded(s.spans, 0, true);
     for (int left; (left = s.running.load(std::memory_order_acquire)) != 0;)

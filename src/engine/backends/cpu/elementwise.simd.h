@@ -8,9 +8,8 @@ namespace {
 // f(i, whole, n) over `count` elements, threads cut at multiples of 16.
 template <class Fn>
 HONE_INLINE void parallel_vectors(int64_t count, ThreadPool& pool, Fn&& f) {
-  pool.parallel_for((count + 15) / 16, [&](int64_t b, int64_t e, int) {
-    for_vectors(b * 16, min_of(e * 16, count), f);
-  });
+  parallel_items(pool, (count + 15) / 16, 16,
+                 [&](int64_t b, int64_t e, int) { for_vectors(b * 16, min_of(e * 16, count), f); });
 }
 
 template <class Fn>

@@ -18,7 +18,7 @@ constexpr int kMR = 4, kNV = 2;
 #endif
 constexpr int kNR = kNV * W;
 constexpr int64_t kPad = 48;  // columns of packed B round up to this: a multiple of every kNR
-constexpr int64_t kKC = 768, kMC = 96, kNC = 3072;
+constexpr int64_t kKC = 1024, kMC = 96, kNC = 3072;
 static_assert(kPad % kNR == 0 && kMC % kMR == 0 && kNC % kPad == 0 && W % kMR == 0);
 
 HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -39,6 +39,7 @@ void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, flo
         const float* from = g.a + k0 * g.lda + i0 + i;
         const int64_t count = min_of<int64_t>(kMR, rows - i);
         for (int64_t k = kb; k < ke; ++k) {
+          __builtin_prefetch(from + (k + 8) * g.lda);
           if (count == kMR) {
             memcpy(to + k * kMR, from + k * g.lda, kMR * sizeof(float));
           } else {

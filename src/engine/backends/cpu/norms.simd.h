@@ -109,7 +109,7 @@ void sum_parts(const float* part, int64_t stride, int threads, bool accumulate, 
 }  // namespace
 
 void norm(const Norm& n, ThreadPool& pool) {
-  pool.parallel_for(n.rows, [&](int64_t begin, int64_t end, int) {
+  parallel_items(pool, n.rows, n.columns, [&](int64_t begin, int64_t end, int) {
     if (n.kind == NormKind::layer)
       norm_rows<NormKind::layer>(n, begin, end);
     else

@@ -9,7 +9,7 @@ int64_t rope_workspace_bytes(int64_t rotary, int threads) {
 
 void rope(const Rope& r, void* workspace, ThreadPool& pool) {
   const int64_t half = r.rotary / 2, stride = (r.rotary + 15) / 16 * 16;
-  pool.parallel_for(r.tokens, [&](int64_t begin, int64_t end, int thread) {
+  parallel_items(pool, r.tokens, r.heads * r.head_dim, [&](int64_t begin, int64_t end, int thread) {
     float* c = static_cast<float*>(workspace) + thread * stride;
     float* s = c + half;
     for (int64_t t = begin; t < end; ++t) {
@@ -42,7 +42,7 @@ HONE_INLINE const float* table_row(const float* table, int64_t rows, int64_t col
 }  // namespace
 
 void embedding(const Embedding& e, ThreadPool& pool) {
-  pool.parallel_for(e.tokens, [&](int64_t begin, int64_t end, int) {
+  parallel_items(pool, e.tokens, e.columns, [&](int64_t begin, int64_t end, int) {
     for (int64_t t = begin; t < end; ++t) {
       const float* a = table_row(e.table, e.vocabulary, e.columns, e.ids[t]);
       const float* b =

@@ -16,6 +16,8 @@
 #include <immintrin.h>
 #endif
 
+#include "base/core/threads.h"
+
 #define HONE_INLINE inline __attribute__((always_inline))
 
 namespace hone::cpu::HONE_ISA {
@@ -257,6 +259,16 @@ HONE_INLINE F exp(F x) {
   p = fma(p, r, set1(5.0000001201e-1f));
   p = fma(p, r * r, r) + set1(1.0f);
   return select(x < set1(-87.33f), zero(), scale_by_power(p, n));
+}
+
+// f(begin, end, thread) over `count` items of `elements` floats each: on all threads, or on the
+// caller alone where waking another would cost what the items take.
+template <class Fn>
+HONE_INLINE void parallel_items(ThreadPool& pool, int64_t count, int64_t elements, Fn&& f) {
+  if (count * elements > 16384)
+    pool.parallel_for(count, f);
+  else if (count > 0)
+    f(0, count, 0);
 }
 
 // One vector of a row: Whole::value says that all lanes are there, else n of them are.
