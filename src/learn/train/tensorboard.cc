@@ -17,9 +17,10 @@ class TensorBoard : public TrainCallback {
     if (!file_) HONE_TRY(open());  // an evaluation without training
     for (const auto& [name, value] : entry.items()) {
       if (!value.is_number()) continue;
-      const bool eval = name.starts_with("eval_");
-      file_->add_scalar(eval ? "eval/" + name.substr(5) : "train/" + name, value.get<double>(),
-                        at.step);
+      const std::string tag = name.starts_with("eval_") ? "eval/" + name.substr(5)
+                              : name == "perplexity"    ? "eval/perplexity"
+                                                        : "train/" + name;
+      file_->add_scalar(tag, value.get<double>(), at.step);
     }
     return file_->flush();
   }
