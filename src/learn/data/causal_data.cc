@@ -10,8 +10,6 @@
 namespace hone {
 namespace {
 
-constexpr const char* kValidation = "validation";  // the split
-
 // 1234567 -> "1,234,567"
 std::string grouped(int64_t n) {
   const std::string digits = std::to_string(n);
@@ -57,16 +55,15 @@ void note_counts(const char* split, const CausalData& data, const CausalFiles& f
   }
 }
 
-// A dataset folder with a validation split of its own is both files.
+}  // namespace
+
 Result<bool> has_validation_split(const CausalFiles& files) {
   if (!files.validation_files.empty() || files.train_files.size() != 1 ||
       !is_dataset_folder(files.train_files[0]))
     return false;
   const auto splits = HONE_TRY(dataset_splits(files.train_files[0]));
-  return std::find(splits.begin(), splits.end(), kValidation) != splits.end();
+  return std::find(splits.begin(), splits.end(), kValidationSplit) != splits.end();
 }
-
-}  // namespace
 
 std::string describe(const CausalCounts& c, const CausalOptions& options) {
   std::string text =
@@ -151,7 +148,7 @@ Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& token
   }
   if (files.want_eval && !split) {
     auto reader = HONE_TRY(
-        open_rows(HONE_TRY(expand_files(files.validation_files, kValidation)), files.rows));
+        open_rows(HONE_TRY(expand_files(files.validation_files, kValidationSplit)), files.rows));
     const size_t column = HONE_TRY(text_column(*reader, files.text_column));
     out.eval =
         HONE_TRY(load(files, *reader, column, 0, INT64_MAX, files.max_eval_samples, 1, tokenize));

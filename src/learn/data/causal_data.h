@@ -32,6 +32,11 @@ struct CausalSplits {
   std::vector<std::string> notes;  // for the first screen, a sentence each
 };
 
+// Whether the one dataset folder that the training files are has a validation split of its own,
+// which is taken when no validation files are named: then that folder is both.
+inline constexpr const char* kValidationSplit = "validation";
+Result<bool> has_validation_split(const CausalFiles& files);
+
 // Errors: those of files.h and token_rows.h; H2101 when no file is named, H2115 when the split
 // leaves nothing.
 Result<CausalSplits> load_causal(const CausalFiles& files, const Tokenize& tokenize);

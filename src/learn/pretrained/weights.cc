@@ -96,12 +96,20 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
   return t;
 }
 
+std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config) {
+  std::set<std::string> used;
+  for (const ParamSpec& spec : family_of(config).params(config))
+    if (const TensorInfo* t = find_weight(weights, config, spec.name)) used.insert(t->name);
+  std::vector<std::string> unused;
+  for (const TensorInfo& t : weights.tensors())
+    if (!used.contains(t.name) && !is_known_extra(t.name, config)) unused.push_back(t.name);
+  return unused;
+}
+
 Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused) {
   HONE_BUG_IF(model.weights == nullptr, "load_weights: the model was opened without weights");
-  std::set<std::string> read;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
-    read.insert(t->name);
     if (!session.has_state(spec.name)) continue;
     const Type kept = session.state_slot(spec.name).type;
     HONE_BUG_IF(kept.shape != spec.shape, "state '{}' is {}", spec.name, kept.text());
@@ -118,12 +126,7 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
           .at(model.name)
           .todo("take a checkpoint from before the training broke, or fetch the file again");
   }
-  if (unused != nullptr) {
-    for (const TensorInfo& t : model.weights->tensors()) {
-      if (!read.contains(t.name) && !is_known_extra(t.name, model.config))
-        unused->push_back(t.name);
-    }
-  }
+  if (unused != nullptr) *unused = unused_weights(*model.weights, model.config);
   fill_constants(session, model.config);
   return Ok{};
 }

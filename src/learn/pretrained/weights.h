@@ -14,6 +14,9 @@ const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& co
 // The same with the shape checked. H2281, H2282.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
+// Names of tensors that the model does not read, without the masks and tables that checkpoints
+// usually carry.
+std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);
 
 // i8 values and a scale for each row, or each column, of x [.., columns], row-major: x is
 // q * scale, off by at most scale / 2, where scale = largest magnitude / 127.

@@ -6,7 +6,6 @@
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "engine/backends/cpu/backend.h"
-#include "learn/data/causal_data.h"
 #include "learn/datasets/sources.h"
 #include "learn/train/errors.h"
 
@@ -44,39 +43,47 @@ std::string bytes_text(int64_t bytes) {
 
 }  // namespace
 
-Status ClmTask::read_data() {
+Result<CausalFiles> causal_files(const ClmSettings& s, const Pretrained& model, int64_t block,
+                                 std::vector<std::string>& notes) {
   SourceRequest request;
-  request.dataset = {s_.dataset_name, s_.dataset_config_name};
-  request.dataset.hub.revision = s_.dataset_revision;
-  request.dataset.hub.cache_dir = s_.cache_dir;
-  if (!s_.token.empty()) request.dataset.hub.token = s_.token;
-  request.train_file = s_.train_file;
-  request.validation_file = s_.validation_file;
-  request.want_train = s_.do_train;
-  request.want_validation = s_.do_eval;
+  request.dataset = {s.dataset_name, s.dataset_config_name};
+  request.dataset.hub.revision = s.dataset_revision;
+  request.dataset.hub.cache_dir = s.cache_dir;
+  if (!s.token.empty()) request.dataset.hub.token = s.token;
+  request.train_file = s.train_file;
+  request.validation_file = s.validation_file;
+  request.want_train = s.do_train;
+  request.want_validation = s.do_eval;
   DataSources sources = HONE_TRY(find_sources(request));
-  for (const std::string& note : sources.notes) log_info("{:<11} {}", "data", note);
+  notes = std::move(sources.notes);
   CausalFiles files;
   files.train_files = std::move(sources.train);
   files.validation_files = std::move(sources.validation);
   files.has_validation = sources.has_validation;
-  files.rows.keep_linebreaks = s_.keep_linebreaks;
-  files.rows.sample_by = HONE_TRY(sample_by_of(s_.sample_by));
-  files.rows.encoding = HONE_TRY(encoding_of(s_.encoding));
-  files.text_column = s_.text_column;
-  files.validation_split_percentage = s_.validation_split_percentage;
-  files.max_train_samples = s_.max_train_samples;
-  files.max_eval_samples = s_.max_eval_samples;
-  files.fraction_of_train_data = s_.fraction_of_train_data;
-  files.want_train = s_.do_train;
-  files.want_eval = s_.do_eval;
-  files.causal.grouping = s_.packing ? Grouping::kRows : Grouping::kBlocks;
-  files.causal.block_size = block_;
-  if (model_.tokenizer) files.causal.eos = model_.tokenizer->eos_id();
-  const Json& config = model_.config.config;
+  files.rows.keep_linebreaks = s.keep_linebreaks;
+  files.rows.sample_by = HONE_TRY(sample_by_of(s.sample_by));
+  files.rows.encoding = HONE_TRY(encoding_of(s.encoding));
+  files.text_column = s.text_column;
+  files.validation_split_percentage = s.validation_split_percentage;
+  files.max_train_samples = s.max_train_samples;
+  files.max_eval_samples = s.max_eval_samples;
+  files.fraction_of_train_data = s.fraction_of_train_data;
+  files.want_train = s.do_train;
+  files.want_eval = s.do_eval;
+  files.causal.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
+  files.causal.block_size = block;
+  if (model.tokenizer) files.causal.eos = model.tokenizer->eos_id();
+  const Json& config = model.config.config;
   if (!files.causal.eos && config.contains("eos_token_id") &&
       config["eos_token_id"].is_number_integer())
     files.causal.eos = config["eos_token_id"].get<int32_t>();
+  return files;
+}
+
+Status ClmTask::read_data() {
+  std::vector<std::string> notes;
+  const CausalFiles files = HONE_TRY(causal_files(s_, model_, block_, notes));
+  for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
   Tokenize tokenize = [&](std::span<const std::string_view> texts,
                           std::vector<std::vector<int32_t>>& ids) -> Status {
     if (!model_.tokenizer)

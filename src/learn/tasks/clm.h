@@ -6,6 +6,7 @@
 #include "base/core/threads.h"
 #include "engine/device/backend.h"
 #include "learn/data/batch.h"
+#include "learn/data/causal_data.h"
 #include "learn/data/order.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/clm_programs.h"
@@ -28,6 +29,11 @@ struct ClmSettings : TrainSettings, ClmDataSettings {
 // Tokens of a row: --block_size, or the smaller of 1024 and the model's positions; never more than
 // the model has.
 int64_t block_size_of(const ClmSettings& s, const ModelConfig& config);
+
+// What the data flags name, for rows of `block` tokens; `notes` say how names were understood.
+// Errors: those of find_sources, H2115, H2116.
+Result<CausalFiles> causal_files(const ClmSettings& s, const Pretrained& model, int64_t block,
+                                 std::vector<std::string>& notes);
 
 // The programs of a run and their micro-batches.
 struct ClmShapes {

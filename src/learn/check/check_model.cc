@@ -1,0 +1,76 @@
+#include <cmath>
+
+#include "learn/check/check_run.h"
+#include "learn/pretrained/weights.h"
+
+namespace hone {
+namespace {
+
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  if (names.size() <= kShown) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kShown, ", "),
+                     names.size() - kShown);
+}
+
+void check_values(const WeightSource& weights, const TensorInfo& t, Findings& findings) {
+  std::vector<float> values(static_cast<size_t>(t.type.count()));
+  if (!findings.passed(weights.read(t.name, DType::f32, std::as_writable_bytes(std::span(values)))))
+    return;
+  size_t bad = 0, first = 0;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i]) && bad++ == 0) first = i;
+  if (bad == 0) return;
+  findings.add(
+      FindingLevel::kError, "weights_not_finite",
+      fmt::format("weight '{}' {} holds {} values that are NaN or infinite, the first at {}",
+                  t.name, text_of(t.type.shape), bad, first),
+      t.file, "get the model again; a run that diverged saves such weights");
+}
+
+void check_tokenizer(const Pretrained& model, Findings& findings) {
+  const Tokenizer& tokenizer = *model.tokenizer;
+  const ModelConfig& config = model.config;
+  if (tokenizer.id_limit() > config.vocab) {
+    findings.add(FindingLevel::kWarning, "tokenizer_larger_than_model",
+                 fmt::format("the tokenizer has ids up to {}, the model a vocabulary of {}",
+                             tokenizer.id_limit() - 1, config.vocab),
+                 "",
+                 "a text that needs the ids above cannot be learnt: do the two belong together?");
+  }
+  if (!tokenizer.eos_id()) {
+    findings.add(FindingLevel::kWarning, "no_end_token",
+                 "the tokenizer names no end-of-text token: the model cannot learn to stop", "",
+                 "name eos_token in tokenizer_config.json");
+  } else if (config.config.contains("eos_token_id") &&
+             config.config["eos_token_id"].is_number_integer() &&
+             config.config["eos_token_id"].get<int64_t>() != *tokenizer.eos_id()) {
+    findings.add(FindingLevel::kWarning, "two_end_tokens",
+                 fmt::format("config.json says that text ends with token {}, the tokenizer says {}",
+                             config.config["eos_token_id"].get<int64_t>(), *tokenizer.eos_id()),
+                 "", "generation stops at the one of generation_config.json or config.json");
+  }
+}
+
+}  // namespace
+
+void check_model(const Pretrained& model, Findings& findings) {
+  if (model.tokenizer) check_tokenizer(model, findings);
+  if (!model.weights) return;
+  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    const Result<const TensorInfo*> t = require_weight(*model.weights, model.config, spec);
+    if (t.ok())
+      check_values(*model.weights, **t, findings);
+    else
+      findings.add(t.error());
+  }
+  if (const auto unused = unused_weights(*model.weights, model.config); !unused.empty())
+    findings.add(FindingLevel::kWarning, "unused_weights",
+                 fmt::format("{} tensors of the checkpoint are not read: {}", unused.size(),
+                             some_of(unused)),
+                 model.weights->find(unused[0])->file,
+                 "are config.json and the weights of the same model? a head that the task does not "
+                 "use may be left out");
+}
+
+}  // namespace hone

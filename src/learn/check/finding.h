@@ -1,0 +1,45 @@
+// What a check found: how bad, what, where, what to do.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/core/error.h"
+#include "base/core/json.h"
+
+namespace hone {
+
+enum class FindingLevel {
+  kError,    // the run fails, or what it makes is useless
+  kWarning,  // the run works and is likely not what is wanted
+  kNote,     // worth knowing
+};
+
+struct Finding {
+  FindingLevel level = FindingLevel::kNote;
+  std::string id;                 // "duplicate_rows": for scripts, stable; of an Error its code
+  std::string what, where, todo;  // `where` and `todo` may be empty
+};
+
+class Findings {
+ public:
+  void add(Finding finding) { list_.push_back(std::move(finding)); }
+  void add(FindingLevel level, std::string id, std::string what, std::string where = "",
+           std::string todo = "") {
+    add({level, std::move(id), std::move(what), std::move(where), std::move(todo)});
+  }
+  void add(const Error& error);  // level kError
+  // Adds the Error of a status, if it has one; whether it was Ok.
+  bool passed(const Status& status);
+
+  const std::vector<Finding>& all() const { return list_; }
+  int64_t count(FindingLevel level) const;
+  // Errors first, in the order found; "error    duplicate_rows  what\n  at   ...\n  do   ...".
+  std::string text(bool color) const;
+  OrderedJson json() const;
+
+ private:
+  std::vector<Finding> list_;
+};
+
+}  // namespace hone

@@ -1,0 +1,38 @@
+// Which rows stand more than once, in bounded memory.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+
+namespace hone {
+
+// Where a row begins: file of a list and its line there.
+struct RowPlace {
+  int32_t file = 0;
+  int64_t line = 0;
+};
+
+// Rows by a 64-bit hash of their text. When there are more different ones than `most`, it goes on
+// with those of every second, fourth, ... hash: a sample that keeps all copies of a text together,
+// so that shares stay right. Counts of such a table are estimates (`share()` < 1).
+class RowTable {
+ public:
+  struct Entry {
+    int64_t count[2] = {0, 0};  // in training and validation
+    RowPlace first[2];
+    RowPlace again;  // of the second training row
+  };
+  explicit RowTable(size_t most = 1 << 20) : most_(most) {}
+
+  void add(std::string_view text, bool validation, RowPlace place);
+  double share() const { return 1.0 / static_cast<double>(mask_ + 1); }  // of all rows, kept here
+  const std::unordered_map<uint64_t, Entry>& entries() const { return entries_; }
+
+ private:
+  size_t most_;
+  uint64_t mask_ = 0;
+  std::unordered_map<uint64_t, Entry> entries_;
+};
+
+}  // namespace hone

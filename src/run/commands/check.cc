@@ -1,0 +1,175 @@
+// hone check --task T: what is wrong with a run, before it: the flags of train, status 1 when
+// something would fail.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/core/process.h"
+#include "base/core/text.h"
+#include "base/store/unpack.h"
+#include "learn/check/check_run.h"
+#include "learn/check/fix_text.h"
+#include "learn/data/files.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+#include "run/commands/training.h"
+
+namespace hone {
+namespace {
+
+struct CheckOnly {
+#define HONE_SETTINGS "run/commands/check.def"
+#include "base/settings/fields.inc"
+};
+
+bool color_wanted() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return is_terminal(STDOUT_FILENO) && (!no_color || !*no_color);
+}
+
+// The first tokens of a row, told apart by colour or by bars.
+std::string tokens_text(const Tokenizer& tokenizer, std::span<const int32_t> ids, bool color) {
+  constexpr size_t kShown = 40;
+  if (ids.empty()) return "(no tokens)";
+  std::string text;
+  for (size_t i = 0; i < std::min(ids.size(), kShown); ++i) {
+    std::string piece = preview(tokenizer.decode_bytes(ids.subspan(i, 1)), 60);
+    for (size_t bad; (bad = find_bad_utf8(piece)) != std::string::npos;)
+      piece.replace(bad, 1, fmt::format("\\x{:02x}", static_cast<unsigned char>(piece[bad])));
+    text += color ? fmt::format("\x1b[{}m{}", i % 2 ? 36 : 33, piece) : (i ? "|" : "") + piece;
+  }
+  if (color) text += "\x1b[0m";
+  return text + (ids.size() > kShown ? fmt::format(" ... {} tokens", ids.size()) : "");
+}
+
+OrderedJson split_json(const SplitReport& r) {
+  return {{"rows", r.rows},
+          {"empty_rows", r.empty},
+          {"text_bytes", r.bytes},
+          {"tokens", r.counts.tokens_read},
+          {"tokens_dropped", r.counts.tokens_dropped},
+          {"sequences", r.sequences}};
+}
+
+Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool json) {
+  std::vector<std::string> files = HONE_TRY(expand_files(s.train_file));
+  for (std::string& file : HONE_TRY(expand_files(s.validation_file, kValidationSplit)))
+    files.push_back(std::move(file));
+  if (files.empty())
+    return Error(err::kMissingArgument, "--fix needs data: there is no --train_file")
+        .todo("name the files by --train_file and --validation_file");
+  const Charset encoding = HONE_TRY(encoding_of(s.encoding));
+  HONE_TRY(file_store().make_dirs(folder));
+  OrderedJson list = OrderedJson::array();
+  std::string text;
+  int64_t lost = 0;
+  for (const std::string& file : files) {
+    const Format format = HONE_TRY(find_format(file, {}));
+    if (!format.text) {
+      text +=
+          fmt::format("{}: {} is no text format, so there is nothing to mend\n", file, format.name);
+      continue;
+    }
+    const std::string name = std::filesystem::path(file).filename();
+    const std::string to = fmt::format("{}/{}", folder, without_packing(name));
+    if (HONE_TRY(file_store().exists(to)))
+      return Error(err::kFileExists, fmt::format("'{}' is there already", to))
+          .at("--fix " + folder)
+          .todo("name another folder, or remove the file");
+    const FixReport r = HONE_TRY(fix_text(file, to, encoding));
+    lost += r.lost;
+    list.push_back({{"from", file},
+                    {"to", to},
+                    {"encoding", r.encoding},
+                    {"unpacked", r.unpacked},
+                    {"byte_order_mark", r.byte_order_mark},
+                    {"repaired_bytes", r.repaired},
+                    {"lost_bytes", r.lost},
+                    {"places", r.places}});
+    text += fmt::format("{} -> {}: {}{}{}\n", file, to, r.encoding, r.unpacked ? ", unpacked" : "",
+                        r.byte_order_mark ? ", byte order mark taken off" : "");
+    if (r.repaired > 0) text += fmt::format("  bytes read as cp1252: {}\n", r.repaired);
+    if (r.lost > 0) text += fmt::format("  bytes that are no text and became U+FFFD: {}\n", r.lost);
+    for (const std::string& place : r.places) text += fmt::format("  at   {}\n", place);
+  }
+  print_out(json ? dump_json(OrderedJson{{"files", list}}) + "\n" : text);
+  return lost > 0 ? kExitUserError : kExitDone;
+}
+
+Result<int> run_check(const std::vector<std::string>& args) {
+  TaskSettings s;
+  CheckOnly only;
+  Schema schema("hone check", "what is wrong with a run, before it");
+  s.do_train = true;
+  s.bind(schema);
+  only.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  if (!only.fix.empty()) return fix_files(s, only.fix, only.json);
+
+  Findings findings;
+  RowsReport rows;
+  RunReport run;
+  std::string text;
+  bool from_scratch = false;
+  Result<Pretrained> model = open_for_training(s, from_scratch);
+  if (!model.ok()) {
+    findings.add(model.error());
+  } else {
+    ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
+    const Tokenizer* tokenizer = model->tokenizer ? &*model->tokenizer : nullptr;
+    check_model(*model, findings);
+    text += fmt::format("{:<11} {}: {}, {:.1f} million parameters\n", "model", model->name,
+                        model->config.family,
+                        static_cast<double>(parameter_count(model->config)) / 1e6);
+    std::vector<std::string> notes;
+    const auto files = causal_files(s, *model, block_size_of(s, model->config), notes);
+    for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
+    if (files.ok())
+      rows = check_rows(*files, tokenizer, model->config.vocab, pool, only.samples, findings);
+    else
+      findings.add(files.error());
+    run = check_run(s, schema, *model, rows, findings);
+    for (const auto& [name, split] : {std::pair{"train", &rows.train}, {"validation", &rows.eval}})
+      if (split->rows > 0)
+        text +=
+            fmt::format("{:<11} {}: {}\n", "data", name, describe(split->counts, files->causal));
+    if (run.steps > 0)
+      text += fmt::format(
+          "{:<11} {} optimizer steps\n{:<11} {} of {} free for model and "
+          "checkpoints\n",
+          "run", run.steps, "disk", format_bytes(run.disk_bytes),
+          format_bytes(run.disk_free_bytes));
+    text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
+                        format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
+    if (tokenizer)
+      for (const auto& ids : rows.samples)
+        text += fmt::format("{:<11} {}\n", "sample", tokens_text(*tokenizer, ids, color_wanted()));
+  }
+  const int64_t errors = findings.count(FindingLevel::kError),
+                warnings = findings.count(FindingLevel::kWarning),
+                notes = findings.count(FindingLevel::kNote);
+  text += findings.text(color_wanted());
+  text += fmt::format("errors {}, warnings {}, notes {}\n", errors, warnings, notes);
+  const OrderedJson json = {
+      {"errors", errors},
+      {"warnings", warnings},
+      {"notes", notes},
+      {"train", split_json(rows.train)},
+      {"validation", split_json(rows.eval)},
+      {"steps", run.steps},
+      {"memory", {{"needed_bytes", run.memory_bytes}, {"limit_bytes", run.memory_limit_bytes}}},
+      {"disk", {{"needed_bytes", run.disk_bytes}, {"free_bytes", run.disk_free_bytes}}},
+      {"findings", findings.json()}};
+  print_out(only.json ? dump_json(json) + "\n" : text);
+  return errors > 0 ? kExitUserError : kExitDone;
+}
+
+}  // namespace
+
+Command command_check() {
+  return {.name = "check",
+          .summary = "what is wrong with a run's data, model and settings, before it",
+          .run = run_check};
+}
+
+}  // namespace hone
