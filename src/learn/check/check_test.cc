@@ -48,7 +48,7 @@ TEST(Findings, ReadAsErrorsDo) {
             "error   H9999: no\n  at   x:1\n  do   yes\nnote    few_steps: the run has 3 steps\n");
   EXPECT_THAT(f.text(true), HasSubstr("\x1b[1;31merror  \x1b[0m"));
   EXPECT_EQ(f.count(FindingLevel::kError), 1);
-  EXPECT_EQ(f.json()[1]["level"], "note");
+  EXPECT_EQ(f.json()[0]["level"], "note");
 }
 
 class FixText : public ::testing::Test {
