@@ -126,12 +126,12 @@ Kernel scatter(const NodeView& n) {
           }};
 }
 
-Kernel column_sums(const NodeView& n, int threads) {
+Kernel column_sums(const NodeView& n) {
   const int64_t rows = n.in(0).shape[0], columns = n.in(0).shape[1];
   const bool onto = n.has(1);
-  return {"cpu.column_sum", column_sum_workspace_bytes(columns, threads), [=](const KernelArgs& a) {
+  return {"cpu.column_sum", 0, [=](const KernelArgs& a) {
             if (onto) copy_if_apart(a, 1, 0, columns);
-            column_sum(rows, columns, in(a, 0), columns, onto, out(a, 0), a.workspace, a.pool);
+            column_sum(rows, columns, in(a, 0), columns, onto, out(a, 0), a.pool);
           }};
 }
 
@@ -237,7 +237,7 @@ Result<Kernel> row_kernel(const NodeView& n, int threads) {
   if (op == "rope") return rotary(n, threads);
   if (op == "embedding") return gather(n);
   if (op == "scatter_add_rows") return scatter(n);
-  if (op == "sum_rows") return column_sums(n, threads);
+  if (op == "sum_rows") return column_sums(n);
   if (op == "gate" || op == "gate_grad") return gated(n);
   if (op == "dropout") return drop(n);
   if (op == "dropout_mask") return dropout_mask(n);

@@ -30,11 +30,9 @@ HONE_CPU_DISPATCH(void, add_bias,
                   (rows, columns, x, bias, y, pool))
 HONE_CPU_DISPATCH(void, fill, (int64_t count, float value, float* y, ThreadPool& pool),
                   (count, value, y, pool))
-HONE_CPU_DISPATCH(int64_t, column_sum_workspace_bytes, (int64_t columns, int threads),
-                  (columns, threads))
 HONE_CPU_DISPATCH(void, column_sum,
                   (int64_t rows, int64_t columns, const float* x, int64_t ldx, bool accumulate,
-                   float* out, void* workspace, ThreadPool& pool),
-                  (rows, columns, x, ldx, accumulate, out, workspace, pool))
+                   float* out, ThreadPool& pool),
+                  (rows, columns, x, ldx, accumulate, out, pool))
 HONE_CPU_DISPATCH(void, dropout, (const Dropout& d, ThreadPool& pool), (d, pool))
 }  // namespace hone::cpu

@@ -44,10 +44,9 @@ void add_bias(int64_t rows, int64_t columns, const float* x, const float* bias, 
               ThreadPool& pool);
 void fill(int64_t count, float value, float* y, ThreadPool& pool);
 
-// out[j] (=|+=) sum over rows of x[i * ldx + j]; sums depend on the thread count.
-int64_t column_sum_workspace_bytes(int64_t columns, int threads);
+// out[j] (=|+=) sum over rows of x[i * ldx + j].
 void column_sum(int64_t rows, int64_t columns, const float* x, int64_t ldx, bool accumulate,
-                float* out, void* workspace, ThreadPool& pool);
+                float* out, ThreadPool& pool);
 
 // y = keep ? x / (1 - p) : 0, plus residual. Masks: dropout_word(key, sample_ids[row],
 // positions[row], column) of base/core/philox.h. Backward is the same call on dy.

@@ -124,41 +124,38 @@ void fill(int64_t count, float value, float* y, ThreadPool& pool) {
       count, pool, HONE_VECTOR { put(y + i, f, whole, n); });
 }
 
-int64_t column_sum_workspace_bytes(int64_t columns, int threads) {
-  return 4 * threads * ((columns + 15) / 16 * 16);
-}
-
 void column_sum(int64_t rows, int64_t columns, const float* x, int64_t ldx, bool accumulate,
-                float* out, void* workspace, ThreadPool& pool) {
-  float* parts = static_cast<float*>(workspace);
-  const int64_t stride = (columns + 15) / 16 * 16;
-  pool.run([&](int thread) {
-    float* part = parts + thread * stride;
-    memset(part, 0, columns * sizeof(float));
-    const Range r = thread_range(rows, thread, pool.size());
-    int64_t row = r.begin;
-    for (; row + 4 <= r.end; row += 4)  // four rows a visit of the sums
+                float* out, ThreadPool& pool) {
+  constexpr int64_t kBlock = 1024;  // columns: runs of memory, and sums that stay in the L1 cache
+  // threads share the columns, so nobody waits for another's sums
+  parallel_items(pool, (columns + 15) / 16, 16 * rows, [&](int64_t b, int64_t e, int) {
+    const int64_t last = min_of(e * 16, columns);
+    for (int64_t begin = b * 16; begin < last; begin += kBlock) {
+      const int64_t width = min_of(kBlock, last - begin);
+      const float* from = x + begin;
+      alignas(64) float sum[kBlock];
+      memset(sum, 0, sizeof sum);
+      int64_t row = 0;
+      for (; row + 4 <= rows; row += 4)  // four rows a visit of the sums
+        for_vectors(
+            0, width, HONE_VECTOR {
+              const float* p = from + row * ldx + i;
+              const F u = get(p, whole, n) + get(p + ldx, whole, n);
+              const F v = get(p + 2 * ldx, whole, n) + get(p + 3 * ldx, whole, n);
+              put(sum + i, get(sum + i, whole, n) + (u + v), whole, n);
+            });
+      for (; row < rows; ++row)
+        for_vectors(
+            0, width, HONE_VECTOR {
+              put(sum + i, get(sum + i, whole, n) + get(from + row * ldx + i, whole, n), whole, n);
+            });
+      float* to = out + begin;
       for_vectors(
-          0, columns, HONE_VECTOR {
-            const float* p = x + row * ldx + i;
-            const F a = get(p, whole, n) + get(p + ldx, whole, n);
-            const F b = get(p + 2 * ldx, whole, n) + get(p + 3 * ldx, whole, n);
-            put(part + i, get(part + i, whole, n) + (a + b), whole, n);
+          0, width, HONE_VECTOR {
+            const F s = get(sum + i, whole, n);
+            put(to + i, accumulate ? s + get(to + i, whole, n) : s, whole, n);
           });
-    for (; row < r.end; ++row)
-      for_vectors(
-          0, columns, HONE_VECTOR {
-            put(part + i, get(part + i, whole, n) + get(x + row * ldx + i, whole, n), whole, n);
-          });
-    pool.barrier();
-    const Range c = thread_range(stride / 16, thread, pool.size());
-    for_vectors(
-        c.begin * 16, min_of(c.end * 16, columns), HONE_VECTOR {
-          F s = get(parts + i, whole, n);
-          for (int t = 1; t < pool.size(); ++t) s = s + get(parts + t * stride + i, whole, n);
-          if (accumulate) s = s + get(out + i, whole, n);
-          put(out + i, s, whole, n);
-        });
+    }
   });
 }
 

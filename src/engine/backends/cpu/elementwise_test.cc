@@ -1,5 +1,6 @@
 #include "engine/backends/cpu/elementwise.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "engine/backends/cpu/kernels_test.h"
@@ -102,14 +103,35 @@ TEST(Elementwise, ArithmeticAndColumnSum) {
       for (int64_t i = 0; i < n; ++i) ASSERT_EQ(y[i], a[i] + b[i % c]);
       fill(n, 2.5f, y.get(), pool);
       for (int64_t i = 0; i < n; ++i) ASSERT_EQ(y[i], 2.5f);
-      Guarded w(column_sum_workspace_bytes(c, threads) / 4, NAN), start = random_floats(c, 3);
-      column_sum(rows, c, a.get(), c, true, s.get(), w.get(), pool);
+      Guarded start = random_floats(c, 3);
+      column_sum(rows, c, a.get(), c, true, s.get(), pool);
       for (int64_t j = 0; j < c; ++j) {
         double want = start[j];
         for (int64_t i = 0; i < rows; ++i) want += a[i * c + j];
         EXPECT_NEAR(s[j], want, 4e-6);
       }
-      EXPECT_TRUE(y.intact() && s.intact() && w.intact());
+      EXPECT_TRUE(y.intact() && s.intact());
+    }
+  });
+}
+
+TEST(Elementwise, ColumnSumsAreTheSameForAnyThreads) {
+  for_each_isa([] {
+    const int64_t rows = 13, c = 2100;
+    Guarded a = random_floats(rows * c, 1);
+    std::vector<float> first;
+    for (int threads : {1, 2, 3}) {
+      ThreadPool pool(threads);
+      Guarded s(c, NAN);
+      column_sum(rows, c, a.get(), c, false, s.get(), pool);
+      for (int64_t j = 0; j < c; ++j) {
+        double want = 0;
+        for (int64_t i = 0; i < rows; ++i) want += a[i * c + j];
+        ASSERT_NEAR(s[j], want, 4e-6);
+      }
+      EXPECT_TRUE(s.intact());
+      if (first.empty()) first.assign(s.get(), s.get() + c);
+      EXPECT_TRUE(std::equal(first.begin(), first.end(), s.get()));
     }
   });
 }

@@ -291,8 +291,7 @@ void bench_rows(Bench& bench) {
              .positions = pos.data()},
             pool);
   });
-  row("column_sum", n,
-      [&] { column_sum(t, 3072, x.get(), 3072, true, g.get(), work.get(), pool); });
+  row("column_sum", n, [&] { column_sum(t, 3072, x.get(), 3072, true, g.get(), pool); });
   row("add", 3 * n, [&] { add(n, x.get(), y.get(), z.get(), pool); });
 }
 

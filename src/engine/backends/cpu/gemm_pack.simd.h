@@ -1,0 +1,149 @@
+// Blocks of the matrix product and how A and B are packed for them (gemm.simd.h).
+#pragma once
+
+#include "engine/backends/cpu/activation.simd.h"
+#include "engine/backends/cpu/gemm.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kMR = 8, kNV = 3;
+#elif defined(__AVX2__)
+constexpr int kMR = 4, kNV = 3;
+#else
+constexpr int kMR = 4, kNV = 2;
+#endif
+constexpr int kNR = kNV * W;
+constexpr int64_t kPad = 48;  // columns of packed B round up to this: a multiple of every kNR
+constexpr int64_t kKC = 1024, kMC = 96, kNC = 3072;
+static_assert(kPad % kNR == 0 && kMC % kMR == 0 && kNC % kPad == 0 && W % kMR == 0);
+
+HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+HONE_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// Rows of a block of B: k cut into equal parts of at most kKC.
+HONE_INLINE int64_t k_block(int64_t k) { return round_up(ceil_div(k, ceil_div(k, kKC)), 16); }
+
+// ---- packing -------------------------------------------------------------------------------
+
+// Rows i0..i0+rows of op(A), columns k0..k0+kc -> panels [ceil(rows/kMR)][kc][kMR], zero padded.
+void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+  if (g.trans_a) {  // A is [k][m]: eight k at a time so that both sides are runs
+    for (int64_t kb = 0; kb < kc; kb += 8) {
+      const int64_t ke = min_of<int64_t>(kb + 8, kc);
+      for (int64_t i = 0; i < rows; i += kMR) {
+        float* to = out + i * kc;
+        const float* from = g.a + k0 * g.lda + i0 + i;
+        const int64_t count = min_of<int64_t>(kMR, rows - i);
+        for (int64_t k = kb; k < ke; ++k) {
+          __builtin_prefetch(from + (k + 8) * g.lda);
+          if (count == kMR) {
+            memcpy(to + k * kMR, from + k * g.lda, kMR * sizeof(float));
+          } else {
+            for (int r = 0; r < kMR; ++r) to[k * kMR + r] = r < count ? from[k * g.lda + r] : 0.0f;
+          }
+        }
+      }
+    }
+    return;
+  }
+  for (int64_t i = 0; i < rows; i += W) {  // W rows = W / kMR panels by register transposes
+    const float* from = g.a + (i0 + i) * g.lda + k0;
+    const int64_t count = min_of<int64_t>(W, rows - i);
+    for (int64_t k = 0; k < kc; k += W) {
+      const int64_t width = kc - k;
+      F r[W];
+      if (count == W && width >= W) {
+        unroll<W>(HONE_LAMBDA(l) { r[l] = load(from + l * g.lda + k); });
+      } else {
+        for (int l = 0; l < W; ++l) r[l] = l < count ? load_n(from + l * g.lda + k, width) : zero();
+      }
+      transpose_registers(r);
+      for (int p = 0; p < W / kMR; ++p) {
+        if (i + p * kMR >= rows) break;
+        float* to = out + (i + p * kMR) * kc + k * kMR;
+        for (int l = 0; l < W; ++l)
+          if (l < width)
+            memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR, kMR * sizeof(float));
+      }
+    }
+  }
+}
+
+// f(b as a pointer to its elements)
+template <class Fn>
+HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
+  switch (type) {
+    case Element::f32:
+      return f(static_cast<const float*>(b));
+    case Element::bf16:
+      return f(static_cast<const uint16_t*>(b));
+    case Element::i8:
+      return f(static_cast<const int8_t*>(b));
+  }
+}
+template <class T>
+constexpr bool kScaled = std::is_same_v<T, int8_t>;
+
+// Panels [p0, p1) of columns j0 + p*kNR.. (n in all), k0..k0+kc of op(B) -> out[panel][kc][kNR].
+template <class T>
+void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, int64_t n, int64_t j0,
+                   int64_t k0, int64_t kc, int64_t p0, int64_t p1, float* out) {
+  if (!trans_b) {
+    for (int64_t kb = 0; kb < kc; kb += 8) {
+      const int64_t ke = min_of<int64_t>(kb + 8, kc);
+      for (int64_t p = p0; p < p1; ++p) {
+        const int64_t j = j0 + p * kNR;
+        const T* from = b + k0 * ldb + j;
+        float* to = out + p * kc * kNR;
+        if (j + kNR <= n) {
+          for (int64_t k = kb; k < ke; ++k)
+            unroll<kNV>(HONE_LAMBDA(v) {
+              F x = load(from + k * ldb + v * W);
+              if constexpr (kScaled<T>) x = x * load(scale + j + v * W);
+              store(to + k * kNR + v * W, x);
+            });
+        } else {
+          for (int64_t k = kb; k < ke; ++k)
+            for (int v = 0; v < kNV; ++v) {
+              const int64_t left = max_of<int64_t>(0, n - j - v * W);
+              F x = load_n(from + k * ldb + v * W, left);
+              if constexpr (kScaled<T>) x = x * load_n(scale + j + v * W, left);
+              store(to + k * kNR + v * W, x);
+            }
+        }
+      }
+    }
+    return;
+  }
+  for (int64_t p = p0; p < p1; ++p) {
+    for (int v = 0; v < kNV; ++v) {
+      const int64_t j = j0 + p * kNR + v * W;
+      const int64_t count = min_of<int64_t>(W, n - j);
+      const T* from = b + j * ldb + k0;
+      float* to = out + p * kc * kNR + v * W;
+      for (int64_t k = 0; k < kc; k += W) {
+        const int64_t width = kc - k;
+        F r[W];
+        if (count == W && width >= W) {
+          unroll<W>(HONE_LAMBDA(l) { r[l] = load(from + l * ldb + k); });
+        } else {
+          for (int l = 0; l < W; ++l) r[l] = l < count ? load_n(from + l * ldb + k, width) : zero();
+        }
+        if constexpr (kScaled<T>)
+          for (int l = 0; l < W; ++l)
+            if (l < count) r[l] = r[l] * set1(scale[j + l]);
+        transpose_registers(r);
+        if (width >= W) {
+          unroll<W>(HONE_LAMBDA(l) { store(to + (k + l) * kNR, r[l]); });
+        } else {
+          for (int64_t l = 0; l < width; ++l) store(to + (k + l) * kNR, r[l]);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hone::cpu::HONE_ISA
