@@ -126,17 +126,23 @@ bool part_matches(std::string_view pattern, std::string_view text) {
 }
 
 using Parts = std::span<const std::string>;
+// From the last part of the glob to the first: rest[j] says whether what follows matches
+// path[j...].
 bool parts_match(Parts glob, Parts path) {
-  if (glob.empty()) return path.empty();
-  if (glob[0] == "**") {
-    if (glob.size() == 1) return !path.empty();
-    for (size_t skip = 0; skip <= path.size(); ++skip) {
-      if (parts_match(glob.subspan(1), path.subspan(skip))) return true;
+  const size_t n = path.size();
+  std::vector<char> rest(n + 1, 0);
+  rest[n] = 1;
+  for (size_t i = glob.size(); i-- > 0;) {
+    if (glob[i] == "**") {
+      const bool last = i + 1 == glob.size();
+      for (size_t j = n; j-- > 0;) rest[j] = last || rest[j] || rest[j + 1];
+      if (last) rest[n] = 0;
+    } else {
+      for (size_t j = 0; j < n; ++j) rest[j] = rest[j + 1] && part_matches(glob[i], path[j]);
+      rest[n] = 0;
     }
-    return false;
   }
-  return !path.empty() && part_matches(glob[0], path[0]) &&
-         parts_match(glob.subspan(1), path.subspan(1));
+  return rest[0];
 }
 
 bool is_hidden(const std::string& part) {
