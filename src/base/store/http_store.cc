@@ -139,6 +139,7 @@ class HttpStore : public Store {
   Status remove(const std::string& url) override { return read_only(url); }
   Status remove_all(const std::string& url) override { return read_only(url); }
   Status make_dirs(const std::string& url) override { return read_only(url); }
+  Status remove_unfinished(const std::string& url) override { return read_only(url); }
 
  private:
   static int64_t length(const HttpResponse& r) {

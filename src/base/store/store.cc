@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/store/errors.h"
 #include "base/store/http_store.h"
@@ -207,6 +208,14 @@ class FileStore : public Store {
     if (r >= 0) r = disk_.sync_folder(parent_of(p));
     return r < 0 ? Status(failure(r, "make the folder", p)) : Ok{};
   }
+  Status remove_unfinished(const std::string& folder) override {
+    std::vector<Disk::Entry> raw;
+    if (int64_t r = disk_.list(folder, raw); r < 0) return failure(r, "list", folder);
+    for (const Disk::Entry& e : raw)
+      if (e.name.starts_with('.') && e.name.ends_with(kTemporary))
+        HONE_TRY(remove_all(folder + "/" + e.name));
+    return Ok{};
+  }
 
  private:
   int64_t remove_tree(const std::string& path) {
@@ -256,10 +265,17 @@ std::unique_ptr<Store> make_file_store(Disk& disk) { return std::make_unique<Fil
 std::unique_ptr<Store> make_memory_store() {
   return std::make_unique<MemoryStore>(std::make_unique<SimulatedDisk>());
 }
-Store& file_store() {
-  static FileStore store(machine_disk());
-  return store;
+namespace {
+Store*& file_store_now() {
+  static FileStore machine(machine_disk());
+  static Store* now = &machine;
+  return now;
 }
+}  // namespace
+Store& file_store() { return *file_store_now(); }
+FileStoreInstead::FileStoreInstead(Store& store)
+    : before_(std::exchange(file_store_now(), &store)) {}
+FileStoreInstead::~FileStoreInstead() { file_store_now() = before_; }
 
 Result<Located> locate(const std::string& url) {
   size_t scheme_end = url.find("://");

@@ -70,6 +70,8 @@ class Store {
   // rename it away first where that counts.
   virtual Status remove_all(const std::string& path) = 0;
   virtual Status make_dirs(const std::string& path) = 0;
+  // What unfinished writes of killed processes left in the folder. Nobody may be writing there.
+  virtual Status remove_unfinished(const std::string& folder) = 0;
 
   Result<bool> exists(const std::string& path);
   Result<int64_t> bytes(const std::string& path);
@@ -80,6 +82,17 @@ class Store {
 
 // The machine's files.
 Store& file_store();
+// While it lives, file_store() is `store`: how tests put a faulty disk under everything that a
+// program writes. Not from several threads.
+class FileStoreInstead {
+ public:
+  explicit FileStoreInstead(Store& store);
+  ~FileStoreInstead();
+  FileStoreInstead(const FileStoreInstead&) = delete;
+
+ private:
+  Store* before_;
+};
 // Files on `disk`, which must outlive the store.
 std::unique_ptr<Store> make_file_store(Disk& disk);
 // Files in memory, without faults.

@@ -7,19 +7,11 @@
 #include <filesystem>
 
 #include "base/store/hash.h"
+#include "base/store/temporary_folder.h"
 
 namespace hone {
 namespace {
 namespace fs = std::filesystem;
-
-struct TemporaryFolder {
-  std::string path;
-  TemporaryFolder() {
-    char name[] = "/tmp/hone_store_XXXXXX";
-    path = ::mkdtemp(name);
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-};
 
 // What every store of files promises.
 void exercise(Store& s, const std::string& root) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/store/hash.h"
+#include "base/store/temporary_folder.h"
 #include "learn/checkpoint/convert.h"
 #include "learn/checkpoint/safetensors_writer.h"
 
@@ -13,15 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kGoldens = HONE_SOURCE_DIR "/tests/goldens/checkpoint/";
-
-struct TemporaryFolder {
-  std::string path;
-  TemporaryFolder() {
-    char name[] = "/tmp/hone_checkpoint_XXXXXX";
-    path = ::mkdtemp(name);
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-};
 
 template <class T>
 std::vector<T> read_as(const WeightSource& w, const std::string& name, DType as) {

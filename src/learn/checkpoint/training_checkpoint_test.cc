@@ -9,20 +9,12 @@
 #include <filesystem>
 #include <random>
 
+#include "base/store/temporary_folder.h"
 #include "learn/checkpoint/output_dir.h"
 
 namespace hone {
 namespace {
 namespace fs = std::filesystem;
-
-struct TemporaryFolder {
-  std::string path;
-  TemporaryFolder() {
-    char name[] = "/tmp/hone_checkpoint_XXXXXX";
-    path = ::mkdtemp(name);
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-};
 
 // Weights that tell their step.
 struct Weights {

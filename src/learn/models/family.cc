@@ -40,6 +40,31 @@ std::string ModelConfig::text(const std::string& key, const std::string& otherwi
   return it != config.end() && it->is_string() ? it->get<std::string>() : otherwise;
 }
 
+namespace {
+
+constexpr int64_t kLargestSize = int64_t{1} << 24;
+
+// Keys that several families have and that a family may leave out.
+Status check_numbers(const ModelConfig& c) {
+  for (const char* key : {"n_inner", "intermediate_size"})
+    if (int64_t v = HONE_TRY(c.integer(key, 1)); v < 1 || v > kLargestSize)
+      return Error(err::kBadConfig,
+                   fmt::format("config.json: '{}' is {}, which is out of range", key, v));
+  for (const char* key :
+       {"layer_norm_epsilon", "rms_norm_eps", "initializer_range", "rope_theta"}) {
+    auto it = c.config.find(key);
+    if (it == c.config.end() || it->is_null()) continue;
+    const bool positive = it->is_number() && it->get<double>() > 0;
+    if (!positive && !(key == std::string_view("initializer_range") && *it == 0))
+      return Error(
+          err::kBadConfig,
+          fmt::format("config.json: '{}' is {}, a positive number is expected", key, it->dump()));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 Result<ModelConfig> read_model_config(const nlohmann::json& config) {
   if (!config.is_object()) return Error(err::kBadConfig, "config.json is no JSON object");
   ModelConfig c;
@@ -51,6 +76,7 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
       known.push_back(t);
       if (t != type) continue;
       c.family = f.name;
+      HONE_TRY(check_numbers(c));
       HONE_TRY(f.read_config(c));
       for (auto [key, v] : {std::pair{"vocabulary", c.vocab},
                             {"hidden size", c.hidden},
@@ -59,7 +85,7 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
                             {"number of key/value heads", c.kv_heads},
                             {"head size", c.head_dim},
                             {"number of positions", c.max_positions}})
-        if (v < 1 || v > (int64_t{1} << 24))
+        if (v < 1 || v > kLargestSize)
           return Error(err::kBadConfig,
                        fmt::format("config.json: the {} is {}, which is out of range", key, v));
       if (c.heads % c.kv_heads != 0)

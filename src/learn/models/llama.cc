@@ -18,11 +18,16 @@ json rope_parameters(const ModelConfig& c) {
   rope["rope_theta"] = c.real("rope_theta", 10000.0);
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (auto it = c.config.find(key); it != c.config.end() && it->is_object()) rope.update(*it);
-  if (!rope.contains("rope_type")) rope["rope_type"] = rope.value("type", "default");
+  if (!rope.contains("rope_type"))
+    rope["rope_type"] = rope.contains("type") ? rope["type"] : "default";
   return rope;
 }
 
 Status read_rope(const ModelConfig& c) {
+  for (const char* key : {"rope_scaling", "rope_parameters"})
+    if (auto it = c.config.find(key); it != c.config.end() && !it->is_null() && !it->is_object())
+      return Error(err::kBadConfig,
+                   fmt::format("config.json: '{}' is {}, an object is expected", key, it->dump()));
   json rope = rope_parameters(c);
   if (!rope["rope_type"].is_string())
     return Error(err::kBadConfig, "config.json: rope_type is no text");
@@ -70,6 +75,7 @@ Status read_config(ModelConfig& c) {
         .todo("silu works");
   if (type == "mistral" || (type == "qwen2" && c.flag("use_sliding_window", false)))
     c.window = HONE_TRY(c.integer("sliding_window", 0));
+  HONE_TRY(c.integer("max_window_layers", 28));
   return read_rope(c);
 }
 

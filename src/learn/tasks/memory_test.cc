@@ -2,13 +2,15 @@
 // the planner is fast. That planned = measured is a test of the program: tests/faults/memory.py.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/store/temporary_folder.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/null/null.h"
 #include "learn/tasks/clm.h"
@@ -55,8 +57,6 @@ int posix_memalign(void** p, size_t align, size_t n) {
 namespace hone {
 namespace {
 
-namespace fs = std::filesystem;
-
 // The task under test, counting between the gradients of one step and the end of the loop.
 class Counting : public TrainTask {
  public:
@@ -94,35 +94,39 @@ void write_rows(const std::string& path, int64_t rows, int64_t vocab) {
   }
 }
 
-void expect_no_allocation(bool packing, const std::string& family, int64_t threads) {
-  const fs::path folder =
-      fs::temp_directory_path() / fmt::format("hone_memory_test_{}_{}", packing, ::getpid());
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+struct Shape {
+  std::string family;  // a golden model, or the text of a config
+  bool packing = false;
+  int64_t threads = 1, block = 32, batch = 2, accumulation = 2, steps = 30;
+};
+
+// Counts from the second step on.
+void expect_no_allocation(const Shape& shape) {
+  const TemporaryFolder folder;
   ClmSettings s;
-  s.train_file = {(folder / "rows.jsonl").string()};
-  s.output_dir = (folder / "out").string();
+  s.train_file = {folder.path + "/rows.jsonl"};
+  s.output_dir = folder.path + "/out";
   s.do_train = true;
-  s.packing = packing;
-  s.block_size = 32;
-  s.per_device_train_batch_size = 2;
-  s.gradient_accumulation_steps = 2;
+  s.packing = shape.packing;
+  s.block_size = shape.block;
+  s.per_device_train_batch_size = shape.batch;
+  s.gradient_accumulation_steps = shape.accumulation;
   s.validation_split_percentage = 0;
-  s.max_steps = 30;
+  s.max_steps = shape.steps;
   s.save_strategy = "no";
   s.logging_strategy = "no";
   s.lr_scheduler_type = "warmup_stable_decay";
-  s.lr_scheduler_kwargs = {{"num_decay_steps", 5}, {"num_stable_steps", 5}};
-  s.threads = threads;
+  s.lr_scheduler_kwargs = {{"num_decay_steps", 2}, {"num_stable_steps", 2}};
+  s.threads = shape.threads;
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
   Pretrained model;
-  if (family.starts_with('{')) {
+  if (shape.family.starts_with('{')) {
     model.name = "from text";
-    model.config = read_model_config(Json::parse(family)).value();
+    model.config = read_model_config(Json::parse(shape.family)).value();
   } else {
     model = std::move(
-        open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + family, o)
+        open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/" + shape.family, o)
             .value());
   }
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
@@ -130,15 +134,14 @@ void expect_no_allocation(bool packing, const std::string& family, int64_t threa
   write_rows(s.train_file[0], 40, model.config.vocab);
   Result<std::unique_ptr<ClmTask>> task = ClmTask::make(s, std::move(model), true);
   ASSERT_TRUE(task.ok()) << task.error().text();
-  Counting watched(**task, 2);
+  Counting watched(**task, 1);
   Trainer trainer(s, watched, make_schedule(s, s.max_steps).value());
   allocations = 0;
   Result<TrainOutcome> done = trainer.train();
   counting = false;
   ASSERT_TRUE(done.ok()) << done.error().text();
-  EXPECT_EQ(done->steps_done, 30);
+  EXPECT_EQ(done->steps_done, shape.steps);
   EXPECT_EQ(allocations, 0);
-  fs::remove_all(folder);
 }
 
 TEST(Memory, CounterCounts) {
@@ -156,13 +159,55 @@ TEST(Memory, NothingIsAllocatedAfterTheFirstSteps) {
   GTEST_SKIP() << "a sanitizer's allocator is in place";
 #endif
   set_log_level(LogLevel::kWarning);  // a progress line that is drawn may allocate
-  expect_no_allocation(false, "gpt2_tiny", 1);
-  expect_no_allocation(true, "gpt2_tiny", 2);
-  expect_no_allocation(true, "llama_tied_tiny", 1);
+  expect_no_allocation({"gpt2_tiny"});
+  expect_no_allocation({"gpt2_tiny", true, 2});
+  expect_no_allocation({"llama_tied_tiny", true});
   // Wide enough for blocks and packed weights of every kernel.
-  expect_no_allocation(true, R"({"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 2,
+  expect_no_allocation({R"({"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 2,
     "n_positions": 128, "vocab_size": 3000, "activation_function": "gelu_new"})",
-                       2);
+                        true, 2});
+  set_log_level(LogLevel::kInfo);
+}
+
+// Ten, or HONE_RANDOM_CONFIGURATIONS of them.
+TEST(Memory, NothingIsAllocatedInRandomConfigurations) {
+#if !HONE_COUNTS_ALLOCATIONS
+  GTEST_SKIP() << "a sanitizer's allocator is in place";
+#endif
+  set_log_level(LogLevel::kWarning);
+  const char* wanted = std::getenv("HONE_RANDOM_CONFIGURATIONS");
+  std::mt19937_64 rng(17);
+  auto pick = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(rng);
+  };
+  for (int64_t left = wanted ? std::atoll(wanted) : 10; left > 0 && !HasFailure(); --left) {
+    const int64_t kv_heads = pick(1, 3), group = pick(1, 3), head = 8 * pick(1, 4);
+    const char* family = std::array{"gpt2", "llama", "qwen2", "mistral"}[rng() % 4];
+    const int64_t width = head * kv_heads * group, heads = kv_heads * group;
+    Json config{{"model_type", family}, {"vocab_size", pick(50, 600)}};
+    if (config["model_type"] == "gpt2")
+      config.update({{"n_embd", width},
+                     {"n_layer", pick(1, 3)},
+                     {"n_head", heads},
+                     {"n_positions", 256},
+                     {"activation_function", "gelu_new"}});
+    else
+      config.update({{"hidden_size", width},
+                     {"intermediate_size", 8 * pick(2, 30)},
+                     {"num_hidden_layers", pick(1, 3)},
+                     {"num_attention_heads", heads},
+                     {"num_key_value_heads", kv_heads},
+                     {"max_position_embeddings", 256},
+                     {"tie_word_embeddings", pick(0, 1) == 1},
+                     {"rms_norm_eps", 1e-5},
+                     {"hidden_act", "silu"}});
+    const Shape shape{config.dump(), pick(0, 1) == 1, pick(1, 2), pick(8, 64),
+                      pick(1, 4),    pick(1, 3),      6};
+    SCOPED_TRACE(fmt::format("{} packing {} threads {} block {} batch {} accumulation {}",
+                             shape.family, shape.packing, shape.threads, shape.block, shape.batch,
+                             shape.accumulation));
+    expect_no_allocation(shape);
+  }
   set_log_level(LogLevel::kInfo);
 }
 

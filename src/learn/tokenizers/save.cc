@@ -1,6 +1,6 @@
-#include <cstdio>
 #include <filesystem>
 
+#include "base/store/store.h"
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/tokenizer.h"
 
@@ -9,13 +9,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Error cannot_save(const Error& why) {
+  return Error(err::kTokenizerSave, std::string(why.what()))
+      .todo(
+          "check that the folder may be written to and has space left, and that the tokenizer's "
+          "own "
+          "files are still there");
+}
+
 Status write_file(const fs::path& path, std::string_view text) {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wb"), std::fclose);
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  if (!written || std::fflush(file.get()) != 0)
-    return Error(err::kTokenizerSave, fmt::format("cannot write '{}'", path.string()))
-        .todo("check that the folder may be written to and has space left");
-  return Ok{};
+  const Status written = file_store().write(path.string(), text);
+  return written.ok() ? written : Status(cannot_save(written.error()));
 }
 
 std::string named_tokens(const TokenizerParts& p, std::string_view separator) {
@@ -66,20 +70,17 @@ std::string tokenizer_json(const Tokenizer& tokenizer) {
 }
 
 Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
+  if (Status made = file_store().make_dirs(folder); !made.ok()) return cannot_save(made.error());
   const TokenizerParts& p = tokenizer.parts();
   std::vector<std::string> present;
   for (const std::string& source : p.source_files) {
     const fs::path name = fs::path(source).filename(), target = fs::path(folder) / name;
     present.push_back(name.string());
+    std::error_code error;
     if (fs::equivalent(source, target, error)) continue;
-    error.clear();
-    fs::copy_file(source, target, fs::copy_options::overwrite_existing, error);
-    if (error)
-      return Error(err::kTokenizerSave, fmt::format("cannot copy '{}' to '{}': {}", source,
-                                                    target.string(), error.message()))
-          .todo("check that the folder may be written to and that the source is still there");
+    Result<std::string> bytes = file_store().read(source);
+    if (!bytes.ok()) return cannot_save(bytes.error());
+    HONE_TRY(write_file(target, *bytes));
   }
   const auto missing = [&](std::string_view name) {
     return std::find(present.begin(), present.end(), name) == present.end();

@@ -5,36 +5,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "base/store/store.h"
 #include "learn/train/errors.h"
 
 namespace hone {
-namespace {
-
-// What the file store calls a file until it is whole (base/store); its listings leave it out.
-constexpr std::string_view kUnfinished = ".hone-tmp";
-
-// Files that a killed process was writing: they may be as large as the model.
-void remove_unfinished(const std::string& folder) {
-  std::error_code wrong;
-  std::vector<std::filesystem::path> found;
-  for (const auto& e : std::filesystem::directory_iterator(folder, wrong)) {
-    const std::string name = e.path().filename().string();
-    if (name.starts_with('.') && name.ends_with(kUnfinished)) found.push_back(e.path());
-  }
-  for (const auto& path : found) std::filesystem::remove(path, wrong);
-}
-
-}  // namespace
 
 Result<RunLock> RunLock::take(const std::string& folder) {
   HONE_TRY(file_store().make_dirs(folder));
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return RunLock(-1);  // whoever writes there next says why it cannot
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0) {
-    remove_unfinished(folder);
+  // A folder that cannot be opened: whoever writes there next says why it cannot.
+  if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0) {
+    (void)file_store().remove_unfinished(folder);  // they are only in the way
   } else if (errno == EWOULDBLOCK) {
     ::close(fd);
     return Error(err::kOutputFolderTaken,

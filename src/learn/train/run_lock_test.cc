@@ -2,11 +2,11 @@
 #include "learn/train/run_lock.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "base/store/temporary_folder.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -15,29 +15,26 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(RunLock, OneAtATime) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_lock_test_{}", ::getpid());
-  fs::remove_all(folder);
+  const TemporaryFolder folder;
   {
-    Result<RunLock> first = RunLock::take(folder.string());
+    Result<RunLock> first = RunLock::take(folder.path);
     ASSERT_TRUE(first.ok());
-    Result<RunLock> second = RunLock::take(folder.string());
+    Result<RunLock> second = RunLock::take(folder.path);
     ASSERT_FALSE(second.ok());
     EXPECT_STREQ(second.error().code(), err::kOutputFolderTaken.id);
   }
-  EXPECT_TRUE(RunLock::take(folder.string()).ok());
-  fs::remove_all(folder);
+  EXPECT_TRUE(RunLock::take(folder.path).ok());
 }
 
 TEST(RunLock, RemovesUnfinishedFiles) {
-  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_lock_test2_{}", ::getpid());
-  fs::create_directories(folder);
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path;
   for (const char* name : {".model.safetensors.77-0.hone-tmp", "model.safetensors", ".keep"})
     std::ofstream(folder / name) << "x";
-  EXPECT_TRUE(RunLock::take(folder.string()).ok());
+  EXPECT_TRUE(RunLock::take(temporary.path).ok());
   EXPECT_FALSE(fs::exists(folder / ".model.safetensors.77-0.hone-tmp"));
   EXPECT_TRUE(fs::exists(folder / "model.safetensors"));
   EXPECT_TRUE(fs::exists(folder / ".keep"));
-  fs::remove_all(folder);
 }
 
 }  // namespace
