@@ -128,10 +128,9 @@ class Scan {
               int64_t max_samples, double fraction) {
     validation_ = name == std::string_view("validation");
     faults_ = {};
-    TokenRows rows;
-    CausalBuilder builder(files_.causal, rows);
+    CausalBuilder builder(files_.causal);
     for (int64_t i = 0; i < most && HONE_TRY(reader.next(row_)); ++i) {
-      rows.keep_first(0);  // only their counts are wanted
+      made_.clear();
       ++report.rows;
       if (column_ >= row_.cells.size()) row_.cells.resize(column_ + 1);
       if (names_.empty() || names_.back() != row_.file) names_.emplace_back(row_.file);
@@ -152,7 +151,7 @@ class Scan {
     }
     HONE_TRY(flush(report, builder));
     builder.finish();
-    report.counts = builder.counts();
+    report.counts = builder.state().counts;
     report.empty = faults_[kEmpty].rows;
     report.sequences = HONE_TRY(selected_rows(report.counts.rows_kept, max_samples, fraction));
     tell(name, report);
@@ -192,7 +191,7 @@ class Scan {
   }
 
   void look_at_ids(const std::vector<int32_t>& ids, RowPlace place, CausalBuilder& builder) {
-    builder.add(ids);
+    builder.add(ids, made_);
     if (static_cast<int64_t>(ids.size()) > files_.causal.block_size) note(kLong, place);
     bool outside = false, unknown = false;
     int64_t special = 0;
@@ -324,6 +323,7 @@ class Scan {
   bool validation_ = false, rows_of_ids_ = false;
   size_t column_ = 0;
   Row row_;
+  TokenRows made_;                  // only their counts are wanted
   std::vector<std::string> texts_;  // waiting for the tokenizer
   std::vector<RowPlace> places_;
   size_t pending_bytes_ = 0;

@@ -5,10 +5,13 @@
 #include "learn/data/dataset_folder.h"
 #include "learn/data/files.h"
 #include "learn/data/formats/errors.h"
+#include "learn/data/shards.h"
 #include "learn/data/steps.h"
 
 namespace hone {
 namespace {
+
+constexpr const char *kTrain = "train", *kValidation = kValidationSplit;  // the splits
 
 // 1234567 -> "1,234,567"
 std::string grouped(int64_t n) {
@@ -24,34 +27,12 @@ std::string count(int64_t n, const char* noun) {
   return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
 }
 
-// The rows [first, end) of the files, tokenised, grouped, and cut to the samples wanted.
-Result<CausalData> load(const CausalFiles& files, RowReader& reader, size_t column, int64_t first,
-                        int64_t end, int64_t max_samples, double fraction,
-                        const Tokenize& tokenize) {
-  CausalOptions options = files.causal;
-  options.column = column;
-  options.first_row = first;
-  options.end_row = end;
-  CausalData data = HONE_TRY(read_causal(reader, options, tokenize));
-  data.rows.keep_first(HONE_TRY(selected_rows(data.rows.size(), max_samples, fraction)));
-  return data;
-}
-
 void note_column(const RowReader& reader, size_t column, const std::string& wanted,
                  std::vector<std::string>& notes) {
   const std::vector<std::string>& names = reader.columns();
   if (wanted.empty() && names[column] != "text") {
     notes.push_back(fmt::format("there is no column 'text': the first column, '{}', is taken",
                                 preview(names[column], 40)));
-  }
-}
-
-void note_counts(const char* split, const CausalData& data, const CausalFiles& files,
-                 std::vector<std::string>& notes) {
-  notes.push_back(fmt::format("{}: {}", split, describe(data.counts, files.causal)));
-  if (data.rows.size() < data.counts.rows_kept) {
-    notes.push_back(
-        fmt::format("{}: the first {} of these are used", split, grouped(data.rows.size())));
   }
 }
 
@@ -64,6 +45,34 @@ Result<bool> has_validation_split(const CausalFiles& files) {
   const auto splits = HONE_TRY(dataset_splits(files.train_files[0]));
   return std::find(splits.begin(), splits.end(), kValidationSplit) != splits.end();
 }
+
+namespace {
+
+// The manifest of the one folder of shards that `paths` is.
+Result<ShardManifest> checked_shards(const std::vector<std::string>& paths,
+                                     const OrderedJson& wanted) {
+  if (paths.size() != 1)
+    return Error(err::kShards,
+                 fmt::format("'{}' holds prepared shards and cannot be joined to other files",
+                             paths[0]))
+        .todo("give the folder alone, or prepare all files together");
+  ShardManifest manifest = HONE_TRY(read_shard_manifest(paths[0]));
+  HONE_TRY(
+      check_same_settings(manifest.settings, wanted, fmt::format("the shards '{}'", paths[0])));
+  return manifest;
+}
+
+Error nothing_to_validate(const CausalFiles& files, const std::string& share) {
+  return Error(
+             err::kSplit,
+             fmt::format("there is no --validation_file, and {} leave none to validate on", share))
+      .at(fmt::format("--train_file {}", fmt::join(files.train_files, " ")))
+      .todo(
+          "give --validation_file, or a larger --validation_split_percentage; rows are what the "
+          "file has, not blocks of tokens");
+}
+
+}  // namespace
 
 std::string describe(const CausalCounts& c, const CausalOptions& options) {
   std::string text =
@@ -87,8 +96,9 @@ std::string describe(const CausalCounts& c, const CausalOptions& options) {
   return text;
 }
 
-Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& tokenize) {
-  CausalSplits out;
+Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
+                                           std::vector<std::string>& notes) {
+  std::vector<CausalPart> parts;
   CausalFiles files = given;
   if (HONE_TRY(has_validation_split(files))) files.validation_files = files.train_files;
   const bool split = files.validation_files.empty() && !files.has_validation;
@@ -100,28 +110,32 @@ Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& token
             "give --train_file with a txt, csv, tsv, json, jsonl, parquet, arrow or pkl file, and "
             "--validation_file likewise");
   }
+  const auto add = [&](const char* name, std::vector<std::string> paths, size_t column,
+                       int64_t first, int64_t end) {
+    CausalPart& part = parts.emplace_back();
+    part.split = name;
+    part.files = std::move(paths);
+    part.rows = files.rows;
+    part.causal = files.causal;
+    part.causal.column = column;
+    part.causal.first_row = first;
+    part.causal.end_row = end;
+  };
   if (files.want_train || (files.want_eval && split)) {
-    auto reader = HONE_TRY(open_rows(HONE_TRY(expand_files(files.train_files)), files.rows));
+    const auto paths = HONE_TRY(expand_files(files.train_files));
+    auto reader = HONE_TRY(open_rows(paths, files.rows));
     const size_t column = HONE_TRY(text_column(*reader, files.text_column));
-    note_column(*reader, column, files.text_column, out.notes);
+    note_column(*reader, column, files.text_column, notes);
     int64_t kept_back = 0;
-    if (split) {
+    if (split && files.validation_split_percentage != 0) {
       // Checked before a long file is counted.
       HONE_TRY(validation_rows(0, files.validation_split_percentage));
       const int64_t rows = HONE_TRY(count_rows(*reader));
       kept_back = HONE_TRY(validation_rows(rows, files.validation_split_percentage));
       const std::string share =
           fmt::format("{:g} % of {}", files.validation_split_percentage, count(rows, "row"));
-      if (files.want_eval && kept_back == 0) {
-        return Error(err::kSplit,
-                     fmt::format("there is no --validation_file, and {} leave none to validate on",
-                                 share))
-            .at(fmt::format("--train_file {}", fmt::join(files.train_files, " ")))
-            .todo(
-                "give --validation_file, or a larger --validation_split_percentage; rows are what "
-                "the "
-                "file has, not blocks of tokens");
-      }
+      if (files.want_eval && kept_back == 0 && !files.eval_optional)
+        return nothing_to_validate(files, share);
       if (files.want_train && kept_back == rows && rows > 0) {
         return Error(
             err::kSplit,
@@ -129,31 +143,63 @@ Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& token
                         share));
       }
       if (kept_back > 0) {
-        out.notes.push_back(
+        notes.push_back(
             fmt::format("there is no --validation_file: the first {} ({}) are kept for validation",
                         count(kept_back, "row"), share));
       }
+    } else if (split && files.want_eval && !files.eval_optional) {
+      return nothing_to_validate(files, "0 % of the rows");
     }
-    const RowPosition start = reader->position();
-    if (files.want_train) {
-      out.train = HONE_TRY(load(files, *reader, column, kept_back, INT64_MAX,
-                                files.max_train_samples, files.fraction_of_train_data, tokenize));
-      note_counts("train", out.train, files, out.notes);
-    }
-    if (files.want_eval && split) {
-      HONE_TRY(reader->seek(start));
-      out.eval =
-          HONE_TRY(load(files, *reader, column, 0, kept_back, files.max_eval_samples, 1, tokenize));
+    if (files.want_train) add(kTrain, paths, column, kept_back, INT64_MAX);
+    if (files.want_eval && split && kept_back > 0) {
+      add(kValidation, paths, column, 0, kept_back);
+      parts.back().optional = files.eval_optional;
     }
   }
   if (files.want_eval && !split) {
-    auto reader = HONE_TRY(
-        open_rows(HONE_TRY(expand_files(files.validation_files, kValidationSplit)), files.rows));
+    auto paths = HONE_TRY(expand_files(files.validation_files, kValidation));
+    auto reader = HONE_TRY(open_rows(paths, files.rows));
     const size_t column = HONE_TRY(text_column(*reader, files.text_column));
-    out.eval =
-        HONE_TRY(load(files, *reader, column, 0, INT64_MAX, files.max_eval_samples, 1, tokenize));
+    add(kValidation, std::move(paths), column, 0, INT64_MAX);
   }
-  if (files.want_eval) note_counts("validation", out.eval, files, out.notes);
+  return parts;
+}
+
+Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& tokenize) {
+  CausalSplits out;
+  const auto keep = [&](const std::string& split, CausalData data) -> Status {
+    const bool train = split == kTrain;
+    data.rows.keep_first(HONE_TRY(
+        selected_rows(data.rows.size(), train ? given.max_train_samples : given.max_eval_samples,
+                      train ? given.fraction_of_train_data : 1)));
+    out.notes.push_back(fmt::format("{}: {}", split, describe(data.counts, given.causal)));
+    if (data.rows.size() < data.counts.rows_kept)
+      out.notes.push_back(
+          fmt::format("{}: the first {} of these are used", split, grouped(data.rows.size())));
+    (train ? out.train : out.eval) = std::move(data);
+    return Ok{};
+  };
+  // What shards give is not wanted of files any more.
+  CausalFiles files = given;
+  if (!files.train_files.empty() && is_shard_folder(files.train_files[0])) {
+    const ShardManifest shards = HONE_TRY(checked_shards(files.train_files, files.shard_settings));
+    if (files.want_train)
+      HONE_TRY(keep(kTrain, HONE_TRY(open_shards(files.train_files[0], shards, kTrain))));
+    files.want_train = false;
+    if (files.validation_files.empty()) files.validation_files = files.train_files;
+  }
+  if (!files.validation_files.empty() && is_shard_folder(files.validation_files[0])) {
+    const ShardManifest shards =
+        HONE_TRY(checked_shards(files.validation_files, files.shard_settings));
+    if (files.want_eval)
+      HONE_TRY(
+          keep(kValidation, HONE_TRY(open_shards(files.validation_files[0], shards, kValidation))));
+    files.want_eval = false;
+  }
+  if (!files.want_train && !files.want_eval) return out;
+  for (const CausalPart& part : HONE_TRY(find_parts(files, out.notes)))
+    HONE_TRY(keep(part.split, HONE_TRY(read_causal(HONE_TRY(open_rows(part.files, part.rows)),
+                                                   part.causal, tokenize))));
   return out;
 }
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "learn/data/formats/rows.h"
-#include "learn/data/token_rows.h"
+#include "learn/data/causal_reader.h"
 
 namespace hone {
 
@@ -24,8 +23,24 @@ struct CausalFiles {
   double fraction_of_train_data = 1;
   bool want_train = true, want_eval = false;
   bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
+  bool eval_optional = false;   // no error when the share kept for validation is empty
   CausalOptions causal;         // grouping, block_size, eos; the rest is set here
+  // What prepared shards (shards.h), which may stand where a file may, have to be made with.
+  OrderedJson shard_settings;
 };
+
+// One split, found but not read.
+struct CausalPart {
+  std::string split;  // "train" or "validation"
+  std::vector<std::string> files;
+  RowOptions rows;
+  CausalOptions causal;   // with column and rows
+  bool optional = false;  // a share of train_files that may be too little
+};
+// Train before validation. Counts the rows of train_files when a share of them is kept back.
+// Errors: those of files.h, H2101 when no file is named, H2115 when the split leaves nothing.
+Result<std::vector<CausalPart>> find_parts(const CausalFiles& files,
+                                           std::vector<std::string>& notes);
 
 struct CausalSplits {
   CausalData train, eval;          // empty when not wanted
@@ -37,8 +52,8 @@ struct CausalSplits {
 inline constexpr const char* kValidationSplit = "validation";
 Result<bool> has_validation_split(const CausalFiles& files);
 
-// Errors: those of files.h and token_rows.h; H2101 when no file is named, H2115 when the split
-// leaves nothing.
+// Reads every part into memory; the rows of prepared shards are mapped.
+// Errors: those of find_parts, causal_reader.h and shards.h.
 Result<CausalSplits> load_causal(const CausalFiles& files, const Tokenize& tokenize);
 
 // "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens; 468 tokens (13.2 %) dropped, ..."

@@ -9,10 +9,10 @@
 #include <set>
 
 #include "learn/data/batch.h"
+#include "learn/data/causal_reader.h"
 #include "learn/data/files.h"
 #include "learn/data/order.h"
 #include "learn/data/steps.h"
-#include "learn/data/token_rows.h"
 
 namespace hone {
 namespace {
@@ -37,13 +37,13 @@ TEST(CausalBuilder, BlocksAreThoseOfGroupTexts) {
     CausalOptions options;
     options.block_size = g["block"];
     TokenRows rows;
-    CausalBuilder builder(options, rows);
+    CausalBuilder builder(options);
     int32_t next = 0;
     for (const int64_t n : g["lengths"]) {
       std::vector<int32_t> ids(static_cast<size_t>(n));
       std::iota(ids.begin(), ids.end(), next);
       next += static_cast<int32_t>(n);
-      builder.add(ids);
+      builder.add(ids, rows);
     }
     builder.finish();
     std::vector<int64_t> firsts;
@@ -53,8 +53,8 @@ TEST(CausalBuilder, BlocksAreThoseOfGroupTexts) {
       EXPECT_EQ(rows.row(i).back(), rows.row(i)[0] + options.block_size - 1);
     }
     EXPECT_EQ(firsts, g["firsts"].get<std::vector<int64_t>>());
-    EXPECT_EQ(builder.counts().tokens_read, next);
-    EXPECT_EQ(builder.counts().tokens_kept + builder.counts().tokens_dropped, next);
+    EXPECT_EQ(builder.state().counts.tokens_read, next);
+    EXPECT_EQ(builder.state().counts.tokens_kept + builder.state().counts.tokens_dropped, next);
   }
 }
 
@@ -64,10 +64,10 @@ TEST(CausalBuilder, PackingKeepsRowsApart) {
   options.block_size = 4;
   options.eos = 0;
   TokenRows rows;
-  CausalBuilder builder(options, rows);
+  CausalBuilder builder(options);
   for (const std::vector<int32_t>& row : std::vector<std::vector<int32_t>>{
            {1, 2}, {3, 4, 0}, {5, 6, 7, 8}, {1, 2, 3, 4, 5, 6}, {}, {9}}) {
-    builder.add(row);
+    builder.add(row, rows);
   }
   builder.finish();
   ASSERT_EQ(rows.size(), 5);
@@ -76,7 +76,7 @@ TEST(CausalBuilder, PackingKeepsRowsApart) {
   EXPECT_THAT(rows.row(2), ElementsAre(5, 6, 7, 8));
   EXPECT_THAT(rows.row(3), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(rows.row(4), ElementsAre(9, 0));
-  const CausalCounts& c = builder.counts();
+  const CausalCounts& c = builder.state().counts;
   EXPECT_EQ(c.rows_too_short, 1);
   EXPECT_EQ(c.rows_cut, 2);
   EXPECT_EQ(c.eos_appended, 2);
@@ -91,7 +91,7 @@ TEST(ReadCausal, TokenisesTextAndTakesIds) {
       open_rows_of_bytes(
           "a.jsonl", "{\"text\":\"ab\"}\n{\"text\":[7,8]}\n{\"text\":null}\n{\"text\":\"cd\"}\n")
           .value());
-  auto data = read_causal(*rows, options, bytes_as_tokens);
+  auto data = read_causal(std::move(rows), options, bytes_as_tokens);
   ASSERT_TRUE(data.ok()) << data.error().text();
   ASSERT_EQ(data->rows.size(), 2);
   EXPECT_THAT(data->rows.row(0), ElementsAre('a', 'b', 7));
@@ -101,21 +101,58 @@ TEST(ReadCausal, TokenisesTextAndTakesIds) {
   auto again = std::move(open_rows_of_bytes("a.txt", "abcd\nefgh\nijkl\n").value());
   options.first_row = 1;
   options.end_row = 2;
-  EXPECT_THAT(read_causal(*again, options, bytes_as_tokens)->rows.row(0),
+  EXPECT_THAT(read_causal(std::move(again), options, bytes_as_tokens)->rows.row(0),
               ElementsAre('e', 'f', 'g'));
+}
+
+TEST(CausalReader, GoesOnFromAnyPlace) {
+  std::string text;
+  for (int i = 0; i < 3300; ++i) text += fmt::format("{}{}\n", i, std::string(i % 5, 'x'));
+  for (const Grouping grouping : {Grouping::kBlocks, Grouping::kRows}) {
+    CausalOptions options;
+    options.grouping = grouping;
+    options.block_size = 64;
+    options.eos = 0;
+    options.first_row = 7;
+    options.end_row = 3250;
+    const auto open = [&] {
+      return CausalReader(std::move(open_rows_of_bytes("a.txt", text).value()), options,
+                          bytes_as_tokens);
+    };
+    CausalReader whole = open();
+    TokenRows all;
+    std::vector<std::pair<std::string, int64_t>> places;
+    do {
+      places.emplace_back(dump_json(whole.place().to_json()), all.size());
+    } while (*whole.read(all));
+    ASSERT_GE(places.size(), 4u);
+    for (const auto& [place, first] : places) {
+      CausalReader again = open();
+      ASSERT_TRUE(again.go_to(*place_from_json(*parse_json(place, "p"), "p")).ok());
+      TokenRows rest;
+      while (*again.read(rest)) continue;
+      ASSERT_EQ(rest.size(), all.size() - first);
+      for (int64_t i = 0; i < rest.size(); ++i)
+        ASSERT_TRUE(std::ranges::equal(rest.row(i), all.row(first + i)));
+      EXPECT_EQ(again.counts().tokens_read, whole.counts().tokens_read);
+      EXPECT_EQ(again.counts().tokens_dropped, whole.counts().tokens_dropped);
+    }
+  }
+  EXPECT_THAT(place_from_json(Json::object(), "p").error().text(), HasSubstr("H2102"));
 }
 
 TEST(ReadCausal, Errors) {
   CausalOptions options;
   auto few = std::move(open_rows_of_bytes("a.txt", "abc\n").value());
-  EXPECT_EQ(read_causal(*few, options, bytes_as_tokens).error().text(),
+  EXPECT_EQ(read_causal(std::move(few), options, bytes_as_tokens).error().text(),
             "H2114  4 tokens in 1 rows do not fill one block of 1024\n"
             "  do   use --block_size 4 or less, or --packing, or give more text");
   auto none = std::move(open_rows_of_bytes("a.txt", "").value());
-  EXPECT_THAT(read_causal(*none, options, bytes_as_tokens).error().text(), HasSubstr("H2113"));
+  EXPECT_THAT(read_causal(std::move(none), options, bytes_as_tokens).error().text(),
+              HasSubstr("H2113"));
   auto number =
       std::move(open_rows_of_bytes("a.jsonl", "{\"text\":\"x\"}\n{\"text\":1}\n").value());
-  EXPECT_EQ(read_causal(*number, options, bytes_as_tokens).error().text(),
+  EXPECT_EQ(read_causal(std::move(number), options, bytes_as_tokens).error().text(),
             "H2110  column 'text' holds integer where text is needed\n"
             "  at   a.jsonl:2\n"
             "  do   name the column that holds the text, or write the value as text");

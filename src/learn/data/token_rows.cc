@@ -2,19 +2,65 @@
 
 #include <algorithm>
 
-#include "learn/data/formats/errors.h"
+#include "base/core/error.h"
 
 namespace hone {
 
+int64_t TokenRows::tokens() const {
+  if (views_.empty()) return offsets_.back();
+  int64_t sum = 0;
+  for (size_t v = 0; v < views_.size(); ++v)
+    sum += views_[v].offsets[std::min(views_[v].rows, rows_ - begins_[v])];
+  return sum;
+}
+
+std::span<const int32_t> TokenRows::viewed_row(int64_t i) const {
+  const auto v =
+      static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), i) - begins_.begin()) -
+      1;
+  const int64_t at = i - begins_[v];
+  const int32_t begin = views_[v].offsets[at], end = views_[v].offsets[at + 1];
+  return {views_[v].ids + begin, static_cast<size_t>(end - begin)};
+}
+
 void TokenRows::add(std::span<const int32_t> ids) {
+  HONE_BUG_IF(!views_.empty(), "a row beside {} views", views_.size());
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   offsets_.push_back(static_cast<int64_t>(ids_.size()));
+  ++rows_;
+  hash_.reset();
+}
+
+void TokenRows::add(RowsView view) {
+  HONE_BUG_IF(!ids_.empty() || rows_ != (views_.empty() ? 0 : begins_.back() + views_.back().rows),
+              "a view behind {} rows", rows_);
+  if (view.rows == 0) return;
+  begins_.push_back(rows_);
+  rows_ += view.rows;
+  views_.push_back(std::move(view));
+  hash_.reset();
 }
 
 void TokenRows::keep_first(int64_t rows) {
   if (rows >= size()) return;
+  rows_ = rows;
+  hash_.reset();
+  while (!begins_.empty() && begins_.back() >= rows) {
+    begins_.pop_back();
+    views_.pop_back();
+  }
+  if (!views_.empty()) return;
   offsets_.resize(static_cast<size_t>(rows) + 1);
   ids_.resize(static_cast<size_t>(offsets_.back()));
+}
+
+void TokenRows::clear() {
+  rows_ = 0;
+  ids_.clear();
+  offsets_.assign(1, 0);
+  views_.clear();
+  begins_.clear();
+  hash_.reset();
 }
 
 int64_t TokenRows::memory_bytes() const {
@@ -22,115 +68,60 @@ int64_t TokenRows::memory_bytes() const {
                               offsets_.capacity() * sizeof(int64_t));
 }
 
-void CausalBuilder::add(std::span<const int32_t> ids) {
-  ++counts_.rows_read;
-  counts_.tokens_read += static_cast<int64_t>(ids.size());
+uint64_t TokenRows::hash() const {
+  if (hash_) return *hash_;
+  RowsHash hash;
+  for (int64_t i = 0; i < rows_; ++i) hash.add(row(i));
+  return hash.value();
+}
+
+void CausalBuilder::add(std::span<const int32_t> ids, TokenRows& out) {
+  auto& [counts, pending, group_rows] = state_;
+  ++counts.rows_read;
+  counts.tokens_read += static_cast<int64_t>(ids.size());
   const auto block = static_cast<size_t>(options_.block_size);
   if (options_.grouping == Grouping::kBlocks) {
-    pending_.insert(pending_.end(), ids.begin(), ids.end());
+    pending.insert(pending.end(), ids.begin(), ids.end());
     size_t begin = 0;
-    for (; pending_.size() - begin >= block; begin += block) {
-      out_.add({pending_.data() + begin, block});
-      ++counts_.rows_kept;
-      counts_.tokens_kept += options_.block_size;
+    for (; pending.size() - begin >= block; begin += block) {
+      out.add({pending.data() + begin, block});
+      ++counts.rows_kept;
+      counts.tokens_kept += options_.block_size;
     }
-    pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(begin));
-    if (++group_rows_ == kGroupRows) close_group();
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(begin));
+    if (++group_rows == kGroupRows) close_group();
     return;
   }
-  pending_.assign(ids.begin(), ids.end());
-  const bool append = options_.eos && (pending_.empty() || pending_.back() != *options_.eos);
-  if (append) pending_.push_back(*options_.eos);
-  if (pending_.size() > block) {
+  pending.assign(ids.begin(), ids.end());
+  const bool append = options_.eos && (pending.empty() || pending.back() != *options_.eos);
+  if (append) pending.push_back(*options_.eos);
+  if (pending.size() > block) {
     // A text that was cut did not end, so the EOS falls off with the rest.
-    ++counts_.rows_cut;
-    counts_.tokens_dropped += static_cast<int64_t>(pending_.size() - block) - (append ? 1 : 0);
-    pending_.resize(block);
-  } else if (append && pending_.size() >= 2) {
-    ++counts_.eos_appended;
+    ++counts.rows_cut;
+    counts.tokens_dropped += static_cast<int64_t>(pending.size() - block) - (append ? 1 : 0);
+    pending.resize(block);
+  } else if (append && pending.size() >= 2) {
+    ++counts.eos_appended;
   }
-  if (pending_.size() < 2) {
-    ++counts_.rows_too_short;
-    counts_.tokens_dropped += static_cast<int64_t>(ids.size());
+  if (pending.size() < 2) {
+    ++counts.rows_too_short;
+    counts.tokens_dropped += static_cast<int64_t>(ids.size());
     return;
   }
-  out_.add(pending_);
-  ++counts_.rows_kept;
-  counts_.tokens_kept += static_cast<int64_t>(pending_.size());
+  out.add(pending);
+  ++counts.rows_kept;
+  counts.tokens_kept += static_cast<int64_t>(pending.size());
 }
 
 void CausalBuilder::close_group() {
-  counts_.tokens_dropped += static_cast<int64_t>(pending_.size());
-  pending_.clear();
-  group_rows_ = 0;
+  auto& [counts, pending, group_rows] = state_;
+  counts.tokens_dropped += static_cast<int64_t>(pending.size());
+  pending.clear();
+  group_rows = 0;
 }
 
 void CausalBuilder::finish() {
   if (options_.grouping == Grouping::kBlocks) close_group();
-}
-
-Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options,
-                               const Tokenize& tokenize) {
-  HONE_BUG_IF(options.block_size < 2, "block_size {}", options.block_size);
-  constexpr size_t kCallRows = 1000, kCallBytes = 8 << 20;
-  CausalData data;
-  CausalBuilder builder(options, data.rows);
-  std::vector<std::string> texts;
-  std::vector<std::string_view> views;
-  std::vector<std::vector<int32_t>> ids;
-  size_t bytes = 0;
-  const auto flush = [&]() -> Status {
-    views.assign(texts.begin(), texts.end());
-    ids.clear();
-    if (!views.empty()) HONE_TRY(tokenize(views, ids));
-    HONE_BUG_IF(ids.size() != views.size(), "{} rows of ids for {} texts", ids.size(),
-                views.size());
-    for (const auto& row : ids) builder.add(row);
-    texts.clear();
-    bytes = 0;
-    return Ok{};
-  };
-  Row row;
-  std::vector<int32_t> given;
-  for (int64_t i = 0; i < options.end_row && HONE_TRY(rows.next(row)); ++i) {
-    if (i < options.first_row) continue;
-    if (options.column >= row.cells.size()) row.cells.resize(options.column + 1);
-    if (const auto* list = std::get_if<std::vector<int64_t>>(&row.cells[options.column])) {
-      HONE_TRY(flush());
-      given.assign(list->begin(), list->end());
-      builder.add(given);
-      continue;
-    }
-    HONE_TRY(cell_text(row, options.column, rows.columns()[options.column]));
-    if (auto* text = std::get_if<std::string>(&row.cells[options.column])) {
-      bytes += text->size();
-      texts.push_back(std::move(*text));
-    } else {
-      texts.emplace_back();
-    }
-    if (texts.size() == kCallRows || bytes >= kCallBytes) HONE_TRY(flush());
-  }
-  HONE_TRY(flush());
-  builder.finish();
-  data.counts = builder.counts();
-  data.rows.shrink();
-  if (data.counts.rows_read == 0)
-    return Error(err::kNoRows, "the data has no rows").todo("check the file");
-  if (data.rows.size() == 0) {
-    if (options.grouping == Grouping::kRows) {
-      return Error(err::kNoRows,
-                   fmt::format("none of the {} rows has two tokens or more", data.counts.rows_read))
-          .todo("check that the column holds the text");
-    }
-    return Error(err::kBlockTooBig,
-                 fmt::format("{} tokens in {} rows do not fill one block of {}",
-                             data.counts.tokens_read, data.counts.rows_read, options.block_size))
-        .todo(data.counts.tokens_read < 2
-                  ? "give more text"
-                  : fmt::format("use --block_size {} or less, or --packing, or give more text",
-                                std::min(data.counts.tokens_read, options.block_size - 1)));
-  }
-  return data;
 }
 
 }  // namespace hone

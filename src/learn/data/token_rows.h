@@ -2,35 +2,69 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
-
-#include "learn/data/formats/rows.h"
 
 namespace hone {
 
-// Sequences of token ids, one behind the other in one array.
+// Rows in memory that another owns: row i is ids[offsets[i], offsets[i + 1]).
+struct RowsView {
+  std::shared_ptr<const void> owner;  // kept as long as the view: files mapped by several splits
+  const int32_t* ids = nullptr;
+  const int32_t* offsets = nullptr;  // [rows + 1], ascending from 0
+  int64_t rows = 0;
+};
+
+// Sequences of token ids: one behind the other in one array, or those of files that are mapped.
 class TokenRows {
  public:
-  int64_t size() const { return static_cast<int64_t>(offsets_.size()) - 1; }
-  int64_t tokens() const { return offsets_.back(); }
-  int64_t length(int64_t i) const {
-    return offsets_[static_cast<size_t>(i) + 1] - offsets_[static_cast<size_t>(i)];
-  }
+  int64_t size() const { return rows_; }
+  int64_t tokens() const;
+  int64_t length(int64_t i) const { return static_cast<int64_t>(row(i).size()); }
   std::span<const int32_t> row(int64_t i) const {
-    return {ids_.data() + offsets_[static_cast<size_t>(i)], static_cast<size_t>(length(i))};
+    const auto k = static_cast<size_t>(i);
+    if (views_.empty())
+      return {ids_.data() + offsets_[k], static_cast<size_t>(offsets_[k + 1] - offsets_[k])};
+    return viewed_row(i);
   }
   void add(std::span<const int32_t> ids);
+  void add(RowsView view);        // behind the rows of other views; never beside rows of ids
   void keep_first(int64_t rows);  // drops the rows behind the first `rows`
+  void clear();                   // keeps the memory
   void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(); }
-  int64_t memory_bytes() const;
+  bool is_mapped() const { return !views_.empty(); }
+  int64_t memory_bytes() const;  // views take none
+
+  // A number of all rows and their boundaries (FNV-1a); reads every token unless it is known.
+  uint64_t hash() const;
+  void set_hash(uint64_t hash) { hash_ = hash; }  // of all rows, until one is added or dropped
 
  private:
+  std::span<const int32_t> viewed_row(int64_t i) const;
+
+  int64_t rows_ = 0;
   std::vector<int32_t> ids_;
   std::vector<int64_t> offsets_ = {0};
+  std::vector<RowsView> views_;
+  std::vector<int64_t> begins_;  // first row of each view
+  std::optional<uint64_t> hash_;
+};
+
+// FNV-1a over rows as they come.
+class RowsHash {
+ public:
+  explicit RowsHash(uint64_t begin = 0xcbf29ce484222325ull) : value_(begin) {}
+  void add(std::span<const int32_t> row) {
+    add(static_cast<uint64_t>(row.size()));
+    for (const int32_t id : row) add(static_cast<uint64_t>(static_cast<uint32_t>(id)));
+  }
+  uint64_t value() const { return value_; }
+
+ private:
+  void add(uint64_t x) { value_ = (value_ ^ x) * 0x100000001b3ull; }
+  uint64_t value_;
 };
 
 enum class Grouping {
@@ -59,16 +93,24 @@ struct CausalCounts {
   int64_t eos_appended = 0;
 };
 
+// What is not in a row yet, and what was counted: all that a CausalBuilder needs to go on.
+struct CausalState {
+  CausalCounts counts;
+  std::vector<int32_t> pending;  // tokens of the group that are in no block yet
+  int64_t group_rows = 0;
+};
+
 // Takes tokenised rows one at a time. Blocks are those of run_clm's group_texts under
 // Dataset.map(batched=True): every 1,000 consecutive rows are concatenated and cut from their
 // start; the remainder of each 1,000 is dropped, and all of them when they are shorter than one
 // block (there Transformers 4 skips them and 5 stops).
 class CausalBuilder {
  public:
-  CausalBuilder(const CausalOptions& options, TokenRows& out) : options_(options), out_(out) {}
-  void add(std::span<const int32_t> ids);
+  explicit CausalBuilder(const CausalOptions& options) : options_(options) {}
+  void add(std::span<const int32_t> ids, TokenRows& out);
   void finish();  // closes the last, shorter group of rows
-  const CausalCounts& counts() const { return counts_; }
+  const CausalState& state() const { return state_; }
+  void set_state(CausalState state) { state_ = std::move(state); }
 
   static constexpr int64_t kGroupRows = 1000;
 
@@ -76,25 +118,7 @@ class CausalBuilder {
   void close_group();
 
   CausalOptions options_;
-  TokenRows& out_;
-  CausalCounts counts_;
-  std::vector<int32_t> pending_;  // tokens of the group that are in no block yet
-  int64_t group_rows_ = 0;
+  CausalState state_;
 };
-
-// ids[i] becomes the tokens of texts[i], with the special tokens that the tokenizer adds.
-using Tokenize = std::function<Status(std::span<const std::string_view> texts,
-                                      std::vector<std::vector<int32_t>>& ids)>;
-
-struct CausalData {
-  TokenRows rows;
-  CausalCounts counts;
-};
-
-// Reads, tokenises (some 1,000 rows at a call) and groups.
-// Errors: those of the reader and of `tokenize`, H2110, H2113 without rows, H2114 when not even
-// one block comes out.
-Result<CausalData> read_causal(RowReader& rows, const CausalOptions& options,
-                               const Tokenize& tokenize);
 
 }  // namespace hone

@@ -5,8 +5,8 @@
 
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "base/store/store.h"
 #include "engine/backends/cpu/backend.h"
-#include "learn/datasets/sources.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -26,92 +26,45 @@ uint64_t text_hash(std::string_view text) {
   for (unsigned char c : text) h = hash_on(h, c);
   return h;
 }
-uint64_t rows_hash(const TokenRows& rows) {
-  uint64_t h = kHashStart;
-  for (int64_t i = 0; i < rows.size(); ++i) {
-    h = hash_on(h, static_cast<uint64_t>(rows.length(i)));
-    for (int32_t id : rows.row(i)) h = hash_on(h, static_cast<uint32_t>(id));
-  }
-  return h;
-}
-
 std::string bytes_text(int64_t bytes) {
   if (bytes >= int64_t{1} << 30)
     return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+// Rows of a stream go by their numbers in the epoch, not by those among the rows at hand.
+void number_rows(std::span<const int64_t> numbers, MicroBatch& batch) {
+  for (std::vector<int64_t>* ids : {&batch.sample_ids, &batch.row_ids})
+    for (int64_t& id : *ids)
+      if (id >= 0) id = numbers[static_cast<size_t>(id)];
+}
+
 }  // namespace
 
-Result<CausalFiles> causal_files(const ClmSettings& s, const Pretrained& model, int64_t block,
-                                 std::vector<std::string>& notes) {
-  SourceRequest request;
-  request.dataset = {s.dataset_name, s.dataset_config_name};
-  request.dataset.hub.revision = s.dataset_revision;
-  request.dataset.hub.cache_dir = s.cache_dir;
-  if (!s.token.empty()) request.dataset.hub.token = s.token;
-  request.train_file = s.train_file;
-  request.validation_file = s.validation_file;
-  request.want_train = s.do_train;
-  request.want_validation = s.do_eval;
-  DataSources sources = HONE_TRY(find_sources(request));
-  notes = std::move(sources.notes);
-  CausalFiles files;
-  files.train_files = std::move(sources.train);
-  files.validation_files = std::move(sources.validation);
-  files.has_validation = sources.has_validation;
-  files.rows.keep_linebreaks = s.keep_linebreaks;
-  files.rows.sample_by = HONE_TRY(sample_by_of(s.sample_by));
-  files.rows.encoding = HONE_TRY(encoding_of(s.encoding));
-  files.text_column = s.text_column;
-  files.validation_split_percentage = s.validation_split_percentage;
-  files.max_train_samples = s.max_train_samples;
-  files.max_eval_samples = s.max_eval_samples;
-  files.fraction_of_train_data = s.fraction_of_train_data;
-  files.want_train = s.do_train;
-  files.want_eval = s.do_eval;
-  files.causal.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
-  files.causal.block_size = block;
-  if (model.tokenizer) files.causal.eos = model.tokenizer->eos_id();
-  const Json& config = model.config.config;
-  if (!files.causal.eos && config.contains("eos_token_id") &&
-      config["eos_token_id"].is_number_integer())
-    files.causal.eos = config["eos_token_id"].get<int32_t>();
-  return files;
+Status ClmTask::check_ids(std::span<const int32_t> ids) const {
+  const auto limit = static_cast<uint32_t>(model_.config.vocab);
+  for (const int32_t id : ids)
+    if (static_cast<uint32_t>(id) >= limit)
+      return Error(err::kNoData,
+                   fmt::format("token {} is outside the model's vocabulary of {}", id, limit))
+          .todo("use the tokenizer that belongs to the model");
+  return Ok{};
 }
 
 Status ClmTask::read_data() {
   std::vector<std::string> notes;
   const CausalFiles files = HONE_TRY(causal_files(s_, model_, block_, notes));
   for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
-  Tokenize tokenize = [&](std::span<const std::string_view> texts,
-                          std::vector<std::vector<int32_t>>& ids) -> Status {
-    if (!model_.tokenizer)
-      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model_.name))
-          .todo("name one by --tokenizer_name");
-    ids = model_.tokenizer->encode_batch(texts, pool_.get());
-    return Ok{};
-  };
-  CausalSplits splits = HONE_TRY(load_causal(files, tokenize));
+  if (s_.streaming) return open_streams(files);
+  CausalSplits splits = HONE_TRY(load_causal(files, tokenize_with(model_, pool_.get())));
   for (const std::string& note : splits.notes) log_info("{:<11} {}", "data", note);
-  const auto limit = static_cast<int32_t>(model_.config.vocab);
   for (const TokenRows* rows : {&splits.train.rows, &splits.eval.rows})
-    for (int64_t i = 0; i < rows->size(); ++i)
-      for (int32_t id : rows->row(i))
-        if (id < 0 || id >= limit)
-          return Error(err::kNoData,
-                       fmt::format("token {} is outside the model's vocabulary of {}", id, limit))
-              .todo("use the tokenizer that belongs to the model");
+    if (!rows->is_mapped())
+      for (int64_t i = 0; i < rows->size(); ++i) HONE_TRY(check_ids(rows->row(i)));
   if (s_.do_train) {
     train_ = std::make_unique<TokenRows>(std::move(splits.train.rows));
-    data_hash_ = rows_hash(*train_);
-    StepOptions o{train_->size(),
-                  s_.per_device_train_batch_size,
-                  s_.gradient_accumulation_steps,
-                  s_.num_train_epochs,
-                  s_.max_steps,
-                  s_.dataloader_drop_last};
-    steps_ = HONE_TRY(StepCount::make(o));
+    data_hash_ = train_->hash();
+    HONE_TRY(plan_steps(train_->size()));
     const auto seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
     order_ = s_.shuffle ? RowOrder::shuffled(train_->size(), seed)
                         : RowOrder::sequential(train_->size());
@@ -120,7 +73,99 @@ Status ClmTask::read_data() {
   return Ok{};
 }
 
+Status ClmTask::plan_steps(int64_t rows) {
+  train_rows_ = rows;
+  StepOptions o{rows,
+                s_.per_device_train_batch_size,
+                s_.gradient_accumulation_steps,
+                s_.num_train_epochs,
+                s_.max_steps,
+                s_.dataloader_drop_last};
+  steps_ = HONE_TRY(StepCount::make(o));
+  return Ok{};
+}
+
+// Nobody knows how long a stream is: as Transformers does, all steps are one epoch of the log.
+Status ClmTask::open_streams(const CausalFiles& files) {
+  if (s_.do_train && s_.max_steps < 1)
+    return Error(err::kNoData, "--streaming does not know how many rows there are")
+        .todo("say how many steps to train: --max_steps N");
+  if (s_.fraction_of_train_data < 1)
+    return Error(err::kNoData,
+                 "--fraction_of_train_data needs the number of rows, which "
+                 "--streaming does not know")
+        .todo("take the first rows by --max_train_samples");
+  if (!files.shard_settings.is_null())
+    return Error(err::kNoData, "prepared shards are mapped, which takes no memory already")
+        .todo("leave --streaming out");
+  std::vector<std::string> notes;
+  const std::vector<CausalPart> parts = HONE_TRY(find_parts(files, notes));
+  for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
+  for (const CausalPart& part : parts) {
+    const bool train = part.split == "train";
+    StreamOptions o;
+    o.seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
+    o.shuffle = train && s_.shuffle;
+    o.window_rows = o.shuffle ? s_.buffer_size : 1;
+    o.max_rows = train ? s_.max_train_samples : s_.max_eval_samples;
+    (train ? train_stream_ : eval_stream_) =
+        HONE_TRY(TokenStream::open(part, tokenize_with(model_, pool_.get()), o));
+    OrderedJson sources = OrderedJson::array();
+    for (const std::string& file : part.files)
+      sources.push_back(OrderedJson::array({file, HONE_TRY(file_store().bytes(file))}));
+    if (train)
+      data_hash_ = text_hash(sources.dump() + shard_settings(s_, model_, part.causal, true).dump());
+    log_info("{:<11} {}: streamed{}", "data", part.split,
+             o.shuffle ? fmt::format(", {} rows at a time in random order", o.window_rows) : "");
+  }
+  if (s_.do_train)
+    HONE_TRY(
+        plan_steps(s_.max_steps * s_.per_device_train_batch_size * s_.gradient_accumulation_steps));
+  return Ok{};
+}
+
+Json ClmTask::data_place() const {
+  if (!train_stream_) return nullptr;
+  return (step_given_up_ ? *step_begin_ : train_stream_->place()).to_json();
+}
+
+Status ClmTask::go_to(const Json& place, const std::string& name) {
+  if (!train_stream_) return Ok{};
+  if (place.is_null())
+    return Error(err::kResumeMismatch, "the checkpoint is of a run without --streaming")
+        .at(name)
+        .todo("go on without --streaming, or give another --output_dir");
+  return train_stream_->go_to(HONE_TRY(stream_place_from_json(place, name)));
+}
+
+// The rows of a step: rows_ holds their indices in the result.
+Result<TokenRows*> ClmTask::rows_of_step(int64_t step) {
+  rows_.clear();
+  if (!train_stream_) {
+    const StepRows at = steps_->rows_of_step(step);
+    for (int64_t i = at.begin; i < at.end; ++i) rows_.push_back(order_->index(at.epoch, i));
+    return train_.get();
+  }
+  // A step is made again when something in it was not finite.
+  if (step == stream_step_) HONE_TRY(train_stream_->go_to(*step_begin_));
+  stream_step_ = step;
+  step_begin_ = train_stream_->place();
+  for (int tries = 0; tries < 2 && rows_.empty(); ++tries) {
+    if (tries > 0) HONE_TRY(train_stream_->next_epoch());
+    HONE_TRY(train_stream_->take(steps_->rows_per_step(), stream_rows_, numbers_));
+    auto rows = static_cast<int64_t>(numbers_.size());
+    if (s_.dataloader_drop_last) rows -= rows % s_.per_device_train_batch_size;
+    for (int64_t i = 0; i < rows; ++i) rows_.push_back(i);
+  }
+  if (rows_.empty())
+    return Error(err::kNoData,
+                 "--dataloader_drop_last leaves no row: the data are fewer than one batch")
+        .todo("use a smaller --per_device_train_batch_size");
+  return &stream_rows_;
+}
+
 ClmShapes ClmTask::shapes_for(int64_t rows) const {
+  if (s_.streaming) return block_shapes(s_, block_, rows, s_.do_train, s_.do_eval);
   ClmShapes shapes;
   if (train_) {
     const StepRows last = steps_->rows_of_step(steps_->steps_per_epoch() - 1);
@@ -136,12 +181,14 @@ ClmShapes ClmTask::shapes_for(int64_t rows) const {
 }
 
 Status ClmTask::compile(bool from_scratch) {
-  const int64_t memory = memory_for_arenas(s_);
-  const int64_t wanted = train_ ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
+  const int64_t stream = stream_bytes(s_, block_), memory = memory_for_arenas(s_) - stream;
+  const int64_t wanted =
+      s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
   Fit fit = HONE_TRY(fit_clm(s_, model_.config, *backend_, *pool_, wanted, memory,
                              [&](int64_t rows) { return shapes_for(rows); }));
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, bytes_text(bytes));
+  if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", bytes_text(stream));
   log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
            "memory", "total", bytes_text(fit.plan.arena_bytes()),
            bytes_text(std::max<int64_t>(memory, 0)), bytes_text(kRuntimeBudget));
@@ -185,7 +232,7 @@ void ClmTask::find_programs() {
   }
   for (int64_t budget : shapes_.eval.budgets) eval_programs_.push_back(find("eval", budget));
   // The most that a step can need, so that no later step allocates.
-  if (!train_) return;
+  if (!s_.do_train) return;
   const auto most = static_cast<size_t>(steps_->rows_per_step());
   rows_.reserve(most);
   lengths_.reserve(most);
@@ -244,22 +291,20 @@ void ClmTask::put_inputs(size_t program, const MicroBatch& batch) {
 }
 
 Result<StepSums> ClmTask::gradients(int64_t step) {
-  const StepRows at = steps_->rows_of_step(step);
-  rows_.clear();
+  const TokenRows& data = *HONE_TRY(rows_of_step(step));
   lengths_.clear();
-  for (int64_t i = at.begin; i < at.end; ++i) {
-    rows_.push_back(order_->index(at.epoch, i));
-    lengths_.push_back(train_->length(rows_.back()));
-  }
+  for (const int64_t row : rows_) lengths_.push_back(data.length(row));
   plan_step(lengths_, shapes_.train, plan_);
   StepSums sums{0, plan_.tokens, plan_.rows};
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
     if (k > 0 && step > 0 && stop_requested()) {
-      sums.stopped = true;
+      sums.stopped = step_given_up_ = true;
       break;
     }
     const MicroBatchPlan& micro = plan_.batches[k];
-    fill_micro_batch(*train_, rows_, micro, shapes_.train, batch_);
+    fill_micro_batch(data, rows_, micro, shapes_.train, batch_);
+    if (train_stream_) number_rows(numbers_, batch_);
+    HONE_TRY(check_ids(batch_.ids));
     HONE_BUG_IF(k > 0 && train_add_programs_.empty(),
                 "step {} has {} micro-batches, the run was planned without accumulation", step,
                 plan_.batches.size());
@@ -280,19 +325,29 @@ Result<OrderedJson> ClmTask::evaluate() {
   EvalLoss loss(s_.per_device_eval_batch_size);
   Accuracy accuracy;
   const int64_t chunk = shapes_.eval.max_rows * 4;
-  Progress bar("evaluating", eval_->size());
-  std::vector<int64_t> rows, lengths;
+  Progress bar("evaluating", eval_ ? eval_->size() : 0);
+  std::vector<int64_t> rows, lengths, numbers;
+  TokenRows streamed;
+  const TokenRows& data = eval_ ? *eval_ : streamed;
   MicroBatch batch;
-  for (int64_t begin = 0; begin < eval_->size(); begin += chunk) {
+  if (eval_stream_) HONE_TRY(eval_stream_->rewind());
+  int64_t done = 0;
+  for (;; bar.update(done, fmt::format("loss {:.4f}", loss.eval_loss_per_token()))) {
     if (stop_requested()) return OrderedJson::object();
     rows.clear();
     lengths.clear();
-    for (int64_t i = begin; i < std::min(begin + chunk, eval_->size()); ++i) {
+    if (eval_stream_) HONE_TRY(eval_stream_->take(chunk, streamed, numbers));
+    const int64_t end = eval_stream_ ? streamed.size() : std::min(done + chunk, eval_->size());
+    for (int64_t i = eval_stream_ ? 0 : done; i < end; ++i) {
       rows.push_back(i);
-      lengths.push_back(eval_->length(i));
+      lengths.push_back(data.length(i));
     }
+    if (rows.empty()) break;
+    done += static_cast<int64_t>(rows.size());
     for (const MicroBatchPlan& micro : plan_step(lengths, shapes_.eval).batches) {
-      fill_micro_batch(*eval_, rows, micro, shapes_.eval, batch);
+      fill_micro_batch(data, rows, micro, shapes_.eval, batch);
+      if (eval_stream_) number_rows(numbers, batch);
+      HONE_TRY(check_ids(batch.ids));
       const size_t program = eval_programs_[shapes_.eval.index(micro.budget)];
       put_inputs(program, batch);
       session_->run(program);
@@ -312,15 +367,13 @@ Result<OrderedJson> ClmTask::evaluate() {
         accuracy.add(right, labels);
       }
     }
-    bar.update(std::min(begin + chunk, eval_->size()),
-               fmt::format("loss {:.4f}", loss.eval_loss_per_token()));
   }
   bar.finish();
   OrderedJson m;
   m["accuracy"] = accuracy.value();
   m["loss"] = loss.eval_loss();
   m["loss_per_token"] = loss.eval_loss_per_token();
-  m["samples"] = eval_->size();
+  m["samples"] = done;
   m["perplexity"] = perplexity(loss.eval_loss());
   return m;
 }

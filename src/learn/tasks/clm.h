@@ -8,16 +8,12 @@
 #include "learn/data/batch.h"
 #include "learn/data/causal_data.h"
 #include "learn/data/order.h"
-#include "learn/pretrained/pretrained.h"
+#include "learn/data/token_stream.h"
+#include "learn/tasks/clm_data.h"
 #include "learn/tasks/clm_programs.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
-
-struct ClmDataSettings {
-#define HONE_SETTINGS "learn/tasks/clm_settings.def"
-#include "base/settings/fields.inc"
-};
 
 struct ClmSettings : TrainSettings, ClmDataSettings {
   void bind(Schema& schema) {
@@ -26,20 +22,20 @@ struct ClmSettings : TrainSettings, ClmDataSettings {
   }
 };
 
-// Tokens of a row: --block_size, or the smaller of 1024 and the model's positions; never more than
-// the model has.
-int64_t block_size_of(const ClmSettings& s, const ModelConfig& config);
-
-// What the data flags name, for rows of `block` tokens; `notes` say how names were understood.
-// Errors: those of find_sources, H2115, H2116.
-Result<CausalFiles> causal_files(const ClmSettings& s, const Pretrained& model, int64_t block,
-                                 std::vector<std::string>& notes);
+// clm_data.h's, as the settings of a run wish.
+inline Result<CausalFiles> causal_files(const ClmSettings& s, const Pretrained& model,
+                                        int64_t block, std::vector<std::string>& notes) {
+  return causal_files(s, model, block, {s.do_train, s.do_eval, s.cache_dir, s.token}, notes);
+}
 
 // The programs of a run and their micro-batches.
 struct ClmShapes {
   BatchGrid train, eval;    // empty budgets: not trained, not evaluated
   bool accumulate = false;  // more than one micro-batch in an optimizer step
 };
+// Bytes that --streaming holds of blocks of `block` tokens; 0 without it.
+int64_t stream_bytes(const ClmSettings& s, int64_t block);
+
 // What a run needs when its data are not read yet: `rows` blocks in a micro-batch; with --packing,
 // where the lengths are not known, the most that it can need.
 ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval);
@@ -84,20 +80,26 @@ class ClmTask : public TrainTask {
 
   Session& session() override { return *session_; }
   const StepCount& steps() const override { return *steps_; }
-  int64_t train_rows() const override { return train_ ? train_->size() : 0; }
+  int64_t train_rows() const override { return train_rows_; }
   Result<StepSums> gradients(int64_t step) override;
-  bool can_evaluate() const override { return eval_ != nullptr; }
+  bool can_evaluate() const override { return eval_ || eval_stream_; }
   Result<OrderedJson> evaluate() override;
   Status save_model_files(const std::string& folder) override;
   std::vector<std::string> weight_names() const override;
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;
+  Json data_place() const override;
+  Status go_to(const Json& place, const std::string& name) override;
   const Pretrained& model() const { return model_; }
   MemoryReport memory() const;
 
  private:
   explicit ClmTask(const ClmSettings& s) : s_(s) {}
   Status read_data();
+  Status open_streams(const CausalFiles& files);
+  Status plan_steps(int64_t rows);
+  Result<TokenRows*> rows_of_step(int64_t step);
+  Status check_ids(std::span<const int32_t> ids) const;
   Status compile(bool from_scratch);
   ClmShapes shapes_for(int64_t rows) const;
   void put_inputs(size_t program, const MicroBatch& batch);
@@ -108,6 +110,14 @@ class ClmTask : public TrainTask {
   std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<TokenRows> train_, eval_;
+  // With --streaming, instead of train_ and eval_.
+  std::unique_ptr<TokenStream> train_stream_, eval_stream_;
+  TokenRows stream_rows_;
+  std::vector<int64_t> numbers_;  // of stream_rows_, in the epoch
+  std::optional<StreamPlace> step_begin_;
+  int64_t stream_step_ = -1;  // the step that rows were read for last
+  bool step_given_up_ = false;
+  int64_t train_rows_ = 0;
   std::optional<StepCount> steps_;
   std::optional<RowOrder> order_;
   std::optional<Session> session_;

@@ -9,13 +9,10 @@
 
 namespace hone {
 
-int64_t block_size_of(const ClmSettings& s, const ModelConfig& config) {
-  return std::min(s.block_size > 0 ? s.block_size : int64_t{1024}, config.max_positions);
-}
-
 ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval) {
   auto grid = [&](int64_t r) {
-    if (!s.packing) return BatchGrid{{r * block}, r, r};
+    // The last step of an epoch of a stream may leave slack, which is a sequence.
+    if (!s.packing) return BatchGrid{{r * block}, r, s.streaming ? r + 1 : r};
     return BatchGrid{{(r * block + 63) / 64 * 64}, 2 * r, 2 * r + 1};
   };
   ClmShapes shapes;
@@ -99,6 +96,11 @@ Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backe
         1, static_cast<int64_t>(static_cast<double>(bytes - memory_bytes) / slope) + 1);
   }
   return fit;
+}
+
+int64_t stream_bytes(const ClmSettings& s, int64_t block) {
+  return s.streaming && s.do_train ? s.buffer_size * block * static_cast<int64_t>(sizeof(int32_t))
+                                   : 0;
 }
 
 int64_t memory_for_arenas(const TrainSettings& s) {

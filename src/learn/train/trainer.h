@@ -46,6 +46,14 @@ class TrainTask {
   virtual std::vector<std::string> weight_names() const = 0;
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
+  // Where the next step's rows stand in data that are streamed; null when a step is found by its
+  // number. Saved with a checkpoint and given back by go_to(); `name` (the checkpoint) stands in
+  // messages.
+  virtual Json data_place() const { return nullptr; }
+  virtual Status go_to(const Json& place, const std::string& name) {
+    (void)place, (void)name;
+    return Ok{};
+  }
   // What decides the bits besides the kernels: model, data, split. Compared on resume.
   virtual Json fingerprint() const = 0;
 };

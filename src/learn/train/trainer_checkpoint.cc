@@ -165,6 +165,7 @@ Status Trainer::resume(const std::string& checkpoint) {
                  fmt::format("the checkpoint's state cannot be read: {}", e.what()))
         .at(checkpoint);
   }
+  HONE_TRY(task_.go_to(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
   last_saved_ = done_;
   log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_,
@@ -232,6 +233,7 @@ Status Trainer::save_checkpoint() {
                                      {"checkpoint_step", best_.checkpoint_step}}
                               : Json()},
         {"run", task_.fingerprint()}};
+    if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
     HONE_TRY(w.add_json(kStateFile, state));
   }
   const std::string path = HONE_TRY(w.commit());

@@ -54,7 +54,7 @@ struct Remedy {
 Result<Remedy> remedy_for(const ClmSettings& s, const ModelConfig& config, const Backend& backend,
                           ThreadPool& pool, int64_t block, int64_t memory, const Fit& fit) {
   Remedy r;
-  r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget;
+  r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget + stream_bytes(s, block);
   if (fit.plan.state_bytes > memory) return r;
   for (int64_t shorter = block / 2; shorter >= 16 && r.block_size == 0; shorter /= 2) {
     const Fit one = HONE_TRY(fit_clm(s, config, backend, pool, 1, memory, [&](int64_t rows) {
@@ -78,7 +78,8 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const ModelConfig& config = model.config;
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   auto backend = make_cpu_backend(pool.size());
-  const int64_t block = block_size_of(s, config), memory = memory_for_arenas(s);
+  const int64_t block = block_size_of(s, config), stream = stream_bytes(s, block);
+  const int64_t runtime = kRuntimeBudget + stream, memory = memory_for_arenas(s) - stream;
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
   auto shapes = [&](int64_t rows) { return block_shapes(s, block, rows, s.do_train, s.do_eval); };
   const Fit fit = HONE_TRY(fit_clm(s, config, *backend, pool, wanted, memory, shapes));
@@ -94,9 +95,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   OrderedJson j;
   j["model"] = model.name;
   j["parameters"] = parameter_count(config);
-  j["peak_bytes"] = {{"device", arena}, {"host", kRuntimeBudget}};
+  j["peak_bytes"] = {{"device", arena}, {"host", runtime}};
   j["by_purpose"] = fit.plan.by_purpose();
-  j["memory_bytes"] = memory + kRuntimeBudget;
+  j["memory_bytes"] = memory + runtime;
   j["fits"] = fit.rows > 0;
   j["block_size"] = block;
   j["micro_batch_rows"] = fit.rows;
@@ -121,9 +122,10 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
   text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of code, tokenizer, data)\n",
                       "arena", format_bytes(arena), "runtime", format_bytes(kRuntimeBudget));
+  if (stream > 0) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
   if (fit.rows == 0) {
     text += fmt::format("does not fit: {} may be used, one row needs {}\n",
-                        format_bytes(memory + kRuntimeBudget), format_bytes(remedy.memory_bytes));
+                        format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
     text += remedy.block_size > 0 ? fmt::format("  do   --block_size {} fits; or use more memory\n",
                                                 remedy.block_size)
                                   : fmt::format(
@@ -132,7 +134,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                                         format_bytes(fit.plan.state_bytes));
   } else {
     text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n",
-                        format_bytes(memory + kRuntimeBudget), fit.rows, fit.largest);
+                        format_bytes(memory + runtime), fit.rows, fit.largest);
   }
   if (flops > 0 && speed > 0)
     text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",

@@ -1,0 +1,138 @@
+#include "learn/data/causal_reader.h"
+
+#include <algorithm>
+
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
+
+}  // namespace
+
+Json CausalPlace::to_json() const {
+  const CausalCounts& c = state.counts;
+  return {{"at", {at.file, at.offset, at.line, at.row}},
+          {"rows", rows},
+          {"ended", ended},
+          {"counts",
+           {c.rows_read, c.tokens_read, c.rows_kept, c.tokens_kept, c.tokens_dropped, c.rows_cut,
+            c.rows_too_short, c.eos_appended}},
+          {"group_rows", state.group_rows},
+          {"pending", state.pending}};
+}
+
+Result<CausalPlace> place_from_json(const Json& json, const std::string& name) {
+  CausalPlace p;
+  try {
+    const auto at = json.at("at").get<std::vector<int64_t>>();
+    const auto c = json.at("counts").get<std::vector<int64_t>>();
+    p.rows = json.at("rows").get<int64_t>();
+    p.ended = json.at("ended").get<bool>();
+    p.state.group_rows = json.at("group_rows").get<int64_t>();
+    p.state.pending = json.at("pending").get<std::vector<int32_t>>();
+    if (at.size() == 4 && c.size() == 8 && at[0] >= 0 && at[1] >= 0 && p.rows >= 0) {
+      p.at = {at[0], at[1], at[2], at[3]};
+      p.state.counts = {c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]};
+      return p;
+    }
+  } catch (const Json::exception&) {
+  }
+  return Error(err::kDataRead, "there is no place in the data to go on from").at(name);
+}
+
+CausalReader::CausalReader(std::unique_ptr<RowReader> rows, const CausalOptions& options,
+                           Tokenize tokenize)
+    : reader_(std::move(rows)),
+      options_(options),
+      tokenize_(std::move(tokenize)),
+      builder_(options) {
+  HONE_BUG_IF(options.block_size < 2, "block_size {}", options.block_size);
+}
+
+Status CausalReader::flush(TokenRows& out) {
+  if (texts_.empty()) return Ok{};
+  const std::vector<std::string_view> views(texts_.begin(), texts_.end());
+  std::vector<std::vector<int32_t>> ids;
+  HONE_TRY(tokenize_(views, ids));
+  HONE_BUG_IF(ids.size() != views.size(), "{} rows of ids for {} texts", ids.size(), views.size());
+  for (const auto& row : ids) builder_.add(row, out);
+  texts_.clear();
+  return Ok{};
+}
+
+Result<bool> CausalReader::read(TokenRows& out) {
+  if (ended_) return false;
+  size_t bytes = 0;
+  Row row;
+  std::vector<int32_t> given;
+  for (size_t in_batch = 0; in_batch < kBatchRows && bytes < kBatchBytes;) {
+    if (rows_ == options_.end_row || !HONE_TRY(reader_->next(row))) {
+      ended_ = true;
+      break;
+    }
+    if (rows_++ < options_.first_row) continue;
+    ++in_batch;
+    if (options_.column >= row.cells.size()) row.cells.resize(options_.column + 1);
+    Cell& cell = row.cells[options_.column];
+    if (const auto* list = std::get_if<std::vector<int64_t>>(&cell)) {
+      HONE_TRY(flush(out));
+      given.clear();  // ids that no model has stay such in 32 bits
+      for (const int64_t id : *list)
+        given.push_back(static_cast<int32_t>(std::clamp<int64_t>(id, -1, INT32_MAX)));
+      bytes += given.size() * sizeof(given[0]);
+      builder_.add(given, out);
+      continue;
+    }
+    HONE_TRY(cell_text(row, options_.column, reader_->columns()[options_.column]));
+    auto* text = std::get_if<std::string>(&cell);
+    texts_.push_back(text ? std::move(*text) : std::string());
+    bytes += texts_.back().size();
+  }
+  HONE_TRY(flush(out));
+  if (ended_) builder_.finish();
+  return true;
+}
+
+CausalPlace CausalReader::place() const {
+  return {reader_->position(), rows_, ended_, builder_.state()};
+}
+
+Status CausalReader::go_to(const CausalPlace& place) {
+  HONE_TRY(reader_->seek(place.at));
+  rows_ = place.rows;
+  ended_ = place.ended;
+  builder_.set_state(place.state);
+  texts_.clear();
+  return Ok{};
+}
+
+Status CausalReader::check_some(int64_t kept) const {
+  const CausalCounts& c = counts();
+  if (c.rows_read == 0) return Error(err::kNoRows, "the data has no rows").todo("check the file");
+  if (kept > 0) return Ok{};
+  if (options_.grouping == Grouping::kRows)
+    return Error(err::kNoRows,
+                 fmt::format("none of the {} rows has two tokens or more", c.rows_read))
+        .todo("check that the column holds the text");
+  return Error(err::kBlockTooBig, fmt::format("{} tokens in {} rows do not fill one block of {}",
+                                              c.tokens_read, c.rows_read, options_.block_size))
+      .todo(c.tokens_read < 2
+                ? "give more text"
+                : fmt::format("use --block_size {} or less, or --packing, or give more text",
+                              std::min(c.tokens_read, options_.block_size - 1)));
+}
+
+Result<CausalData> read_causal(std::unique_ptr<RowReader> rows, const CausalOptions& options,
+                               const Tokenize& tokenize) {
+  CausalData data;
+  CausalReader reader(std::move(rows), options, tokenize);
+  while (HONE_TRY(reader.read(data.rows))) continue;
+  data.counts = reader.counts();
+  data.rows.shrink();
+  HONE_TRY(reader.check_some(data.rows.size()));
+  return data;
+}
+
+}  // namespace hone

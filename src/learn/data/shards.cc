@@ -1,0 +1,173 @@
+#include "learn/data/shards.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/core/text.h"
+#include "learn/data/formats/errors.h"
+#include "learn/data/shard_names.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kFormat = "hone token shards";
+constexpr int64_t kVersion = 1;
+
+Error damaged(const std::string& what, const std::string& name) {
+  return Error(err::kShards, what)
+      .at(name)
+      .todo("make the shards again with hone prepare --overwrite_output_dir");
+}
+
+std::string flag_text(const OrderedJson& value) {
+  return value.is_string() ? value.get<std::string>() : dump_json(value);
+}
+
+}  // namespace
+
+int64_t ShardSplit::rows() const {
+  int64_t sum = 0;
+  for (const ShardFile& s : shards) sum += s.rows;
+  return sum;
+}
+
+int64_t ShardSplit::tokens() const {
+  int64_t sum = 0;
+  for (const ShardFile& s : shards) sum += s.tokens;
+  return sum;
+}
+
+OrderedJson split_to_json(const ShardSplit& split) {
+  OrderedJson json, shards = OrderedJson::array();
+  for (const ShardFile& s : split.shards)
+    shards.push_back({{"file", s.file},
+                      {"rows", s.rows},
+                      {"tokens", s.tokens},
+                      {"bytes", s.bytes},
+                      {"offsets_at", s.offsets_at},
+                      {"ids_at", s.ids_at}});
+  const CausalCounts& c = split.counts;
+  json["name"] = split.name;
+  json["rows"] = split.rows();
+  json["tokens"] = split.tokens();
+  json["rows_hash"] = fmt::format("{:016x}", split.hash);
+  json["ids"] = {split.min_id, split.max_id};
+  json["counts"] = {{"rows_read", c.rows_read},           {"tokens_read", c.tokens_read},
+                    {"rows_kept", c.rows_kept},           {"tokens_kept", c.tokens_kept},
+                    {"tokens_dropped", c.tokens_dropped}, {"rows_cut", c.rows_cut},
+                    {"rows_too_short", c.rows_too_short}, {"eos_appended", c.eos_appended}};
+  json["shards"] = std::move(shards);
+  return json;
+}
+
+Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& name) {
+  ShardSplit split;
+  try {
+    split.name = json.at("name").get<std::string>();
+    split.hash = std::stoull(json.at("rows_hash").get<std::string>(), nullptr, 16);
+    split.min_id = json.at("ids").at(0).get<int32_t>();
+    split.max_id = json.at("ids").at(1).get<int32_t>();
+    const OrderedJson& c = json.at("counts");
+    split.counts = {c.at("rows_read"),      c.at("tokens_read"),    c.at("rows_kept"),
+                    c.at("tokens_kept"),    c.at("tokens_dropped"), c.at("rows_cut"),
+                    c.at("rows_too_short"), c.at("eos_appended")};
+    for (const OrderedJson& s : json.at("shards"))
+      split.shards.push_back({s.at("file"), s.at("rows"), s.at("tokens"), s.at("bytes"),
+                              s.at("offsets_at"), s.at("ids_at")});
+  } catch (const std::exception& e) {
+    return damaged(fmt::format("a split of the shards cannot be read: {}", e.what()), name);
+  }
+  const auto plain = [](const std::string& file) {
+    return !file.empty() && file != ".." && file.find('/') == std::string::npos &&
+           file.find('\0') == std::string::npos;
+  };
+  constexpr int64_t kMost = int64_t{1} << 48;  // of tokens and bytes in one shard
+  bool good = plain(split.name);
+  for (const ShardFile& s : split.shards)
+    good = good && plain(s.file) && s.rows >= 0 && s.rows < kMost && s.tokens >= 0 &&
+           s.tokens < kMost && s.bytes >= 0 && s.bytes < kMost;
+  if (!good) return damaged("a split of the shards has impossible names or sizes", name);
+  return split;
+}
+
+std::string ShardManifest::to_json() const {
+  OrderedJson json;
+  json["format"] = kFormat;
+  json["version"] = kVersion;
+  json["settings"] = settings;
+  json["sources"] = sources;
+  json["splits"] = OrderedJson::array();
+  for (const ShardSplit& split : splits) json["splits"].push_back(split_to_json(split));
+  return dump_json(json, {.indent = 2}) + "\n";
+}
+
+bool is_shard_folder(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(path + "/" + kShardManifest, failed);
+}
+
+Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::string& name) {
+  const OrderedJson json = HONE_TRY(parse_ordered_json(text, name));
+  const auto is = [&](const char* key, const OrderedJson& value) {
+    return json.is_object() && json.contains(key) && json[key] == value;
+  };
+  if (!is("format", kFormat)) return damaged("this is no manifest of token shards", name);
+  if (!is("version", kVersion))
+    return damaged("the shards were made by another version of hone", name);
+  const auto has = [&](const char* key, bool object) {
+    return json.contains(key) && (object ? json[key].is_object() : json[key].is_array());
+  };
+  if (!has("settings", true) || !has("sources", false) || !has("splits", false))
+    return damaged("settings, sources or splits are missing", name);
+  ShardManifest manifest;
+  manifest.settings = json["settings"];
+  manifest.sources = json["sources"];
+  for (const OrderedJson& split : json["splits"])
+    manifest.splits.push_back(HONE_TRY(split_from_json(split, name)));
+  return manifest;
+}
+
+Result<ShardManifest> read_shard_manifest(const std::string& folder) {
+  const std::string file = folder + "/" + kShardManifest;
+  return parse_shard_manifest(HONE_TRY(read_file(file)), file);
+}
+
+Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
+                           const std::string& what) {
+  for (const auto& [key, value] : wanted.items()) {
+    const OrderedJson was = made.contains(key) ? made[key] : OrderedJson();
+    if (was == value) continue;
+    if (key == "tokenizer")
+      return Error(err::kShardsDiffer, fmt::format("{} were made with another tokenizer", what))
+          .todo(
+              "name the model or --tokenizer_name that they were made with, or prepare them again "
+              "with this one");
+    return Error(err::kShardsDiffer, fmt::format("{} were made with --{} {}, which is {} now", what,
+                                                 key, flag_text(was), flag_text(value)))
+        .todo(fmt::format("give --{} {}, or prepare them again in another folder", key,
+                          flag_text(was)));
+  }
+  return Ok{};
+}
+
+Result<CausalData> open_shards(const std::string& folder, const ShardManifest& manifest,
+                               const std::string& split) {
+  std::vector<std::string> names;
+  for (const ShardSplit& s : manifest.splits) {
+    names.push_back(s.name);
+    if (s.name != split) continue;
+    CausalData data;
+    data.counts = s.counts;
+    for (const ShardFile& shard : s.shards)
+      data.rows.add(HONE_TRY(map_shard(folder + "/" + split, shard)));
+    data.rows.set_hash(s.hash);
+    if (data.rows.size() == 0)
+      return damaged(fmt::format("the split '{}' is empty", split), folder);
+    return data;
+  }
+  return Error(err::kShards, fmt::format("the shards '{}' have no split '{}'", folder, split))
+      .todo(fmt::format("they have {}; prepare them again with --{}_file", fmt::join(names, ", "),
+                        split));
+}
+
+}  // namespace hone

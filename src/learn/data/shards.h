@@ -1,0 +1,75 @@
+// Prepared token shards: the rows of a data set, tokenised and grouped once, in files that training
+// maps (shard_file.h). The folder is a DatasetDict of the datasets library as well:
+//
+//   D/hone_shards.json                    what the rows were made of, and where they lie
+//   D/dataset_dict.json
+//   D/train/data-00000.arrow ...          D/train/state.json, dataset_info.json
+//   D/validation/...
+//
+// docs/formats/shards.md says it key by key.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/data/causal_data.h"
+#include "learn/data/shard_file.h"
+
+namespace hone {
+
+struct ShardSplit {
+  std::string name;
+  std::vector<ShardFile> shards;
+  CausalCounts counts;
+  uint64_t hash = 0;  // RowsHash of all rows
+  int32_t min_id = 0, max_id = 0;
+  int64_t rows() const;
+  int64_t tokens() const;
+};
+
+struct ShardManifest {
+  OrderedJson settings;  // by flag: all that decides the rows besides the text
+  OrderedJson sources;   // [{"split", "file", "bytes", "sha256"}]
+  std::vector<ShardSplit> splits;
+
+  std::string to_json() const;
+};
+
+bool is_shard_folder(const std::string& path);
+// Errors: H2132 and those of parse_json.
+Result<ShardManifest> read_shard_manifest(const std::string& folder);
+Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::string& name);
+
+// Nothing when `made` has every setting of `wanted`; else H2133, which names the first that
+// differs. `what` begins the message: "the shards 'D'".
+Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
+                           const std::string& what);
+
+// The rows of a split, mapped. Errors: H2132 (also when there is no such split).
+Result<CausalData> open_shards(const std::string& folder, const ShardManifest& manifest,
+                               const std::string& split);
+
+struct PrepareOptions {
+  std::string folder;
+  OrderedJson settings;
+  int64_t max_shard_tokens = 16 << 20;
+  // Called after each shard with the split and its tokens so far; not 0 ends the work.
+  std::function<int(const std::string& split, int64_t tokens)> progress;
+};
+struct Prepared {
+  ShardManifest manifest;
+  bool stopped = false;
+  bool was_there = false;  // the folder held the finished shards already
+  std::vector<std::string> notes;
+};
+// Reads, tokenises and writes every part. A run that was killed goes on behind its last finished
+// shard, with the bytes of one that was not; finished shards are never written again.
+// Errors: those of the data; H2133 when the folder holds shards of other settings or sources;
+// H2132 when it holds anything else.
+Result<Prepared> prepare_shards(const std::vector<CausalPart>& parts, const PrepareOptions& options,
+                                const Tokenize& tokenize);
+
+// Deletes what prepare_shards writes, if the folder holds shards, finished or not.
+Status remove_shards(const std::string& folder);
+
+}  // namespace hone
