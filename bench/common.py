@@ -60,8 +60,9 @@ class Peer:
         self.process.wait()
 
 
-def child(command, stdin=None):
-    """Runs a program; returns its output, seconds and peak resident bytes. A failure ends all and says why."""
+def child(command, log=None):
+    """Runs a program; returns its output, seconds and peak resident bytes. A failure ends all and says why. What it says
+    on standard error goes to the list `log`."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     errors = []
@@ -76,6 +77,8 @@ def child(command, stdin=None):
     if process.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}\nended with status {process.returncode}:\n"
                          + errors[0].decode()[-2000:])
+    if log is not None:
+        log.append(errors[0].decode())
     return output, seconds, usage.ru_maxrss * 1024
 
 
