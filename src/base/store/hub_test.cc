@@ -3,9 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,8 +11,10 @@
 #include "base/core/json.h"
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "base/store/fake_hub.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
+#include "base/store/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -29,13 +29,7 @@ const std::string kWeights = [] {
 class HubTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/hone_hub_XXXXXX";
-    folder_ = ::mkdtemp(name);
-    for (const char* v :
-         {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE", "http_proxy"})
-      ::unsetenv(v);
-    ::setenv("HF_HOME", (folder_ + "/home").c_str(), 1);
-    ::setenv("no_proxy", "127.0.0.1,localhost", 1);
+    fresh_hub_environment(folder_);
     put("org/tiny/config.json", "{\"model_type\": \"gpt2\"}");
     put("org/tiny/tokenizer.json", std::string(3000, 't'));
     put("org/tiny/model.safetensors", kWeights);
@@ -43,33 +37,9 @@ class HubTest : public ::testing::Test {
     put("org/tiny/onnx/model.onnx", "onnx");
     Result<CommandOutput> python = run_command({"python3", "--version"});
     if (!python.ok()) GTEST_SKIP() << "python3 is missing: the hub of the tests cannot run";
-    start();
+    ASSERT_TRUE(hub_.start(folder_ + "/hub"));
   }
-  void TearDown() override {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-    set_log_sink({});
-    fs::remove_all(folder_);
-  }
-  void start() {
-    int out[2];
-    ASSERT_EQ(::pipe(out), 0);
-    std::string script = std::string(HONE_SOURCE_DIR) + "/tools/fake_hub.py",
-                root = folder_ + "/hub";
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(out[1], 1);
-      ::execlp("python3", "python3", script.c_str(), "--root", root.c_str(), nullptr);
-      ::_exit(127);
-    }
-    ::close(out[1]);
-    char line[64] = "";
-    ASSERT_GT(::read(out[0], line, sizeof line - 1), 0);
-    ::close(out[0]);
-    endpoint_ = fmt::format("http://127.0.0.1:{}", std::atoi(line + 5));
-  }
+  void TearDown() override { set_log_sink({}); }
   void put(const std::string& path, const std::string& text) {
     std::string at = folder_ + "/hub/" + path;
     ASSERT_TRUE(file_store().make_dirs(fs::path(at).parent_path().string()).ok());
@@ -77,7 +47,7 @@ class HubTest : public ::testing::Test {
   }
   ResolveOptions options() {
     ResolveOptions o;
-    o.endpoint = endpoint_;
+    o.endpoint = hub_.endpoint();
     o.cache_dir = folder_ + "/cache";
     o.progress = false;
     o.http.first_wait_seconds = 0.01;
@@ -85,13 +55,16 @@ class HubTest : public ::testing::Test {
     return o;
   }
   void fault(const std::string& query) {
-    ASSERT_TRUE(HttpClient().get(endpoint_ + "/_fault?" + query).ok());
+    ASSERT_TRUE(HttpClient().get(hub_.endpoint() + "/_fault?" + query).ok());
   }
-  Json log() { return *parse_json(HttpClient().get(endpoint_ + "/_log?clear=1")->body, "log"); }
+  Json log() {
+    return *parse_json(HttpClient().get(hub_.endpoint() + "/_log?clear=1")->body, "log");
+  }
   std::string code(const Result<std::string>& r) { return r.ok() ? "" : r.error().code(); }
 
-  std::string folder_, endpoint_;
-  pid_t pid_ = -1;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path;
+  FakeHub hub_;
   FakeClock clock_;
 };
 
@@ -313,14 +286,14 @@ TEST_F(HubTest, AStopIsHeardAndTheServersTroubleIsTold) {
 }
 
 TEST_F(HubTest, WebFilesAreAStore) {
-  std::string url = endpoint_ + "/org/tiny/resolve/main/model.safetensors";
+  std::string url = hub_.endpoint() + "/org/tiny/resolve/main/model.safetensors";
   Located at = *locate(url);
   EXPECT_EQ(*at.store->bytes(at.path), static_cast<int64_t>(kWeights.size()));
   EXPECT_EQ(*at.store->read(at.path, 1000, 500), kWeights.substr(1000, 500));
   fault("kind=cut&match=/cdn/&count=1&after=100");
   EXPECT_EQ(*at.store->read(at.path), kWeights);
-  EXPECT_FALSE(*at.store->exists(endpoint_ + "/org/tiny/resolve/main/none"));
-  EXPECT_STREQ(at.store->read(endpoint_ + "/none").error().code(), "H0101");
+  EXPECT_FALSE(*at.store->exists(hub_.endpoint() + "/org/tiny/resolve/main/none"));
+  EXPECT_STREQ(at.store->read(hub_.endpoint() + "/none").error().code(), "H0101");
   EXPECT_STREQ(at.store->write(url, "x").error().code(), "H0106");
 }
 

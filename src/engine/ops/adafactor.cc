@@ -85,10 +85,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 16); }
 
 }  // namespace
 
-Op define_adafactor() {
-  Op op{"adafactor", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_adafactor() { return update_op("adafactor", infer, decompose, cost); }
 
 }  // namespace hone

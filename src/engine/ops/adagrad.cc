@@ -27,10 +27,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 9); }
 
 }  // namespace
 
-Op define_adagrad() {
-  Op op{"adagrad", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_adagrad() { return update_op("adagrad", infer, decompose, cost); }
 
 }  // namespace hone

@@ -33,10 +33,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 16); }
 
 }  // namespace
 
-Op define_adamw() {
-  Op op{"adamw", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_adamw() { return update_op("adamw", infer, decompose, cost); }
 
 }  // namespace hone

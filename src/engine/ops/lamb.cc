@@ -40,10 +40,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 22); }
 
 }  // namespace
 
-Op define_lamb() {
-  Op op{"lamb", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_lamb() { return update_op("lamb", infer, decompose, cost); }
 
 }  // namespace hone

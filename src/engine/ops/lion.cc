@@ -29,10 +29,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 11); }
 
 }  // namespace
 
-Op define_lion() {
-  Op op{"lion", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_lion() { return update_op("lion", infer, decompose, cost); }
 
 }  // namespace hone

@@ -42,10 +42,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 12); }
 
 }  // namespace
 
-Op define_rmsprop() {
-  Op op{"rmsprop", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_rmsprop() { return update_op("rmsprop", infer, decompose, cost); }
 
 }  // namespace hone

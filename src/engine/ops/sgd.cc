@@ -37,10 +37,6 @@ Cost cost(const NodeView& n) { return update_cost(n, 8); }
 
 }  // namespace
 
-Op define_sgd() {
-  Op op{"sgd", infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
-}
+Op define_sgd() { return update_op("sgd", infer, decompose, cost); }
 
 }  // namespace hone

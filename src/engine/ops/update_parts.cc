@@ -28,6 +28,11 @@ Status expect_lists(const NodeView& n, size_t states) {
   return Ok{};
 }
 
+int update_inplace(const NodeView& n, size_t k) {
+  const size_t count = count_of(n);  // the gradients stand between p and the states
+  return static_cast<int>(k < count ? k : k + count);
+}
+
 }  // namespace
 
 Result<Types> infer_update(const NodeView& n, size_t lists) {
@@ -57,9 +62,11 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) 
   return t;
 }
 
-int update_inplace(const NodeView& n, size_t k) {
-  const size_t count = count_of(n);  // the gradients stand between p and the states
-  return static_cast<int>(k < count ? k : k + count);
+Op update_op(std::string name, decltype(Op::infer) infer, decltype(Op::decompose) decompose,
+             decltype(Op::cost) cost) {
+  Op op{std::move(name), infer, decompose, nullptr, cost};
+  op.inplace_for = update_inplace;
+  return op;
 }
 
 Cost update_cost(const NodeView& n, double flops_per_element) {

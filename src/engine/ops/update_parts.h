@@ -15,8 +15,9 @@ namespace hone {
 Result<Types> infer_update(const NodeView& n, size_t lists);
 // The same for states of other types: `states` says all of them, in their order, given p and g.
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
-// Result k lies over its operand.
-int update_inplace(const NodeView& n, size_t k);
+// An optimizer op: no gradient, result k lies over its operand.
+Op update_op(std::string name, decltype(Op::infer) infer, decltype(Op::decompose) decompose,
+             decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);
 
 // Builds the decomposition; one tensor after another.

@@ -1,15 +1,13 @@
 // Splits against the answers of Hugging Face datasets, and data sets of the fake hub.
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/store/fake_hub.h"
 #include "base/store/store.h"
+#include "base/store/temporary_folder.h"
 #include "learn/data/files.h"
 #include "learn/datasets/fetch.h"
 #include "learn/datasets/sources.h"
@@ -22,22 +20,7 @@ using V = std::vector<std::string>;
 
 class DatasetsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/hone_sets_XXXXXX";
-    folder_ = ::mkdtemp(name);
-    for (const char* v :
-         {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_ENDPOINT", "HF_HUB_CACHE"})
-      ::unsetenv(v);
-    ::setenv("HF_HOME", (folder_ + "/home").c_str(), 1);
-    ::setenv("no_proxy", "127.0.0.1,localhost", 1);
-  }
-  void TearDown() override {
-    if (pid_ > 0) {
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-    }
-    fs::remove_all(folder_);
-  }
+  void SetUp() override { fresh_hub_environment(folder_); }
   void put(const std::string& path, const std::string& text) {
     const std::string at = folder_ + "/" + path;
     ASSERT_TRUE(file_store().make_dirs(fs::path(at).parent_path().string()).ok());
@@ -45,25 +28,12 @@ class DatasetsTest : public ::testing::Test {
   }
   // A hub over folder_/hub; false when there is no python3.
   bool start_hub() {
-    int out[2];
-    if (::pipe(out) != 0) return false;
-    const std::string script = std::string(HONE_SOURCE_DIR) + "/tools/fake_hub.py",
-                      root = folder_ + "/hub";
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::dup2(out[1], 1);
-      ::execlp("python3", "python3", script.c_str(), "--root", root.c_str(), nullptr);
-      ::_exit(127);
-    }
-    ::close(out[1]);
-    char line[64] = "";
-    const bool up = ::read(out[0], line, sizeof line - 1) > 0;
-    ::close(out[0]);
-    hub_.endpoint = fmt::format("http://127.0.0.1:{}", std::atoi(line + 5));
+    if (!fake_.start(folder_ + "/hub")) return false;
+    hub_.endpoint = fake_.endpoint();
     hub_.progress = false;
     hub_.http.first_wait_seconds = 0.01;
     hub_.http.retries = 1;
-    return up;
+    return true;
   }
   Result<Dataset> open(const std::string& name, const std::string& config = "") {
     return Dataset::open({name, config, hub_});
@@ -79,9 +49,10 @@ class DatasetsTest : public ::testing::Test {
     return out;
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path;
+  FakeHub fake_;
   HubOptions hub_;
-  pid_t pid_ = -1;
 };
 
 TEST_F(DatasetsTest, FoldersAsDatasetsReadsThem) {

@@ -75,6 +75,24 @@ inline std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t,
 inline const char* const kCorpora[] = {"tinyshakespeare/input.txt", "wikitext2/test.txt",
                                        "wikitext2/valid.txt"};
 
+// The hashes of golden row `want` for texts, random texts and the corpora of the data folder; the
+// ids of the corpora.
+inline std::vector<std::vector<int32_t>> expect_golden_ids(const Tokenizer& t,
+                                                           const nlohmann::json& want,
+                                                           const std::vector<std::string>& texts,
+                                                           const std::vector<std::string>& random,
+                                                           const EncodeOptions& options = {}) {
+  EXPECT_EQ(fnv_rows(encode_all(t, texts, options)), want["texts"].get<std::string>());
+  EXPECT_EQ(fnv_rows(encode_all(t, random, options)), want["random"].get<std::string>());
+  std::vector<std::vector<int32_t>> corpora;
+  for (size_t i = 0; i < std::size(kCorpora); ++i) {
+    corpora.push_back(t.encode(read(data_folder() / kCorpora[i]), options));
+    EXPECT_EQ(fnv_rows(std::span(&corpora[i], 1)), want["corpora"][i].get<std::string>())
+        << kCorpora[i];
+  }
+  return corpora;
+}
+
 // The 46 hard texts of tok-gguf and the ids that llama.cpp gives them with a vocabulary.
 struct HardTexts {
   std::vector<std::string> texts;

@@ -2,7 +2,7 @@
 // a position are equal. Without Arrow in the build every input is the same error.
 #include <cstdint>
 
-#include "learn/data/formats/rows.h"
+#include "learn/data/formats/rows_fuzz.h"
 
 using namespace hone;
 
@@ -12,18 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto format = find_format(name, {});
     auto opened = format->open(memory_source(name, bytes), {});
     if (!opened.ok()) continue;
-    RowReader& reader = **opened;
-    Row row, again;
-    for (int rows = 0; rows < 64; ++rows) {
-      const RowPosition at = reader.position();
-      auto more = reader.next(row);
-      if (!more.ok() || !*more) break;
-      const RowPosition behind = reader.position();
-      if (!reader.seek(at).ok() || !*reader.next(again) || again.cells.size() != row.cells.size() ||
-          reader.position() != behind) {
-        __builtin_trap();
-      }
-    }
+    read_rows_twice(
+        **opened,
+        [](const Row& row, const Row& again) { return again.cells.size() == row.cells.size(); },
+        64);
   }
   return 0;
 }

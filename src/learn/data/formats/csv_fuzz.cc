@@ -1,6 +1,7 @@
 // Any bytes as csv and as tsv: errors, never a crash; rows read again from a position are equal.
 #include <cstdint>
 
+#include "learn/data/formats/rows_fuzz.h"
 #include "learn/data/formats/separated.h"
 
 using namespace hone;
@@ -11,18 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto opened = open_separated(memory_source("f", bytes), comma ? ',' : '\t',
                                  comma ? Quoting::kRfc4180 : Quoting::kWhenBalanced);
     if (!opened.ok()) continue;
-    RowReader& reader = **opened;
-    Row row, again;
-    for (;;) {
-      const RowPosition at = reader.position();
-      auto more = reader.next(row);
-      if (!more.ok() || !*more) break;
-      const RowPosition behind = reader.position();
-      if (!reader.seek(at).ok() || !*reader.next(again) || again.cells != row.cells ||
-          reader.position() != behind) {
-        __builtin_trap();
-      }
-    }
+    read_rows_twice(**opened,
+                    [](const Row& row, const Row& again) { return again.cells == row.cells; });
   }
   return 0;
 }

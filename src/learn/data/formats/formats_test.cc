@@ -8,7 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "learn/data/formats/rows.h"
+#include "learn/data/formats/test_tables.h"
 
 namespace hone {
 namespace {
@@ -31,52 +31,10 @@ Result<std::unique_ptr<RowReader>> open(const std::string& name, const std::stri
   return open_source(memory_source(name, bytes), options);
 }
 
-struct Table {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Cell>> rows;
-  std::vector<int64_t> lines;
-  std::string error;
-};
-
-// All rows; each is read a second time from its position.
-Table read(Result<std::unique_ptr<RowReader>> opened) {
-  Table table;
-  if (!opened.ok()) {
-    table.error = opened.error().text();
-    return table;
-  }
-  RowReader& reader = **opened;
-  Row row;
-  for (;;) {
-    const RowPosition at = reader.position();
-    Result<bool> more = reader.next(row);
-    if (!more.ok()) table.error = more.error().text();
-    if (!more.ok() || !*more) break;
-    table.rows.push_back(row.cells);
-    table.lines.push_back(row.line);
-    const RowPosition behind = reader.position();
-    EXPECT_TRUE(reader.seek(at).ok());
-    EXPECT_TRUE(reader.next(row).ok());
-    EXPECT_EQ(row.cells, table.rows.back());
-    EXPECT_EQ(row.line, table.lines.back());
-    EXPECT_EQ(reader.position(), behind);
-  }
-  table.columns = reader.columns();
-  return table;
-}
 Table read(const std::string& name, const std::string& bytes, RowOptions options = {}) {
   return read(open(name, bytes, options));
 }
 
-Cell cell_of(const json& v) {
-  if (v.is_null()) return {};
-  if (v.is_string()) return v.get<std::string>();
-  if (v.is_boolean()) return v.get<bool>();
-  if (v.is_number_integer()) return v.get<int64_t>();
-  if (v.is_number()) return v.get<double>();
-  if (!v.empty() && v[0].is_string()) return v.get<std::vector<std::string>>();
-  return v.get<std::vector<int64_t>>();
-}
 void expect_golden(const Table& table, const std::string& name) {
   EXPECT_EQ(table.error, "");
   const json golden = json::parse(bytes_of(kGoldens + name));

@@ -1,5 +1,5 @@
 // Any bytes as a pickled table: an Error, or every row can be read, twice with the same cells.
-#include "learn/data/formats/rows.h"
+#include "learn/data/formats/rows_fuzz.h"
 
 using namespace hone;
 
@@ -7,14 +7,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto opened = open_source(
       memory_source("f.pkl", std::string(reinterpret_cast<const char*>(data), size)), {});
   if (!opened.ok()) return 0;
-  Row row, again;
-  for (int i = 0; i < 1000; ++i) {
-    const RowPosition at = (*opened)->position();
-    const auto more = (*opened)->next(row);
-    if (!more.ok() || !*more) break;
-    if (row.cells.size() != (*opened)->columns().size() || !(*opened)->seek(at).ok() ||
-        !*(*opened)->next(again) || again.cells != row.cells)
-      __builtin_trap();
-  }
+  read_rows_twice(
+      **opened,
+      [&](const Row& row, const Row& again) {
+        return row.cells.size() == (*opened)->columns().size() && again.cells == row.cells;
+      },
+      1000);
   return 0;
 }

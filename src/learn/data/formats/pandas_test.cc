@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "learn/data/formats/rows.h"
+#include "learn/data/formats/test_tables.h"
 
 namespace hone {
 namespace {
@@ -25,44 +25,11 @@ std::string bytes_of(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-struct Table {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Cell>> rows;
-  std::string error;
-};
-
-Table read(Result<std::unique_ptr<RowReader>> opened) {
-  Table table;
-  if (!opened.ok()) {
-    table.error = opened.error().text();
-    return table;
-  }
-  Row row;
-  for (;;) {
-    Result<bool> more = (*opened)->next(row);
-    if (!more.ok()) table.error = more.error().text();
-    if (!more.ok() || !*more) break;
-    table.rows.push_back(row.cells);
-  }
-  table.columns = (*opened)->columns();
-  return table;
-}
 Table read(const std::string& name) {
   return read(open_source(open_file_source(kGoldens + name).value(), {}));
 }
 Table parse(std::string bytes) {
   return read(open_source(memory_source("x.pkl", std::move(bytes)), {}));
-}
-
-Cell cell_of(const json& v) {
-  if (v.is_null()) return {};
-  if (v.is_string()) return v.get<std::string>();
-  if (v.is_boolean()) return v.get<bool>();
-  if (v.is_number_integer()) return v.get<int64_t>();
-  if (v.is_number()) return v.get<double>();
-  if (v.is_object()) return RawJson{v.dump()};
-  if (!v.empty() && v[0].is_string()) return v.get<std::vector<std::string>>();
-  return v.get<std::vector<int64_t>>();
 }
 
 class Pandas : public testing::TestWithParam<std::string> {};
