@@ -23,7 +23,7 @@ struct KernelArgs {
 };
 
 struct Kernel {
-  std::string id;               // goes into the numerics manifest: "cpu.gemm.avx512"
+  std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
   int64_t workspace_bytes = 0;  // depends on shapes, ISA and thread count only
   std::function<void(const KernelArgs&)> run;
 };

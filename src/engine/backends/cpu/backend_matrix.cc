@@ -15,6 +15,9 @@ Result<Activation> activation_of(const NodeView& n, const std::string& name) {
   return declined(n, fmt::format("no kernel for activation '{}'", name));
 }
 
+// Says what decides the bits of a product beside its sizes and the instruction set.
+std::string gemm_id() { return fmt::format("cpu.gemm.k{}", kGemmBlockK); }
+
 Result<Kernel> linear(const NodeView& n, int threads) {
   const DType kept = n.in(1).dtype;
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
@@ -35,7 +38,7 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.accumulate = n.has(3);  // onto the residual, in place or in a copy: the same bits
   const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2);
   const std::string id =
-      kept == DType::f32 ? "cpu.gemm" : fmt::format("cpu.gemm.{}", name_of(kept));
+      kept == DType::f32 ? gemm_id() : fmt::format("{}.{}", gemm_id(), name_of(kept));
   return Kernel{id, gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
                   call.a = in(a, 0);
@@ -63,7 +66,7 @@ Result<Kernel> matmul(const NodeView& n, int threads) {
   g.ldc = g.n;
   g.accumulate = n.has(2);
   const int64_t batches = g.m * g.n == 0 ? 0 : n.out(0).count() / (g.m * g.n);
-  return Kernel{"cpu.gemm", gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
+  return Kernel{gemm_id(), gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   if (g.accumulate) copy_if_apart(a, 2, 0, batches * g.m * g.n);
                   for (int64_t i = 0; i < batches; ++i) {
                     Gemm call = g;
@@ -87,8 +90,10 @@ Kernel head(const NodeView& n, int threads) {
   float there = 0;
   LinearCrossEntropy sized = l;
   if (grads) sized.dx = sized.dw = &there;
-  return {"cpu.linear_cross_entropy", linear_cross_entropy_workspace_bytes(sized, threads),
-          [=](const KernelArgs& a) {
+  // The rows of a chunk are the k of dW.
+  const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}", kGemmBlockK,
+                                     linear_cross_entropy_chunk(l.tokens, l.vocabulary));
+  return {id, linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
             LinearCrossEntropy call = l;
             call.x = in(a, 0);
             call.w = in(a, 1);

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/backends/cpu/gemm.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/conformance.h"
+#include "engine/graph/text.h"
+#include "engine/ops/ops.h"
 
 namespace hone {
 namespace {
@@ -16,6 +19,23 @@ TEST(CpuBackend, Conformance) {
     EXPECT_TRUE(r.failures.empty()) << r.text();
     EXPECT_GT(r.checks, 100);
   }
+}
+
+// A resumed run compares ids: constants that decide bits must stand in them.
+TEST(CpuBackend, ProductsNameTheBlocksOfTheirSums) {
+  const Result<Program> program = parse_program(R"(program p
+input "x" %0 : f32[32,64]
+input "w" %1 : f32[64,96]
+  %2 : f32[32,96] = linear(%0, %1)
+  %3 : f32[32,96] = matmul(%0, %1)
+output "y" = %2
+output "z" = %3
+)",
+                                                op_table());
+  ASSERT_TRUE(program.ok()) << program.error().text();
+  for (const Node& node : program->nodes)
+    EXPECT_EQ(make_cpu_backend(1)->kernel({*program, node}).value().id,
+              fmt::format("cpu.gemm.k{}", cpu::kGemmBlockK));
 }
 
 }  // namespace

@@ -43,6 +43,9 @@ struct Gemm {
 };
 
 constexpr int64_t kGemmSmallRows = 16;
+// A sum over k is made of blocks, one after the other: equal parts of k of at most this. Another
+// value gives other bits, so it stands in the kernel's id.
+constexpr int64_t kGemmBlockK = 1024;
 
 // Bytes that gemm() needs, for these sizes, flags and threads (pointers are not looked at, except
 // whether packed_b is null). Workspaces must be 64-byte aligned.

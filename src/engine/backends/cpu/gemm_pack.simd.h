@@ -16,7 +16,7 @@ constexpr int kMR = 4, kNV = 2;
 #endif
 constexpr int kNR = kNV * W;
 constexpr int64_t kPad = 48;  // columns of packed B round up to this: a multiple of every kNR
-constexpr int64_t kKC = 1024, kMC = 96, kNC = 3072;
+constexpr int64_t kKC = kGemmBlockK, kMC = 96, kNC = 3072;
 static_assert(kPad % kNR == 0 && kMC % kMR == 0 && kNC % kPad == 0 && W % kMR == 0);
 
 HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
