@@ -1,0 +1,27 @@
+// Confidence intervals by the bootstrap (Efron 1979; for BLEU: Koehn, "Statistical Significance
+// Tests for Machine Translation Evaluation", EMNLP 2004): as many examples as there are, drawn with
+// replacement, again and again; the interval holds the middle of the values so found.
+#pragma once
+
+#include "learn/metrics/metric.h"
+
+namespace hone {
+
+struct BootstrapOptions {
+  int64_t samples = 1000;
+  uint64_t seed = 42;
+  double confidence = 0.95;
+};
+
+struct Interval {
+  std::string name;
+  double low = 0, high = 0;
+};
+
+// One interval for each of metric.values(): percentiles with linear interpolation (numpy's). The
+// metric was made with keep_examples. Which examples a sample holds follows from the seed (Philox),
+// the sample and the number of examples alone, so that two systems on the same examples can be
+// compared sample by sample. Samples whose value is NaN are left out. Errors: those of values().
+Result<std::vector<Interval>> bootstrap(const Metric& metric, const BootstrapOptions& options = {});
+
+}  // namespace hone

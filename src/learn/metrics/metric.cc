@@ -1,0 +1,46 @@
+#include "learn/metrics/metric.h"
+
+#include <algorithm>
+
+#include "learn/metrics/errors.h"
+
+namespace hone {
+
+void Metric::add_label(int64_t, int64_t) { HONE_BUG_IF(true, "a metric that takes no labels"); }
+void Metric::add_number(double, double) { HONE_BUG_IF(true, "a metric that takes no numbers"); }
+void Metric::add_text(std::string_view, std::span<const std::string_view>) {
+  HONE_BUG_IF(true, "a metric that takes no text");
+}
+
+Result<MetricType> find_metric(const std::string& name) {
+  std::vector<std::string> names, all;
+  for (MetricType& m : all_metric()) {
+    if (m.name == name || std::find(m.aliases.begin(), m.aliases.end(), name) != m.aliases.end())
+      return m;
+    names.push_back(m.name);
+    all.push_back(m.name);
+    all.insert(all.end(), m.aliases.begin(), m.aliases.end());
+  }
+  const std::string near = nearest_name(name, all);
+  return Error(err::kMetricName, fmt::format("there is no metric '{}'", name))
+      .todo(fmt::format("{}there are: {}",
+                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                        fmt::join(names, ", ")));
+}
+
+Result<std::unique_ptr<Metric>> make_metric(const std::string& name, const MetricOptions& options) {
+  return HONE_TRY(find_metric(name)).make(options);
+}
+
+std::vector<std::string> glue_metrics(const std::string& task) {
+  if (task == "cola") return {"matthews_correlation"};
+  if (task == "stsb") return {"pearson", "spearmanr"};
+  if (task == "mrpc" || task == "qqp") return {"accuracy", "f1"};
+  for (const char* name :
+       {"sst2", "mnli", "mnli_matched", "mnli_mismatched", "qnli", "rte", "wnli", "hans"}) {
+    if (task == name) return {"accuracy"};
+  }
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,66 @@
+// Counts of n-grams that two texts share, n = 1 .. N, exact: an n-gram is packed into 128 bits.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hone {
+
+__extension__ using uint128_t = unsigned __int128;
+
+// The n-grams of a text for every n up to `most`, sorted once: each place of the text gives its
+// `most` next symbols, packed from the top; behind the end stand zeros. Bits * most <= 128.
+template <int Bits, int Most>
+class Ngrams {
+  static_assert(Bits * Most <= 128);
+
+ public:
+  // Symbols below 2^Bits - 1.
+  void set(std::span<const uint32_t> symbols) {
+    length_ = static_cast<int64_t>(symbols.size());
+    keys_.resize(symbols.size());
+    uint128_t key = 0;
+    for (size_t i = symbols.size(); i-- > 0;) {
+      key = key >> Bits | (static_cast<uint128_t>(symbols[i]) + 1) << (Bits * (Most - 1));
+      keys_[i] = key;
+    }
+    std::sort(keys_.begin(), keys_.end());
+  }
+  int64_t length() const { return length_; }
+  int64_t total(int n) const { return std::max<int64_t>(length_ - n + 1, 0); }
+
+  // Sum over this text's n-grams of min(its count here, its largest count in a reference).
+  int64_t matches(std::span<const Ngrams> references, int n) const {
+    int64_t sum = 0;
+    std::vector<size_t> at(references.size(), 0);
+    for (size_t i = 0; i < keys_.size();) {
+      const uint128_t gram = keys_[i] >> shift(n);
+      int64_t here = 0;
+      for (; i < keys_.size() && keys_[i] >> shift(n) == gram; ++i) ++here;
+      if (!whole(gram)) continue;
+      int64_t most = 0;
+      for (size_t r = 0; r < references.size(); ++r) {
+        const auto& keys = references[r].keys_;
+        size_t& k = at[r];
+        while (k < keys.size() && keys[k] >> shift(n) < gram) ++k;
+        int64_t there = 0;
+        for (; k < keys.size() && keys[k] >> shift(n) == gram; ++k) ++there;
+        most = std::max(most, there);
+      }
+      sum += std::min(here, most);
+    }
+    return sum;
+  }
+
+ private:
+  static int shift(int n) { return 128 - Bits * n - (128 - Bits * Most); }
+  // n symbols, none of them behind the end.
+  static bool whole(uint128_t gram) { return (gram & ((uint128_t{1} << Bits) - 1)) != 0; }
+
+  std::vector<uint128_t> keys_;
+  int64_t length_ = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,12 @@
+// The stemmer of ROUGE: Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the
+// irregular forms and changed rules that NLTK's PorterStemmer has by default (NLTK_EXTENSIONS).
+#pragma once
+
+#include <string>
+
+namespace hone {
+
+// `word` of a-z and 0-9 becomes its stem, in place. At most one character longer than it was.
+void porter_stem(std::string& word);
+
+}  // namespace hone
