@@ -71,8 +71,8 @@ class World:
         broken = unreadable(self.path(out))
         demand(not broken, f"not readable: {broken}")
 
-    def expect_same_end(self, out):
-        run = self.run(out)
+    def expect_same_end(self, out, *more):
+        run = self.run(out, *more)
         demand(run.returncode == 0, f"the next run ended with {run.returncode}:\n{run.stderr}")
         found = result(self.folder, out)
         for name, bytes_ in self.wanted.items():
@@ -161,6 +161,53 @@ def weights_cut_short(w):
     demand("model.safetensors" in run.stderr, f"the file is not named:\n{run.stderr}")
 
 
+def shards_change(w):
+    """Token shards are mapped. Cut short or written into, they are one error; a new file of the name does no harm."""
+    made = subprocess.run([w.hone, "prepare", "--task", "clm", "--model_name_or_path", "model", "--train_file", "train.jsonl",
+                           "--validation_file", "validation.jsonl", "--packing", "--block_size", "32", "--output_dir", "shards"],
+                          cwd=w.folder, capture_output=True, text=True)
+    demand(made.returncode == 0, made.stderr)
+    shard = w.path("shards", "train", "data-00000.arrow")
+    with open(shard, "rb") as f:
+        good, times = f.read(), os.stat(shard)
+    shards = ("--train_file", "shards", "--validation_file", "shards")
+
+    def cut_short():
+        os.truncate(shard, 0)
+
+    def overwritten():
+        with open(shard, "r+b") as f:
+            f.write(bytes(len(good)))
+
+    def put_back():
+        with open(shard, "wb") as f:
+            f.write(good)
+        os.utime(shard, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    for fault in (cut_short, overwritten):
+        out = fault.__name__
+        process = w.start(out, "train       step 6/", *shards)
+        process.send_signal(signal.SIGSTOP)
+        fault()
+        process.send_signal(signal.SIGCONT)
+        demand(process.wait() == 1, f"{out}: status {process.returncode}:\n{w.log()}")
+        demand(re.findall(r"^(H\d{4})  ", w.log(), re.M) == ["H0117"] and shard[len(w.folder) + 1:] in w.log(), f"{out}:\n{w.log()}")
+        w.expect_whole(out)
+        demand("checkpoint-4" in names(w.path(out)), f"{out}: the checkpoint is gone")
+        put_back()
+        w.expect_same_end(out, *shards)
+
+    process = w.start("replaced", "train       step 6/", *shards)
+    process.send_signal(signal.SIGSTOP)
+    with open(shard + ".new", "wb") as f:
+        f.write(b"another file")
+    os.rename(shard + ".new", shard)
+    process.send_signal(signal.SIGCONT)
+    demand(process.wait() == 0, f"replaced: status {process.returncode}:\n{w.log()}")
+    put_back()
+    w.expect_same_end("replaced", *shards)
+
+
 def checkpoint_damaged(w):
     """The newest checkpoint loses a file: the one before is taken. Asked for by name: an error."""
     process = w.start("damaged", "saved       damaged/checkpoint-12")
@@ -227,7 +274,7 @@ def main():
     wrong = 0
     try:
         w = World(os.path.abspath(options.hone), folder)
-        for fault in (disk_full, files_limited, read_only, inputs_vanish, weights_cut_short, checkpoint_damaged, folder_vanishes,
+        for fault in (disk_full, files_limited, read_only, inputs_vanish, weights_cut_short, shards_change, checkpoint_damaged, folder_vanishes,
                       terminated, interrupted, interrupted_twice):
             if options.only not in (None, fault.__name__):
                 continue

@@ -102,8 +102,8 @@ void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan, MicroBatch
   out.row_ids.reserve(slots);
 }
 
-void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
-                      const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out) {
+Status fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
+                        const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out) {
   const auto T = static_cast<size_t>(plan.budget), S = static_cast<size_t>(grid.slots);
   out.ids.assign(T, 0);
   out.labels.assign(T, kIgnoreLabel);
@@ -121,7 +121,10 @@ void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
   for (size_t s = 0; s < plan.rows.size(); ++s) {
     const int64_t row = step_rows[static_cast<size_t>(plan.rows[s])];
     const std::span<const int32_t> ids = data.row(row);
-    HONE_BUG_IF(at + ids.size() > T, "row {} of {} tokens at {} of {}", row, ids.size(), at, T);
+    if (ids.empty() || at + ids.size() > T) {
+      HONE_TRY(data.check_unchanged());
+      HONE_BUG_IF(true, "row {} of {} tokens at {} of {}", row, ids.size(), at, T);
+    }
     out.cu_seqlens[s] = static_cast<int32_t>(at);
     out.row_ids[s] = row;
     std::copy(ids.begin(), ids.end(), out.ids.begin() + static_cast<std::ptrdiff_t>(at));
@@ -131,6 +134,7 @@ void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
     at += ids.size();
   }
   out.cu_seqlens[plan.rows.size()] = static_cast<int32_t>(at);
+  return data.check_unchanged(std::span(out.row_ids).first(plan.rows.size()));
 }
 
 }  // namespace hone

@@ -73,9 +73,9 @@ struct MicroBatch {
 };
 
 // Fills `out`, whose memory is used again. `step_rows[i]` is the row of `data` that index i of
-// the plan means.
-void fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
-                      const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out);
+// the plan means. H0117 when the rows' file changed.
+Status fill_micro_batch(const TokenRows& data, std::span<const int64_t> step_rows,
+                        const MicroBatchPlan& plan, const BatchGrid& grid, MicroBatch& out);
 
 // Gives both the memory that a step of at most `rows` rows can need: no later step allocates.
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan, MicroBatch& out);

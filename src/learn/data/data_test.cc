@@ -288,7 +288,7 @@ TEST(Batch, RowsArePackedAndEveryTokenIsThere) {
   std::multiset<int64_t> seen;
   MicroBatch batch;
   for (const MicroBatchPlan& p : plan.batches) {
-    fill_micro_batch(data, step_rows, p, grid, batch);
+    ASSERT_TRUE(fill_micro_batch(data, step_rows, p, grid, batch).ok());
     const auto T = static_cast<size_t>(p.budget);
     ASSERT_EQ(batch.ids.size(), T);
     ASSERT_EQ(batch.cu_seqlens.size(), static_cast<size_t>(grid.slots) + 1);

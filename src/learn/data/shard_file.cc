@@ -2,9 +2,6 @@
 // https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format says.
 #include "learn/data/shard_file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -198,40 +195,32 @@ std::string shard_bytes(const TokenRows& rows, int64_t begin, int64_t end, Shard
 
 Result<RowsView> map_shard(const std::string& folder, const ShardFile& shard) {
   const std::string path = folder + "/" + shard.file;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return bad(path, strerror(errno));
-  struct stat info {};
-  const bool known = ::fstat(fd, &info) == 0;
+  if (::access(path.c_str(), R_OK) != 0) return bad(path, strerror(errno));
+  RowsView view;
+  view.file = HONE_TRY(MappedFile::open(path));
+  const std::string_view bytes = view.file->bytes();
   const auto inside = [&](int64_t at, int64_t count) {
     return at >= 0 && at % 4 == 0 && count >= 0 && at <= shard.bytes &&
            count <= (shard.bytes - at) / 4;
   };
-  if (!known || info.st_size != shard.bytes || shard.rows < 0 ||
+  if (static_cast<int64_t>(bytes.size()) != shard.bytes || shard.rows < 0 ||
       !inside(shard.offsets_at, shard.rows) || !inside(shard.offsets_at, shard.rows + 1) ||
-      !inside(shard.ids_at, shard.tokens)) {
-    ::close(fd);
+      !inside(shard.ids_at, shard.tokens))
     return bad(path,
                fmt::format("it has {} bytes, and {} rows of {} tokens in {} bytes were written",
-                           info.st_size, shard.rows, shard.tokens, shard.bytes));
-  }
-  const auto size = static_cast<size_t>(shard.bytes);
-  void* memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-  ::close(fd);
-  if (memory == MAP_FAILED) return bad(path, strerror(errno));
-  RowsView view;
-  view.owner = std::shared_ptr<const void>(
-      memory, [size](const void* p) { ::munmap(const_cast<void*>(p), size); });
-  const char* bytes = static_cast<const char*>(memory);
-  view.ids = reinterpret_cast<const int32_t*>(bytes + shard.ids_at);
-  view.offsets = reinterpret_cast<const int32_t*>(bytes + shard.offsets_at);
+                           bytes.size(), shard.rows, shard.tokens, shard.bytes));
+  view.ids = reinterpret_cast<const int32_t*>(bytes.data() + shard.ids_at);
+  view.offsets = reinterpret_cast<const int32_t*>(bytes.data() + shard.offsets_at);
   view.rows = shard.rows;
-  for (int64_t i = 0; i < shard.rows; ++i)
+  view.tokens = shard.tokens;
+  std::string wrong;
+  for (int64_t i = 0; i < shard.rows && wrong.empty(); ++i)
     if (view.offsets[i + 1] < view.offsets[i])
-      return bad(path,
-                 fmt::format("row {} has {} tokens", i, view.offsets[i + 1] - view.offsets[i]));
-  if (view.offsets[0] != 0 || view.offsets[shard.rows] != shard.tokens)
-    return bad(path, fmt::format("its rows have {} tokens, not {}", view.offsets[shard.rows],
-                                 shard.tokens));
+      wrong = fmt::format("row {} has {} tokens", i, view.offsets[i + 1] - view.offsets[i]);
+  if (wrong.empty() && (view.offsets[0] != 0 || view.offsets[shard.rows] != shard.tokens))
+    wrong = fmt::format("its rows have {} tokens, not {}", view.offsets[shard.rows], shard.tokens);
+  HONE_TRY(view.file->check_unchanged());
+  if (!wrong.empty()) return bad(path, wrong);
   return view;
 }
 

@@ -24,7 +24,7 @@ struct ShardFile {
 std::string shard_bytes(const TokenRows& rows, int64_t begin, int64_t end, ShardFile& shard);
 
 // Maps the file, read only, and checks that the arrays lie in it and that the offsets ascend.
-// Errors: H2132.
+// Errors: H2132, H0117.
 Result<RowsView> map_shard(const std::string& folder, const ShardFile& shard);
 
 }  // namespace hone

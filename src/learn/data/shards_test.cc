@@ -7,7 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 
+#include "learn/data/batch.h"
 #include "learn/data/files.h"
 
 namespace hone {
@@ -149,6 +151,38 @@ TEST_F(Shards, OtherSettingsAndFilesAreNamed) {
   EXPECT_THAT(prepare().error().text(), HasSubstr("H2132  the folder"));
   ASSERT_TRUE(remove_shards(options_.folder).ok());
   EXPECT_TRUE(fs::exists(path("a.txt")));
+}
+
+// Whoever reads rows asks afterwards whether they were those of the file.
+TEST_F(Shards, AFileThatChangesUnderARunIsOneError) {
+  ASSERT_TRUE(prepare().ok());
+  CausalData data = std::move(
+      open_shards(options_.folder, *read_shard_manifest(options_.folder), "train").value());
+  const std::string shard = options_.folder + "/train/data-00001.arrow";
+  const auto lengths_of_rows = [&] {
+    std::vector<int64_t> lengths;
+    for (int64_t i = 0; i < data.rows.size(); ++i) lengths.push_back(data.rows.length(i));
+    return lengths;
+  };
+  const auto error = [](const Status& status) { return status.ok() ? "" : status.error().text(); };
+  const std::vector<int64_t> before = lengths_of_rows(), first = {0};
+  const BatchGrid grid = choose_grid(before, 1000);
+  std::vector<int64_t> all(before.size());
+  std::iota(all.begin(), all.end(), 0);
+  const StepPlan plan = plan_step(before, grid);
+  MicroBatch batch;
+  ASSERT_GT(plan.batches[0].rows.size(), 500u);
+  EXPECT_EQ(error(fill_micro_batch(data.rows, all, plan.batches[0], grid, batch)), "");
+  EXPECT_EQ(error(data.rows.check_unchanged()), "");
+
+  fs::resize_file(shard, 0);
+  EXPECT_EQ(error(data.rows.check_unchanged(first)), "");  // another file, and nothing was read
+  EXPECT_THAT(error(data.rows.check_unchanged(all)),
+              HasSubstr(fmt::format("H0117  '{}' has 0 bytes now", shard)));
+  EXPECT_NE(lengths_of_rows(), before);  // what is gone reads as rows without tokens
+  EXPECT_THAT(error(data.rows.check_unchanged(first)), HasSubstr("H0117"));
+  EXPECT_THAT(error(fill_micro_batch(data.rows, all, plan.batches[0], grid, batch)),
+              HasSubstr("H0117"));
 }
 
 TEST_F(Shards, DamageIsOneError) {

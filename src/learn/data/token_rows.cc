@@ -14,13 +14,37 @@ int64_t TokenRows::tokens() const {
   return sum;
 }
 
+size_t TokenRows::view_of(int64_t i) const {
+  return static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), i) -
+                             begins_.begin()) -
+         1;
+}
+
 std::span<const int32_t> TokenRows::viewed_row(int64_t i) const {
-  const auto v =
-      static_cast<size_t>(std::upper_bound(begins_.begin(), begins_.end(), i) - begins_.begin()) -
-      1;
-  const int64_t at = i - begins_[v];
-  const int32_t begin = views_[v].offsets[at], end = views_[v].offsets[at + 1];
-  return {views_[v].ids + begin, static_cast<size_t>(end - begin)};
+  const RowsView& view = views_[view_of(i)];
+  const int64_t at = i - begins_[view_of(i)];
+  const int32_t begin = view.offsets[at], end = view.offsets[at + 1];
+  if (begin < 0 || end < begin || end > view.tokens) return {};
+  return {view.ids + begin, static_cast<size_t>(end - begin)};
+}
+
+Status TokenRows::check_unchanged() const {
+  for (const RowsView& view : views_) HONE_TRY(view.file->check_unchanged());
+  return Ok{};
+}
+
+Status TokenRows::check_unchanged(std::span<const int64_t> rows) const {
+  if (views_.empty()) return Ok{};
+  for (const RowsView& view : views_)
+    if (view.file->lost()) return view.file->check_unchanged();
+  size_t asked = views_.size();
+  for (const int64_t row : rows) {
+    const size_t v = view_of(row);
+    if (v == asked) continue;
+    asked = v;
+    HONE_TRY(views_[v].file->check_unchanged());
+  }
+  return Ok{};
 }
 
 void TokenRows::add(std::span<const int32_t> ids) {

@@ -7,14 +7,16 @@
 #include <span>
 #include <vector>
 
+#include "base/store/mapped_file.h"
+
 namespace hone {
 
-// Rows in memory that another owns: row i is ids[offsets[i], offsets[i + 1]).
+// Rows in a mapped file: row i is ids[offsets[i], offsets[i + 1]).
 struct RowsView {
-  std::shared_ptr<const void> owner;  // kept as long as the view: files mapped by several splits
+  std::shared_ptr<const MappedFile> file;  // kept as long as the view
   const int32_t* ids = nullptr;
   const int32_t* offsets = nullptr;  // [rows + 1], ascending from 0
-  int64_t rows = 0;
+  int64_t rows = 0, tokens = 0;
 };
 
 // Sequences of token ids: one behind the other in one array, or those of files that are mapped.
@@ -35,6 +37,11 @@ class TokenRows {
   void clear();                   // keeps the memory
   void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(); }
   bool is_mapped() const { return !views_.empty(); }
+  // H0117 when a mapped file is not as it was when it was mapped: asked after rows were read and
+  // before they are used. A row that the file does not hold any more is empty. With `rows`, files
+  // that hold none of these are only asked whether a read of theirs failed.
+  Status check_unchanged() const;
+  Status check_unchanged(std::span<const int64_t> rows) const;
   int64_t memory_bytes() const;  // views take none
 
   // A number of all rows and their boundaries (FNV-1a); reads every token unless it is known.
@@ -42,6 +49,7 @@ class TokenRows {
   void set_hash(uint64_t hash) { hash_ = hash; }  // of all rows, until one is added or dropped
 
  private:
+  size_t view_of(int64_t i) const;
   std::span<const int32_t> viewed_row(int64_t i) const;
 
   int64_t rows_ = 0;

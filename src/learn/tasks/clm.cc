@@ -64,6 +64,7 @@ Status ClmTask::read_data() {
   if (s_.do_train) {
     train_ = std::make_unique<TokenRows>(std::move(splits.train.rows));
     data_hash_ = train_->hash();
+    HONE_TRY(train_->check_unchanged());
     HONE_TRY(plan_steps(train_->size()));
     const auto seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
     order_ = s_.shuffle ? RowOrder::shuffled(train_->size(), seed)
@@ -294,6 +295,7 @@ Result<StepSums> ClmTask::gradients(int64_t step) {
   const TokenRows& data = *HONE_TRY(rows_of_step(step));
   lengths_.clear();
   for (const int64_t row : rows_) lengths_.push_back(data.length(row));
+  HONE_TRY(data.check_unchanged(rows_));
   plan_step(lengths_, shapes_.train, plan_);
   StepSums sums{0, plan_.tokens, plan_.rows};
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
@@ -302,7 +304,7 @@ Result<StepSums> ClmTask::gradients(int64_t step) {
       break;
     }
     const MicroBatchPlan& micro = plan_.batches[k];
-    fill_micro_batch(data, rows_, micro, shapes_.train, batch_);
+    HONE_TRY(fill_micro_batch(data, rows_, micro, shapes_.train, batch_));
     if (train_stream_) number_rows(numbers_, batch_);
     HONE_TRY(check_ids(batch_.ids));
     HONE_BUG_IF(k > 0 && train_add_programs_.empty(),
@@ -343,9 +345,10 @@ Result<OrderedJson> ClmTask::evaluate() {
       lengths.push_back(data.length(i));
     }
     if (rows.empty()) break;
+    HONE_TRY(data.check_unchanged(rows));
     done += static_cast<int64_t>(rows.size());
     for (const MicroBatchPlan& micro : plan_step(lengths, shapes_.eval).batches) {
-      fill_micro_batch(data, rows, micro, shapes_.eval, batch);
+      HONE_TRY(fill_micro_batch(data, rows, micro, shapes_.eval, batch));
       if (eval_stream_) number_rows(numbers, batch);
       HONE_TRY(check_ids(batch.ids));
       const size_t program = eval_programs_[shapes_.eval.index(micro.budget)];

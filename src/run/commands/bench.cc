@@ -90,7 +90,7 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   for (int64_t i = 0; i < s.batch; ++i) places.push_back(i);
   const StepPlan plan = plan_step(lengths, grid);
   MicroBatch batch;
-  fill_micro_batch(rows, places, plan.batches[0], grid, batch);
+  HONE_TRY(fill_micro_batch(rows, places, plan.batches[0], grid, batch));
   const size_t train = 0, update = session.program_index("update");
   OrderedJson j;
   std::vector<double> seconds, losses;

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/core/json.h"
+#include "base/store/mapped_file.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -78,8 +79,15 @@ class ArrowReader final : public RowReader {
   Status open() {
     char error[512] = "";
     const std::string path = source_->path();
-    file_.reset(api_->open(format_, path.empty() ? nullptr : path.c_str(), source_->bytes().data(),
-                           static_cast<int64_t>(source_->bytes().size()), error));
+    std::string_view bytes = source_->bytes();
+    // A batch of an Arrow file may be the whole file, so it is mapped; parquet is read in pages.
+    if (format_ == kHoneArrowIpc && !path.empty()) {
+      mapped_ = HONE_TRY(MappedFile::open(path));
+      bytes = mapped_->bytes();
+    }
+    file_.reset(api_->open(format_, path.empty() || mapped_ ? nullptr : path.c_str(), bytes.data(),
+                           static_cast<int64_t>(bytes.size()), error));
+    HONE_TRY(check_unchanged());
     if (!file_) return bad(error);
     for (int64_t i = 0; i < api_->columns(file_.get()); ++i)
       columns_.push_back(api_->column_name(file_.get(), i));
@@ -91,6 +99,7 @@ class ArrowReader final : public RowReader {
 
   Result<bool> next(Row& row) override {
     const int32_t got = api_->next(file_.get(), cells_.data());
+    if (got < 1) HONE_TRY(check_unchanged());
     if (got < 0)
       return bad(api_->error(file_.get())).at(fmt::format("{} row {}", source_->name(), at_ + 1));
     if (got == 0) return false;
@@ -105,6 +114,7 @@ class ArrowReader final : public RowReader {
         return std::move(error).at(fmt::format("{} row {}", source_->name(), at_ + 1));
       }
     }
+    if (mapped_ && (mapped_->lost() || at_ % kRowsBetweenChecks == 0)) HONE_TRY(check_unchanged());
     row.file = source_->name();
     row.line = ++at_;
     row.line_is_row = true;
@@ -117,13 +127,19 @@ class ArrowReader final : public RowReader {
     return text ? label_names_of(text) : LabelNames();
   }
   Status seek(const RowPosition& to) override {
-    if (api_->seek(file_.get(), to.offset) != 0) return bad(api_->error(file_.get()));
+    const bool moved = api_->seek(file_.get(), to.offset) == 0;
+    HONE_TRY(check_unchanged());
+    if (!moved) return bad(api_->error(file_.get()));
     at_ = to.offset;
     rows_ = to.row;
     return Ok{};
   }
 
  private:
+  static constexpr int64_t kRowsBetweenChecks = 256;
+
+  Status check_unchanged() const { return mapped_ ? mapped_->check_unchanged() : Ok{}; }
+
   Error bad(const char* why) const {
     const char* name = format_ == kHoneArrowParquet ? "parquet" : "Arrow";
     return Error(err::kArrowRead, fmt::format("cannot read '{}' as {}: {}", source_->name(), name,
@@ -159,6 +175,7 @@ class ArrowReader final : public RowReader {
   const HoneArrowApi* api_;
   HoneArrowFormat format_;
   std::unique_ptr<Source> source_;
+  std::shared_ptr<const MappedFile> mapped_;  // outlives file_
   std::unique_ptr<HoneArrowFile, void (*)(HoneArrowFile*)> file_;
   std::vector<std::string> columns_;
   std::vector<HoneArrowCell> cells_;

@@ -44,13 +44,10 @@ void start_at(HoneArrowFile& f, int64_t row) {
   }
 }
 
-Input open_input(HoneArrowFormat format, const char* path, const char* bytes, int64_t size) {
+Input open_input(const char* path, const char* bytes, int64_t size) {
   if (!path)
     return std::make_shared<arrow::io::BufferReader>(
         std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(bytes), size));
-  // A batch of an Arrow file may be the whole file, so it is mapped; parquet is read in pages.
-  if (format == kHoneArrowIpc)
-    return take(arrow::io::MemoryMappedFile::Open(path, arrow::io::FileMode::READ));
   return take(arrow::io::ReadableFile::Open(path));
 }
 
@@ -59,7 +56,7 @@ HoneArrowFile* open(HoneArrowFormat format, const char* path, const char* bytes,
   std::string why;
   HoneArrowFile* opened = guarded(why, static_cast<HoneArrowFile*>(nullptr), [&] {
     auto f = std::make_unique<HoneArrowFile>();
-    const Input input = open_input(format, path, bytes, size);
+    const Input input = open_input(path, bytes, size);
     f->batches = format == kHoneArrowParquet ? parquet_batches(input) : ipc_batches(input);
     f->names = f->batches->schema().field_names();
     f->memory.resize(f->names.size());

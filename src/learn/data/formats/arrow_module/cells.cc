@@ -2,13 +2,22 @@
 
 #include <charconv>
 #include <cmath>
+#include <stdexcept>
 #include <string_view>
 
 namespace {
 
 using arrow::Type;
 
-HoneArrowText view(std::string_view s) { return {s.data(), static_cast<int64_t>(s.size())}; }
+// The file is mapped: what was checked when a batch was opened may have changed since.
+void check_size(int64_t size) {
+  if (size < 0) throw std::runtime_error("an element ends before it begins");
+}
+
+HoneArrowText view(std::string_view s) {
+  check_size(static_cast<int64_t>(s.size()));
+  return {s.data(), static_cast<int64_t>(s.size())};
+}
 
 // Text of element i when the array holds text or bytes.
 bool text_at(const arrow::Array& array, int64_t i, HoneArrowText& out) {
@@ -76,6 +85,7 @@ const arrow::Array* list_at(const arrow::Array& array, int64_t i, int64_t& begin
   const auto of = [&](const auto& list) {
     begin = list.value_offset(i);
     end = begin + list.value_length(i);
+    check_size(end - begin);
     return list.values().get();
   };
   switch (array.type_id()) {
