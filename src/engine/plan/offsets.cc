@@ -10,15 +10,18 @@ namespace hone {
 namespace {
 
 using Order = std::vector<size_t>;
+using Hanging = std::vector<bool>;  // by buffer
 
 // How long the search goes on, in pairs of buffers looked at (about a nanosecond each): a little
-// for the last half percent, more while the promise of 2 % is not kept.
+// for the last half percent, more while the promise of 2 % is not kept, and then kRounds times
+// more.
 constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
+constexpr uint64_t kRounds = 8;
 constexpr int64_t kGoodEnough = 200, kPromise = 50;  // of the bound: a 200th, a 50th
 constexpr int64_t kPatience = 300;  // tries without a new best, then the search goes back to it
 
 // Places buffers one after the other, each at the smallest gap that fits among those already
-// placed which are alive with it.
+// placed which are alive with it, or, if it hangs, as high as it fits below a ceiling.
 class Placer {
  public:
   explicit Placer(const std::vector<Lifetime>& buffers) : b_(buffers), offsets_(buffers.size()) {
@@ -26,12 +29,12 @@ class Placer {
   }
 
   // False when the region would be larger than `limit`; offsets and top are then of no use.
-  bool place(const Order& order, int64_t limit) {
+  bool place(const Order& order, int64_t limit, const Hanging& hanging = {}, int64_t ceiling = 0) {
     placed_.clear();
     top_ = 0;
     for (size_t i : order) {
       const Lifetime& x = b_[i];
-      const int64_t offset = gap_for(x);
+      const int64_t offset = !hanging.empty() && hanging[i] ? gap_below(ceiling, x) : gap_for(x);
       offsets_[i] = offset;
       top_ = std::max(top_, offset + x.bytes);
       if (top_ > limit) return false;
@@ -64,6 +67,18 @@ class Placer {
       }
       at = std::max(at, p.to);
     }
+    return best >= 0 ? best : at;
+  }
+
+  int64_t gap_below(int64_t ceiling, const Lifetime& x) {
+    int64_t at = 0, best = -1;
+    work_ += static_cast<int64_t>(placed_.size());
+    for (const Placed& p : placed_) {
+      if (p.first > x.last || x.first > p.last) continue;
+      if (std::min(p.from, ceiling) - at >= x.bytes) best = std::min(p.from, ceiling) - x.bytes;
+      at = std::max(at, p.to);
+    }
+    if (ceiling - at >= x.bytes) best = ceiling - x.bytes;
     return best >= 0 ? best : at;
   }
 
@@ -117,15 +132,24 @@ Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
   return best;
 }
 
+// A fixed sequence of numbers.
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : state_(seed) {}
+  size_t operator()(size_t below) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(state_ >> 33) % below;
+  }
+
+ private:
+  uint64_t state_;
+};
+
 // What lies highest came too late: it gets its place earlier, at a place drawn from a fixed
 // sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
 void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Placement& best) {
   const size_t n = b.size();
-  uint64_t state = 1;
-  auto draw = [&](size_t below) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<size_t>(state >> 33) % below;
-  };
+  Draw draw(1);
   auto end_of = [&](const Placement& p, size_t k) {
     return p.offsets[p.order[k]] + b[p.order[k]].bytes;
   };
@@ -157,6 +181,55 @@ void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Plac
   }
 }
 
+// Longer, for the few sets of lifetimes that improve() leaves beyond the promise: any buffer above
+// the goal moves, a moved one may hang from the goal, and of placements with the same top the one
+// with less above the goal is better.
+void repair(const std::vector<Lifetime>& b, int64_t bound, uint64_t round, Placer& placer,
+            Placement& best) {
+  const size_t n = b.size();
+  const int64_t goal = bound + bound / kPromise, start = placer.work();
+  Draw draw(round);
+  auto cost = [&](const Placement& p) {
+    int64_t above = 0;
+    for (size_t i = 0; i < n; ++i)
+      above += std::clamp(p.offsets[i] + b[i].bytes - goal, int64_t{0}, b[i].bytes);
+    return std::pair(p.top, above);
+  };
+  Placement now = best, least = best;
+  auto least_cost = cost(least);
+  Hanging hanging(n), tried_hanging, least_hanging = hanging;
+  Order tried, high;
+  const auto most_tries = static_cast<int64_t>(std::min<size_t>(2 * kTries, 100 * n * n * n));
+  for (int64_t tries = 0, in_vain = 0; least.top > goal && tries < most_tries; ++tries) {
+    if (placer.work() - start > kRepair) break;
+    if (++in_vain > kPatience) {
+      now = least;
+      hanging = least_hanging;
+      in_vain = 0;
+    }
+    high.clear();
+    for (size_t k = 1; k < n; ++k)
+      if (now.offsets[now.order[k]] + b[now.order[k]].bytes > goal) high.push_back(k);
+    const size_t from = high.empty() || draw(16) == 0 ? 1 + draw(n - 1) : high[draw(high.size())];
+    const auto to = static_cast<std::ptrdiff_t>(draw(from));
+    tried = now.order;
+    tried_hanging = hanging;
+    if (draw(2) == 0) tried_hanging[tried[from]].flip();
+    std::rotate(tried.begin() + to, tried.begin() + static_cast<std::ptrdiff_t>(from),
+                tried.begin() + static_cast<std::ptrdiff_t>(from) + 1);
+    if (!placer.place(tried, now.top + now.top / (int64_t{16} << draw(4)), tried_hanging, goal))
+      continue;
+    now = {tried, placer.offsets(), placer.top()};
+    hanging.swap(tried_hanging);
+    if (cost(now) >= least_cost) continue;
+    least = now;
+    least_cost = cost(now);
+    least_hanging = hanging;
+    in_vain = 0;
+  }
+  if (least.top < best.top) best = least;
+}
+
 }  // namespace
 
 int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
@@ -180,7 +253,10 @@ int64_t assign_offsets(std::vector<Lifetime>& b) {
   if (b.empty()) return 0;
   Placer placer(b);
   Placement best = first_placement(b, placer);
-  improve(b, most_alive(b), placer, best);
+  const int64_t bound = most_alive(b);
+  improve(b, bound, placer, best);
+  for (uint64_t round = 1; best.top > bound + bound / kPromise && round <= kRounds; ++round)
+    repair(b, bound, round, placer, best);
   for (size_t i = 0; i < b.size(); ++i) b[i].offset = best.offsets[i];
   return best.top;
 }

@@ -16,7 +16,7 @@ struct Lifetime {
 // Tries several orders (by size, by area, by birth), then moves what lies highest until the region
 // is within half a percent of most_alive(), which no placement can beat and not every set of
 // lifetimes can reach. The same buffers get the same offsets; the search ends after a fixed amount
-// of work, about 0.2 s.
+// of work, about 0.2 s, and when that leaves more than 2 %, about 2 s.
 int64_t assign_offsets(std::vector<Lifetime>& buffers);
 
 // The most bytes alive at one node, and that node. No assignment can use less.

@@ -49,24 +49,19 @@ std::vector<Lifetime> training_step(std::mt19937_64& rng, int layers) {
 }
 
 TEST(Offsets, RandomTrainingSteps) {
-  std::mt19937_64 rng(7);
-  double worst = 0, sum = 0;
-  int beyond = 0;
+  double sum = 0;
   constexpr int kPrograms = 400;
-  for (int round = 0; round < kPrograms; ++round) {
-    std::vector<Lifetime> b = training_step(rng, 1 + round % 12);
-    const int64_t top = assign_offsets(b), bound = most_alive(b);
-    expect_no_overlap(b, top);
-    const double lost = static_cast<double>(top) / static_cast<double>(bound) - 1;
-    sum += lost;
-    worst = std::max(worst, lost);
-    beyond += lost > 0.02;
+  for (const uint64_t seed : {7, 12}) {
+    std::mt19937_64 rng(seed);
+    for (int round = 0; round < kPrograms; ++round) {
+      std::vector<Lifetime> b = training_step(rng, 1 + round % 12);
+      const int64_t top = assign_offsets(b), bound = most_alive(b);
+      expect_no_overlap(b, top);
+      EXPECT_LE(top, bound + bound / 50) << "seed " << seed << ", round " << round;
+      sum += static_cast<double>(top) / static_cast<double>(bound) - 1;
+    }
   }
-  // For a few sets of lifetimes no placement at the bound exists, so one in 100 may lose more;
-  // models' programs may not (learn/tasks/memory_test.cc).
-  EXPECT_LE(sum / kPrograms, 0.001);
-  EXPECT_LE(beyond, kPrograms / 100);
-  EXPECT_LE(worst, 0.05);
+  EXPECT_LE(sum / (2 * kPrograms), 0.001);
 }
 
 // The least region for the buffers: placed in every order, each at its lowest place. Some order
@@ -115,13 +110,12 @@ TEST(Offsets, AsGoodAsEveryOrderOfFewBuffers) {
   RecordProperty("above_bound", above_bound);
 }
 
-// Lifetimes without any order: the overlap check matters here, gaps cannot always be avoided.
+// Lifetimes without any order.
 TEST(Offsets, AnyLifetimes) {
   std::mt19937_64 rng(11);
   auto pick = [&](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(rng);
   };
-  int beyond = 0;
   for (int round = 0; round < 200; ++round) {
     std::vector<Lifetime> b(static_cast<size_t>(pick(1, 80)));
     for (Lifetime& x : b) {
@@ -131,12 +125,10 @@ TEST(Offsets, AnyLifetimes) {
     }
     const int64_t top = assign_offsets(b);
     expect_no_overlap(b, top);
-    const double lost = static_cast<double>(top) / static_cast<double>(most_alive(b)) - 1;
-    EXPECT_GE(lost, 0);
-    EXPECT_LE(lost, 0.06);
-    beyond += lost > 0.02;
+    const int64_t bound = most_alive(b);
+    EXPECT_GE(top, bound);
+    EXPECT_LE(top, bound + bound / 50) << round;
   }
-  EXPECT_LE(beyond, 6);
 }
 
 TEST(Offsets, TheSameBuffersGetTheSameOffsets) {
