@@ -1,7 +1,8 @@
 // linear(x, W, bias?, residual?, scales?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
 // (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient
 // needs. W may be kept in fewer bits, and then has no gradient: bf16, or i8 with scales [N], where
-// output column n is scales[n] times that of W.
+// output column n is scales[n] times that of W. With attribute bf16 the product is that of x and W
+// rounded to it (see matmul), and so are those of the gradient.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -33,7 +34,8 @@ Result<Types> infer(const NodeView& n) {
 
 Values decompose(Builder& b, const NodeView& n) {
   const ValueId w = ops::cast(b, n.input(1), n.in(0).dtype);
-  ValueId pre = ops::matmul(b, n.input(0), w, false, n.attrs().flag("trans_w"));
+  ValueId pre =
+      ops::matmul(b, n.input(0), w, false, n.attrs().flag("trans_w"), n.attrs().flag("bf16"));
   if (n.has(4)) pre = ops::mul(b, pre, ops::broadcast(b, n.input(4), b.type(pre).shape, {1}));
   if (n.has(2)) pre = ops::add(b, pre, ops::broadcast(b, n.input(2), b.type(pre).shape, {1}));
   ValueId y = ops::activation(b, pre, n.attrs().text("act", "none"));
@@ -43,15 +45,15 @@ Values decompose(Builder& b, const NodeView& n) {
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   std::string act = n.attrs().text("act", "none");
-  bool trans = n.attrs().flag("trans_w");
+  bool trans = n.attrs().flag("trans_w"), bf16 = n.attrs().flag("bf16");
   HONE_BUG_IF(act != "none" && !n.attrs().flag("save_pre"),
               "linear with {} needs save_pre for its gradient", act);
   HONE_BUG_IF(n.in(1).dtype != n.in(0).dtype, "linear with a weight in {} has no gradient",
               name_of(n.in(1).dtype));
   ValueId dpre = act == "none" ? d[0] : ops::activation_grad(b, n.output(1), d[0], act);
-  ValueId dx = ops::linear(b, dpre, n.input(1), {.trans_w = !trans});
-  ValueId dw =
-      trans ? ops::matmul(b, dpre, n.input(0), true) : ops::matmul(b, n.input(0), dpre, true);
+  ValueId dx = ops::linear(b, dpre, n.input(1), {.trans_w = !trans, .bf16 = bf16});
+  ValueId dw = trans ? ops::matmul(b, dpre, n.input(0), true, false, bf16)
+                     : ops::matmul(b, n.input(0), dpre, true, false, bf16);
   ValueId dbias = n.has(2) ? ops::sum_rows(b, dpre) : kNoValue;
   return {dx, dw, dbias, n.has(3) ? d[0] : kNoValue};
 }
@@ -73,6 +75,7 @@ ValueId ops::linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o) {
     attrs.set("act", o.act);
     attrs.set("save_pre", true);
   }
+  if (o.bf16) attrs.set("bf16", true);
   return b.emit1("linear", {x, w, o.bias, o.residual}, attrs);
 }
 

@@ -7,6 +7,7 @@
 //   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
+// With attribute bf16 the operands of the three products are rounded to it.
 // x [T,C], w [V,C], labels i32[T], scale [] -> loss [], nll [T], correct i32[T], dx [T,C], dw
 // [V,C].
 #include "engine/ops/support.h"
@@ -39,8 +40,9 @@ Result<Types> infer(const NodeView& n) {
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0), w = n.in(1);
   Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
+  const bool bf16 = n.attrs().flag("bf16");
   ValueId logits =
-      ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true), logits_type.dtype);
+      ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true, bf16), logits_type.dtype);
   ValueId largest = ops::reduce_max(b, logits, {1});
   ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
   ValueId sum = ops::reduce_sum(b, e, {1});
@@ -78,8 +80,8 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId d = ops::sub(b, p, q);
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
   d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input(3)), x.dtype);
-  out.push_back(ops::matmul(b, d, n.input(1)));
-  ValueId dw = ops::matmul(b, d, n.input(0), true);
+  out.push_back(ops::matmul(b, d, n.input(1), false, false, bf16));
+  ValueId dw = ops::matmul(b, d, n.input(0), true, false, bf16);
   out.push_back(n.has(4) ? ops::add(b, n.input(4), dw) : dw);
   return out;
 }

@@ -1,5 +1,6 @@
 // matmul(x, y, acc?) = x y + acc.   x [..,M,K] ([..,K,M] with trans_x), y [..,K,N] ([..,N,K] with
-// trans_y), equal leading dimensions -> [..,M,N].
+// trans_y), equal leading dimensions -> [..,M,N]. With attribute bf16 the elements of x and y are
+// rounded to the nearest bf16; sums stay in the type of x.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -27,8 +28,11 @@ Result<Types> infer(const NodeView& n) {
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y");
   ValueId x = n.input(0), y = n.input(1);
-  ValueId dx = tx ? ops::matmul(b, y, d[0], ty, true) : ops::matmul(b, d[0], y, false, !ty);
-  ValueId dy = ty ? ops::matmul(b, d[0], x, true, tx) : ops::matmul(b, x, d[0], !tx, false);
+  const bool bf16 = n.attrs().flag("bf16");
+  ValueId dx =
+      tx ? ops::matmul(b, y, d[0], ty, true, bf16) : ops::matmul(b, d[0], y, false, !ty, bf16);
+  ValueId dy =
+      ty ? ops::matmul(b, d[0], x, true, tx, bf16) : ops::matmul(b, x, d[0], !tx, false, bf16);
   return {dx, dy, n.has(2) ? d[0] : kNoValue};
 }
 
@@ -44,10 +48,11 @@ Cost cost(const NodeView& n) {
 
 Op define_matmul() { return {"matmul", infer, nullptr, grad, cost, {}, nullptr, 2}; }
 
-ValueId ops::matmul(Builder& b, ValueId x, ValueId y, bool trans_x, bool trans_y) {
+ValueId ops::matmul(Builder& b, ValueId x, ValueId y, bool trans_x, bool trans_y, bool bf16) {
   Attrs attrs;
   if (trans_x) attrs.set("trans_x", true);
   if (trans_y) attrs.set("trans_y", true);
+  if (bf16) attrs.set("bf16", true);
   return b.emit1("matmul", {x, y}, attrs);
 }
 

@@ -45,8 +45,9 @@ ValueId transpose(Builder& b, ValueId x, std::vector<int64_t> permutation);
 ValueId reduce_sum(Builder& b, ValueId x, std::vector<int64_t> axes);  // axes are removed
 ValueId reduce_max(Builder& b, ValueId x, std::vector<int64_t> axes);
 // [.., M, K] x [.., K, N] -> [.., M, N]; trans_* read the last two dims swapped. Accumulator:
-// input 2.
-ValueId matmul(Builder& b, ValueId x, ValueId y, bool trans_x = false, bool trans_y = false);
+// input 2. bf16: operands are rounded to it, sums are not.
+ValueId matmul(Builder& b, ValueId x, ValueId y, bool trans_x = false, bool trans_y = false,
+               bool bf16 = false);
 // Rows of x [R, ...] by ids i32[N] -> [N, ...]; ids < 0 give zeros.
 ValueId gather_rows(Builder& b, ValueId x, ValueId ids);
 // Random keep masks (bool), Philox4x32-10 as base/core/philox.h defines them. rng i64[2] = {seed,
@@ -78,6 +79,7 @@ struct LinearOptions {
   ValueId residual = kNoValue;
   bool trans_w = false;
   std::string act = "none";
+  bool bf16 = false;  // x and W are rounded to it, sums are not
 };
 ValueId linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o = {});
 // Column sums: [T,N] -> [N]. Accumulator: input 1.

@@ -18,6 +18,7 @@
 #include "engine/passes/fuse.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
+#include "engine/passes/precision.h"
 #include "engine/passes/simplify.h"
 #include "engine/passes/store_weights.h"
 
@@ -29,6 +30,9 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"fuse_forward", {"fuse_forward", PassKind::numeric, fuse_forward}},
       {"fuse_accumulate", {"fuse_accumulate", PassKind::numeric, fuse_accumulate}},
+      {"precision_bf16",
+       {"precision_bf16", PassKind::numeric,
+        [](Program& p) { return set_precision(p, Precision::bf16); }}},
       {"store_weights_i8",
        {"store_weights_i8", PassKind::numeric,
         [](Program& p) { return store_weights(p, WeightStorage::i8); }}},
@@ -106,7 +110,7 @@ TEST(Passes, Files) {
     check_file(e.path().string());
     ++files;
   }
-  EXPECT_GE(files, 7);
+  EXPECT_GE(files, 8);
 }
 
 Program small() {

@@ -6,25 +6,37 @@
 
 namespace hone {
 
-std::vector<Pass> train_pipeline(bool accumulate) {
-  return {
+namespace {
+
+// Programs in f32 are listed without a pass that would do nothing.
+std::vector<Pass> begin(Precision precision) {
+  std::vector<Pass> passes{
       {"simplify", PassKind::numeric, simplify},  // what the builder wrote twice
-      {"fuse_forward", PassKind::numeric,
-       fuse_forward},  // before differentiate: composites keep their gradients
-      {"differentiate", PassKind::numeric,
-       [accumulate](Program& p) { return differentiate(p, accumulate); }},
-      {"simplify_gradient", PassKind::numeric, simplify},  // gradients nobody asked for
-      {"fuse_accumulate", PassKind::numeric, fuse_accumulate},
-      {"simplify_last", PassKind::numeric, simplify},
   };
+  if (precision != Precision::f32)
+    passes.push_back({"precision", PassKind::numeric,
+                      [precision](Program& p) { return set_precision(p, precision); }});
+  passes.push_back({"fuse_forward", PassKind::numeric,
+                    fuse_forward});  // before differentiate: composites keep their gradients
+  return passes;
 }
 
-std::vector<Pass> forward_pipeline(WeightStorage weights) {
-  std::vector<Pass> passes{
-      {"simplify", PassKind::numeric, simplify},
-      {"fuse_forward", PassKind::numeric, fuse_forward},
-      {"simplify_last", PassKind::numeric, simplify},
-  };
+}  // namespace
+
+std::vector<Pass> train_pipeline(bool accumulate, Precision precision) {
+  std::vector<Pass> passes = begin(precision);
+  passes.push_back({"differentiate", PassKind::numeric,
+                    [accumulate](Program& p) { return differentiate(p, accumulate); }});
+  passes.push_back(
+      {"simplify_gradient", PassKind::numeric, simplify});  // gradients nobody asked for
+  passes.push_back({"fuse_accumulate", PassKind::numeric, fuse_accumulate});
+  passes.push_back({"simplify_last", PassKind::numeric, simplify});
+  return passes;
+}
+
+std::vector<Pass> forward_pipeline(WeightStorage weights, Precision precision) {
+  std::vector<Pass> passes = begin(precision);
+  passes.push_back({"simplify_last", PassKind::numeric, simplify});
   if (weights != WeightStorage::f32)
     passes.push_back({"store_weights", PassKind::numeric,
                       [weights](Program& p) { return store_weights(p, weights); }});

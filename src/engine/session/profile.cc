@@ -49,13 +49,13 @@ void with_nodes(const Profile& profile, Visit&& visit) {
 
 }  // namespace
 
-Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool) {
+Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, bool bf16) {
   constexpr int64_t kSide = 2048, kCount = int64_t{1} << 24;
   Program product(op_table(), "product"), sum(op_table(), "sum");
   {
     Builder b(product);
     const ValueId x = product.add_input("x", {DType::f32, {kSide, kSide}});
-    product.outputs.push_back({"y", ops::matmul(b, x, x)});
+    product.outputs.push_back({"y", ops::matmul(b, x, x, false, false, bf16)});
   }
   {
     Builder b(sum);

@@ -11,11 +11,11 @@ namespace hone {
 
 // What the machine gives at best now: clocks drift, so measure it beside what is judged by it.
 struct MachineLimits {
-  double flops = 0;  // a second, by a 2048^3 f32 product of the backend's own kernels
+  double flops = 0;  // a second, by a 2048^3 product of the backend's own kernels, in f32 or bf16
   double bytes = 0;  // a second, read and written, by the sum of two tensors of 64 MiB
 };
 // Takes about a second and 200 MiB.
-Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool);
+Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, bool bf16 = false);
 
 // The runs of one op in one phase.
 struct OpTime {

@@ -34,13 +34,14 @@ Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfi
     return Ok{};
   };
   const double smoothing = s.label_smoothing_factor;
+  const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
   for (int64_t tokens : shapes.train.budgets) {
     const BatchShape shape{tokens, shapes.train.slots};
     HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens), smoothing),
-                 train_pipeline(false)));
+                 train_pipeline(false, precision)));
     if (shapes.accumulate)
       HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens), smoothing),
-                   train_pipeline(true)));
+                   train_pipeline(true, precision)));
   }
   if (!shapes.train.budgets.empty()) {
     std::vector<UpdateWeight> weights;
@@ -51,7 +52,7 @@ Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfi
   for (int64_t tokens : shapes.eval.budgets)
     HONE_TRY(add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens),
                                 smoothing),
-                 forward_pipeline()));
+                 forward_pipeline(WeightStorage::f32, precision)));
   return programs;
 }
 

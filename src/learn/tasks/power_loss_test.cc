@@ -67,8 +67,9 @@ class PowerLoss : public testing::Test {
     const auto entries = disk.list(s_.output_dir).value();
     for (const Store::Entry& e : entries) {
       const std::string path = s_.output_dir + "/" + e.name;
-      if (e.name.ends_with(".json"))
+      if (e.name.ends_with(".json")) {
         EXPECT_TRUE(parse_json(disk.read(path).value(), path).ok()) << path;
+      }
       if (e.name == "model.safetensors") {
         auto weights = open_safetensors(path, disk);
         EXPECT_TRUE(weights.ok()) << (weights.ok() ? "" : weights.error().text());

@@ -74,6 +74,7 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   ClmSettings run;
   run.weight_decay = 0.01;
   run.per_device_train_batch_size = s.batch;
+  run.bf16 = s.bf16;
   Session session = HONE_TRY(Session::compile(
       HONE_TRY(clm_programs(run, model.config, block_shapes(run, s.block, s.batch, true, false))),
       *backend, pool));
@@ -118,7 +119,7 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
     log_info("step {}: {:.3f} s, loss {:.5f}", step + 1, seconds.back(), losses.back());
   }
   session.profile_into(nullptr);
-  const MachineLimits limits = HONE_TRY(measure_limits(*backend, pool));
+  const MachineLimits limits = HONE_TRY(measure_limits(*backend, pool, s.bf16));
   if (s.profile)
     for (const std::string& line :
          split(profile_table(session, profile, limits, s.steps - 1), '\n'))

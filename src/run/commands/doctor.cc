@@ -116,6 +116,7 @@ Finding kernels(OrderedJson& json) {
         "this processor lacks AVX2, so training is several times slower; a machine with AVX2 or "
         "AVX-512 helps";
   }
+  json["uses"]["bf16"] = cpu::bf16_is_fast() ? "processor" : "emulated";
   return f;
 }
 

@@ -77,9 +77,11 @@ Program build_program(const GraphSettings& s, const ModelConfig& config) {
   return build_clm_train(config, shape, s.program);
 }
 
-std::vector<Pass> passes_of(const std::string& program) {
-  if (program == "train" || program == "accumulate") return train_pipeline(program == "accumulate");
-  return forward_pipeline();
+std::vector<Pass> passes_of(const GraphSettings& s) {
+  const Precision precision = s.bf16 && s.program != "update" ? Precision::bf16 : Precision::f32;
+  if (s.program == "train" || s.program == "accumulate")
+    return train_pipeline(s.program == "accumulate", precision);
+  return forward_pipeline(WeightStorage::f32, precision);
 }
 
 Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipeline) {
@@ -107,7 +109,7 @@ Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s,
   if (s.after == "build") return records;
   PassOptions options;
   options.off = {s.pass_off.begin(), s.pass_off.end()};
-  for (const Pass& pass : passes_of(s.program)) {
+  for (const Pass& pass : passes_of(s)) {
     for (PassRecord& r : HONE_TRY(run_passes(p, {pass}, options))) records.push_back(std::move(r));
     if (pass.name == s.after) return records;
   }
@@ -252,7 +254,7 @@ Result<int> run_graph(const std::vector<std::string>& args) {
     return kExitDone;
   }
 
-  HONE_TRY(check_pass_names(s, passes_of(s.program)));
+  HONE_TRY(check_pass_names(s, passes_of(s)));
   Program p = build_program(s, model.config);
   const Program built = p;
   const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, *backend.use));

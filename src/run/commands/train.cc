@@ -1,6 +1,7 @@
 // hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "engine/backends/cpu/isa.h"
 #include "learn/tasks/clm.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
@@ -22,6 +23,10 @@ Result<int> run_train(const std::vector<std::string>& args) {
   HONE_TRY(check_output_dir(s.output_dir));
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
+  if (s.bf16 && !cpu::bf16_is_fast())
+    log_warning(
+        "this processor has neither AMX nor AVX512_BF16: --bf16 is emulated and slower than "
+        "float32");
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));

@@ -16,7 +16,10 @@ Result<Activation> activation_of(const NodeView& n, const std::string& name) {
 }
 
 // Says what decides the bits of a product beside its sizes and the instruction set.
-std::string gemm_id() { return fmt::format("cpu.gemm.k{}", kGemmBlockK); }
+int64_t block_of_k(bool bf16) { return bf16 ? kGemmBf16BlockK : kGemmBlockK; }
+std::string gemm_id(const Gemm& g) {
+  return fmt::format("cpu.gemm{}.k{}", g.bf16 ? "_bf16" : "", block_of_k(g.bf16));
+}
 
 Result<Kernel> linear(const NodeView& n, int threads) {
   const DType kept = n.in(1).dtype;
@@ -35,10 +38,12 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.act = HONE_TRY(activation_of(n, n.attrs().text("act", "none")));
   if (n.has(3) && g.act != Activation::none)
     return declined(n, "an activation and a residual at once");
+  g.bf16 = n.attrs().flag("bf16");
+  if (g.bf16 && kept != DType::f32) return declined(n, "products in bf16 are of f32 operands");
   g.accumulate = n.has(3);  // onto the residual, in place or in a copy: the same bits
   const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2);
   const std::string id =
-      kept == DType::f32 ? gemm_id() : fmt::format("{}.{}", gemm_id(), name_of(kept));
+      kept == DType::f32 ? gemm_id(g) : fmt::format("{}.{}", gemm_id(g), name_of(kept));
   return Kernel{id, gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
                   call.a = in(a, 0);
@@ -65,8 +70,9 @@ Result<Kernel> matmul(const NodeView& n, int threads) {
   g.ldb = y[r - 1];
   g.ldc = g.n;
   g.accumulate = n.has(2);
+  g.bf16 = n.attrs().flag("bf16");
   const int64_t batches = g.m * g.n == 0 ? 0 : n.out(0).count() / (g.m * g.n);
-  return Kernel{gemm_id(), gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
+  return Kernel{gemm_id(g), gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   if (g.accumulate) copy_if_apart(a, 2, 0, batches * g.m * g.n);
                   for (int64_t i = 0; i < batches; ++i) {
                     Gemm call = g;
@@ -84,6 +90,7 @@ Kernel head(const NodeView& n, int threads) {
   l.columns = n.in(0).shape[1];
   l.vocabulary = n.in(1).shape[0];
   l.smoothing = n.attrs().real("smoothing");
+  l.bf16 = n.attrs().flag("bf16");
   const bool grads = n.attrs().flag("grads");
   l.accumulate_dw = n.has(4);
   // The workspace asks whether gradients are made, not where they go.
@@ -91,8 +98,9 @@ Kernel head(const NodeView& n, int threads) {
   LinearCrossEntropy sized = l;
   if (grads) sized.dx = sized.dw = &there;
   // The rows of a chunk are the k of dW.
-  const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}", kGemmBlockK,
-                                     linear_cross_entropy_chunk(l.tokens, l.vocabulary));
+  const std::string id =
+      fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}", block_of_k(l.bf16),
+                  linear_cross_entropy_chunk(l.tokens, l.vocabulary), l.bf16 ? ".bf16" : "");
   return {id, linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
             LinearCrossEntropy call = l;
             call.x = in(a, 0);

@@ -364,7 +364,7 @@ Run typed(const NodeView& n) {
   if (op == "reduce_max") return reduce<T>(n, false);
   if constexpr (std::is_floating_point_v<T>) {
     if (op == "scatter_add_rows") return scatter_add_rows<T>(n);
-    if (op == "matmul") return plain_matmul<T>(n);
+    if (op == "matmul" && !n.attrs().flag("bf16")) return plain_matmul<T>(n);
   }
   return arithmetic<T>(n);
 }

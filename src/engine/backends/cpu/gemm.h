@@ -6,8 +6,10 @@
 // number of threads. B may be packed beforehand (a weight that serves many calls).
 // B may be kept in bf16 or in i8 with a scale for each column of op(B): it is widened to f32 in
 // registers, while it is packed or, with few rows, streamed.
-// m <= kGemmSmallRows takes a path that streams B once at memory speed (decoding); with packed B
-// any m uses the packed copy.
+// With `bf16` both operands (then f32, not packed) are rounded to the nearest bf16 and the sums
+// stay f32: many times faster with AMX, about twice with AVX512_BF16, else emulated and slower. m
+// <= kGemmSmallRows takes a path that streams B once at memory speed (decoding); with packed B any
+// m uses the packed copy.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +35,7 @@ struct Gemm {
   float* c = nullptr;               // [m,n]
   int64_t ldc = 0;
   bool accumulate = false;
+  bool bf16 = false;
 
   const float* bias = nullptr;  // [n] or none
   Activation act = Activation::none;
@@ -46,6 +49,7 @@ constexpr int64_t kGemmSmallRows = 16;
 // A sum over k is made of blocks, one after the other: equal parts of k of at most this. Another
 // value gives other bits, so it stands in the kernel's id.
 constexpr int64_t kGemmBlockK = 1024;
+constexpr int64_t kGemmBf16BlockK = 2048;
 
 // Bytes that gemm() needs, for these sizes, flags and threads (pointers are not looked at, except
 // whether packed_b is null). Workspaces must be 64-byte aligned.

@@ -1,134 +1,9 @@
-// Matrix product after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
-// ACM TOMS 34(3), 2008. Register tile kMR x kNR; A is packed in panels of kMR rows [k][kMR], B in
-// panels of kNR columns [k][kNR]. B blocks (kKC x kNC) are packed by all threads together into one
-// of two shared buffers (one barrier a block); each thread packs its own A blocks (kMC x kKC, for
-// the L2 cache). Threads stand in a grid tm x tn over rows and columns.
-#include "engine/backends/cpu/gemm_pack.simd.h"
+// The matrix product in f32: by blocks (gemm_blocks.simd.h), or, with few rows of A, in one pass
+// over B at memory speed.
+#include "engine/backends/cpu/gemm_tiles.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
-
-// ---- register tile -------------------------------------------------------------------------
-
-// c[kMR, kNR] (=|+=) a[kc][kMR]^T b[kc][kNR]
-void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
-  F acc[kMR][kNV];
-  unroll<kMR>(HONE_LAMBDA(i) {
-    unroll<kNV>(HONE_LAMBDA(j) {
-      acc[i][j] = zero();
-      __builtin_prefetch(c + i * ldc + j * W, 1);
-    });
-  });
-  for (int64_t k = 0; k < kc; ++k) {
-    F bv[kNV];
-    unroll<kNV>(HONE_LAMBDA(j) { bv[j] = load(b + j * W); });
-    unroll<kMR>(HONE_LAMBDA(i) {
-      const F av = set1(a[i]);
-      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = fma(av, bv[j], acc[i][j]); });
-    });
-    a += kMR;
-    b += kNR;
-  }
-  if (add) {
-    unroll<kMR>(HONE_LAMBDA(i) {
-      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = acc[i][j] + load(c + i * ldc + j * W); });
-    });
-  }
-  unroll<kMR>(
-      HONE_LAMBDA(i) { unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); }); });
-}
-
-HONE_INLINE F activate(Activation act, F x) {
-  switch (act) {
-    case Activation::gelu_tanh:
-      return GeluTanh::forward(x);
-    case Activation::gelu_erf:
-      return GeluErf::forward(x);
-    case Activation::relu:
-      return Relu::forward(x);
-    case Activation::silu:
-      return Silu::forward(x);
-    default:
-      return x;
-  }
-}
-
-bool has_epilogue(const Gemm& g) {
-  return g.bias || g.pre || g.residual || g.act != Activation::none;
-}
-
-// C rows i0.., columns j0.. hold the finished sums; applies the epilogue to them.
-void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
-  for (int64_t i = i0; i < i0 + rows; ++i) {
-    for (int64_t j = j0; j < j0 + columns; j += W) {
-      const int64_t n = j0 + columns - j;
-      F x = load_n(g.c + i * g.ldc + j, n);
-      if (g.bias) x = x + load_n(g.bias + j, n);
-      if (g.pre) store_n(g.pre + i * g.ldpre + j, x, n);
-      x = activate(g.act, x);
-      if (g.residual) x = x + load_n(g.residual + i * g.ldresidual + j, n);
-      store_n(g.c + i * g.ldc + j, x, n);
-    }
-  }
-}
-
-// ---- blocks --------------------------------------------------------------------------------
-
-// Rows [i0, i1), panels [p0, p1) of the B block at column j0: packs A blocks and multiplies.
-void multiply_block(const Gemm& g, int64_t i0, int64_t i1, int64_t j0, int64_t p0, int64_t p1,
-                    int64_t k0, int64_t kc, const float* packed_b, float* packed_a) {
-  const bool add = k0 > 0 || g.accumulate;
-  const bool finish = k0 + kc == g.k && has_epilogue(g);
-  for (int64_t ib = i0; ib < i1; ib += kMC) {
-    const int64_t rows = min_of(kMC, i1 - ib);
-    pack_a(g, ib, rows, k0, kc, packed_a);
-    for (int64_t p = p0; p < p1; ++p) {
-      const int64_t j = j0 + p * kNR, columns = min_of<int64_t>(kNR, g.n - j);
-      for (int64_t i = 0; i < rows; i += kMR) {
-        const int64_t count = min_of<int64_t>(kMR, rows - i);
-        const float* a = packed_a + i * kc;
-        const float* b = packed_b + p * kc * kNR;
-        float* c = g.c + (ib + i) * g.ldc + j;
-        if (count == kMR && columns == kNR) {
-          tile(kc, a, b, c, g.ldc, add);
-        } else {
-          alignas(64) float edge[kMR * kNR];
-          tile(kc, a, b, edge, kNR, false);
-          for (int64_t r = 0; r < count; ++r)
-            for (int64_t q = 0; q < columns; q += W) {
-              F x = load(edge + r * kNR + q);
-              if (add) x = x + load_n(c + r * g.ldc + q, columns - q);
-              store_n(c + r * g.ldc + q, x, columns - q);
-            }
-        }
-        if (finish) epilogue(g, ib + i, count, j, columns);
-      }
-    }
-  }
-}
-
-struct Grid {
-  int rows, columns;
-};
-// The grid whose busiest thread has the fewest tiles, counting the packing of A that columns of
-// the grid repeat as a twentieth of a panel's work.
-Grid choose_grid(int64_t m, int64_t n, int threads) {
-  const int64_t mp = ceil_div(m, kMR), np = ceil_div(min_of(n, kNC), kNR);
-  Grid best{threads, 1};
-  double least = 1e300;
-  for (int tm = 1; tm <= threads; ++tm) {
-    if (threads % tm) continue;
-    const double rows = static_cast<double>(ceil_div(mp, tm));
-    const double cost = rows * (static_cast<double>(ceil_div(np, threads / tm)) + 1.0);
-    if (cost <= least) {
-      least = cost;
-      best = {tm, threads / tm};
-    }
-  }
-  return best;
-}
-
-// ---- few rows ------------------------------------------------------------------------------
 
 // C[:, j0:j1] for B [k,n]: C stays in the L1 cache while eight rows of B pass at a time.
 template <int V, bool Whole, class T>
@@ -292,21 +167,12 @@ bool takes_small_path(const Gemm& g) {
   return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
 }
 
-int64_t a_block_floats(const Gemm& g) {
-  return round_up(min_of(kMC, round_up(g.m, W)) * min_of(kKC, g.k) + W, 16);
-}
-int64_t b_block_floats(const Gemm& g) {
-  return min_of(kKC, g.k) * min_of(kNC, round_up(g.n, kPad));
-}
-
 }  // namespace
 
-int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
+int64_t gemm_f32_workspace_bytes(const Gemm& g, int threads) {
   if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
   if (takes_small_path(g)) return g.trans_b ? 4 * round_up(g.m, 16) * round_up(g.k, 16) : 0;
-  const int64_t b = g.packed_b ? 0 : 2 * round_up(b_block_floats(g), 16);
-  // W and kMR differ between instruction sets; 16 rows more cover them all
-  return 4 * (b + threads * (a_block_floats(g) + 16 * min_of(kKC, g.k)));
+  return 4 * block_words<FloatTiles>(g, threads);
 }
 
 int64_t pack_b_bytes(int64_t k, int64_t n) { return 4 * k * round_up(n, kPad); }
@@ -315,7 +181,7 @@ int64_t pack_b_bytes(int64_t k, int64_t n) { return 4 * k * round_up(n, kPad); }
 void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
             ThreadPool& pool) {
   if (k <= 0 || n <= 0) return;
-  const int64_t panels = ceil_div(n, kNR), step = k_block(k);
+  const int64_t panels = ceil_div(n, kNR), step = k_block<FloatTiles>(k);
   pool.parallel_for(panels, [&](int64_t p0, int64_t p1, int) {
     for (int64_t k0 = 0; k0 < k; k0 += step)
       pack_b_panels(b, nullptr, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
@@ -323,7 +189,7 @@ void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, flo
   });
 }
 
-void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
+void gemm_f32(const Gemm& g, void* workspace, ThreadPool& pool) {
   if (g.m <= 0 || g.n <= 0) return;
   if (g.k <= 0) {  // an empty sum
     pool.parallel_for(g.m, [&](int64_t i0, int64_t i1, int) {
@@ -359,41 +225,7 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
     });
     return;
   }
-  const int64_t b_floats = round_up(b_block_floats(g), 16);
-  const int64_t a_floats = a_block_floats(g) + 16 * min_of(kKC, g.k);
-  float* shared_b = static_cast<float*>(workspace);
-  float* all_a = shared_b + (g.packed_b ? 0 : 2 * b_floats);
-  const Grid grid = choose_grid(g.m, g.n, pool.size());
-  const int64_t all_panels = ceil_div(g.n, kNR), row_panels = ceil_div(g.m, kMR);
-  const int64_t k_step = k_block(g.k);
-  pool.run([&](int thread) {
-    const Range rows = thread_range(row_panels, thread % grid.rows, grid.rows);
-    const int64_t i0 = rows.begin * kMR, i1 = min_of(rows.end * kMR, g.m);
-    float* packed_a = all_a + thread * a_floats;
-    int turn = 0;
-    for (int64_t j0 = 0; j0 < g.n; j0 += kNC) {
-      const int64_t panels = ceil_div(min_of(kNC, g.n - j0), kNR);
-      const Range mine = thread_range(panels, thread / grid.rows, grid.columns);
-      for (int64_t k0 = 0; k0 < g.k; k0 += k_step) {
-        const int64_t kc = min_of(k_step, g.k - k0);
-        const float* b;
-        if (g.packed_b) {
-          b = g.packed_b + k0 * all_panels * kNR + j0 * kc;
-        } else {
-          float* block = shared_b + turn * b_floats;
-          turn ^= 1;
-          const Range share = thread_range(panels, thread, pool.size());
-          with_elements(g.b, g.b_type, [&](const auto* elements) {
-            pack_b_panels(elements, g.b_scale, g.ldb, g.trans_b, g.n, j0, k0, kc, share.begin,
-                          share.end, block);
-          });
-          pool.barrier();
-          b = block;
-        }
-        multiply_block(g, i0, i1, j0, mine.begin, mine.end, k0, kc, b, packed_a);
-      }
-    }
-  });
+  multiply_blocks<FloatTiles>(g, workspace, pool);
 }
 
 }  // namespace hone::cpu::HONE_ISA

@@ -25,14 +25,20 @@ struct Case {
   int64_t m, n, k;
   bool ta, tb, accumulate, epilogue;
   Activation act;
+  bool bf16 = false;
 };
 
 void check(const Case& c, ThreadPool& pool) {
-  SCOPED_TRACE(fmt::format("m {} n {} k {} ta {} tb {} acc {} act {} threads {}", c.m, c.n, c.k,
-                           c.ta, c.tb, c.accumulate, static_cast<int>(c.act), pool.size()));
+  SCOPED_TRACE(fmt::format("m {} n {} k {} ta {} tb {} acc {} act {} bf16 {} threads {}", c.m, c.n,
+                           c.k, c.ta, c.tb, c.accumulate, static_cast<int>(c.act), c.bf16,
+                           pool.size()));
   const int64_t lda = (c.ta ? c.m : c.k) + 3, ldb = (c.tb ? c.k : c.n) + 5, ldc = c.n + 2;
   Guarded a = random_floats((c.ta ? c.k : c.m) * lda, 1);
   Guarded b = random_floats((c.tb ? c.n : c.k) * ldb, 2);
+  std::vector<double> wide_a(a.get(), a.get() + a.size()), wide_b(b.get(), b.get() + b.size());
+  if (c.bf16)
+    for (std::vector<double>* m : {&wide_a, &wide_b})
+      for (double& x : *m) x = bf16_to_f32(f32_to_bf16(static_cast<float>(x)));
   Guarded bias = random_floats(c.n, 3), residual = random_floats(c.m * ldc, 4);
   const Guarded c0 = random_floats(c.m * ldc, 5);
   Guarded pre(c.m * ldc);
@@ -44,8 +50,7 @@ void check(const Case& c, ThreadPool& pool) {
       if (j < c.n) {
         s = c.accumulate ? s : 0;
         for (int64_t k = 0; k < c.k; ++k)
-          s += static_cast<double>(a[c.ta ? k * lda + i : i * lda + k]) *
-               b[c.tb ? j * ldb + k : k * ldb + j];
+          s += wide_a[c.ta ? k * lda + i : i * lda + k] * wide_b[c.tb ? j * ldb + k : k * ldb + j];
         if (c.epilogue) {
           s += bias[j];
           want_pre[i * ldc + j] = s;
@@ -64,7 +69,8 @@ void check(const Case& c, ThreadPool& pool) {
          .ldb = ldb,
          .trans_b = c.tb,
          .ldc = ldc,
-         .accumulate = c.accumulate};
+         .accumulate = c.accumulate,
+         .bf16 = c.bf16};
   if (c.epilogue) {
     g.bias = bias.get();
     g.act = c.act;
@@ -77,6 +83,7 @@ void check(const Case& c, ThreadPool& pool) {
   pack_b(c.k, c.n, b.get(), ldb, c.tb, packed.get(), pool);
   for (const float* p :
        {static_cast<const float*>(nullptr), static_cast<const float*>(packed.get())}) {
+    if (p && c.bf16) break;
     Guarded out = random_floats(c.m * ldc, 5);
     g.c = out.get();
     g.packed_b = p;
@@ -90,22 +97,28 @@ void check(const Case& c, ThreadPool& pool) {
   }
 }
 
+void check_shapes(bool bf16) {
+  for (int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    int turn = 0;
+    for (int64_t m : {1, 2, 7, 16, 17, 37, 130})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {48, 16}, {65, 33}, {131, 50}})
+        for (bool ta : {false, true})
+          for (bool tb : {false, true}) {
+            ++turn;
+            check({m, n, k, ta, tb, turn % 2 == 0, turn % 3 == 0,
+                   static_cast<Activation>(turn / 3 % 5), bf16},
+                  pool);
+          }
+  }
+}
+
 TEST(Gemm, MatchesDoubleLoops) {
-  for_each_isa([] {
-    for (int threads : {1, 3}) {
-      ThreadPool pool(threads);
-      int turn = 0;
-      for (int64_t m : {1, 2, 7, 16, 17, 37, 130})
-        for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {48, 16}, {65, 33}, {131, 50}})
-          for (bool ta : {false, true})
-            for (bool tb : {false, true}) {
-              ++turn;
-              check({m, n, k, ta, tb, turn % 2 == 0, turn % 3 == 0,
-                     static_cast<Activation>(turn / 3 % 5)},
-                    pool);
-            }
-    }
-  });
+  for_each_isa([] { check_shapes(false); });
+}
+
+TEST(GemmBf16, MatchesDoubleLoopsOverRoundedOperands) {
+  for_each_isa([] { check_shapes(true); }, Isa::amx);
 }
 
 // Narrow B against its values in f32.
@@ -169,8 +182,36 @@ TEST(Gemm, SeveralBlocksOfEachLoop) {
   });
 }
 
-TEST(Gemm, SameBitsForEveryNumberOfThreads) {
-  const int64_t m = 67, n = 201, k = 900;
+TEST(GemmBf16, SeveralBlocksOfEachLoop) {
+  for_each_isa(
+      [] {
+        ThreadPool pool(2);
+        check({300, 50, 2100, false, false, true, true, Activation::gelu_tanh, true}, pool);
+        check({203, 70, 2300, true, true, true, false, Activation::none, true}, pool);
+        check({20, 3200, 11, false, true, false, true, Activation::silu, true}, pool);
+      },
+      Isa::amx);
+}
+
+TEST(GemmBf16, ValuesThatAreNotFiniteStay) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const float a[4] = {inf, 1, nan, 1}, b[2] = {1, 1};
+  for_each_isa(
+      [&] {
+        ThreadPool pool(1);
+        float c[2];
+        Gemm g{.m = 2, .n = 1, .k = 2, .a = a, .lda = 2, .b = b, .ldb = 1, .c = c, .ldc = 1};
+        g.bf16 = true;
+        Guarded work(gemm_workspace_bytes(g, 1) / 4, NAN);
+        gemm(g, work.get(), pool);
+        EXPECT_EQ(c[0], inf);
+        EXPECT_TRUE(std::isnan(c[1]));
+      },
+      Isa::amx);
+}
+
+void same_bits_for_every_number_of_threads(bool bf16) {
+  const int64_t m = 67, n = 201, k = bf16 ? 2500 : 900;
   Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
   for (int threads : {1, 2, 4, 6}) {
     ThreadPool pool(threads);
@@ -183,12 +224,19 @@ TEST(Gemm, SameBitsForEveryNumberOfThreads) {
            .b = b.get(),
            .ldb = n,
            .c = c.get(),
-           .ldc = n};
+           .ldc = n,
+           .bf16 = bf16};
     Guarded work(gemm_workspace_bytes(g, threads) / 4);
     gemm(g, work.get(), pool);
     if (threads == 1) std::memcpy(first.get(), c.get(), m * n * 4);
     EXPECT_EQ(std::memcmp(first.get(), c.get(), m * n * 4), 0) << threads;
   }
+}
+
+TEST(Gemm, SameBitsForEveryNumberOfThreads) { same_bits_for_every_number_of_threads(false); }
+
+TEST(GemmBf16, SameBitsForEveryNumberOfThreads) {
+  for_each_isa([] { same_bits_for_every_number_of_threads(true); }, Isa::amx);
 }
 
 TEST(Gemm, EmptySum) {

@@ -7,44 +7,66 @@
 
 namespace hone::cpu {
 
-enum class Isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
+// Each includes those before it; the last two differ from avx512 in products of bf16 alone.
+enum class Isa : int { baseline, avx2, avx512, avx512_bf16, amx };
 
-// Best that this processor has, or what set_isa or HONE_CPU_ISA=baseline|avx2|avx512 asks for if
-// the processor has that.
+// Best that this processor has, or what set_isa or
+// HONE_CPU_ISA=baseline|avx2|avx512|avx512_bf16|amx asks for if the processor has that.
 Isa isa();
 const char* isa_name(Isa);
 bool isa_supported(Isa);
+// Whether the processor multiplies bf16 itself; elsewhere it takes longer than f32.
+inline bool bf16_is_fast() { return isa() >= Isa::avx512_bf16; }
 // For tests and for reading a numerics manifest; must be supported (a bug otherwise).
 void set_isa(Isa);
 
 }  // namespace hone::cpu
 
-// Defines RET NAME PARAMS in hone::cpu as a call of the chosen instruction set's function.
+// HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) defines RET NAME PARAMS in hone::cpu as a call of the
+// chosen instruction set's function, HONE_CPU_DISPATCH_BF16 of one that knows all of them.
+#define HONE_CPU_DECLARE(ISA, RET, NAME, PARAMS) \
+  namespace ISA {                                \
+  RET NAME PARAMS;                               \
+  }
 #if defined(__x86_64__)
 #define HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) \
-  namespace baseline {                             \
-  RET NAME PARAMS;                                 \
-  }                                                \
-  namespace avx2 {                                 \
-  RET NAME PARAMS;                                 \
-  }                                                \
-  namespace avx512 {                               \
-  RET NAME PARAMS;                                 \
-  }                                                \
+  HONE_CPU_DECLARE(baseline, RET, NAME, PARAMS)    \
+  HONE_CPU_DECLARE(avx2, RET, NAME, PARAMS)        \
+  HONE_CPU_DECLARE(avx512, RET, NAME, PARAMS)      \
   RET NAME PARAMS {                                \
     switch (isa()) {                               \
-      case Isa::avx512:                            \
-        return avx512::NAME ARGS;                  \
+      case Isa::baseline:                          \
+        return baseline::NAME ARGS;                \
       case Isa::avx2:                              \
         return avx2::NAME ARGS;                    \
       default:                                     \
-        return baseline::NAME ARGS;                \
+        return avx512::NAME ARGS;                  \
     }                                              \
+  }
+#define HONE_CPU_DISPATCH_BF16(RET, NAME, PARAMS, ARGS) \
+  HONE_CPU_DECLARE(baseline, RET, NAME, PARAMS)         \
+  HONE_CPU_DECLARE(avx2, RET, NAME, PARAMS)             \
+  HONE_CPU_DECLARE(avx512, RET, NAME, PARAMS)           \
+  HONE_CPU_DECLARE(avx512_bf16, RET, NAME, PARAMS)      \
+  HONE_CPU_DECLARE(amx, RET, NAME, PARAMS)              \
+  RET NAME PARAMS {                                     \
+    switch (isa()) {                                    \
+      case Isa::baseline:                               \
+        return baseline::NAME ARGS;                     \
+      case Isa::avx2:                                   \
+        return avx2::NAME ARGS;                         \
+      case Isa::avx512:                                 \
+        return avx512::NAME ARGS;                       \
+      case Isa::avx512_bf16:                            \
+        return avx512_bf16::NAME ARGS;                  \
+      case Isa::amx:                                    \
+        return amx::NAME ARGS;                          \
+    }                                                   \
+    __builtin_unreachable();                            \
   }
 #else
 #define HONE_CPU_DISPATCH(RET, NAME, PARAMS, ARGS) \
-  namespace baseline {                             \
-  RET NAME PARAMS;                                 \
-  }                                                \
+  HONE_CPU_DECLARE(baseline, RET, NAME, PARAMS)    \
   RET NAME PARAMS { return baseline::NAME ARGS; }
+#define HONE_CPU_DISPATCH_BF16 HONE_CPU_DISPATCH
 #endif

@@ -147,6 +147,10 @@ void bench_gemm(Bench& bench, const Product& s) {
          .accumulate = s.accumulate};
   Floats work = floats(gemm_workspace_bytes(g, pool.size()) / 4 + 16);
   std::vector<Contender> list = {{"own", [&] { gemm(g, work.get(), pool); }}};
+  Gemm bf16 = g;
+  bf16.bf16 = true;
+  Floats bf16_work = floats(gemm_workspace_bytes(bf16, pool.size()) / 4 + 16);
+  if (s.m > kGemmSmallRows) list.push_back({"bf16", [&] { gemm(bf16, bf16_work.get(), pool); }});
   Gemm packed = g;
   Floats pb;
   if (!s.ta) {

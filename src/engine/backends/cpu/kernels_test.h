@@ -58,12 +58,12 @@ inline double relative_error(const float* a, const std::vector<double>& b) {
   return worst / scale;
 }
 
-// Runs `f` once for each instruction set of this processor.
+// Runs `f` once for each instruction set of this processor, up to the one that still matters to it.
 template <class Fn>
-void for_each_isa(Fn&& f) {
+void for_each_isa(Fn&& f, Isa last = Isa::avx512) {
   const Isa before = isa();
-  for (Isa i : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (!isa_supported(i)) continue;
+  for (Isa i : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
+    if (i > last || !isa_supported(i)) continue;
     SCOPED_TRACE(isa_name(i));
     set_isa(i);
     f();

@@ -25,8 +25,18 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .ldb = c,
            .trans_b = true,
            .c = logits,
-           .ldc = v},
-          {.m = rows, .n = c, .k = v, .a = logits, .lda = v, .b = l.w, .ldb = c, .c = dx, .ldc = c},
+           .ldc = v,
+           .bf16 = l.bf16},
+          {.m = rows,
+           .n = c,
+           .k = v,
+           .a = logits,
+           .lda = v,
+           .b = l.w,
+           .ldb = c,
+           .c = dx,
+           .ldc = c,
+           .bf16 = l.bf16},
           {.m = v,
            .n = c,
            .k = rows,
@@ -37,7 +47,8 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .ldb = c,
            .c = l.dw,
            .ldc = c,
-           .accumulate = l.accumulate_dw || row > 0}};
+           .accumulate = l.accumulate_dw || row > 0,
+           .bf16 = l.bf16}};
 }
 
 int64_t logits_bytes(const LinearCrossEntropy& l) {

@@ -20,6 +20,7 @@ struct LinearCrossEntropy {
   float* dx = nullptr;         // [T, C]; none = loss only
   float* dw = nullptr;         // [V, C]; none = not wanted (frozen)
   bool accumulate_dw = false;
+  bool bf16 = false;  // the operands of the three products are rounded to it
 };
 
 // Rows whose logits exist at a time: 1024 for vocabularies to 65,536, fewer above; depends on the

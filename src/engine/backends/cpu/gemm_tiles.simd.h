@@ -1,8 +1,7 @@
-// Blocks of the matrix product and how A and B are packed for them (gemm.simd.h).
+// Tiles in f32 (see gemm_blocks.simd.h): A is packed in panels [k][kMR], B in panels [k][kNR].
 #pragma once
 
-#include "engine/backends/cpu/activation.simd.h"
-#include "engine/backends/cpu/gemm.h"
+#include "engine/backends/cpu/gemm_blocks.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
@@ -15,15 +14,8 @@ constexpr int kMR = 4, kNV = 3;
 constexpr int kMR = 4, kNV = 2;
 #endif
 constexpr int kNR = kNV * W;
-constexpr int64_t kPad = 48;  // columns of packed B round up to this: a multiple of every kNR
-constexpr int64_t kKC = kGemmBlockK, kMC = 96, kNC = 3072;
-static_assert(kPad % kNR == 0 && kMC % kMR == 0 && kNC % kPad == 0 && W % kMR == 0);
-
-HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-HONE_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
-
-// Rows of a block of B: k cut into equal parts of at most kKC.
-HONE_INLINE int64_t k_block(int64_t k) { return round_up(ceil_div(k, ceil_div(k, kKC)), 16); }
+constexpr int64_t kPad = 48;  // a multiple of every kNR: sizes do not depend on the instruction set
+static_assert(kPad % kNR == 0 && W % kMR == 0);
 
 // ---- packing -------------------------------------------------------------------------------
 
@@ -144,6 +136,57 @@ void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, in
     }
   }
 }
+
+// ---- register tile -------------------------------------------------------------------------
+
+// c[kMR, kNR] (=|+=) a[kc][kMR]^T b[kc][kNR]
+void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+  F acc[kMR][kNV];
+  unroll<kMR>(HONE_LAMBDA(i) {
+    unroll<kNV>(HONE_LAMBDA(j) {
+      acc[i][j] = zero();
+      __builtin_prefetch(c + i * ldc + j * W, 1);
+    });
+  });
+  for (int64_t k = 0; k < kc; ++k) {
+    F bv[kNV];
+    unroll<kNV>(HONE_LAMBDA(j) { bv[j] = load(b + j * W); });
+    unroll<kMR>(HONE_LAMBDA(i) {
+      const F av = set1(a[i]);
+      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = fma(av, bv[j], acc[i][j]); });
+    });
+    a += kMR;
+    b += kNR;
+  }
+  if (add) {
+    unroll<kMR>(HONE_LAMBDA(i) {
+      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = acc[i][j] + load(c + i * ldc + j * W); });
+    });
+  }
+  unroll<kMR>(
+      HONE_LAMBDA(i) { unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); }); });
+}
+
+struct FloatTiles {
+  static constexpr int kMR = cpu::HONE_ISA::kMR, kNR = cpu::HONE_ISA::kNR;
+  static constexpr int64_t kStep = 16, kPad = cpu::HONE_ISA::kPad, kKC = kGemmBlockK, kMC = 96,
+                           kNC = 3072;
+  static_assert(kMC % kMR == 0 && kNC % kPad == 0);
+  struct Thread {};
+  static int64_t words(int64_t kc) { return kc; }
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    cpu::HONE_ISA::pack_a(g, i0, rows, k0, kc, out);
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    with_elements(g.b, g.b_type, [&](const auto* elements) {
+      pack_b_panels(elements, g.b_scale, g.ldb, g.trans_b, g.n, j0, k0, kc, p0, p1, out);
+    });
+  }
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+    cpu::HONE_ISA::tile(kc, a, b, c, ldc, add);
+  }
+};
 
 }  // namespace
 }  // namespace hone::cpu::HONE_ISA

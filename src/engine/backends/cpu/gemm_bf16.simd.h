@@ -1,0 +1,246 @@
+// The matrix product of operands rounded to bf16, summed in f32: AMX tiles, the dot products of
+// AVX512_BF16, or f32 tiles over rounded values. A word holds the elements 2i and 2i + 1 of k.
+// Subnormal elements count as zero where the processor multiplies.
+#include "engine/backends/cpu/gemm_tiles.simd.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+#if defined(__AVX512BF16__)
+
+// bf16 of the 2 W floats at p along k, as W words; elements at n and above are 0.
+HONE_INLINE F pairs_along(const float* p, int64_t n) {
+  const F low = n >= W ? load(p) : load_n(p, n);
+  const F high = n >= 2 * W ? load(p + W) : n > W ? load_n(p + W, n - W) : zero();
+  return reinterpret_cast<F>(_mm512_cvtne2ps_pbh(high, low));
+}
+
+// Words of two rows of W floats: k above k + 1; lanes at n and above are 0.
+HONE_INLINE F pairs_across(F even, F odd) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  return reinterpret_cast<F>(
+      _mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(odd, even))));
+}
+
+// 2 W elements of k by W columns of a matrix [k][n] at `from`: word r of W columns into out[r].
+// depth and width say how much of it there is; the rest is 0.
+HONE_INLINE void load_across(const float* from, int64_t stride, int64_t depth, int64_t width,
+                             F* out) {
+  if (depth >= 2 * W && width >= W) {
+    unroll<W>(HONE_LAMBDA(r) {
+      out[r] = pairs_across(load(from + 2 * r * stride), load(from + (2 * r + 1) * stride));
+    });
+    return;
+  }
+  for (int r = 0; r < W; ++r)
+    out[r] = pairs_across(2 * r < depth ? load_n(from + 2 * r * stride, width) : zero(),
+                          2 * r + 1 < depth ? load_n(from + (2 * r + 1) * stride, width) : zero());
+}
+
+// The same for a matrix [n][k]: W words along k of row r into out[r].
+HONE_INLINE void load_along(const float* from, int64_t stride, int64_t depth, int64_t width,
+                            F* out) {
+  if (depth >= 2 * W && width >= W) {
+    unroll<W>(HONE_LAMBDA(r) { out[r] = pairs_along(from + r * stride, 2 * W); });
+    return;
+  }
+  for (int r = 0; r < W; ++r) out[r] = r < width ? pairs_along(from + r * stride, depth) : zero();
+}
+
+// A square of op(A) from row i, or of op(B) from column j, and element k on: word r of its W rows
+// or columns in out[r] (`by_word`), or all words of row or column r.
+HONE_INLINE void load_square(const float* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
+                             int64_t k, int64_t depth, bool by_word, F* out) {
+  if (k_is_outer)
+    load_across(m + k * ld + at, ld, depth, count, out);
+  else
+    load_along(m + at * ld + k, ld, depth, count, out);
+  if (k_is_outer != by_word) transpose_registers(out);
+}
+
+#endif
+
+#if defined(__AMX_BF16__)
+
+// Tiles of 16 rows of 16 words lie one after the other in k, two of them side by side.
+struct Bf16Tiles {
+  static constexpr int kMR = 32, kNR = 32;
+  static constexpr int64_t kStep = 2 * W, kPad = 32, kKC = kGemmBf16BlockK, kMC = 256, kNC = 3072;
+  static constexpr int kSquare = W * W;
+
+  // The intrinsics do not tell the compiler what memory they read and write.
+  static void settle() { __asm__ volatile("" ::: "memory"); }
+
+  struct Thread {
+    Thread() {
+      static const struct {
+        uint8_t palette = 1, start = 0, reserved[14] = {};
+        uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+        uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+      } config;
+      settle();
+      _tile_loadconfig(&config);
+    }
+    ~Thread() { _tile_release(); }
+    Thread(const Thread&) = delete;
+    Thread& operator=(const Thread&) = delete;
+  };
+
+  static int64_t words(int64_t kc) { return round_up(kc, 2 * W) / 2; }
+
+  // Squares of `count` rows of op(A), or columns of op(B), into panels [kc / 2W][2][W][W].
+  static void pack(const float* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
+                   int64_t k0, int64_t kc, bool by_word, float* out) {
+    for (int64_t i = 0; i < count; i += W) {
+      float* to = out + i / kMR * kMR * words(kc) + i % kMR / W * kSquare;
+      for (int64_t k = 0; k < kc; k += 2 * W, to += 2 * kSquare) {
+        F r[W];
+        load_square(m, ld, k_is_outer, at + i, count - i, k0 + k, kc - k, by_word, r);
+        unroll<W>(HONE_LAMBDA(l) { store(to + l * W, r[l]); });
+      }
+    }
+    if (count % kMR == 0 || count % kMR > W) return;
+    float* to = out + count / kMR * kMR * words(kc) + kSquare;
+    for (int64_t k = 0; k < kc; k += 2 * W, to += 2 * kSquare)
+      memset(to, 0, kSquare * sizeof(float));
+  }
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    pack(g.a, g.lda, g.trans_a, i0, rows, k0, kc, false, out);
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    for (int64_t p = p0; p < p1; ++p)
+      pack(static_cast<const float*>(g.b), g.ldb, !g.trans_b, j0 + p * kNR,
+           min_of<int64_t>(kNR, g.n - j0 - p * kNR), k0, kc, true, out + p * kNR * words(kc));
+  }
+
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+    const int64_t stride = ldc * 4;
+    settle();
+    if (add) {
+      _tile_loadd(0, c, stride);
+      _tile_loadd(1, c + W, stride);
+      _tile_loadd(2, c + W * ldc, stride);
+      _tile_loadd(3, c + W * ldc + W, stride);
+    } else {
+      _tile_zero(0);
+      _tile_zero(1);
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+    for (int64_t k = 0; k < kc; k += 2 * W, a += 2 * kSquare, b += 2 * kSquare) {
+      _tile_loadd(4, a, 64);
+      _tile_loadd(6, b, 64);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_loadd(7, b + kSquare, 64);
+      _tile_dpbf16ps(1, 4, 7);
+      _tile_loadd(5, a + kSquare, 64);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, c, stride);
+    _tile_stored(1, c + W, stride);
+    _tile_stored(2, c + W * ldc, stride);
+    _tile_stored(3, c + W * ldc + W, stride);
+    settle();
+  }
+};
+
+#elif defined(__AVX512BF16__)
+
+// As the f32 tiles, with words in the place of floats.
+struct Bf16Tiles {
+  static constexpr int kMR = 8, kNV = 3, kNR = kNV * W;
+  static constexpr int64_t kStep = 2 * W, kPad = kNR, kKC = kGemmBf16BlockK, kMC = 96, kNC = 3072;
+  struct Thread {};
+
+  static int64_t words(int64_t kc) { return round_up(kc, 2 * W) / 2; }
+
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    for (int64_t i = 0; i < rows; i += W)
+      for (int64_t k = 0; k < kc; k += 2 * W) {
+        F r[W];
+        load_square(g.a, g.lda, g.trans_a, i0 + i, rows - i, k0 + k, kc - k, true, r);
+        for (int p = 0; p < W / kMR && i + p * kMR < rows; ++p) {
+          float* to = out + (i + p * kMR) * words(kc) + k / 2 * kMR;
+          unroll<W>(HONE_LAMBDA(l) {
+            memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR, kMR * sizeof(float));
+          });
+        }
+      }
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    for (int64_t p = p0; p < p1; ++p)
+      for (int v = 0; v < kNV; ++v) {
+        const int64_t j = j0 + p * kNR + v * W;
+        float* to = out + p * kNR * words(kc) + v * W;
+        for (int64_t k = 0; k < kc; k += 2 * W) {
+          F r[W];
+          load_square(static_cast<const float*>(g.b), g.ldb, !g.trans_b, j,
+                      max_of<int64_t>(0, g.n - j), k0 + k, kc - k, true, r);
+          unroll<W>(HONE_LAMBDA(l) { store(to + (k / 2 + l) * kNR, r[l]); });
+        }
+      }
+  }
+
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+    F acc[kMR][kNV];
+    unroll<kMR>(HONE_LAMBDA(i) {
+      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = add ? load(c + i * ldc + j * W) : zero(); });
+    });
+    for (int64_t k = 0; k < words(kc); ++k, a += kMR, b += kNR) {
+      F bv[kNV];
+      unroll<kNV>(HONE_LAMBDA(j) { bv[j] = load(b + j * W); });
+      unroll<kMR>(HONE_LAMBDA(i) {
+        const F av = set1(a[i]);
+        unroll<kNV>(HONE_LAMBDA(j) {
+          acc[i][j] = _mm512_dpbf16_ps(acc[i][j], reinterpret_cast<__m512bh>(av),
+                                       reinterpret_cast<__m512bh>(bv[j]));
+        });
+      });
+    }
+    unroll<kMR>(
+        HONE_LAMBDA(i) { unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); }); });
+  }
+};
+
+#else
+
+// f32 tiles over values rounded to the nearest bf16, ties to even.
+struct Bf16Tiles : FloatTiles {
+  static constexpr int64_t kKC = kGemmBf16BlockK;
+  static void round_all(float* p, int64_t count) {
+    for_vectors(
+        0, count, HONE_VECTOR {
+          const I bits = as_int(get(p + i, whole, n));
+          const I rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & static_cast<int32_t>(0xffff0000);
+          const I finite = (bits & 0x7f800000) != 0x7f800000;
+          put(p + i, as_float(finite ? rounded : bits), whole, n);
+        });
+  }
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    FloatTiles::pack_a(g, i0, rows, k0, kc, out);
+    round_all(out, round_up(rows, kMR) * kc);
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    FloatTiles::pack_b(g, j0, k0, kc, p0, p1, out);
+    round_all(out + p0 * kNR * kc, (p1 - p0) * kNR * kc);
+  }
+};
+
+#endif
+
+}  // namespace
+
+int64_t gemm_bf16_workspace_bytes(const Gemm& g, int threads) {
+  return g.m <= 0 || g.n <= 0 || g.k <= 0 ? 0 : 4 * block_words<Bf16Tiles>(g, threads);
+}
+
+void gemm_bf16(const Gemm& g, void* workspace, ThreadPool& pool) {
+  multiply_blocks<Bf16Tiles>(g, workspace, pool);
+}
+
+}  // namespace hone::cpu::HONE_ISA

@@ -1,0 +1,182 @@
+// The loops around a register tile: matrix product after Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+//
+// B blocks (kKC x kNC) are packed by all threads together into one of two shared buffers (one
+// barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads stand
+// in a grid tm x tn over rows and columns. `Tiles` says what a tile is:
+//
+//   kMR, kNR          rows and columns of a tile; A is packed in panels of kMR rows, B of kNR
+//   columns kKC, kMC, kNC     blocks of k, rows and columns kStep             cuts of k are
+//   multiples of it kPad              columns of packed B round up to this: a multiple of kNR
+//   words(kc)         4-byte words that kc elements of a row of A or a column of B take when packed
+//   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
+//   tile(kc, a, b, c, ldc, add)   c[kMR, kNR] (=|+=) panel of A times panel of B
+//   Thread            an object that each thread holds while it multiplies
+#pragma once
+
+#include "engine/backends/cpu/activation.simd.h"
+#include "engine/backends/cpu/gemm.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+HONE_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// Rows of a block of B: k cut into equal parts of at most kKC.
+template <class Tiles>
+HONE_INLINE int64_t k_block(int64_t k) {
+  return round_up(ceil_div(k, ceil_div(k, Tiles::kKC)), Tiles::kStep);
+}
+
+HONE_INLINE F activate(Activation act, F x) {
+  switch (act) {
+    case Activation::gelu_tanh:
+      return GeluTanh::forward(x);
+    case Activation::gelu_erf:
+      return GeluErf::forward(x);
+    case Activation::relu:
+      return Relu::forward(x);
+    case Activation::silu:
+      return Silu::forward(x);
+    default:
+      return x;
+  }
+}
+
+bool has_epilogue(const Gemm& g) {
+  return g.bias || g.pre || g.residual || g.act != Activation::none;
+}
+
+// C rows i0.., columns j0.. hold the finished sums; applies the epilogue to them.
+void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+  for (int64_t i = i0; i < i0 + rows; ++i) {
+    for (int64_t j = j0; j < j0 + columns; j += W) {
+      const int64_t n = j0 + columns - j;
+      F x = load_n(g.c + i * g.ldc + j, n);
+      if (g.bias) x = x + load_n(g.bias + j, n);
+      if (g.pre) store_n(g.pre + i * g.ldpre + j, x, n);
+      x = activate(g.act, x);
+      if (g.residual) x = x + load_n(g.residual + i * g.ldresidual + j, n);
+      store_n(g.c + i * g.ldc + j, x, n);
+    }
+  }
+}
+
+// ---- blocks --------------------------------------------------------------------------------
+
+// Rows [i0, i1), panels [p0, p1) of the B block at column j0: packs A blocks and multiplies.
+template <class Tiles>
+void multiply_block(const Gemm& g, int64_t i0, int64_t i1, int64_t j0, int64_t p0, int64_t p1,
+                    int64_t k0, int64_t kc, const float* packed_b, float* packed_a) {
+  constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
+  const int64_t words = Tiles::words(kc);
+  const bool add = k0 > 0 || g.accumulate;
+  const bool finish = k0 + kc == g.k && has_epilogue(g);
+  for (int64_t ib = i0; ib < i1; ib += Tiles::kMC) {
+    const int64_t rows = min_of(Tiles::kMC, i1 - ib);
+    Tiles::pack_a(g, ib, rows, k0, kc, packed_a);
+    for (int64_t p = p0; p < p1; ++p) {
+      const int64_t j = j0 + p * kNR, columns = min_of<int64_t>(kNR, g.n - j);
+      for (int64_t i = 0; i < rows; i += kMR) {
+        const int64_t count = min_of<int64_t>(kMR, rows - i);
+        const float* a = packed_a + i * words;
+        const float* b = packed_b + p * words * kNR;
+        float* c = g.c + (ib + i) * g.ldc + j;
+        if (count == kMR && columns == kNR) {
+          Tiles::tile(kc, a, b, c, g.ldc, add);
+        } else {
+          alignas(64) float edge[kMR * kNR];
+          Tiles::tile(kc, a, b, edge, kNR, false);
+          for (int64_t r = 0; r < count; ++r)
+            for (int64_t q = 0; q < columns; q += W) {
+              F x = load(edge + r * kNR + q);
+              if (add) x = x + load_n(c + r * g.ldc + q, columns - q);
+              store_n(c + r * g.ldc + q, x, columns - q);
+            }
+        }
+        if (finish) epilogue(g, ib + i, count, j, columns);
+      }
+    }
+  }
+}
+
+struct Grid {
+  int rows, columns;
+};
+// The grid whose busiest thread has the fewest tiles, counting the packing of A that columns of
+// the grid repeat as a twentieth of a panel's work.
+template <class Tiles>
+Grid choose_grid(int64_t m, int64_t n, int threads) {
+  const int64_t mp = ceil_div(m, Tiles::kMR), np = ceil_div(min_of(n, Tiles::kNC), Tiles::kNR);
+  Grid best{threads, 1};
+  double least = 1e300;
+  for (int tm = 1; tm <= threads; ++tm) {
+    if (threads % tm) continue;
+    const double rows = static_cast<double>(ceil_div(mp, tm));
+    const double cost = rows * (static_cast<double>(ceil_div(np, threads / tm)) + 1.0);
+    if (cost <= least) {
+      least = cost;
+      best = {tm, threads / tm};
+    }
+  }
+  return best;
+}
+
+template <class Tiles>
+int64_t a_block_words(const Gemm& g) {
+  return round_up(
+      min_of(Tiles::kMC, round_up(g.m, max_of(16, Tiles::kMR))) * Tiles::words(k_block<Tiles>(g.k)),
+      16);
+}
+template <class Tiles>
+int64_t b_block_words(const Gemm& g) {
+  if (g.packed_b) return 0;
+  return round_up(
+      Tiles::words(k_block<Tiles>(g.k)) * min_of(Tiles::kNC, round_up(g.n, Tiles::kPad)), 16);
+}
+template <class Tiles>
+int64_t block_words(const Gemm& g, int threads) {
+  return 2 * b_block_words<Tiles>(g) + threads * a_block_words<Tiles>(g);
+}
+
+// m, n, k > 0.
+template <class Tiles>
+void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
+  constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
+  const int64_t b_words = b_block_words<Tiles>(g), a_words = a_block_words<Tiles>(g);
+  float* shared_b = static_cast<float*>(workspace);
+  float* all_a = shared_b + 2 * b_words;
+  const Grid grid = choose_grid<Tiles>(g.m, g.n, pool.size());
+  const int64_t all_panels = ceil_div(g.n, kNR), row_panels = ceil_div(g.m, kMR);
+  const int64_t k_step = k_block<Tiles>(g.k);
+  pool.run([&](int thread) {
+    [[maybe_unused]] const typename Tiles::Thread held;
+    const Range rows = thread_range(row_panels, thread % grid.rows, grid.rows);
+    const int64_t i0 = rows.begin * kMR, i1 = min_of(rows.end * kMR, g.m);
+    float* packed_a = all_a + thread * a_words;
+    int turn = 0;
+    for (int64_t j0 = 0; j0 < g.n; j0 += Tiles::kNC) {
+      const int64_t panels = ceil_div(min_of(Tiles::kNC, g.n - j0), kNR);
+      const Range mine = thread_range(panels, thread / grid.rows, grid.columns);
+      for (int64_t k0 = 0; k0 < g.k; k0 += k_step) {
+        const int64_t kc = min_of(k_step, g.k - k0);
+        const float* b;
+        if (g.packed_b) {
+          b = g.packed_b + k0 * all_panels * kNR + j0 * kc;
+        } else {
+          float* block = shared_b + turn * b_words;
+          turn ^= 1;
+          const Range share = thread_range(panels, thread, pool.size());
+          Tiles::pack_b(g, j0, k0, kc, share.begin, share.end, block);
+          pool.barrier();
+          b = block;
+        }
+        multiply_block<Tiles>(g, i0, i1, j0, mine.begin, mine.end, k0, kc, b, packed_a);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hone::cpu::HONE_ISA
