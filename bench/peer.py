@@ -1,9 +1,10 @@
 """The Transformers side of the benchmarks, as a process that is asked over its standard input.
 
-    peer.py MODEL_FOLDER [compile]     requests are JSON lines: {"do": "ready" | "probe" | "train" | "generate" | "peak", ...}
+    peer.py MODEL_FOLDER [compile] [bf16]     requests are JSON lines: {"do": "ready" | "probe" | "train" | "generate" | "peak", ...}
 
 Training is the plain eager loop, without Trainer's own costs, with what Trainer chooses: SDPA attention, fused AdamW,
-clipping at 1.0, the model's dropout. With `compile` the model goes through torch.compile.
+clipping at 1.0, the model's dropout. With `compile` the model goes through torch.compile; with `bf16` the forward pass
+is under autocast, as with Trainer's --bf16.
 """
 import json
 import os
@@ -28,7 +29,8 @@ def probe(size=2048, tries=4):
 
 
 class Side:
-    def __init__(self, folder, compiled):
+    def __init__(self, folder, compiled, bf16):
+        self.precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=bf16)
         transformers.logging.disable_progress_bar()
         self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
         self.optimizer = None
@@ -46,7 +48,8 @@ class Side:
         seconds, losses = [], []
         for _ in range(steps):
             start = time.perf_counter()
-            loss = run(input_ids=ids, labels=ids, use_cache=False).loss
+            with self.precision():
+                loss = run(input_ids=ids, labels=ids, use_cache=False).loss
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             self.optimizer.step()
@@ -71,7 +74,7 @@ def main():
     os.dup2(2, 1)  # Whatever a library prints must not land among the answers.
     torch.set_num_threads(common.THREADS)
     torch.manual_seed(0)
-    side = Side(sys.argv[1], "compile" in sys.argv[2:])
+    side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:])
     doors = dict(ready=lambda: dict(torch=torch.__version__, transformers=transformers.__version__),
                  probe=lambda: dict(gflops=probe()), train=side.train, generate=side.generate,
                  peak=lambda: dict(bytes=common.own_peak_bytes()))

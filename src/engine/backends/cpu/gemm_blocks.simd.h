@@ -5,13 +5,14 @@
 // barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads stand
 // in a grid tm x tn over rows and columns. `Tiles` says what a tile is:
 //
-//   kMR, kNR          rows and columns of a tile; A is packed in panels of kMR rows, B of kNR
-//   columns kKC, kMC, kNC     blocks of k, rows and columns kStep             cuts of k are
-//   multiples of it kPad              columns of packed B round up to this: a multiple of kNR
-//   words(kc)         4-byte words that kc elements of a row of A or a column of B take when packed
+//   kMR, kNR        rows and columns of a tile: of a panel of packed A, of one of packed B
+//   kKC, kMC, kNC   blocks of k, rows and columns
+//   kStep           cuts of k are multiples of it
+//   kPad            columns of packed B round up to this, a multiple of kNR
+//   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
 //   tile(kc, a, b, c, ldc, add)   c[kMR, kNR] (=|+=) panel of A times panel of B
-//   Thread            an object that each thread holds while it multiplies
+//   Thread          an object that each thread holds while it multiplies
 #pragma once
 
 #include "engine/backends/cpu/activation.simd.h"
