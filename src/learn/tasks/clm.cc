@@ -416,6 +416,7 @@ Json ClmTask::fingerprint() const {
        {s_.optim, s_.optim_args, s_.adam_beta1, s_.adam_beta2, s_.adam_epsilon, s_.weight_decay}},
       {"max_grad_norm", s_.max_grad_norm},
       {"label_smoothing", s_.label_smoothing_factor},
+      {"bf16", s_.bf16},
       {"total_steps", steps_ ? steps_->total_steps() : 0}};
 }
 
