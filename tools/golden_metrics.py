@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Numbers of rouge-score, sacreBLEU, scikit-learn and scipy: tests/goldens/metrics/.
+"""Numbers of rouge-score, sacreBLEU, scikit-learn and scipy, sentences of NLTK: tests/goldens/metrics/.
 
-Needs rouge-score 0.1.2, sacrebleu 2.6, scikit-learn, scipy, nltk. With the folders scitldr and
-multi30k in HONE_DATA (default ../shared/data) also the numbers for real text (real.json; the text
+Needs rouge-score 0.1.2, sacrebleu 2.6, scikit-learn, scipy, nltk 3.10. With the folders scitldr,
+multi30k and punkt-en in HONE_DATA (default ../shared/data) also the numbers for real text (real.json; the text
 itself is not kept).
 """
 import gzip
@@ -13,6 +13,7 @@ import sys
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU, CHRF
 from scipy import stats
@@ -179,6 +180,72 @@ def labels():
     save("labels.json", {"labels": cases, "numbers": numbers})
 
 
+def fnv(text):
+    h = 0xCBF29CE484222325
+    for b in text.encode():
+        h = (h ^ b) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return h
+
+
+PUNKT = {
+    "abbrev_types": ["dr", "e.g", "fig", "u.s", "co", "vs", "etc"],
+    "collocations": [("##number##", "may"), ("s", "bach")],
+    "sent_starters": ["however", "the"],
+    "ortho_context": {"the": 1 << 1 | 1 << 5, "smith": 1 << 2, "we": 1 << 1 | 1 << 5, "table": 1 << 1 | 1 << 2 | 1 << 5, "however": 1 << 2,
+                      "model": 1 << 5, "x": 1 << 4 | 1 << 5, "small": 1 << 3 | 1 << 5, "##number##": 1 << 1},
+}
+SENTENCES = [
+    "Dr. Smith works at Acme Co. The model is good. We like it.",
+    "It costs $3.50. 7 May is a date. See Fig. 3. Table 1 shows (e.g. here). However, no.",
+    "He said \"Stop!\" Then he left. (It was late.) She stayed.",
+    "Wait... What?! Really?? Yes!!! Ok . . . fine. Well... we go. End...",
+    "J. S. Bach wrote it. S. Bach did. A. Small dog. B. the end. U.S. The law. U.S. Small law.",
+    "First line.\nSecond line.  \n\n Third para. \t Tab.",
+    "  Leading. Trailing.   ",
+    "\u201cQuoted one.\u201d \u2018Next.\u2019 \u00abGuillemets.\u00bb After. \u201cNo break\u201d here.",
+    "No end mark",
+    "",
+    "   ",
+    ".",
+    ". . .",
+    "? ! .",
+    "a.b.c. D.E.F. x-fig. The end--really. \"--So.\" -- dash.",
+    "One.Two. Three.) Four.] five. 6.) 7. 8, 9.",
+    "\u00c9tude no. 5. \u00e9t\u00e9. \u00c9t\u00e9. na\u00efve. \u4e2d\u6587\u3002 \u65e5\u672c. End.",
+    "etc. The end, etc. etc., and so on. vs. Them.",
+    "x. X. 12. twelve. 12. The twelve. -3.5. .5. 1,000. may 3. May.",
+]
+
+
+def sentences():
+    tokenizer = PunktSentenceTokenizer()
+    params = tokenizer._params
+    params.abbrev_types.update(PUNKT["abbrev_types"])
+    params.collocations.update(PUNKT["collocations"])
+    params.sent_starters.update(PUNKT["sent_starters"])
+    params.ortho_context.update(PUNKT["ortho_context"])
+    r = random.Random(5)
+    pieces = ["Dr.", "e.g.", "The", "the", "We", "we", "Smith", "model.", "Model.", "x.", "S.", "Bach", "3.", "May", "...", "--", "(", ")", '"', "?", "!",
+              ".", " ", " ", " ", "\n", ",", "-", "'", "\u201d", "\u201c", "]", "co.", "However", "table", "Table", "12", ". .", ":", "\u00e9."]
+    texts = SENTENCES + ["".join(r.choice(pieces) + r.choice(["", " ", " "]) for _ in range(r.randint(3, 14))) for _ in range(150)]
+    save("sentences.json", {"abbrev_types": "\n".join(PUNKT["abbrev_types"]), "collocations": "\n".join("\t".join(c) for c in PUNKT["collocations"]),
+                            "sent_starters": "\n".join(PUNKT["sent_starters"]),
+                            "ortho_context": "\n".join(f"{w}\t{n}" for w, n in PUNKT["ortho_context"].items()),
+                            "cases": [{"text": t, "sentences": tokenizer.tokenize(t)} for t in texts]})
+
+
+def read_punkt(folder):
+    lines = {name: open(os.path.join(folder, name), encoding="utf-8").read().split("\n")
+             for name in ["abbrev_types.txt", "collocations.tab", "sent_starters.txt", "ortho_context.tab"]}
+    lines = {name: [x for x in rows if x] for name, rows in lines.items()}
+    params = PunktParameters()
+    params.abbrev_types = set(lines["abbrev_types.txt"])
+    params.collocations = {tuple(x.split("\t")) for x in lines["collocations.tab"]}
+    params.sent_starters = set(lines["sent_starters.txt"])
+    params.ortho_context.update((w, int(n)) for w, n in (x.split("\t") for x in lines["ortho_context.tab"]))
+    return params
+
+
 def without_every_fifth(text):
     return " ".join(w for i, w in enumerate(text.split(" ")) if i % 5 != 4)
 
@@ -195,6 +262,12 @@ def real():
     for name, scores in [("one", one), ("many", many), ("whole", whole)]:
         out["scitldr_" + name] = {"means": [float(np.mean([s[t].fmeasure for s in scores])) for t in TYPES],
                                   "first": [[s[t].fmeasure for t in TYPES] for s in scores[:5]]}
+    tokenizer = PunktSentenceTokenizer()
+    tokenizer._params = read_punkt(os.path.join(DATA, "punkt-en"))
+    texts = [" ".join(r["source"]).strip() for r in rows]
+    split = ["\n".join(tokenizer.tokenize(t)) for t in texts]
+    score = [scorer.score("\n".join(tokenizer.tokenize(r["target"][0].strip())), t)["rougeLsum"].fmeasure for r, t in zip(rows, split)]
+    out["scitldr_sentences"] = {"lines": sum(t.count("\n") + 1 for t in split), "fnv": str(fnv("\n".join(split))), "rougeLsum": float(np.mean(score))}
     with gzip.open(os.path.join(DATA, "multi30k", "test_2016_flickr.de.gz"), "rt", encoding="utf-8") as f:
         references = f.read().splitlines()
     predictions = [without_every_fifth(x) for x in references]
@@ -207,7 +280,8 @@ stems()
 rouge()
 bleu()
 labels()
-if os.path.isdir(os.path.join(DATA, "scitldr")) and os.path.isdir(os.path.join(DATA, "multi30k")):
+sentences()
+if all(os.path.isdir(os.path.join(DATA, x)) for x in ("scitldr", "multi30k", "punkt-en")):
     real()
 else:
-    print(f"real.json is kept as it is: no scitldr and multi30k in {DATA}", file=sys.stderr)
+    print(f"real.json is kept as it is: scitldr, multi30k or punkt-en is not in {DATA}", file=sys.stderr)

@@ -33,6 +33,12 @@ class F1 final : public LabelMetric {
                      fmt::format("the binary F1 of {} classes", classes.size()))
             .todo("choose an average over the classes: macro, micro or weighted (--f1_average)");
       const auto it = classes.find(positive_);
+      if (it == classes.end() && classes.size() == 2)
+        return Error(err::kMetricClasses,
+                     "neither predictions nor references have the positive class of F1")
+            .todo(
+                "name its label with --pos_label, or choose an average over the classes "
+                "(--f1_average macro)");
       return it == classes.end() ? 0.0 : f1_of(it->second);
     }
     if (average_ == "micro") return f1_of({c.total(), c.total(), c.right()});

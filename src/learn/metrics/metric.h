@@ -23,6 +23,8 @@
 
 namespace hone {
 
+class SentenceSplitter;  // sentences.h
+
 enum class MetricInput { kLabel, kNumber, kText };  // which add_…() a metric takes
 
 struct MetricOptions {
@@ -31,7 +33,8 @@ struct MetricOptions {
   std::string average = "binary";  // f1: binary, macro, micro or weighted
   int64_t positive_label = 1;      // of the binary f1
 
-  bool use_stemmer = true;  // rouge
+  bool use_stemmer = true;                      // rouge
+  const SentenceSplitter* sentences = nullptr;  // rouge, outlives the metric; null: lines
 
   BleuTokenizer bleu_tokenizer = BleuTokenizer::k13a;
   int chrf_word_order = 0;  // 2 is chrF++

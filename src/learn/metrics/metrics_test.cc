@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/core/philox.h"
 #include "base/core/text.h"
 #include "base/store/unpack.h"
 #include "learn/metrics/bootstrap.h"
@@ -13,6 +14,7 @@
 #include "learn/metrics/metric.h"
 #include "learn/metrics/porter.h"
 #include "learn/metrics/rouge_score.h"
+#include "learn/metrics/sentences.h"
 
 namespace hone {
 namespace {
@@ -154,6 +156,60 @@ TEST(Labels, AsScikitLearn) {
       if (c.contains(average)) check(average, "f1", options);
     }
   }
+}
+
+SentenceSplitter splitter(const Json& file) {
+  const auto text = [&](const char* key) { return file[key].get<std::string>(); };
+  auto made = SentenceSplitter::parse(text("abbrev_types"), text("collocations"),
+                                      text("sent_starters"), text("ortho_context"), "golden");
+  if (!made.ok()) throw std::runtime_error(made.error().text());
+  return std::move(made).value();
+}
+
+TEST(Sentences, AsNltk) {
+  const Json file = golden("sentences.json");
+  const SentenceSplitter sentences = splitter(file);
+  for (const Json& c : file["cases"]) {
+    const auto text = c["text"].get<std::string>();
+    EXPECT_EQ(Json(sentences.split(text)), c["sentences"]) << text;
+  }
+  EXPECT_GT(file["cases"].size(), 150);
+}
+
+TEST(Sentences, AreWhatRougeLsumComparesByOption) {
+  const SentenceSplitter sentences = splitter(golden("sentences.json"));
+  MetricOptions options;
+  options.sentences = &sentences;
+  const auto by_sentence = make("rouge", options), by_line = make("rouge");
+  const Json reference = {"We ate. The dog barked."};
+  for (Metric* metric : {by_sentence.get(), by_line.get()})
+    add(*metric, "The dog barked. We ate.", reference);
+  EXPECT_EQ(value(*by_sentence, "rougeLsum"), 1);
+  EXPECT_DOUBLE_EQ(value(*by_line, "rougeLsum"), 0.6);
+  EXPECT_DOUBLE_EQ(value(*by_sentence, "rougeL"), 0.6);
+}
+
+TEST(Sentences, DataThatIsMissingOrDamagedIsAnError) {
+  const auto damaged = SentenceSplitter::parse("dr\n", "a\tb\nc\n", "", "", "folder");
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_STREQ(damaged.error().code(), "H2603");
+  EXPECT_EQ(damaged.error().where()[0], "folder/collocations.tab:2");
+  EXPECT_FALSE(SentenceSplitter::parse("", "", "", "the\t3x\n", "folder").ok());
+  EXPECT_FALSE(SentenceSplitter::parse("", "", "", "the\n", "folder").ok());
+  const auto missing = find_punkt_folder("/no/such/folder");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_STREQ(missing.error().code(), "H2603");
+}
+
+TEST(Labels, BinaryF1WithoutItsPositiveClassIsAnError) {
+  MetricOptions options;
+  options.positive_label = 7;
+  const auto f1 = make("f1", options);
+  f1->add_label(0, 0);
+  EXPECT_EQ(value(*f1, "f1"), 0);  // one class: scikit-learn takes it for the negative one
+  f1->add_label(1, 0);
+  ASSERT_FALSE(f1->values().ok());
+  EXPECT_STREQ(f1->values().error().code(), "H2602");
 }
 
 TEST(Labels, BinaryF1OfThreeClassesIsAnError) {
@@ -305,6 +361,32 @@ TEST(RealText, SummariesAsRougeScore) {
     for (size_t t = 0; t < kRougeTypes; ++t)
       EXPECT_NEAR(all_values(*metric)[t], expected[name]["means"][t].get<double>(), 1e-14) << name;
   }
+}
+
+TEST(RealText, SentencesAsNltk) {
+  const fs::path file = data_folder() / "scitldr/test.jsonl", punkt = data_folder() / "punkt-en";
+  if (!fs::exists(file) || !fs::exists(punkt))
+    GTEST_SKIP() << "no scitldr or punkt-en in HONE_DATA " << data_folder();
+  const auto folder = find_punkt_folder(punkt);
+  ASSERT_TRUE(folder.ok());
+  const auto sentences = SentenceSplitter::load(*folder);
+  ASSERT_TRUE(sentences.ok());
+  MetricOptions options;
+  options.sentences = &*sentences;
+  const auto rouge = make("rouge", options);
+  std::string all;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const Json j = *parse_json(line, "test.jsonl");
+    std::string text;
+    for (const Json& s : j["source"]) text += (text.empty() ? "" : " ") + s.get<std::string>();
+    all += (all.empty() ? "" : "\n") + sentences->lines(text);
+    add(*rouge, text, Json::array({j["target"][0]}));
+  }
+  const Json expected = golden("real.json")["scitldr_sentences"];
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n') + 1, expected["lines"].get<int64_t>());
+  EXPECT_EQ(std::to_string(scope_hash(all)), expected["fnv"]);
+  EXPECT_NEAR(value(*rouge, "rougeLsum"), expected["rougeLsum"].get<double>(), 1e-14);
 }
 
 TEST(RealText, TranslationsAsSacrebleu) {

@@ -55,7 +55,7 @@ class Ngrams {
   }
 
  private:
-  static int shift(int n) { return 128 - Bits * n - (128 - Bits * Most); }
+  static int shift(int n) { return Bits * (Most - n); }
   // n symbols, none of them behind the end.
   static bool whole(uint128_t gram) { return (gram & ((uint128_t{1} << Bits) - 1)) != 0; }
 

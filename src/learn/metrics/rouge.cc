@@ -1,11 +1,13 @@
 // rouge: mean F-measures of ROUGE-1, 2, L and Lsum (rouge_score.h); of several references the best
-// for each type, as score_multi of rouge-score. The mean is exact, where rouge-score's aggregator
-// (and run_summarization) give the median of 1,000 resampled means, which differs a little from run
-// to run. With keep_examples 32 bytes an example.
+// for each type, as score_multi of rouge-score. Sentences of ROUGE-Lsum are the lines of the texts,
+// or those of MetricOptions::sentences. The mean is exact, where rouge-score's aggregator (and
+// run_summarization) give the median of 1,000 resampled means, which differs a little from run to
+// run. With keep_examples 32 bytes an example.
 #include <limits>
 
 #include "learn/metrics/metric.h"
 #include "learn/metrics/rouge_score.h"
+#include "learn/metrics/sentences.h"
 #include "learn/metrics/sums.h"
 
 namespace hone {
@@ -15,12 +17,15 @@ constexpr const char* kNames[kRougeTypes] = {"rouge1", "rouge2", "rougeL", "roug
 
 class Rouge final : public Metric {
  public:
-  explicit Rouge(const MetricOptions& o) : keep_(o.keep_examples), scorer_(o.use_stemmer) {}
+  explicit Rouge(const MetricOptions& o)
+      : keep_(o.keep_examples), sentences_(o.sentences), scorer_(o.use_stemmer) {}
 
   void add_text(std::string_view prediction,
                 std::span<const std::string_view> references) override {
     std::array<double, kRougeTypes> best{};
-    for (const std::string_view reference : references) {
+    if (sentences_ != nullptr) prediction = prediction_lines_ = sentences_->lines(prediction);
+    for (std::string_view reference : references) {
+      if (sentences_ != nullptr) reference = reference_lines_ = sentences_->lines(reference);
       const auto values = scorer_.score(prediction, reference);
       for (size_t t = 0; t < kRougeTypes; ++t) best[t] = std::max(best[t], values[t].fmeasure);
     }
@@ -51,7 +56,9 @@ class Rouge final : public Metric {
   }
 
   bool keep_;
+  const SentenceSplitter* sentences_;
   RougeScorer scorer_;
+  std::string prediction_lines_, reference_lines_;
   Sums sums_;
   int64_t examples_ = 0;
   std::vector<std::array<double, kRougeTypes>> kept_;
