@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Byte-level BPE (GPT-2) and SentencePiece BPE (Llama 2) over real text, two threads, in pairs: `hone tokenize` against
-the HF tokenizers library and, for the latter, sentencepiece.
+"""Byte-level BPE (GPT-2), SentencePiece BPE (Llama 2) and WordPiece (BERT) over real text, two threads, in pairs:
+`hone tokenize` against the HF tokenizers library and, for SentencePiece models, sentencepiece.
 
 hone is charged for reading the file and printing the ids (less a run on one row: its start); the libraries only for
 encoding rows already in memory. The ids must be the same.
@@ -52,15 +52,17 @@ def gpt2_peer(folder):
     return peer.encode_batch_fast
 
 
-def llama_peer(folder):
+def json_peer(folder):
     import tokenizers
     peer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    peer.no_truncation()
+    peer.no_padding()
     return lambda rows: peer.encode_batch_fast(rows, add_special_tokens=False)
 
 
-def sentencepiece_peer(folder):
+def sentencepiece_peer(model):
     import sentencepiece
-    peer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    peer = sentencepiece.SentencePieceProcessor(model_file=str(model))
     return lambda rows: peer.encode(rows, num_threads=common.THREADS)
 
 
@@ -117,6 +119,7 @@ def main():
     parser = common.arguments(__doc__.splitlines()[0])
     parser.add_argument("--tokenizer", help="folder with GPT-2's vocab.json and merges.txt")
     parser.add_argument("--sentencepiece", help="folder with Llama 2's tokenizer.json and tokenizer.model")
+    parser.add_argument("--bert", help="folder with a tokenizer.json of BERT")
     parser.add_argument("--megabytes", type=int, default=16)
     options = parser.parse_args()
     common.limit_threads()
@@ -134,8 +137,10 @@ def main():
     if folder := folder_of(options, options.tokenizer, "tok-gpt2", "vocab.json"):
         add("GPT-2 / HF tokenizers", rows, folder, gpt2_peer(folder))
     if folder := folder_of(options, options.sentencepiece, "tok-llama2", "tokenizer.model"):
-        add("Llama 2 tokenizer.json / HF tokenizers", plain, folder / "tokenizer.json", llama_peer(folder))
-        add("Llama 2 tokenizer.model / sentencepiece", plain, folder / "tokenizer.model", sentencepiece_peer(folder))
+        add("Llama 2 tokenizer.json / HF tokenizers", plain, folder / "tokenizer.json", json_peer(folder))
+        add("Llama 2 tokenizer.model / sentencepiece", plain, folder / "tokenizer.model", sentencepiece_peer(folder / "tokenizer.model"))
+    if folder := folder_of(options, options.bert, "tok-bert-uncased", "tokenizer.json"):
+        add("BERT uncased / HF tokenizers", rows, folder / "tokenizer.json", json_peer(folder))
     if table:
         common.finish("Tokenizing (peer / hone)", table, details, options.write and not options.tiny and not options.only)
 

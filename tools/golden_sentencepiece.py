@@ -17,7 +17,8 @@ import sentencepiece
 from tokenizers import Tokenizer
 from transformers.convert_slow_tokenizer import generate_merges
 
-from golden_tokenizers import PARTS, TEXTS, added, fnv_rows, out, random_texts, root, split, template, write
+from golden_tokenizers import (PARTS, TEXTS, added, fnv_rows, out, pipeline_hashes, random_texts, real_hashes, root, split,
+                               template, write)
 
 SPACE = "\u2581"
 TEXTS = TEXTS + ["a  b", " x", "\u2581a \u2581\u2581", "  lead and trail  ", "x<sep>y <sep> z", "<s>", "<s> a</s>b",
@@ -111,13 +112,8 @@ def cases(data):
                 "normalizer": p.get("normalizer"), "pre_tokenizer": p.get("pre_tokenizer"),
                 "post_processor": p.get("post_processor"), "decoder": p["decoder"]}
         t = Tokenizer.from_str(json.dumps({**spec, "model": {**settings, "vocab": vocab, "merges": merges}}))
-        rows = [t.encode(x).ids for x in texts]
-        result[name] = {"spec": spec, "model": settings, "ids": fnv_rows(rows), "random": fnv_rows([t.encode(x).ids for x in fuzz]),
-                        "decoded": fnv_rows([list(t.decode(r, skip_special_tokens=False).encode()) for r in rows]),
-                        "skipped": fnv_rows([list(t.decode(r).encode()) for r in rows]),
+        result[name] = {"spec": spec, "model": settings, **pipeline_hashes(t, texts, fuzz),
                         "broken": [t.decode(r, skip_special_tokens=False) for r in broken]}
-        t.encode_special_tokens = True
-        result[name]["split"] = fnv_rows([t.encode(x).ids for x in texts])
     plain = [t for t in texts if "<sep>" not in t]
     write("sentencepiece.json", {
         "texts": texts, "parts": PARTS, "broken": broken, "pipelines": result,
@@ -126,13 +122,7 @@ def cases(data):
 
 
 def real(data):
-    corpora = [(data / f).read_bytes().decode() for f in
-               ("tinyshakespeare/input.txt", "wikitext2/test.txt", "wikitext2/valid.txt")]
-    fuzz = random_texts(5000, 7, PARTS)
-
-    def row(encode):
-        return {"texts": fnv_rows([encode(t) for t in TEXTS]), "random": fnv_rows([encode(t) for t in fuzz]),
-                "corpora": [fnv_rows([encode(t)]) for t in corpora]}
+    row = real_hashes(data, TEXTS, PARTS)
 
     result = {}
     for name in ("tok-llama2/tokenizer.model", "tok-mistral/tokenizer.model.v1",

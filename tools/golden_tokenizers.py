@@ -15,7 +15,7 @@ from pathlib import Path
 
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import GPT2Tokenizer, RobertaTokenizer
 
 root = Path(__file__).resolve().parent.parent
@@ -76,6 +76,27 @@ def fnv_rows(rows):
 def write(name, value):
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     (out / name).write_text(text.replace('},"', '},\n"') + "\n")
+
+
+def real_hashes(data, texts, parts):
+    """A function that hashes what an encode() makes of hard texts, random texts and corpora."""
+    corpora = [(data / f).read_bytes().decode() for f in
+               ("tinyshakespeare/input.txt", "wikitext2/test.txt", "wikitext2/valid.txt")]
+    fuzz = random_texts(5000, 7, parts)
+    return lambda encode: {"texts": fnv_rows([encode(t) for t in texts]), "random": fnv_rows([encode(t) for t in fuzz]),
+                           "corpora": [fnv_rows([encode(t)]) for t in corpora]}
+
+
+def pipeline_hashes(t, texts, fuzz):
+    """What a pipeline makes of texts, there and back, and of special tokens as ordinary characters."""
+    rows = [t.encode(x).ids for x in texts]
+    hashes = {"ids": fnv_rows(rows), "random": fnv_rows([t.encode(x).ids for x in fuzz]),
+              "decoded": fnv_rows([list(t.decode(r, skip_special_tokens=False).encode()) for r in rows]),
+              "skipped": fnv_rows([list(t.decode(r).encode()) for r in rows])}
+    t.encode_special_tokens = True
+    hashes["split"] = fnv_rows([t.encode(x).ids for x in texts])
+    t.encode_special_tokens = False
+    return hashes
 
 
 def byte_level(prefix=False, regex=True):
@@ -187,13 +208,7 @@ def cases(data):
 
 
 def real(data):
-    corpora = [(data / f).read_bytes().decode() for f in
-               ("tinyshakespeare/input.txt", "wikitext2/test.txt", "wikitext2/valid.txt")]
-    fuzz = random_texts(5000, 7)
-
-    def row(encode):
-        return {"texts": fnv_rows([encode(t) for t in TEXTS]), "random": fnv_rows([encode(t) for t in fuzz]),
-                "corpora": [fnv_rows([encode(t)]) for t in corpora]}
+    row = real_hashes(data, TEXTS, PARTS)
 
     def transformers(tokenizer):
         return row(lambda t: tokenizer(t)["input_ids"])
@@ -223,31 +238,60 @@ def real(data):
 
 
 def unicode_tables(path):
-    """Ranges of \\p{L} and \\p{N} as the regular expressions of tokenizers see them."""
+    """Ranges of \\p{L} and \\p{N} as the regular expressions of tokenizers see them, and what BertNormalizer,
+    BertPreTokenizer and Lowercase make of each character."""
+    chars = [c for c in range(0x110000) if not 0xd800 <= c < 0xe000]
+
     def members(pattern):
         cut = pre_tokenizers.Split(Regex(pattern), "removed")
-        found, chars = set(), [c for c in range(0x110000) if not 0xd800 <= c < 0xe000]
+        found = set()
         for i in range(0, len(chars), 4096):
             some = chars[i:i + 4096]
             left = "".join(piece for piece, _ in cut.pre_tokenize_str("".join(map(chr, some))))
             found |= set(some) - set(map(ord, left))
         return found
 
-    def table(name, chars):
-        ranges = []
-        for c in sorted(chars):
-            if ranges and ranges[-1][1] == c - 1:
-                ranges[-1][1] = c
-            else:
-                ranges.append([c, c])
-        text, line = f"constexpr CodeRange {name}[] = {{\n", "   "
-        for first, last in ranges:
-            item = f" {{{first:#x}, {last:#x}}},"
+    def bert(**on):
+        options = dict(clean_text=False, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+        return normalizers.BertNormalizer(**{**options, **on}).normalize_str
+
+    def gone(normalize):
+        return {c for c in chars if normalize(chr(c)) == ""}
+
+    def punctuation():
+        cut = pre_tokenizers.BertPreTokenizer().pre_tokenize_str
+        return {c for c in chars if len(cut("a" + chr(c) + "b")) == 3}
+
+    def rows(items):
+        text, line = "", "   "
+        for item in items:
             if len(line) + len(item) > 100:
                 text, line = text + line + "\n", "   "
             line += item
         return text + line + "\n};\n"
 
+    def table(name, members):
+        ranges = []
+        for c in sorted(members):
+            if ranges and ranges[-1][1] == c - 1:
+                ranges[-1][1] = c
+            else:
+                ranges.append([c, c])
+        return f"constexpr CodeRange {name}[] = {{\n" + rows(f" {{{a:#x}, {b:#x}}}," for a, b in ranges)
+
+    def young_lower_case(since=0x1c89):
+        """Letters younger than the oldest utf8proc that hone meets (Unicode 14, as this Python's)."""
+        import unicodedata
+        lower = normalizers.Lowercase().normalize_str
+        pairs = [(c, lower(chr(c))) for c in chars if c >= since and unicodedata.category(chr(c)) == "Cn"]
+        more = [(c, ord(l)) for c, l in pairs if l != chr(c)]
+        more += [(c, ord(lower(chr(c)))) for c in chars if unicodedata.category(chr(c)) != "Cn"
+                 and lower(chr(c)) != chr(c).lower()]
+        return "constexpr CodePair kYoungLower[] = {\n" + rows(f" {{{a:#x}, {b:#x}}}," for a, b in sorted(more))
+
+    sets = {"kLetters": members(chr(92) + "p{L}"), "kNumbers": members(chr(92) + "p{N}"),
+            "kMarks": gone(bert(strip_accents=True)), "kControls": gone(bert(clean_text=True)),
+            "kPunctuation": punctuation()}
     Path(path).write_text(f"""// Generated by tools/golden_tokenizers.py --unicode-tables. Do not edit.
 // clang-format off
 #include "learn/tokenizers/unicode_tables.h"
@@ -255,12 +299,16 @@ def unicode_tables(path):
 namespace hone {{
 namespace {{
 
-{table("kLetters", members(chr(92) + "p{L}"))}
-{table("kNumbers", members(chr(92) + "p{N}"))}
+{chr(10).join(table(name, found) for name, found in sets.items())}
+{young_lower_case()}
 }}  // namespace
 
 std::span<const CodeRange> letter_ranges() {{ return kLetters; }}
 std::span<const CodeRange> number_ranges() {{ return kNumbers; }}
+std::span<const CodeRange> mark_ranges() {{ return kMarks; }}
+std::span<const CodeRange> control_ranges() {{ return kControls; }}
+std::span<const CodeRange> punctuation_ranges() {{ return kPunctuation; }}
+std::span<const CodePair> young_lower_case() {{ return kYoungLower; }}
 
 }}  // namespace hone
 """)

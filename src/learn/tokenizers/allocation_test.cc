@@ -82,6 +82,10 @@ TEST(Allocation, AWarmThreadAllocatesNothing) {
     const Tokenizer t = must(Tokenizer::make(must(read_tokenizer_json(spec.dump(), name))));
     expect_no_allocation(name, t, texts);
   }
+  const json pieces = json::parse(read(goldens() / "wordpiece.json"));
+  const Tokenizer bert =
+      must(Tokenizer::make(must(read_vocab_txt(read(goldens() / "wordpiece.txt"), "mini", {}))));
+  expect_no_allocation("vocab.txt", bert, pieces["texts"].get<std::vector<std::string>>());
   TokenizerConfig llama;
   llama.tokenizer_class = "LlamaTokenizer";
   for (const TokenizerConfig& config : {TokenizerConfig(), llama}) {

@@ -84,18 +84,10 @@ std::string bpe_json(const BpeParts& parts) {
   std::string out = fmt::format(
       "{{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":{},\"continuing_subword_prefix\":null,"
       "\"end_of_word_suffix\":null,\"fuse_unk\":{},\"byte_fallback\":{},\"ignore_merges\":{},"
-      "\n\"vocab\":{{",
+      "\n\"vocab\":{},\n\"merges\":[",
       parts.unk_token.empty() ? "null" : json_quote(parts.unk_token), parts.fuse_unk,
-      parts.byte_fallback, parts.ignore_merges);
+      parts.byte_fallback, parts.ignore_merges, v.to_json());
   const char* separator = "\n";
-  for (int64_t id = 0; id < v.id_limit(); ++id) {
-    const auto token = v.token(id);
-    if (!token) continue;
-    fmt::format_to(std::back_inserter(out), "{}{}:{}", separator, json_quote(*token), id);
-    separator = ",\n";
-  }
-  out += "},\n\"merges\":[";
-  separator = "\n";
   for (const Merge& m : parts.merges) {
     fmt::format_to(std::back_inserter(out), "{}[{},{}]", separator,
                    json_quote(v.token(m.left).value_or("")),

@@ -72,7 +72,10 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
       {"add_bos_token", &config.add_bos},
       {"add_eos_token", &config.add_eos},
       {"add_prefix_space", &config.add_prefix_space},
-      {"legacy", &config.legacy_prefix}};
+      {"legacy", &config.legacy_prefix},
+      {"do_lower_case", &config.lowercase},
+      {"tokenize_chinese_chars", &config.chinese},
+      {"strip_accents", &config.strip_accents}};
   for (const auto& [key, value] : flags)
     if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
   if (const auto at = root.find("model_max_length")) {
@@ -116,10 +119,11 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
 
 // Without a class in tokenizer_config.json the model's type names it.
 Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
-  constexpr std::pair<std::string_view, const char*> kClasses[] = {{"gpt2", "GPT2Tokenizer"},
-                                                                   {"roberta", "RobertaTokenizer"},
-                                                                   {"bart", "BartTokenizer"},
-                                                                   {"qwen2", "Qwen2Tokenizer"}};
+  constexpr std::pair<std::string_view, const char*> kClasses[] = {
+      {"gpt2", "GPT2Tokenizer"},       {"roberta", "RobertaTokenizer"},
+      {"bart", "BartTokenizer"},       {"bert", "BertTokenizer"},
+      {"distilbert", "BertTokenizer"}, {"electra", "BertTokenizer"},
+      {"mobilebert", "BertTokenizer"}, {"qwen2", "Qwen2Tokenizer"}};
   const auto type = root.find("model_type");
   if (!type || !config.tokenizer_class.empty()) return Ok{};
   const std::string_view name = HONE_TRY(type->string());
@@ -153,6 +157,11 @@ constexpr ClassDefault kClassDefaults[] = {
     {"RobertaTokenizer", "unk_token", "<unk>"},
     {"RobertaTokenizer", "pad_token", "<pad>"},
     {"RobertaTokenizer", "mask_token", "<mask>"},
+    {"BertTokenizer", "unk_token", "[UNK]"},
+    {"BertTokenizer", "sep_token", "[SEP]"},
+    {"BertTokenizer", "pad_token", "[PAD]"},
+    {"BertTokenizer", "cls_token", "[CLS]"},
+    {"BertTokenizer", "mask_token", "[MASK]"},
 };
 
 }  // namespace
@@ -166,6 +175,13 @@ const AddedToken* TokenizerConfig::find(std::string_view name) const {
 bool TokenizerConfig::is_roberta() const {
   return tokenizer_class == "RobertaTokenizer" || tokenizer_class == "BartTokenizer" ||
          tokenizer_class == "LongformerTokenizer" || tokenizer_class == "LEDTokenizer";
+}
+
+bool TokenizerConfig::is_bert() const {
+  constexpr std::string_view kNames[] = {
+      "BertTokenizer",     "DistilBertTokenizer",  "ElectraTokenizer",  "MobileBertTokenizer",
+      "ConvBertTokenizer", "SqueezeBertTokenizer", "LayoutLMTokenizer", "LxmertTokenizer"};
+  return std::find(std::begin(kNames), std::end(kNames), tokenizer_class) != std::end(kNames);
 }
 
 Result<AddedToken> read_added_token(const JsonAt& spec, bool special_default) {
@@ -215,7 +231,9 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
   };
   for (const AddedToken& token : config.listed) add(token);
   for (const AddedToken& token : config.legacy) add(token);
-  const std::string class_name = config.is_roberta() ? "RobertaTokenizer" : config.tokenizer_class;
+  const std::string class_name = config.is_roberta() ? "RobertaTokenizer"
+                                 : config.is_bert()  ? "BertTokenizer"
+                                                     : config.tokenizer_class;
   for (const char* name : kNames) {
     if (const AddedToken* token = config.find(name)) {
       add(*token);

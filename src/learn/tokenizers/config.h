@@ -14,6 +14,7 @@ struct TokenizerConfig {
   std::string tokenizer_class;  // without "Fast" at its end; else told by config.json's model_type
   std::optional<bool> add_bos, add_eos, add_prefix_space;
   std::optional<bool> legacy_prefix;  // "legacy": every part of a text gets a prefix space
+  std::optional<bool> lowercase, chinese, strip_accents;  // of BertTokenizer
   std::optional<int64_t> model_max_length;
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
@@ -26,6 +27,7 @@ struct TokenizerConfig {
 
   const AddedToken* find(std::string_view name) const;
   bool is_roberta() const;  // RoBERTa, BART and the like
+  bool is_bert() const;     // BERT, DistilBERT, ELECTRA and the like
   bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }
 };
 

@@ -9,19 +9,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kReadable =
-    "hone reads tokenizer.json (BPE), vocab.json with merges.txt, encoder.json with vocab.bpe, "
+    "hone reads tokenizer.json, vocab.json with merges.txt, encoder.json with vocab.bpe, "
+    "vocab.txt, "
     "SentencePiece BPE models (tokenizer.model), tiktoken rank files (tokenizer.model, "
     "*.tiktoken), and the vocabulary of a GGUF file";
 
 bool is_file(const std::string& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
-}
-
-Error wrong_kind(std::string_view kind, const std::string& path) {
-  return Error(err::kTokenizerKind, fmt::format("a {} tokenizer", kind))
-      .at(path)
-      .todo(fmt::format("{}; take a model with one of these", kReadable));
 }
 
 // A SentencePiece model or tiktoken ranks: the names are the same.
@@ -37,7 +32,16 @@ Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig&
   const std::string text = HONE_TRY(read_text_file(path));
   TokenizerParts parts = HONE_TRY(read_tokenizer_json(text, path, config));
   HONE_TRY(apply_tokenizer_config(config, parts));
+  if (config.is_bert() && parts.stages_json.normalizer.find("BertNormalizer") != std::string::npos)
+    HONE_TRY(set_bert_post_processor(parts));
   parts.source_files.push_back(path);
+  return parts;
+}
+
+Result<TokenizerParts> from_vocab_txt(const std::string& path, const TokenizerConfig& config) {
+  const std::string text = HONE_TRY(read_text_file(path));
+  auto parts = read_vocab_txt(text, path, config);
+  if (parts.ok()) parts->source_files.push_back(path);
   return parts;
 }
 
@@ -68,7 +72,7 @@ Result<TokenizerParts> from_folder(const std::string& folder) {
         "sentencepiece.bpe.model", "spiece.model", "source.spm"})
     if (is_file(path(name))) models.push_back(path(name));
   if (!models.empty()) return finish(from_model(models.front(), config));
-  if (is_file(path("vocab.txt"))) return wrong_kind("WordPiece", path("vocab.txt"));
+  if (is_file(path("vocab.txt"))) return finish(from_vocab_txt(path("vocab.txt"), config));
 
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder, error))
@@ -91,6 +95,7 @@ Result<Tokenizer> load_tokenizer(const std::string& given) {
   if (!is_file(path))
     return Error(err::kTokenizerMissing, fmt::format("'{}' is neither a folder nor a file", path))
         .todo(fmt::format("give the folder of a checkpoint or tokenizer; {}", kReadable));
+  if (path.ends_with(".txt")) return Tokenizer::make(HONE_TRY(from_vocab_txt(path, {})));
   if (path.ends_with(".json")) return Tokenizer::make(HONE_TRY(from_json(path, {})));
   return Tokenizer::make(HONE_TRY(from_model(path, {})));
 }

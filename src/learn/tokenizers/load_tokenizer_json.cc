@@ -40,9 +40,16 @@ Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::str
     context.add_prefix_space = config.add_prefix_space;
   HONE_TRY(make_stages_of(root, context, parts));
   context.byte_level = parts.pre_tokenizer && parts.pre_tokenizer->byte_level();
-  parts.model = HONE_TRY(make_model(HONE_TRY(root.get("model")), context));
+  const JsonAt model = HONE_TRY(root.get("model"));
+  parts.model = HONE_TRY(make_model(model, context));
+  const bool is_wordpiece = model.find("continuing_subword_prefix").has_value();
   if (config.is_llama() && !parts.model->byte_level()) {
     StagesJson json = llama_stages(config);
+    json.post_processor = parts.stages_json.post_processor;
+    HONE_TRY(make_stages(std::move(json), parts));
+  }
+  if (config.is_bert() && is_wordpiece) {
+    StagesJson json = bert_stages(config);
     json.post_processor = parts.stages_json.post_processor;
     HONE_TRY(make_stages(std::move(json), parts));
   }

@@ -10,15 +10,7 @@ namespace {
 Status read_vocab(const std::string& path, Vocabulary& vocabulary) {
   const std::string text = HONE_TRY(read_text_file(path));
   const JsonDocument document = HONE_TRY(JsonDocument::parse(text, path));
-  const JsonAt root{document.root(), path + ":"};
-  const auto tokens = HONE_TRY(root.object());
-  vocabulary.reserve(tokens.size(), text.size());
-  for (const auto [token, value] : tokens) {
-    int64_t id;
-    if (value.get(id)) return JsonAt{value, fmt::format("{}: {}", path, token)}.expected("an id");
-    HONE_TRY(vocabulary.add(token, id));
-  }
-  return Ok{};
+  return read_vocabulary(JsonAt{document.root(), path + ":"}, vocabulary);
 }
 
 Status read_merges(const std::string& path, BpeParts& parts) {

@@ -11,7 +11,8 @@
 namespace hone {
 
 // The text of a tokenizer.json. As in Transformers 5, some tokenizer classes set stages themselves,
-// whatever the file says: the prefix space of ByteLevel, all of LlamaTokenizer's.
+// whatever the file says: the prefix space of ByteLevel, all of LlamaTokenizer's and
+// BertTokenizer's.
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
                                            const TokenizerConfig& config = {});
 
@@ -25,6 +26,14 @@ Status replace_post_processor(const std::string& json, TokenizerParts& parts);
 Result<TokenizerParts> read_vocab_merges(const std::string& vocab_path,
                                          const std::string& merges_path,
                                          const TokenizerConfig& config);
+
+// vocab.txt of WordPiece: a token a line, its id the number of the line, counted from 0.
+Result<TokenizerParts> read_vocab_txt(std::string_view text, const std::string& where,
+                                      const TokenizerConfig& config);
+
+// The stages of Transformers 5's BertTokenizer; the post-processor needs the added tokens.
+StagesJson bert_stages(const TokenizerConfig& config);
+Status set_bert_post_processor(TokenizerParts& parts);
 
 // A tiktoken rank file: lines "base64 rank".
 bool is_tiktoken(std::string_view text);

@@ -228,10 +228,11 @@ TEST_F(Loaders, TiktokenRanks) {
 TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(error(), HasSubstr("H2001"));
   EXPECT_THAT(error(), HasSubstr("(empty)"));
+  EXPECT_THAT(error(), HasSubstr("hone reads tokenizer.json"));
   EXPECT_THAT(error("nowhere"), HasSubstr("neither a folder nor a file"));
   write("vocab.txt", "[PAD]\n");
-  EXPECT_THAT(error(), HasSubstr("WordPiece"));
-  EXPECT_THAT(error(), HasSubstr("hone reads tokenizer.json"));
+  EXPECT_THAT(error(), HasSubstr("vocab.txt"));
+  EXPECT_THAT(error(), HasSubstr("the unknown token \"[UNK]\" is not in the vocabulary"));
   write("tokenizer.model", std::string("\x0a\x0e\x0a\x05<unk>", 9));
   EXPECT_THAT(error(), HasSubstr("H2002  not a SentencePiece model"));
   EXPECT_THAT(error(), HasSubstr("tokenizer.model"));

@@ -33,15 +33,7 @@ Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& cont
   parts.byte_fallback = HONE_TRY(spec.boolean_or("byte_fallback", false));
   if (parts.byte_level && parts.byte_fallback)
     return unsupported(spec, "byte-level BPE with byte_fallback");
-  const JsonAt vocab = HONE_TRY(spec.get("vocab"));
-  const auto tokens = HONE_TRY(vocab.object());
-  parts.vocabulary.reserve(tokens.size(), tokens.size() * 8);
-  for (const auto [token, id] : tokens) {
-    int64_t value;
-    if (id.get(value))
-      return JsonAt{id, fmt::format("{}.{}", vocab.where, token)}.expected("an id");
-    HONE_TRY(parts.vocabulary.add(token, value));
-  }
+  HONE_TRY(read_vocabulary(HONE_TRY(spec.get("vocab")), parts.vocabulary));
 
   const JsonAt list = HONE_TRY(spec.get("merges"));
   const auto merges = HONE_TRY(list.array());

@@ -1,23 +1,28 @@
 // "RobertaProcessing":  <s> A </s>  and  <s> A </s> </s> B </s>,  every segment id 0.
+// "BertProcessing":  [CLS] A [SEP]  and  [CLS] A [SEP] B [SEP],  the segment of B and behind it 1.
 #include "learn/tokenizers/stages.h"
 
 namespace hone {
 namespace {
 
-class Roberta : public PostProcessor {
+class Around : public PostProcessor {
  public:
-  Roberta(int32_t cls, int32_t sep) : cls_(cls), sep_(sep) {}
+  Around(bool bert, int32_t cls, int32_t sep) : bert_(bert), cls_(cls), sep_(sep) {}
 
   void process(std::vector<Encoding>& parts) const override {
     for (size_t i = 0; i < parts.size(); ++i) {
       auto& ids = parts[i].ids;
-      ids.insert(ids.begin(), i == 0 ? cls_ : sep_);
+      if (i == 0)
+        ids.insert(ids.begin(), cls_);
+      else if (!bert_)
+        ids.insert(ids.begin(), sep_);
       ids.push_back(sep_);
-      parts[i].type_ids.assign(ids.size(), 0);
+      parts[i].type_ids.assign(ids.size(), bert_ && i > 0);
     }
   }
 
  private:
+  bool bert_;
   int32_t cls_, sep_;
 };
 
@@ -33,13 +38,14 @@ Result<int32_t> id_of_pair(const JsonAt& spec) {
 Result<std::unique_ptr<PostProcessor>> make(const JsonAt& spec, const StageContext&) {
   const int32_t cls = HONE_TRY(id_of_pair(HONE_TRY(spec.get("cls"))));
   const int32_t sep = HONE_TRY(id_of_pair(HONE_TRY(spec.get("sep"))));
-  return std::unique_ptr<PostProcessor>(std::make_unique<Roberta>(cls, sep));
+  const bool bert = HONE_TRY(spec.string("type")) == "BertProcessing";
+  return std::unique_ptr<PostProcessor>(std::make_unique<Around>(bert, cls, sep));
 }
 
 }  // namespace
 
 StageType tokenizer_stage_post_processor_roberta() {
-  return {.types = {"RobertaProcessing"}, .post_processor = make};
+  return {.types = {"RobertaProcessing", "BertProcessing"}, .post_processor = make};
 }
 
 }  // namespace hone

@@ -35,10 +35,15 @@ Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer(const JsonAt& s, const 
   return make(s, c, "pre_tokenizer", &StageType::pre_tokenizer);
 }
 Result<std::unique_ptr<Model>> make_model(const JsonAt& s, const StageContext& c) {
-  if (s.find("type") || !s.find("merges")) return make(s, c, "model", &StageType::model);
-  // Files of old versions name no type; merges tell BPE.
-  for (const StageType& entry : all_tokenizer_stage())
-    if (entry.model && entry.types.front() == "BPE") return entry.model(s, c);
+  // Files of old versions name no type; what only one has tells it.
+  const char* type = s.find("type")                        ? nullptr
+                     : s.find("merges")                    ? "BPE"
+                     : s.find("continuing_subword_prefix") ? "WordPiece"
+                     : s.find("unk_id")                    ? "Unigram"
+                                                           : nullptr;
+  if (type)
+    for (const StageType& entry : all_tokenizer_stage())
+      if (entry.model && entry.types.front() == type) return entry.model(s, c);
   return make(s, c, "model", &StageType::model);
 }
 Result<std::unique_ptr<PostProcessor>> make_post_processor(const JsonAt& s, const StageContext& c) {

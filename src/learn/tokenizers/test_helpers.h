@@ -72,6 +72,26 @@ inline std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t,
   return rows;
 }
 
+// The hashes of a golden pipeline `want`: ids, special tokens split, decoded; the ids of texts.
+inline std::vector<std::vector<int32_t>> expect_pipeline(const Tokenizer& t,
+                                                         const nlohmann::json& want,
+                                                         const std::vector<std::string>& texts,
+                                                         const std::vector<std::string>& random) {
+  auto rows = encode_all(t, texts);
+  EXPECT_EQ(fnv_rows(rows), want["ids"].get<std::string>());
+  EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"].get<std::string>());
+  EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})),
+            want["split"].get<std::string>());
+  std::vector<std::vector<int>> decoded, skipped;
+  for (const auto& row : rows) {
+    decoded.push_back(bytes_of(t.decode(row)));
+    skipped.push_back(bytes_of(t.decode(row, true)));
+  }
+  EXPECT_EQ(fnv_rows(decoded), want["decoded"].get<std::string>());
+  EXPECT_EQ(fnv_rows(skipped), want["skipped"].get<std::string>());
+  return rows;
+}
+
 inline const char* const kCorpora[] = {"tinyshakespeare/input.txt", "wikitext2/test.txt",
                                        "wikitext2/valid.txt"};
 

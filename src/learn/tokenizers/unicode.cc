@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <vector>
@@ -190,19 +191,32 @@ bool is_word_char(uint32_t c) {
   }
 }
 
+void append_lower_char(uint32_t code, std::string& out) {
+  if (code < 0x80) {
+    out += static_cast<char>(code >= 'A' && code <= 'Z' ? code + 32 : code);
+    return;
+  }
+  if (code == 0x130) {  // the only one that becomes two characters
+    out += "i\xCC\x87";
+    return;
+  }
+  const std::span<const CodePair> young = young_lower_case();
+  if (code >= young.front().from && code <= young.back().from) {
+    const auto at = std::lower_bound(young.begin(), young.end(), code,
+                                     [](const CodePair& p, uint32_t c) { return p.from < c; });
+    if (at->from == code) return append_utf8(at->to, out);
+  }
+  append_utf8(static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))), out);
+}
+
 void append_lowercase(std::string_view text, std::string& out) {
   const char* end = text.data() + text.size();
   for (const char* p = text.data(); p < end;) {
     const Char c = decode_char(p, end);
-    if (c.code < 0x80)
-      out += static_cast<char>(c.code >= 'A' && c.code <= 'Z' ? c.code + 32 : c.code);
-    else if (c.code == kInvalidChar)
+    if (c.code == kInvalidChar)
       out += *p;
-    else if (c.code == 0x130)  // the only one that becomes two characters
-      out += "i\xCC\x87";
     else
-      append_utf8(static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c.code))),
-                  out);
+      append_lower_char(c.code, out);
     p += c.length;
   }
 }

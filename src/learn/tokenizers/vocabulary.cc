@@ -85,4 +85,27 @@ std::optional<std::string_view> Vocabulary::token(int64_t id) const {
   return std::string_view(arena_.data() + p.offset, p.length);
 }
 
+std::string Vocabulary::to_json() const {
+  std::string out = "{";
+  const char* separator = "\n";
+  for (int64_t id = 0; id < id_limit(); ++id) {
+    const auto spelled = token(id);
+    if (!spelled) continue;
+    fmt::format_to(std::back_inserter(out), "{}{}:{}", separator, json_quote(*spelled), id);
+    separator = ",\n";
+  }
+  return out + "}";
+}
+
+Status read_vocabulary(const JsonAt& spec, Vocabulary& vocabulary) {
+  const auto tokens = HONE_TRY(spec.object());
+  vocabulary.reserve(tokens.size(), tokens.size() * 8);
+  for (const auto [token, id] : tokens) {
+    int64_t value;
+    if (id.get(value)) return JsonAt{id, fmt::format("{}.{}", spec.where, token)}.expected("an id");
+    HONE_TRY(vocabulary.add(token, value));
+  }
+  return Ok{};
+}
+
 }  // namespace hone

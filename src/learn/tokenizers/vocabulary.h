@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/core/error.h"
+#include "learn/tokenizers/json.h"
 
 namespace hone {
 
@@ -30,6 +31,8 @@ class Vocabulary {
   std::optional<int32_t> find(std::string_view token) const;
   // Spelling of an id; nothing when no token has it.
   std::optional<std::string_view> token(int64_t id) const;
+
+  std::string to_json() const;  // {"token":id,...} by id
 
   int64_t size() const { return count_; }                                   // distinct tokens
   int64_t id_limit() const { return static_cast<int64_t>(by_id_.size()); }  // largest id + 1
@@ -55,5 +58,8 @@ class Vocabulary {
   std::vector<Place> by_id_;
   int64_t count_ = 0;
 };
+
+// Adds the members of {"token": id, ...}.
+Status read_vocabulary(const JsonAt& spec, Vocabulary& vocabulary);
 
 }  // namespace hone
