@@ -65,7 +65,8 @@ Values decompose(Builder& b, const NodeView& n) {
       ValueId column = mix(u.state(1, columns.size()), mean(square, last - 1));
       rows.push_back(row);
       columns.push_back(column);
-      ValueId across = spread(b, mean(row, last - 1), b.type(row).shape, last - 1);
+      const Shape row_shape = b.type(row).shape;  // its reference dies with the next value
+      ValueId across = spread(b, mean(row, last - 1), row_shape, last - 1);
       ValueId by_row = root_below(ops::div(b, row, across));
       change = ops::mul(b, ops::mul(b, g, spread(b, by_row, type.shape, last)),
                         spread(b, root_below(column), type.shape, last - 1));

@@ -28,6 +28,8 @@ input "x" %0 : f32[32,64]
 input "w" %1 : f32[64,96]
   %2 : f32[32,96] = linear(%0, %1)
   %3 : f32[32,96] = matmul(%0, %1)
+  %4 : f32[32,96] = linear(%0, %1) {bf16=true}
+  %5 : f32[32,96] = matmul(%0, %1) {bf16=true}
 output "y" = %2
 output "z" = %3
 )",
@@ -35,7 +37,8 @@ output "z" = %3
   ASSERT_TRUE(program.ok()) << program.error().text();
   for (const Node& node : program->nodes)
     EXPECT_EQ(make_cpu_backend(1)->kernel({*program, node}).value().id,
-              fmt::format("cpu.gemm.k{}", cpu::kGemmBlockK));
+              node.attrs.flag("bf16") ? fmt::format("cpu.gemm_bf16.k{}", cpu::kGemmBf16BlockK)
+                                      : fmt::format("cpu.gemm.k{}", cpu::kGemmBlockK));
 }
 
 }  // namespace
