@@ -60,6 +60,7 @@ std::string soften_huge_integers(std::string_view text) {
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::string& where) {
   JsonDocument document;
+  if (text.data() == nullptr) text = "";  // simdjson copies from it
   auto error = document.parser_->parse(text.data(), text.size()).get(document.root_);
   if (error == simdjson::NUMBER_ERROR) {
     const std::string soft = soften_huge_integers(text);
