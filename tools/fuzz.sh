@@ -10,7 +10,8 @@ shift || true
 tools/setup.sh sanitize
 mkdir -p build
 cmake --preset fuzz >build/configure-fuzz.log || { cat build/configure-fuzz.log; exit 1; }
-nice ninja -C build/fuzz
+mapfile -t programs < <(cut -d' ' -f1 build/fuzz/fuzzers.txt)
+nice ninja -C build/fuzz "${programs[@]}"
 
 fuzz() {  # seconds, program, corpus
   local at=build/fuzz corpora=("build/fuzz/corpus/$2")

@@ -11,8 +11,8 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 mkdir -p build
 cmake --preset "$preset" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
-nice ninja -C "build/$preset" -j "$jobs" "${@:2}"
-only=()
-[ $# -lt 2 ] || only=(-R "^($(IFS='|'; echo "${*:2}"))$")
-ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" --no-tests=error \
-  -L 'unit|fuzz' -LE 'slow|nightly' "${only[@]}"
+chosen=(--test-dir "build/$preset" -L 'unit|fuzz' -LE 'slow|nightly')
+[ $# -lt 2 ] || chosen+=(-R "^($(IFS='|'; echo "${*:2}"))$")
+mapfile -t programs < <(ctest -N "${chosen[@]}" | sed -n 's/^ *Test *#[0-9]*: //p')
+nice ninja -C "build/$preset" -j "$jobs" "${programs[@]}"
+ctest "${chosen[@]}" --output-on-failure -j "$jobs" --no-tests=error
