@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/core/memory_nodes.h"
 #include "engine/plan/plan.h"
 #include "engine/session/errors.h"
 
@@ -28,6 +29,8 @@ Result<Arena> Arena::allocate(int64_t bytes) {
   a.data_ = reinterpret_cast<std::byte*>((address + kArenaAlignment - 1) / kArenaAlignment *
                                          kArenaAlignment);
   madvise(a.data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  // One thread populates: without this, all would lie on its node.
+  interleave_over_nodes(a.data_, static_cast<size_t>(bytes));
   // Populating now makes the first step as fast as the rest, and a lack of memory show at once.
   if (madvise(a.data_, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) != 0) {
     for (int64_t i = 0; i < bytes; i += 4096)

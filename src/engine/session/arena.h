@@ -1,4 +1,5 @@
-// One block of memory, taken once: aligned to huge pages, populated before the first step.
+// One block of memory, taken once: aligned to huge pages, dealt out over the memory
+// nodes (NUMA) unless numactl says otherwise, populated before the first step.
 #pragma once
 
 #include <cstddef>

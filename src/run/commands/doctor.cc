@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/core/memory_nodes.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"
@@ -89,18 +90,14 @@ Finding processor(OrderedJson& json) {
 
 // Memory of a node is near its own cores only.
 Finding numa(OrderedJson& json) {
-  std::vector<std::string> nodes;
-  std::error_code failed;
-  for (fs::directory_iterator it("/sys/devices/system/node", failed), end; !failed && it != end;
-       it.increment(failed)) {
-    const std::string node = it->path().filename();
-    if (node.starts_with("node") && node.find_first_not_of("0123456789", 4) == std::string::npos)
-      nodes.push_back(node);
-  }
-  const size_t count = std::max<size_t>(nodes.size(), 1);
+  const size_t count = std::max<size_t>(usable_nodes().size(), 1);
+  const bool interleaved = wants_interleaving(count, memory_policy());
   json["numa_nodes"] = count;
+  json["numa_interleaved"] = interleaved;
   if (count == 1) return {"memory nodes", "one (NUMA)", ""};
-  return {"memory nodes", fmt::format("{} (NUMA)", count),
+  if (!interleaved)
+    return {"memory nodes", fmt::format("{} (NUMA); memory lies where numactl says", count), ""};
+  return {"memory nodes", fmt::format("{} (NUMA); a run's memory is dealt out over them", count),
           "a run that fits into one node is faster there: numactl --cpunodebind=0 --membind=0 hone "
           "train ...   (Debian, Ubuntu: apt install numactl)"};
 }

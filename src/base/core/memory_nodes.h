@@ -1,0 +1,28 @@
+// Memory nodes (NUMA): memory that is near some cores and far from others.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+// The numbers of a list as Linux writes it, "0-1,4\n", ascending; empty when it is none.
+std::vector<int> parse_node_list(std::string_view text);
+// Nodes with memory that a process may use: /sys/devices/system/node/has_memory, and of
+// /proc/self/status the line Mems_allowed_list (absent: all).
+std::vector<int> usable_nodes(std::string_view has_memory, std::string_view status);
+std::vector<int> usable_nodes();  // of this process
+
+// Of get_mempolicy(2): the policy of memory that has none of its own.
+inline constexpr int kDefaultMemoryPolicy = 0;
+int memory_policy();  // also when the system has none or does not say
+// Whether pages are dealt out over the nodes: there are several, and nobody said where memory
+// shall lie (numactl).
+bool wants_interleaving(size_t nodes, int policy);
+
+// For memory that all threads read all of, before it is touched: its pages are dealt out over the
+// usable nodes. False when they are left as they are. `data` starts a page.
+bool interleave_over_nodes(void* data, size_t bytes);
+
+}  // namespace hone
