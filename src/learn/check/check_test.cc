@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/store/temporary_folder.h"
 #include "learn/check/finding.h"
 #include "learn/check/fix_text.h"
 #include "learn/check/row_table.h"
@@ -53,10 +54,6 @@ TEST(Findings, ReadAsErrorsDo) {
 
 class FixText : public ::testing::Test {
  protected:
-  FixText() : folder_(fs::temp_directory_path() / fmt::format("hone_fix_{}", ::getpid())) {
-    fs::create_directories(folder_);
-  }
-  ~FixText() override { fs::remove_all(folder_); }
   // What `bytes` become.
   std::string fix(const std::string& bytes, Charset encoding = Charset::kUtf8) {
     const std::string from = folder_ / "in.txt", to = folder_ / "out.txt";
@@ -67,7 +64,8 @@ class FixText : public ::testing::Test {
     report_ = *report;
     return *file_store().read(to);
   }
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path;
   FixReport report_;
   std::string error_;
 };

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
+
+#include "base/store/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -14,16 +15,10 @@ using ::testing::HasSubstr;
 
 class CausalFilesTest : public ::testing::Test {
  protected:
-  CausalFilesTest()
-      : folder_(std::filesystem::temp_directory_path() /
-                fmt::format("hone_causal_{}", ::getpid())) {
-    std::filesystem::create_directories(folder_);
-    files_.causal.block_size = 4;
-  }
-  ~CausalFilesTest() override { std::filesystem::remove_all(folder_); }
+  CausalFilesTest() { files_.causal.block_size = 4; }
   std::string write(const std::string& name, const std::string& bytes) {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
-    return (folder_ / name).string();
+    std::ofstream(folder_.path + "/" + name, std::ios::binary) << bytes;
+    return folder_.path + "/" + name;
   }
   // One token a byte.
   Result<CausalSplits> load() {
@@ -32,7 +27,7 @@ class CausalFilesTest : public ::testing::Test {
       return Ok{};
     });
   }
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
   CausalFiles files_;
 };
 

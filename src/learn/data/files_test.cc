@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/store/temporary_folder.h"
+
 namespace hone {
 namespace {
 
@@ -16,10 +18,6 @@ namespace fs = std::filesystem;
 
 class Files : public ::testing::Test {
  protected:
-  Files() : folder_(fs::temp_directory_path() / fmt::format("hone_files_{}", ::getpid())) {
-    fs::create_directories(folder_);
-  }
-  ~Files() override { fs::remove_all(folder_); }
   std::string write(const std::string& name, const std::string& bytes) {
     std::ofstream(folder_ / name, std::ios::binary) << bytes;
     return (folder_ / name).string();
@@ -28,7 +26,8 @@ class Files : public ::testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path;
 };
 
 TEST_F(Files, GlobsAreSortedAndMissingFilesNameTheNearest) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/store/temporary_folder.h"
 #include "learn/data/batch.h"
 #include "learn/data/files.h"
 
@@ -27,9 +28,7 @@ Status bytes_as_tokens(std::span<const std::string_view> texts,
 
 class Shards : public ::testing::Test {
  protected:
-  Shards() : folder_(fs::temp_directory_path() / fmt::format("hone_shards_{}", ::getpid())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  Shards() {
     std::ofstream out(folder_ / "a.txt");
     for (int i = 0; i < 5000; ++i) out << i << std::string(static_cast<size_t>(i % 7), 'x') << "\n";
     files_.train_files = {path("a.txt")};
@@ -40,7 +39,6 @@ class Shards : public ::testing::Test {
     options_.settings = {{"block_size", 16}, {"packing", false}};
     options_.max_shard_tokens = 4000;
   }
-  ~Shards() override { fs::remove_all(folder_); }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
   Result<Prepared> prepare() {
     std::vector<std::string> notes;
@@ -70,7 +68,8 @@ class Shards : public ::testing::Test {
     for (int64_t i = 0; i < a.size(); ++i) ASSERT_TRUE(std::ranges::equal(a.row(i), b.row(i)));
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path;
   CausalFiles files_;
   PrepareOptions options_;
 };

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "base/store/temporary_folder.h"
 #include "learn/data/files.h"
 
 namespace hone {
@@ -22,10 +22,7 @@ Status bytes_as_tokens(std::span<const std::string_view> texts,
 
 class Stream : public ::testing::Test {
  protected:
-  Stream()
-      : file_(
-            (std::filesystem::temp_directory_path() / fmt::format("hone_stream_{}.txt", ::getpid()))
-                .string()) {
+  Stream() {
     std::ofstream out(file_);
     for (int i = 0; i < 4321; ++i) out << i << std::string(static_cast<size_t>(i % 7), 'x') << "\n";
     out.close();
@@ -36,11 +33,11 @@ class Stream : public ::testing::Test {
     all_ = std::move(
         read_causal(std::move(open_rows({file_}).value()), part_.causal, bytes_as_tokens)->rows);
   }
-  ~Stream() override { std::filesystem::remove(file_); }
   std::unique_ptr<TokenStream> open(const StreamOptions& o) {
     return std::move(TokenStream::open(part_, bytes_as_tokens, o).value());
   }
-  std::string file_;
+  TemporaryFolder folder_;
+  const std::string file_ = folder_.path + "/a.txt";
   CausalPart part_;
   TokenRows all_;
 };

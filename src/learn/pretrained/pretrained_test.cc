@@ -13,6 +13,7 @@
 
 #include "base/core/philox.h"
 #include "base/core/text.h"
+#include "base/store/temporary_folder.h"
 #include "engine/backends/reference/reference.h"
 #include "learn/checkpoint/safetensors_writer.h"
 #include "learn/pretrained/errors.h"
@@ -28,15 +29,6 @@ const OpenOptions kNoTokenizer{.need_tokenizer = false};
 
 class PretrainedTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = (fs::temp_directory_path() /
-               fmt::format("hone_pretrained_{}_{}", getpid(),
-                           testing::UnitTest::GetInstance()->current_test_info()->name()))
-                  .string();
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // A session that holds the model's weights.
   Session session(const ModelConfig& config) {
     Program p(op_table(), "eval");
@@ -55,7 +47,8 @@ class PretrainedTest : public testing::Test {
     return std::move(*s);
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path;
   ThreadPool pool_{1};
 };
 
