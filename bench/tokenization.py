@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Byte-level BPE (GPT-2), SentencePiece BPE (Llama 2) and WordPiece (BERT) over real text, two threads, in pairs:
-`hone tokenize` against the HF tokenizers library and, for SentencePiece models, sentencepiece.
+"""Byte-level BPE (GPT-2), SentencePiece BPE (Llama 2), WordPiece (BERT) and Unigram (T5) over real text, two threads, in
+pairs: `hone tokenize` against the HF tokenizers library and, for SentencePiece models, sentencepiece.
 
 hone is charged for reading the file and printing the ids (less a run on one row: its start); the libraries only for
 encoding rows already in memory. The ids must be the same.
@@ -120,6 +120,7 @@ def main():
     parser.add_argument("--tokenizer", help="folder with GPT-2's vocab.json and merges.txt")
     parser.add_argument("--sentencepiece", help="folder with Llama 2's tokenizer.json and tokenizer.model")
     parser.add_argument("--bert", help="folder with a tokenizer.json of BERT")
+    parser.add_argument("--t5", help="folder with T5's tokenizer.json and spiece.model")
     parser.add_argument("--megabytes", type=int, default=16)
     options = parser.parse_args()
     common.limit_threads()
@@ -141,6 +142,9 @@ def main():
         add("Llama 2 tokenizer.model / sentencepiece", plain, folder / "tokenizer.model", sentencepiece_peer(folder / "tokenizer.model"))
     if folder := folder_of(options, options.bert, "tok-bert-uncased", "tokenizer.json"):
         add("BERT uncased / HF tokenizers", rows, folder / "tokenizer.json", json_peer(folder))
+    if folder := folder_of(options, options.t5, "tok-t5", "spiece.model"):
+        add("T5 tokenizer.json / HF tokenizers", plain, folder / "tokenizer.json", json_peer(folder))
+        add("T5 spiece.model / sentencepiece", plain, folder / "spiece.model", sentencepiece_peer(folder / "spiece.model"))
     if table:
         common.finish("Tokenizing (peer / hone)", table, details, options.write and not options.tiny and not options.only)
 

@@ -86,6 +86,12 @@ TEST(Allocation, AWarmThreadAllocatesNothing) {
   const Tokenizer bert =
       must(Tokenizer::make(must(read_vocab_txt(read(goldens() / "wordpiece.txt"), "mini", {}))));
   expect_no_allocation("vocab.txt", bert, pieces["texts"].get<std::vector<std::string>>());
+  const json unigram = json::parse(read(goldens() / "unigram.json"));
+  for (const char* name : {"unigram", "unigram_bytes"}) {
+    const Tokenizer t = must(Tokenizer::make(
+        must(read_sentencepiece(read(goldens() / fmt::format("{}.model", name)), name, {}))));
+    expect_no_allocation(name, t, unigram["texts"].get<std::vector<std::string>>());
+  }
   TokenizerConfig llama;
   llama.tokenizer_class = "LlamaTokenizer";
   for (const TokenizerConfig& config : {TokenizerConfig(), llama}) {

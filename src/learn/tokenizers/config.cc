@@ -78,6 +78,7 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
       {"strip_accents", &config.strip_accents}};
   for (const auto& [key, value] : flags)
     if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
+  if (const auto at = root.find("extra_ids")) config.extra_ids = HONE_TRY(at->integer());
   if (const auto at = root.find("model_max_length")) {
     double tokens;  // "no limit" is written as 1e30
     if (!at->value.get(tokens) && tokens >= 1 && tokens < 1e9)
@@ -123,7 +124,8 @@ Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
       {"gpt2", "GPT2Tokenizer"},       {"roberta", "RobertaTokenizer"},
       {"bart", "BartTokenizer"},       {"bert", "BertTokenizer"},
       {"distilbert", "BertTokenizer"}, {"electra", "BertTokenizer"},
-      {"mobilebert", "BertTokenizer"}, {"qwen2", "Qwen2Tokenizer"}};
+      {"mobilebert", "BertTokenizer"}, {"t5", "T5Tokenizer"},
+      {"mt5", "T5Tokenizer"},          {"qwen2", "Qwen2Tokenizer"}};
   const auto type = root.find("model_type");
   if (!type || !config.tokenizer_class.empty()) return Ok{};
   const std::string_view name = HONE_TRY(type->string());
@@ -157,6 +159,9 @@ constexpr ClassDefault kClassDefaults[] = {
     {"RobertaTokenizer", "unk_token", "<unk>"},
     {"RobertaTokenizer", "pad_token", "<pad>"},
     {"RobertaTokenizer", "mask_token", "<mask>"},
+    {"T5Tokenizer", "eos_token", "</s>"},
+    {"T5Tokenizer", "unk_token", "<unk>"},
+    {"T5Tokenizer", "pad_token", "<pad>"},
     {"BertTokenizer", "unk_token", "[UNK]"},
     {"BertTokenizer", "sep_token", "[SEP]"},
     {"BertTokenizer", "pad_token", "[PAD]"},
@@ -233,6 +238,7 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
   for (const AddedToken& token : config.legacy) add(token);
   const std::string class_name = config.is_roberta() ? "RobertaTokenizer"
                                  : config.is_bert()  ? "BertTokenizer"
+                                 : config.is_t5()    ? "T5Tokenizer"
                                                      : config.tokenizer_class;
   for (const char* name : kNames) {
     if (const AddedToken* token = config.find(name)) {

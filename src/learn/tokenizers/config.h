@@ -15,6 +15,7 @@ struct TokenizerConfig {
   std::optional<bool> add_bos, add_eos, add_prefix_space;
   std::optional<bool> legacy_prefix;  // "legacy": every part of a text gets a prefix space
   std::optional<bool> lowercase, chinese, strip_accents;  // of BertTokenizer
+  std::optional<int64_t> extra_ids;                       // sentinels of T5Tokenizer
   std::optional<int64_t> model_max_length;
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
@@ -28,6 +29,9 @@ struct TokenizerConfig {
   const AddedToken* find(std::string_view name) const;
   bool is_roberta() const;  // RoBERTa, BART and the like
   bool is_bert() const;     // BERT, DistilBERT, ELECTRA and the like
+  bool is_t5() const {
+    return tokenizer_class == "T5Tokenizer" || tokenizer_class == "MT5Tokenizer";
+  }
   bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }
 };
 

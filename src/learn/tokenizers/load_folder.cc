@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 constexpr const char* kReadable =
     "hone reads tokenizer.json, vocab.json with merges.txt, encoder.json with vocab.bpe, "
     "vocab.txt, "
-    "SentencePiece BPE models (tokenizer.model), tiktoken rank files (tokenizer.model, "
+    "SentencePiece models (tokenizer.model, spiece.model), tiktoken rank files (tokenizer.model, "
     "*.tiktoken), and the vocabulary of a GGUF file";
 
 bool is_file(const std::string& path) {
@@ -34,6 +34,8 @@ Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig&
   HONE_TRY(apply_tokenizer_config(config, parts));
   if (config.is_bert() && parts.stages_json.normalizer.find("BertNormalizer") != std::string::npos)
     HONE_TRY(set_bert_post_processor(parts));
+  if (config.is_t5() && parts.stages_json.decoder.find("Metaspace") != std::string::npos)
+    HONE_TRY(set_t5_post_processor(parts));
   parts.source_files.push_back(path);
   return parts;
 }

@@ -3,6 +3,7 @@
 // gives the tokens, or they are those of the known vocabularies, told by their size.
 #include <charconv>
 
+#include "learn/tokenizers/base64.h"
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/loaders.h"
 #include "learn/tokenizers/scanners.h"
@@ -10,28 +11,6 @@
 
 namespace hone {
 namespace {
-
-int sextet(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-bool decode_base64(std::string_view in, std::string& out) {
-  out.clear();
-  while (in.ends_with('=')) in.remove_suffix(1);
-  if (in.empty() || in.size() % 4 == 1) return false;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : in) {
-    const int value = sextet(c);
-    if (value < 0) return false;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    if ((count += 6) >= 8) out.push_back(static_cast<char>(bits >> (count -= 8) & 0xff));
-  }
-  return true;
-}
 
 struct Line {
   std::string_view base64;

@@ -25,6 +25,22 @@ Status make_stages_of(const JsonAt& root, StageContext context, TokenizerParts& 
   return Ok{};
 }
 
+// The normalizer "Precompiled", alone or in a sequence.
+std::string find_precompiled(const JsonAt& root) {
+  const auto is = [](JsonElement e) {
+    std::string_view type;
+    return !e["type"].get(type) && type == "Precompiled";
+  };
+  const auto normalizer = root.find("normalizer");
+  if (!normalizer) return "null";
+  if (is(normalizer->value)) return simdjson::minify(normalizer->value);
+  simdjson::dom::array steps;
+  if (!normalizer->value["normalizers"].get(steps))
+    for (const JsonElement step : steps)
+      if (is(step)) return simdjson::minify(step);
+  return "null";
+}
+
 }  // namespace
 
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
@@ -50,6 +66,11 @@ Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::str
   }
   if (config.is_bert() && is_wordpiece) {
     StagesJson json = bert_stages(config);
+    json.post_processor = parts.stages_json.post_processor;
+    HONE_TRY(make_stages(std::move(json), parts));
+  }
+  if (config.is_t5() && model.find("unk_id")) {
+    StagesJson json = t5_stages(find_precompiled(root));
     json.post_processor = parts.stages_json.post_processor;
     HONE_TRY(make_stages(std::move(json), parts));
   }
@@ -103,7 +124,7 @@ StagesJson byte_level_stages(std::string normalizer, std::string pre_tokenizer,
 }
 
 std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,
-                             const std::string& eos, std::optional<int32_t> eos_id) {
+                             const std::string& eos, std::optional<int32_t> eos_id, int second) {
   if (!bos_id && !eos_id) return byte_level_json(true, true);
   const auto token = [](const std::string& text, int segment) {
     return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}})", json_quote(text), segment);
@@ -121,7 +142,7 @@ std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_
   if (eos_id && (!bos_id || bos != eos)) specials += (bos_id ? "," : "") + entry(eos, *eos_id);
   return fmt::format(
       R"({{"type":"TemplateProcessing","single":[{0}],"pair":[{0},{1}],"special_tokens":{{{2}}}}})",
-      sequence('A', 0), sequence('B', 1), specials);
+      sequence('A', 0), sequence('B', second), specials);
 }
 
 }  // namespace hone

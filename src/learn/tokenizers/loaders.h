@@ -40,9 +40,10 @@ bool is_tiktoken(std::string_view text);
 Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& where,
                                      const TokenizerConfig& config);
 
-// A SentencePiece model (protobuf) of the type BPE. Errors: kTokenizerFormat with the byte where
-// the file is damaged; kTokenizerKind for Unigram and for normalization that hone does not carry
-// out.
+// A SentencePiece model (protobuf) of the type Unigram or BPE, with the ids of SentencePiece, or
+// those of Transformers where the configuration names LlamaTokenizer or T5Tokenizer. Errors:
+// kTokenizerFormat with the byte where the file is damaged; kTokenizerKind for WORD and CHAR, and
+// for normalization that hone does not carry out.
 bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);
@@ -50,16 +51,23 @@ Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::str
 // The stages around a SentencePiece vocabulary: as SentencePiece has them (prefix: a space before
 // the text; squeeze: runs of spaces become one, none at the ends), and as Transformers 5's
 // LlamaTokenizer has them.
-StagesJson sentencepiece_stages(bool prefix, bool squeeze);
+// charsmap: in base64, or empty.
+StagesJson sentencepiece_stages(bool prefix, bool squeeze, const std::string& charsmap = "");
 StagesJson llama_stages(const TokenizerConfig& config);
+
+// Transformers 5's T5Tokenizer; precompiled is the JSON of a "Precompiled" normalizer or "null".
+StagesJson t5_stages(std::string precompiled);
+std::string precompiled_json(const std::string& charsmap);
+Status set_t5_post_processor(TokenizerParts& parts);
 
 // JSON of stages.
 std::string byte_level_json(bool add_prefix_space, bool use_regex);
 std::string split_then_bytes_json(std::string_view pattern, bool add_prefix_space);
 StagesJson byte_level_stages(std::string normalizer, std::string pre_tokenizer,
                              std::string post_processor);
-// TemplateProcessing that puts the given ids around each sequence.
+// TemplateProcessing that puts the given ids around each sequence; the second is of `segment`.
 std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,
-                             const std::string& eos, std::optional<int32_t> eos_id);
+                             const std::string& eos, std::optional<int32_t> eos_id,
+                             int segment = 1);
 
 }  // namespace hone

@@ -246,8 +246,8 @@ TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(json_error("{\n  \"model\": {,}\n}"), HasSubstr("tokenizer.json:2:13"));
   EXPECT_THAT(json_error("{}"), HasSubstr("the key \"model\" is missing"));
   EXPECT_THAT(json_error("[]"), HasSubstr("H2002  expected an object"));
-  EXPECT_THAT(json_error(R"({"model":{"type":"Unigram"}})"),
-              HasSubstr("unknown model \"Unigram\""));
+  EXPECT_THAT(json_error(R"({"model":{"type":"WordLevel"}})"),
+              HasSubstr("unknown model \"WordLevel\""));
   EXPECT_THAT(json_error(R"({"model":{"type":"BPE","end_of_word_suffix":"</w>"}})"),
               HasSubstr("H2004  BPE with a end_of_word_suffix"));
   EXPECT_THAT(json_error(R"({"decoder":{"type":"Sequence","decoders":[{"type":"Fuse"},

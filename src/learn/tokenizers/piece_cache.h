@@ -20,7 +20,7 @@ class PieceCache {
     uint8_t packed[13];  // the first ids, three bytes each, and room for a four-byte copy
     uint8_t length = 0;  // 0 = free
     uint8_t count = 0;
-    uint8_t unused = 0;
+    int8_t extra = 0;  // for the model
 
     // Ids have at most 24 bits: Vocabulary::kMaxId.
     int32_t id(int i) const {

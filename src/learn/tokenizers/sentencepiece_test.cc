@@ -175,9 +175,15 @@ TEST(SentencePiece, ErrorsNamePlaceAndRemedy) {
   };
   const std::string unk = piece("<unk>", 2);
   EXPECT_EQ(error(unk + piece("a") + kBpe), "no error");
-  EXPECT_THAT(error(unk + piece("a")),
-              HasSubstr("H2004  a SentencePiece model of the type Unigram"));
-  EXPECT_THAT(error(unk + piece("a")), HasSubstr("ckpt/tokenizer.model"));
+  const std::string word = bytes_field(2, number_field(3, 3));
+  const std::string unigram = bytes_field(2, "");
+  EXPECT_THAT(error(unk + piece("a")), HasSubstr("H2002  not a SentencePiece model: it ends"));
+  EXPECT_EQ(error(unk + piece("a") + unigram), "no error");
+  EXPECT_THAT(error(piece("a") + unigram),
+              HasSubstr("H2005  the SentencePiece model has no unknown piece"));
+  EXPECT_THAT(error(unk + piece("a") + word),
+              HasSubstr("H2004  a SentencePiece model of the type WORD"));
+  EXPECT_THAT(error(unk + piece("a") + word), HasSubstr("ckpt/tokenizer.model"));
   EXPECT_THAT(error(unk + bytes_field(2, number_field(3, 99))), HasSubstr("of the type 99"));
   EXPECT_THAT(error(unk + kBpe + bytes_field(3, bytes_field(1, "nmt_nfkc") + bytes_field(2, "x"))),
               HasSubstr("normalization \"nmt_nfkc\""));

@@ -173,11 +173,12 @@ struct GgufVocab {
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
 
 // A folder with tokenizer.json; vocab.json and merges.txt (or encoder.json and vocab.bpe);
-// vocab.txt; or a SentencePiece BPE model or tiktoken rank file (tokenizer.model, *.tiktoken);
+// vocab.txt; or a SentencePiece model (spiece.model) or tiktoken rank file (tokenizer.model,
+// *.tiktoken);
 // tokenizer_config.json, special_tokens_map.json and added_tokens.json beside them are respected.
 // Or the path of a tokenizer.json, vocab.txt, model or rank file.
-// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for Unigram and other
-// kinds; kTokenizerFormat and kTokenizerStage with file and key.
+// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for other kinds;
+// kTokenizerFormat and kTokenizerStage with file and key.
 Result<Tokenizer> load_tokenizer(const std::string& path);
 
 // vocab.json + merges.txt by their own names.

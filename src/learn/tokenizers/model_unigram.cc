@@ -1,0 +1,294 @@
+// A text comes as one piece of any length. No piece but the first of a word holds U+2581, so the
+// text falls into words, which are covered, and cached, on their own: the best cover of the whole
+// consists of theirs. With sums of floats this is so only as far as rounding does not decide: what
+// was cached says by how much its best cover was better, and where the sum so far is too large for
+// that the word is covered again, with the sum as SentencePiece has it.
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cmath>
+#include <cstring>
+
+#include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/piece_cache.h"
+#include "learn/tokenizers/prefix_trie.h"
+#include "learn/tokenizers/unicode.h"
+#include "learn/tokenizers/unigram.h"
+
+namespace hone {
+namespace {
+
+constexpr int32_t kUnknown = -1;
+constexpr size_t kKeptNodes = size_t{1} << 16;  // a rare giant must not pin its memory
+
+struct UnigramScratch : ModelScratch {
+  PieceCache cache;  // of places in pieces, not of ids
+  struct Node {
+    double score;    // of the best cover that ends here; a float's value in single precision
+    int32_t piece;   // its last piece
+    uint32_t start;  // where that begins
+  };
+  std::vector<Node> nodes;
+  struct Step {
+    int32_t piece;
+    uint32_t start, end;
+  };
+  std::vector<Step> steps;
+};
+
+class Unigram : public Model {
+ public:
+  explicit Unigram(UnigramParts parts) : parts_(std::move(parts)) {
+    std::vector<PrefixTrie::Key> keys;
+    keys.reserve(parts_.pieces.size());
+    for (size_t i = 0; i < parts_.pieces.size(); ++i) {
+      const UnigramPiece& p = parts_.pieces[i];
+      keys.emplace_back(p.text, static_cast<int32_t>(i));
+      const bool unknown = p.id == parts_.unk_id && parts_.vocabulary.token(p.id) == p.text;
+      entries_.push_back({p.score, unknown ? kUnknown : p.id});
+      has_space_ = has_space_ || p.text == kMetaspace;
+      for (size_t at = 1; (at = p.text.find(kMetaspace, at)) != p.text.npos; ++at)
+        before_space_.set(static_cast<unsigned char>(p.text[at - 1]));
+    }
+    trie_ = PrefixTrie(std::move(keys));
+    for (int b = 0; b < 256; ++b) {
+      byte_ids_[static_cast<size_t>(b)] =
+          parts_.vocabulary.find(fmt::format("<0x{:02X}>", b)).value_or(-1);
+    }
+  }
+
+  std::unique_ptr<ModelScratch> make_scratch() const override {
+    return std::make_unique<UnigramScratch>();
+  }
+  const Vocabulary& vocabulary() const override { return parts_.vocabulary; }
+  bool byte_level() const override { return false; }
+  std::string to_json() const override;
+
+  void encode(std::string_view piece, std::vector<int32_t>& ids,
+              ModelScratch& scratch) const override {
+    auto& s = static_cast<UnigramScratch&>(scratch);
+    double sum = 0;
+    const char* const end = piece.data() + piece.size();
+    for (const char* p = piece.data(); p < end;) {
+      const char* const q = word_end(p, end);
+      const std::string_view word(p, static_cast<size_t>(q - p));
+      p = q;
+      if (word.size() > PieceCache::kMaxBytes)
+        encode_new(word, sum, ids, s);
+      else
+        encode_cached(word, sum, ids, s);
+    }
+  }
+
+ private:
+  struct Entry {
+    double score;
+    int32_t id;  // or kUnknown, for the unknown token as it is spelled
+  };
+
+  const char* word_end(const char* p, const char* end) const {
+    if (!has_space_) return end;
+    for (const char* q = p + 1; q < end; ++q) {
+      q = static_cast<const char*>(std::memchr(q, kMetaspace[0], static_cast<size_t>(end - q)));
+      if (!q) return end;
+      if (end - q >= 3 && q[1] == kMetaspace[1] && q[2] == kMetaspace[2] &&
+          !before_space_[static_cast<unsigned char>(q[-1])])
+        return q;
+    }
+    return end;
+  }
+
+  // How much better than the others the best cover of a cached word must have been for a sum that
+  // begins at `sum`, as a power of two: 2 * 17 roundings of half the last place of a float, in sums
+  // that 16 unknown characters cannot pass.
+  int margin_wanted(double sum) const {
+    if (!parts_.single_precision) return -128;
+    int exponent = 0;
+    std::frexp(std::fabs(sum) + 17 * largest(), &exponent);
+    return exponent - 24 + 5;
+  }
+  double largest() const { return std::fabs(parts_.unk_score) + 1; }
+
+  void encode_cached(std::string_view word, double& sum, std::vector<int32_t>& ids,
+                     UnigramScratch& s) const {
+    bool hit;
+    PieceCache::Entry& e = s.cache.at(word, hit);
+    if (!hit) {
+      e.extra = 127;
+      const double margin = cover(word, 0, s);
+      int exponent = 0;
+      std::frexp(margin, &exponent);
+      // Half of the margin is left for the roundings of this sum.
+      e.extra = static_cast<int8_t>(std::isinf(margin) ? 126 : std::clamp(exponent - 2, -127, 126));
+      bool known = s.steps.size() <= PieceCache::kMaxIds;
+      for (const auto& step : s.steps) known = known && step.piece != kUnknown;
+      if (margin <= 0) known = known && !parts_.single_precision;
+      if (!known) {
+        e.length = 0;
+        return encode_new(word, sum, ids, s);
+      }
+      std::array<int32_t, PieceCache::kMaxIds> places{};
+      for (size_t i = 0; i < s.steps.size(); ++i) places[i] = s.steps[i].piece;
+      e.set(std::span(places.data(), s.steps.size()));
+    }
+    if (e.extra < margin_wanted(sum)) return encode_new(word, sum, ids, s);
+    for (int i = 0; i < e.count; ++i) {
+      const Entry& entry = entries_[static_cast<size_t>(e.id(i))];
+      ids.push_back(entry.id);
+      if (parts_.single_precision) sum = rounded(sum + entry.score);
+    }
+  }
+
+  void encode_new(std::string_view word, double& sum, std::vector<int32_t>& ids,
+                  UnigramScratch& s) const {
+    (void)cover(word, sum, s);
+    append(word, sum, ids, s);
+  }
+
+  double rounded(double x) const {
+    return parts_.single_precision ? static_cast<double>(static_cast<float>(x)) : x;
+  }
+
+  // Fills s.steps with the best cover of a text whose sum begins at `sum`; gives the least distance
+  // between a cover and one that it was preferred to.
+  double cover(std::string_view text, double sum, UnigramScratch& s) const {
+    auto& nodes = s.nodes;
+    const char *const begin = text.data(), *const end = begin + text.size();
+    nodes.assign(text.size() + 1, {0, 0, UINT32_MAX});
+    nodes[0].score = sum;
+    double margin = HUGE_VAL;
+    for (const char* p = begin; p < end;) {
+      const auto start = static_cast<uint32_t>(p - begin);
+      const double here = nodes[start].score;
+      const auto offer = [&](size_t at, double score, int32_t piece) {
+        UnigramScratch::Node& node = nodes[at];
+        if (node.start != UINT32_MAX) {
+          margin = std::min(margin, std::fabs(score - node.score));
+          if (!(score > node.score)) return;
+        }
+        node = {score, piece, start};
+      };
+      const char* const next = p + decode_char(p, end).length;
+      bool single = false;
+      trie_.each_prefix(p, end, [&](const char* at, int32_t piece) {
+        single = single || at == next;
+        const Entry& entry = entries_[static_cast<size_t>(piece)];
+        offer(static_cast<size_t>(at - begin), rounded(entry.score + here),
+              entry.id == kUnknown ? kUnknown : piece);
+      });
+      if (!single)
+        offer(static_cast<size_t>(next - begin), rounded(parts_.unk_score + here), kUnknown);
+      p = next;
+    }
+    s.steps.clear();
+    for (auto at = static_cast<uint32_t>(text.size()); at > 0; at = nodes[at].start)
+      s.steps.push_back({nodes[at].piece, nodes[at].start, at});
+    std::reverse(s.steps.begin(), s.steps.end());
+    if (nodes.capacity() > kKeptNodes) std::vector<UnigramScratch::Node>().swap(nodes);
+    return margin;
+  }
+
+  // The ids of s.steps, and the sum behind them.
+  void append(std::string_view text, double& sum, std::vector<int32_t>& ids,
+              const UnigramScratch& s) const {
+    for (size_t i = 0; i < s.steps.size();) {
+      const auto [piece, start, stop] = s.steps[i];
+      if (piece != kUnknown) {
+        sum = rounded(sum + entries_[static_cast<size_t>(piece)].score);
+        ids.push_back(entries_[static_cast<size_t>(piece)].id);
+        ++i;
+        continue;
+      }
+      uint32_t run_end = stop;
+      for (; i < s.steps.size() && s.steps[i].piece == kUnknown; ++i) {
+        run_end = s.steps[i].end;
+        sum = rounded(sum + parts_.unk_score);
+      }
+      append_unknown(text.substr(start, run_end - start), ids);
+    }
+  }
+
+  void append_unknown(std::string_view run, std::vector<int32_t>& ids) const {
+    if (parts_.look_up_unknown) {
+      if (const auto id = parts_.vocabulary.find(run)) {
+        ids.push_back(*id);
+        return;
+      }
+    }
+    const auto missing = [&](char c) { return byte_ids_[static_cast<unsigned char>(c)] < 0; };
+    if (!parts_.byte_fallback || std::any_of(run.begin(), run.end(), missing)) {
+      if (parts_.unk_id >= 0) ids.push_back(parts_.unk_id);
+      return;
+    }
+    for (const char c : run) ids.push_back(byte_ids_[static_cast<unsigned char>(c)]);
+  }
+
+  UnigramParts parts_;
+  PrefixTrie trie_;  // texts of the pieces, with their place
+  std::vector<Entry> entries_;
+  std::array<int32_t, 256> byte_ids_;
+  std::bitset<256> before_space_;  // byte before a U+2581 inside a piece
+  bool has_space_ = false;
+};
+
+std::string Unigram::to_json() const {
+  const Vocabulary& v = parts_.vocabulary;
+  std::vector<double> scores(static_cast<size_t>(v.id_limit()), 0);
+  for (const UnigramPiece& p : parts_.pieces) scores[static_cast<size_t>(p.id)] = p.score;
+  std::string out = fmt::format(
+      "{{\"type\":\"Unigram\",\"unk_id\":{},\"byte_fallback\":{},\n\"vocab\":[",
+      parts_.unk_id < 0 ? "null" : fmt::format("{}", parts_.unk_id), parts_.byte_fallback);
+  for (int64_t id = 0; id < v.id_limit(); ++id)
+    fmt::format_to(std::back_inserter(out), "{}[{},{}]", id == 0 ? "\n" : ",\n",
+                   json_quote(v.token(id).value_or("")), scores[static_cast<size_t>(id)]);
+  return out + "]}";
+}
+
+Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
+  if (context.byte_level)
+    return Error(err::kTokenizerKind, "Unigram behind a ByteLevel pre-tokenizer")
+        .at(spec.where)
+        .todo("hone reads Unigram behind pre-tokenizers that leave the text as it is");
+  UnigramParts parts;
+  parts.look_up_unknown = true;
+  parts.byte_fallback = HONE_TRY(spec.boolean_or("byte_fallback", false));
+  const JsonAt list = HONE_TRY(spec.get("vocab"));
+  const auto pairs = HONE_TRY(list.array());
+  parts.vocabulary.reserve(pairs.size(), pairs.size() * 8);
+  double lowest = HUGE_VAL;
+  for (const JsonElement item : pairs) {
+    const auto id = static_cast<int32_t>(parts.pieces.size());
+    simdjson::dom::array pair;
+    std::string_view text;
+    double score = 0;
+    if (item.get(pair) || pair.size() != 2 || pair.at(0).get(text) || pair.at(1).get(score) ||
+        !std::isfinite(score))
+      return list.item(item, static_cast<size_t>(id)).expected("[token, score]");
+    HONE_TRY(parts.vocabulary.add(text, id));
+    parts.pieces.push_back({std::string(text), score, id});
+    lowest = std::min(lowest, score);
+  }
+  parts.unk_score = lowest - kUnknownPenalty;
+  if (const auto at = spec.find("unk_id")) {
+    const int64_t id = HONE_TRY(at->integer());
+    if (id < 0 || id >= static_cast<int64_t>(parts.pieces.size()))
+      return Error(err::kTokenizerVocabulary,
+                   fmt::format("the unknown token has the id {}, the vocabulary {} tokens", id,
+                               parts.pieces.size()))
+          .at(at->where)
+          .todo("take the file from the model's authors again");
+    parts.unk_id = static_cast<int32_t>(id);
+  }
+  return make_unigram(std::move(parts));
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_unigram(UnigramParts parts) {
+  return std::make_unique<Unigram>(std::move(parts));
+}
+
+StageType tokenizer_stage_model_unigram() { return {.types = {"Unigram"}, .model = make}; }
+
+}  // namespace hone

@@ -1,0 +1,91 @@
+#include "learn/tokenizers/sentencepiece_normalizer.h"
+
+#include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/prefix_trie.h"
+#include "learn/tokenizers/unicode.h"
+
+namespace hone {
+namespace {
+
+class SentencePieceNormalizer : public Normalizer {
+ public:
+  explicit SentencePieceNormalizer(SentencePieceNormalization how) : how_(std::move(how)) {
+    std::vector<PrefixTrie::Key> keys;
+    for (const std::string& piece : how_.user_defined) keys.emplace_back(piece, 0);
+    user_defined_ = PrefixTrie(std::move(keys));
+    for (int c = 1; c < 128; ++c) {
+      const bool begins = std::any_of(how_.user_defined.begin(), how_.user_defined.end(),
+                                      [&](const std::string& u) { return u[0] == c; });
+      plain_[static_cast<size_t>(c)] =
+          c != ' ' && !begins && (!how_.charsmap || how_.charsmap->stays(static_cast<char>(c)));
+    }
+  }
+
+  std::string_view normalize(std::string_view text, std::string& out) const override {
+    out.clear();
+    const char *p = text.data(), *const end = p + text.size();
+    bool after_space = how_.squeeze;  // spaces are taken off here
+    bool begun = false;
+    while (p < end) {
+      const char* q = p;
+      while (q < end && plain(q, end)) ++q;
+      if (q > p) {
+        begin(begun, out);
+        out.append(p, q);
+        after_space = false;
+        p = q;
+        continue;
+      }
+      size_t length = 0;
+      std::string_view by = prefix(p, end, length);
+      p += length;
+      if (!begun && how_.squeeze && by == " ") continue;
+      begin(begun, out);
+      while (after_space && by.starts_with(' ')) by.remove_prefix(1);
+      if (by.empty()) continue;
+      for (size_t at = 0; at < by.size();) {
+        const size_t space = std::min(by.find(' ', at), by.size());
+        out += by.substr(at, space - at);
+        if (space < by.size()) out += kMetaspace;
+        at = space + 1;
+      }
+      after_space = how_.squeeze && by.ends_with(' ');
+    }
+    while (how_.squeeze && out.ends_with(kMetaspace)) out.resize(out.size() - kMetaspace.size());
+    return out;
+  }
+
+ private:
+  bool plain(const char* p, const char* end) const {
+    const auto c = static_cast<unsigned char>(*p);
+    return c < 0x80 && plain_[c] && (p + 1 == end || static_cast<unsigned char>(p[1]) < 0x80);
+  }
+  void begin(bool& begun, std::string& out) const {
+    if (!begun && how_.prefix) out += kMetaspace;
+    begun = true;
+  }
+  // What the first bytes of [p, end) become, and how many they are.
+  std::string_view prefix(const char* p, const char* end, size_t& length) const {
+    const std::string_view rest(p, static_cast<size_t>(end - p));
+    int32_t ignored = 0;
+    length = static_cast<size_t>(user_defined_.longest(p, end, ignored) - p);
+    if (length > 0) return rest.substr(0, length);
+    if (how_.charsmap)
+      if (const auto by = how_.charsmap->longest(rest, length)) return *by;
+    const Char c = decode_char(p, end);
+    length = static_cast<size_t>(c.length);
+    return c.code == kInvalidChar ? std::string_view("\xEF\xBF\xBD") : rest.substr(0, length);
+  }
+
+  SentencePieceNormalization how_;
+  PrefixTrie user_defined_;
+  std::array<bool, 128> plain_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Normalizer> make_sentencepiece_normalizer(SentencePieceNormalization how) {
+  return std::make_unique<SentencePieceNormalizer>(std::move(how));
+}
+
+}  // namespace hone
