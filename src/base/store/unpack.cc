@@ -92,17 +92,33 @@ class Zstd final : public Codec {
     ZSTD_inBuffer from{in.data(), in.size(), 0};
     ZSTD_outBuffer into{to, static_cast<size_t>(end - to), 0};
     const size_t did = ZSTD_decompressStream(stream_.get(), &into, &from);
+    header_.append(in.substr(0, std::min(from.pos, kHeaderBytes - header_.size())));
+    made_ += into.pos;
     in.remove_prefix(from.pos);
     to += into.pos;
     if (ZSTD_isError(did)) {
       why = ZSTD_getErrorName(did);
       return Did::kFailed;
     }
-    return did == 0 ? Did::kMemberEnd : Did::kSome;
+    if (did != 0) return Did::kSome;
+    // The library looks at the size that a header states only when a frame comes in one piece.
+    const unsigned long long stated = ZSTD_getFrameContentSize(header_.data(), header_.size());
+    if (stated != ZSTD_CONTENTSIZE_UNKNOWN && stated != made_) {
+      why = fmt::format("its header states {} bytes and it holds {}", stated, made_);
+      return Did::kFailed;
+    }
+    return Did::kMemberEnd;
   }
-  void next_member() override { ZSTD_DCtx_reset(stream_.get(), ZSTD_reset_session_only); }
+  void next_member() override {
+    ZSTD_DCtx_reset(stream_.get(), ZSTD_reset_session_only);
+    header_.clear();
+    made_ = 0;
+  }
 
  private:
+  static constexpr size_t kHeaderBytes = 18;  // of the longest header of a frame
+  std::string header_;                        // the first bytes of the frame
+  unsigned long long made_ = 0;               // bytes of text from it
   std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream*)> stream_;
 };
 

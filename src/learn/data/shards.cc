@@ -60,20 +60,28 @@ OrderedJson split_to_json(const ShardSplit& split) {
   return json;
 }
 
+// Throws for what is not a whole number: 1e99 as an integer is undefined.
+int64_t whole(const OrderedJson& json) {
+  if (!json.is_number_integer()) throw std::invalid_argument(json.dump() + " is no whole number");
+  return json.get<int64_t>();
+}
+
 Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& name) {
   ShardSplit split;
   try {
     split.name = json.at("name").get<std::string>();
     split.hash = std::stoull(json.at("rows_hash").get<std::string>(), nullptr, 16);
-    split.min_id = json.at("ids").at(0).get<int32_t>();
-    split.max_id = json.at("ids").at(1).get<int32_t>();
+    split.min_id = static_cast<int32_t>(whole(json.at("ids").at(0)));
+    split.max_id = static_cast<int32_t>(whole(json.at("ids").at(1)));
     const OrderedJson& c = json.at("counts");
-    split.counts = {c.at("rows_read"),      c.at("tokens_read"),    c.at("rows_kept"),
-                    c.at("tokens_kept"),    c.at("tokens_dropped"), c.at("rows_cut"),
-                    c.at("rows_too_short"), c.at("eos_appended")};
+    const auto count = [&](const char* key) { return whole(c.at(key)); };
+    split.counts = {count("rows_read"),      count("tokens_read"),    count("rows_kept"),
+                    count("tokens_kept"),    count("tokens_dropped"), count("rows_cut"),
+                    count("rows_too_short"), count("eos_appended")};
     for (const OrderedJson& s : json.at("shards"))
-      split.shards.push_back({s.at("file"), s.at("rows"), s.at("tokens"), s.at("bytes"),
-                              s.at("offsets_at"), s.at("ids_at")});
+      split.shards.push_back({s.at("file"), whole(s.at("rows")), whole(s.at("tokens")),
+                              whole(s.at("bytes")), whole(s.at("offsets_at")),
+                              whole(s.at("ids_at"))});
   } catch (const std::exception& e) {
     return damaged(fmt::format("a split of the shards cannot be read: {}", e.what()), name);
   }

@@ -49,7 +49,8 @@ void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
   for (size_t step = 0; step < golden["rates"].size(); ++step) {
     for (const auto& [name, values] : golden["gradients"][step].items())
       put(s, "grad." + name, values);
-    // Adafactor makes a full step of it all the same: tools/golden_optimizers.py says why it counts.
+    // Adafactor makes a full step of it all the same: tools/golden_optimizers.py says why it
+    // counts.
     if (of.contains("vanishing"))
       reinterpret_cast<float*>(s.state("grad.v").data())[1] *= of["vanishing"].get<float>();
     s.input<double>(0, "lr")[0] = golden["rates"][step];
