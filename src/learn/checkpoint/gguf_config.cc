@@ -15,6 +15,8 @@ struct Rule {
   const char* hf;
 };
 
+constexpr int64_t kMostOfASize = int64_t{1} << 40;  // products of two sizes stay in 64 bits
+
 constexpr Rule kLlama[] = {{"context_length", "max_position_embeddings"},
                            {"block_count", "num_hidden_layers"},
                            {"feed_forward_length", "intermediate_size"},
@@ -148,9 +150,10 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
                              ? std::vector<const char*>{"n_layer", "n_embd", "n_head", "n_ctx"}
                              : std::vector<const char*>{"num_hidden_layers", "hidden_size",
                                                         "intermediate_size", "num_attention_heads"})
-    if (!config.contains(key) || !config[key].is_number_integer() || config[key].get<int64_t>() < 1)
+    if (!config.contains(key) || !config[key].is_number_integer() ||
+        config[key].get<int64_t>() < 1 || config[key].get<int64_t>() > kMostOfASize)
       return Error(err::kGgufDamaged,
-                   fmt::format("'{}': its metadata give no {}", file.path(), key))
+                   fmt::format("'{}': its metadata give no usable {}", file.path(), key))
           .todo("convert the model again");
   if (gpt2) {
     config["n_positions"] = config["n_ctx"];

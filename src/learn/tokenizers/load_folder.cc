@@ -69,11 +69,18 @@ Result<TokenizerParts> from_folder(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error))
     if (entry.path().extension() == ".tiktoken") models.push_back(entry.path().string());
   std::sort(models.begin(), models.end());
-  for (const char* name :
-       {"tiktoken.model", "tokenizer.model", "tokenizer.model.v3", "tokenizer.model.v1",
-        "sentencepiece.bpe.model", "spiece.model", "source.spm"})
+  for (const char* name : {"tiktoken.model", "tokenizer.model", "tokenizer.model.v3",
+                           "tokenizer.model.v1", "spiece.model"})
     if (is_file(path(name))) models.push_back(path(name));
   if (!models.empty()) return finish(from_model(models.front(), config));
+  // Marian numbers its pieces by vocab.json, XLM-R, mBART and NLLB by fairseq's dictionary: the
+  // model's own ids would be wrong ones.
+  for (const char* name : {"source.spm", "sentencepiece.bpe.model"})
+    if (is_file(path(name)))
+      return Error(err::kTokenizerKind,
+                   "a SentencePiece model whose ids another file or program decides")
+          .at(path(name))
+          .todo("take a checkpoint with tokenizer.json: Transformers' fast tokenizer saves one");
   if (is_file(path("vocab.txt"))) return finish(from_vocab_txt(path("vocab.txt"), config));
 
   std::vector<std::string> names;

@@ -280,6 +280,15 @@ TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(error(), HasSubstr("merges.txt:3"));
 }
 
+TEST_F(Loaders, ModelsWhoseIdsComeFromElsewhereAreRefused) {
+  for (const char* name : {"source.spm", "sentencepiece.bpe.model"}) {
+    write(name, "a model");
+    EXPECT_THAT(error(), HasSubstr("H2004  a SentencePiece model whose ids"));
+    EXPECT_THAT(error(), HasSubstr(name));
+    fs::remove(folder_ / name);
+  }
+}
+
 TEST_F(Loaders, UnknownBytesDropOrBecomeUnk) {
   const std::string head =
       R"({"pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false},"model":{"type":"BPE",)"
