@@ -139,9 +139,9 @@ Result<std::string> CheckpointWriter::commit() {
     HONE_BUG_IF(e.folder, "checkpoint: folder '{}' in '{}'", e.name, folder());
     if (known.contains(e.name)) continue;
     const std::string path = folder() + "/" + e.name;
-    HONE_TRY(HONE_TRY(store_->append(path))->commit());     // written by others: make it durable
-    std::string hash = HONE_TRY(hash_file(path, *store_));  // alone: g++ would leak e.name's copy
-    files_.push_back({e.name, e.bytes, std::move(hash)});
+    HONE_TRY(HONE_TRY(store_->append(path))->commit());        // written by others: make it durable
+    const uint64_t hash = HONE_TRY(hash_file(path, *store_));  // alone: g++ would leak a name
+    files_.push_back({e.name, e.bytes, hash});
   }
   HONE_TRY(store_->write(folder() + "/" + kManifestFile, manifest_text(step_, files_)));
 
