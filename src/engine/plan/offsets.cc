@@ -187,7 +187,9 @@ void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Plac
 void repair(const std::vector<Lifetime>& b, int64_t bound, uint64_t round, Placer& placer,
             Placement& best) {
   const size_t n = b.size();
-  const int64_t goal = bound + bound / kPromise, start = placer.work();
+  int64_t unit = 0;  // all sizes are whole units, and so offsets stay (alignment)
+  for (const Lifetime& x : b) unit = std::gcd(unit, x.bytes);
+  const int64_t goal = (bound + bound / kPromise) / unit * unit, start = placer.work();
   Draw draw(round);
   auto cost = [&](const Placement& p) {
     int64_t above = 0;

@@ -57,6 +57,7 @@ TEST(Offsets, RandomTrainingSteps) {
       std::vector<Lifetime> b = training_step(rng, 1 + round % 12);
       const int64_t top = assign_offsets(b), bound = most_alive(b);
       expect_no_overlap(b, top);
+      for (const Lifetime& x : b) EXPECT_EQ(x.offset % 64, 0);  // as all sizes
       EXPECT_LE(top, bound + bound / 50) << "seed " << seed << ", round " << round;
       sum += static_cast<double>(top) / static_cast<double>(bound) - 1;
     }
