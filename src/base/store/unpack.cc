@@ -100,6 +100,10 @@ class Zstd final : public Codec {
       why = ZSTD_getErrorName(did);
       return Did::kFailed;
     }
+    if (header_.size() >= 4 && packing_of_bytes(header_) != Packing::kZstd) {
+      why = "a frame of a format older than zstd 1.0";  // which the library may read, not alike
+      return Did::kFailed;
+    }
     if (did != 0) return Did::kSome;
     // The library looks at the size that a header states only when a frame comes in one piece.
     const unsigned long long stated = ZSTD_getFrameContentSize(header_.data(), header_.size());
