@@ -95,7 +95,8 @@ TEST(Rouge, EveryPairAsRougeScore) {
 }
 
 TEST(Bleu, TokenizesAsSacrebleu) {
-  for (const Json& line : golden("bleu.json")["lines"]) {
+  const Json bleu = golden("bleu.json");
+  for (const Json& line : bleu["lines"]) {
     for (size_t t = 0; t < bleu_tokenizer_names().size(); ++t) {
       const std::string name = bleu_tokenizer_names()[t];
       const auto text = line["line"].get<std::string>();
@@ -134,13 +135,15 @@ void expect_translation_scores(const std::vector<std::string>& predictions, cons
 }
 
 TEST(Bleu, AndChrfAsSacrebleu) {
-  for (const Json& c : golden("bleu.json")["cases"])
+  const Json bleu = golden("bleu.json");
+  for (const Json& c : bleu["cases"])
     expect_translation_scores(c["predictions"].get<std::vector<std::string>>(), c["references"],
                               c["scores"]);
 }
 
 TEST(Labels, AsScikitLearn) {
-  for (const Json& c : golden("labels.json")["labels"]) {
+  const Json labels = golden("labels.json");
+  for (const Json& c : labels["labels"]) {
     const auto check = [&](const std::string& key, const std::string& name,
                            const MetricOptions& options) {
       const auto metric = make(name, options);
@@ -222,7 +225,8 @@ TEST(Labels, BinaryF1OfThreeClassesIsAnError) {
 }
 
 TEST(Numbers, AsScipy) {
-  for (const Json& c : golden("labels.json")["numbers"]) {
+  const Json labels = golden("labels.json");
+  for (const Json& c : labels["numbers"]) {
     for (const char* name : {"pearson", "spearmanr"}) {
       const auto metric = make(name);
       for (size_t i = 0; i < c["predictions"].size(); ++i)
