@@ -23,11 +23,10 @@ Program build_cached_program(const ModelConfig& config, const CachedShape& shape
   ValueId rows = input("rows", {shape.sequences});
   add_model_states(g, false);
   const Family& family = family_of(config);
-  ValueId x = family.decoder(g);  // [T,C]
+  ValueId x = family.body(g);  // [T,C]
   Builder::Scope head(b, "head");
-  x = ops::gather_rows(b, x, rows);  // [S,C]
-  p.outputs.push_back(
-      {"logits", ops::linear(b, x, g.param(family.head(config)), {.trans_w = true})});  // [S,V]
+  x = ops::gather_rows(b, x, rows);                                  // [S,C]
+  p.outputs.push_back({"logits", logits_of(b, family.head(g, x))});  // [S,V]
   return p;
 }
 

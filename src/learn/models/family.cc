@@ -63,7 +63,60 @@ Status check_numbers(const ModelConfig& c) {
   return Ok{};
 }
 
+bool classifies(Head h) {
+  return h == Head::sequence_classification || h == Head::token_classification;
+}
+
+// Whether a class of Transformers, "MistralForCausalLM", has the head.
+bool class_has_head(const std::string& name, Head h) {
+  static const std::map<Head, std::vector<const char*>> kEndings{
+      {Head::causal_lm, {"ForCausalLM", "LMHeadModel"}},
+      {Head::masked_lm, {"ForMaskedLM"}},
+      {Head::sequence_classification, {"ForSequenceClassification"}},
+      {Head::token_classification, {"ForTokenClassification"}},
+      {Head::seq2seq_lm, {"ForConditionalGeneration", "MTModel"}},
+      {Head::none, {"Model"}}};
+  if (h == Head::none &&
+      (class_has_head(name, Head::causal_lm) || class_has_head(name, Head::seq2seq_lm)))
+    return false;
+  const auto& endings = kEndings.at(h);
+  return std::any_of(endings.begin(), endings.end(),
+                     [&](const char* e) { return name.ends_with(e); });
+}
+
+// The class that config.json names; "" when it names none.
+std::string named_class(const ModelConfig& c) {
+  auto it = c.config.find("architectures");
+  const bool named = it != c.config.end() && it->is_array() && !it->empty() && (*it)[0].is_string();
+  return named ? (*it)[0].get<std::string>() : std::string();
+}
+
+Head head_of_config(const ModelConfig& c, const Family& f) {
+  const std::string named = named_class(c);
+  for (const HeadOffer& offer : f.heads)
+    if (class_has_head(named, offer.head)) return offer.head;
+  return f.heads.front().head;
+}
+
 }  // namespace
+
+std::string name_of(Head h) {
+  switch (h) {
+    case Head::causal_lm:
+      return "causal_lm";
+    case Head::masked_lm:
+      return "masked_lm";
+    case Head::sequence_classification:
+      return "sequence_classification";
+    case Head::token_classification:
+      return "token_classification";
+    case Head::seq2seq_lm:
+      return "seq2seq_lm";
+    case Head::none:
+      return "none";
+  }
+  __builtin_unreachable();
+}
 
 Result<ModelConfig> read_model_config(const nlohmann::json& config) {
   if (!config.is_object()) return Error(err::kBadConfig, "config.json is no JSON object");
@@ -92,6 +145,8 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
         return Error(err::kBadConfig,
                      fmt::format("config.json: {} heads cannot share {} key/value heads evenly",
                                  c.heads, c.kv_heads));
+      c.head = head_of_config(c, f);
+      if (classifies(c.head)) c.labels = config_labels(c);
       return c;
     }
   }
@@ -110,6 +165,37 @@ const Family& family_of(const ModelConfig& c) {
     if (f.name == c.family) return f;
   HONE_BUG_IF(true, "family '{}' is not on the shelf", c.family);
   __builtin_unreachable();
+}
+
+Status set_head(ModelConfig& c, Head head, int64_t labels) {
+  const Family& f = family_of(c);
+  std::vector<std::string> offered;
+  for (const HeadOffer& offer : f.heads) offered.push_back(name_of(offer.head));
+  if (std::find(offered.begin(), offered.end(), name_of(head)) == offered.end())
+    return Error(err::kHeadNotOffered,
+                 fmt::format("models of the family {} have no head '{}'", f.name, name_of(head)))
+        .todo(fmt::format("heads of {}: {}", f.name, fmt::join(offered, ", ")));
+  HONE_BUG_IF(classifies(head) != (labels > 0), "head {} with {} labels", name_of(head), labels);
+  c.head = head;
+  c.labels = labels;
+  return Ok{};
+}
+
+std::string architecture_of(const ModelConfig& c) {
+  if (const std::string named = named_class(c); class_has_head(named, c.head)) return named;
+  for (const HeadOffer& offer : family_of(c).heads)
+    if (offer.head == c.head) return offer.architecture;
+  HONE_BUG_IF(true, "family {} has no head {}", c.family, name_of(c.head));
+  __builtin_unreachable();
+}
+
+int64_t config_labels(const ModelConfig& c) {
+  if (auto it = c.config.find("id2label"); it != c.config.end() && it->is_object() && !it->empty())
+    return static_cast<int64_t>(it->size());
+  if (auto it = c.config.find("num_labels");
+      it != c.config.end() && it->is_number_integer() && it->get<int64_t>() > 0)
+    return it->get<int64_t>();
+  return 2;
 }
 
 int64_t parameter_count(const ModelConfig& c) {
@@ -134,12 +220,30 @@ ValueId ModelGraph::dropout(ValueId x, double p, ValueId residual) {
   return residual == kNoValue ? y : ops::add(b, y, residual);
 }
 
+ValueId ModelGraph::first_rows() {
+  const int64_t slots = b.type(cu_seqlens).shape[0] - 1;
+  ValueId begin = ops::slice(b, cu_seqlens, 0, 0, slots);
+  ValueId end = ops::slice(b, cu_seqlens, 0, 1, slots + 1);
+  return ops::select(b, ops::compare(b, begin, end, "lt"), begin,
+                     ops::constant(b, -1, {DType::i32, {slots}}));
+}
+
+ValueId ModelGraph::first_tokens(ValueId x) { return ops::gather_rows(b, x, first_rows()); }
+
+ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
+  if (mode != Mode::train || p == 0) return x;
+  const Type places{DType::i32, {b.type(x).shape[0]}};
+  return ops::dropout(b, x, rng, ops::gather_rows(b, sample_ids, first_rows()),
+                      ops::constant(b, 0, places), p, b.scope());
+}
+
 ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
-                                   double dropout_p, int64_t window) {
+                                   double dropout_p, int64_t window, bool causal) {
+  HONE_BUG_IF(mode == Mode::cached && !causal, "attention that is not causal has no cache");
   ops::AttentionOptions o{.heads = config.heads,
                           .kv_heads = config.kv_heads,
                           .window = window,
-                          .causal = true,
+                          .causal = causal,
                           .scale = scale,
                           .dropout = 0,
                           .key = ""};
@@ -192,6 +296,19 @@ void add_model_states(ModelGraph& g, bool trainable) {
     s.role = Role::constant;
     g.bind_param(t.name, p.add_state(std::move(s), {DType::f32, t.shape}));
   }
+}
+
+HeadLayer model_head(ModelGraph& g) {
+  const Family& f = family_of(g.config);
+  HONE_BUG_IF(g.config.head == Head::none, "a model without a head gives hidden states alone");
+  ValueId hidden = f.body(g);
+  if (g.label_rows != kNoValue) hidden = ops::gather_rows(g.b, hidden, g.label_rows);
+  Builder::Scope head(g.b, "head");
+  return f.head(g, hidden);
+}
+
+ValueId logits_of(Builder& b, const HeadLayer& head) {
+  return ops::linear(b, head.x, head.weight, {.bias = head.bias, .trans_w = true});
 }
 
 }  // namespace hone

@@ -16,14 +16,31 @@ struct ParamSpec {
   std::string name;  // as Transformers saves it
   Shape shape;
   enum class Init { normal, zeros, ones } init = Init::normal;
-  double std = 0.02;  // of the normal distribution
-  bool decay = true;  // weight decay applies (not to biases and norms)
+  double std = 0.02;      // of the normal distribution
+  bool decay = true;      // weight decay applies (not to biases and norms)
+  bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
+  int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
 };
 
-// What every decoder has, read from config.json; families keep the rest in `config`.
+// What stands on the body: which logits a model gives.
+enum class Head {
+  causal_lm,                // [T,V], the next token
+  masked_lm,                // [T,V], or [M,V] of the rows that have a label
+  sequence_classification,  // [S,labels]; labels = 1: regression
+  token_classification,     // [T,labels]
+  seq2seq_lm,               // [T,V] of the decoder's tokens
+  none,                     // the body alone, as a checkpoint without a head has it
+};
+std::string name_of(Head h);  // "masked_lm"
+
+// What every model has, read from config.json; families keep the rest in `config`.
 struct ModelConfig {
   nlohmann::json config;  // whole, as read
   std::string family;     // "gpt2"
+  // The head of the architecture in config.json, else what the family is by itself; tasks set
+  // theirs with set_head.
+  Head head = Head::causal_lm;
+  int64_t labels = 0;  // of a classification head; 0: no such head
   int64_t vocab = 0, hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0,
           max_positions = 0;
   bool tied = true;    // the head is the input embedding
@@ -47,6 +64,8 @@ class ModelGraph {
   const Mode mode;
   ValueId ids, positions, cu_seqlens;             // i32[T], i32[T], i32[S+1]
   ValueId sample_ids = kNoValue, rng = kNoValue;  // train: i64[T], i64[2]
+  ValueId token_types = kNoValue;                 // i32[T], encoders; none: 0 everywhere
+  ValueId label_rows = kNoValue;                  // i32[M], see model_head; < 0: no row
   ValueId cu_cache = kNoValue, block_table = kNoValue,
           slots = kNoValue;                 // cached: i32[S+1], i32[S,B], i32[T]
   int64_t cache_pages = 0, cache_page = 0;  // cached
@@ -60,13 +79,25 @@ class ModelGraph {
 
   // dropout(x) + residual; outside training x + residual. The scope names the place.
   ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
-  // Causal self-attention with the run's boundaries, or against the layer's cache.
+  // The same of x [S,C], one row for each sequence, as for its first token.
+  ValueId dropout_of_sequences(ValueId x, double p);
+  // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
+  ValueId first_tokens(ValueId x);
+  // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
   // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D].
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
-                         double dropout_p, int64_t window = 0);
+                         double dropout_p, int64_t window = 0, bool causal = true);
 
  private:
+  ValueId first_rows();  // i32[S], -1 for empty sequences
+
   std::map<std::string, ValueId> params_;
+};
+
+// The last linear layer of a head: logits [N,V] = x [N,C] weight^T [V,C] + bias [V]. Losses take
+// it as it is (linear_cross_entropy), so that logits of a vocabulary need not exist.
+struct HeadLayer {
+  ValueId x, weight, bias = kNoValue;
 };
 
 struct ConstantTable {
@@ -75,17 +106,23 @@ struct ConstantTable {
   std::vector<float> values;
 };
 
+struct HeadOffer {
+  Head head;
+  std::string architecture;  // Transformers' class: "BertForMaskedLM"
+};
+
 struct Family {
   std::string name;                                 // file and shelf name
   std::vector<std::string> model_types;             // values of config.json's model_type
-  std::string architecture;                         // written to config.json when absent
+  std::vector<HeadOffer> heads;                     // the first: what the family is by itself
   Status (*read_config)(ModelConfig& c) = nullptr;  // fills and checks the common fields
-  std::vector<ParamSpec> (*params)(const ModelConfig& c) = nullptr;
+  std::vector<ParamSpec> (*params)(const ModelConfig& c) = nullptr;         // of body and head
   std::vector<ConstantTable> (*constants)(const ModelConfig& c) = nullptr;  // optional
-  ValueId (*decoder)(ModelGraph& g) = nullptr;          // -> [T,C], the input of the head
-  std::string (*head)(const ModelConfig& c) = nullptr;  // name of the [V,C] weight of the head
-  // Another name under which older checkpoints keep the weight; nullptr: none.
-  std::string (*older_name)(const std::string& name) = nullptr;
+  ValueId (*body)(ModelGraph& g) = nullptr;                    // -> hidden states [T,C]
+  HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
+  // Other names under which checkpoints keep the weight (older spellings, the other side of a tie,
+  // without the body's prefix), best first; nullptr: none.
+  std::vector<std::string> (*other_names)(const ModelConfig& c, const std::string& name) = nullptr;
 };
 
 const std::vector<Family>& families();
@@ -96,9 +133,21 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config);
 const Family& family_of(const ModelConfig& c);
 int64_t parameter_count(const ModelConfig& c);
 
+// Sets the head, with its number of labels where it classifies. H2304 lists what the family offers.
+Status set_head(ModelConfig& c, Head head, int64_t labels = 0);
+// Transformers' class of the model with its head: what config.json names when it fits the head,
+// else the family's.
+std::string architecture_of(const ModelConfig& c);
+// Number of labels that config.json names (id2label, num_labels); 2 as in Transformers otherwise.
+int64_t config_labels(const ModelConfig& c);
+
 // Adds the model's weights as states (trainable as asked) and its tables as constants, and binds
 // them to the graph.
 void add_model_states(ModelGraph& g, bool trainable);
+
+// Body and head. With label_rows, the head of a language model is computed for those rows alone.
+HeadLayer model_head(ModelGraph& g);
+ValueId logits_of(Builder& b, const HeadLayer& head);
 
 // The name of the cache state of a layer: "cache.3.k".
 std::string cache_name(int64_t layer, char which);

@@ -62,7 +62,7 @@ std::vector<ParamSpec> params(const ModelConfig& c) {
   return list;
 }
 
-ValueId decoder(ModelGraph& g) {
+ValueId body(ModelGraph& g) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
   const double eps = c.real("layer_norm_epsilon", 1e-5);
@@ -106,20 +106,30 @@ ValueId decoder(ModelGraph& g) {
   return norm("transformer.ln_f", x);
 }
 
-std::string head(const ModelConfig& c) {
-  return c.tied ? "transformer.wte.weight" : "lm_head.weight";
+HeadLayer head(ModelGraph& g, ValueId hidden) {
+  return {hidden, g.param(g.config.tied ? "transformer.wte.weight" : "lm_head.weight")};
 }
 
-// The first GPT-2 checkpoints were saved from the bare model.
-std::string older_name(const std::string& name) {
-  return name.starts_with("transformer.") ? name.substr(12) : std::string();
+// The first GPT-2 checkpoints were saved from the bare model; a writer that keeps one of two tied
+// tensors may have kept the head.
+std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
+  std::vector<std::string> names;
+  if (name.starts_with("transformer.")) names.push_back(name.substr(12));
+  if (c.tied && name == "transformer.wte.weight") names.emplace_back("lm_head.weight");
+  return names;
 }
 
 }  // namespace
 
 Family family_gpt2() {
-  return {"gpt2",  {"gpt2"}, "GPT2LMHeadModel", read_config, params, nullptr,
-          decoder, head,     older_name};
+  return {.name = "gpt2",
+          .model_types = {"gpt2"},
+          .heads = {{Head::causal_lm, "GPT2LMHeadModel"}},
+          .read_config = read_config,
+          .params = params,
+          .body = body,
+          .head = head,
+          .other_names = other_names};
 }
 
 }  // namespace hone

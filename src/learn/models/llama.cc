@@ -151,7 +151,7 @@ std::vector<ConstantTable> constants(const ModelConfig& c) {
   return {t};
 }
 
-ValueId decoder(ModelGraph& g) {
+ValueId body(ModelGraph& g) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
   const double eps = c.real("rms_norm_eps", 1e-6);
@@ -200,22 +200,28 @@ ValueId decoder(ModelGraph& g) {
   return norm("model.norm", x);
 }
 
-std::string head(const ModelConfig& c) {
-  return c.tied ? "model.embed_tokens.weight" : "lm_head.weight";
+HeadLayer head(ModelGraph& g, ValueId hidden) {
+  return {hidden, g.param(g.config.tied ? "model.embed_tokens.weight" : "lm_head.weight")};
+}
+
+// A writer that keeps one of two tied tensors may have kept the head.
+std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
+  if (c.tied && name == "model.embed_tokens.weight") return {"lm_head.weight"};
+  return {};
 }
 
 }  // namespace
 
 Family family_llama() {
-  return {"llama",
-          {"llama", "mistral", "qwen2"},
-          "LlamaForCausalLM",
-          read_config,
-          params,
-          constants,
-          decoder,
-          head,
-          nullptr};
+  return {.name = "llama",
+          .model_types = {"llama", "mistral", "qwen2"},
+          .heads = {{Head::causal_lm, "LlamaForCausalLM"}},
+          .read_config = read_config,
+          .params = params,
+          .constants = constants,
+          .body = body,
+          .head = head,
+          .other_names = other_names};
 }
 
 }  // namespace hone

@@ -38,7 +38,7 @@ class PretrainedTest : public testing::Test {
     g.positions = p.add_input("positions", {DType::i32, {4}});
     g.cu_seqlens = p.add_input("cu_seqlens", {DType::i32, {2}});
     add_model_states(g, false);
-    p.outputs.push_back({"hidden", family_of(config).decoder(g)});
+    p.outputs.push_back({"hidden", family_of(config).body(g)});
     std::vector<Program> programs;
     programs.push_back(std::move(p));
     Result<Session> s = Session::compile(std::move(programs), reference_backend(), pool_);

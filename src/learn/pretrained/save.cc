@@ -57,8 +57,7 @@ Status copy_shards(const std::string& folder, const WeightSource& weights,
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
   HONE_TRY(file_store().make_dirs(folder));
   nlohmann::json config = model.config.config;
-  if (!config.contains("architectures") || !config["architectures"].is_array())
-    config["architectures"] = {family_of(model.config).architecture};
+  config["architectures"] = {architecture_of(model.config)};
   config.erase("torch_dtype");
   config["dtype"] = torch_name(dtype);
   config.erase("quantization_config");

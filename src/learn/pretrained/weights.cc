@@ -52,14 +52,10 @@ void quantize_absmax(std::span<const float> x, int64_t columns, bool by_rows, in
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const std::string& name) {
   const Family& family = family_of(config);
-  std::vector<std::string> names = {name};
-  if (family.older_name) names.push_back(family.older_name(name));
-  // A writer that keeps one of two tied tensors may have kept the head.
-  if (config.tied && name == family.head(config)) names.push_back("lm_head.weight");
-  for (const std::string& n : names) {
-    const TensorInfo* found = n.empty() ? nullptr : weights.find(n);
-    if (found != nullptr) return found;
-  }
+  if (const TensorInfo* found = weights.find(name)) return found;
+  if (!family.other_names) return nullptr;
+  for (const std::string& other : family.other_names(config, name))
+    if (const TensorInfo* found = weights.find(other)) return found;
   return nullptr;
 }
 

@@ -21,11 +21,10 @@ Program build(const ModelConfig& config, const BatchShape& shape, const std::str
     scale = ops::constant(b, 1.0, {DType::f32, {}});
   }
   add_model_states(g, train);
-  const Family& family = family_of(config);
-  ValueId x = family.decoder(g);
+  const HeadLayer layer = model_head(g);
   Builder::Scope head(b, "head");
-  ops::CrossEntropy loss = ops::linear_cross_entropy(b, x, g.param(family.head(config)), labels,
-                                                     scale, train, label_smoothing);
+  ops::CrossEntropy loss =
+      ops::linear_cross_entropy(b, layer.x, layer.weight, labels, scale, train, label_smoothing);
   if (train) {
     p.outputs.push_back({"loss", loss.loss});
   } else {

@@ -61,8 +61,8 @@ Result<int> run_convert(const std::vector<std::string>& args) {
     if (entry.path().extension() == ".safetensors")
       bytes += static_cast<int64_t>(entry.file_size(ec));
   }
-  log_info("{}: {} with {} parameters, {} of weights, {}", s.output,
-           family_of(model.config).architecture, parameter_count(model.config), format_bytes(bytes),
+  log_info("{}: {} with {} parameters, {} of weights, {}", s.output, architecture_of(model.config),
+           parameter_count(model.config), format_bytes(bytes),
            model.tokenizer ? fmt::format("tokenizer of {} tokens", model.tokenizer->vocab_size())
                            : "no tokenizer");
   return kExitDone;
