@@ -1,0 +1,54 @@
+// The programs of a run, their micro-batches and their memory, before a byte of it is allocated.
+#pragma once
+
+#include "base/core/threads.h"
+#include "engine/device/backend.h"
+#include "learn/tasks/task_settings.h"
+
+namespace hone {
+
+struct RunShapes {
+  BatchGrid train, eval;    // empty budgets: not trained, not evaluated
+  bool accumulate = false;  // more than one micro-batch in an optimizer step
+};
+
+// What a run needs when its data are not read yet: `rows` rows of `row_tokens` in a micro-batch;
+// where their lengths are not known, the most that it can need.
+RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
+                              bool eval);
+
+// Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>.
+Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConfig& config,
+                                          const RunShapes& shapes);
+
+// The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
+// of per_device_eval_batch_size) whose arena is at most `memory_bytes`.
+struct Fit {
+  int64_t rows = 0;     // of a micro-batch; 0: not even one row fits
+  int64_t largest = 0;  // the most rows that would fit (0 when none does)
+  RunPlan plan;         // with `rows`, or with one row when none fits
+};
+using ShapesOf = std::function<RunShapes(int64_t rows)>;
+Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
+                    ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
+                    const ShapesOf& shapes_of);
+
+// Bytes that the arenas of this process may take: --device_memory, or what is free now.
+int64_t memory_for_arenas(const TrainSettings& s);
+
+// Bytes of the runtime besides the arena (code, tokenizer, data): the plan's own line.
+inline constexpr int64_t kRuntimeBudget = 192 << 20;
+
+// "12.5 MiB", "3.42 GiB".
+std::string bytes_text(int64_t bytes);
+
+// Planned and measured memory of a run. Measured: what the process keeps in anonymous and shared
+// pages now, less what it kept just before the arena was mapped.
+struct MemoryReport {
+  int64_t planned_bytes = 0;
+  int64_t measured_bytes = 0;
+  int64_t runtime_bytes = 0;  // what it kept before: tokenizer, data, plans
+  std::string text() const;
+};
+
+}  // namespace hone

@@ -1,0 +1,69 @@
+// The settings of one run of a task, and what they say of the run before any data are read: its
+// head, its programs, how long its rows are. Each task has a class of these (clm.h, mlm.h); what
+// the run itself does is its TokenTask (token_task.h).
+#pragma once
+
+#include <memory>
+
+#include "base/settings/settings.h"
+#include "learn/data/batch.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/train/settings.h"
+
+namespace hone {
+
+class TextRows;
+class TokenTask;
+
+// Which rows are learnt from.
+struct DataSettings {
+#define HONE_SETTINGS "learn/tasks/data_settings.def"
+#include "base/settings/fields.inc"
+};
+
+struct BatchShape {
+  int64_t tokens = 0;  // T
+  int64_t slots = 0;   // S
+};
+
+class TaskSettings : public TrainSettings, public DataSettings {
+ public:
+  virtual ~TaskSettings() = default;
+
+  // Everything; what belongs to the data alone (hone prepare); the task's own flags.
+  void bind(Schema& schema) { TrainSettings::bind(schema), bind_data(schema); }
+  void bind_data(Schema& schema) { DataSettings::bind(schema), bind_own(schema); }
+  virtual void bind_own(Schema& schema) = 0;
+
+  // The head that the task trains, and its labels where the settings know them; asked before the
+  // weights of the model are. An Error when the family has no such head.
+  virtual Status choose_head(ModelConfig& config) const = 0;
+
+  // Tokens of the longest row, and the flag that decides it: its name, and what was given (0: not).
+  virtual int64_t row_tokens(const ModelConfig& config) const = 0;
+  virtual std::string row_tokens_flag() const = 0;
+  virtual int64_t row_tokens_given() const = 0;
+
+  // Rows of any length, one behind the other; false: blocks of row_tokens each.
+  virtual bool rows_apart() const = 0;
+  // An optimizer step may take more than one micro-batch of `rows` rows.
+  virtual bool accumulates(int64_t rows) const {
+    return rows_apart() || gradient_accumulation_steps > 1 || rows < per_device_train_batch_size;
+  }
+
+  // The program of a micro-batch before any pass. Inputs of all: ids, positions i32[T], cu_seqlens
+  // i32[S+1]; for training also sample_ids i64[T], rng i64[2] = {seed, step}, scale f32[] = 1 /
+  // normaliser of the optimizer step. Output `loss` f32[] in training; what evaluation gives is the
+  // task's own affair.
+  virtual Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                        bool train) const = 0;
+
+  // Reads the data, chooses the micro-batch, compiles, takes the memory, loads the weights; prints
+  // the first screen on the way. The settings must outlive the task.
+  virtual Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const = 0;
+
+  // Of tasks that learn from text alone; null: the others.
+  virtual const TextRows* text_rows() const { return nullptr; }
+};
+
+}  // namespace hone

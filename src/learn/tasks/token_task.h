@@ -1,0 +1,121 @@
+// What every task on token ids shares: rows in, the micro-batch that fits, programs, gradients,
+// evaluation, files. A task (clm.h is the shortest) derives from this and says what differs:
+//
+//   read_data      its rows, and labels beside them
+//   normaliser     by what the loss of an optimizer step is divided
+//   prepare        changes to the ids of a micro-batch, such as masks
+//   put            its own inputs of a program
+//   metrics        what evaluation counts
+//
+// and its settings (task_settings.h) build the programs.
+#pragma once
+
+#include <memory>
+
+#include "learn/metrics/loss.h"
+#include "learn/tasks/row_feed.h"
+#include "learn/tasks/run_programs.h"
+#include "learn/train/trainer.h"
+
+namespace hone {
+
+// FNV-1a.
+uint64_t text_hash(std::string_view text);
+
+class TokenTask : public TrainTask {
+ public:
+  Session& session() override { return *session_; }
+  const StepCount& steps() const override { return *feed_->steps(); }
+  int64_t train_rows() const override { return feed_->train_rows(); }
+  Result<StepSums> gradients(int64_t step) override;
+  bool can_evaluate() const override { return feed_->evaluates(); }
+  Result<OrderedJson> evaluate() override;
+  Status save_model_files(const std::string& folder) override;
+  std::vector<std::string> weight_names() const override;
+  double flops_of_step(const StepSums& sums) const override;
+  Json fingerprint() const override;
+  Json data_place() const override { return feed_->data_place(); }
+  Status go_to(const Json& place, const std::string& name) override {
+    return feed_->go_to(place, name);
+  }
+  const Pretrained& model() const { return model_; }
+  MemoryReport memory() const;
+
+ protected:
+  // The settings must outlive the task.
+  explicit TokenTask(const TaskSettings& s) : s_(s) {}
+  // To be called once, by the task's maker. Errors name file, flag or tensor.
+  Status start(Pretrained model, bool from_scratch);
+
+  // --- what a task says ---------------------------------------------------------------------
+  // Fills the feed: feed().read_text() or feed().set_rows(). May fill labels of model_.config (the
+  // programs are built afterwards).
+  virtual Status read_data() = 0;
+  // By what the loss of an optimizer step is divided, known before its first micro-batch so that no
+  // split changes it: label tokens, rows, ... At least 1.
+  virtual int64_t normaliser(int64_t step, const StepPlan& plan, const TakenRows& taken) = 0;
+  // Once before the first step, when the shapes are known: memory that steps use again.
+  virtual void reserve(const RunShapes& shapes) { (void)shapes; }
+  // Changes a packed micro-batch: row_ids and sample_ids are the rows' numbers in the data set;
+  // `step` is kEvaluation outside training.
+  static constexpr int64_t kEvaluation = -1;
+  virtual void prepare(int64_t step, MicroBatch& batch) { (void)step, (void)batch; }
+  // Puts the inputs besides those that task_settings.h lists, by put_input. A micro-batch whose
+  // labels do not fit the program runs again with the rest of them: true asks for another pass.
+  virtual bool put(size_t program, const MicroBatch& batch, int64_t pass) = 0;
+  // Evaluation: begins, takes the outputs of a program that just ran on the batch, gives the
+  // metrics of `rows` rows (names without "eval_", "samples" among them).
+  virtual void begin_metrics() = 0;
+  virtual void add_metrics(size_t program, const MicroBatch& batch) = 0;
+  virtual double loss_so_far() const = 0;  // for the progress line
+  virtual OrderedJson metrics(int64_t rows) = 0;
+  // Settings of the task that decide bits, for fingerprint().
+  virtual Json own_fingerprint() const { return nullptr; }
+
+  // --- what it may use ----------------------------------------------------------------------
+  RowFeed& feed() { return *feed_; }
+  ThreadPool& pool() { return *pool_; }
+  template <class T>
+  void put_input(size_t program, const char* name, const std::vector<T>& v) {
+    put_bytes(program, name, std::as_bytes(std::span(v)));
+  }
+  Pretrained model_;
+
+ private:
+  Status compile(bool from_scratch);
+  RunShapes shapes_for(int64_t rows) const;
+  void find_programs();
+  void put_bytes(size_t program, const char* name, std::span<const std::byte> bytes);
+  void put_common(size_t program, const MicroBatch& batch);
+  Status fill(const TakenRows& taken, const MicroBatchPlan& micro, const BatchGrid& grid,
+              int64_t step, MicroBatch& batch);
+
+  const TaskSettings& s_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::unique_ptr<Backend> backend_;
+  std::optional<RowFeed> feed_;
+  std::optional<Session> session_;
+  RunShapes shapes_;
+  int64_t row_tokens_ = 0;
+  int64_t parameters_outside_embeddings_ = 0;
+  // By budget of the grid: indices of the session's programs.
+  std::vector<size_t> train_programs_, train_add_programs_, eval_programs_;
+  int64_t bytes_before_arena_ = 0;
+  // Used again by every step, so that no step allocates.
+  MicroBatch batch_;
+  StepPlan plan_;
+  std::vector<int64_t> lengths_;
+};
+
+// Loss, accuracy and perplexity of tasks that predict tokens, with the names of run_clm and
+// run_mlm.
+struct TokenMetrics {
+  explicit TokenMetrics(int64_t batch_rows) : loss(batch_rows) {}
+  EvalLoss loss;
+  Accuracy accuracy;
+  // Each sequence of the batch; nll [T] and correct [T] count where there is a label.
+  void add(const MicroBatch& batch, std::span<const float> nll, std::span<const int32_t> correct);
+  OrderedJson json(int64_t rows) const;
+};
+
+}  // namespace hone
