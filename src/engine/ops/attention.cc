@@ -1,8 +1,11 @@
-// attention(q, k?, v?, cu_q, cu_k, block_table?, rng?, sample_ids?): per head h and query i,
-//   s_ij = scale q_i . k_j over the allowed keys j of i's segment,   lse_i = log sum_j exp s_ij,
+// attention(q, k?, v?, cu_q, cu_k, block_table?, rng?, sample_ids?, bias?): per head h, query i,
+//   s_ij = scale q_i . k_j + bias[h, reach-1-b] over the allowed keys j of i's segment,
+//   lse_i = log sum_j exp s_ij,
 //   p_ij = exp(s_ij - lse_i),   out_i = sum_j dropout(p_ij) v_j;   no allowed key: 0 and -inf.
 // With the ends of a segment's queries and keys aligned, key j lies b = (position of i) - (position
 // of j) behind query i: causal allows b >= 0, window w > 0 allows b < w (and b > -w if not causal).
+// bias f32[H,2*reach-1] has a value for each head and distance -b (T5, arXiv 1910.10683, section
+// 2.1); no segment may be longer than reach.
 // Head h reads key/value head h / (heads/kv_heads). Shapes: ops.h. Tokens past the last segment
 // are no queries and no keys.
 #include "engine/ops/attention_parts.h"
@@ -35,11 +38,16 @@ Values decompose(Builder& b, const NodeView& n) {
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(d[1] != kNoValue, "attention: lse is a residual without a gradient");
   HONE_BUG_IF(n.has(5), "attention over pages has no gradient");
-  Values g = b.emit("attention_grad",
-                    {n.input(0), n.input(1), n.input(2), n.output(0), n.output(1), d[0], n.input(3),
-                     n.input(4), kNoValue, n.input(6), n.input(7)},
-                    n.attrs());
+  Values in{n.input(0), n.input(1), n.input(2), n.output(0), n.output(1), d[0],
+            n.input(3), n.input(4), kNoValue,   n.input(6),  n.input(7)};
+  const bool biased = n.has(8);
+  if (biased) in.push_back(n.input(8));
   Values result(n.inputs(), kNoValue);
+  Values g = b.emit("attention_grad", in, n.attrs());
+  if (biased) {
+    result[8] = g.back();
+    g.pop_back();
+  }
   std::copy(g.begin(), g.end(), result.begin());
   return result;
 }
@@ -68,10 +76,16 @@ ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const Atten
     attrs.set("dropout", o.dropout);
     attrs.set("key", o.key);
   }
-  Values v = b.emit("attention",
-                    {in.q, in.k, in.v, in.cu_q, in.cu_k, in.block_table, random ? in.rng : kNoValue,
-                     random ? in.sample_ids : kNoValue},
-                    attrs);
+  Values operands{in.q,
+                  in.k,
+                  in.v,
+                  in.cu_q,
+                  in.cu_k,
+                  in.block_table,
+                  random ? in.rng : kNoValue,
+                  random ? in.sample_ids : kNoValue};
+  if (in.bias != kNoValue) operands.push_back(in.bias);
+  Values v = b.emit("attention", operands, attrs);
   return {v[0], v[1]};
 }
 

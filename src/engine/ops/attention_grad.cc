@@ -1,10 +1,11 @@
-// attention_grad(q, k?, v?, out, lse, dout, cu_q, cu_k, block_table?, rng?, sample_ids?): the
-// gradients of attention, whose attributes it has, from its results (Dao et al., arXiv 2205.14135,
-// B.2):
+// attention_grad(q, k?, v?, out, lse, dout, cu_q, cu_k, block_table?, rng?, sample_ids?, bias?):
+// the gradients of attention, whose attributes it has, from its results (Dao et al., arXiv
+// 2205.14135, B.2):
 //   p_ij = exp(s_ij - lse_i),   dv_j = sum_i dropout(p_ij) dout_i,   dp_ij = dropout(dout_i . v_j),
 //   ds_ij = scale p_ij (dp_ij - out_i . dout_i),   dq_i = sum_j ds_ij k_j,   dk_j = sum_i ds_ij
-//   q_i.
-// -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv. Pages have no gradient.
+//   q_i,   dbias[h, r] = sum of p_ij (dp_ij - out_i . dout_i) over the pairs at distance r.
+// -> dq, dk, dv in the shapes of q, k, v; for a fused q one dqkv; dbias where there is a bias.
+// Pages have no gradient.
 #include "engine/ops/attention_parts.h"
 
 namespace hone {
@@ -17,8 +18,10 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_type(n, 3, {a.dtype, {a.tq, a.heads * a.size}}));
   HONE_TRY(expect_type(n, 4, {wide(a.dtype), {a.heads, a.tq}}));
   HONE_TRY(expect_same(n, 3, 5));
-  if (a.fused) return Types{n.in(0)};
-  return Types{n.in(0), n.in(1), n.in(2)};
+  Types types{n.in(0)};
+  if (!a.fused) types = {n.in(0), n.in(1), n.in(2)};
+  if (a.reach > 0) types.push_back(n.in(11));
+  return types;
 }
 
 Values decompose(Builder& b, const NodeView& n) {
@@ -38,8 +41,8 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId dv = ops::matmul(b, drop(b, a, p, p_drop), dout, true);
   ValueId dp = drop(b, a, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
-  ValueId ds = ops::mul(b, ops::mul(b, p, ops::sub(b, dp, over_keys(delta))),
-                        number(b, n.attrs().real("scale", 1), p));
+  ValueId dscore = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
+  ValueId ds = ops::mul(b, dscore, number(b, n.attrs().real("scale", 1), p));
   ValueId dq = ops::matmul(b, ds, a.k), dk = ops::matmul(b, ds, a.q, true);
   auto join = [&](ValueId x) { return ops::cast(b, join_heads(b, x), d.dtype); };
   auto sum_groups = [&](ValueId x) {
@@ -48,7 +51,14 @@ Values decompose(Builder& b, const NodeView& n) {
                            {1});
   };
   Values g{join(dq), join(sum_groups(dk)), join(sum_groups(dv))};
-  return d.fused ? Values{ops::concat(b, g, 1)} : g;
+  if (d.fused) g = {ops::concat(b, g, 1)};
+  if (d.reach > 0) {
+    ValueId by_pair =
+        ops::reshape(b, ops::transpose(b, dscore, {1, 2, 0}), {pairs[1] * pairs[2], d.heads});
+    ValueId sums = ops::scatter_add_rows(b, a.distances, by_pair, 2 * d.reach - 1);
+    g.push_back(ops::transpose(b, sums, {1, 0}));
+  }
+  return g;
 }
 
 // Five products of queries and keys against attention's two.

@@ -35,16 +35,18 @@ Segments paged_segments(Builder& b, ValueId cu, int64_t count, int64_t segments)
 }
 
 // With the ends of queries and keys aligned, a key is behind its query by left_k - left_q.
+ValueId places_behind(Builder& b, const Segments& q, const Segments& k, const Shape& pairs) {
+  return ops::sub(b, ops::broadcast(b, k.left, pairs, {1}), ops::broadcast(b, q.left, pairs, {0}));
+}
+
 ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, const Segments& k,
-                      bool causal, int64_t window) {
+                      ValueId behind, bool causal, int64_t window) {
   Shape pairs{a.tq, a.tk};
   ValueId q_id = ops::broadcast(b, q.id, pairs, {0}), k_id = ops::broadcast(b, k.id, pairs, {1});
   ValueId allowed = ops::compare(b, q_id, k_id, "eq");
   ValueId real =
       ops::compare(b, q_id, ops::constant(b, static_cast<double>(a.segments), kScalarInt), "lt");
   allowed = ops::minimum(b, allowed, real);
-  ValueId behind =
-      ops::sub(b, ops::broadcast(b, k.left, pairs, {1}), ops::broadcast(b, q.left, pairs, {0}));
   auto also = [&](double bound, const char* how) {
     allowed =
         ops::minimum(b, allowed, ops::compare(b, behind, ops::constant(b, bound, kScalarInt), how));
@@ -52,14 +54,30 @@ ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, con
   if (causal) also(0, "ge");
   if (window > 0) also(static_cast<double>(window), "lt");
   if (window > 0 && !causal) also(-static_cast<double>(window), "gt");
-  return ops::broadcast(b, allowed, {a.heads, a.tq, a.tk}, {1, 2});
+  return allowed;
+}
+
+// scores += bias[h, reach - 1 - behind]. A pair beyond the reach has no bias: its score is NaN, so
+// that a bias too short for its sequences cannot pass unseen.
+void add_bias(Builder& b, AttentionParts& a, ValueId bias, ValueId behind, ValueId allowed) {
+  const AttentionDims& d = a.dims;
+  auto whole = [&](int64_t x) { return ops::constant(b, static_cast<double>(x), kScalarInt); };
+  ValueId column = ops::sub(b, whole(d.reach - 1), behind);  // [Tq,Tk]
+  ValueId inside = ops::minimum(b, ops::compare(b, column, whole(0), "ge"),
+                                ops::compare(b, column, whole(2 * d.reach - 1), "lt"));
+  ValueId usable = ops::minimum(b, inside, allowed);
+  a.distances = ops::reshape(b, ops::select(b, usable, column, whole(-1)), {d.tq * d.tk});
+  ValueId rows = ops::gather_rows(b, ops::transpose(b, bias, {1, 0}), a.distances);  // [Tq*Tk,H]
+  ValueId each = ops::transpose(b, ops::reshape(b, rows, {d.tq, d.tk, d.heads}), {2, 0, 1});
+  ValueId reached = ops::broadcast(b, inside, {d.heads, d.tq, d.tk}, {1, 2});
+  a.scores = ops::select(b, reached, ops::add(b, a.scores, each), number(b, NAN, each));
 }
 
 }  // namespace
 
 Result<AttentionDims> attention_dims(const NodeView& n, size_t first) {
   AttentionDims a;
-  HONE_TRY(expect_inputs(n, 1, first + 5));
+  HONE_TRY(expect_inputs(n, 1, first + 6));
   if (!n.has(first) || !n.has(first + 1)) return bad_operands(n, "cu_q and cu_k are needed");
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
@@ -105,6 +123,14 @@ Result<AttentionDims> attention_dims(const NodeView& n, size_t first) {
       return bad_operands(n, "dropout needs rng, sample_ids and no pages");
     HONE_TRY(expect_type(n, first + 3, {DType::i64, {2}}));
     HONE_TRY(expect_type(n, first + 4, {DType::i64, {a.tq}}));
+  }
+  if (n.has(first + 5)) {
+    const Type& bias = n.in(first + 5);
+    if (bias.dtype != wide(a.dtype) || bias.rank() != 2 || bias.shape[0] != a.heads ||
+        bias.shape[1] % 2 != 1)
+      return bad_operands(n, fmt::format("the bias must be {}[{}, an odd number of distances]",
+                                         name_of(wide(a.dtype)), a.heads));
+    a.reach = (bias.shape[1] + 1) / 2;
   }
   return a;
 }
@@ -162,8 +188,12 @@ AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first) {
   a.scores = ops::mul(b, scores, number(b, n.attrs().real("scale", 1), scores));
   Segments keys = d.paged ? paged_segments(b, cu_k, d.tk, d.segments)
                           : packed_segments(b, cu_k, d.tk, d.segments);
-  a.allowed = allowed_pairs(b, d, packed_segments(b, cu_q, d.tq, d.segments), keys,
-                            n.attrs().flag("causal"), n.attrs().integer("window"));
+  Segments queries = packed_segments(b, cu_q, d.tq, d.segments);
+  ValueId behind = places_behind(b, queries, keys, {d.tq, d.tk});
+  ValueId allowed = allowed_pairs(b, d, queries, keys, behind, n.attrs().flag("causal"),
+                                  n.attrs().integer("window"));
+  a.allowed = ops::broadcast(b, allowed, {d.heads, d.tq, d.tk}, {1, 2});
+  if (d.reach > 0) add_bias(b, a, n.input(first + 5), behind, allowed);
   if (double p = n.attrs().real("dropout"); p > 0)
     a.keep = ops::attention_dropout_mask(b, n.input(first + 3), n.input(first + 4), cu_q, cu_k, p,
                                          d.heads, d.tk, n.attrs().text("key"));

@@ -101,9 +101,13 @@ ValueId rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t
 // Variable-length attention. q [Tq,H*D]; k, v [Tk,G*D]; or one fused q = [T,(H+2G)*D] with k, v
 // absent. cu_q, cu_k i32[S+1]. Paged: k, v are caches [pages, page, G*D], block_table i32[S,B] and
 // the lengths come from cu_k. Causal aligns the ends of q and k. Outputs: out [Tq,H*D], lse [H,Tq].
+// bias [H,2*reach-1]: bias[h, (position of key) - (position of query) + reach - 1] is added to the
+// scaled score; positions count so that the ends of a segment's queries and keys are aligned. No
+// segment may be longer than reach.
 struct AttentionInputs {
   ValueId q, k = kNoValue, v = kNoValue, cu_q, cu_k;
   ValueId block_table = kNoValue, rng = kNoValue, sample_ids = kNoValue;  // sample_ids i64[Tq]
+  ValueId bias = kNoValue;
 };
 struct AttentionOptions {
   int64_t heads = 1, kv_heads = 1, window = 0;

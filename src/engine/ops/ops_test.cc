@@ -80,6 +80,10 @@ TEST(Ops, RefusalsNameOpRuleAndShapes) {
   EXPECT_THAT(
       refusal("attention", {"f32[4,24]", "_", "_", "i32[3]", "i32[2]"}, "{heads=2, kv_heads=2}"),
       HasSubstr("inputs 3 and 4"));
+  EXPECT_THAT(
+      refusal("attention", {"f32[4,24]", "_", "_", "i32[3]", "i32[3]", "_", "_", "_", "f32[2,8]"},
+              "{heads=2, kv_heads=2}"),
+      HasSubstr("the bias must be f32[2, an odd number of distances]"));
   EXPECT_THAT(refusal("linear_cross_entropy", {"f32[3,4]", "f32[9,5]", "i32[3]", "f32[]"}),
               HasSubstr("inner sizes"));
   EXPECT_THAT(refusal("adamw", {"f32[3]", "f32[3]", "f32[3]", "f32[3]", "f64[]", "i64[]", "f64[]"},

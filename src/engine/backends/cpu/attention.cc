@@ -3,12 +3,12 @@
 #include "engine/backends/cpu/isa.h"
 
 namespace hone::cpu {
-HONE_CPU_DISPATCH(int64_t, attention_workspace_bytes, (int64_t head_dim, int threads),
-                  (head_dim, threads))
+HONE_CPU_DISPATCH(int64_t, attention_workspace_bytes, (const Attention& a, int threads),
+                  (a, threads))
 HONE_CPU_DISPATCH(void, attention, (const Attention& a, void* workspace, ThreadPool& pool),
                   (a, workspace, pool))
-HONE_CPU_DISPATCH(int64_t, attention_backward_workspace_bytes, (int64_t head_dim, int threads),
-                  (head_dim, threads))
+HONE_CPU_DISPATCH(int64_t, attention_backward_workspace_bytes, (const Attention& a, int threads),
+                  (a, threads))
 HONE_CPU_DISPATCH(void, attention_backward,
                   (const AttentionBackward& b, void* workspace, ThreadPool& pool),
                   (b, workspace, pool))

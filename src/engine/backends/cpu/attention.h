@@ -1,12 +1,15 @@
 // Fused attention over packed sequences of different lengths; no T x T matrix is ever made.
 //
-//   S = scale * Q K^T  (masked)     P = softmax(S)     out = dropout(P) V     lse = log sum exp S
+//   S = scale * Q K^T + bias  (masked)     P = softmax(S)     out = dropout(P) V     lse = log sum
+//   exp S
 //
 // Sequence s owns query tokens [cu_q[s], cu_q[s+1]) and key tokens [cu_k[s], cu_k[s+1]). With
 // Lq, Lk its lengths and o = Lk - Lq, query i may see key j iff
 //   (!causal || j <= i + o)  and  (window == 0 || j > i + o - window).
 // A query that sees no key gets out = 0, lse = -inf. Tokens after the last sequence get zeros.
 // Dropout words: attention_dropout_word(key, sample_ids[s], head, i, j) (base/core/philox.h).
+// The bias of head h for query i and key j is bias[h * (2 * reach - 1) + j - (i + o) + reach - 1];
+// no sequence may be longer than reach (a bug otherwise).
 // Query head h uses key head h / (heads / kv_heads). Strides are in floats; q, k, v may be slices
 // of one [T, 3C] buffer. Forward does not depend on the number of threads; backward neither.
 // Method: Dao et al., FlashAttention, arXiv 2205.14135 and 2307.08691.
@@ -35,6 +38,8 @@ struct Attention {
   float scale = 1;
   bool causal = false;
   int64_t window = 0;
+  const float* bias = nullptr;  // [heads, 2 * reach - 1]
+  int64_t reach = 0;            // 0: no bias
   double dropout = 0;
   DropoutKey key = {};
   const int64_t* sample_ids = nullptr;  // [sequences], needed when dropout > 0
@@ -46,12 +51,13 @@ struct AttentionBackward {
   Attention forward;  // as it was called, with out and lse
   Heads<const float> dout;
   Heads<float> dq, dk, dv;  // written (=), every row of the buffers
+  float* dbias = nullptr;   // [heads, 2 * reach - 1], written; needs a scale other than 0
 };
 
-// 64-byte aligned workspace; depends on head_dim and threads only.
-int64_t attention_workspace_bytes(int64_t head_dim, int threads);
+// 64-byte aligned workspace; depends on threads and head_dim, with a bias on all sizes.
+int64_t attention_workspace_bytes(const Attention& a, int threads);
 void attention(const Attention& a, void* workspace, ThreadPool& pool);
-int64_t attention_backward_workspace_bytes(int64_t head_dim, int threads);
+int64_t attention_backward_workspace_bytes(const Attention& a, int threads);
 void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool& pool);
 
 // A few new queries a sequence against cached keys and values in pages. Sequence s has kv_length[s]
@@ -68,6 +74,8 @@ struct PagedAttention {
   Heads<const float> q, k, v;  // k and v: strides inside a page
   float scale = 1;
   int64_t window = 0;
+  const float* bias = nullptr;  // as in Attention
+  int64_t reach = 0;
   Heads<float> out;
   float* lse = nullptr;  // [heads, tokens_q], or none
   int64_t tokens_q = 0;

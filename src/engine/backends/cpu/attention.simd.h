@@ -51,6 +51,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
   const float* qp = a.q.data + (a.cu_q[s] + q0) * a.q.token + h * a.q.head;
   const float* kp = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
   const float* vp = a.v.data + a.cu_k[s] * a.v.token + hk * a.v.head;
+  float* bias = alpha + 64;  // see bias_row
   transpose_in(qp, a.q.token, nq, dim, kBQ, a.scale * kLog2E, qt);
   constexpr int kVectors = kBQ / W;
   F m[kVectors], sum[kVectors];
@@ -59,6 +60,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
     sum[v] = zero();
   }
   const Range keys = visible(a, lq, lk, q0, nq);
+  if (a.reach > 0) bias_row(a, h, o, q0, kBQ, keys, bias);
   const I index = lane_index() + set1(static_cast<int32_t>(q0));
   bool first = true;
   for (int64_t k0 = keys.begin / kBK * kBK; k0 < keys.end; k0 += kBK) {
@@ -67,6 +69,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
     for (int64_t l = 0; l < kBQ; l += kLanes)
       strip<true, kZero>(hi - lo, dim, kp + (k0 + lo) * a.k.token, a.k.token, qt + l, kBQ,
                          st + lo * kBQ + l, kBQ, nullptr);
+    if (a.reach > 0) add_bias(bias, keys.end, k0, lo, hi, 0, kBQ, kBQ, st);
     for (int v = 0; v < kVectors; ++v) {
       float* sv = st + v * W;
       const I q = index + set1(v * W);
@@ -112,18 +115,20 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
   }
 }
 
-int64_t forward_floats(int64_t dim) { return 2 * dim * kBQ + kBK * kBQ + 64; }
+int64_t forward_floats(const Attention& a) {
+  return 2 * a.head_dim * kBQ + kBK * kBQ + 64 + bias_lanes(a);
+}
 
 }  // namespace
 
-int64_t attention_workspace_bytes(int64_t head_dim, int threads) {
-  return threads * forward_floats(head_dim) * 4;
+int64_t attention_workspace_bytes(const Attention& a, int threads) {
+  return threads * forward_floats(a) * 4;
 }
 
 void attention(const Attention& a, void* workspace, ThreadPool& pool) {
   const Drop drop = make_drop(a);
   pool.run([&](int thread) {
-    float* w = static_cast<float*>(workspace) + thread * forward_floats(a.head_dim);
+    float* w = static_cast<float*>(workspace) + thread * forward_floats(a);
     for_units(a, kBQ, thread, pool.size(),
               [&](int64_t s, int64_t h, int64_t q0) { forward_block(a, drop, s, h, q0, w); });
     if (thread == 0) {
@@ -143,9 +148,10 @@ struct PagedState {  // of one query and head: maximum and sum of what was seen,
   float top, sum;
 };
 
-// Adds tokens [lo, hi) of a page (k and v at its first token, at the key head) to out and state.
+// Adds tokens [lo, hi) of a page (k, v and bias at its first token, at the head) to out and state.
 void paged_tokens(const PagedAttention& a, const float* q, const float* k, const float* v,
-                  int64_t lo, int64_t hi, float* p, PagedState& state, float* out) {
+                  const float* bias, int64_t lo, int64_t hi, float* p, PagedState& state,
+                  float* out) {
   const int64_t dim = a.head_dim;
   float high = state.top;
   for (int64_t j = lo; j < hi; ++j) {
@@ -155,6 +161,7 @@ void paged_tokens(const PagedAttention& a, const float* q, const float* k, const
           dot = fma(get(q + i, whole, n), get(k + j * a.k.token + i, whole, n), dot);
         });
     p[j] = reduce_add(dot) * (a.scale * kLog2E);
+    if (bias) p[j] += bias[j] * kLog2E;
     high = max_of(high, p[j]);
   }
   const float factor = exp2(set1(state.top - high))[0];
@@ -204,9 +211,11 @@ void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool)
           const int64_t lo = max_of(first, k0) - k0, hi = min_of(k0 + a.page, last + 1) - k0;
           const int64_t page = a.block_table[s * a.blocks + k0 / a.page] * a.page_stride;
           for (int64_t h = h0; h < h1; ++h)
-            paged_tokens(a, q + h * a.q.head, a.k.data + page + h / group * a.k.head,
-                         a.v.data + page + h / group * a.v.head, lo, hi, p, state[h],
-                         out + h * a.out.head);
+            paged_tokens(
+                a, q + h * a.q.head, a.k.data + page + h / group * a.k.head,
+                a.v.data + page + h / group * a.v.head,
+                a.bias ? a.bias + h * (2 * a.reach - 1) + a.reach - 1 + k0 - last : nullptr, lo, hi,
+                p, state[h], out + h * a.out.head);
         }
         for (int64_t h = h0; h < h1; ++h) {
           const F inverse = set1(state[h].sum > 0 ? 1.0f / state[h].sum : 0.0f);

@@ -12,9 +12,56 @@ struct BackwardWork {
   float *st, *dpt;        // [kBK][kBQB]: S^T then dropped P^T; dP^T then dS^T
   float *lse, *delta;     // [kBQB]: lse * log2 e; sum over d of dO * O
   float* ones;            // [kBQB]
+  float* bias;            // see bias_row
 };
 
-int64_t backward_floats(int64_t dim) { return 3 * dim * kBQB + 2 * kBK * kBQB + 3 * kBQB; }
+int64_t backward_floats(const Attention& a) {
+  return 3 * a.head_dim * kBQB + 2 * kBK * kBQB + 3 * kBQB + bias_lanes(a);
+}
+
+// The gradient of the bias sums dS along diagonals. Each head, sequence and part of its keys (at
+// most kParts, cut by length alone) has sums of its own, so that their order does not depend on
+// the threads; along a diagonal queries and keys grow together, so it does not depend either on
+// which of them the loops walk first. Sum j - i of a part lies at
+// [j - from - i + (lq rounded up to kBQB)], where `from` is the part's first key.
+constexpr int64_t kParts = 4;
+
+HONE_INLINE int64_t part_keys(int64_t lk) {
+  return max_of(kBK, (lk + kParts * kBK - 1) / (kParts * kBK) * kBK);
+}
+HONE_INLINE int64_t padded(int64_t lq) { return (lq + kBQB - 1) / kBQB * kBQB; }
+HONE_INLINE int64_t part_sums(int64_t lq, int64_t keys) { return keys + padded(lq); }
+HONE_INLINE int64_t sequence_sums(int64_t lq, int64_t lk) {
+  int64_t n = 0;
+  for (int64_t k = 0; k < lk; k += part_keys(lk)) n += part_sums(lq, min_of(part_keys(lk), lk - k));
+  return n;
+}
+// For one head: every sequence has at most kParts parts, and one if it has at most kBK keys.
+int64_t head_sums(const Attention& a) {
+  const int64_t parts = min_of(kParts * a.sequences, a.sequences + a.tokens_k / kBK);
+  return (a.tokens_k + kParts * a.tokens_q + parts * kBQB + 15) / 16 * 16;
+}
+
+// Adds the dS^T of keys [lo, hi) and the kLanes queries at ds to the sums of their diagonals; of
+// the first key and the first query, j - i belongs at `sums`. A vector holds W diagonals that are
+// under way: with each key the oldest is done.
+void add_diagonals(const float* ds, int64_t lo, int64_t hi, float* sums) {
+  F one = zero(), two = zero();
+  I up = lane_index() - set1(1);
+  up[0] = 0;
+  const I fresh = lane_index() == set1(0);
+  auto shift = [&](F x) __attribute__((always_inline)) {
+    return select(fresh, zero(), __builtin_shuffle(x, up));
+  };
+  for (int64_t k = lo; k < hi; ++k) {
+    one = shift(one) + load(ds + k * kBQB);
+    two = shift(two) + load(ds + k * kBQB + W);
+    sums[k - (W - 1)] += one[W - 1];
+    sums[k - (2 * W - 1)] += two[W - 1];
+  }
+  for (int64_t l = 0; l < W - 1; ++l) sums[hi - 1 - l] += one[l];
+  for (int64_t l = 0; l < W - 1; ++l) sums[hi - 1 - W - l] += two[l];
+}
 
 BackwardWork make_work(float* w, int64_t dim) {
   BackwardWork b;
@@ -26,6 +73,7 @@ BackwardWork make_work(float* w, int64_t dim) {
   b.lse = b.dpt + kBK * kBQB;
   b.delta = b.lse + kBQB;
   b.ones = b.delta + kBQB;
+  b.bias = b.ones + kBQB;
   for (int64_t i = 0; i < kBQB; ++i) b.ones[i] = 1.0f;
   return b;
 }
@@ -60,11 +108,30 @@ HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s,
   }
 }
 
+// dbias of head h: the sums of all its parts, in order; the sums are those of dS, scale * dscore.
+void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
+  const Attention& a = b.forward;
+  const int64_t columns = 2 * a.reach - 1;
+  float* to = b.dbias + h * columns;
+  memset(to, 0, columns * sizeof(float));
+  for (int64_t s = 0; s < a.sequences; ++s) {
+    const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
+    for (int64_t k = 0; k < lk; k += part_keys(lk)) {
+      const int64_t count = part_sums(lq, min_of(part_keys(lk), lk - k));
+      const int64_t column = k - padded(lq) - (lk - lq) + a.reach - 1;  // of the first sum
+      const int64_t begin = max_of<int64_t>(0, -column), end = min_of(count, columns - column);
+      for (int64_t x = begin; x < end; ++x) to[column + x] += sums[x];
+      sums += count;
+    }
+  }
+  for (int64_t x = 0; x < columns; ++x) to[x] /= a.scale;
+}
+
 // Queries [q0, q0 + kBQB) of head h: dQ when kQuery, and their part of dK and dV for the keys
-// [from, to) when kKeys.
+// [from, to) when kKeys, and of the diagonal sums of this head and sequence.
 template <bool kQuery, bool kKeys>
 void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int64_t h, int64_t q0,
-                    int64_t from, int64_t to, const BackwardWork& w) {
+                    int64_t from, int64_t to, const BackwardWork& w, float* sums) {
   const Attention& a = b.forward;
   const int64_t dim = a.head_dim, lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
   const int64_t o = lk - lq, nq = min_of(kBQB, lq - q0), hk = h / (a.heads / a.kv_heads);
@@ -95,6 +162,7 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
     const float lse = a.lse[h * a.tokens_q + tq + i];
     if (lse > -kInfinity) w.lse[i] = lse * kLog2E;
   }
+  if (a.reach > 0) bias_row(a, h, o, q0, kBQB, keys, w.bias);
   const I index = lane_index() + set1(static_cast<int32_t>(q0));
   bool first[kBQB / kGroup];
   for (bool& f : first) f = true;
@@ -116,9 +184,16 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
                            w.st + lo * kBQB + l, kBQB, nullptr);
         strip<true, kZero>(hi - lo, dim, vp + (k0 + lo) * a.v.token, a.v.token, w.dot + l, kBQB,
                            w.dpt + lo * kBQB + l, kBQB, nullptr);
+        if (a.reach > 0) add_bias(w.bias, keys.end, k0, lo, hi, l, kLanes, kBQB, w.st);
         for (int64_t v = l; v < l + kLanes; v += W)
           gradient_block(a, drop, s, h, index + set1(static_cast<int32_t>(v)), o, mask, k0, lo, hi,
                          load(w.lse + v), load(w.delta + v), w.st + v, w.dpt + v);
+        if (kKeys && a.reach > 0) {
+          const int64_t part = k0 / part_keys(lk);
+          add_diagonals(w.dpt + l, lo, hi,
+                        sums + part * part_sums(lq, part_keys(lk)) + k0 - part * part_keys(lk) -
+                            (q0 + l) + padded(lq));
+        }
         if constexpr (kQuery) {
           const float* k = kp + (k0 + lo) * a.k.token;
           if (first[g])
@@ -177,8 +252,8 @@ HONE_INLINE int64_t pairs(const Attention& a, int64_t lq, int64_t lk) {  // abou
 
 }  // namespace
 
-int64_t attention_backward_workspace_bytes(int64_t head_dim, int threads) {
-  return threads * backward_floats(head_dim) * 4;
+int64_t attention_backward_workspace_bytes(const Attention& a, int threads) {
+  return (threads * backward_floats(a) + (a.reach > 0 ? a.heads * head_sums(a) : 0)) * 4;
 }
 
 void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool& pool) {
@@ -196,21 +271,24 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
   // of those for the threads, dQ is made per block of queries and dK, dV per block of keys (seven
   // products). Both add in the same order: the same bits.
   const bool whole = threads == 1 || largest * threads * 4 <= total;
+  const bool biased = a.reach > 0;
+  float* all_sums = static_cast<float*>(workspace) + threads * backward_floats(a);
   pool.run([&](int thread) {
-    const BackwardWork w = make_work(
-        static_cast<float*>(workspace) + thread * backward_floats(a.head_dim), a.head_dim);
+    const BackwardWork w =
+        make_work(static_cast<float*>(workspace) + thread * backward_floats(a), a.head_dim);
     int64_t at = 0;
     if (!whole)
       for_units(a, kBQB, thread, threads, [&](int64_t s, int64_t h, int64_t q0) {
-        backward_block<true, false>(b, drop, s, h, q0, 0, INT64_MAX / 2, w);
+        backward_block<true, false>(b, drop, s, h, q0, 0, INT64_MAX / 2, w, nullptr);
       });
+    float* sums = all_sums;  // of this sequence and head 0
     for (int64_t s = 0; s < a.sequences; ++s) {
       const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
       const int64_t cost = group * pairs(a, lq, lk);
       for (int64_t hk = 0; hk < a.kv_heads; ++hk) {
         const bool mine = total > 0 && (2 * at + cost) * threads / (2 * total) == thread;
         at += cost;
-        const int64_t step = whole ? max_of<int64_t>(lk, 1) : kBK;
+        const int64_t step = whole ? max_of<int64_t>(lk, 1) : biased ? part_keys(lk) : kBK;
         int64_t unit = 0;
         for (int64_t k0 = 0; k0 < lk || (whole && k0 == 0); k0 += step, ++unit) {
           // blocks of keys are dealt to threads in turn: causal ones differ in work
@@ -218,15 +296,23 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
           const int64_t k1 = min_of(k0 + step, lk), t = a.cu_k[s];
           zero_rows({b.dk.data + hk * b.dk.head, b.dk.token, 0}, 1, a.head_dim, t + k0, t + k1);
           zero_rows({b.dv.data + hk * b.dv.head, b.dv.token, 0}, 1, a.head_dim, t + k0, t + k1);
-          for (int64_t h = hk * group; h < (hk + 1) * group; ++h)
+          for (int64_t h = hk * group; h < (hk + 1) * group; ++h) {
+            float* of_head = biased ? sums + h * head_sums(a) : nullptr;
+            if (biased && whole)
+              memset(of_head, 0, sequence_sums(lq, lk) * sizeof(float));
+            else if (biased)
+              memset(of_head + unit * part_sums(lq, step), 0,
+                     part_sums(lq, k1 - k0) * sizeof(float));
             for (int64_t q0 = 0; q0 < lq; q0 += kBQB) {
               if (whole)
-                backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, w);
+                backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, w, of_head);
               else
-                backward_block<false, true>(b, drop, s, h, q0, k0, k1, w);
+                backward_block<false, true>(b, drop, s, h, q0, k0, k1, w, of_head);
             }
+          }
         }
       }
+      if (biased) sums += sequence_sums(lq, lk);
     }
     if (thread == 0) {
       const int64_t q = a.sequences ? a.cu_q[a.sequences] : 0,
@@ -236,6 +322,10 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
       zero_rows(b.dv, a.kv_heads, a.head_dim, k, a.tokens_k);
     }
   });
+  if (biased)
+    pool.parallel_for(a.heads, [&](int64_t begin, int64_t end, int) {
+      for (int64_t h = begin; h < end; ++h) finish_bias(b, h, all_sums + h * head_sums(a));
+    });
 }
 
 }  // namespace hone::cpu::HONE_ISA

@@ -151,6 +151,39 @@ HONE_INLINE I sees(const Attention& a, int64_t o, I q, int64_t k) {
   return ok;
 }
 
+// ---- bias ----------------------------------------------------------------------------------
+
+int64_t bias_lanes(const Attention& a) {
+  return a.reach > 0 ? (a.tokens_k + 2 * kBQB) / 16 * 16 : 0;
+}
+
+// The bias of queries [q0, q0 + lanes) and all keys of the blocks of `keys`, laid out so that what
+// queries in lanes add to the score of a key is one contiguous piece:
+//   to[keys.end - 1 - k + lane] = bias of query q0 + lane and key k, times log2 e.
+void bias_row(const Attention& a, int64_t h, int64_t o, int64_t q0, int64_t lanes, Range keys,
+              float* to) {
+  const int64_t columns = 2 * a.reach - 1, top = keys.end - 1 - q0 - o + a.reach - 1;
+  const float* from = a.bias + h * columns;
+  const int64_t count = keys.end - keys.begin / kBK * kBK + lanes - 1;
+  // lanes behind the last query may lie outside the table
+  const int64_t x0 = min_of(count, max_of<int64_t>(0, top - columns + 1));
+  const int64_t x1 = max_of(x0, min_of(count, top + 1));
+  for (int64_t x = 0; x < x0; ++x) to[x] = 0.0f;
+  for (int64_t x = x0; x < x1; ++x) to[x] = from[top - x] * kLog2E;
+  for (int64_t x = x1; x < count; ++x) to[x] = 0.0f;
+}
+
+// rows[k][lane] += the bias of key k, rows [lo, hi) of the block at k0, `lanes` lanes from `lane`
+// on.
+HONE_INLINE void add_bias(const float* row, int64_t end, int64_t k0, int64_t lo, int64_t hi,
+                          int64_t lane, int64_t lanes, int64_t stride, float* rows) {
+  for (int64_t k = lo; k < hi; ++k) {
+    const float* of_key = row + (end - 1 - k0 - k);
+    for (int64_t l = lane; l < lane + lanes; l += W)
+      store(rows + k * stride + l, load(rows + k * stride + l) + load(of_key + l));
+  }
+}
+
 struct Drop {
   bool on;
   DropoutKey key;

@@ -11,6 +11,7 @@ struct Setup {
   bool causal;
   int64_t window;
   double dropout;
+  int64_t reach = 0;
 };
 
 struct Buffers {
@@ -22,7 +23,9 @@ struct Buffers {
         dout(random_floats(tq * s.heads * s.dim, 2)),
         out(tq * s.heads * s.dim, 9),
         lse(s.heads * tq, 9),
-        grad(std::max(tq, tk) * row, 9) {
+        grad(std::max(tq, tk) * row, 9),
+        bias(random_floats(s.heads * std::max<int64_t>(0, 2 * s.reach - 1), 3, -3, 3)),
+        dbias(bias.size(), 9) {
     const int64_t c = s.heads * s.dim, kc = s.kv_heads * s.dim;
     for (size_t i = 0; i + 1 < s.cu_q.size(); ++i) ids.push_back((3ll << 32) + 7 * i);
     a = {.sequences = static_cast<int64_t>(s.cu_q.size()) - 1,
@@ -39,6 +42,8 @@ struct Buffers {
          .scale = 0.3f,
          .causal = s.causal,
          .window = s.window,
+         .bias = bias.get(),
+         .reach = s.reach,
          .dropout = s.dropout,
          .key = {11, 22},
          .sample_ids = ids.data(),
@@ -48,24 +53,25 @@ struct Buffers {
          .dout = {dout.get(), c, s.dim},
          .dq = {grad.get(), row, s.dim},
          .dk = {grad.get() + c, row, s.dim},
-         .dv = {grad.get() + c + kc, row, s.dim}};
+         .dv = {grad.get() + c + kc, row, s.dim},
+         .dbias = dbias.get()};
   }
   int64_t tq, tk, row;
-  Guarded q, dout, out, lse, grad;
+  Guarded q, dout, out, lse, grad, bias, dbias;
   std::vector<int64_t> ids;
   Attention a;
   AttentionBackward b;
 };
 
 struct Expected {
-  std::vector<double> out, lse, grad;
+  std::vector<double> out, lse, grad, bias;
 };
 
 Expected expect(const Buffers& f) {
   const Attention& a = f.a;
   const int64_t c = a.heads * a.head_dim, kc = a.kv_heads * a.head_dim;
   Expected e{std::vector<double>(f.tq * c), std::vector<double>(a.heads * f.tq, 0),
-             std::vector<double>(std::max(f.tq, f.tk) * f.row)};
+             std::vector<double>(std::max(f.tq, f.tk) * f.row), std::vector<double>(f.bias.size())};
   for (int64_t s = 0; s < a.sequences; ++s)
     for (int64_t h = 0; h < a.heads; ++h) {
       const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
@@ -74,6 +80,7 @@ Expected expect(const Buffers& f) {
         const int64_t t = a.cu_q[s] + i;
         std::vector<double> p(lk), dp(lk), m(lk, 1);
         double sum = 0, top = -1e300;
+        auto column = [&](int64_t j) { return h * (2 * a.reach - 1) + j - (i + o) + a.reach - 1; };
         auto sees = [&](int64_t j) {
           return (!a.causal || j <= i + o) && (a.window == 0 || j > i + o - a.window);
         };
@@ -81,6 +88,7 @@ Expected expect(const Buffers& f) {
           for (int64_t d = 0; d < a.head_dim; ++d)
             p[j] += a.scale * double{a.q.data[t * f.row + h * a.head_dim + d]} *
                     a.k.data[(a.cu_k[s] + j) * f.row + hk * a.head_dim + d];
+          if (a.reach > 0 && sees(j)) p[j] += a.bias[column(j)];
           if (sees(j)) top = std::max(top, p[j]);
           if (a.dropout > 0)
             m[j] = attention_dropout_word(a.key, f.ids[s], h, i, j) >= dropout_threshold(a.dropout)
@@ -101,7 +109,8 @@ Expected expect(const Buffers& f) {
           }
           delta += p[j] * dp[j];
         }
-        for (int64_t j = 0; j < lk; ++j)
+        for (int64_t j = 0; j < lk; ++j) {
+          if (a.reach > 0 && sees(j)) e.bias[column(j)] += p[j] * (dp[j] - delta);
           for (int64_t d = 0; d < a.head_dim; ++d) {
             const double ds = p[j] * (dp[j] - delta) * a.scale;
             const int64_t k = (a.cu_k[s] + j) * f.row + hk * a.head_dim + d;
@@ -109,22 +118,24 @@ Expected expect(const Buffers& f) {
             e.grad[q] += ds * a.k.data[k];
             e.grad[k + c] += ds * a.q.data[q];
           }
+        }
       }
     }
   return e;
 }
 
 void check(const Setup& s) {
-  SCOPED_TRACE(fmt::format("q {} k {} heads {}/{} dim {} causal {} window {} dropout {}", s.cu_q,
-                           s.cu_k, s.heads, s.kv_heads, s.dim, s.causal, s.window, s.dropout));
+  SCOPED_TRACE(fmt::format("q {} k {} heads {}/{} dim {} causal {} window {} dropout {} reach {}",
+                           s.cu_q, s.cu_k, s.heads, s.kv_heads, s.dim, s.causal, s.window,
+                           s.dropout, s.reach));
   Buffers f(s);
   const Expected e = expect(f);
   std::vector<float> first;
   for (int threads : {1, 2, 7}) {
     ThreadPool pool(threads);
     Buffers g(s);
-    Guarded w(std::max(attention_workspace_bytes(s.dim, threads),
-                       attention_backward_workspace_bytes(s.dim, threads)) /
+    Guarded w(std::max(attention_workspace_bytes(g.a, threads),
+                       attention_backward_workspace_bytes(g.a, threads)) /
                   4,
               NAN);
     attention(g.a, w.get(), pool);
@@ -144,9 +155,12 @@ void check(const Setup& s) {
       for (int64_t x = 0; x < g.row; ++x)
         if (t >= (x < s.heads * s.dim ? g.tq : g.tk)) g.grad[t * g.row + x] = 0;
     EXPECT_LT(relative_error(g.grad.get(), e.grad), 3e-6);
-    EXPECT_TRUE(w.intact() && g.out.intact() && g.lse.intact() && g.grad.intact());
+    EXPECT_LT(relative_error(g.dbias.get(), e.bias), 5e-6);
+    EXPECT_TRUE(w.intact() && g.dbias.intact() && g.out.intact() && g.lse.intact() &&
+                g.grad.intact());
     std::vector<float> all(g.out.get(), g.out.get() + g.out.size());
     all.insert(all.end(), g.grad.get(), g.grad.get() + g.grad.size());
+    all.insert(all.end(), g.dbias.get(), g.dbias.get() + g.dbias.size());
     if (first.empty()) first = all;
     EXPECT_EQ(std::memcmp(first.data(), all.data(), all.size() * 4), 0) << threads << " threads";
   }
@@ -164,19 +178,25 @@ TEST(Attention, MatchesDoubleLoops) {
     check({{0, 70}, {0, 70}, 1, 1, 33, false, 33, 0});
     check({ragged, other, 2, 2, 24, true, 0, 0});
     check({ragged, other, 2, 2, 32, false, 0, 0});
+    check({ragged, ragged, 2, 2, 64, false, 0, 0, 67});
+    check({ragged, ragged, 4, 2, 20, true, 0, 0.2, 200});
+    check({{0, 1, 301}, {0, 1, 301}, 1, 1, 16, false, 0, 0, 300});
+    check({{0, 333}, {0, 333}, 3, 3, 8, true, 50, 0.1, 333});
+    check({ragged, other, 2, 1, 24, true, 0, 0, 90});
+    check({ragged, other, 2, 2, 24, false, 0, 0, 87});
   });
 }
 
 TEST(Attention, PagedMatchesPacked) {
   for_each_isa([] {
-    for (int64_t window : {0, 9}) {
+    for (auto [window, reach] : {std::pair<int64_t, int64_t>{0, 0}, {9, 0}, {0, 40}, {9, 50}}) {
       const int64_t heads = 4, kv = 2, dim = 24, page = 8, blocks = 5;
       const std::vector<int32_t> cu_q = {0, 1, 1, 4, 5}, length = {17, 6, 40, 1};
       const std::vector<int32_t> table = {3, 9, 1, 0, 0, 2,  0, 0, 0, 0,
                                           4, 5, 6, 7, 8, 10, 0, 0, 0, 0};
       const int64_t page_stride = page * 2 * kv * dim + 6;
       Guarded cache = random_floats(11 * page_stride, 3), q = random_floats(5 * heads * dim, 4);
-      Guarded out(5 * heads * dim, 9);
+      Guarded out(5 * heads * dim, 9), bias = random_floats(heads * (2 * reach + 1), 5, -3, 3);
       PagedAttention p{.sequences = 4,
                        .cu_q = cu_q.data(),
                        .kv_length = length.data(),
@@ -192,6 +212,8 @@ TEST(Attention, PagedMatchesPacked) {
                        .v = {cache.get() + kv * dim, 2 * kv * dim, dim},
                        .scale = 0.4f,
                        .window = window,
+                       .bias = reach > 0 ? bias.get() : nullptr,
+                       .reach = reach,
                        .out = {out.get(), heads * dim, dim}};
       ThreadPool pool(3);
       Guarded w(paged_attention_workspace_bytes(p, 3) / 4, NAN);
@@ -220,8 +242,10 @@ TEST(Attention, PagedMatchesPacked) {
                   .scale = 0.4f,
                   .causal = true,
                   .window = window,
+                  .bias = bias.get(),
+                  .reach = reach,
                   .out = {want.get(), heads * dim, dim}};
-      Guarded w2(attention_workspace_bytes(dim, 3) / 4);
+      Guarded w2(attention_workspace_bytes(a, 3) / 4);
       attention(a, w2.get(), pool);
       EXPECT_LT(
           relative_error(out.get(), std::vector<double>(want.get(), want.get() + want.size())),

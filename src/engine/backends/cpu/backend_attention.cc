@@ -12,12 +12,13 @@ int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 struct Shapes {
   int64_t sequences, tokens_q, tokens_k, heads, kv_heads, head_dim, queries,
-      keys;  // queries, keys: row lengths
+      keys;       // queries, keys: row lengths
+  int64_t reach;  // 0: no bias
   bool fused, random;
 };
 
-// Operands of attention begin at `cu` (cu_q, cu_k, block_table, rng, sample_ids).
-Shapes shapes_of(const NodeView& n, size_t cu, size_t rng) {
+// Operands of attention begin at `cu` (cu_q, cu_k, block_table, rng, sample_ids, bias).
+Shapes shapes_of(const NodeView& n, size_t cu) {
   Shapes s;
   s.heads = n.attrs().integer("heads");
   s.kv_heads = n.attrs().integer("kv_heads");
@@ -29,7 +30,8 @@ Shapes shapes_of(const NodeView& n, size_t cu, size_t rng) {
   s.sequences = n.in(cu).count() - 1;
   s.tokens_q = n.in(0).shape[0];
   s.tokens_k = s.fused ? s.tokens_q : n.in(1).shape[0];
-  s.random = n.has(rng) && n.attrs().real("dropout", 0) > 0;
+  s.reach = n.has(cu + 5) ? (n.in(cu + 5).shape[1] + 1) / 2 : 0;
+  s.random = n.has(cu + 3) && n.attrs().real("dropout", 0) > 0;
   return s;
 }
 
@@ -44,6 +46,7 @@ Attention describe(const NodeView& n, const Shapes& s) {
   a.scale = static_cast<float>(n.attrs().real("scale", 1));
   a.causal = n.attrs().flag("causal");
   a.window = n.attrs().integer("window");
+  a.reach = s.reach;
   a.dropout = s.random ? n.attrs().real("dropout") : 0;
   return a;
 }
@@ -70,16 +73,27 @@ void first_samples(const int32_t* cu, const int64_t* of_token, int64_t sequences
   for (int64_t i = 0; i < sequences; ++i) of_sequence[i] = cu[i] < tokens ? of_token[cu[i]] : 0;
 }
 
+// A bias that is too short would be read beyond its ends.
+void check_reach(const Shapes& s, const int32_t* cu) {
+  for (int64_t i = 0; s.reach > 0 && i < s.sequences; ++i)
+    HONE_BUG_IF(cu[i + 1] - cu[i] > s.reach,
+                "attention: a sequence of {} tokens, a bias that reaches {}", cu[i + 1] - cu[i],
+                s.reach);
+}
+
 Kernel forward(const NodeView& n, int threads) {
-  const Shapes s = shapes_of(n, 3, 6);
+  const Shapes s = shapes_of(n, 3);
   const Attention base = describe(n, s);
   const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
   const int64_t samples = round_up(s.sequences * 8);
-  return {"cpu.attention", samples + attention_workspace_bytes(s.head_dim, threads),
+  return {"cpu.attention", samples + attention_workspace_bytes(base, threads),
           [=](const KernelArgs& a) {
             Attention call = base;
             call.cu_q = in_i32(a, 3);
             call.cu_k = in_i32(a, 4);
+            check_reach(s, call.cu_q);
+            check_reach(s, call.cu_k);
+            if (s.reach > 0) call.bias = in(a, 8);
             place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2),
                       call.q, call.k, call.v);
             call.out = {out(a, 0), s.queries, s.head_dim};
@@ -95,17 +109,23 @@ Kernel forward(const NodeView& n, int threads) {
 }
 
 Kernel backward(const NodeView& n, int threads) {
-  const Shapes s = shapes_of(n, 6, 9);
+  const Shapes s = shapes_of(n, 6);
   const Attention base = describe(n, s);
   const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
   const int64_t samples = round_up(s.sequences * 8);
-  return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(s.head_dim, threads),
+  return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(base, threads),
           [=](const KernelArgs& a) {
             AttentionBackward call;
             call.forward = base;
             Attention& f = call.forward;
             f.cu_q = in_i32(a, 6);
             f.cu_k = in_i32(a, 7);
+            check_reach(s, f.cu_q);
+            check_reach(s, f.cu_k);
+            if (s.reach > 0) {
+              f.bias = in(a, 11);
+              call.dbias = out(a, s.fused ? 1 : 3);
+            }
             place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), f.q,
                       f.k, f.v);
             f.out = {const_cast<float*>(in(a, 3)), s.queries, s.head_dim};
@@ -125,7 +145,7 @@ Kernel backward(const NodeView& n, int threads) {
 
 Result<Kernel> paged(const NodeView& n, int threads) {
   if (!n.attrs().flag("causal")) return declined(n, "pages are read causally");
-  Shapes s = shapes_of(n, 3, 6);
+  const Shapes s = shapes_of(n, 3);
   PagedAttention base;
   base.sequences = s.sequences;
   base.blocks = n.in(5).shape[1];
@@ -136,6 +156,7 @@ Result<Kernel> paged(const NodeView& n, int threads) {
   base.head_dim = s.head_dim;
   base.scale = static_cast<float>(n.attrs().real("scale", 1));
   base.window = n.attrs().integer("window");
+  base.reach = s.reach;
   const int64_t lengths = round_up(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
   return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads),
                 [=](const KernelArgs& a) {
@@ -145,6 +166,8 @@ Result<Kernel> paged(const NodeView& n, int threads) {
                   auto* length = static_cast<int32_t*>(a.workspace);
                   for (int64_t i = 0; i < s.sequences; ++i) length[i] = cu_k[i + 1] - cu_k[i];
                   call.kv_length = length;
+                  check_reach(s, cu_k);
+                  if (s.reach > 0) call.bias = in(a, 8);
                   call.block_table = in_i32(a, 5);
                   call.q = {in(a, 0), s.queries, s.head_dim};
                   call.k = {in(a, 1), s.keys, s.head_dim};
@@ -183,6 +206,7 @@ Result<Kernel> attention_kernel(const NodeView& n, int threads) {
     return declined(n, "a window on both sides");
   if (op == "attention_grad") {
     if (n.has(8)) return declined(n, "pages have no gradient");
+    if (n.has(11) && n.attrs().real("scale", 1) == 0) return declined(n, "a bias and scale 0");
     return backward(n, threads);
   }
   return n.has(5) ? paged(n, threads) : Result<Kernel>(forward(n, threads));

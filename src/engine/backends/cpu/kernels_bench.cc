@@ -208,7 +208,6 @@ void bench_attention(Bench& bench, int64_t sequences, int64_t length, int64_t he
   Floats qkv = floats(3 * t * c), out = floats(t * c), dout = floats(t * c),
          grad = floats(3 * t * c);
   Floats lse = floats(heads * t);
-  Floats work = floats(attention_backward_workspace_bytes(dim, pool.size()) / 4);
   std::vector<int32_t> cu;
   for (int64_t i = 0; i <= sequences; ++i) cu.push_back(static_cast<int32_t>(i * length));
   const std::vector<int64_t> ids(sequences, 1);
@@ -230,17 +229,27 @@ void bench_attention(Bench& bench, int64_t sequences, int64_t length, int64_t he
               .sample_ids = ids.data(),
               .out = {out.get(), c, dim},
               .lse = lse.get()};
+  Attention biased = a;
+  biased.reach = length;
+  Floats bias = floats(heads * (2 * length - 1)), dbias = floats(heads * (2 * length - 1));
+  biased.bias = bias.get();
+  Floats work = floats(attention_backward_workspace_bytes(biased, pool.size()) / 4);
   AttentionBackward b{a,
                       {dout.get(), c, dim},
                       {grad.get(), 3 * c, dim},
                       {grad.get() + c, 3 * c, dim},
                       {grad.get() + 2 * c, 3 * c, dim}};
+  AttentionBackward biased_b = b;
+  biased_b.forward = biased;
+  biased_b.dbias = dbias.get();
   const double product =
       static_cast<double>(sequences * heads * length * length * dim);  // half of 2 L L D
   bench.row(name + " fwd", 2 * product, "GFLOP/s",
-            {{"own", [&] { attention(a, work.get(), pool); }}});
+            {{"own", [&] { attention(a, work.get(), pool); }},
+             {"with a bias", [&] { attention(biased, work.get(), pool); }}});
   bench.row(name + " bwd", 5 * product, "GFLOP/s",
-            {{"own", [&] { attention_backward(b, work.get(), pool); }}});
+            {{"own", [&] { attention_backward(b, work.get(), pool); }},
+             {"with a bias", [&] { attention_backward(biased_b, work.get(), pool); }}});
 }
 
 void bench_rows(Bench& bench) {
