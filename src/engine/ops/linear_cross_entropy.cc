@@ -1,22 +1,23 @@
-// linear_cross_entropy(x, w, labels, scale, dw_acc?): the loss of a language-model head whose
-// logits x w^T are never held whole by a fused kernel:
+// linear_cross_entropy(x, w, labels, scale, dw_acc?, bias?): the loss of a language-model head
+// whose logits x w^T + bias are never held whole by a fused kernel:
 //   nll[t] = logsumexp_v(logits[t,:]) - logits[t, labels[t]], 0 where labels[t] < 0 (ignored),
 //   loss = scale * sum nll,   correct[t] = (first largest logit is the label),
 // and with attribute grads, made in the same visit (p = softmax, onehot of the label, ignored rows
 // 0):
-//   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x.
+//   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x,
+//   dbias = column sums of dlogits.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
 // With attribute bf16 the operands of the three products are rounded to it.
-// x [T,C], w [V,C], labels i32[T], scale [] -> loss [], nll [T], correct i32[T], dx [T,C], dw
-// [V,C].
+// x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], dx
+// [T,C], dw [V,C], dbias [V] (with a bias).
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 4, 5));
+  HONE_TRY(expect_inputs(n, 4, 6));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
@@ -34,6 +35,11 @@ Result<Types> infer(const NodeView& n) {
   if (grads) t.insert(t.end(), {x, w});
   if (n.has(4) && !grads) return bad_operands(n, "an accumulator of dw needs attribute grads");
   if (n.has(4)) HONE_TRY(expect_same(n, 4, 1));
+  if (n.has(5)) {
+    const Type bias{w.dtype, {w.shape[0]}};
+    HONE_TRY(expect_type(n, 5, bias));
+    if (grads) t.push_back(bias);
+  }
   return t;
 }
 
@@ -43,6 +49,10 @@ Values decompose(Builder& b, const NodeView& n) {
   const bool bf16 = n.attrs().flag("bf16");
   ValueId logits =
       ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true, bf16), logits_type.dtype);
+  if (n.has(5))
+    logits = ops::add(
+        b, logits,
+        ops::broadcast(b, ops::cast(b, n.input(5), logits_type.dtype), logits_type.shape, {1}));
   ValueId largest = ops::reduce_max(b, logits, {1});
   ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
   ValueId sum = ops::reduce_sum(b, e, {1});
@@ -83,6 +93,7 @@ Values decompose(Builder& b, const NodeView& n) {
   out.push_back(ops::matmul(b, d, n.input(1), false, false, bf16));
   ValueId dw = ops::matmul(b, d, n.input(0), true, false, bf16);
   out.push_back(n.has(4) ? ops::add(b, n.input(4), dw) : dw);
+  if (n.has(5)) out.push_back(ops::reduce_sum(b, d, {0}));
   return out;
 }
 
@@ -90,9 +101,15 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(!n.attrs().flag("grads"), "linear_cross_entropy needs grads for its gradient");
   HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: nll is a report without a gradient");
   HONE_BUG_IF(n.has(4), "linear_cross_entropy: dw is already accumulated");
-  if (is_constant(b, d[0], 1)) return {n.output(3), n.output(4), kNoValue, kNoValue};
+  Values g(n.inputs(), kNoValue);
+  g[0] = n.output(3);
+  g[1] = n.output(4);
+  if (n.has(5)) g[5] = n.output(5);
+  if (is_constant(b, d[0], 1)) return g;
   ValueId by = ops::cast(b, d[0], b.type(n.output(3)).dtype);
-  return {ops::mul(b, n.output(3), by), ops::mul(b, n.output(4), by), kNoValue, kNoValue};
+  for (ValueId& v : g)
+    if (v != kNoValue) v = ops::mul(b, v, by);
+  return g;
 }
 
 Cost cost(const NodeView& n) {
@@ -110,12 +127,16 @@ Op define_linear_cross_entropy() {
 }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,
-                                            ValueId scale, bool grads, double smoothing) {
+                                            ValueId scale, bool grads, double smoothing,
+                                            ValueId bias) {
   Attrs attrs;
   if (smoothing != 0) attrs.set("smoothing", smoothing);
   if (grads) attrs.set("grads", true);
-  Values v = b.emit("linear_cross_entropy", {x, w, labels, scale}, attrs);
-  return {v[0], v[1], v[2], grads ? v[3] : kNoValue, grads ? v[4] : kNoValue};
+  Values in{x, w, labels, scale};
+  if (bias != kNoValue) in.insert(in.end(), {kNoValue, bias});
+  Values v = b.emit("linear_cross_entropy", in, attrs);
+  v.resize(6, kNoValue);
+  return {v[0], v[1], v[2], v[3], v[4], v[5]};
 }
 
 }  // namespace hone

@@ -122,16 +122,17 @@ Attention attention(Builder& b, const AttentionInputs& in, const AttentionOption
 // Writes rows of x [T,C] into cache [pages, page, C] at slots i32[T] (page*size + offset; < 0:
 // skipped).
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
-// Loss of a language-model head without full logits. x [T,C], w [V,C], labels i32[T] (-100:
-// ignored), scale []: loss = scale * sum nll. With gradients asked for, dx and dw are made in the
-// same visit (three matmuls); input 4 accumulates dw. Outputs: loss [], nll [T], correct i32[T]
-// (argmax = label), dx [T,C], dw [V,C] (the last two only with attribute grads). smoothing e: the
-// label stands for (1-e) onehot + e/V, as Transformers' LabelSmoother has it.
+// Loss of a language-model head (or a classifier) without full logits. x [T,C], w [V,C], labels
+// i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. With gradients asked
+// for, dx and dw are made in the same visit (three matmuls); input 4 accumulates dw. Outputs: loss
+// [], nll [T], correct i32[T] (argmax = label), dx [T,C], dw [V,C], dbias [V] (the last three only
+// with attribute grads). smoothing e: the label stands for (1-e) onehot + e/V, as Transformers'
+// LabelSmoother has it.
 struct CrossEntropy {
-  ValueId loss, nll, correct, dx, dw;
+  ValueId loss, nll, correct, dx, dw, dbias;
 };
 CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale,
-                                  bool grads, double smoothing = 0);
+                                  bool grads, double smoothing = 0, ValueId bias = kNoValue);
 // Sum of squares over a list of tensors -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 // One step of an optimizer over all tensors; `rule` is one of the ops adamw, sgd, adagrad, rmsprop,

@@ -86,6 +86,10 @@ TEST(Ops, RefusalsNameOpRuleAndShapes) {
       HasSubstr("the bias must be f32[2, an odd number of distances]"));
   EXPECT_THAT(refusal("linear_cross_entropy", {"f32[3,4]", "f32[9,5]", "i32[3]", "f32[]"}),
               HasSubstr("inner sizes"));
+  EXPECT_THAT(
+      refusal("linear_cross_entropy",
+              {"f32[3,4]", "f32[9,4]", "i32[3]", "f32[]", "f32[9,4]", "f32[8]"}, "{grads=true}"),
+      HasSubstr("f32[9]"));
   EXPECT_THAT(refusal("adamw", {"f32[3]", "f32[3]", "f32[3]", "f32[3]", "f64[]", "i64[]", "f64[]"},
                       "{count=2}"),
               HasSubstr("takes 11 inputs"));
@@ -113,6 +117,12 @@ TEST(Ops, LossOfScaleOneHandsOutItsGradients) {
   ValueId one = ops::constant(b, 1, {DType::f32, {}});
   Values g = n.op->grad(b, {p, n}, {one, kNoValue, kNoValue, kNoValue, kNoValue});
   EXPECT_EQ(g, (Values{ce.dx, ce.dw, kNoValue, kNoValue}));
+
+  ValueId bias = p.add_input("bias", {DType::f32, {9}});
+  ce = ops::linear_cross_entropy(b, x, w, labels, scale, true, 0, bias);
+  n = p.nodes.back();
+  g = n.op->grad(b, {p, n}, {one, kNoValue, kNoValue, kNoValue, kNoValue, kNoValue});
+  EXPECT_EQ(g, (Values{ce.dx, ce.dw, kNoValue, kNoValue, kNoValue, ce.dbias}));
 }
 
 TEST(Ops, ViewsAndInPlacePairs) {

@@ -23,8 +23,8 @@ Program build(const ModelConfig& config, const BatchShape& shape, const std::str
   add_model_states(g, train);
   const HeadLayer layer = model_head(g);
   Builder::Scope head(b, "head");
-  ops::CrossEntropy loss =
-      ops::linear_cross_entropy(b, layer.x, layer.weight, labels, scale, train, label_smoothing);
+  ops::CrossEntropy loss = ops::linear_cross_entropy(b, layer.x, layer.weight, labels, scale, train,
+                                                     label_smoothing, layer.bias);
   if (train) {
     p.outputs.push_back({"loss", loss.loss});
   } else {

@@ -91,7 +91,7 @@ Kernel head(const NodeView& n, int threads) {
   l.vocabulary = n.in(1).shape[0];
   l.smoothing = n.attrs().real("smoothing");
   l.bf16 = n.attrs().flag("bf16");
-  const bool grads = n.attrs().flag("grads");
+  const bool grads = n.attrs().flag("grads"), bias = n.has(5);
   l.accumulate_dw = n.has(4);
   // The workspace asks whether gradients are made, not where they go.
   float there = 0;
@@ -107,11 +107,13 @@ Kernel head(const NodeView& n, int threads) {
             call.w = in(a, 1);
             call.labels = in_i32(a, 2);
             call.scale = in(a, 3)[0];
+            if (bias) call.bias = in(a, 5);
             call.nll = out(a, 1);
             call.correct = static_cast<int32_t*>(a.out[2]);
             if (grads) {
               call.dx = out(a, 3);
               call.dw = out(a, 4);
+              if (bias) call.dbias = out(a, 5);
               if (l.accumulate_dw) copy_if_apart(a, 4, 4, l.vocabulary * l.columns);
             }
             linear_cross_entropy(call, a.workspace, a.pool);

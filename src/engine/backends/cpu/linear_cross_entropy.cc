@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/backends/cpu/elementwise.h"
 #include "engine/backends/cpu/gemm.h"
 #include "engine/backends/cpu/rows.h"
 
@@ -26,7 +27,8 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .trans_b = true,
            .c = logits,
            .ldc = v,
-           .bf16 = l.bf16},
+           .bf16 = l.bf16,
+           .bias = l.bias},
           {.m = rows,
            .n = c,
            .k = v,
@@ -89,12 +91,13 @@ void linear_cross_entropy(const LinearCrossEntropy& l, void* workspace, ThreadPo
                    .labels = l.labels + row,
                    .scale = l.scale,
                    .smoothing = l.smoothing,
-                   .gradient = l.dx != nullptr || l.dw != nullptr,
+                   .gradient = l.dx != nullptr || l.dw != nullptr || l.dbias != nullptr,
                    .nll = l.nll + row,
                    .correct = l.correct ? l.correct + row : nullptr},
                   pool);
     if (l.dx) gemm(p.dx, work, pool);
     if (l.dw) gemm(p.dw, work, pool);
+    if (l.dbias) column_sum(rows, l.vocabulary, logits, l.vocabulary, row > 0, l.dbias, pool);
   }
 }
 

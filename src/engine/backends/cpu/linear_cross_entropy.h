@@ -1,5 +1,6 @@
-// The language-model head as one: logits = x w^T, nll and, with gradients, dx and dw, in chunks of
-// rows so that the logits of all tokens never exist. Three matrix products; nothing recomputed.
+// The language-model head as one: logits = x w^T + bias, nll and, with gradients, dx, dw and dbias,
+// in chunks of rows so that the logits of all tokens never exist. Three matrix products; nothing
+// recomputed.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@ struct LinearCrossEntropy {
   int64_t tokens = 0, columns = 0, vocabulary = 0;  // T, C, V
   const float* x = nullptr;                         // [T, C]
   const float* w = nullptr;                         // [V, C]
+  const float* bias = nullptr;                      // [V] or none
   const int32_t* labels = nullptr;                  // [T], kIgnoredLabel = none
   float scale = 1;                                  // of the gradients: 1 / normaliser
   double smoothing = 0;                             // of the labels
@@ -19,6 +21,7 @@ struct LinearCrossEntropy {
   int32_t* correct = nullptr;  // [T] 1 where the first largest logit is the label, or none
   float* dx = nullptr;         // [T, C]; none = loss only
   float* dw = nullptr;         // [V, C]; none = not wanted (frozen)
+  float* dbias = nullptr;      // [V]; none = not wanted
   bool accumulate_dw = false;
   bool bf16 = false;  // the operands of the three products are rounded to it
 };

@@ -137,42 +137,50 @@ TEST(Rows, LinearCrossEntropy) {
     ThreadPool pool(2);
     for (auto [t, c, v] : {std::array<int64_t, 3>{1100, 8, 51}, {21, 24, 333}}) {
       Guarded x = random_floats(t * c, 1), w = random_floats(v * c, 2), nll(t), dx(t * c);
-      Guarded dw = random_floats(v * c, 3), only(t);
+      Guarded dw = random_floats(v * c, 3), only(t), bias = random_floats(v, 4), dbias(v);
       std::vector<int32_t> labels(t);
       for (int64_t i = 0; i < t; ++i) labels[i] = i % 7 == 2 ? kIgnoredLabel : i * 31 % v;
-      std::vector<double> logits(t * v), want, grad, wdx(t * c), wdw(v * c);
+      std::vector<double> logits(t * v), want, grad, wdx(t * c), wdw(v * c), wdbias(v);
       for (int64_t i = 0; i < t; ++i)
-        for (int64_t j = 0; j < v; ++j)
+        for (int64_t j = 0; j < v; ++j) {
+          logits[i * v + j] = bias[j];
           for (int64_t k = 0; k < c; ++k) logits[i * v + j] += double{x[i * c + k]} * w[j * c + k];
+        }
       reference(t, v, logits, labels, 0.01, want, grad);
       for (int64_t j = 0; j < v * c; ++j) wdw[j] = dw[j];
       for (int64_t i = 0; i < t; ++i)
-        for (int64_t j = 0; j < v; ++j)
+        for (int64_t j = 0; j < v; ++j) {
+          wdbias[j] += grad[i * v + j];
           for (int64_t k = 0; k < c; ++k) {
             wdx[i * c + k] += grad[i * v + j] * w[j * c + k];
             wdw[j * c + k] += grad[i * v + j] * x[i * c + k];
           }
+        }
       LinearCrossEntropy l{.tokens = t,
                            .columns = c,
                            .vocabulary = v,
                            .x = x.get(),
                            .w = w.get(),
+                           .bias = bias.get(),
                            .labels = labels.data(),
                            .scale = 0.01f,
                            .nll = nll.get(),
                            .dx = dx.get(),
                            .dw = dw.get(),
+                           .dbias = dbias.get(),
                            .accumulate_dw = true};
       Guarded work(linear_cross_entropy_workspace_bytes(l, 2) / 4, NAN);
       linear_cross_entropy(l, work.get(), pool);
       EXPECT_LT(relative_error(nll.get(), want), 2e-6);
       EXPECT_LT(relative_error(dx.get(), wdx), 3e-6);
       EXPECT_LT(relative_error(dw.get(), wdw), 3e-6);
-      l.dx = l.dw = nullptr;
+      EXPECT_LT(relative_error(dbias.get(), wdbias), 3e-6);
+      l.dx = l.dw = l.dbias = nullptr;
       l.nll = only.get();
       linear_cross_entropy(l, work.get(), pool);
       EXPECT_EQ(std::memcmp(only.get(), nll.get(), t * 4), 0);
-      EXPECT_TRUE(nll.intact() && dx.intact() && dw.intact() && work.intact() && only.intact());
+      EXPECT_TRUE(nll.intact() && dx.intact() && dw.intact() && work.intact() && only.intact() &&
+                  dbias.intact());
     }
   });
 }
