@@ -119,6 +119,12 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
   Result<ModelConfig> config = read_model_config(HONE_TRY(open_config(config_path)));
   if (!config.ok()) return std::move(config.error().at(config_path));
   p.config = std::move(*config);
+  if (options.head) {
+    const bool classifies = *options.head == Head::sequence_classification ||
+                            *options.head == Head::token_classification;
+    Status offered = set_head(p.config, *options.head, classifies ? config_labels(p.config) : 0);
+    if (!offered.ok()) return std::move(offered.error().at(config_path));
+  }
 
   std::error_code ec;
   const fs::path beside =

@@ -20,6 +20,7 @@ struct OpenOptions {
   std::string token;           // "": HF_TOKEN
   bool need_weights = true;    // false: config.json is enough (hone plan)
   bool need_tokenizer = true;  // false: a model without one opens too
+  std::optional<Head> head;    // the one that is needed; none: config.json's own
 };
 
 struct Pretrained {
@@ -35,12 +36,22 @@ struct Pretrained {
 // for. Errors name the file or hub name and what is missing.
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options = {});
 
+// A head that a checkpoint may lack, as an encoder's that is fine-tuned for a first time.
+struct NewHead {
+  uint64_t seed = 0;                    // of the weights that are made
+  bool replace_other_sizes = false;     // those of another shape too: a classifier of other labels
+  std::vector<std::string> names = {};  // result: the weights that were made
+};
+// Transformers' words for it; "" when the head made none.
+std::string new_weights_text(const Pretrained& model, const NewHead& head);
+
 // Reads every weight of the session's programs into its states (tied weights once, older names too;
 // as f32, or as the pass store_weights keeps them) and fills the family's constant tables. A
-// missing weight or another shape is an Error that names it; weights of the file that the model
-// does not use are listed in `unused` when given.
+// missing weight or another shape is an Error that names it, but for weights of the head
+// (ParamSpec::of_head) when a NewHead is given; weights of the file that the model does not use are
+// listed in `unused` when given.
 Status load_weights(Session& session, const Pretrained& model,
-                    std::vector<std::string>* unused = nullptr);
+                    std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);
 
 // Fills the constant tables alone, and random weights as the family initialises them (Philox by
 // seed and weight name).

@@ -15,9 +15,36 @@ namespace hone {
 namespace {
 
 // Tensors that checkpoints carry and no model reads: masks and tables that are made again.
-bool is_known_extra(const std::string& name, const ModelConfig& config) {
+bool is_known_extra(const std::string& name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
-         name.ends_with(".rotary_emb.inv_freq") || (config.tied && name == "lm_head.weight");
+         name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids");
+}
+
+// Normal weights from the seed and the weight's name (Philox), or what the family says else.
+void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
+  if (spec.init != ParamSpec::Init::normal) {
+    std::fill(x.begin(), x.end(), spec.init == ParamSpec::Init::ones ? 1.0f : 0.0f);
+    return;
+  }
+  PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));
+  for (float& v : x) v = static_cast<float>(spec.std * random.next_normal());
+  if (spec.zero_row < 0) return;
+  const std::span<float> row = x.subspan(static_cast<size_t>(spec.zero_row * spec.shape[1]),
+                                         static_cast<size_t>(spec.shape[1]));
+  std::fill(row.begin(), row.end(), 0.0f);
+}
+
+std::span<float> floats_of(Session& session, const std::string& name) {
+  const std::span<std::byte> bytes = session.state(name);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+// Whether the head's weight is to be made: the checkpoint has none, or one of another shape.
+bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamSpec& spec,
+            const NewHead& head) {
+  if (!spec.of_head) return false;
+  const TensorInfo* t = find_weight(weights, config, spec.name);
+  return t == nullptr || (head.replace_other_sizes && t->type.shape != spec.shape);
 }
 
 // The i8 matrix of the state and its scales (passes/store_weights.h).
@@ -93,18 +120,40 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
 }
 
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config) {
-  std::set<std::string> used;
-  for (const ParamSpec& spec : family_of(config).params(config))
-    if (const TensorInfo* t = find_weight(weights, config, spec.name)) used.insert(t->name);
+  const Family& family = family_of(config);
+  std::set<std::string> known;  // with both sides of ties
+  for (const ParamSpec& spec : family.params(config)) {
+    known.insert(spec.name);
+    if (!family.other_names) continue;
+    for (std::string& other : family.other_names(config, spec.name)) known.insert(std::move(other));
+  }
   std::vector<std::string> unused;
   for (const TensorInfo& t : weights.tensors())
-    if (!used.contains(t.name) && !is_known_extra(t.name, config)) unused.push_back(t.name);
+    if (!known.contains(t.name) && !is_known_extra(t.name)) unused.push_back(t.name);
   return unused;
 }
 
-Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused) {
+std::string new_weights_text(const Pretrained& model, const NewHead& head) {
+  if (head.names.empty()) return "";
+  std::vector<std::string> names = head.names;
+  std::sort(names.begin(), names.end());
+  return fmt::format(
+      "Some weights of {} were not initialized from the model checkpoint at {} and are newly "
+      "initialized: ['{}']\nYou should probably TRAIN this model on a down-stream task to be able "
+      "to use it for predictions and inference.",
+      architecture_of(model.config), model.name, fmt::join(names, "', '"));
+}
+
+Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused,
+                    NewHead* head) {
   HONE_BUG_IF(model.weights == nullptr, "load_weights: the model was opened without weights");
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (head != nullptr && is_new(*model.weights, model.config, spec, *head)) {
+      head->names.push_back(spec.name);
+      if (session.has_state(spec.name))
+        init_weight(floats_of(session, spec.name), spec, head->seed);
+      continue;
+    }
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
     if (!session.has_state(spec.name)) continue;
     const Type kept = session.state_slot(spec.name).type;
@@ -139,14 +188,7 @@ void fill_constants(Session& session, const ModelConfig& config) {
 void init_weights(Session& session, const ModelConfig& config, uint64_t seed) {
   for (const ParamSpec& spec : family_of(config).params(config)) {
     if (!session.has_state(spec.name)) continue;
-    const std::span<std::byte> bytes = session.state(spec.name);
-    const std::span<float> x(reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float));
-    if (spec.init != ParamSpec::Init::normal) {
-      std::fill(x.begin(), x.end(), spec.init == ParamSpec::Init::ones ? 1.0f : 0.0f);
-      continue;
-    }
-    PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));
-    for (float& v : x) v = static_cast<float>(spec.std * random.next_normal());
+    init_weight(floats_of(session, spec.name), spec, seed);
   }
   fill_constants(session, config);
 }

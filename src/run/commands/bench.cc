@@ -65,6 +65,7 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   OpenOptions open;
   open.need_tokenizer = false;
+  open.head = Head::causal_lm;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   if (!s.dropout)
     for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})

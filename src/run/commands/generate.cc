@@ -304,6 +304,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
                    .cache_dir = s.cache_dir,
                    .token = s.token};
   open.need_tokenizer = false;
+  open.head = Head::causal_lm;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   const GenerationConfig config = HONE_TRY(generation_from(s, args, model));
   HONE_TRY(check_generation(config, model.config.vocab));

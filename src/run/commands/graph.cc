@@ -236,6 +236,7 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   options.token = s.token;
   options.need_tokenizer = false;
   options.need_weights = !s.trace.empty();
+  options.head = Head::causal_lm;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, options));
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   const ChosenBackend backend = choose_backend(s, pool.size());

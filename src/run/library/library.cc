@@ -108,6 +108,7 @@ Result<hone_model*> open_model(const char* name, const char* options_json) {
                    .cache_dir = o.cache_dir,
                    .token = o.token};
   open.need_tokenizer = false;
+  open.head = Head::causal_lm;
   auto model = std::make_unique<hone_model>();
   model->files = HONE_TRY(open_pretrained(name ? name : "", open));
   model->defaults = HONE_TRY(generation_of(model->files));

@@ -1,0 +1,221 @@
+#include "learn/models/encoder.h"
+
+#include "learn/models/errors.h"
+
+namespace hone {
+namespace {
+
+// Transformers' names -> ours; "tanh" is an op of its own, the others are kinds of `activation`.
+const std::map<std::string, std::string>& activations() {
+  static const std::map<std::string, std::string> names{{"gelu", "gelu"},
+                                                        {"gelu_python", "gelu"},
+                                                        {"gelu_new", "gelu_tanh"},
+                                                        {"gelu_fast", "gelu_tanh"},
+                                                        {"gelu_accurate", "gelu_tanh"},
+                                                        {"gelu_pytorch_tanh", "gelu_tanh"},
+                                                        {"gelu_python_tanh", "gelu_tanh"},
+                                                        {"relu", "relu"},
+                                                        {"silu", "silu"},
+                                                        {"swish", "silu"},
+                                                        {"tanh", "tanh"},
+                                                        {"linear", "none"}};
+  return names;
+}
+
+Status check_share(const ModelConfig& c, const char* key) {
+  auto it = c.config.find(key);
+  if (it == c.config.end() || it->is_null()) return Ok{};
+  const double p = it->is_number() ? it->get<double>() : -1;
+  if (!(p >= 0 && p < 1))
+    return Error(
+        err::kBadConfig,
+        fmt::format("config.json: '{}' is {}, a share from 0 to 1 is expected", key, it->dump()));
+  return Ok{};
+}
+
+double hidden_dropout(const ModelConfig& c) { return c.real("hidden_dropout_prob", 0.1); }
+
+int64_t token_types(const ModelConfig& c) { return c.integer("type_vocab_size", 2).value(); }
+
+}  // namespace
+
+std::string hidden_act_of(const ModelConfig& c) { return c.text("hidden_act", "gelu"); }
+
+double classifier_dropout_of(const ModelConfig& c) {
+  return c.real("classifier_dropout", hidden_dropout(c));
+}
+
+Status read_encoder_config(ModelConfig& c) {
+  c.vocab = HONE_TRY(c.integer("vocab_size"));
+  c.hidden = HONE_TRY(c.integer("hidden_size"));
+  c.layers = HONE_TRY(c.integer("num_hidden_layers"));
+  c.heads = c.kv_heads = HONE_TRY(c.integer("num_attention_heads"));
+  c.max_positions = HONE_TRY(c.integer("max_position_embeddings", 512));
+  HONE_TRY(c.integer("intermediate_size"));
+  c.tied = c.flag("tie_word_embeddings", true);
+  if (c.heads < 1 || c.hidden % c.heads != 0)
+    return Error(err::kBadConfig, fmt::format("config.json: hidden_size {} is not a multiple of "
+                                              "num_attention_heads {}",
+                                              c.hidden, c.heads));
+  c.head_dim = c.hidden / c.heads;
+  if (int64_t n = HONE_TRY(c.integer("type_vocab_size", 2)); n < 1 || n > (1 << 20))
+    return Error(err::kBadConfig,
+                 fmt::format("config.json: 'type_vocab_size' is {}, which is out of range", n));
+  if (int64_t pad = HONE_TRY(c.integer("pad_token_id", 0)); pad >= c.vocab)
+    return Error(
+        err::kBadConfig,
+        fmt::format("config.json: pad_token_id {} is outside the vocabulary of {}", pad, c.vocab));
+  for (const char* key :
+       {"hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"})
+    HONE_TRY(check_share(c, key));
+  if (!activations().contains(hidden_act_of(c))) {
+    std::vector<std::string> offered;
+    for (const auto& [name, own] : activations()) offered.push_back(name);
+    return Error(err::kConfigNotOffered,
+                 fmt::format("config.json: hidden_act '{}' is not offered", hidden_act_of(c)))
+        .todo(fmt::format("{} work", fmt::join(offered, ", ")));
+  }
+  if (const std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
+    return Error(err::kConfigNotOffered,
+                 fmt::format("config.json: position_embedding_type '{}' is not offered", kind))
+        .todo("absolute works");
+  for (const char* key : {"is_decoder", "add_cross_attention"})
+    if (c.flag(key, false))
+      return Error(err::kConfigNotOffered, fmt::format("config.json: {} is not offered", key))
+          .todo("models of this family are encoders here: their tokens see both sides");
+  return Ok{};
+}
+
+ParamList::ParamList(const ModelConfig& c) : std(c.real("initializer_range", 0.02)) {}
+
+void ParamList::linear(const std::string& at, int64_t in, int64_t out) {
+  list.push_back({at + ".weight", {out, in}, ParamSpec::Init::normal, std, true, of_head});
+  bias(at + ".bias", out);
+}
+void ParamList::norm(const std::string& at, int64_t channels) {
+  list.push_back({at + ".weight", {channels}, ParamSpec::Init::ones, 0, false, of_head});
+  bias(at + ".bias", channels);
+}
+void ParamList::table(const std::string& name, int64_t rows, int64_t channels, int64_t zero_row) {
+  list.push_back({name, {rows, channels}, ParamSpec::Init::normal, std, true, of_head, zero_row});
+}
+void ParamList::bias(const std::string& name, int64_t n) {
+  list.push_back({name, {n}, ParamSpec::Init::zeros, 0, false, of_head});
+}
+
+std::string encoder_prefix(const ModelConfig& c) {
+  return c.head == Head::none ? "" : c.family + ".";
+}
+
+ParamList encoder_params(const ModelConfig& c, int64_t zero_row_of_positions) {
+  const int64_t C = c.hidden, F = c.integer("intermediate_size").value();
+  const std::string body = encoder_prefix(c), at = body + "embeddings.";
+  const auto pad = c.config.find("pad_token_id");
+  const bool no_pad = pad != c.config.end() && pad->is_null();
+  ParamList p(c);
+  p.table(at + "word_embeddings.weight", c.vocab, C,
+          no_pad ? -1 : c.integer("pad_token_id", c.family == "roberta" ? 1 : 0).value());
+  p.table(at + "position_embeddings.weight", c.integer("max_position_embeddings", 512).value(), C,
+          zero_row_of_positions);
+  p.table(at + "token_type_embeddings.weight", token_types(c), C);
+  p.norm(at + "LayerNorm", C);
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string h = fmt::format("{}encoder.layer.{}.", body, i);
+    for (const char* which : {"query", "key", "value"})
+      p.linear(h + "attention.self." + which, C, C);
+    p.linear(h + "attention.output.dense", C, C);
+    p.norm(h + "attention.output.LayerNorm", C);
+    p.linear(h + "intermediate.dense", C, F);
+    p.linear(h + "output.dense", F, C);
+    p.norm(h + "output.LayerNorm", C);
+  }
+  return p;
+}
+
+ValueId linear_of(ModelGraph& g, const std::string& at, ValueId x) {
+  return ops::linear(g.b, x, g.param(at + ".weight"),
+                     {.bias = g.param(at + ".bias"), .trans_w = true});
+}
+
+ValueId norm_of(ModelGraph& g, const std::string& at, ValueId x) {
+  return ops::layer_norm(g.b, x, g.param(at + ".weight"), g.param(at + ".bias"),
+                         g.config.real("layer_norm_eps", 1e-12))
+      .y;
+}
+
+ValueId activated_linear_of(ModelGraph& g, const std::string& at, ValueId x,
+                            const std::string& hidden_act) {
+  const std::string& kind = activations().at(hidden_act);
+  ValueId y = linear_of(g, at, x);
+  return kind == "tanh" ? ops::tanh(g.b, y) : ops::activation(g.b, y, kind);
+}
+
+ValueId encoder_body(ModelGraph& g, int64_t offset) {
+  Builder& b = g.b;
+  const ModelConfig& c = g.config;
+  const std::string body = encoder_prefix(c), act = hidden_act_of(c);
+  const double drop = hidden_dropout(c),
+               drop_attention = c.real("attention_probs_dropout_prob", 0.1);
+  const double scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
+
+  ValueId x;  // [T,C]
+  {
+    Builder::Scope s(b, "embeddings");
+    const std::string at = body + "embeddings.";
+    ValueId types = g.token_types;  // i32[T]
+    if (types == kNoValue) types = ops::constant(b, 0, b.type(g.ids));
+    ValueId places = g.positions;  // i32[T]
+    if (offset != 0)
+      places = ops::add(b, places, ops::constant(b, static_cast<double>(offset), {DType::i32, {}}));
+    ValueId tokens = ops::embedding(b, g.param(at + "word_embeddings.weight"), g.ids);
+    ValueId kinds = ops::embedding(b, g.param(at + "token_type_embeddings.weight"), types);
+    ValueId where = ops::embedding(b, g.param(at + "position_embeddings.weight"), places);
+    x = ops::add(b, ops::add(b, tokens, kinds), where);
+    x = g.dropout(norm_of(g, at + "LayerNorm", x), drop);
+  }
+  for (int64_t i = 0; i < c.layers; ++i) {
+    const std::string h = fmt::format("{}encoder.layer.{}.", body, i);
+    Builder::Scope block(b, fmt::format("layer.{}", i));
+    {
+      Builder::Scope s(b, "attention");
+      ValueId q = linear_of(g, h + "attention.self.query", x);  // [T,C]
+      ValueId k = linear_of(g, h + "attention.self.key", x);
+      ValueId v = linear_of(g, h + "attention.self.value", x);
+      ValueId a = g.self_attention(i, q, k, v, scale, drop_attention, 0, false);
+      ValueId y = g.dropout(linear_of(g, h + "attention.output.dense", a), drop, x);
+      x = norm_of(g, h + "attention.output.LayerNorm", y);
+    }
+    {
+      Builder::Scope s(b, "mlp");
+      ValueId up = activated_linear_of(g, h + "intermediate.dense", x, act);  // [T,F]
+      ValueId y = g.dropout(linear_of(g, h + "output.dense", up), drop, x);
+      x = norm_of(g, h + "output.LayerNorm", y);
+    }
+  }
+  return x;
+}
+
+std::vector<std::string> encoder_other_names(
+    const ModelConfig& c, const std::string& name,
+    const std::vector<std::pair<std::string, std::string>>& same) {
+  std::vector<std::string> names{name};
+  const std::string prefix = c.family + ".";
+  auto add = [&](const std::string& other) {
+    if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
+  };
+  for (const auto& [a, b] : same) {
+    if (name == a) add(b);
+    if (name == b) add(a);
+  }
+  if (name.starts_with(prefix)) add(name.substr(prefix.size()));
+  if (c.head == Head::none) add(prefix + name);
+  for (size_t i = 0, n = names.size(); i < n; ++i)
+    for (auto [now, then] :
+         {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
+      if (names[i].ends_with(now))
+        add(names[i].substr(0, names[i].size() - std::strlen(now)) + then);
+  names.erase(names.begin());
+  return names;
+}
+
+}  // namespace hone
