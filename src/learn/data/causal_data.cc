@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "learn/data/count_text.h"
 #include "learn/data/dataset_folder.h"
 #include "learn/data/files.h"
 #include "learn/data/formats/errors.h"
@@ -12,20 +13,6 @@ namespace hone {
 namespace {
 
 constexpr const char *kTrain = "train", *kValidation = kValidationSplit;  // the splits
-
-// 1234567 -> "1,234,567"
-std::string grouped(int64_t n) {
-  const std::string digits = std::to_string(n);
-  std::string text;
-  for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
-    text += digits[i];
-  }
-  return text;
-}
-std::string count(int64_t n, const char* noun) {
-  return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
-}
 
 void note_column(const RowReader& reader, size_t column, const std::string& wanted,
                  std::vector<std::string>& notes) {
@@ -76,23 +63,26 @@ Error nothing_to_validate(const CausalFiles& files, const std::string& share) {
 
 std::string describe(const CausalCounts& c, const CausalOptions& options) {
   std::string text =
-      fmt::format("{} -> {} -> ", count(c.rows_read, "row"), count(c.tokens_read, "token"));
+      fmt::format("{} -> {} -> ", count_of(c.rows_read, "row"), count_of(c.tokens_read, "token"));
   const double percent = c.tokens_read == 0 ? 0
                                             : 100.0 * static_cast<double>(c.tokens_dropped) /
                                                   static_cast<double>(c.tokens_read);
   const std::string dropped =
-      fmt::format("{} ({:.1f} %) dropped", count(c.tokens_dropped, "token"), percent);
+      fmt::format("{} ({:.1f} %) dropped", count_of(c.tokens_dropped, "token"), percent);
   if (options.grouping == Grouping::kBlocks) {
-    text += fmt::format("{} of {} (rows are concatenated; --packing keeps them apart); {}",
-                        count(c.rows_kept, "block"), count(options.block_size, "token"), dropped);
+    text +=
+        fmt::format("{} of {} (rows are concatenated; --packing keeps them apart); {}",
+                    count_of(c.rows_kept, "block"), count_of(options.block_size, "token"), dropped);
     return text;
   }
-  text += fmt::format("{} kept apart, of at most {}; {}", count(c.rows_kept, "row"),
-                      count(options.block_size, "token"), dropped);
-  if (c.rows_cut > 0) text += fmt::format(", {} cut", count(c.rows_cut, "row"));
+  text += fmt::format("{} kept apart, of at most {}; {}", count_of(c.rows_kept, "row"),
+                      count_of(options.block_size, "token"), dropped);
+  if (c.rows_cut > 0) text += fmt::format(", {} cut", count_of(c.rows_cut, "row"));
   if (c.rows_too_short > 0)
-    text += fmt::format(", {} of fewer than two tokens left out", count(c.rows_too_short, "row"));
-  if (c.eos_appended > 0) text += fmt::format("; EOS appended to {}", count(c.eos_appended, "row"));
+    text +=
+        fmt::format(", {} of fewer than two tokens left out", count_of(c.rows_too_short, "row"));
+  if (c.eos_appended > 0)
+    text += fmt::format("; EOS appended to {}", count_of(c.eos_appended, "row"));
   return text;
 }
 
@@ -133,7 +123,7 @@ Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
       const int64_t rows = HONE_TRY(count_rows(*reader));
       kept_back = HONE_TRY(validation_rows(rows, files.validation_split_percentage));
       const std::string share =
-          fmt::format("{:g} % of {}", files.validation_split_percentage, count(rows, "row"));
+          fmt::format("{:g} % of {}", files.validation_split_percentage, count_of(rows, "row"));
       if (files.want_eval && kept_back == 0 && !files.eval_optional)
         return nothing_to_validate(files, share);
       if (files.want_train && kept_back == rows && rows > 0) {
@@ -145,7 +135,7 @@ Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
       if (kept_back > 0) {
         notes.push_back(
             fmt::format("there is no --validation_file: the first {} ({}) are kept for validation",
-                        count(kept_back, "row"), share));
+                        count_of(kept_back, "row"), share));
       }
     } else if (split && files.want_eval && !files.eval_optional) {
       return nothing_to_validate(files, "0 % of the rows");

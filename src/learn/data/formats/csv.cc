@@ -7,8 +7,8 @@ Format format_csv() {
   return {"csv",
           {"csv"},
           "comma separated, with a header",
-          [](std::unique_ptr<Source> source, const RowOptions&) {
-            return open_separated(std::move(source), ',', Quoting::kRfc4180);
+          [](std::unique_ptr<Source> source, const RowOptions& options) {
+            return open_separated(std::move(source), ',', Quoting::kRfc4180, options);
           },
           true};
 }

@@ -58,6 +58,10 @@ struct RowOptions {
   SampleBy sample_by = SampleBy::kLine;
   bool keep_linebreaks = true;
   std::string json_field;  // .json: the key that holds the rows; empty: "data" or the file
+  // .csv and .tsv. Names of the columns of a file without a header line; and whether quotes mean
+  // anything (GLUE's own files have none).
+  std::vector<std::string> column_names;
+  bool quoted = true;
 };
 
 // Names of the values 0, 1, ... of columns that hold classes (ClassLabel of `datasets`), by column.

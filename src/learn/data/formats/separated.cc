@@ -19,6 +19,16 @@ class SeparatedReader final : public TextRows {
   SeparatedReader(std::unique_ptr<Source> source, char separator, Quoting quoting)
       : TextRows(ByteReader(std::move(source))), separator_(separator), quoting_(quoting) {}
 
+  Status take_header(const std::vector<std::string>& names) {
+    skip_blank_lines();
+    HONE_TRY(in_.status());
+    if (in_.peek() == ByteReader::kEnd)
+      return Error(err::kCsvHeaderOnly, fmt::format("'{}' is empty", in_.name()))
+          .todo("each of its lines must be a row");
+    columns_ = names;
+    return Ok{};
+  }
+
   Status read_header() {
     std::vector<Field> fields;
     const bool found = HONE_TRY(read_record(fields));
@@ -70,7 +80,8 @@ class SeparatedReader final : public TextRows {
       Field& field = fields.emplace_back();
       field.line = in_.line();
       field.column = in_.column();
-      if (in_.peek() == '"' && (quoting_ == Quoting::kRfc4180 || closing_quote_fits())) {
+      if (quoting_ != Quoting::kNone && in_.peek() == '"' &&
+          (quoting_ == Quoting::kRfc4180 || closing_quote_fits())) {
         field.quoted = true;
         HONE_TRY(read_quoted(field));
       }
@@ -153,9 +164,11 @@ class SeparatedReader final : public TextRows {
 }  // namespace
 
 Result<std::unique_ptr<RowReader>> open_separated(std::unique_ptr<Source> source, char separator,
-                                                  Quoting quoting) {
+                                                  Quoting quoting, const RowOptions& options) {
+  if (!options.quoted) quoting = Quoting::kNone;
   auto reader = std::make_unique<SeparatedReader>(std::move(source), separator, quoting);
-  HONE_TRY(reader->read_header());
+  HONE_TRY(options.column_names.empty() ? reader->read_header()
+                                        : reader->take_header(options.column_names));
   return std::unique_ptr<RowReader>(std::move(reader));
 }
 

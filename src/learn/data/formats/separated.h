@@ -5,7 +5,8 @@
 //   field is an ordinary byte; what follows a closing quote is appended.
 // - A record ends at LF, CR LF or CR, so CR CR LF ends one and adds a blank line; blank lines
 //   (spaces and tabs only) are skipped. A byte order mark before the header is skipped.
-// - The first record is the header. A record with fewer fields is filled with nulls; one with
+// - The first record is the header, unless RowOptions::column_names stands for it. A record with
+// fewer fields is filled with nulls; one with
 //   more is an error.
 // - tsv: most such files are written without quoting. A field that begins with a quote counts
 //   as quoted only if its closing quote stands before a tab, a line end or the end of the file
@@ -16,10 +17,11 @@
 
 namespace hone {
 
-enum class Quoting { kRfc4180, kWhenBalanced };
+enum class Quoting { kRfc4180, kWhenBalanced, kNone };
 
-// Reads the header. Errors: H2105 when no row follows it, H2106, H2108.
+// Reads the header. With options.quoted = false every quote is an ordinary byte.
+// Errors: H2105 when no row follows it, H2106, H2108.
 Result<std::unique_ptr<RowReader>> open_separated(std::unique_ptr<Source> source, char separator,
-                                                  Quoting quoting);
+                                                  Quoting quoting, const RowOptions& options);
 
 }  // namespace hone

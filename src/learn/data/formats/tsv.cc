@@ -7,8 +7,8 @@ Format format_tsv() {
   return {"tsv",
           {"tsv", "tab"},
           "tab separated, with a header",
-          [](std::unique_ptr<Source> source, const RowOptions&) {
-            return open_separated(std::move(source), '\t', Quoting::kWhenBalanced);
+          [](std::unique_ptr<Source> source, const RowOptions& options) {
+            return open_separated(std::move(source), '\t', Quoting::kWhenBalanced, options);
           },
           true};
 }

@@ -1,0 +1,27 @@
+// The tasks of the GLUE benchmark: columns, label names and file layouts, as run_glue and the data
+// set `glue` of the hub have them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+struct GlueTask {
+  std::string name;                // "mnli"
+  std::vector<std::string> text;   // one or two columns of the hub's data set
+  std::vector<std::string> names;  // of the labels 0, 1, ...; none: a number is to be predicted
+  // In GLUE's own tab-separated files.
+  std::vector<std::string> file_text;
+  std::string file_label;
+  // The columns of such a file when it has no header line.
+  std::vector<std::string> file_columns;
+};
+
+std::span<const GlueTask> glue_tasks();
+
+const GlueTask* find_glue_task(std::string_view name);  // in any case; null: no such task
+
+}  // namespace hone
