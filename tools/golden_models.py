@@ -110,13 +110,13 @@ def golden_forward_backward(model, sequences):
     return values, tensors
 
 
-def golden_train(model, rows):
+def golden_train(model, rows, nll_sum=nll_sum, labels_of=lambda row: len(row) - 1):
     """Plain PyTorch; which parameters decay is asked of Transformers' Trainer."""
     settings = dict(learning_rate=1e-3, adam_beta1=0.9, adam_beta2=0.999, adam_epsilon=1e-8, weight_decay=0.01,
                     max_grad_norm=1.0, lr_scheduler_type="linear", warmup_steps=2, max_steps=STEPS,
                     gradient_accumulation_steps=ACCUMULATION)
     decayed = Trainer.get_decay_parameter_names(None, model)
-    named = dict(model.named_parameters())
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
     optimizer = torch.optim.AdamW(
         [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
          dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
@@ -129,7 +129,7 @@ def golden_train(model, rows):
         for _ in range(ACCUMULATION):
             batches.append([(cursor + k) % len(rows) for k in range(ROWS_PER_MICRO)])
             cursor += ROWS_PER_MICRO
-        labels = sum(len(rows[i]) - 1 for batch in batches for i in batch)
+        labels = sum(labels_of(rows[i]) for batch in batches for i in batch)
         total = 0.0
         for batch in batches:
             loss = sum(nll_sum(model, rows[i])[0] for i in batch) / labels

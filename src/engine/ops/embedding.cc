@@ -1,7 +1,8 @@
 // embedding(table, ids, scales?): row t of the result is row ids[t] of the table.
 // table [V,C], ids i32[T] in 0..V-1 -> [T,C]. A table kept in fewer bits has no gradient: bf16 with
 // attribute dtype (of the result), or i8 with scales [V], where row v is scales[v] times that of
-// the table and the result has the scales' type.
+// the table and the result has the scales' type. Attribute padding_row: that row of the table takes
+// no gradient from here (PyTorch's padding_idx).
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -36,7 +37,14 @@ Values decompose(Builder& b, const NodeView& n) {
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(n.in(0).dtype != n.out(0).dtype, "embedding of a table in {} has no gradient",
               name_of(n.in(0).dtype));
-  return {ops::scatter_add_rows(b, n.input(1), d[0], n.in(0).shape[0]), kNoValue};
+  ValueId ids = n.input(1);
+  if (n.attrs().has("padding_row")) {
+    const ValueId row =
+        ops::constant(b, static_cast<double>(n.attrs().integer("padding_row")), {DType::i32, {}});
+    const ValueId skipped = ops::constant(b, -1, n.in(1));
+    ids = ops::select(b, ops::compare(b, ids, row, "eq"), skipped, ids);
+  }
+  return {ops::scatter_add_rows(b, ids, d[0], n.in(0).shape[0]), kNoValue};
 }
 
 Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).bytes())}; }

@@ -58,6 +58,7 @@ void check_model(const Pretrained& model, Findings& findings) {
   if (model.tokenizer) check_tokenizer(model, findings);
   if (!model.weights) return;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (!spec.trained && find_weight(*model.weights, model.config, spec.name) == nullptr) continue;
     const Result<const TensorInfo*> t = require_weight(*model.weights, model.config, spec);
     if (t.ok())
       check_values(*model.weights, **t, findings);

@@ -3,13 +3,26 @@
 namespace hone {
 
 CachedModel::CachedModel(Session& session, const ModelConfig& config, const CacheLimits& limits)
-    : session_(session), limits_(limits), vocab_(config.vocab), pool_(limits.pages()) {
+    : session_(session),
+      limits_(limits),
+      vocab_(config.vocab),
+      pool_(limits.pages()),
+      source_pool_(limits.sources * limits.source_blocks()) {
   for (const CachedShape& s : cached_shapes(limits)) {
     const size_t p = session.program_index(cached_name(s));
     auto in = [&](const char* name) { return session.input<int32_t>(p, name).data(); };
+    if (s.encodes) {
+      encoders_.push_back({p, s, in("encoder_ids"), in("encoder_positions"),
+                           in("encoder_cu_seqlens"), in("cross_slots")});
+      continue;
+    }
     bound_.push_back({p, s, in("ids"), in("positions"), in("cu_seqlens"), in("cu_cache"),
                       in("block_table"), in("slots"), in("rows"),
                       session.output<float>(p, "logits").data()});
+    if (s.source_pages > 0) {
+      bound_.back().cu_cross = in("cu_cross");
+      bound_.back().cross_table = in("cross_table");
+    }
   }
   for (int64_t i = 0; i < config.layers; ++i)
     for (char which : {'k', 'v'}) {
@@ -47,8 +60,57 @@ void CachedModel::make_room(CacheEntry& e, int64_t tokens) {
     e.pages.push_back(pool_.take());
 }
 
+void CachedModel::run_encoder(std::span<const Feed> sources) {
+  int64_t tokens = 0;
+  for (const Feed& f : sources) tokens += static_cast<int64_t>(f.tokens.size());
+  const BoundEncoder* b = &encoders_.back();
+  for (const BoundEncoder& e : encoders_)
+    if (e.shape.tokens >= tokens && e.shape.tokens < b->shape.tokens) b = &e;
+  int32_t t = 0;
+  int64_t s = 0;
+  b->cu_seqlens[0] = 0;
+  for (const Feed& f : sources) {
+    CacheEntry& e = *f.cache;
+    HONE_BUG_IF(e.source_length > 0, "a source is read once");
+    e.source_length = static_cast<int64_t>(f.tokens.size());
+    while (static_cast<int64_t>(e.source_pages.size()) * limits_.page < e.source_length)
+      e.source_pages.push_back(source_pool_.take());
+    for (int64_t i = 0; i < e.source_length; ++i, ++t) {
+      b->ids[t] = f.tokens[static_cast<size_t>(i)];
+      b->positions[t] = static_cast<int32_t>(i);
+      b->slots[t] = static_cast<int32_t>(
+          e.source_pages[static_cast<size_t>(i / limits_.page)] * limits_.page + i % limits_.page);
+    }
+    b->cu_seqlens[++s] = t;
+  }
+  std::fill(b->ids + t, b->ids + b->shape.tokens, 0);
+  std::fill(b->positions + t, b->positions + b->shape.tokens, 0);
+  std::fill(b->slots + t, b->slots + b->shape.tokens, -1);
+  std::fill(b->cu_seqlens + s + 1, b->cu_seqlens + b->shape.sequences + 1, t);
+  session_.run(b->program);
+}
+
+void CachedModel::encode(std::span<const Feed> sources) {
+  HONE_BUG_IF(encoders_.empty() || static_cast<int64_t>(sources.size()) > limits_.sources,
+              "{} sources where {} were planned", sources.size(), limits_.sources);
+  const int64_t most = encoders_.back().shape.tokens;
+  for (size_t begin = 0, end = 0; begin < sources.size(); begin = end) {
+    int64_t tokens = 0;
+    for (end = begin; end < sources.size(); ++end) {
+      const auto n = static_cast<int64_t>(sources[end].tokens.size());
+      HONE_BUG_IF(n < 1 || n > limits_.longest_source,
+                  "a source of {} tokens where {} were planned", n, limits_.longest_source);
+      if (tokens + n > most) break;
+      tokens += n;
+    }
+    run_encoder(sources.subspan(begin, end - begin));
+  }
+}
+
 CacheEntry CachedModel::fork(const CacheEntry& e) {
   CacheEntry copy;
+  copy.source_pages = source_pool_.share(e.source_pages);
+  copy.source_length = e.source_length;
   copy.pages.reserve(static_cast<size_t>(limits_.blocks()));
   copy.pages = pool_.share(e.pages);
   copy.length = e.length;
@@ -58,13 +120,16 @@ CacheEntry CachedModel::fork(const CacheEntry& e) {
 void CachedModel::drop(CacheEntry& e) {
   pool_.drop(e.pages);
   e.length = 0;
+  source_pool_.drop(e.source_pages);
+  e.source_length = 0;
 }
 
 void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
                              std::span<const Chunk> chunks) {
-  int32_t t = 0, cached = 0;
+  int32_t t = 0, cached = 0, crossed = 0;
   int64_t s = 0;
   b.cu_seqlens[0] = b.cu_cache[0] = 0;
+  if (b.cu_cross != nullptr) b.cu_cross[0] = 0;
   for (const Chunk& c : chunks) {
     CacheEntry& e = *feeds[c.feed].cache;
     make_room(e, c.count);
@@ -82,6 +147,13 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
     // Places past the sequence's pages are not read; any page number is valid there.
     std::fill(b.block_table + s * b.shape.blocks + static_cast<int64_t>(e.pages.size()),
               b.block_table + (s + 1) * b.shape.blocks, 0);
+    if (b.cu_cross != nullptr) {
+      crossed += static_cast<int32_t>(e.source_length);
+      b.cu_cross[s + 1] = crossed;
+      int32_t* row = b.cross_table + s * b.shape.source_blocks;
+      std::copy(e.source_pages.begin(), e.source_pages.end(), row);
+      std::fill(row + e.source_pages.size(), row + b.shape.source_blocks, 0);
+    }
     ++s;
     b.cu_seqlens[s] = t;
     b.cu_cache[s] = cached;
@@ -94,6 +166,11 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
             0);
   std::fill(b.cu_seqlens + s + 1, b.cu_seqlens + b.shape.sequences + 1, t);
   std::fill(b.cu_cache + s + 1, b.cu_cache + b.shape.sequences + 1, cached);
+  if (b.cu_cross != nullptr) {
+    std::fill(b.cu_cross + s + 1, b.cu_cross + b.shape.sequences + 1, crossed);
+    std::fill(b.cross_table + s * b.shape.source_blocks,
+              b.cross_table + b.shape.sequences * b.shape.source_blocks, 0);
+  }
   session_.run(b.program);
 }
 
@@ -103,17 +180,19 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
   int64_t left = 0;
   for (const Feed& f : feeds) left += static_cast<int64_t>(f.tokens.size());
   const auto V = static_cast<size_t>(vocab_);
+  // Each token is then a sequence of its own over the pages of its entry.
+  const bool one_by_one = !encoders_.empty();
   size_t feed = 0;
   int64_t begin = 0;
   for (bool first = true; left > 0; first = false) {
-    const Bound& b = smallest(left, static_cast<int64_t>(feeds.size() - feed));
+    const Bound& b = smallest(left, one_by_one ? left : static_cast<int64_t>(feeds.size() - feed));
     int64_t room = b.shape.tokens;
     chunks_.clear();
     while (room > 0 && feed < feeds.size() &&
            static_cast<int64_t>(chunks_.size()) < b.shape.sequences) {
       const auto all = static_cast<int64_t>(feeds[feed].tokens.size());
       HONE_BUG_IF(all == 0, "a feed without tokens");
-      const int64_t count = std::min(room, all - begin);
+      const int64_t count = one_by_one ? 1 : std::min(room, all - begin);
       chunks_.push_back({feed, begin, count});
       room -= count;
       left -= count;
@@ -124,7 +203,7 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
       }
     }
     run_chunks(b, feeds, chunks_);
-    if (first && left == 0) return {b.logits, feeds.size() * V};
+    if (first && left == 0 && chunks_.size() == feeds.size()) return {b.logits, feeds.size() * V};
     gathered_.resize(static_cast<size_t>(limits_.rows) * V);
     // A feed that goes on in the next run leaves logits that the next run replaces.
     for (size_t i = 0; i < chunks_.size(); ++i)

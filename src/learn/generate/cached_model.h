@@ -20,6 +20,9 @@ namespace hone {
 struct CacheEntry {
   PageList pages;
   int64_t length = 0;  // tokens
+  // Encoder-decoders: of the source.
+  PageList source_pages = {};
+  int64_t source_length = 0;
 };
 
 struct Feed {
@@ -35,6 +38,9 @@ class CachedModel {
   // feed's last token, [feeds, V]; valid until the next run.
   std::span<const float> run(std::span<const Feed> feeds);
 
+  // Encoder-decoders, before an entry's first run: reads the sources (at most limits.sources).
+  void encode(std::span<const Feed> sources);
+
   CacheEntry fork(const CacheEntry& e);
   void drop(CacheEntry& e);
 
@@ -47,6 +53,12 @@ class CachedModel {
     CachedShape shape;
     int32_t *ids, *positions, *cu_seqlens, *cu_cache, *block_table, *slots, *rows;
     const float* logits;
+    int32_t *cu_cross = nullptr, *cross_table = nullptr;  // encoder-decoders
+  };
+  struct BoundEncoder {
+    size_t program;
+    CachedShape shape;
+    int32_t *ids, *positions, *cu_seqlens, *slots;
   };
   struct Chunk {  // feed `feed` from token `begin` on
     size_t feed;
@@ -55,13 +67,15 @@ class CachedModel {
   const Bound& smallest(int64_t tokens, int64_t sequences) const;
   void make_room(CacheEntry& e, int64_t tokens);
   void copy_page(int32_t from, int32_t to, int64_t tokens);
+  void run_encoder(std::span<const Feed> sources);
   void run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks);
 
   Session& session_;
   CacheLimits limits_;
   int64_t vocab_;
-  PagePool pool_;
+  PagePool pool_, source_pool_;
   std::vector<Bound> bound_;
+  std::vector<BoundEncoder> encoders_;
   struct CacheState {
     std::byte* data;
     int64_t page_bytes;

@@ -112,6 +112,7 @@ void each_key(GenerationConfig& c, F&& f) {
   f("stop_strings", c.stop_strings);
   f("bos_token_id", c.bos_token_id);
   f("pad_token_id", c.pad_token_id);
+  f("decoder_start_token_id", c.decoder_start_token_id);
   f("do_sample", c.do_sample);
   f("num_beams", c.num_beams);
   f("num_return_sequences", c.num_return_sequences);

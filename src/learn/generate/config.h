@@ -23,7 +23,7 @@ struct GenerationConfig {
   std::optional<int64_t> min_new_tokens;
   std::vector<int32_t> eos_token_id;
   std::vector<std::string> stop_strings;
-  std::optional<int32_t> bos_token_id, pad_token_id;
+  std::optional<int32_t> bos_token_id, pad_token_id, decoder_start_token_id;
 
   // Search.
   bool do_sample = false;

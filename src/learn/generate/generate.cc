@@ -64,16 +64,42 @@ Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& co
   return Ok{};
 }
 
+Status check_sources(std::span<const Prompt> prompts, const ModelConfig& model) {
+  if (!family_of(model).encoder) return Ok{};
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const auto& source = prompts[i].source;
+    const auto n = static_cast<int64_t>(source.size());
+    if (n == 0)
+      return Error(err::kBadPrompt, fmt::format("prompt {} has no tokens for the encoder", i + 1))
+          .todo("give it some text");
+    for (int32_t t : source)
+      if (t < 0 || t >= model.source_vocab)
+        return Error(err::kBadPrompt,
+                     fmt::format("prompt {} has token {}; the model's encoder has tokens 0 to {}",
+                                 i + 1, t, model.source_vocab - 1))
+            .todo("use the tokenizer that belongs to the model");
+    if (n > model.max_positions)
+      return Error(err::kPromptTooLong,
+                   fmt::format("prompt {} has {} tokens; the model's encoder has {} positions",
+                               i + 1, n, model.max_positions))
+          .todo("shorten the prompt");
+  }
+  return Ok{};
+}
+
 CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,
                        const ModelConfig& model, int64_t batch) {
   CacheLimits limits;
-  limits.rows =
-      rows_of(config) * std::max<int64_t>(1, std::min(batch, static_cast<int64_t>(prompts.size())));
+  const int64_t together =
+      std::max<int64_t>(1, std::min(batch, static_cast<int64_t>(prompts.size())));
+  limits.rows = rows_of(config) * together;
   for (const Prompt& p : prompts) {
+    limits.longest_source = std::max(limits.longest_source, static_cast<int64_t>(p.source.size()));
     const auto n = static_cast<int64_t>(p.tokens.size());
     limits.longest_prompt = std::max(limits.longest_prompt, n);
     limits.tokens = std::max(limits.tokens, config.end_length(n, model.max_positions));
   }
+  if (limits.longest_source > 0) limits.sources = together;
   return limits;
 }
 
@@ -166,11 +192,17 @@ class Generator::Work {
         g->beams.emplace(
             config_, prompt, g->end, [this](std::span<const int32_t> t) { return ends(t); },
             stream_of(config_, waiting_, 0));
-      times_.prompt_tokens += static_cast<int64_t>(prompt.size());
+      times_.prompt_tokens +=
+          static_cast<int64_t>(prompt.size() + prompts_[waiting_].source.size());
       groups_.push_back(std::move(g));
       ++waiting_;
     }
     if (first == groups_.size()) return;
+    feeds_.clear();
+    for (size_t i = first; i < groups_.size(); ++i)
+      if (const std::vector<int32_t>& source = prompts_[groups_[i]->prompt].source; !source.empty())
+        feeds_.push_back({&groups_[i]->members[0].cache, source});
+    if (!feeds_.empty()) encode();
     feeds_.clear();
     for (size_t i = first; i < groups_.size(); ++i)
       feeds_.push_back({&groups_[i]->members[0].cache, prompts_[groups_[i]->prompt].tokens});
@@ -201,11 +233,22 @@ class Generator::Work {
     }
   }
 
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
   const float* timed(double& seconds) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     const float* logits = model_.run(feeds_).data();
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    seconds += since(start);
     return logits;
+  }
+
+  void encode() {
+    const auto start = Clock::now();
+    model_.encode(feeds_);
+    times_.prefill += since(start);
   }
 
   // Logits of the group's members lie `stride` apart; 0 where all share one row.
@@ -322,6 +365,7 @@ Result<std::vector<Generated>> Generator::run(std::span<const Prompt> prompts,
                                               const GenerateCallbacks& callbacks) {
   HONE_TRY(check_generation(config, config_.vocab));
   HONE_TRY(check_prompts(prompts, config, config_.vocab, config_.max_positions));
+  HONE_TRY(check_sources(prompts, config_));
   if (!config.stop_strings.empty() && !tokenizer_)
     return Error(err::kGenerationNotOffered,
                  "stop strings need a tokenizer, and the model has none")

@@ -23,6 +23,8 @@ namespace hone {
 
 struct Prompt {
   std::vector<int32_t> tokens;
+  // Encoder-decoders: what the encoder reads; `tokens` are what the decoder starts with.
+  std::vector<int32_t> source = {};
 };
 
 struct Generated {
@@ -43,6 +45,10 @@ struct GenerateCallbacks {
 // maximum.
 Status check_prompts(std::span<const Prompt> prompts, const GenerationConfig& config, int64_t vocab,
                      int64_t positions);
+
+// For encoder-decoders: every source has tokens of the vocabulary and no more than the model's
+// positions.
+Status check_sources(std::span<const Prompt> prompts, const ModelConfig& model);
 
 // What `batch` prompts at a time need: their rows and the longest of all.
 CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& config,

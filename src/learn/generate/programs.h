@@ -12,6 +12,14 @@
 //
 // Sequences of any lengths share a program without padding: prefill is a program of many tokens,
 // decoding one of T = S. All programs of a session share weights and cache by the states' names.
+//
+// Encoder-decoders: an encoding program reads whole sources, Te tokens of S sequences, and puts
+// what the decoder's layers ask of them into pages of another cache; decoding (T = S, one token for
+// each sequence, also of what the decoder starts with) reads those.
+//
+//   encoding    encoder_ids, encoder_positions, cross_slots i32[Te], encoder_cu_seqlens i32[S+1]
+//   decoding    besides those above: cu_cross i32[S+1], cross_table i32[S,Bx]
+//   states      cross.<layer>.k|v f32[source pages, page, G*D]
 #pragma once
 
 #include "engine/passes/store_weights.h"
@@ -25,6 +33,9 @@ struct CachedShape {
   int64_t pages = 0;      // in the cache
   int64_t page = 0;       // tokens of a page
   int64_t blocks = 0;     // B
+  // Encoder-decoders; 0: the model has no encoder.
+  int64_t source_pages = 0, source_blocks = 0;  // Bx
+  bool encodes = false;                         // tokens and sequences are those of sources
 };
 
 // Before any pass; forward_pipeline() is its pipeline.
@@ -38,14 +49,19 @@ struct CacheLimits {
   int64_t longest_prompt = 0;  // tokens; bounds the prefill programs
   int64_t page = 32;
   WeightStorage weights = WeightStorage::f32;  // how matrices are kept
+  // Encoder-decoders: sources alive at once, and tokens of the longest.
+  int64_t sources = 0, longest_source = 0;
+  int64_t source_blocks() const { return (longest_source + page - 1) / page; }
   int64_t blocks() const { return (tokens + page - 1) / page; }
   int64_t pages() const { return rows * blocks(); }
 };
 
 // The programs that are built, by rising T in powers of two: for decoding (T = S) up to `rows`, for
 // prefill (S = rows) up to what all prompts need, 512 at most. Longer prompts take several runs.
+// Encoder-decoders have encoding programs instead, up to what the sources need: 1024 tokens at
+// most, or the longest source.
 std::vector<CachedShape> cached_shapes(const CacheLimits& limits);
-std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256"
+std::string cached_name(const CachedShape& shape);  // "decode_8", "prefill_256", "encode_512"
 
 // Every program of the limits, after its passes.
 Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,

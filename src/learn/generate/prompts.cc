@@ -67,6 +67,25 @@ void encode_prompts(std::vector<PromptRow>& rows, const Tokenizer& tokenizer,
   }
 }
 
+Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows,
+                                              const GenerationConfig& config,
+                                              const ModelConfig& model) {
+  std::vector<Prompt> prompts;
+  if (!family_of(model).encoder) {
+    for (const PromptRow& row : rows) prompts.push_back({row.tokens, {}});
+    return prompts;
+  }
+  std::optional<int32_t> start = config.decoder_start_token_id;
+  if (!start && model.decoder_start >= 0) start = static_cast<int32_t>(model.decoder_start);
+  if (!start) start = config.bos_token_id;
+  if (!start)
+    return Error(err::kBadGeneration, "nothing says with which token the decoder starts")
+        .at("generation_config.json")
+        .todo("write decoder_start_token_id, such as the code of the target language, there");
+  for (const PromptRow& row : rows) prompts.push_back({{*start}, row.tokens});
+  return prompts;
+}
+
 std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
                               std::span<const int32_t> tokens) {
   // Decoders treat the first token of a text apart; the prompt's tail keeps the new ones from being
@@ -86,7 +105,9 @@ Result<GenerationConfig> generation_of(const Pretrained& model) {
     return c;
   }
   nlohmann::json ids = nlohmann::json::object();
-  for (const char* key : {"eos_token_id", "bos_token_id", "pad_token_id"})
+  std::vector<std::string> keys{"eos_token_id", "bos_token_id", "pad_token_id"};
+  if (family_of(model.config).encoder) keys = generation_keys();
+  for (const std::string& key : keys)
     if (auto it = model.config.config.find(key); it != model.config.config.end()) ids[key] = *it;
   HONE_TRY(apply_generation_json(c, ids, "config.json of " + model.name));
   return c;

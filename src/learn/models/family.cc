@@ -126,7 +126,8 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
   std::vector<std::string> known;
   for (const Family& f : families()) {
     for (const std::string& t : f.model_types) {
-      known.push_back(t);
+      // Who has an encoder-decoder is helped by the names of others.
+      if (f.encoder || !c.flag("is_encoder_decoder", false)) known.push_back(t);
       if (t != type) continue;
       c.family = f.name;
       HONE_TRY(check_numbers(c));
@@ -207,6 +208,23 @@ int64_t parameter_count(const ModelConfig& c) {
 std::string cache_name(int64_t layer, char which) {
   return fmt::format("cache.{}.{}", layer, which);
 }
+std::string cross_name(int64_t layer, char which) {
+  return fmt::format("cross.{}.{}", layer, which);
+}
+
+std::vector<float> sinusoids(int64_t rows, int64_t width) {
+  std::vector<float> table;
+  table.reserve(static_cast<size_t>(rows * width));
+  const int64_t sines = (width + 1) / 2;
+  for (int64_t p = 0; p < rows; ++p)
+    for (int64_t j = 0; j < width; ++j) {
+      const auto i = static_cast<double>(j < sines ? j : j - sines);
+      const double angle =
+          static_cast<double>(p) / std::pow(10000.0, 2 * i / static_cast<double>(width));
+      table.push_back(static_cast<float>(j < sines ? std::sin(angle) : std::cos(angle)));
+    }
+  return table;
+}
 
 ValueId ModelGraph::param(const std::string& name) {
   auto it = params_.find(name);
@@ -240,8 +258,8 @@ ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
 ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                                    double dropout_p, int64_t window, bool causal) {
   HONE_BUG_IF(mode == Mode::cached && !causal, "attention that is not causal has no cache");
-  ops::AttentionOptions o{.heads = config.heads,
-                          .kv_heads = config.kv_heads,
+  ops::AttentionOptions o{.heads = in_encoder_ ? config.encoder_heads : config.heads,
+                          .kv_heads = in_encoder_ ? config.encoder_heads : config.kv_heads,
                           .window = window,
                           .causal = causal,
                           .scale = scale,
@@ -263,20 +281,84 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
       in.v = ops::slice(b, q, 1, queries + width, queries + 2 * width);
     }
     for (auto [which, value] : {std::pair{'k', &in.k}, {'v', &in.v}}) {
-      State s;
-      s.name = cache_name(layer, which);
-      s.role = Role::cache;
-      Program& p = b.program();
-      ValueId old_version =
-          p.add_state(std::move(s), {DType::f32, {cache_pages, cache_page, width}});
+      ValueId old_version = cache_state(cache_name(layer, which), cache_pages);
       ValueId next = ops::cache_write(b, old_version, *value, slots);
-      p.state_of(old_version)->next = next;
+      b.program().state_of(old_version)->next = next;
       *value = next;
     }
     in.cu_k = cu_cache;
     in.block_table = block_table;
   }
   return ops::attention(b, in, o).out;
+}
+
+ValueId ModelGraph::cache_state(const std::string& name, int64_t pages) {
+  State s;
+  s.name = name;
+  s.role = Role::cache;
+  return b.program().add_state(
+      std::move(s), {DType::f32, {pages, cache_page, config.kv_heads * config.head_dim}});
+}
+
+void ModelGraph::encode() {
+  auto change_sides = [&] {
+    std::swap(ids, encoder_ids);
+    std::swap(positions, encoder_positions);
+    std::swap(cu_seqlens, encoder_cu_seqlens);
+    std::swap(sample_ids, encoder_sample_ids);
+    in_encoder_ = !in_encoder_;
+  };
+  change_sides();
+  encoded = family_of(config).encoder(*this);
+  change_sides();
+}
+
+ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, double dropout_p) {
+  ops::AttentionOptions o{.heads = config.heads,
+                          .kv_heads = config.kv_heads,
+                          .window = 0,
+                          .causal = false,
+                          .scale = scale,
+                          .dropout = 0,
+                          .key = ""};
+  ops::AttentionInputs in{.q = q, .cu_q = cu_seqlens, .cu_k = encoder_cu_seqlens};
+  if (mode == Mode::cached) {
+    // Its ends aligned with those of the keys, the one query of a sequence sees all of them.
+    o.causal = true;
+    in.k = cache_state(cross_name(layer, 'k'), cross_pages);
+    in.v = cache_state(cross_name(layer, 'v'), cross_pages);
+    in.cu_k = cu_cross;
+    in.block_table = cross_table;
+  } else {
+    const CrossKeys keys = family_of(config).cross_keys(*this, layer);
+    in.k = keys.k;
+    in.v = keys.v;
+  }
+  if (mode == Mode::train && dropout_p > 0) {
+    o.dropout = dropout_p;
+    o.key = b.scope();
+    in.rng = rng;
+    in.sample_ids = sample_ids;
+  }
+  return ops::attention(b, in, o).out;
+}
+
+void ModelGraph::cache_cross_keys() {
+  for (int64_t i = 0; i < config.layers; ++i) {
+    const CrossKeys keys = family_of(config).cross_keys(*this, i);
+    for (auto [which, value] : {std::pair{'k', keys.k}, {'v', keys.v}}) {
+      ValueId old_version = cache_state(cross_name(i, which), cross_pages);
+      b.program().state_of(old_version)->next =
+          ops::cache_write(b, old_version, value, cross_slots);
+    }
+  }
+}
+
+ValueId ModelGraph::embed(ValueId table) {
+  Attrs attrs;
+  if (mode == Mode::train && config.padding_token >= 0)
+    attrs.set("padding_row", config.padding_token);
+  return b.emit1("embedding", {table, ids}, attrs);
 }
 
 void add_model_states(ModelGraph& g, bool trainable) {
@@ -286,7 +368,7 @@ void add_model_states(ModelGraph& g, bool trainable) {
     State s;
     s.name = spec.name;
     s.role = Role::param;
-    s.trainable = trainable;
+    s.trainable = trainable && spec.trained;
     g.bind_param(spec.name, p.add_state(std::move(s), {DType::f32, spec.shape}));
   }
   if (!f.constants) return;
@@ -301,6 +383,7 @@ void add_model_states(ModelGraph& g, bool trainable) {
 HeadLayer model_head(ModelGraph& g) {
   const Family& f = family_of(g.config);
   HONE_BUG_IF(g.config.head == Head::none, "a model without a head gives hidden states alone");
+  if (f.encoder) g.encode();
   ValueId hidden = f.body(g);
   if (g.label_rows != kNoValue) hidden = ops::gather_rows(g.b, hidden, g.label_rows);
   Builder::Scope head(g.b, "head");

@@ -15,11 +15,12 @@ namespace hone {
 struct ParamSpec {
   std::string name;  // as Transformers saves it
   Shape shape;
-  enum class Init { normal, zeros, ones } init = Init::normal;
+  enum class Init { normal, zeros, ones, sinusoids } init = Init::normal;
   double std = 0.02;      // of the normal distribution
   bool decay = true;      // weight decay applies (not to biases and norms)
   bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
+  bool trained = true;    // no: kept and saved as it is, and begun anew where a checkpoint lacks it
 };
 
 // What stands on the body: which logits a model gives.
@@ -43,8 +44,12 @@ struct ModelConfig {
   int64_t labels = 0;  // of a classification head; 0: no such head
   int64_t vocab = 0, hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0,
           max_positions = 0;
-  bool tied = true;    // the head is the input embedding
-  int64_t window = 0;  // sliding attention window; 0: none
+  bool tied = true;            // the head is the input embedding
+  int64_t window = 0;          // sliding attention window; 0: none
+  int64_t padding_token = -1;  // its row of the embedding is not trained; -1: every row is
+  // Encoder-decoders; the sizes above are the decoder's.
+  int64_t source_vocab = 0, encoder_heads = 0;
+  int64_t decoder_start = -1;  // token; -1: the last one of the labels
 
   // Typed access; an absent or null key gives `otherwise`.
   Result<int64_t> integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;
@@ -62,13 +67,22 @@ class ModelGraph {
   Builder& b;
   const ModelConfig& config;
   const Mode mode;
-  ValueId ids, positions, cu_seqlens;             // i32[T], i32[T], i32[S+1]
-  ValueId sample_ids = kNoValue, rng = kNoValue;  // train: i64[T], i64[2]
-  ValueId token_types = kNoValue;                 // i32[T], encoders; none: 0 everywhere
-  ValueId label_rows = kNoValue;                  // i32[M], see model_head; < 0: no row
+  ValueId ids = kNoValue, positions = kNoValue, cu_seqlens = kNoValue;  // i32[T], i32[T], i32[S+1]
+  ValueId sample_ids = kNoValue, rng = kNoValue;                        // train: i64[T], i64[2]
+  ValueId token_types = kNoValue;  // i32[T], encoders; none: 0 everywhere
+  ValueId label_rows = kNoValue;   // i32[M], see model_head; < 0: no row
   ValueId cu_cache = kNoValue, block_table = kNoValue,
           slots = kNoValue;                 // cached: i32[S+1], i32[S,B], i32[T]
   int64_t cache_pages = 0, cache_page = 0;  // cached
+  // Encoder-decoders: the encoder's tokens [Te] beside the decoder's above, with as many sequences;
+  // sequence s of the decoder sees sequence s of the encoder.
+  ValueId encoder_ids = kNoValue, encoder_positions = kNoValue, encoder_cu_seqlens = kNoValue,
+          encoder_sample_ids = kNoValue;
+  ValueId encoded = kNoValue;  // [Te,C], see encode()
+  // Its keys and values in pages as those above: the decoder's view, i32[S+1] and i32[S,Bx], and
+  // where the encoder's tokens go, i32[Te].
+  ValueId cu_cross = kNoValue, cross_table = kNoValue, cross_slots = kNoValue;
+  int64_t cross_pages = 0;
 
   // The weight of that name.
   ValueId param(const std::string& name);
@@ -84,14 +98,28 @@ class ModelGraph {
   // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
   ValueId first_tokens(ValueId x);
   // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
-  // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D].
+  // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]. While the encoder is built, T, the
+  // boundaries and the heads are the encoder's.
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
                          double dropout_p, int64_t window = 0, bool causal = true);
+
+  // The decoder's queries q [Td,H*D] over the encoder's tokens, by Family::cross_keys or from the
+  // cache, where every sequence has one query.
+  ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p);
+  // Builds the encoder: ids, positions, cu_seqlens and sample_ids are its own meanwhile.
+  void encode();
+  // Puts what every layer of the decoder asks of the encoder's tokens into the cache.
+  void cache_cross_keys();
+  // Rows of an embedding; that of config.padding_token takes no gradient.
+  ValueId embed(ValueId table);
 
  private:
   ValueId first_rows();  // i32[S], -1 for empty sequences
 
+  ValueId cache_state(const std::string& name, int64_t pages);
+
   std::map<std::string, ValueId> params_;
+  bool in_encoder_ = false;
 };
 
 // The last linear layer of a head: logits [N,V] = x [N,C] weight^T [V,C] + bias [V]. Losses take
@@ -106,6 +134,11 @@ struct ConstantTable {
   std::vector<float> values;
 };
 
+// What a layer of the decoder asks of the encoder's tokens, [Te,G*D] each.
+struct CrossKeys {
+  ValueId k, v;
+};
+
 struct HeadOffer {
   Head head;
   std::string architecture;  // Transformers' class: "BertForMaskedLM"
@@ -118,11 +151,14 @@ struct Family {
   Status (*read_config)(ModelConfig& c) = nullptr;  // fills and checks the common fields
   std::vector<ParamSpec> (*params)(const ModelConfig& c) = nullptr;         // of body and head
   std::vector<ConstantTable> (*constants)(const ModelConfig& c) = nullptr;  // optional
-  ValueId (*body)(ModelGraph& g) = nullptr;                    // -> hidden states [T,C]
+  ValueId (*body)(ModelGraph& g) = nullptr;  // -> hidden states [T,C]; the decoder's, of two
   HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
   // Other names under which checkpoints keep the weight (older spellings, the other side of a tie,
   // without the body's prefix), best first; nullptr: none.
   std::vector<std::string> (*other_names)(const ModelConfig& c, const std::string& name) = nullptr;
+  // Encoder-decoders: -> [Te,C], and what a layer of the decoder makes of g.encoded.
+  ValueId (*encoder)(ModelGraph& g) = nullptr;
+  CrossKeys (*cross_keys)(ModelGraph& g, int64_t layer) = nullptr;
 };
 
 const std::vector<Family>& families();
@@ -149,7 +185,13 @@ void add_model_states(ModelGraph& g, bool trainable);
 HeadLayer model_head(ModelGraph& g);
 ValueId logits_of(Builder& b, const HeadLayer& head);
 
-// The name of the cache state of a layer: "cache.3.k".
+// The name of the cache state of a layer: "cache.3.k"; of the encoder's tokens: "cross.3.k".
 std::string cache_name(int64_t layer, char which);
+std::string cross_name(int64_t layer, char which);
+
+// Positions as sines and cosines, [rows,width]: column j < ceil(width/2) is sin(p /
+// 10000^(2j/width)), the rest the cosines of the same angles (arXiv 1706.03762 with its columns
+// sorted).
+std::vector<float> sinusoids(int64_t rows, int64_t width);
 
 }  // namespace hone

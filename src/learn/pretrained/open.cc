@@ -119,10 +119,12 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
   Result<ModelConfig> config = read_model_config(HONE_TRY(open_config(config_path)));
   if (!config.ok()) return std::move(config.error().at(config_path));
   p.config = std::move(*config);
-  if (options.head) {
-    const bool classifies = *options.head == Head::sequence_classification ||
-                            *options.head == Head::token_classification;
-    Status offered = set_head(p.config, *options.head, classifies ? config_labels(p.config) : 0);
+  std::optional<Head> head = options.head;
+  if (options.writes_text) head = family_of(p.config).encoder ? Head::seq2seq_lm : Head::causal_lm;
+  if (head) {
+    const bool classifies =
+        *head == Head::sequence_classification || *head == Head::token_classification;
+    Status offered = set_head(p.config, *head, classifies ? config_labels(p.config) : 0);
     if (!offered.ok()) return std::move(offered.error().at(config_path));
   }
 

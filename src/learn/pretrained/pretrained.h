@@ -21,6 +21,7 @@ struct OpenOptions {
   bool need_weights = true;    // false: config.json is enough (hone plan)
   bool need_tokenizer = true;  // false: a model without one opens too
   std::optional<Head> head;    // the one that is needed; none: config.json's own
+  bool writes_text = false;    // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 
 struct Pretrained {

@@ -71,9 +71,11 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
 Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model) {
   HONE_TRY(save_model_files(folder, model, DType::f32));
   std::vector<TensorData> tensors;
-  for (const ParamSpec& spec : family_of(model.config).params(model.config))
+  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (!spec.trained && !session.has_state(spec.name)) continue;  // nothing read it
     tensors.push_back(
         {spec.name, session.state_slot(spec.name).type, session.state(spec.name), {}});
+  }
   return save_safetensors(folder, kStem, tensors);
 }
 
@@ -83,6 +85,7 @@ Status save_pretrained(const std::string& folder, const WeightSource& weights,
   std::vector<std::string> sources;
   std::map<DType, int64_t> elements;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (!spec.trained && find_weight(weights, model.config, spec.name) == nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
     tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});

@@ -17,11 +17,18 @@ namespace {
 // Tensors that checkpoints carry and no model reads: masks and tables that are made again.
 bool is_known_extra(const std::string& name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
-         name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids");
+         name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids") ||
+         name.ends_with("embed_positions.weight") || name.ends_with("encoder.version") ||
+         name.ends_with("decoder.version");
 }
 
 // Normal weights from the seed and the weight's name (Philox), or what the family says else.
 void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
+  if (spec.init == ParamSpec::Init::sinusoids) {
+    const std::vector<float> table = sinusoids(spec.shape[0], spec.shape[1]);
+    std::copy(table.begin(), table.end(), x.begin());
+    return;
+  }
   if (spec.init != ParamSpec::Init::normal) {
     std::fill(x.begin(), x.end(), spec.init == ParamSpec::Init::ones ? 1.0f : 0.0f);
     return;
@@ -152,6 +159,10 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
       head->names.push_back(spec.name);
       if (session.has_state(spec.name))
         init_weight(floats_of(session, spec.name), spec, head->seed);
+      continue;
+    }
+    if (!spec.trained && find_weight(*model.weights, model.config, spec.name) == nullptr) {
+      if (session.has_state(spec.name)) init_weight(floats_of(session, spec.name), spec, 0);
       continue;
     }
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));

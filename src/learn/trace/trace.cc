@@ -140,7 +140,8 @@ Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
                                             const std::vector<std::vector<int32_t>>& rows,
                                             const Backend& backend, ThreadPool& pool,
                                             const TraceOptions& options) {
-  const ModelConfig config = without_dropout(model.config);
+  ModelConfig config = without_dropout(model.config);
+  HONE_TRY(set_head(config, Head::causal_lm));
   int64_t labels = 0, tokens = 0;
   HONE_TRY(check_rows(rows, config, labels));
   for (const auto& row : rows) tokens += static_cast<int64_t>(row.size());

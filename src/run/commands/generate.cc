@@ -165,8 +165,8 @@ CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& 
   const int64_t usable = read_memory().usable_bytes();
   for (;; batch = (batch + 1) / 2) {
     const CacheLimits limits = limits_for(prompts, c, model, batch);
-    const int64_t bytes =
-        8 * model.layers * model.kv_heads * model.head_dim * limits.pages() * limits.page;
+    const int64_t pages = limits.pages() + limits.sources * limits.source_blocks();
+    const int64_t bytes = 8 * model.layers * model.kv_heads * model.head_dim * pages * limits.page;
     if (batch == 1 || bytes < usable / 2) {
       return limits;
     }
@@ -189,9 +189,8 @@ class Printer {
         as_script_(as_script) {
     if (model.tokenizer && !s.json && !several_ && !beams_ && s.stop_token.empty()) {
       stream_.emplace(*model.tokenizer);
-      for (int32_t id :
-           std::span(prompts[0].tokens).last(std::min<size_t>(prompts[0].tokens.size(), 8)))
-        stream_->push(id);
+      const std::span<const int32_t> before = text_before(0);
+      for (int32_t id : before.last(std::min<size_t>(before.size(), 8))) stream_->push(id);
     }
   }
 
@@ -209,6 +208,11 @@ class Printer {
   }
 
  private:
+  // The tokens that the new ones follow; what an encoder-decoder writes begins a text.
+  std::span<const int32_t> text_before(size_t prompt) const {
+    if (!prompts_[prompt].source.empty()) return {};
+    return prompts_[prompt].tokens;
+  }
   // What stands before the text of a continuation, once.
   std::string begin() {
     if (begun_) return "";
@@ -231,7 +235,7 @@ class Printer {
   }
 
   std::string continuation(const Generated& g) const {
-    std::string text = continuation_text(*model_.tokenizer, prompts_[g.prompt].tokens, g.tokens);
+    std::string text = continuation_text(*model_.tokenizer, text_before(g.prompt), g.tokens);
     if (!settings_.stop_token.empty())
       text.resize(std::min(text.size(), text.find(settings_.stop_token)));
     return text;
@@ -304,7 +308,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
                    .cache_dir = s.cache_dir,
                    .token = s.token};
   open.need_tokenizer = false;
-  open.head = Head::causal_lm;
+  open.writes_text = true;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   const GenerationConfig config = HONE_TRY(generation_from(s, args, model));
   HONE_TRY(check_generation(config, model.config.vocab));
@@ -321,8 +325,8 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   if (texts)
     encode_prompts(rows, *model.tokenizer, {.add_special_tokens = s.add_special_tokens},
                    config.bos_token_id);
-  std::vector<Prompt> prompts;
-  for (const PromptRow& row : rows) prompts.push_back({row.tokens});
+  const std::vector<Prompt> prompts = HONE_TRY(generator_prompts(rows, config, model.config));
+  HONE_TRY(check_sources(prompts, model.config));
   HONE_TRY(check_prompts(prompts, config, model.config.vocab, model.config.max_positions));
   tell_idle_flags(s, config);
   tell_length(s, config, prompts, model.config.max_positions);

@@ -13,6 +13,7 @@
 #include "learn/generate/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/clm_programs.h"
+#include "learn/tasks/seq2seq_programs.h"
 #include "learn/trace/trace.h"
 #include "learn/train/update.h"
 #include "run/commands/command.h"
@@ -58,23 +59,35 @@ std::string catalogue() {
 
 Program build_program(const GraphSettings& s, const ModelConfig& config) {
   const BatchShape shape{s.tokens, s.slots};
+  // An encoder-decoder has as many tokens on either side, and encodes where others prefill.
+  const bool two_sides = family_of(config).encoder != nullptr;
+  const PairShape pairs{s.tokens, s.tokens, s.slots};
   if (s.program == "prefill" || s.program == "decode") {
     CacheLimits limits;
     limits.rows = s.slots;
     limits.tokens = config.max_positions;
-    return build_cached_program(config,
-                                {s.program == "decode" ? s.slots : s.tokens, s.slots,
-                                 limits.pages(), limits.page, limits.blocks()},
-                                s.program);
+    if (two_sides) {
+      limits.sources = s.slots;
+      limits.longest_source = config.max_positions;
+    }
+    return build_cached_program(
+        config,
+        {s.program == "decode" ? s.slots : s.tokens, s.slots, limits.pages(), limits.page,
+         limits.blocks(), limits.sources * limits.source_blocks(), limits.source_blocks(),
+         two_sides && s.program == "prefill"},
+        s.program);
   }
-  if (s.program == "eval") return build_clm_eval(config, shape, "eval");
+  if (s.program == "eval")
+    return two_sides ? build_seq2seq_eval(config, pairs, "eval")
+                     : build_clm_eval(config, shape, "eval");
   if (s.program == "update") {
     std::vector<UpdateWeight> weights;
     for (const ParamSpec& p : family_of(config).params(config))
-      weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+      if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
     return build_update(weights, {});
   }
-  return build_clm_train(config, shape, s.program);
+  return two_sides ? build_seq2seq_train(config, pairs, s.program)
+                   : build_clm_train(config, shape, s.program);
 }
 
 std::vector<Pass> passes_of(const GraphSettings& s) {
@@ -236,7 +249,7 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   options.token = s.token;
   options.need_tokenizer = false;
   options.need_weights = !s.trace.empty();
-  options.head = Head::causal_lm;
+  options.writes_text = true;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, options));
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   const ChosenBackend backend = choose_backend(s, pool.size());

@@ -108,13 +108,17 @@ Result<hone_model*> open_model(const char* name, const char* options_json) {
                    .cache_dir = o.cache_dir,
                    .token = o.token};
   open.need_tokenizer = false;
-  open.head = Head::causal_lm;
+  open.writes_text = true;
   auto model = std::make_unique<hone_model>();
   model->files = HONE_TRY(open_pretrained(name ? name : "", open));
   model->defaults = HONE_TRY(generation_of(model->files));
   const int64_t positions = model->files.config.max_positions;
   const int64_t tokens = std::min(o.max_length > 0 ? o.max_length : kLongest, positions);
   model->limits = {.rows = o.batch_size, .tokens = tokens, .longest_prompt = tokens};
+  if (family_of(model->files.config).encoder) {
+    model->limits.sources = o.batch_size;
+    model->limits.longest_source = tokens;
+  }
   const int threads = o.threads > 0 ? static_cast<int>(o.threads) : ThreadPool::default_size();
   model->backend = make_cpu_backend(threads);
   model->generator =
@@ -122,28 +126,34 @@ Result<hone_model*> open_model(const char* name, const char* options_json) {
   return model.release();
 }
 
-Result<hone_batch*> generate(hone_model& model, std::span<const Prompt> prompts,
+Result<hone_batch*> generate(hone_model& model, const std::vector<PromptRow>& rows,
                              const char* settings) {
   GenerationConfig config = HONE_TRY(read_settings(model.defaults, settings));
   const ModelConfig& c = model.files.config;
   HONE_TRY(check_generation(config, c.vocab));
+  const std::vector<Prompt> prompts = HONE_TRY(generator_prompts(rows, config, c));
+  HONE_TRY(check_sources(prompts, c));
   HONE_TRY(check_prompts(prompts, config, c.vocab, c.max_positions));
   const CacheLimits need = limits_for(prompts, config, c, 1);
-  if (need.rows > model.limits.rows || need.tokens > model.limits.tokens)
+  const int64_t longest = std::max(need.tokens, need.longest_source);
+  if (need.rows > model.limits.rows || longest > model.limits.tokens)
     return Error(
                err::kLibraryLimit,
                fmt::format("{} sequences of {} tokens are alive at once, the model was opened for "
                            "{} of {}",
-                           need.rows, need.tokens, model.limits.rows, model.limits.tokens))
+                           need.rows, longest, model.limits.rows, model.limits.tokens))
         .todo("open it with a larger batch_size or max_length, or ask for fewer new tokens");
   auto batch = std::make_unique<hone_batch>();
   const std::vector<Generated> all = HONE_TRY(model.generator->run(prompts, config));
   for (const Generated& g : all) {
     batch->tokens.push_back(g.tokens);
-    batch->texts.push_back(
-        model.files.tokenizer
-            ? continuation_text(*model.files.tokenizer, prompts[g.prompt].tokens, g.tokens)
-            : std::string());
+    // What an encoder-decoder writes begins a text.
+    const Prompt& prompt = prompts[g.prompt];
+    const std::span<const int32_t> before =
+        prompt.source.empty() ? std::span(prompt.tokens) : std::span<const int32_t>();
+    batch->texts.push_back(model.files.tokenizer
+                               ? continuation_text(*model.files.tokenizer, before, g.tokens)
+                               : std::string());
   }
   return batch.release();
 }
@@ -193,9 +203,9 @@ int64_t hone_detokenize(hone_model* model, hone_tokens tokens, char* text, int64
 hone_batch* hone_generate(hone_model* model, const hone_tokens* prompts, int64_t count,
                           const char* settings) {
   return guarded<hone_batch*>(nullptr, [&] {
-    std::vector<hone::Prompt> all;
+    std::vector<hone::PromptRow> all;
     for (int64_t i = 0; i < count; ++i)
-      all.push_back({{prompts[i].ids, prompts[i].ids + prompts[i].count}});
+      all.push_back({{}, {prompts[i].ids, prompts[i].ids + prompts[i].count}});
     std::lock_guard lock(model->busy);
     return hone::generate(*model, all, settings);
   });
@@ -208,10 +218,8 @@ hone_batch* hone_generate_text(hone_model* model, const char* const* prompts, in
     std::vector<hone::PromptRow> rows;
     for (int64_t i = 0; i < count; ++i) rows.push_back({prompts[i], {}});
     hone::encode_prompts(rows, *tokenizer, {}, model->defaults.bos_token_id);
-    std::vector<hone::Prompt> all;
-    for (hone::PromptRow& row : rows) all.push_back({std::move(row.tokens)});
     std::lock_guard lock(model->busy);
-    return hone::generate(*model, all, settings);
+    return hone::generate(*model, rows, settings);
   });
 }
 

@@ -1,0 +1,75 @@
+// BART and the families of its blocks:
+//   bart     learned positions, norms after the sublayers (arXiv 1910.13461)
+//   mbart    norms before them; labels end in the language code (arXiv 2001.08210)
+//   pegasus  the same with sinusoidal positions and no norm of the embeddings (arXiv 1912.08777)
+#include "learn/models/bart_blocks.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kShared = "model.shared.weight";
+
+std::string type_of(const ModelConfig& c) { return c.text("model_type", "bart"); }
+
+BartStyle style_of(const ModelConfig& c) {
+  const std::string type = type_of(c);
+  BartStyle s;
+  s.pre_norm = type != "bart";
+  s.embedding_norm = type != "pegasus";
+  if (type == "pegasus") s.positions = BartStyle::Positions::kept;
+  s.source_embedding = c.tied ? kShared : "model.encoder.embed_tokens.weight";
+  s.target_embedding = c.tied ? kShared : "model.decoder.embed_tokens.weight";
+  s.head = c.tied ? kShared : "lm_head.weight";
+  return s;
+}
+
+Status read_config(ModelConfig& c) {
+  HONE_TRY(read_bart_config(c));
+  const bool pegasus = type_of(c) == "pegasus";
+  HONE_TRY(read_bart_tokens(c, pegasus ? 0 : 1, pegasus ? 0 : 2));
+  // mBART's decoder starts with what ends the labels, the language code.
+  if (type_of(c) == "mbart") c.decoder_start = -1;
+  return Ok{};
+}
+
+std::vector<ParamSpec> params(const ModelConfig& c) {
+  const BartStyle s = style_of(c);
+  std::vector<ParamSpec> list{bart_embedding(c, kShared, c.vocab)};
+  if (!c.tied) {
+    // Nothing reads the shared one then.
+    list.back().trained = false;
+    for (const std::string& name : {s.source_embedding, s.target_embedding})
+      list.push_back(bart_embedding(c, name, c.vocab));
+    list.push_back(bart_head_weight(c, s.head));
+  }
+  add_bart_params(c, s, list);
+  return list;
+}
+
+std::vector<ConstantTable> constants(const ModelConfig& c) {
+  return bart_constants(c, style_of(c));
+}
+ValueId encoder(ModelGraph& g) { return bart_encoder(g, style_of(g.config)); }
+ValueId decoder(ModelGraph& g) { return bart_decoder(g, style_of(g.config)); }
+HeadLayer head(ModelGraph& g, ValueId hidden) { return bart_head(g, hidden, style_of(g.config)); }
+std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
+  return bart_other_names(style_of(c), name);
+}
+
+}  // namespace
+
+Family family_bart() {
+  return {.name = "bart",
+          .model_types = {"bart", "mbart", "pegasus"},
+          .heads = {{Head::seq2seq_lm, "BartForConditionalGeneration"}},
+          .read_config = read_config,
+          .params = params,
+          .constants = constants,
+          .body = decoder,
+          .head = head,
+          .other_names = other_names,
+          .encoder = encoder,
+          .cross_keys = bart_cross_keys};
+}
+
+}  // namespace hone

@@ -1,0 +1,76 @@
+// Marian's translation models (OPUS-MT): BART's blocks with sinusoidal positions and no norm of the
+// embeddings; one vocabulary for both languages, or one for each (arXiv 1804.00344).
+#include "learn/models/bart_blocks.h"
+
+namespace hone {
+namespace {
+
+constexpr const char *kShared = "model.shared.weight",
+                     *kSource = "model.encoder.embed_tokens.weight",
+                     *kTarget = "model.decoder.embed_tokens.weight", *kHead = "lm_head.weight";
+
+bool shares_vocabulary(const ModelConfig& c) {
+  return c.flag("share_encoder_decoder_embeddings", true);
+}
+bool one_embedding(const ModelConfig& c) { return shares_vocabulary(c) && c.tied; }
+
+BartStyle style_of(const ModelConfig& c) {
+  BartStyle s;
+  s.embedding_norm = false;
+  s.positions = BartStyle::Positions::made;
+  s.source_embedding = one_embedding(c) ? kShared : kSource;
+  s.target_embedding = one_embedding(c) ? kShared : kTarget;
+  s.head = c.tied ? s.target_embedding : kHead;
+  return s;
+}
+
+Status read_config(ModelConfig& c) {
+  HONE_TRY(read_bart_config(c));
+  if (!shares_vocabulary(c)) c.vocab = HONE_TRY(c.integer("decoder_vocab_size", c.vocab));
+  const int64_t padding = HONE_TRY(c.integer("pad_token_id", 58100));
+  return read_bart_tokens(c, padding, padding);
+}
+
+std::vector<ParamSpec> params(const ModelConfig& c) {
+  const BartStyle s = style_of(c);
+  std::vector<ParamSpec> list;
+  if (shares_vocabulary(c)) {
+    list.push_back(bart_embedding(c, kShared, c.vocab));
+    list.back().trained = c.tied;  // nothing reads it otherwise
+  }
+  if (!one_embedding(c)) {
+    list.push_back(bart_embedding(c, kSource, c.source_vocab));
+    list.push_back(bart_embedding(c, kTarget, c.vocab));
+  }
+  if (!c.tied) list.push_back(bart_head_weight(c, kHead));
+  add_bart_params(c, s, list);
+  return list;
+}
+
+std::vector<ConstantTable> constants(const ModelConfig& c) {
+  return bart_constants(c, style_of(c));
+}
+ValueId encoder(ModelGraph& g) { return bart_encoder(g, style_of(g.config)); }
+ValueId decoder(ModelGraph& g) { return bart_decoder(g, style_of(g.config)); }
+HeadLayer head(ModelGraph& g, ValueId hidden) { return bart_head(g, hidden, style_of(g.config)); }
+std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
+  return bart_other_names(style_of(c), name);
+}
+
+}  // namespace
+
+Family family_marian() {
+  return {.name = "marian",
+          .model_types = {"marian"},
+          .heads = {{Head::seq2seq_lm, "MarianMTModel"}},
+          .read_config = read_config,
+          .params = params,
+          .constants = constants,
+          .body = decoder,
+          .head = head,
+          .other_names = other_names,
+          .encoder = encoder,
+          .cross_keys = bart_cross_keys};
+}
+
+}  // namespace hone
