@@ -7,10 +7,10 @@
 #include <array>
 #include <charconv>
 #include <climits>
-#include <fstream>
 #include <iterator>
 #include <string>
 
+#include "base/core/system_files.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -18,11 +18,6 @@ namespace {
 
 constexpr int kInterleave = 3;    // MPOL_INTERLEAVE of linux/mempolicy.h
 constexpr int kMostNodes = 1024;  // what the largest Linux knows
-
-std::string text_of(const char* path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 }  // namespace
 
@@ -63,7 +58,8 @@ std::vector<int> usable_nodes(std::string_view has_memory, std::string_view stat
 }
 
 std::vector<int> usable_nodes() {
-  return usable_nodes(text_of("/sys/devices/system/node/has_memory"), text_of("/proc/self/status"));
+  return usable_nodes(system_file("/sys/devices/system/node/has_memory"),
+                      system_file("/proc/self/status"));
 }
 
 int memory_policy() {

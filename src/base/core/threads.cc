@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/core/error.h"
+#include "base/core/system_files.h"
 
 namespace hone {
 namespace {
@@ -71,13 +72,6 @@ void wait_for_change(std::atomic<T>& value, T old, microseconds spin) {
     }
   } while (std::chrono::steady_clock::now() < end);
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  return line;
 }
 
 // CPUs' worth of quota of this process' cgroup (v2, every level up, or v1); 0 = no limit.

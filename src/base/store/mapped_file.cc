@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "base/store/errors.h"
+#include "base/store/store_failure.h"
 
 namespace hone {
 namespace {
@@ -76,19 +77,11 @@ int64_t changed_ns(const struct stat& s) {
   return int64_t{s.st_mtim.tv_sec} * 1'000'000'000 + s.st_mtim.tv_nsec;
 }
 
-Error cannot_read(const std::string& path, int reason) {
-  const ErrorCode code = reason == ENOENT || reason == ENOTDIR ? err::kStoreMissing
-                         : reason == EACCES || reason == EPERM ? err::kStoreDenied
-                                                               : err::kStoreFailed;
-  return Error(code, fmt::format("cannot read '{}': {}", path, std::strerror(reason)))
-      .todo("check the path, who owns the file, and the disk that it lies on");
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return cannot_read(path, errno);
+  if (fd < 0) return store_failure(-errno, "read", path);
   struct stat info {};
   int failed = ::fstat(fd, &info) != 0 ? errno : S_ISDIR(info.st_mode) ? EISDIR : 0;
   std::shared_ptr<MappedFile> file(new MappedFile);
@@ -104,7 +97,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
     }
   }
   ::close(fd);
-  if (failed) return cannot_read(path, failed);
+  if (failed) return store_failure(-failed, "read", path);
   file->path_ = path;
   file->device_ = info.st_dev;
   file->inode_ = info.st_ino;

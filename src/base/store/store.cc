@@ -14,36 +14,12 @@
 
 #include "base/store/errors.h"
 #include "base/store/http_store.h"
+#include "base/store/store_failure.h"
 
 namespace hone {
 namespace {
 
 constexpr std::string_view kTemporary = ".hone-tmp";
-
-Error failure(int64_t result, const std::string& doing, const std::string& path) {
-  int code = static_cast<int>(-result);
-  std::string what = fmt::format("cannot {} '{}': {}", doing, path, std::strerror(code));
-  switch (code) {
-    case ENOENT:
-    case ENOTDIR:
-      return Error(err::kStoreMissing, what)
-          .todo("check the path; relative paths start at the current folder");
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return Error(err::kStoreDenied, what)
-          .todo("check who owns the file and its folder, or choose another place");
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return Error(err::kStoreFull, what)
-          .todo(
-              "free some space (df -h shows how much there is) and run again; nothing half "
-              "written was left under the file's name");
-    default:
-      return Error(err::kStoreFailed, what);
-  }
-}
 
 std::string parent_of(const std::string& path) {
   size_t slash = path.find_last_of('/');
@@ -65,7 +41,7 @@ class FileReader : public Reader {
   Status read(int64_t offset, std::span<std::byte> out) override {
     while (!out.empty()) {
       int64_t n = disk_.read_at(handle_, offset, out);
-      if (n < 0) return failure(n, "read", path_);
+      if (n < 0) return store_failure(n, "read", path_);
       if (n == 0) {
         return Error(err::kStoreShort, fmt::format("'{}' ends at byte {}, {} more were expected",
                                                    path_, offset, out.size()))
@@ -97,26 +73,26 @@ class FileWriter : public Writer {
     while (!bytes.empty()) {
       int64_t n = disk_.write(handle_, bytes);
       if (n == 0) n = -EIO;
-      if (n < 0) return failure(n, "write", path_);
+      if (n < 0) return store_failure(n, "write", path_);
       bytes = bytes.subspan(static_cast<size_t>(n));
     }
     return Ok{};
   }
   Status sync() override {
     int64_t r = disk_.sync(handle_);
-    return r < 0 ? Status(failure(r, "write", path_)) : Ok{};
+    return r < 0 ? Status(store_failure(r, "write", path_)) : Ok{};
   }
   Status commit() override {
     HONE_BUG_IF(handle_ < 0, "'{}' is committed twice", path_);
     HONE_TRY(sync());
     int64_t r = disk_.close(handle_);
     handle_ = -1;
-    if (r < 0) return failure(r, "write", path_);
+    if (r < 0) return store_failure(r, "write", path_);
     if (!temporary_.empty()) {
-      if ((r = disk_.rename(temporary_, path_)) < 0) return failure(r, "write", path_);
+      if ((r = disk_.rename(temporary_, path_)) < 0) return store_failure(r, "write", path_);
       temporary_.clear();
     }
-    if ((r = disk_.sync_folder(parent_of(path_))) < 0) return failure(r, "write", path_);
+    if ((r = disk_.sync_folder(parent_of(path_))) < 0) return store_failure(r, "write", path_);
     return Ok{};
   }
 
@@ -134,22 +110,22 @@ class FileStore : public Store {
     Disk::Stat s;
     int64_t r = disk_.stat(path, s);
     if (r == -ENOENT || r == -ENOTDIR) return Info{};
-    if (r < 0) return failure(r, "look at", path);
+    if (r < 0) return store_failure(r, "look at", path);
     return Info{true, s.folder, s.bytes};
   }
   Result<std::unique_ptr<Reader>> open(const std::string& path) override {
     int64_t h = disk_.open(path, Disk::Open::kRead);
-    if (h < 0) return failure(h, "read", path);
+    if (h < 0) return store_failure(h, "read", path);
     int64_t bytes = disk_.bytes(h);
     if (bytes < 0) {
       disk_.close(h);
-      return failure(bytes, "read", path);
+      return store_failure(bytes, "read", path);
     }
     return std::unique_ptr<Reader>(new FileReader(disk_, h, bytes, path));
   }
   Result<std::vector<Entry>> list(const std::string& folder) override {
     std::vector<Disk::Entry> raw;
-    if (int64_t r = disk_.list(folder, raw); r < 0) return failure(r, "list", folder);
+    if (int64_t r = disk_.list(folder, raw); r < 0) return store_failure(r, "list", folder);
     std::vector<Entry> out;
     for (Disk::Entry& e : raw) {
       if (!e.name.ends_with(kTemporary)) out.push_back({std::move(e.name), e.folder, e.bytes});
@@ -165,52 +141,52 @@ class FileStore : public Store {
                                           ::getpid(), counter++, kTemporary);
       int64_t h = disk_.open(temporary, Disk::Open::kCreateNew);
       if (h == -EEXIST) continue;  // left by a program that had our number before
-      if (h < 0) return failure(h, "write", path);
+      if (h < 0) return store_failure(h, "write", path);
       return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, temporary));
     }
   }
   Result<std::unique_ptr<Writer>> append(const std::string& path) override {
     int64_t h = disk_.open(path, Disk::Open::kAppend);
-    if (h < 0) return failure(h, "append to", path);
+    if (h < 0) return store_failure(h, "append to", path);
     return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, ""));
   }
   Status rename(const std::string& from, const std::string& to) override {
     std::string a = without_slash(from), b = without_slash(to);
     int64_t r = disk_.rename(a, b);
-    if (r < 0) return failure(r, fmt::format("rename to '{}'", b), a);
+    if (r < 0) return store_failure(r, fmt::format("rename to '{}'", b), a);
     r = disk_.sync_folder(parent_of(b));
     if (r >= 0 && parent_of(a) != parent_of(b)) r = disk_.sync_folder(parent_of(a));
-    return r < 0 ? Status(failure(r, "rename", a)) : Ok{};
+    return r < 0 ? Status(store_failure(r, "rename", a)) : Ok{};
   }
   Status remove(const std::string& path) override {
     std::string p = without_slash(path);
     int64_t r = disk_.unlink(p);  // first, so that a link to a folder is only unlinked
     if (r == -EISDIR) r = disk_.remove_folder(p);
     if (r >= 0) r = disk_.sync_folder(parent_of(p));
-    return r < 0 ? Status(failure(r, "remove", p)) : Ok{};
+    return r < 0 ? Status(store_failure(r, "remove", p)) : Ok{};
   }
   Status remove_all(const std::string& path) override {
     std::string p = without_slash(path);
     int64_t r = remove_tree(p);
     if (r == -ENOENT) return Ok{};
     if (r >= 0) r = disk_.sync_folder(parent_of(p));
-    return r < 0 ? Status(failure(r, "remove", p)) : Ok{};
+    return r < 0 ? Status(store_failure(r, "remove", p)) : Ok{};
   }
   Status make_dirs(const std::string& path) override {
     std::string p = without_slash(path);
     Disk::Stat s;
     int64_t r = disk_.stat(p, s);
-    if (r >= 0) return s.folder ? Status(Ok{}) : failure(-ENOTDIR, "make the folder", p);
-    if (r != -ENOENT) return failure(r, "make the folder", p);
+    if (r >= 0) return s.folder ? Status(Ok{}) : store_failure(-ENOTDIR, "make the folder", p);
+    if (r != -ENOENT) return store_failure(r, "make the folder", p);
     if (parent_of(p) != p && parent_of(p) != ".") HONE_TRY(make_dirs(parent_of(p)));
     r = disk_.make_folder(p);
     if (r == -EEXIST) return Ok{};  // somebody else was quicker
     if (r >= 0) r = disk_.sync_folder(parent_of(p));
-    return r < 0 ? Status(failure(r, "make the folder", p)) : Ok{};
+    return r < 0 ? Status(store_failure(r, "make the folder", p)) : Ok{};
   }
   Status remove_unfinished(const std::string& folder) override {
     std::vector<Disk::Entry> raw;
-    if (int64_t r = disk_.list(folder, raw); r < 0) return failure(r, "list", folder);
+    if (int64_t r = disk_.list(folder, raw); r < 0) return store_failure(r, "list", folder);
     for (const Disk::Entry& e : raw)
       if (e.name.starts_with('.') && e.name.ends_with(kTemporary))
         HONE_TRY(remove_all(folder + "/" + e.name));

@@ -21,8 +21,9 @@ size_t TokenRows::view_of(int64_t i) const {
 }
 
 std::span<const int32_t> TokenRows::viewed_row(int64_t i) const {
-  const RowsView& view = views_[view_of(i)];
-  const int64_t at = i - begins_[view_of(i)];
+  const size_t v = view_of(i);
+  const RowsView& view = views_[v];
+  const int64_t at = i - begins_[v];
   const int32_t begin = view.offsets[at], end = view.offsets[at + 1];
   if (begin < 0 || end < begin || end > view.tokens) return {};
   return {view.ids + begin, static_cast<size_t>(end - begin)};

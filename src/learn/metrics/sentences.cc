@@ -93,7 +93,7 @@ void words_of(View line, std::vector<View>& words) {
 
 std::string lowercase(View s) {
   std::string text, lower;
-  for (const char32_t c : s) append_utf8(static_cast<uint32_t>(c), text);
+  for (const char32_t c : s) append_utf8(text, static_cast<uint32_t>(c));
   append_lowercase(text, lower);
   return lower;
 }

@@ -29,12 +29,12 @@
 namespace {
 std::atomic<bool> counting{false};
 std::atomic<int64_t> allocations{0};
-void count() {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
-}
 }  // namespace
 
 #if HONE_COUNTS_ALLOCATIONS
+static void count() {
+  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+}
 // The allocator of every library in this program, operator new's too, with a count.
 extern "C" {
 void* __libc_malloc(size_t);

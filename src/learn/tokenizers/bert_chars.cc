@@ -33,7 +33,7 @@ std::vector<uint8_t> build() {
     lower.clear();
     same.clear();
     append_lower_char(c, lower);
-    append_utf8(c, same);
+    append_utf8(same, c);
     const bool decomposes = p->decomp_seqindex != UINT16_MAX && p->decomp_type == 0;
     const bool syllable = c >= 0xac00 && c <= 0xd7a3;
     if (decomposes || syllable || p->combining_class != 0 || lower != same) table[c] |= kBertMixed;

@@ -14,7 +14,7 @@ class ByteBpe : public Model {
     std::string spelled;
     for (int b = 0; b < 256; ++b) {
       spelled.clear();
-      append_utf8(byte_to_char(static_cast<uint8_t>(b)), spelled);
+      append_utf8(spelled, byte_to_char(static_cast<uint8_t>(b)));
       byte_ids_[b] = parts_.vocabulary.find(spelled).value_or(-1);
     }
     if (!parts_.unk_token.empty()) unk_id_ = parts_.vocabulary.find(parts_.unk_token).value_or(-1);

@@ -65,7 +65,7 @@ class Bert : public Normalizer {
       if (options_.lowercase)
         append_lower_char(code, buffer);
       else
-        append_utf8(code, buffer);
+        append_utf8(buffer, code);
     };
     const char* const end = text.data() + text.size();
     for (const char* p = text.data(); p < end;) {

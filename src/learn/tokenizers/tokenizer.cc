@@ -253,7 +253,7 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_to
     if (in_run && !is_utf8(std::string_view(out).substr(run))) {
       const size_t bytes = out.size() - run;
       out.resize(run);
-      for (size_t i = 0; i < bytes; ++i) append_utf8(0xFFFD, out);
+      for (size_t i = 0; i < bytes; ++i) append_utf8(out, 0xFFFD);
     }
     in_run = false;
   };

@@ -15,7 +15,7 @@ Tokenizer tiny(const std::string& pre_tokenizer) {
   std::string spelled;
   for (int b = 0; b < 256; ++b) {
     spelled.clear();
-    append_utf8(byte_to_char(static_cast<uint8_t>(b)), spelled);
+    append_utf8(spelled, byte_to_char(static_cast<uint8_t>(b)));
     (void)bpe.vocabulary.add(spelled, b);
   }
   for (const char* pair : {"t h", "th e", "Ġ the", "a a", "aa aa", "Ġ Ġ", "Ġ ĠĠ", "e e", "1 2"}) {

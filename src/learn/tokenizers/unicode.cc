@@ -41,7 +41,7 @@ std::vector<bool> build_nfc_suspects() {
     bool changes = false;
     if (!syllable && p->decomp_seqindex != UINT16_MAX && p->decomp_type == 0) {
       std::string one;
-      append_utf8(c, one);
+      append_utf8(one, c);
       changes = normalize_text(one, NormalForm::kC) != one;
     }
     suspect[c] = p->combining_class != 0 || second || vowel_or_tail_jamo || changes;
@@ -127,20 +127,6 @@ Char decode_last_char(const char* begin, const char* end) {
   return {kInvalidChar, 1};
 }
 
-void append_utf8(uint32_t c, std::string& out) {
-  auto put = [&](uint32_t b) { out.push_back(static_cast<char>(b)); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xc0 | c >> 6), put(0x80 | (c & 0x3f));
-  } else if (c < 0x10000) {
-    put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
-  } else {
-    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f));
-    put(0x80 | (c & 0x3f));
-  }
-}
-
 std::string lossy_utf8(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
@@ -204,9 +190,9 @@ void append_lower_char(uint32_t code, std::string& out) {
   if (code >= young.front().from && code <= young.back().from) {
     const auto at = std::lower_bound(young.begin(), young.end(), code,
                                      [](const CodePair& p, uint32_t c) { return p.from < c; });
-    if (at->from == code) return append_utf8(at->to, out);
+    if (at->from == code) return append_utf8(out, at->to);
   }
-  append_utf8(static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))), out);
+  append_utf8(out, static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code))));
 }
 
 void append_lowercase(std::string_view text, std::string& out) {
@@ -275,7 +261,7 @@ int char_to_byte(uint32_t code) {
 }
 
 void append_byte_level(std::string_view bytes, std::string& out) {
-  for (const char c : bytes) append_utf8(byte_to_char(static_cast<uint8_t>(c)), out);
+  for (const char c : bytes) append_utf8(out, byte_to_char(static_cast<uint8_t>(c)));
 }
 
 void append_byte_level_decoded(std::string_view token, std::string& out) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/core/text.h"  // append_utf8
+
 namespace hone {
 
 // Bits of a character's class; a line break (CR, LF) has kSpace and kNewline.
@@ -39,8 +41,6 @@ Char decode_last_char(const char* begin, const char* end);
 inline uint8_t class_of(const uint8_t* classes, uint32_t code) {
   return code < kClassTableSize ? classes[code] : static_cast<uint8_t>(kOther);
 }
-
-void append_utf8(uint32_t code, std::string& out);
 
 // Text with every maximal ill-formed part replaced by U+FFFD (Unicode 3.9, as Rust and Python do).
 std::string lossy_utf8(std::string_view bytes);

@@ -56,7 +56,7 @@ std::string fnv_every_char(FunctionRef<uint64_t(uint64_t, const std::string&)> m
   for (uint32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xd800 && c < 0xe000) continue;
     std::string text;
-    append_utf8(c, text);
+    append_utf8(text, c);
     h = more(h, text);
   }
   return fmt::format("{:016x}", h);

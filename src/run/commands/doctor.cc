@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "base/core/memory_nodes.h"
 #include "base/core/process.h"
+#include "base/core/system_files.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"
 #include "base/store/hub_repository.h"
@@ -35,28 +35,9 @@ struct Finding {
   std::string remedy;  // how to get what is missing; "" when nothing is
 };
 
-// Value of the first line "key : value" of a /proc file.
-std::string proc_value(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (colon != std::string::npos && trim(std::string_view(line).substr(0, colon)) == key) {
-      return std::string(trim(std::string_view(line).substr(colon + 1)));
-    }
-  }
-  return "";
-}
-
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 Finding processor(OrderedJson& json) {
-  const std::string name = proc_value("/proc/cpuinfo", "model name");
-  const std::vector<std::string> flags = split(proc_value("/proc/cpuinfo", "flags"), ' ');
+  const std::string name = system_value("/proc/cpuinfo", "model name");
+  const std::vector<std::string> flags = split(system_value("/proc/cpuinfo", "flags"), ' ');
   std::vector<std::string> known;
   for (const char* f :
        {"avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_bf16", "avx512_vnni", "amx_bf16"}) {
@@ -262,7 +243,7 @@ Finding accelerator(OrderedJson& json) {
   std::error_code failed;
   for (fs::directory_iterator it("/proc/driver/nvidia/gpus", failed), end; !failed && it != end;
        it.increment(failed)) {
-    const std::string model = proc_value((it->path() / "information").string(), "Model");
+    const std::string model = system_value((it->path() / "information").string(), "Model");
     add("cuda", model.empty() ? "NVIDIA GPU" : model);
   }
   if (found.empty() && fs::exists("/proc/driver/nvidia/version", failed))

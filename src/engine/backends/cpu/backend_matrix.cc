@@ -15,8 +15,8 @@ Result<Activation> activation_of(const NodeView& n, const std::string& name) {
   return declined(n, fmt::format("no kernel for activation '{}'", name));
 }
 
-// Says what decides the bits of a product beside its sizes and the instruction set.
 int64_t block_of_k(bool bf16) { return bf16 ? kGemmBf16BlockK : kGemmBlockK; }
+// Says what decides the bits of a product beside its sizes and the instruction set.
 std::string gemm_id(const Gemm& g) {
   return fmt::format("cpu.gemm{}.k{}", g.bf16 ? "_bf16" : "", block_of_k(g.bf16));
 }

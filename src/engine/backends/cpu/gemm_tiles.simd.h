@@ -139,6 +139,10 @@ void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, in
 
 // ---- register tile -------------------------------------------------------------------------
 
+// Both panels stream from the L2 cache, and the next lines of two streams are not all fetched ahead
+// by every processor: steps of k between a prefetch and its use. Reading past the end is no fault.
+constexpr int64_t kAheadA = 32, kAheadB = 16;
+
 // c[kMR, kNR] (=|+=) a[kc][kMR]^T b[kc][kNR]
 void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
   F acc[kMR][kNV];
@@ -150,6 +154,10 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
   });
   for (int64_t k = 0; k < kc; ++k) {
     F bv[kNV];
+    if constexpr (W == 16) {  // narrower tiles have no load to spare
+      __builtin_prefetch(a + kAheadA * kMR);
+      unroll<kNV>(HONE_LAMBDA(j) { __builtin_prefetch(b + kAheadB * kNR + j * W); });
+    }
     unroll<kNV>(HONE_LAMBDA(j) { bv[j] = load(b + j * W); });
     unroll<kMR>(HONE_LAMBDA(i) {
       const F av = set1(a[i]);
