@@ -62,12 +62,15 @@ Status read_named(const JsonAt& root, TokenizerConfig& config) {
   return Ok{};
 }
 
+Status read_class(const JsonAt& name, TokenizerConfig& config) {
+  config.tokenizer_class = HONE_TRY(name.string());
+  if (config.tokenizer_class.ends_with("Fast"))
+    config.tokenizer_class.resize(config.tokenizer_class.size() - 4);
+  return Ok{};
+}
+
 Status read_main(const JsonAt& root, TokenizerConfig& config) {
-  if (const auto name = root.find("tokenizer_class")) {
-    config.tokenizer_class = HONE_TRY(name->string());
-    if (config.tokenizer_class.ends_with("Fast"))
-      config.tokenizer_class.resize(config.tokenizer_class.size() - 4);
-  }
+  if (const auto name = root.find("tokenizer_class")) HONE_TRY(read_class(*name, config));
   const std::pair<const char*, std::optional<bool>*> flags[] = {
       {"add_bos_token", &config.add_bos},
       {"add_eos_token", &config.add_eos},
@@ -78,12 +81,26 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
       {"strip_accents", &config.strip_accents}};
   for (const auto& [key, value] : flags)
     if (const auto at = root.find(key)) *value = HONE_TRY(at->boolean());
+  if (const auto at = root.find("offset")) config.offset = HONE_TRY(at->integer());
+  if (const auto at = root.find("separate_vocabs"))
+    config.separate_vocabs = HONE_TRY(at->boolean());
+  if (root.value["mask_token_sent"].error() == simdjson::SUCCESS) {  // null: there is none
+    const auto at = root.find("mask_token_sent");
+    config.mask_token_sent = at && at->value.is_string() ? std::string(HONE_TRY(at->string())) : "";
+  }
+  for (const auto& [key, lang] : {std::pair{"source_lang", &config.source_lang},
+                                  {"src_lang", &config.source_lang},
+                                  {"target_lang", &config.target_lang},
+                                  {"tgt_lang", &config.target_lang}})
+    if (const auto at = root.find(key); at && at->value.is_string()) *lang = HONE_TRY(at->string());
   if (const auto at = root.find("extra_ids")) config.extra_ids = HONE_TRY(at->integer());
   if (const auto at = root.find("model_max_length")) {
     double tokens;  // "no limit" is written as 1e30
     if (!at->value.get(tokens) && tokens >= 1 && tokens < 1e9)
       config.model_max_length = static_cast<int64_t>(tokens);
   }
+  if (const auto at = root.find("truncation_side"))
+    config.truncates_left = HONE_TRY(at->string()) == "left";
   if (const auto at = root.find("chat_template"); at && at->value.is_string())
     config.chat_template = HONE_TRY(at->string());
   if (const auto decoder = root.find("added_tokens_decoder")) {
@@ -125,9 +142,13 @@ Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
       {"bart", "BartTokenizer"},       {"bert", "BertTokenizer"},
       {"distilbert", "BertTokenizer"}, {"electra", "BertTokenizer"},
       {"mobilebert", "BertTokenizer"}, {"t5", "T5Tokenizer"},
-      {"mt5", "T5Tokenizer"},          {"qwen2", "Qwen2Tokenizer"}};
+      {"mt5", "T5Tokenizer"},          {"qwen2", "Qwen2Tokenizer"},
+      {"mbart", "MBartTokenizer"},     {"xlm-roberta", "XLMRobertaTokenizer"},
+      {"pegasus", "PegasusTokenizer"}, {"marian", "MarianTokenizer"}};
+  if (const auto name = root.find("tokenizer_class"))
+    if (name->value.is_string()) return read_class(*name, config);
   const auto type = root.find("model_type");
-  if (!type || !config.tokenizer_class.empty()) return Ok{};
+  if (!type) return Ok{};
   const std::string_view name = HONE_TRY(type->string());
   for (const auto& [model, tokenizer] : kClasses)
     if (name == model) config.tokenizer_class = tokenizer;
@@ -162,6 +183,33 @@ constexpr ClassDefault kClassDefaults[] = {
     {"T5Tokenizer", "eos_token", "</s>"},
     {"T5Tokenizer", "unk_token", "<unk>"},
     {"T5Tokenizer", "pad_token", "<pad>"},
+    {"XLMRobertaTokenizer", "bos_token", "<s>"},
+    {"XLMRobertaTokenizer", "eos_token", "</s>"},
+    {"XLMRobertaTokenizer", "sep_token", "</s>"},
+    {"XLMRobertaTokenizer", "cls_token", "<s>"},
+    {"XLMRobertaTokenizer", "unk_token", "<unk>"},
+    {"XLMRobertaTokenizer", "pad_token", "<pad>"},
+    {"XLMRobertaTokenizer", "mask_token", "<mask>"},
+    {"MBartTokenizer", "bos_token", "<s>"},
+    {"MBartTokenizer", "eos_token", "</s>"},
+    {"MBartTokenizer", "sep_token", "</s>"},
+    {"MBartTokenizer", "cls_token", "<s>"},
+    {"MBartTokenizer", "unk_token", "<unk>"},
+    {"MBartTokenizer", "pad_token", "<pad>"},
+    {"MBartTokenizer", "mask_token", "<mask>"},
+    {"MBart50Tokenizer", "eos_token", "</s>"},
+    {"MBart50Tokenizer", "sep_token", "</s>"},
+    {"MBart50Tokenizer", "cls_token", "<s>"},
+    {"MBart50Tokenizer", "unk_token", "<unk>"},
+    {"MBart50Tokenizer", "pad_token", "<pad>"},
+    {"MBart50Tokenizer", "mask_token", "<mask>"},
+    {"PegasusTokenizer", "eos_token", "</s>"},
+    {"PegasusTokenizer", "unk_token", "<unk>"},
+    {"PegasusTokenizer", "pad_token", "<pad>"},
+    {"PegasusTokenizer", "mask_token", "<mask_2>"},
+    {"MarianTokenizer", "eos_token", "</s>"},
+    {"MarianTokenizer", "unk_token", "<unk>"},
+    {"MarianTokenizer", "pad_token", "<pad>"},
     {"BertTokenizer", "unk_token", "[UNK]"},
     {"BertTokenizer", "sep_token", "[SEP]"},
     {"BertTokenizer", "pad_token", "[PAD]"},
@@ -251,12 +299,14 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
       if (!parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
       AddedToken token;
       token.content = d.token;
+      token.lstrip = config.is_mbart() && d.name == "mask_token";
       add(token);
       *named_field(parts, name) = token.content;
     }
   }
   for (const AddedToken& token : config.extra) add(token);
   if (config.model_max_length) parts.model_max_length = config.model_max_length;
+  if (config.truncates_left) parts.truncates_left = *config.truncates_left;
   if (!config.chat_template.empty()) parts.chat_template = config.chat_template;
   return Ok{};
 }

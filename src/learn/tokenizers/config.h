@@ -16,7 +16,13 @@ struct TokenizerConfig {
   std::optional<bool> legacy_prefix;  // "legacy": every part of a text gets a prefix space
   std::optional<bool> lowercase, chinese, strip_accents;  // of BertTokenizer
   std::optional<int64_t> extra_ids;                       // sentinels of T5Tokenizer
+  std::optional<int64_t> offset;                          // ids before PegasusTokenizer's pieces
+  std::string source_lang, target_lang;                   // "src_lang" and "tgt_lang" of mBART
+  bool targets = false;                                   // TokenizerSide's
+  bool separate_vocabs = false;                           // of MarianTokenizer: target_vocab.json
+  std::optional<std::string> mask_token_sent;             // of PegasusTokenizer; "": none
   std::optional<int64_t> model_max_length;
+  std::optional<bool> truncates_left;  // "truncation_side"
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
   std::vector<std::pair<std::string, AddedToken>> named;
   std::vector<AddedToken> listed;  // added_tokens_decoder in the order of its ids
@@ -31,6 +37,14 @@ struct TokenizerConfig {
   bool is_bert() const;     // BERT, DistilBERT, ELECTRA and the like
   bool is_t5() const {
     return tokenizer_class == "T5Tokenizer" || tokenizer_class == "MT5Tokenizer";
+  }
+  bool is_mbart() const {
+    return tokenizer_class == "MBartTokenizer" || tokenizer_class == "MBart50Tokenizer";
+  }
+  // Classes that number the pieces of a SentencePiece model anew.
+  bool renumbers() const {
+    return is_mbart() || tokenizer_class == "XLMRobertaTokenizer" ||
+           tokenizer_class == "PegasusTokenizer";
   }
   bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }
 };

@@ -11,7 +11,8 @@ namespace fs = std::filesystem;
 constexpr const char* kReadable =
     "hone reads tokenizer.json, vocab.json with merges.txt, encoder.json with vocab.bpe, "
     "vocab.txt, "
-    "SentencePiece models (tokenizer.model, spiece.model), tiktoken rank files (tokenizer.model, "
+    "SentencePiece models (tokenizer.model, spiece.model, sentencepiece.bpe.model), Marian's "
+    "source.spm, target.spm and vocab.json, tiktoken rank files (tokenizer.model, "
     "*.tiktoken), and the vocabulary of a GGUF file";
 
 bool is_file(const std::string& path) {
@@ -36,6 +37,7 @@ Result<TokenizerParts> from_json(const std::string& path, const TokenizerConfig&
     HONE_TRY(set_bert_post_processor(parts));
   if (config.is_t5() && parts.stages_json.decoder.find("Metaspace") != std::string::npos)
     HONE_TRY(set_t5_post_processor(parts));
+  if (config.is_mbart()) HONE_TRY(set_mbart_post_processor(config, parts));
   parts.source_files.push_back(path);
   return parts;
 }
@@ -47,8 +49,11 @@ Result<TokenizerParts> from_vocab_txt(const std::string& path, const TokenizerCo
   return parts;
 }
 
-Result<TokenizerParts> from_folder(const std::string& folder) {
-  const TokenizerConfig config = HONE_TRY(read_tokenizer_config(folder));
+Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSide& side) {
+  TokenizerConfig config = HONE_TRY(read_tokenizer_config(folder));
+  config.targets = side.targets;
+  if (!side.source_lang.empty()) config.source_lang = side.source_lang;
+  if (!side.target_lang.empty()) config.target_lang = side.target_lang;
   const auto path = [&](const char* name) { return folder + "/" + name; };
   const auto finish = [&](Result<TokenizerParts> parts) {
     if (parts.ok())
@@ -73,14 +78,21 @@ Result<TokenizerParts> from_folder(const std::string& folder) {
                            "tokenizer.model.v1", "spiece.model"})
     if (is_file(path(name))) models.push_back(path(name));
   if (!models.empty()) return finish(from_model(models.front(), config));
-  // Marian numbers its pieces by vocab.json, XLM-R, mBART and NLLB by fairseq's dictionary: the
-  // model's own ids would be wrong ones.
-  for (const char* name : {"source.spm", "sentencepiece.bpe.model"})
-    if (is_file(path(name)))
-      return Error(err::kTokenizerKind,
-                   "a SentencePiece model whose ids another file or program decides")
-          .at(path(name))
-          .todo("take a checkpoint with tokenizer.json: Transformers' fast tokenizer saves one");
+  if (is_file(path("source.spm")) && is_file(path("vocab.json")))
+    return finish(read_marian(folder, config));
+  if (is_file(path("sentencepiece.bpe.model"))) {
+    // NLLB, M2M100, CamemBERT and others number its pieces in ways of their own.
+    if (config.renumbers()) return finish(from_model(path("sentencepiece.bpe.model"), config));
+    return Error(err::kTokenizerKind,
+                 fmt::format(
+                     "a SentencePiece model whose ids {} decides",
+                     config.tokenizer_class.empty() ? "another program" : config.tokenizer_class))
+        .at(path("sentencepiece.bpe.model"))
+        .todo(
+            "hone numbers the pieces as XLMRobertaTokenizer, MBartTokenizer and MBart50Tokenizer, "
+            "which tokenizer_config.json names; for others take a checkpoint with tokenizer.json: "
+            "Transformers' fast tokenizer saves one");
+  }
   if (is_file(path("vocab.txt"))) return finish(from_vocab_txt(path("vocab.txt"), config));
 
   std::vector<std::string> names;
@@ -96,11 +108,11 @@ Result<TokenizerParts> from_folder(const std::string& folder) {
 
 }  // namespace
 
-Result<Tokenizer> load_tokenizer(const std::string& given) {
+Result<Tokenizer> load_tokenizer(const std::string& given, const TokenizerSide& side) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return Tokenizer::make(HONE_TRY(from_folder(path)));
+  if (fs::is_directory(path, ignored)) return Tokenizer::make(HONE_TRY(from_folder(path, side)));
   if (!is_file(path))
     return Error(err::kTokenizerMissing, fmt::format("'{}' is neither a folder nor a file", path))
         .todo(fmt::format("give the folder of a checkpoint or tokenizer; {}", kReadable));

@@ -199,7 +199,7 @@ bool is_sentencepiece(std::string_view bytes) {
 
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config) {
-  auto parts = read_model(bytes, config);
+  auto parts = config.renumbers() ? read_renumbered(bytes, config) : read_model(bytes, config);
   if (!parts.ok()) return std::move(parts.error()).at(where);
   return parts;
 }
@@ -243,10 +243,14 @@ std::string precompiled_json(const std::string& charsmap) {
              : fmt::format(R"({{"type":"Precompiled","precompiled_charsmap":"{}"}})", charsmap);
 }
 
-StagesJson t5_stages(std::string precompiled) {
-  const std::string metaspace = fmt::format(
-      R"({{"type":"Metaspace","replacement":"{}","prepend_scheme":"always","split":true}})",
-      kMetaspace);
+std::string metaspace_json(bool prefix) {
+  return fmt::format(
+      R"({{"type":"Metaspace","replacement":"{}","prepend_scheme":"{}","split":true}})", kMetaspace,
+      prefix ? "always" : "never");
+}
+
+StagesJson t5_stages(std::string precompiled, bool prefix) {
+  const std::string metaspace = metaspace_json(prefix);
   StagesJson json;
   json.normalizer = std::move(precompiled);
   json.pre_tokenizer = fmt::format(

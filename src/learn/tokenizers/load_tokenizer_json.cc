@@ -80,6 +80,9 @@ Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::str
       parts.added.add(HONE_TRY(read_added_token(list->item(item, index++), false)),
                       parts.model->vocabulary(), parts.normalizer.get());
   }
+  if (const auto truncation = root.find("truncation"))
+    if (const auto side = truncation->find("direction"))
+      parts.truncates_left = HONE_TRY(side->string()) == "Left";
   return parts;
 }
 

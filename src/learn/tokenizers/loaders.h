@@ -48,6 +48,16 @@ bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);
 
+// The same by Transformers 5's classes that number the pieces anew: XLMRobertaTokenizer,
+// MBartTokenizer, MBart50Tokenizer, PegasusTokenizer (config.renumbers()).
+Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerConfig& config);
+// mBART's post-processor: the code of the language that the configuration names for its side.
+Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& parts);
+
+// A folder of MarianTokenizer: source.spm and target.spm cut texts, vocab.json (and with
+// separate_vocabs target_vocab.json) has the ids. config.targets: of the texts to be written.
+Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerConfig& config);
+
 // The stages around a SentencePiece vocabulary: as SentencePiece has them (prefix: a space before
 // the text; squeeze: runs of spaces become one, none at the ends), and as Transformers 5's
 // LlamaTokenizer has them.
@@ -56,11 +66,20 @@ StagesJson sentencepiece_stages(bool prefix, bool squeeze, const std::string& ch
 StagesJson llama_stages(const TokenizerConfig& config);
 
 // Transformers 5's T5Tokenizer; precompiled is the JSON of a "Precompiled" normalizer or "null".
-StagesJson t5_stages(std::string precompiled);
+StagesJson t5_stages(std::string precompiled, bool prefix = true);
 std::string precompiled_json(const std::string& charsmap);
 Status set_t5_post_processor(TokenizerParts& parts);
 
 // JSON of stages.
+std::string metaspace_json(bool prefix);
+// TemplateProcessing with tokens that the tokenizer knows, by name. `second` is the segment of B
+// and of what stands behind it; A's is 0.
+struct PairTemplate {
+  std::vector<std::string> before, between, after;  // of a pair
+  std::vector<std::string> before_one, after_one;   // of a single text
+  int second = 0;
+};
+Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerParts& parts);
 std::string byte_level_json(bool add_prefix_space, bool use_regex);
 std::string split_then_bytes_json(std::string_view pattern, bool add_prefix_space);
 StagesJson byte_level_stages(std::string normalizer, std::string pre_tokenizer,

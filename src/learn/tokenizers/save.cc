@@ -43,7 +43,9 @@ std::string config_json(const TokenizerParts& p) {
       p.model_max_length ? std::to_string(*p.model_max_length) : "1000000000000000019884624838656");
   if (!p.chat_template.empty()) add("chat_template", json_quote(p.chat_template));
   add("clean_up_tokenization_spaces", "false");
-  add("tokenizer_class", "\"PreTrainedTokenizerFast\"");  // reads tokenizer.json as it stands
+  // The former reads tokenizer.json as it stands.
+  add("tokenizer_class",
+      p.fits_tokenizer_json ? "\"PreTrainedTokenizerFast\"" : "\"MarianTokenizer\"");
   return out + "\n}\n";
 }
 
@@ -85,7 +87,7 @@ Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder) {
   const auto missing = [&](std::string_view name) {
     return std::find(present.begin(), present.end(), name) == present.end();
   };
-  if (missing("tokenizer.json"))
+  if (missing("tokenizer.json") && p.fits_tokenizer_json)
     HONE_TRY(write_file(fs::path(folder) / "tokenizer.json", tokenizer_json(tokenizer)));
   if (missing("tokenizer_config.json"))
     HONE_TRY(write_file(fs::path(folder) / "tokenizer_config.json", config_json(p)));

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -90,6 +91,12 @@ class Decoder {
     int64_t count = 0;
   };
   virtual Lead lead() const { return {}; }
+  // Puts the text of all tokens behind `out` and says true, where tokens on their own do not decide
+  // it; append_token() then is as near as a stream comes.
+  virtual bool append_all(std::span<const std::string_view> /*tokens*/,
+                          std::string& /*out*/) const {
+    return false;
+  }
 };
 
 // What a factory may ask beside its own JSON.

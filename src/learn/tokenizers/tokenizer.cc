@@ -1,8 +1,7 @@
 #include "learn/tokenizers/tokenizer.h"
 
-#include <mutex>
-
 #include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/scratch_pool.h"
 #include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/unicode.h"
 
@@ -20,32 +19,6 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 }  // namespace
-
-struct Tokenizer::ScratchPool {
-  std::mutex mutex;
-  std::vector<std::unique_ptr<ModelScratch>> free;  // as many as ever encoded at the same time
-};
-
-struct Tokenizer::Lease {
-  explicit Lease(const Tokenizer& t) : tokenizer(t) {
-    {
-      std::lock_guard lock(t.scratches_->mutex);
-      if (!t.scratches_->free.empty()) {
-        scratch = std::move(t.scratches_->free.back());
-        t.scratches_->free.pop_back();
-      }
-    }
-    if (!scratch) scratch = t.parts_->model->make_scratch();
-  }
-  ~Lease() {
-    std::lock_guard lock(tokenizer.scratches_->mutex);
-    tokenizer.scratches_->free.push_back(std::move(scratch));
-  }
-  Lease(const Lease&) = delete;
-
-  const Tokenizer& tokenizer;
-  std::unique_ptr<ModelScratch> scratch;
-};
 
 Result<Tokenizer> Tokenizer::make(TokenizerParts parts) {
   HONE_BUG_IF(!parts.model, "Tokenizer::make without a model");
@@ -87,11 +60,8 @@ Result<Tokenizer> Tokenizer::make(TokenizerParts parts) {
   for (const auto& [token, id] : named)
     if (!token->empty()) *id = t.id_of(*token);
 
-  constexpr int32_t kText = -1;  // no token
-  const std::vector<int32_t> all = t.with_special_tokens({kText}).ids;
-  const auto text = std::find(all.begin(), all.end(), kText);
-  if (std::count(all.begin(), all.end(), kText) == 1)
-    t.around_ = Around{{all.begin(), text}, {text + 1, all.end()}};
+  t.single_ = t.slots(1);
+  t.pair_ = t.slots(2);
   return t;
 }
 
@@ -115,74 +85,6 @@ void Tokenizer::append(std::string_view text, const EncodeOptions& options,
     p.added.split(part, /*normalized=*/true, options.split_special_tokens, on_text, on_token);
   };
   p.added.split(text, /*normalized=*/false, options.split_special_tokens, on_raw, on_token);
-}
-
-Encoding Tokenizer::finish(std::vector<Encoding> parts) const {
-  for (size_t i = 0; i < parts.size(); ++i)
-    parts[i].type_ids.assign(parts[i].ids.size(), static_cast<int32_t>(i));
-  if (parts_->post_processor) parts_->post_processor->process(parts);
-  Encoding out = std::move(parts.front());
-  for (size_t i = 1; i < parts.size(); ++i) {
-    out.ids.insert(out.ids.end(), parts[i].ids.begin(), parts[i].ids.end());
-    out.type_ids.insert(out.type_ids.end(), parts[i].type_ids.begin(), parts[i].type_ids.end());
-  }
-  return out;
-}
-
-Encoding Tokenizer::with_special_tokens(std::vector<int32_t> first) const {
-  std::vector<Encoding> parts(1);
-  parts[0].ids = std::move(first);
-  return finish(std::move(parts));
-}
-
-Encoding Tokenizer::with_special_tokens(std::vector<int32_t> first,
-                                        std::vector<int32_t> second) const {
-  std::vector<Encoding> parts(2);
-  parts[0].ids = std::move(first);
-  parts[1].ids = std::move(second);
-  return finish(std::move(parts));
-}
-
-int64_t Tokenizer::special_token_count(bool pair) const {
-  return static_cast<int64_t>(
-      (pair ? with_special_tokens({}, {}) : with_special_tokens({})).ids.size());
-}
-
-std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  std::vector<int32_t> ids;
-  ids.reserve(text.size() / 4 + 8);
-  encode_to(text, ids, options);
-  return ids;
-}
-
-void Tokenizer::encode_to(std::string_view text, std::vector<int32_t>& ids,
-                          const EncodeOptions& options) const {
-  Lease lease(*this);
-  if (!options.add_special_tokens) return append(text, options, ids, *lease.scratch);
-  if (around_) {
-    ids.insert(ids.end(), around_->before.begin(), around_->before.end());
-    append(text, options, ids, *lease.scratch);
-    ids.insert(ids.end(), around_->after.begin(), around_->after.end());
-    return;
-  }
-  std::vector<int32_t> plain;
-  append(text, options, plain, *lease.scratch);
-  const std::vector<int32_t> all = with_special_tokens(std::move(plain)).ids;
-  ids.insert(ids.end(), all.begin(), all.end());
-}
-
-Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
-                                const EncodeOptions& options) const {
-  EncodeOptions plain = options;
-  plain.add_special_tokens = false;
-  auto a = encode(first, plain), b = encode(second, plain);
-  if (options.add_special_tokens) return with_special_tokens(std::move(a), std::move(b));
-  Encoding out;
-  out.type_ids.assign(a.size(), 0);
-  out.type_ids.resize(a.size() + b.size(), 1);
-  out.ids = std::move(a);
-  out.ids.insert(out.ids.end(), b.begin(), b.end());
-  return out;
 }
 
 std::vector<std::vector<int32_t>> Tokenizer::encode_batch(std::span<const std::string_view> texts,
@@ -245,6 +147,13 @@ std::string Tokenizer::decode_bytes(std::span<const int32_t> ids, bool skip_spec
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_tokens) const {
   std::string out;
+  if (parts_->decoder) {
+    std::vector<std::string_view> tokens;
+    for (const int32_t id : ids)
+      if (!(skip_special_tokens && is_special(id)))
+        if (const auto token = spelling(id)) tokens.push_back(*token);
+    if (parts_->decoder->append_all(tokens, out)) return lossy_utf8(out);
+  }
   DecodeState state;
   // A run of byte tokens that is not UTF-8 is one U+FFFD for each of them.
   size_t run = 0;  // where it began in out
@@ -278,11 +187,16 @@ std::optional<int32_t> Tokenizer::id_of(std::string_view token) const {
   return parts_->model->vocabulary().find(token);
 }
 
-std::optional<std::string> Tokenizer::token_of(int32_t id) const {
+std::optional<std::string_view> Tokenizer::spelling(int32_t id) const {
   if (id < 0 || id >= id_limit() || !(flags_[static_cast<size_t>(id)] & kHasToken))
     return std::nullopt;
   if (const AddedToken* a = parts_->added.find(static_cast<int64_t>(id))) return a->content;
-  return std::string(*parts_->model->vocabulary().token(id));
+  return parts_->model->vocabulary().token(id);
+}
+
+std::optional<std::string> Tokenizer::token_of(int32_t id) const {
+  const auto token = spelling(id);
+  return token ? std::optional(std::string(*token)) : std::nullopt;
 }
 
 bool Tokenizer::is_special(int32_t id) const {

@@ -21,6 +21,7 @@
 #include "base/core/threads.h"
 #include "learn/tokenizers/added_tokens.h"
 #include "learn/tokenizers/stages.h"
+#include "learn/tokenizers/truncation.h"
 
 namespace hone {
 
@@ -52,7 +53,10 @@ struct TokenizerParts {
 
   std::string bos, eos, pad, unk, sep, cls, mask;  // "" = none
   std::optional<int64_t> model_max_length;         // tokens
+  bool truncates_left = false;                     // "truncation_side"
   std::string chat_template;
+  // tokenizer.json can say all of it; else the folder is saved with the files it was read from.
+  bool fits_tokenizer_json = true;
   std::string kind;                       // "tokenizer.json", "GGUF", ...: for reports
   std::vector<std::string> source_files;  // that save_tokenizer copies
 };
@@ -63,18 +67,29 @@ class Tokenizer {
 
   std::vector<int32_t> encode(std::string_view text, const EncodeOptions& = {}) const;
   // Appends the ids to `ids`. A warm thread allocates nothing as long as they fit its capacity
-  // (normal forms of Unicode and templates that name the text twice aside).
+  // (normal forms of Unicode aside).
   void encode_to(std::string_view text, std::vector<int32_t>& ids, const EncodeOptions& = {}) const;
-  // Ids and segment ids of a pair.
+  // Ids and segment ids (token_type_ids) of a pair.
   Encoding encode_pair(std::string_view first, std::string_view second,
                        const EncodeOptions& = {}) const;
+  // The same of a text or a pair, cut so that all of it, special tokens included, fits. Replaces
+  // `out`; allocates as encode_to. Errors: kSequenceTooShort.
+  Status encode_to(std::string_view first, std::optional<std::string_view> second, Encoding& out,
+                   const EncodeOptions&, const TruncateOptions&) const;
+  Result<Encoding> encode_pair(std::string_view first, std::string_view second,
+                               const EncodeOptions&, const TruncateOptions&) const;
+  // What Transformers makes of `truncation` and `max_length`: without a length the model's (none
+  // known: nothing is cut), tokens go at the side that the tokenizer's files name.
+  TruncateOptions truncate_options(Truncation strategy,
+                                   std::optional<int64_t> max_length = {}) const;
   // One row of ids for each text, in order. Long texts are spread over the pool's threads.
   std::vector<std::vector<int32_t>> encode_batch(std::span<const std::string_view> texts,
                                                  ThreadPool* pool, const EncodeOptions& = {}) const;
 
   // Puts the model's special tokens around ids made without them (and around a pair).
-  Encoding with_special_tokens(std::vector<int32_t> first) const;
-  Encoding with_special_tokens(std::vector<int32_t> first, std::vector<int32_t> second) const;
+  Encoding with_special_tokens(std::span<const int32_t> first) const;
+  Encoding with_special_tokens(std::span<const int32_t> first,
+                               std::span<const int32_t> second) const;
   // How many tokens that adds.
   int64_t special_token_count(bool pair) const;
 
@@ -116,11 +131,19 @@ class Tokenizer {
  private:
   struct ScratchPool;
   struct Lease;  // a scratch of the pool, given back at the end of its life
+  // What the post-processor does: the order of special tokens and texts, each with its segment.
+  struct Slot {
+    int32_t id = kFirst, type_id = 0;
+  };
+  static constexpr int32_t kFirst = -1, kSecond = -2;  // in the place of an id: the texts
 
   Tokenizer() = default;
   void append(std::string_view text, const EncodeOptions&, std::vector<int32_t>& ids,
               ModelScratch& scratch) const;
-  Encoding finish(std::vector<Encoding> parts) const;
+  std::optional<std::string_view> spelling(int32_t id) const;
+  std::vector<Slot> slots(size_t texts) const;
+  static void fill(std::span<const Slot> slots, bool special, std::span<const int32_t> first,
+                   std::span<const int32_t> second, Encoding& out);
 
   // Shared: copies of a Tokenizer are cheap, and the parts never change.
   std::shared_ptr<const TokenizerParts> parts_;
@@ -134,11 +157,7 @@ class Tokenizer {
   TokenBytes bytes_, first_bytes_;  // the latter at the beginning of a text; empty: as the former
   Decoder::Lead lead_;
   std::vector<uint8_t> flags_;  // by id: kHasToken, kIsSpecial, kIsByte
-  // The ids that the post-processor puts around one text, where that is all that it does.
-  struct Around {
-    std::vector<int32_t> before, after;
-  };
-  std::optional<Around> around_;
+  std::vector<Slot> single_, pair_;
   std::optional<int32_t> bos_, eos_, pad_, unk_, sep_, cls_, mask_;
 };
 
@@ -172,14 +191,21 @@ struct GgufVocab {
 };
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
 
+// Which texts a tokenizer of a translation model is for. Names of languages are the model's
+// ("en_XX"); empty: those of tokenizer_config.json.
+struct TokenizerSide {
+  bool targets = false;  // the texts that the decoder is to write
+  std::string source_lang = {}, target_lang = {};
+};
+
 // A folder with tokenizer.json; vocab.json and merges.txt (or encoder.json and vocab.bpe);
-// vocab.txt; or a SentencePiece model (spiece.model) or tiktoken rank file (tokenizer.model,
-// *.tiktoken);
+// vocab.txt; a SentencePiece model (spiece.model, sentencepiece.bpe.model) or tiktoken rank file
+// (tokenizer.model, *.tiktoken); or Marian's source.spm, target.spm and vocab.json;
 // tokenizer_config.json, special_tokens_map.json and added_tokens.json beside them are respected.
 // Or the path of a tokenizer.json, vocab.txt, model or rank file.
 // Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for other kinds;
 // kTokenizerFormat and kTokenizerStage with file and key.
-Result<Tokenizer> load_tokenizer(const std::string& path);
+Result<Tokenizer> load_tokenizer(const std::string& path, const TokenizerSide& side = {});
 
 // vocab.json + merges.txt by their own names.
 Result<Tokenizer> load_vocab_merges(const std::string& vocab_path, const std::string& merges_path);

@@ -1,5 +1,6 @@
-// hone tokenize: rows of text in, one line {"ids":[...]} out for each, in order. Memory is that of
-// one batch, whatever the size of the input.
+// hone tokenize: rows of text in, one line {"ids":[...]} out for each, in order; of a pair
+// {"ids":[...],"token_type_ids":[...]}. Memory is that of one batch, whatever the size of the
+// input.
 #include <simdjson.h>
 
 #include <charconv>
@@ -75,7 +76,8 @@ class Rows final : public Input {
     input->name_ = s.text_column_name;
     input->column_ = HONE_TRY(text_column(*input->rows_, s.text_column_name));
     const auto& columns = input->rows_->columns();
-    const auto pair = std::find(columns.begin(), columns.end(), "text_pair");
+    const auto pair = std::find(columns.begin(), columns.end(), s.text_pair);
+    input->pair_name_ = s.text_pair;
     if (pair != columns.end()) input->pair_ = static_cast<size_t>(pair - columns.begin());
     return std::unique_ptr<Input>(std::move(input));
   }
@@ -83,14 +85,14 @@ class Rows final : public Input {
     if (!HONE_TRY(rows_->next(row_))) return false;
     item.reset();
     item.text = HONE_TRY(cell_text(row_, column_, name_.empty() ? "text" : name_));
-    if (pair_) item.pair = HONE_TRY(cell_text(row_, *pair_, "text_pair"));
+    if (pair_) item.pair = HONE_TRY(cell_text(row_, *pair_, pair_name_));
     item.line = row_.line;
     return true;
   }
 
  private:
   std::unique_ptr<RowReader> rows_;
-  std::string name_;
+  std::string name_, pair_name_;
   size_t column_ = 0;
   std::optional<size_t> pair_;
   Row row_;
@@ -105,6 +107,15 @@ Result<std::unique_ptr<Input>> open_input(const TokenizeSettings& s) {
   return Rows::open(s);
 }
 
+TruncateOptions truncate_options(const TokenizeSettings& s, const Tokenizer& tokenizer) {
+  const std::optional<int64_t> length =
+      s.max_length > 0 ? std::optional(s.max_length) : std::nullopt;
+  if (s.truncation.empty())
+    return tokenizer.truncate_options(
+        length ? Truncation::longest_first : Truncation::do_not_truncate, length);
+  return tokenizer.truncate_options(*truncation_named(s.truncation), length);
+}
+
 class Encoder {
  public:
   Encoder(const TokenizeSettings& s, Tokenizer tokenizer)
@@ -114,6 +125,7 @@ class Encoder {
         workers_(static_cast<size_t>(pool_.size())),
         options_{.add_special_tokens = s.add_special_tokens,
                  .split_special_tokens = s.split_special_tokens},
+        truncate_(truncate_options(s, tokenizer_)),
         key_(s.text_column_name.empty() ? "text" : s.text_column_name) {}
 
   // Hands the lines of the batch to `print` in order.
@@ -156,7 +168,7 @@ class Encoder {
   struct Worker {
     simdjson::dom::parser parser;
     std::string text, pair;  // of a row that the slow parser took
-    std::vector<int32_t> ids;
+    Encoding row;
     std::string lines;
   };
   struct Texts {
@@ -174,7 +186,7 @@ class Encoder {
       std::string_view text;
       if (value.get(text) || (key == key_ && found)) return std::nullopt;
       if (key == key_) texts.text = text, found = true;
-      if (key == "text_pair") texts.pair = text;
+      if (key == settings_.text_pair) texts.pair = text;
     }
     return found ? std::optional(texts) : std::nullopt;
   }
@@ -191,7 +203,8 @@ class Encoder {
     for (size_t i = 0; i < columns.size(); ++i) {
       auto* cell = std::get_if<std::string>(&row.cells[i]);
       if (columns[i] == key_) text = cell;
-      if (columns[i] == "text_pair" && cell != nullptr) texts.pair = w.pair = std::move(*cell);
+      if (columns[i] == settings_.text_pair && cell != nullptr)
+        texts.pair = w.pair = std::move(*cell);
     }
     if (text == nullptr)
       return Error(err::kRowWithoutText,
@@ -203,37 +216,55 @@ class Encoder {
     return texts;
   }
 
-  static void append(std::span<const int32_t> ids, std::string& out) {
-    constexpr std::string_view kHead = "{\"ids\":[", kTail = "]}\n";
+  static void append_numbers(std::string_view head, std::span<const int32_t> numbers,
+                             std::string& out) {
     constexpr size_t kDigits = 11;  // of a number, and a comma
     const size_t before = out.size();
-    out.resize(before + kHead.size() + ids.size() * kDigits + kTail.size());
-    char* p = std::copy(kHead.begin(), kHead.end(), out.data() + before);
-    for (const int32_t id : ids) {
-      p = std::to_chars(p, p + kDigits, id).ptr;
+    out.resize(before + head.size() + numbers.size() * kDigits + 1);
+    char* p = std::copy(head.begin(), head.end(), out.data() + before);
+    for (const int32_t number : numbers) {
+      p = std::to_chars(p, p + kDigits, number).ptr;
       *p++ = ',';
     }
-    if (!ids.empty()) --p;
-    p = std::copy(kTail.begin(), kTail.end(), p);
+    if (!numbers.empty()) --p;
+    *p++ = ']';
     out.resize(static_cast<size_t>(p - out.data()));
+  }
+  static void append(std::span<const int32_t> ids, std::string& out) {
+    append_numbers("{\"ids\":[", ids, out);
+    out += "}\n";
+  }
+  static void append(const Encoding& row, std::string& out) {
+    append_numbers("{\"ids\":[", row.ids, out);
+    append_numbers(",\"token_type_ids\":[", row.type_ids, out);
+    out += "}\n";
+  }
+
+  bool plain() const {
+    return truncate_.strategy == Truncation::do_not_truncate && !settings_.return_token_type_ids;
   }
 
   Status encode_into(const Item& item, Worker& w) const {
     const Texts texts = HONE_TRY(parse(item, w));
-    if (texts.pair) {
-      append(tokenizer_.encode_pair(texts.text, *texts.pair, options_).ids, w.lines);
+    if (!texts.pair && plain()) {
+      w.row.ids.clear();
+      tokenizer_.encode_to(texts.text, w.row.ids, options_);
+      append(w.row.ids, w.lines);
       return Ok{};
     }
-    w.ids.clear();
-    tokenizer_.encode_to(texts.text, w.ids, options_);
-    append(w.ids, w.lines);
+    const Status done = tokenizer_.encode_to(texts.text, texts.pair, w.row, options_, truncate_);
+    if (!done.ok()) return Error(done.error()).at(place(item));
+    if (texts.pair || settings_.return_token_type_ids)
+      append(w.row, w.lines);
+    else
+      append(w.row.ids, w.lines);
     return Ok{};
   }
 
   // One long text: its pieces are spread over the threads.
   Status encode_alone(const Item& item, Worker& w) {
     const Texts texts = HONE_TRY(parse(item, w));
-    if (texts.pair) return encode_into(item, w);
+    if (texts.pair || !plain()) return encode_into(item, w);
     append(tokenizer_.encode_batch(std::span(&texts.text, 1), &pool_, options_)[0], w.lines);
     return Ok{};
   }
@@ -243,6 +274,7 @@ class Encoder {
   ThreadPool pool_;
   std::vector<Worker> workers_;  // one for each thread
   EncodeOptions options_;
+  TruncateOptions truncate_;
   std::string key_;
 };
 
