@@ -91,6 +91,93 @@ TEST(Generate, ReferenceBackendMakesTheSameTokens) {
   }
 }
 
+// Encoder-decoders: the source is read once, the decoder starts with one token.
+const std::vector<std::string> kEncoderDecoders = {"bart_tiny", "mbart_tiny", "pegasus_tiny",
+                                                   "marian_tiny", "marian_separate_tiny"};
+
+Prompt source_prompt(const json& c) {
+  return {{c["start"].get<int32_t>()}, c["source"].get<std::vector<int32_t>>()};
+}
+
+class EncoderDecoderParity : public testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
+};
+
+TEST_P(EncoderDecoderParity, TokensEqualTransformers) {
+  Pretrained model = open_golden(GetParam());
+  auto generator = make_generator(
+      model,
+      {.rows = 4, .tokens = 20, .longest_prompt = 1, .page = 4, .sources = 1, .longest_source = 17},
+      *backend_);
+  const json facts = facts_of(GetParam());
+  ASSERT_GE(facts["generate"].size(), 20u);
+  for (const json& c : facts["generate"]) {
+    GenerationConfig config;
+    ASSERT_TRUE(apply_generation_json(config, c["settings"], "golden.json").ok());
+    const Prompt prompt = source_prompt(c);
+    std::vector<Generated> got = run(*generator, std::span(&prompt, 1), config);
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].tokens, c["tokens"].get<std::vector<int32_t>>())
+        << c["name"] << " of " << c["source"].dump();
+    if (!c.contains("score")) continue;
+    EXPECT_NEAR(got[0].score, c["score"].get<double>(), 1e-4) << c["name"];
+  }
+}
+
+// Sources of different lengths side by side, more of them than places: as if each were alone. What
+// the decoder starts with may be several tokens.
+TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
+  Pretrained model = open_golden(GetParam());
+  GenerationConfig config;
+  config.num_beams = 2;
+  config.max_new_tokens = 9;
+  config.eos_token_id = {9};
+  const json facts = facts_of(GetParam());
+  std::vector<Prompt> prompts;
+  for (const json& source : facts["sources"])
+    for (const std::vector<int32_t>& start : {std::vector<int32_t>{2}, {2, 7, 11}})
+      prompts.push_back({start, source.get<std::vector<int32_t>>()});
+  const CacheLimits two = limits_for(prompts, config, model.config, 2);
+  EXPECT_EQ(two.sources, 2);
+  auto together = make_generator(model, two, *backend_);
+  const std::vector<Generated> got = run(*together, prompts, config);
+  ASSERT_EQ(got.size(), prompts.size());
+  auto alone = make_generator(model, limits_for(prompts, config, model.config, 1), *backend_);
+  for (size_t i = 0; i < prompts.size(); ++i)
+    EXPECT_EQ(run(*alone, std::span(&prompts[i], 1), config)[0].tokens, got[i].tokens) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity, testing::ValuesIn(kEncoderDecoders),
+                         [](const auto& info) { return info.param; });
+
+TEST(Generate, ReferenceBackendReadsSourcesAlike) {
+  Pretrained model = open_golden("bart_tiny");
+  auto generator = make_generator(
+      model,
+      {.rows = 1, .tokens = 20, .longest_prompt = 1, .page = 4, .sources = 1, .longest_source = 17},
+      reference_backend());
+  const json c = facts_of("bart_tiny")["generate"][0];
+  GenerationConfig config;
+  ASSERT_TRUE(apply_generation_json(config, c["settings"], "golden.json").ok());
+  const Prompt prompt = source_prompt(c);
+  EXPECT_EQ(run(*generator, std::span(&prompt, 1), config)[0].tokens,
+            c["tokens"].get<std::vector<int32_t>>());
+}
+
+TEST(Generate, SourcesThatTheEncoderCannotReadAreRefused) {
+  const ModelConfig model = open_golden("marian_separate_tiny").config;
+  auto error = [&](std::vector<int32_t> source) {
+    const Prompt prompt{{2}, std::move(source)};
+    const Status s = check_sources(std::span(&prompt, 1), model);
+    return s.ok() ? std::string() : s.error().text();
+  };
+  EXPECT_EQ(error({60}), "");  // the source's vocabulary is the larger one
+  EXPECT_NE(error({61}).find("tokens 0 to 60"), std::string::npos);
+  EXPECT_NE(error({}).find("no tokens for the encoder"), std::string::npos);
+  EXPECT_NE(error(std::vector<int32_t>(41, 5)).find("has 40 positions"), std::string::npos);
+}
+
 // Logits of a prompt's last token; the largest difference relative to the largest logit.
 std::vector<float> logits_of(const Pretrained& model, WeightStorage weights,
                              const Backend& backend) {

@@ -37,7 +37,14 @@ class PretrainedTest : public testing::Test {
     g.ids = p.add_input("ids", {DType::i32, {4}});
     g.positions = p.add_input("positions", {DType::i32, {4}});
     g.cu_seqlens = p.add_input("cu_seqlens", {DType::i32, {2}});
+    const bool two_sides = family_of(config).encoder != nullptr;
+    if (two_sides) {
+      g.encoder_ids = p.add_input("encoder_ids", {DType::i32, {4}});
+      g.encoder_positions = p.add_input("encoder_positions", {DType::i32, {4}});
+      g.encoder_cu_seqlens = p.add_input("encoder_cu_seqlens", {DType::i32, {2}});
+    }
     add_model_states(g, false);
+    if (two_sides) g.encode();
     p.outputs.push_back({"hidden", family_of(config).body(g)});
     std::vector<Program> programs;
     programs.push_back(std::move(p));
@@ -122,6 +129,48 @@ TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
   for (const StateSlot& slot : a.plan().states) {
     const auto x = a.state(slot.name), y = b.state(slot.name);
     EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << slot.name;
+  }
+}
+
+// What Transformers makes itself where a checkpoint lacks it, and names of the bare model.
+TEST_F(PretrainedTest, EncoderDecodersOpenWithoutWhatIsMadeAnew) {
+  for (const char* name : {"bart_tiny", "pegasus_tiny", "marian_tiny"}) {
+    SCOPED_TRACE(name);
+    const Pretrained model = must(open_pretrained(kModels + name, kNoTokenizer));
+    std::vector<std::vector<std::byte>> bytes;
+    std::vector<TensorData> tensors;
+    for (const TensorInfo& t : model.weights->tensors()) {
+      if (t.name == "final_logits_bias") continue;
+      if (name == std::string_view("pegasus_tiny") && t.name.ends_with("embed_positions.weight"))
+        continue;
+      bytes.emplace_back(static_cast<size_t>(t.type.bytes()));
+      must(model.weights->read(t.name, DType::f32, bytes.back()));
+      tensors.push_back(
+          {t.name == "model.shared.weight" ? "encoder.embed_tokens.weight" : t.name.substr(6),
+           t.type,
+           {},
+           {}});
+    }
+    for (size_t i = 0; i < bytes.size(); ++i) tensors[i].bytes = bytes[i];
+    const std::string bare = folder_ + "/" + name;
+    fs::create_directory(bare);
+    must(save_safetensors(bare, "model", tensors));
+    fs::copy(kModels + name + "/config.json", bare + "/config.json");
+
+    const Pretrained older = must(open_pretrained(bare, kNoTokenizer));
+    Session a = session(model.config), b = session(model.config);
+    must(load_weights(a, model));
+    std::vector<std::string> unused;
+    must(load_weights(b, older, &unused));
+    EXPECT_TRUE(unused.empty()) << fmt::format("{}", fmt::join(unused, " "));
+    for (const StateSlot& slot : a.plan().states) {
+      const auto x = a.state(slot.name), y = b.state(slot.name);
+      if (slot.name == "final_logits_bias") {
+        EXPECT_TRUE(std::all_of(y.begin(), y.end(), [](std::byte v) { return v == std::byte{}; }));
+        continue;
+      }
+      EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << slot.name;
+    }
   }
 }
 
