@@ -1,0 +1,275 @@
+// Logits, loss and every gradient tensor of tiny encoder-decoders against Transformers
+// (tests/goldens/models, made again by tools/golden_seq2seq.py), packed and with slack.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/reference/reference.h"
+#include "engine/passes/differentiate.h"
+#include "engine/passes/pipelines.h"
+#include "engine/session/session.h"
+#include "learn/checkpoint/weight_source.h"
+#include "learn/data/pair_batch.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/tasks/seq2seq_programs.h"
+#include "learn/train/schedule.h"
+#include "learn/train/update.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+using Rows = std::vector<std::pair<std::vector<int32_t>, std::vector<int32_t>>>;
+const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
+const PairShape kShape{64, 48, 5};
+
+// Difference relative to the larger tensor's largest magnitude.
+double departure(std::span<const float> got, std::span<const float> want) {
+  double most = 1e-4, apart = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    most = std::max(most, std::abs(static_cast<double>(want[i])));
+    apart = std::max(apart, std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i])));
+  }
+  return apart / most;
+}
+
+// A softmax does not see what all keys have in common, so the gradient is nothing but rounding, of
+// which Adam makes steps of its own.
+bool vanishes(const std::string& name) { return name.ends_with("k_proj.bias"); }
+
+class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    const std::string folder = kGoldens + std::get<0>(GetParam());
+    OpenOptions options;
+    options.need_tokenizer = false;
+    model = std::move(open_pretrained(folder, options).value());
+    expected = std::move(open_weights(folder + "/golden.safetensors").value());
+    facts = json::parse(std::ifstream(folder + "/golden.json"));
+    if (std::get<1>(GetParam()) == "cpu") cpu_ = make_cpu_backend(pool.size());
+  }
+
+  Session open(std::vector<Program> programs) {
+    Result<Session> session =
+        Session::compile(std::move(programs), cpu_ ? *cpu_ : reference_backend(), pool);
+    EXPECT_TRUE(session.ok()) << session.error().text();
+    Session s = std::move(*session);
+    EXPECT_TRUE(s.allocate().ok());
+    EXPECT_TRUE(load_weights(s, model).ok());
+    return s;
+  }
+
+  std::vector<float> golden(const std::string& name) {
+    std::vector<float> v(static_cast<size_t>(expected->find(name)->type.count()));
+    EXPECT_TRUE(expected->read(name, DType::f32, std::as_writable_bytes(std::span(v))).ok());
+    return v;
+  }
+
+  Session training(const UpdateOptions& update, double label_smoothing = 0) {
+    std::vector<Program> programs;
+    for (bool accumulate : {false, true}) {
+      programs.push_back(build_seq2seq_train(
+          model.config, kShape, accumulate ? "grad_add" : "grad_first", label_smoothing));
+      EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate), {}).ok());
+    }
+    std::vector<UpdateWeight> weights;
+    for (const ParamSpec& p : params())
+      if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    programs.push_back(build_update(weights, update));
+    EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+    return open(std::move(programs));
+  }
+
+  std::vector<ParamSpec> params() const { return family_of(model.config).params(model.config); }
+
+  // Packs the pairs into the program's inputs and runs it; the labels as in `batch`.
+  void run_rows(Session& s, size_t program, const Rows& rows, double scale = 0) {
+    TokenRows sources, targets;
+    PairGrid grid{{{kShape.source_tokens, kShape.target_tokens}}, kShape.slots - 1, kShape.slots};
+    std::vector<int64_t> source_lengths, target_lengths, order;
+    for (const auto& [source, target] : rows) {
+      sources.add(source);
+      targets.add(target);
+      source_lengths.push_back(static_cast<int64_t>(source.size()));
+      target_lengths.push_back(static_cast<int64_t>(target.size()));
+      order.push_back(static_cast<int64_t>(order.size()));
+    }
+    PairStepPlan plan;
+    plan_pair_step(source_lengths, target_lengths, grid, plan);
+    ASSERT_EQ(plan.batches.size(), 1u);
+    ASSERT_TRUE(fill_pair_batch(sources, targets, model.config.decoder_start, order,
+                                plan.batches[0], grid, batch)
+                    .ok());
+    auto put = [&](const char* name, const auto& v) {
+      if (!s.has_input(program, name)) return;
+      auto to = s.input_bytes(program, name);
+      ASSERT_EQ(to.size(), v.size() * sizeof(v[0])) << name;
+      std::memcpy(to.data(), v.data(), to.size());
+    };
+    put("ids", batch.target.ids);
+    put("labels", batch.target.labels);
+    put("positions", batch.target.positions);
+    put("cu_seqlens", batch.target.cu_seqlens);
+    put("sample_ids", batch.target.sample_ids);
+    put("encoder_ids", batch.source.ids);
+    put("encoder_positions", batch.source.positions);
+    put("encoder_cu_seqlens", batch.source.cu_seqlens);
+    put("encoder_sample_ids", batch.source.sample_ids);
+    put("rng", std::vector<int64_t>{1, 1});
+    put("scale", std::vector<float>{static_cast<float>(scale)});
+    s.run(program);
+  }
+
+  Rows pairs() const {
+    Rows rows;
+    for (size_t i = 0; i < facts["sources"].size(); ++i)
+      rows.push_back({facts["sources"][i].get<std::vector<int32_t>>(),
+                      facts["targets"][i].get<std::vector<int32_t>>()});
+    return rows;
+  }
+
+  ThreadPool pool{2};
+  Pretrained model;
+  std::unique_ptr<WeightSource> expected;
+  json facts;
+  PairMicroBatch batch;
+
+ private:
+  std::unique_ptr<Backend> cpu_;
+};
+
+TEST_P(Seq2SeqParity, LogitsOfEachPairPackedWithOthers) {
+  Program p(op_table(), "logits");
+  Builder b(p);
+  ModelGraph g(b, model.config, ModelGraph::Mode::eval);
+  add_pair_inputs(g, kShape);
+  add_model_states(g, false);
+  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
+  std::vector<Program> programs;
+  programs.push_back(std::move(p));
+  EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+  Session s = open(std::move(programs));
+  run_rows(s, 0, pairs());
+  const std::span<const float> logits = s.output<float>(0, "logits");
+  const auto V = static_cast<size_t>(model.config.vocab);
+  for (size_t i = 0; i < facts["targets"].size(); ++i) {
+    const auto from = static_cast<size_t>(batch.target.cu_seqlens[i]),
+               to = static_cast<size_t>(batch.target.cu_seqlens[i + 1]);
+    EXPECT_EQ(std::vector<int32_t>(batch.target.ids.begin() + static_cast<std::ptrdiff_t>(from),
+                                   batch.target.ids.begin() + static_cast<std::ptrdiff_t>(to)),
+              facts["decoder_ids"][i].get<std::vector<int32_t>>());
+    EXPECT_LT(
+        departure(logits.subspan(from * V, (to - from) * V), golden(fmt::format("logits.{}", i))),
+        1e-4)
+        << "pair " << i;
+  }
+}
+
+TEST_P(Seq2SeqParity, LossAndEveryGradient) {
+  Session s = training({});
+  run_rows(s, s.program_index("grad_first"), pairs(), 1 / facts["label_tokens"].get<double>());
+  EXPECT_NEAR(s.output<float>(s.program_index("grad_first"), "loss")[0],
+              facts["loss"].get<double>(), 1e-4);
+  size_t compared = 0;
+  for (const ParamSpec& p : params()) {
+    if (!p.trained) {
+      EXPECT_FALSE(s.has_state(grad_name(p.name))) << p.name;
+      continue;
+    }
+    ++compared;
+    const std::vector<float> want = golden("grad." + p.name);
+    const auto bytes = s.state(grad_name(p.name));
+    const std::span got(reinterpret_cast<const float*>(bytes.data()), want.size());
+    if (!vanishes(p.name)) {
+      EXPECT_LT(departure(got, want), 1e-4) << p.name;
+      continue;
+    }
+    for (const float x : got) EXPECT_LT(std::abs(x), 1e-6f) << p.name;
+  }
+  size_t wanted = 0;
+  for (const TensorInfo& t : expected->tensors()) wanted += t.name.starts_with("grad.") ? 1 : 0;
+  EXPECT_EQ(compared, wanted);
+}
+
+TEST_P(Seq2SeqParity, EvalAndLabelSmoothing) {
+  const json& smoothing = facts["smoothing"];
+  std::vector<Program> programs;
+  programs.push_back(build_seq2seq_eval(model.config, kShape, "eval"));
+  programs.push_back(build_seq2seq_eval(model.config, kShape, "smooth", smoothing["factor"]));
+  for (Program& p : programs) EXPECT_TRUE(run_passes(p, forward_pipeline(), {}).ok());
+  Session s = open(std::move(programs));
+  for (size_t k : {0u, 1u}) {
+    run_rows(s, k, pairs());
+    const std::span<const float> nll = s.output<float>(k, "nll");
+    double sum = 0;
+    for (size_t i = 0; i < facts["targets"].size(); ++i) {
+      double own = 0;
+      for (auto t = static_cast<size_t>(batch.target.cu_seqlens[i]);
+           t < static_cast<size_t>(batch.target.cu_seqlens[i + 1]); ++t)
+        own += static_cast<double>(nll[t]);
+      if (k == 0) {
+        EXPECT_NEAR(own, facts["nll_sum_of"][i].get<double>(), 1e-3);
+      }
+      sum += own;
+    }
+    EXPECT_NEAR(sum / facts["label_tokens"].get<double>(),
+                (k == 0 ? facts["loss"] : smoothing["loss"]).get<double>(), 1e-4);
+  }
+}
+
+TEST_P(Seq2SeqParity, TenLosses) {
+  const json& t = facts["train"];
+  const json& o = t["settings"];
+  const auto rows = t["rows"].get<Rows>();
+  TrainSettings settings;
+  settings.adam_beta1 = o["adam_beta1"];
+  settings.adam_beta2 = o["adam_beta2"];
+  settings.adam_epsilon = o["adam_epsilon"];
+  settings.weight_decay = o["weight_decay"];
+  settings.max_grad_norm = o["max_grad_norm"];
+  Session s = training(update_options(settings).value());
+  const size_t update = s.program_index("update");
+  Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"],
+                                      o["max_steps"]})
+                          .value();
+  for (size_t step = 0; step < t["losses"].size(); ++step) {
+    auto micro = t["micro"][step].get<std::vector<std::vector<size_t>>>();
+    double labels = 0, loss = 0;
+    for (const auto& m : micro)
+      for (size_t r : m) labels += static_cast<double>(rows[r].second.size());
+    for (size_t k = 0; k < micro.size(); ++k) {
+      Rows some;
+      for (size_t r : micro[k]) some.push_back(rows[r]);
+      const size_t program = s.program_index(k == 0 ? "grad_first" : "grad_add");
+      run_rows(s, program, some, 1 / labels);
+      loss += static_cast<double>(s.output<float>(program, "loss")[0]);
+    }
+    s.input<double>(update, "lr")[0] = schedule.rate(static_cast<int64_t>(step));
+    s.input<int64_t>(update, "step")[0] = static_cast<int64_t>(step) + 1;
+    s.run(update);
+    EXPECT_NEAR(loss, t["losses"][step].get<double>(), 1e-4 * loss) << "step " << step;
+    EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], t["grad_norms"][step].get<double>(), 1e-3)
+        << "step " << step;
+  }
+  for (const ParamSpec& p : params()) {
+    if (!p.trained || vanishes(p.name)) continue;
+    const auto x = s.state(p.name);
+    double sum = 0;
+    for (size_t i = 0; i < x.size() / sizeof(float); ++i)
+      sum += std::abs(static_cast<double>(reinterpret_cast<const float*>(x.data())[i]));
+    const double want = t["after"][p.name]["abs_sum"];
+    EXPECT_NEAR(sum, want, 1e-3 * want) << p.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Seq2SeqParity,
+                         testing::Combine(testing::Values("bart_tiny", "mbart_tiny", "pegasus_tiny",
+                                                          "marian_tiny", "marian_separate_tiny"),
+                                          testing::Values("reference", "cpu")),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
+
+}  // namespace
+}  // namespace hone
