@@ -236,6 +236,97 @@ TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
   EXPECT_EQ(reinterpret_cast<const float*>(a.state("transformer.ln_f.weight").data())[0], 1.0f);
 }
 
+const std::string kEncoders = std::string(HONE_SOURCE_DIR) + "/tests/goldens/encoders/";
+
+std::vector<float> values(Session& s, const std::string& name) {
+  const auto bytes = s.state(name);
+  const auto* x = reinterpret_cast<const float*>(bytes.data());
+  return {x, x + bytes.size() / sizeof(float)};
+}
+
+TEST_F(PretrainedTest, AnEncoderGetsANewHead) {
+  Pretrained model = must(open_pretrained(kEncoders + "bert_masked_lm", kNoTokenizer));
+  ASSERT_TRUE(set_head(model.config, Head::sequence_classification, 4).ok());
+  Session s = session(model.config);
+  EXPECT_EQ(load_weights(s, model).error().code(), std::string(err::kWeightMissing.id));
+
+  NewHead head{.seed = 7};
+  std::vector<std::string> unused;
+  ASSERT_TRUE(load_weights(s, model, &unused, &head).ok());
+  EXPECT_EQ(head.names,
+            (std::vector<std::string>{"bert.pooler.dense.weight", "bert.pooler.dense.bias",
+                                      "classifier.weight", "classifier.bias"}));
+  EXPECT_EQ(new_weights_text(model, head),
+            "Some weights of BertForSequenceClassification were not initialized from the model "
+            "checkpoint at " +
+                kEncoders +
+                "bert_masked_lm and are newly initialized: ['bert.pooler.dense.bias', "
+                "'bert.pooler.dense.weight', 'classifier.bias', 'classifier.weight']\nYou should "
+                "probably TRAIN this model on a down-stream task to be able to use it for "
+                "predictions and inference.");
+  EXPECT_EQ(unused.size(), 5u);  // the bias and the transform of cls.predictions
+  const std::vector<float> classifier = values(s, "classifier.weight");
+  double squares = 0;
+  for (const float v : classifier) squares += static_cast<double>(v) * v;
+  EXPECT_NEAR(std::sqrt(squares / static_cast<double>(classifier.size())), 0.02, 0.006);
+  EXPECT_EQ(values(s, "classifier.bias"), std::vector<float>(4, 0.0f));
+
+  // The same weights as those of a model from scratch with this seed; what was saved has its class.
+  Session fresh = session(model.config);
+  init_weights(fresh, model.config, 7);
+  EXPECT_EQ(values(fresh, "classifier.weight"), classifier);
+  ASSERT_TRUE(save_pretrained(folder_, s, model).ok());
+  const Pretrained again = must(open_pretrained(folder_, kNoTokenizer));
+  EXPECT_EQ(again.config.head, Head::sequence_classification);
+  EXPECT_EQ(again.config.config["architectures"],
+            nlohmann::json::array({"BertForSequenceClassification"}));
+}
+
+TEST_F(PretrainedTest, LabelsOfAnotherNumberNeedAReplacedHead) {
+  Pretrained model =
+      must(open_pretrained(kEncoders + "roberta_sequence_classification", kNoTokenizer));
+  EXPECT_EQ(model.config.labels, 3);
+  ASSERT_TRUE(set_head(model.config, Head::sequence_classification, 2).ok());
+  Session s = session(model.config);
+  NewHead head;
+  EXPECT_EQ(load_weights(s, model, nullptr, &head).error().code(),
+            std::string(err::kWeightShape.id));
+  NewHead replaced{.replace_other_sizes = true};
+  ASSERT_TRUE(load_weights(s, model, nullptr, &replaced).ok());
+  EXPECT_EQ(replaced.names,
+            (std::vector<std::string>{"classifier.out_proj.weight", "classifier.out_proj.bias"}));
+}
+
+// Checkpoints of the body alone (BertModel) name their weights without "bert.".
+TEST_F(PretrainedTest, ABareEncoderIsReadAndWritten) {
+  Pretrained model = must(open_pretrained(kEncoders + "bert_sequence_classification",
+                                          {.need_tokenizer = false, .head = Head::none}));
+  ASSERT_TRUE(save_pretrained(folder_, *model.weights, model).ok());
+  const Pretrained bare = must(open_pretrained(folder_, kNoTokenizer));
+  EXPECT_EQ(bare.config.head, Head::none);
+  EXPECT_NE(bare.weights->find("embeddings.LayerNorm.weight"), nullptr);
+  EXPECT_NE(bare.weights->find("pooler.dense.weight"), nullptr);
+  EXPECT_EQ(bare.weights->find("classifier.weight"), nullptr);
+
+  Pretrained masked =
+      must(open_pretrained(folder_, {.need_tokenizer = false, .head = Head::masked_lm}));
+  Session s = session(masked.config);
+  NewHead head;
+  std::vector<std::string> unused;
+  ASSERT_TRUE(load_weights(s, masked, &unused, &head).ok());
+  EXPECT_EQ(head.names.front(), "cls.predictions.bias");
+  EXPECT_EQ(unused, (std::vector<std::string>{"pooler.dense.bias", "pooler.dense.weight"}));
+  EXPECT_EQ(architecture_of(masked.config), "BertForMaskedLM");
+}
+
+TEST_F(PretrainedTest, ACommandSaysWhichHeadItNeeds) {
+  const Result<Pretrained> opened = open_pretrained(
+      kEncoders + "bert_masked_lm", {.need_tokenizer = false, .head = Head::causal_lm});
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().text().find("have no head 'causal_lm'"), std::string::npos)
+      << opened.error().text();
+}
+
 TEST_F(PretrainedTest, ATokenizerBeyondTheVocabularyIsRefused) {
   fs::copy(kModels + "gpt2_tiny", folder_ + "/model");
   fs::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2/tokenizer.json",

@@ -1,0 +1,223 @@
+// Logits, loss, every gradient tensor and ten losses of tiny encoders with each head against
+// Transformers (tests/goldens/encoders, made again by tools/golden_encoders.py).
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/reference/reference.h"
+#include "learn/tasks/parity.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kTokens = 64, kSlots = 4, kLabelRows = 48;
+
+bool is_regression(const ModelConfig& c) {
+  return c.head == Head::sequence_classification && c.labels == 1;
+}
+
+// How many labels a program takes: of chosen tokens, of tokens or of sequences.
+int64_t label_slots(const ModelConfig& c) {
+  return c.head == Head::masked_lm              ? kLabelRows
+         : c.head == Head::token_classification ? kTokens
+                                                : kSlots;
+}
+
+struct Batch {
+  std::vector<int32_t> ids, positions, types, cu{0}, label_rows, labels;
+  std::vector<int64_t> samples;
+  std::vector<float> targets, weights;  // of a regression
+};
+
+Batch pack(const ModelConfig& c, const json& rows, const json& types, const json& labels,
+           const std::vector<size_t>& chosen) {
+  Batch b;
+  for (size_t r : chosen) {
+    for (size_t i = 0; i < rows[r].size(); ++i) {
+      const int32_t label = labels[r].is_array() ? labels[r][i].get<int32_t>() : -100;
+      if (c.head == Head::masked_lm && label >= 0) {
+        b.label_rows.push_back(static_cast<int32_t>(b.ids.size()));
+        b.labels.push_back(label);
+      }
+      if (c.head == Head::token_classification) b.labels.push_back(label);
+      b.ids.push_back(rows[r][i]);
+      b.types.push_back(types[r][i]);
+      b.positions.push_back(static_cast<int32_t>(i));
+      b.samples.push_back(static_cast<int64_t>(r));
+    }
+    b.cu.push_back(static_cast<int32_t>(b.ids.size()));
+    if (is_regression(c)) {
+      b.targets.push_back(labels[r]);
+      b.weights.push_back(1);
+    } else if (!labels[r].is_array()) {
+      b.labels.push_back(labels[r]);
+    }
+  }
+  const auto used = static_cast<int32_t>(b.ids.size());
+  b.ids.resize(kTokens, 0);
+  b.positions.resize(kTokens, 0);
+  b.types.resize(kTokens, 0);
+  b.samples.resize(kTokens, -1);
+  b.cu.resize(kSlots + 1, used);
+  b.label_rows.resize(kLabelRows, -1);
+  b.labels.resize(static_cast<size_t>(label_slots(c)), -100);
+  b.targets.resize(kSlots, 0);
+  b.weights.resize(kSlots, 0);
+  return b;
+}
+
+ModelGraph graph(Program& p, Builder& b, const ModelConfig& c, ModelGraph::Mode mode) {
+  ModelGraph g(b, c, mode);
+  const Type of_tokens{DType::i32, {kTokens}};
+  g.ids = p.add_input("ids", of_tokens);
+  g.positions = p.add_input("positions", of_tokens);
+  g.token_types = p.add_input("types", of_tokens);
+  g.cu_seqlens = p.add_input("cu_seqlens", {DType::i32, {kSlots + 1}});
+  return g;
+}
+
+Program build_train(const ModelConfig& c, const std::string& name) {
+  Program p(op_table(), name);
+  Builder b(p);
+  ModelGraph g = graph(p, b, c, ModelGraph::Mode::train);
+  g.sample_ids = p.add_input("sample_ids", {DType::i64, {kTokens}});
+  g.rng = p.add_input("rng", {DType::i64, {2}});
+  if (c.head == Head::masked_lm)
+    g.label_rows = p.add_input("label_rows", {DType::i32, {kLabelRows}});
+  const ValueId scale = p.add_input("scale", {DType::f32, {}});
+  add_model_states(g, true);
+  const HeadLayer head = model_head(g);
+  if (is_regression(c)) {
+    const Type of_sequences{DType::f32, {kSlots}};
+    const ValueId targets = p.add_input("targets", of_sequences),
+                  weights = p.add_input("weights", of_sequences);
+    ValueId apart = ops::sub(b, ops::reshape(b, logits_of(b, head), {kSlots}), targets);
+    ValueId square = ops::mul(b, ops::mul(b, apart, apart), weights);
+    p.outputs.push_back({"loss", ops::mul(b, ops::reduce_sum(b, square, {0}), scale)});
+    return p;
+  }
+  const ValueId labels = p.add_input("labels", {DType::i32, {label_slots(c)}});
+  p.outputs.push_back(
+      {"loss",
+       ops::linear_cross_entropy(b, head.x, head.weight, labels, scale, true, 0, head.bias).loss});
+  return p;
+}
+
+Program build_logits(const ModelConfig& c) {
+  Program p(op_table(), "logits");
+  Builder b(p);
+  ModelGraph g = graph(p, b, c, ModelGraph::Mode::eval);
+  add_model_states(g, false);
+  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
+  return p;
+}
+
+void put(Session& s, size_t program, const char* name, const auto& v) {
+  if (!s.has_input(program, name)) return;
+  ASSERT_EQ(s.input_bytes(program, name).size(), v.size() * sizeof(v[0])) << name;
+  std::memcpy(s.input_bytes(program, name).data(), v.data(), v.size() * sizeof(v[0]));
+}
+
+size_t run(Session& s, const std::string& name, const Batch& b, double scale) {
+  const size_t k = s.program_index(name);
+  put(s, k, "ids", b.ids);
+  put(s, k, "positions", b.positions);
+  put(s, k, "types", b.types);
+  put(s, k, "cu_seqlens", b.cu);
+  put(s, k, "label_rows", b.label_rows);
+  put(s, k, "labels", b.labels);
+  put(s, k, "targets", b.targets);
+  put(s, k, "weights", b.weights);
+  put(s, k, "sample_ids", b.samples);
+  put(s, k, "rng", std::vector<int64_t>{1, 1});
+  put(s, k, "scale", std::vector<float>{static_cast<float>(scale)});
+  s.run(k);
+  return k;
+}
+
+double label_count(const json& labels, const std::vector<size_t>& rows) {
+  double n = 0;
+  for (size_t r : rows) {
+    if (!labels[r].is_array()) n += 1;
+    if (labels[r].is_array())
+      for (const json& label : labels[r]) n += label != -100;
+  }
+  return n;
+}
+
+class EncoderParity : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  EncoderParity() : g(open_golden("encoders/" + std::get<0>(GetParam()))) {
+    for (bool accumulate : {false, true}) {
+      programs.push_back(build_train(g.config, accumulate ? "grad_add" : "grad_first"));
+      EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate), {}).ok());
+    }
+    programs.push_back(build_logits(g.config));
+    EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+  }
+  Session session(const UpdateOptions& update = {}) {
+    const bool reference = std::get<1>(GetParam()) == "reference";
+    if (!reference) cpu = make_cpu_backend(pool.size());
+    return make_session(g, std::move(programs), reference ? reference_backend() : *cpu, pool,
+                        update);
+  }
+
+  ThreadPool pool{2};
+  std::unique_ptr<Backend> cpu;
+  Golden g;
+  std::vector<Program> programs;
+};
+
+TEST_P(EncoderParity, LogitsLossAndEveryGradient) {
+  const json& labels = g.facts["labels"];
+  std::vector<size_t> all(labels.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = i;
+  const Batch batch = pack(g.config, g.facts["sequences"], g.facts["token_types"], labels, all);
+  Session s = session();
+
+  auto logits = s.output<float>(run(s, "logits", batch, 1), "logits");
+  const bool by_sequence = g.config.head == Head::sequence_classification;
+  const auto columns =
+      static_cast<size_t>(g.config.head == Head::masked_lm ? g.config.vocab : g.config.labels);
+  for (size_t i : all) {
+    const std::vector<float> want = tensor(*g.expected, fmt::format("logits.{}", i));
+    const size_t row = by_sequence ? i : static_cast<size_t>(batch.cu[i]);
+    EXPECT_LT(departure(logits.subspan(row * columns, want.size()), want), 1e-4) << i;
+  }
+
+  const size_t k = run(s, "grad_first", batch, 1 / label_count(labels, all));
+  EXPECT_NEAR(s.output<float>(k, "loss")[0], g.facts["loss"].get<double>(), 1e-4);
+  expect_gradients(s, g);
+}
+
+TEST_P(EncoderParity, TenLosses) {
+  const json& t = g.facts["train"];
+  Session s = session(update_options(train_settings(t["settings"])).value());
+  expect_losses(s, t, [&](size_t step, bool first, const std::vector<size_t>& micro) {
+    double labels = 0;
+    for (const json& m : t["micro"][step]) labels += label_count(t["labels"], m);
+    const Batch batch = pack(g.config, t["rows"], t["types"], t["labels"], micro);
+    const size_t k = run(s, first ? "grad_first" : "grad_add", batch, 1 / labels);
+    return static_cast<double>(s.output<float>(k, "loss")[0]);
+  });
+}
+
+// Which weights decay is what Transformers' Trainer says.
+TEST_P(EncoderParity, Decay) {
+  std::set<std::string> decayed;
+  for (const ParamSpec& p : family_of(g.config).params(g.config))
+    if (p.decay) decayed.insert(p.name);
+  EXPECT_EQ(decayed, g.facts["train"]["decayed"].get<std::set<std::string>>());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EncoderParity,
+    testing::Combine(testing::Values("bert_masked_lm", "bert_untied_masked_lm",
+                                     "bert_sequence_classification", "bert_regression",
+                                     "bert_token_classification", "roberta_masked_lm",
+                                     "roberta_sequence_classification", "roberta_regression",
+                                     "roberta_token_classification"),
+                     testing::Values("reference", "cpu")),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,125 @@
+// What the parity tests share: goldens of a folder under tests/goldens, tensors out of files, and
+// how far two tensors are apart.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "engine/passes/differentiate.h"
+#include "engine/passes/pipelines.h"
+#include "engine/session/session.h"
+#include "learn/checkpoint/weight_source.h"
+#include "learn/models/family.h"
+#include "learn/train/schedule.h"
+#include "learn/train/update.h"
+
+namespace hone {
+
+struct Golden {
+  ModelConfig config;
+  std::unique_ptr<WeightSource> weights, expected;
+  nlohmann::json facts;
+};
+
+// `name`: "models/gpt2_tiny".
+inline Golden open_golden(const std::string& name) {
+  Golden g;
+  const std::string folder = std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + name;
+  g.config = read_model_config(load_config(folder).value()).value();
+  g.weights = std::move(open_weights(folder + "/model.safetensors").value());
+  g.expected = std::move(open_weights(folder + "/golden.safetensors").value());
+  g.facts = nlohmann::json::parse(std::ifstream(folder + "/golden.json"));
+  return g;
+}
+
+inline std::vector<float> tensor(const WeightSource& w, const std::string& name) {
+  std::vector<float> v(static_cast<size_t>(w.find(name)->type.count()));
+  Status s = w.read(name, DType::f32, std::as_writable_bytes(std::span(v)));
+  EXPECT_TRUE(s.ok());
+  return v;
+}
+
+// Difference relative to the wanted tensor's largest magnitude, which counts as at least `most`.
+inline double departure(std::span<const float> got, std::span<const float> want,
+                        double most = 1e-4) {
+  double apart = 0;
+  for (size_t i = 0; i < want.size(); ++i) {
+    most = std::max(most, std::abs(static_cast<double>(want[i])));
+    apart = std::max(apart, std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i])));
+  }
+  return apart / most;
+}
+
+// Every gradient of the session within 1e-4 of the golden's. A bias of keys moves all scores of a
+// query alike, so its gradient is nothing but rounding: its weight's is the measure.
+inline void expect_gradients(Session& s, const Golden& g) {
+  for (const ParamSpec& p : family_of(g.config).params(g.config)) {
+    auto got = s.state(grad_name(p.name));
+    std::vector<float> want = tensor(*g.expected, "grad." + p.name);
+    double most = 1e-4;
+    if (p.name.ends_with("attention.self.key.bias"))
+      for (float x : tensor(*g.expected, "grad." + p.name.substr(0, p.name.size() - 4) + "weight"))
+        most = std::max(most, std::abs(static_cast<double>(x)));
+    EXPECT_LT(departure({reinterpret_cast<const float*>(got.data()), want.size()}, want, most),
+              1e-4)
+        << p.name;
+  }
+}
+
+// Adds the program of updates, compiles all and fills the weights and constant tables.
+inline Session make_session(const Golden& g, std::vector<Program> programs, const Backend& backend,
+                            ThreadPool& pool, const UpdateOptions& update) {
+  std::vector<UpdateWeight> weights;
+  for (const ParamSpec& p : family_of(g.config).params(g.config))
+    weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+  programs.push_back(build_update(weights, update));
+  EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+  Result<Session> session = Session::compile(std::move(programs), backend, pool);
+  EXPECT_TRUE(session.ok()) << session.error().text();
+  Session s = std::move(*session);
+  EXPECT_TRUE(s.allocate().ok());
+  for (const StateSlot& slot : s.plan().states)
+    if (slot.role == Role::param) {
+      EXPECT_TRUE(g.weights->read(slot.name, DType::f32, s.state(slot.name)).ok()) << slot.name;
+    }
+  if (family_of(g.config).constants)
+    for (const ConstantTable& t : family_of(g.config).constants(g.config))
+      std::memcpy(s.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
+  return s;
+}
+
+// The settings of a golden's training, and its ten losses: gradients(step, first, rows) runs one
+// micro-batch and returns its part of the loss.
+inline TrainSettings train_settings(const nlohmann::json& o) {
+  TrainSettings settings;
+  settings.adam_beta1 = o["adam_beta1"];
+  settings.adam_beta2 = o["adam_beta2"];
+  settings.adam_epsilon = o["adam_epsilon"];
+  settings.weight_decay = o["weight_decay"];
+  settings.max_grad_norm = o["max_grad_norm"];
+  return settings;
+}
+
+using MicroStep = std::function<double(size_t step, bool first, const std::vector<size_t>& rows)>;
+inline void expect_losses(Session& s, const nlohmann::json& train, const MicroStep& gradients) {
+  const nlohmann::json& o = train["settings"];
+  size_t update = s.program_index("update");
+  Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"],
+                                      o["max_steps"]})
+                          .value();
+  for (size_t step = 0; step < train["losses"].size(); ++step) {
+    auto micro = train["micro"][step].get<std::vector<std::vector<size_t>>>();
+    double loss = 0;
+    for (size_t k = 0; k < micro.size(); ++k) loss += gradients(step, k == 0, micro[k]);
+    s.input<double>(update, "lr")[0] = schedule.rate(static_cast<int64_t>(step));
+    s.input<int64_t>(update, "step")[0] = static_cast<int64_t>(step) + 1;
+    s.run(update);
+    EXPECT_NEAR(loss, train["losses"][step].get<double>(), 1e-4 * loss) << "step " << step;
+    const double norm = train["grad_norms"][step].get<double>();
+    EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], norm, 1e-3 * std::max(1.0, norm))
+        << "step " << step;
+  }
+}
+
+}  // namespace hone
