@@ -22,9 +22,10 @@ import sys
 import torch
 import transformers
 from safetensors.torch import save_file
-from transformers import (AutoModelForSeq2SeqLM, BartConfig, GenerationConfig, MarianConfig, MBartConfig,
-                          PegasusConfig)
+from transformers import (AutoModelForSeq2SeqLM, BartConfig, GenerationConfig, MarianConfig, MBartConfig, MT5Config,
+                          PegasusConfig, T5Config)
 from transformers.modeling_outputs import Seq2SeqLMOutput
+from transformers.models.t5.modeling_t5 import T5Attention
 from transformers.trainer_pt_utils import LabelSmoother
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -39,6 +40,8 @@ QUIET = dict(dropout=0.0, attention_dropout=0.0, activation_dropout=0.0)
 SMALL = dict(vocab_size=VOCAB, d_model=16, max_position_embeddings=40, **QUIET)
 SAME = dict(encoder_layers=2, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
             encoder_ffn_dim=24, decoder_ffn_dim=24)
+# More channels in the heads than in the model, and buckets that these lengths go through.
+T5 = dict(vocab_size=VOCAB, d_model=16, d_kv=8, num_heads=3, d_ff=24, num_layers=2, dropout_rate=0.0, decoder_start_token_id=0)
 APART = dict(encoder_layers=1, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=2,
              encoder_ffn_dim=20, decoder_ffn_dim=28)
 
@@ -54,7 +57,14 @@ CONFIGS = {
     "marian_separate_tiny": lambda: MarianConfig(
         activation_function="swish", pad_token_id=52, decoder_start_token_id=52, eos_token_id=0, decoder_vocab_size=53,
         forced_eos_token_id=0, share_encoder_decoder_embeddings=False, tie_word_embeddings=False, **SMALL, **SAME),
+    # Relu MLP, scaled tied head, the usual buckets.
+    "t5_tiny": lambda: T5Config(**T5),
+    # 1.1 and flan: gated GELU, a head of its own.
+    "t5_v11_tiny": lambda: T5Config(feed_forward_proj="gated-gelu", tie_word_embeddings=False, num_decoder_layers=1,
+                                    relative_attention_num_buckets=8, relative_attention_max_distance=10, **T5),
+    "mt5_tiny": lambda: MT5Config(relative_attention_num_buckets=7, relative_attention_max_distance=9, **T5),
 }
+OWN_HEAD = ("t5_v11_tiny", "mt5_tiny")
 LANGUAGE = 57  # the language code of mbart_tiny
 
 
@@ -65,11 +75,15 @@ def make_model(name):
     config = CONFIGS[name]()
     model = AutoModelForSeq2SeqLM.from_config(config, attn_implementation="eager").float().eval()
     generator = torch.Generator().manual_seed(seed)
+    if name in OWN_HEAD:  # Transformers 5 ties them while it makes a model, not when it opens one
+        model.lm_head.weight = torch.nn.Parameter(torch.zeros(VOCAB, config.d_model))
     with torch.no_grad():
         for parameter_name, parameter in model.named_parameters():
             if not parameter.requires_grad:
                 continue
             noise = torch.randn(parameter.shape, generator=generator)
+            if parameter_name.endswith("Attention.q.weight"):  # T5's, whose scores have no scale
+                noise *= config.d_kv ** -0.5
             center = 1.0 if parameter.ndim == 1 and not parameter_name.endswith("bias") else 0.0
             parameter.copy_(center + (0.2 if parameter.ndim == 1 else 0.3) * noise)
         if hasattr(model, "final_logits_bias"):
@@ -171,6 +185,28 @@ def golden_generate(model, sources):
     return cases
 
 
+def write_hub_config(folder, model, row):
+    """Spells the config as the hub's 1.1 folders do, and sees that nothing else made it what it is."""
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config = {k: v for k, v in config.items() if k not in ("scale_decoder_outputs", "dense_act_fn", "is_gated_act")}
+    config["tie_word_embeddings"] = False
+    path.write_text(json.dumps(config, indent=2) + "\n")
+    again = AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager").eval()
+    if not torch.equal(logits_of(again, row), logits_of(model, row)):
+        raise SystemExit("t5_v11_tiny: the older spelling of its config means something else")
+
+
+def golden_buckets():
+    """Buckets of keys at the distances -150..150 from their query."""
+    distances = torch.arange(-150, 151)
+    return [dict(buckets=count, max_distance=most,
+                 **{side: T5Attention._relative_position_bucket(distances, bidirectional=side == "encoder",
+                                                                num_buckets=count, max_distance=most).tolist()
+                    for side in ("encoder", "decoder")})
+            for count, most in ((32, 128), (8, 10), (7, 9), (64, 100))]
+
+
 def make(name):
     torch.set_num_threads(1)
     folder = ROOT / name
@@ -178,12 +214,16 @@ def make(name):
     model, generator = make_model(name)
     model.save_pretrained(folder)
     rows = pairs(model, SOURCE_LENGTHS, TARGET_LENGTHS, generator)
+    if name == "t5_v11_tiny":
+        write_hub_config(folder, model, rows[0])
     training = pairs(model, TRAIN_SOURCES, TRAIN_TARGETS, generator)
     values, tensors = golden_forward_backward(model, rows)
     values = dict(made_by=f"transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}", **values)
     cases = golden_generate(copy.deepcopy(model), [source for source, _ in rows][:2])
     values["train"] = golden_train(model, training, nll_sum, lambda row: len(row[1]))
     values["generate"] = cases
+    if name == "t5_tiny":
+        values["relative_buckets"] = golden_buckets()
     save_file(tensors, folder / "golden.safetensors")
     write_json(folder / "golden.json", values)
     for written in ("model", "golden"):

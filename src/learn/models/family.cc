@@ -256,7 +256,7 @@ ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
 }
 
 ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
-                                   double dropout_p, int64_t window, bool causal) {
+                                   double dropout_p, int64_t window, bool causal, ValueId bias) {
   HONE_BUG_IF(mode == Mode::cached && !causal, "attention that is not causal has no cache");
   ops::AttentionOptions o{.heads = in_encoder_ ? config.encoder_heads : config.heads,
                           .kv_heads = in_encoder_ ? config.encoder_heads : config.kv_heads,
@@ -266,6 +266,7 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
                           .dropout = 0,
                           .key = ""};
   ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
+  in.bias = bias;
   if (mode == Mode::train && dropout_p > 0) {
     o.dropout = dropout_p;
     o.key = b.scope();
@@ -290,6 +291,11 @@ ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId 
     in.block_table = block_table;
   }
   return ops::attention(b, in, o).out;
+}
+
+int64_t ModelGraph::longest() const {
+  if (mode == Mode::cached) return b.type(block_table).shape[1] * cache_page;
+  return b.type(ids).shape[0];
 }
 
 ValueId ModelGraph::cache_state(const std::string& name, int64_t pages) {

@@ -20,6 +20,7 @@ struct ParamSpec {
   bool decay = true;      // weight decay applies (not to biases and norms)
   bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
+  double ones = 1;        // what Init::ones begins as
   bool trained = true;    // no: kept and saved as it is, and begun anew where a checkpoint lacks it
 };
 
@@ -95,13 +96,17 @@ class ModelGraph {
   ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
   // The same of x [S,C], one row for each sequence, as for its first token.
   ValueId dropout_of_sequences(ValueId x, double p);
+  // No sequence of this program, its cached tokens among them, is longer.
+  int64_t longest() const;
   // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
   ValueId first_tokens(ValueId x);
   // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
-  // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]. While the encoder is built, T, the
-  // boundaries and the heads are the encoder's.
+  // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]; bias [H,2*longest()-1] as
+  // ops::attention has it. While the encoder is built, T, the boundaries and the heads are the
+  // encoder's.
   ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
-                         double dropout_p, int64_t window = 0, bool causal = true);
+                         double dropout_p, int64_t window = 0, bool causal = true,
+                         ValueId bias = kNoValue);
 
   // The decoder's queries q [Td,H*D] over the encoder's tokens, by Family::cross_keys or from the
   // cache, where every sequence has one query.
@@ -159,6 +164,11 @@ struct Family {
   // Encoder-decoders: -> [Te,C], and what a layer of the decoder makes of g.encoded.
   ValueId (*encoder)(ModelGraph& g) = nullptr;
   CrossKeys (*cross_keys)(ModelGraph& g, int64_t layer) = nullptr;
+  // The head's own weight, where a checkpoint may hold one that differs from the embedding although
+  // its config ties them: Transformers then takes it. nullptr: the config decides.
+  const char* separate_head = nullptr;
+  // Whether activations stay in the range of f16 in the models that people have.
+  bool safe_in_f16 = true;
 };
 
 const std::vector<Family>& families();

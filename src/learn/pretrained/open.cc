@@ -9,6 +9,7 @@
 #include "learn/checkpoint/strict_json.h"
 #include "learn/checkpoint/torch_file.h"
 #include "learn/pretrained/errors.h"
+#include "learn/pretrained/weights.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -100,6 +101,24 @@ Result<nlohmann::json> open_config(const std::string& path) {
   return load_config(path);
 }
 
+// Whether the checkpoint's head is the embedding, whatever config.json says
+// (Family::separate_head).
+Result<bool> head_is_tied(const ModelConfig& config, const WeightSource& weights) {
+  const TensorInfo* own = weights.find(family_of(config).separate_head);
+  if (own == nullptr) return true;
+  ModelConfig apart = config;  // there the embedding has no other name
+  apart.tied = false;
+  const TensorInfo* table = nullptr;
+  for (const ParamSpec& spec : family_of(apart).params(apart))
+    if (table == nullptr && spec.name != own->name && spec.shape == own->type.shape)
+      table = find_weight(weights, apart, spec.name);
+  if (table == nullptr || table->type.dtype != own->type.dtype) return table == nullptr;
+  std::vector<std::byte> a(static_cast<size_t>(own->type.bytes())), b(a.size());
+  HONE_TRY(weights.read(own->name, own->type.dtype, a));
+  HONE_TRY(weights.read(table->name, own->type.dtype, b));
+  return a == b;
+}
+
 }  // namespace
 
 Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options) {
@@ -135,6 +154,8 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
 
   if (options.need_weights && !name.empty()) p.weights = HONE_TRY(open_weights(p.path));
+  if (p.weights && family_of(p.config).separate_head != nullptr)
+    p.config.tied = HONE_TRY(head_is_tied(p.config, *p.weights));
 
   std::string tokenizer_path = p.path.ends_with(".json") ? beside.string() : p.path;
   if (!options.tokenizer_name.empty())

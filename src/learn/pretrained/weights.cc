@@ -19,7 +19,8 @@ bool is_known_extra(const std::string& name) {
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
          name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids") ||
          name.ends_with("embed_positions.weight") || name.ends_with("encoder.version") ||
-         name.ends_with("decoder.version");
+         name.ends_with("decoder.version") ||
+         name.ends_with(".EncDecAttention.relative_attention_bias.weight");
 }
 
 // Normal weights from the seed and the weight's name (Philox), or what the family says else.
@@ -30,7 +31,8 @@ void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
     return;
   }
   if (spec.init != ParamSpec::Init::normal) {
-    std::fill(x.begin(), x.end(), spec.init == ParamSpec::Init::ones ? 1.0f : 0.0f);
+    std::fill(x.begin(), x.end(),
+              spec.init == ParamSpec::Init::ones ? static_cast<float>(spec.ones) : 0.0f);
     return;
   }
   PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));

@@ -55,6 +55,11 @@ Result<int> run_convert(const std::vector<std::string>& args) {
   const Pretrained model = HONE_TRY(open_pretrained(s.input, options));
   HONE_TRY(check_output(s, model.path));
   HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
+  if (dtype_asked(s.dtype) == DType::f16 && !family_of(model.config).safe_in_f16)
+    log_warning(
+        "{} models are known to overflow when they compute in float16: --dtype bfloat16 keeps "
+        "their range",
+        model.config.family);
   int64_t bytes = 0;
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(s.output, ec)) {

@@ -1,0 +1,322 @@
+// T5 (Raffel et al., arXiv 1910.10683): relative positions in buckets, RMS norms before the
+// sublayers, no biases, scores without a scale. Linear weights are [out, in].
+//   t5   relu MLP and tied head, or (1.1, flan) gated GELU and a head of its own (arXiv 2002.05202)
+//   mt5  as 1.1 with more languages (arXiv 2010.11934)
+#include "learn/models/errors.h"
+#include "learn/models/family.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kShared = "shared.weight";
+constexpr const char* kHead = "lm_head.weight";
+constexpr int64_t kNoLimit = int64_t{1} << 24;  // positions: only distances are embedded
+
+const char* side_name(bool encoder) { return encoder ? "encoder" : "decoder"; }
+std::string buckets_name(bool encoder) {
+  return fmt::format("{}.relative_buckets", side_name(encoder));
+}
+std::string bias_name(bool encoder) {
+  return fmt::format("{}.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+                     side_name(encoder));
+}
+
+int64_t layers_of(const ModelConfig& c, bool encoder) {
+  return encoder ? c.integer("num_layers", 6).value() : c.layers;
+}
+int64_t inner_of(const ModelConfig& c) { return c.integer("d_ff", 2048).value(); }
+int64_t bucket_count(const ModelConfig& c) {
+  return c.integer("relative_attention_num_buckets", 32).value();
+}
+int64_t max_distance(const ModelConfig& c) {
+  return c.integer("relative_attention_max_distance", 128).value();
+}
+
+// feed_forward_proj is "ACT" or "gated-ACT"; "gated-gelu" means the tanh form.
+struct FeedForward {
+  bool gated = false;
+  std::string act;  // that of ops::activation; empty: not offered
+};
+FeedForward feed_forward(const ModelConfig& c) {
+  std::string name =
+      c.text("feed_forward_proj", c.text("model_type", "t5") == "mt5" ? "gated-gelu" : "relu");
+  FeedForward f;
+  f.gated = name.starts_with("gated-");
+  if (f.gated) name = name.substr(6);
+  if (name == "gelu" && f.gated) name = "gelu_new";
+  static const std::map<std::string, std::string> kNames{
+      {"relu", "relu"},          {"gelu", "gelu"},
+      {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
+      {"silu", "silu"},          {"swish", "silu"}};
+  if (auto it = kNames.find(name); it != kNames.end()) f.act = it->second;
+  return f;
+}
+
+// The first T5 divides what goes into the head by sqrt(d_model); 1.1 does not, which older configs
+// say by tie_word_embeddings alone. mT5 never does.
+bool scales_head(const ModelConfig& c) {
+  if (c.text("model_type", "t5") == "mt5") return false;
+  return c.flag("scale_decoder_outputs", c.flag("tie_word_embeddings", true));
+}
+
+Status check_size(const ModelConfig& c, const char* key, int64_t least, int64_t most) {
+  const int64_t v = HONE_TRY(c.integer(key, least));
+  if (v >= least && v <= most) return Ok{};
+  return Error(err::kBadConfig,
+               fmt::format("config.json: '{}' is {}, {} to {} is expected", key, v, least, most));
+}
+
+Status read_config(ModelConfig& c) {
+  c.vocab = c.source_vocab = HONE_TRY(c.integer("vocab_size"));
+  c.hidden = HONE_TRY(c.integer("d_model"));
+  HONE_TRY(check_size(c, "num_layers", 1, kNoLimit));
+  c.layers = HONE_TRY(c.integer("num_decoder_layers", layers_of(c, true)));
+  c.heads = c.kv_heads = c.encoder_heads = HONE_TRY(c.integer("num_heads"));
+  c.head_dim = HONE_TRY(c.integer("d_kv", 64));
+  c.max_positions = kNoLimit;
+  c.tied = c.flag("tie_word_embeddings", true);
+  HONE_TRY(check_size(c, "d_ff", 1, kNoLimit));
+  HONE_TRY(check_size(c, "relative_attention_num_buckets", 4, 65536));
+  HONE_TRY(check_size(c, "relative_attention_max_distance", 1, 65536));
+  if (max_distance(c) <= bucket_count(c) / 2)
+    return Error(
+        err::kBadConfig,
+        fmt::format("config.json: relative_attention_max_distance {} leaves no room for {} "
+                    "relative_attention_num_buckets",
+                    max_distance(c), bucket_count(c)));
+  if (feed_forward(c).act.empty())
+    return Error(err::kConfigNotOffered,
+                 fmt::format("config.json: feed_forward_proj '{}' is not offered",
+                             c.text("feed_forward_proj", "")))
+        .todo("relu, gelu, gelu_new, silu and swish work, and each of them as gated-...");
+  if (!c.flag("is_encoder_decoder", true))
+    return Error(err::kConfigNotOffered,
+                 "config.json: one half of an encoder-decoder is not offered")
+        .todo("give a folder of the whole model: is_encoder_decoder true");
+  const int64_t padding = HONE_TRY(c.integer("pad_token_id", 0));
+  c.decoder_start = HONE_TRY(c.integer("decoder_start_token_id", padding));
+  if (c.decoder_start >= c.vocab)
+    return Error(
+        err::kBadConfig,
+        fmt::format("config.json: decoder_start_token_id {} is outside the vocabulary of {}",
+                    c.decoder_start, c.vocab));
+  return Ok{};
+}
+
+std::vector<ParamSpec> params(const ModelConfig& c) {
+  using Init = ParamSpec::Init;
+  const int64_t C = c.hidden, F = inner_of(c), Q = c.heads * c.head_dim;
+  const double factor = c.real("initializer_factor", 1);
+  auto root = [&](int64_t n) { return factor / std::sqrt(static_cast<double>(n)); };
+  std::vector<ParamSpec> list{{kShared, {c.vocab, C}, Init::normal, factor}};
+  auto norm = [&](const std::string& at) {
+    list.push_back({at + ".weight", {C}, Init::ones, 0, false});
+    list.back().ones = factor;
+  };
+  auto linear = [&](const std::string& at, int64_t out, int64_t in, double std) {
+    list.push_back({at + ".weight", {out, in}, Init::normal, std});
+  };
+  auto attention = [&](const std::string& at) {
+    linear(at + ".q", Q, C, root(C * c.head_dim));
+    linear(at + ".k", Q, C, root(C));
+    linear(at + ".v", Q, C, root(C));
+    linear(at + ".o", C, Q, root(Q));
+  };
+  for (bool encoder : {true, false}) {
+    const std::string side = side_name(encoder);
+    for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
+      const std::string h = fmt::format("{}.block.{}.layer.", side, i);
+      attention(h + "0.SelfAttention");
+      // Transformers takes no decay from what has "bias" in its name.
+      if (i == 0)
+        list.push_back(
+            {bias_name(encoder), {bucket_count(c), c.heads}, Init::normal, root(C), false});
+      norm(h + "0.layer_norm");
+      if (!encoder) {
+        attention(h + "1.EncDecAttention");
+        norm(h + "1.layer_norm");
+      }
+      const std::string mlp = h + (encoder ? "1." : "2.");
+      for (const char* up : {".wi_0", ".wi_1", ".wi"})
+        if (feed_forward(c).gated == (std::string_view(up) != ".wi"))
+          linear(mlp + "DenseReluDense" + up, F, C, root(C));
+      linear(mlp + "DenseReluDense.wo", C, F, root(F));
+      norm(mlp + "layer_norm");
+    }
+    norm(side + ".final_layer_norm");
+  }
+  if (!c.tied) list.push_back({kHead, {c.vocab, C}, Init::normal, factor});
+  return list;
+}
+
+// The bucket of a key `distance` places behind its query (before it, of a negative one): half of
+// the buckets for single distances, the others growing by a factor up to max_distance. Computed in
+// f32 as Transformers does, since it rounds down what may be whole.
+int64_t bucket_of(const ModelConfig& c, bool both_ways, int64_t distance) {
+  int64_t count = bucket_count(c), first = 0;
+  if (both_ways) {
+    count /= 2;
+    if (distance < 0) first = count;
+    distance = std::abs(distance);
+  }
+  distance = std::max<int64_t>(distance, 0);
+  const int64_t exact = count / 2;
+  if (distance < exact) return first + distance;
+  const float range = static_cast<float>(
+      std::log(static_cast<double>(max_distance(c)) / static_cast<double>(exact)));
+  const float steps = std::log(static_cast<float>(distance) / static_cast<float>(exact)) / range *
+                      static_cast<float>(count - exact);
+  return first + std::min(count - 1, exact + static_cast<int64_t>(steps));
+}
+
+// Row d + reach is the bucket of a key d places after its query, -reach <= d <= reach; what is
+// farther has the last one's.
+int64_t table_reach(const ModelConfig& c) { return 2 * max_distance(c); }
+
+std::vector<ConstantTable> constants(const ModelConfig& c) {
+  std::vector<ConstantTable> tables;
+  const int64_t reach = table_reach(c);
+  for (bool encoder : {true, false}) {
+    ConstantTable t{buckets_name(encoder), {2 * reach + 1}, {}};
+    for (int64_t d = -reach; d <= reach; ++d)
+      t.values.push_back(static_cast<float>(bucket_of(c, encoder, -d)));
+    tables.push_back(std::move(t));
+  }
+  return tables;
+}
+
+// One stack under construction.
+struct Stack {
+  ModelGraph& g;
+  bool encoder;
+  Builder& b = g.b;
+  const ModelConfig& c = g.config;
+  double dropout = c.real("dropout_rate", 0.1), eps = c.real("layer_norm_epsilon", 1e-6);
+  FeedForward mlp = feed_forward(c);
+  ValueId bias = kNoValue;
+
+  ValueId norm(const std::string& at, ValueId x) const {
+    return ops::rms_norm(b, x, g.param(at + ".weight"), eps).y;
+  }
+  ValueId linear(const std::string& at, ValueId x) const {
+    return ops::linear(b, x, g.param(at + ".weight"), {.trans_w = true});
+  }
+
+  // [H, 2 reach - 1], what all layers of the side add to their scores.
+  ValueId relative_bias() const {
+    Builder::Scope s(b, "relative_attention_bias");
+    const int64_t reach = g.longest(), rows = 2 * reach - 1, most = table_reach(c);
+    auto whole = [&](int64_t x) {
+      return ops::constant(b, static_cast<double>(x), {DType::i32, {}});
+    };
+    ValueId at = ops::add(b, ops::iota(b, {DType::i32, {rows}}, 0), whole(most + 1 - reach));
+    at = ops::minimum(b, ops::maximum(b, at, whole(0)), whole(2 * most));
+    ValueId bucket =
+        ops::cast(b, ops::gather_rows(b, g.constant(buckets_name(encoder)), at), DType::i32);
+    ValueId rows_of = ops::embedding(b, g.param(bias_name(encoder)), bucket);  // [rows,H]
+    return ops::transpose(b, rows_of, {1, 0});
+  }
+
+  ValueId block(int64_t i, const std::string& at, ValueId x) const {
+    {
+      Builder::Scope s(b, "self_attention");
+      ValueId y = norm(at + "0.layer_norm", x);
+      // Values are named one by one: the order in which C++ evaluates arguments is not fixed.
+      ValueId q = linear(at + "0.SelfAttention.q", y);  // [T,H*D]
+      ValueId k = linear(at + "0.SelfAttention.k", y);
+      ValueId v = linear(at + "0.SelfAttention.v", y);
+      ValueId a = g.self_attention(i, q, k, v, 1, dropout, 0, !encoder, bias);
+      x = g.dropout(linear(at + "0.SelfAttention.o", a), dropout, x);
+    }
+    if (!encoder) {
+      Builder::Scope s(b, "cross_attention");
+      ValueId q = linear(at + "1.EncDecAttention.q", norm(at + "1.layer_norm", x));
+      ValueId a = g.cross_attention(i, q, 1, dropout);
+      x = g.dropout(linear(at + "1.EncDecAttention.o", a), dropout, x);
+    }
+    Builder::Scope s(b, "mlp");
+    const std::string h = at + (encoder ? "1." : "2.");
+    ValueId y = norm(h + "layer_norm", x), up;  // up: [T,F]
+    {
+      Builder::Scope inner(b, "act");
+      if (mlp.gated) {
+        ValueId gate = linear(h + "DenseReluDense.wi_0", y);
+        ValueId value = linear(h + "DenseReluDense.wi_1", y);
+        up = ops::gate(b, gate, value, mlp.act);
+      } else {
+        up = ops::activation(b, linear(h + "DenseReluDense.wi", y), mlp.act);
+      }
+      up = g.dropout(up, dropout);
+    }
+    return g.dropout(linear(h + "DenseReluDense.wo", up), dropout, x);
+  }
+
+  ValueId run() {
+    const std::string side = side_name(encoder);
+    Builder::Scope scope(b, side);
+    ValueId x;  // [T,C]
+    {
+      Builder::Scope s(b, "embed");
+      x = g.dropout(ops::embedding(b, g.param(kShared), g.ids), dropout);
+    }
+    bias = relative_bias();
+    for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
+      Builder::Scope layer(b, fmt::format("block.{}", i));
+      x = block(i, fmt::format("{}.block.{}.layer.", side, i), x);
+    }
+    Builder::Scope s(b, "final_layer_norm");
+    return g.dropout(norm(side + ".final_layer_norm", x), dropout);
+  }
+};
+
+ValueId encoder(ModelGraph& g) { return Stack{.g = g, .encoder = true}.run(); }
+ValueId decoder(ModelGraph& g) { return Stack{.g = g, .encoder = false}.run(); }
+
+CrossKeys cross_keys(ModelGraph& g, int64_t layer) {
+  const std::string at = fmt::format("decoder.block.{}.layer.1.EncDecAttention.", layer);
+  auto linear = [&](const char* part) {
+    return ops::linear(g.b, g.encoded, g.param(at + part + ".weight"), {.trans_w = true});
+  };
+  CrossKeys keys;
+  keys.k = linear("k");
+  keys.v = linear("v");
+  return keys;
+}
+
+HeadLayer head(ModelGraph& g, ValueId hidden) {
+  const ModelConfig& c = g.config;
+  if (scales_head(c))
+    hidden = ops::mul(
+        g.b, hidden,
+        ops::constant(g.b, 1 / std::sqrt(static_cast<double>(c.hidden)), {DType::f32, {}}));
+  return {hidden, g.param(c.tied ? kShared : kHead)};
+}
+
+std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
+  if (name != kShared) return {};
+  std::vector<std::string> names{"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
+  if (c.tied) names.push_back(kHead);
+  return names;
+}
+
+}  // namespace
+
+Family family_t5() {
+  return {.name = "t5",
+          .model_types = {"mt5", "t5"},
+          .heads = {{Head::seq2seq_lm, "T5ForConditionalGeneration"}},
+          .read_config = read_config,
+          .params = params,
+          .constants = constants,
+          .body = decoder,
+          .head = head,
+          .other_names = other_names,
+          .encoder = encoder,
+          .cross_keys = cross_keys,
+          .separate_head = kHead,
+          // The residual stream of what Google trained leaves the range of f16
+          // (github.com/huggingface/transformers, issue 4586); products in bf16 are safe.
+          .safe_in_f16 = false};
+}
+
+}  // namespace hone
