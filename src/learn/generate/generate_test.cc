@@ -11,6 +11,7 @@
 #include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
 #include "learn/generate/programs.h"
+#include "learn/generate/prompts.h"
 
 namespace hone {
 namespace {
@@ -163,6 +164,34 @@ TEST(Generate, ReferenceBackendReadsSourcesAlike) {
   const Prompt prompt = source_prompt(c);
   EXPECT_EQ(run(*generator, std::span(&prompt, 1), config)[0].tokens,
             c["tokens"].get<std::vector<int32_t>>());
+}
+
+TEST(Generate, RowsOfAnEncoderDecoderAreItsSources) {
+  const std::vector<PromptRow> rows{{{}, {5, 6}}};
+  Pretrained bart = open_golden("bart_tiny");
+  const GenerationConfig own = generation_of(bart).value();
+  EXPECT_EQ(own.decoder_start_token_id, 2);
+  const std::vector<Prompt> prompts = generator_prompts(rows, own, bart.config).value();
+  EXPECT_EQ(prompts[0].tokens, std::vector<int32_t>{2});
+  EXPECT_EQ(prompts[0].source, (std::vector<int32_t>{5, 6}));
+  const ModelConfig gpt2 = open_golden("gpt2_tiny").config;
+  const std::vector<Prompt> plain = generator_prompts(rows, {}, gpt2).value();
+  EXPECT_EQ(plain[0].tokens, (std::vector<int32_t>{5, 6}));
+  EXPECT_TRUE(plain[0].source.empty());
+
+  // The target's language starts mBART's decoder, and nobody has said which.
+  const ModelConfig mbart = open_golden("mbart_tiny").config;
+  EXPECT_NE(generator_prompts(rows, {}, mbart).error().text().find("decoder_start_token_id"),
+            std::string::npos);
+
+  // Older folders keep what generation asks for in config.json.
+  bart.generation_config = json::object();
+  bart.config.config["num_beams"] = 4;
+  bart.config.config["max_length"] = 142;
+  const GenerationConfig older = generation_of(bart).value();
+  EXPECT_EQ(older.num_beams, 4);
+  EXPECT_EQ(older.max_length, 142);
+  EXPECT_EQ(older.forced_eos_token_id, std::vector<int32_t>{2});
 }
 
 TEST(Generate, SourcesThatTheEncoderCannotReadAreRefused) {
