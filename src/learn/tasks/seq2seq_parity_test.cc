@@ -1,20 +1,11 @@
 // Logits, loss and every gradient tensor of tiny encoder-decoders against Transformers
 // (tests/goldens/models, made again by tools/golden_seq2seq.py), packed and with slack.
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/reference/reference.h"
-#include "engine/passes/differentiate.h"
-#include "engine/passes/pipelines.h"
-#include "engine/session/session.h"
-#include "learn/checkpoint/weight_source.h"
 #include "learn/data/pair_batch.h"
 #include "learn/pretrained/pretrained.h"
+#include "learn/tasks/parity.h"
 #include "learn/tasks/seq2seq_programs.h"
-#include "learn/train/schedule.h"
-#include "learn/train/update.h"
 
 namespace hone {
 namespace {
@@ -23,16 +14,6 @@ using nlohmann::json;
 using Rows = std::vector<std::pair<std::vector<int32_t>, std::vector<int32_t>>>;
 const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
 const PairShape kShape{64, 48, 5};
-
-// Difference relative to the larger tensor's largest magnitude.
-double departure(std::span<const float> got, std::span<const float> want) {
-  double most = 1e-4, apart = 0;
-  for (size_t i = 0; i < want.size(); ++i) {
-    most = std::max(most, std::abs(static_cast<double>(want[i])));
-    apart = std::max(apart, std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i])));
-  }
-  return apart / most;
-}
 
 // A softmax does not see what all keys have in common, so the gradient is nothing but rounding, of
 // which Adam makes steps of its own.
@@ -60,11 +41,7 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
     return s;
   }
 
-  std::vector<float> golden(const std::string& name) {
-    std::vector<float> v(static_cast<size_t>(expected->find(name)->type.count()));
-    EXPECT_TRUE(expected->read(name, DType::f32, std::as_writable_bytes(std::span(v))).ok());
-    return v;
-  }
+  std::vector<float> golden(const std::string& name) { return tensor(*expected, name); }
 
   Session training(const UpdateOptions& update, double label_smoothing = 0) {
     std::vector<Program> programs;
@@ -220,38 +197,18 @@ TEST_P(Seq2SeqParity, EvalAndLabelSmoothing) {
 
 TEST_P(Seq2SeqParity, TenLosses) {
   const json& t = facts["train"];
-  const json& o = t["settings"];
   const auto rows = t["rows"].get<Rows>();
-  TrainSettings settings;
-  settings.adam_beta1 = o["adam_beta1"];
-  settings.adam_beta2 = o["adam_beta2"];
-  settings.adam_epsilon = o["adam_epsilon"];
-  settings.weight_decay = o["weight_decay"];
-  settings.max_grad_norm = o["max_grad_norm"];
-  Session s = training(update_options(settings).value());
-  const size_t update = s.program_index("update");
-  Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"], o["warmup_steps"],
-                                      o["max_steps"]})
-                          .value();
-  for (size_t step = 0; step < t["losses"].size(); ++step) {
-    auto micro = t["micro"][step].get<std::vector<std::vector<size_t>>>();
-    double labels = 0, loss = 0;
-    for (const auto& m : micro)
+  Session s = training(update_options(train_settings(t["settings"])).value());
+  expect_losses(s, t, [&](size_t step, bool first, const std::vector<size_t>& micro) {
+    double labels = 0;
+    for (const auto& m : t["micro"][step].get<std::vector<std::vector<size_t>>>())
       for (size_t r : m) labels += static_cast<double>(rows[r].second.size());
-    for (size_t k = 0; k < micro.size(); ++k) {
-      Rows some;
-      for (size_t r : micro[k]) some.push_back(rows[r]);
-      const size_t program = s.program_index(k == 0 ? "grad_first" : "grad_add");
-      run_rows(s, program, some, 1 / labels);
-      loss += static_cast<double>(s.output<float>(program, "loss")[0]);
-    }
-    s.input<double>(update, "lr")[0] = schedule.rate(static_cast<int64_t>(step));
-    s.input<int64_t>(update, "step")[0] = static_cast<int64_t>(step) + 1;
-    s.run(update);
-    EXPECT_NEAR(loss, t["losses"][step].get<double>(), 1e-4 * loss) << "step " << step;
-    EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], t["grad_norms"][step].get<double>(), 1e-3)
-        << "step " << step;
-  }
+    Rows some;
+    for (size_t r : micro) some.push_back(rows[r]);
+    const size_t program = s.program_index(first ? "grad_first" : "grad_add");
+    run_rows(s, program, some, 1 / labels);
+    return static_cast<double>(s.output<float>(program, "loss")[0]);
+  });
   for (const ParamSpec& p : params()) {
     if (!p.trained || vanishes(p.name)) continue;
     const auto x = s.state(p.name);
