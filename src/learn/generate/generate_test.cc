@@ -93,8 +93,9 @@ TEST(Generate, ReferenceBackendMakesTheSameTokens) {
 }
 
 // Encoder-decoders: the source is read once, the decoder starts with one token.
-const std::vector<std::string> kEncoderDecoders = {"bart_tiny", "mbart_tiny", "pegasus_tiny",
-                                                   "marian_tiny", "marian_separate_tiny"};
+const std::vector<std::string> kEncoderDecoders = {
+    "bart_tiny", "mbart_tiny",  "pegasus_tiny", "marian_tiny", "marian_separate_tiny",
+    "t5_tiny",   "t5_v11_tiny", "mt5_tiny"};
 
 Prompt source_prompt(const json& c) {
   return {{c["start"].get<int32_t>()}, c["source"].get<std::vector<int32_t>>()};
