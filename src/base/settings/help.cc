@@ -42,6 +42,9 @@ std::string explanation(const Setting& s) {
   return says_nothing ? text : text + fmt::format(" [{}]", value);
 }
 
+constexpr size_t kColumn = 34;
+size_t line_width(int width) { return static_cast<size_t>(std::clamp(width, 60, 120)); }
+
 std::string cell(std::string text) {
   for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2)
     text.insert(at, "\\");
@@ -58,17 +61,9 @@ std::vector<std::string> Schema::groups() const {
   return names;
 }
 
-std::string Schema::help(int width) const {
-  constexpr size_t kColumn = 34;
-  size_t most = static_cast<size_t>(std::clamp(width, 60, 120));
-  std::string out = fmt::format("{}: {}\n\nusage: {}", command_, summary_, command_);
-  if (positional_.empty()) out += " [FILE.yaml|FILE.json]";
-  for (const std::string& p : positional_) {
-    std::string upper = p;
-    for (char& c : upper) c = static_cast<char>(std::toupper(c));
-    out += at(p).required ? " " + upper : " [" + upper + "]";
-  }
-  out += " [--setting value ...]\n";
+std::string Schema::settings_help(int width) const {
+  const size_t most = line_width(width);
+  std::string out;
   for (const std::string& group : groups()) {
     out += "\n" + group + "\n";
     for (const Setting& s : settings_) {
@@ -81,6 +76,20 @@ std::string Schema::help(int width) const {
       out += wrapped(explanation(s), kColumn, most) + "\n";
     }
   }
+  return out;
+}
+
+std::string Schema::help(int width) const {
+  const size_t most = line_width(width);
+  std::string out = fmt::format("{}: {}\n\nusage: {}", command_, summary_, command_);
+  if (positional_.empty()) out += " [FILE.yaml|FILE.json]";
+  for (const std::string& p : positional_) {
+    std::string upper = p;
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));
+    out += at(p).required ? " " + upper : " [" + upper + "]";
+  }
+  out += " [--setting value ...]\n";
+  out += settings_help(width);
   out += "\nEvery command\n";
   for (auto [flag, text] :
        {std::pair{"  --config FILE", "read settings from a YAML or JSON file"},
@@ -123,7 +132,11 @@ OrderedJson Schema::dump() const {
 }
 
 std::string Schema::reference() const {
-  std::string out = fmt::format("# {}\n\n{}.\n", command_, summary_);
+  return fmt::format("# {}\n\n{}.\n", command_, summary_) + settings_reference();
+}
+
+std::string Schema::settings_reference() const {
+  std::string out;
   for (const std::string& group : groups()) {
     out += fmt::format("\n## {}\n\n| flag | default | meaning |\n|---|---|---|\n", group);
     for (const Setting& s : settings_) {

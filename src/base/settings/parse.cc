@@ -134,6 +134,11 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
   return given;
 }
 
+std::string Schema::config_file(const std::vector<std::string>& args) const {
+  ParseOutcome outcome;
+  return read_flags(args, outcome).ok() ? outcome.config_file : "";
+}
+
 Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
                                    const std::map<std::string, std::string>& environment,
                                    const ReadFile& read) {

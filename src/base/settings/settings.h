@@ -98,6 +98,8 @@ class Schema {
   // The text of a settings file; JSON when `name` ends in .json, YAML otherwise.
   Status apply_file(std::string_view text, const std::string& name,
                     std::vector<std::string>& notices);
+  // The settings file that the arguments name; "" without one, or when they cannot be read.
+  std::string config_file(const std::vector<std::string>& args) const;
 
   // --- asking ---------------------------------------------------------------------------------
   const std::vector<Setting>& all() const { return settings_; }
@@ -115,6 +117,9 @@ class Schema {
   std::string help(int width = 100) const;
   // The reference page in Markdown: a table for each group, old spellings, what is refused.
   std::string reference() const;
+  // The settings alone of both, for schemas that stand inside another's page.
+  std::string settings_help(int width = 100) const;
+  std::string settings_reference() const;
 
  private:
   struct Foreign {  // a flag of other programs, which hone refuses or ignores

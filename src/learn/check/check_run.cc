@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "engine/backends/cpu/backend.h"
 #include "learn/checkpoint/output_dir.h"
+#include "learn/tasks/clm.h"
 #include "learn/train/best_model.h"
 #include "learn/train/update.h"
 
@@ -20,7 +21,7 @@ double interval_steps(double interval, int64_t total) {
   return interval < 1 ? std::ceil(interval * static_cast<double>(total)) : interval;
 }
 
-void check_steps(const ClmSettings& s, const Schema& given, const RowsReport& rows, int64_t total,
+void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& rows, int64_t total,
                  Findings& findings) {
   const auto later_than_the_end = [&](double interval) {
     return interval_steps(interval, total) > static_cast<double>(total);
@@ -67,8 +68,8 @@ void check_steps(const ClmSettings& s, const Schema& given, const RowsReport& ro
                  "--num_train_epochs");
 }
 
-void check_settings(const ClmSettings& s, const Schema& given, const Pretrained& model,
-                    const RowsReport& rows, Findings& findings) {
+void check_settings(const TaskSettings& s, const Schema& given, const Pretrained& model,
+                    Findings& findings) {
   if (!s.do_eval && s.eval_strategy != "no")
     findings.add(kWarning, "evaluation_not_asked_for",
                  fmt::format("--eval_strategy {} does nothing without --do_eval", s.eval_strategy),
@@ -96,12 +97,15 @@ void check_settings(const ClmSettings& s, const Schema& given, const Pretrained&
     findings.add(kNote, "no_resume",
                  "checkpoints without optimizer state cannot be resumed exactly",
                  "--save_only_model");
-  if (s.block_size > model.config.max_positions)
-    findings.add(
-        kWarning, "block_longer_than_model",
-        fmt::format("--block_size {} is more than the model's {} positions, which are used",
-                    s.block_size, model.config.max_positions),
-        "--block_size");
+  if (s.row_tokens_given() > model.config.max_positions)
+    findings.add(kWarning, "block_longer_than_model",
+                 fmt::format("--{} {} is more than the model's {} positions, which are used",
+                             s.row_tokens_flag(), s.row_tokens_given(), model.config.max_positions),
+                 "--" + s.row_tokens_flag());
+}
+
+void check_clm(const ClmSettings& s, const Pretrained& model, const RowsReport& rows,
+               Findings& findings) {
   if (!s.packing && rows.train.rows > 1)
     findings.add(
         kNote, "rows_are_joined",
@@ -115,7 +119,7 @@ void check_settings(const ClmSettings& s, const Schema& given, const Pretrained&
                  "name eos_token_id in config.json");
 }
 
-void check_output(const ClmSettings& s, Findings& findings) {
+void check_output(const TaskSettings& s, Findings& findings) {
   const Result<OutputDir> dir = classify_output_dir(s.output_dir);
   if (!dir.ok()) return findings.add(dir.error());
   const bool begins_anew = s.overwrite_output_dir || s.resume_from_checkpoint == "false";
@@ -146,7 +150,7 @@ int64_t free_bytes(const std::string& folder) {
   return static_cast<int64_t>(s.f_bavail) * static_cast<int64_t>(s.f_frsize);
 }
 
-void check_disk(const ClmSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
+void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
   std::map<std::string, int64_t> purpose = plan.by_purpose();
   const int64_t model = purpose["params"];
   const int64_t checkpoint = model + (s.save_only_model ? 0 : purpose["moments"]);
@@ -172,10 +176,12 @@ void check_disk(const ClmSettings& s, const RunPlan& plan, RunReport& report, Fi
 
 }  // namespace
 
-RunReport check_run(const ClmSettings& s, const Schema& given, const Pretrained& model,
+RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained& model,
                     const RowsReport& rows, Findings& findings) {
   RunReport report;
-  check_settings(s, given, model, rows, findings);
+  check_settings(s, given, model, findings);
+  if (const auto* clm = dynamic_cast<const ClmSettings*>(&s))
+    check_clm(*clm, model, rows, findings);
   if (s.do_train && rows.train.sequences > 0) {
     const Result<StepCount> steps = StepCount::make(
         {rows.train.sequences, s.per_device_train_batch_size, s.gradient_accumulation_steps,
@@ -195,11 +201,11 @@ RunReport check_run(const ClmSettings& s, const Schema& given, const Pretrained&
 
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   const auto backend = make_cpu_backend(pool.size());
-  const int64_t block = block_size_of(s, model.config), wanted = s.per_device_train_batch_size;
+  const int64_t block = s.row_tokens(model.config), wanted = s.per_device_train_batch_size;
   report.memory_limit_bytes = memory_for_arenas(s);
   const Result<Fit> fit =
-      fit_clm(s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
-              [&](int64_t r) { return block_shapes(s, block, r, s.do_train, s.do_eval); });
+      fit_run(s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
+              [&](int64_t r) { return shapes_without_data(s, block, r, s.do_train, s.do_eval); });
   if (!fit.ok()) {
     findings.add(fit.error());
     return report;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "learn/check/check_rows.h"
-#include "learn/tasks/clm.h"
+#include "learn/tasks/run_programs.h"
 
 namespace hone {
 
@@ -17,7 +17,7 @@ struct RunReport {
   int64_t memory_bytes = 0, memory_limit_bytes = 0;
   int64_t disk_bytes = 0, disk_free_bytes = 0;
 };
-RunReport check_run(const ClmSettings& s, const Schema& given, const Pretrained& model,
+RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained& model,
                     const RowsReport& rows, Findings& findings);
 
 }  // namespace hone

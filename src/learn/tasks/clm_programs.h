@@ -7,14 +7,9 @@
 //   eval    outputs nll f32[T] (0 where there is no label), correct i32[T]
 #pragma once
 
-#include "learn/models/family.h"
+#include "learn/tasks/task_settings.h"
 
 namespace hone {
-
-struct BatchShape {
-  int64_t tokens = 0;  // T
-  int64_t slots = 0;   // S
-};
 
 // Before any pass.
 Program build_clm_train(const ModelConfig& config, const BatchShape& shape, const std::string& name,

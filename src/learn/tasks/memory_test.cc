@@ -132,7 +132,7 @@ void expect_no_allocation(const Shape& shape) {
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
     model.config.config[key] = 0.1;
   write_rows(s.train_file[0], 40, model.config.vocab);
-  Result<std::unique_ptr<ClmTask>> task = ClmTask::make(s, std::move(model), true);
+  Result<std::unique_ptr<TokenTask>> task = s.open(std::move(model), true);
   ASSERT_TRUE(task.ok()) << task.error().text();
   Counting watched(**task, 1);
   Trainer trainer(s, watched, make_schedule(s, s.max_steps).value());
@@ -249,7 +249,8 @@ TEST(Memory, GapsAreSmall) {
       s.packing = packing;
       const double begin = system_clock().seconds();
       Result<Session> session = Session::compile(
-          clm_programs(s, config, block_shapes(s, block, rows, true, true)).value(), null, pool);
+          run_programs(s, config, shapes_without_data(s, block, rows, true, true)).value(), null,
+          pool);
       ASSERT_TRUE(session.ok()) << session.error().text();
       RecordProperty(fmt::format("{}_{}_{}x{}_seconds", config.family, config.layers, rows, block),
                      fmt::format("{:.2f}", system_clock().seconds() - begin));
@@ -272,8 +273,8 @@ TEST(Memory, PlansAreFast) {
   ClmSettings s;
   const double begin = system_clock().seconds();
   ASSERT_TRUE(
-      Session::compile(clm_programs(s, config, block_shapes(s, 1024, 8, true, false)).value(), null,
-                       pool)
+      Session::compile(
+          run_programs(s, config, shapes_without_data(s, 1024, 8, true, false)).value(), null, pool)
           .ok());
   EXPECT_LT(system_clock().seconds() - begin, 2.0);
 }

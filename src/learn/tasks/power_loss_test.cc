@@ -49,7 +49,7 @@ class PowerLoss : public testing::Test {
     o.need_weights = o.need_tokenizer = false;
     Pretrained model = HONE_TRY(
         open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny", o));
-    auto task = HONE_TRY(ClmTask::make(s_, std::move(model), true));
+    auto task = HONE_TRY(s_.open(std::move(model), true));
     const FileStoreInstead instead(disk);  // after the inputs were read from this machine
     const TrainStart start = HONE_TRY(Trainer::find_start(s_));
     Trainer trainer(s_, *task, HONE_TRY(make_schedule(s_, task->steps().total_steps())));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "learn/data/order.h"
+#include "learn/data/steps.h"
 #include "learn/data/token_stream.h"
 #include "learn/tasks/text_rows.h"
 

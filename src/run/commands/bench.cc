@@ -13,8 +13,9 @@
 #include "engine/backends/cpu/backend.h"
 #include "engine/session/profile.h"
 #include "learn/data/files.h"
+#include "learn/tasks/clm.h"
 #include "learn/train/update.h"
-#include "run/commands/training.h"
+#include "run/commands/command.h"
 
 namespace hone {
 namespace {
@@ -77,7 +78,8 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   run.per_device_train_batch_size = s.batch;
   run.bf16 = s.bf16;
   Session session = HONE_TRY(Session::compile(
-      HONE_TRY(clm_programs(run, model.config, block_shapes(run, s.block, s.batch, true, false))),
+      HONE_TRY(
+          run_programs(run, model.config, shapes_without_data(run, s.block, s.batch, true, false))),
       *backend, pool));
   HONE_TRY(session.allocate());
   HONE_TRY(load_weights(session, model));

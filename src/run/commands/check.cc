@@ -97,13 +97,15 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
 }
 
 Result<int> run_check(const std::vector<std::string>& args) {
-  TaskSettings s;
   CheckOnly only;
-  Schema schema("hone check", "what is wrong with a run, before it");
-  s.do_train = true;
-  s.bind(schema);
-  only.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  const auto chosen = HONE_TRY(choose_task({.name = "hone check",
+                                            .summary = "what is wrong with a run, before it",
+                                            .defaults = [](TaskSettings& s) { s.do_train = true; },
+                                            .more = [&](Schema& schema) { only.bind(schema); }},
+                                           args));
+  if (!chosen->settings) return kExitDone;
+  const TaskSettings& s = *chosen->settings;
+  const Schema& schema = chosen->schema;
   if (!only.fix.empty()) return fix_files(s, only.fix, only.json);
 
   Findings findings;
@@ -122,17 +124,22 @@ Result<int> run_check(const std::vector<std::string>& args) {
                         model->config.family,
                         static_cast<double>(parameter_count(model->config)) / 1e6);
     std::vector<std::string> notes;
-    const auto files = causal_files(s, *model, block_size_of(s, model->config), notes);
-    for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
-    if (files.ok())
-      rows = check_rows(*files, tokenizer, model->config.vocab, pool, only.samples, findings);
-    else
-      findings.add(files.error());
+    CausalOptions causal;
+    if (const TextRows* text_rows = s.text_rows()) {
+      const auto files =
+          text_rows->files(*model, {s.do_train, s.do_eval, s.cache_dir, s.token}, notes);
+      for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
+      if (files.ok()) {
+        rows = check_rows(*files, tokenizer, model->config.vocab, pool, only.samples, findings);
+        causal = files->causal;
+      } else {
+        findings.add(files.error());
+      }
+    }
     run = check_run(s, schema, *model, rows, findings);
     for (const auto& [name, split] : {std::pair{"train", &rows.train}, {"validation", &rows.eval}})
       if (split->rows > 0)
-        text +=
-            fmt::format("{:<11} {}: {}\n", "data", name, describe(split->counts, files->causal));
+        text += fmt::format("{:<11} {}: {}\n", "data", name, describe(split->counts, causal));
     if (run.steps > 0)
       text += fmt::format(
           "{:<11} {} optimizer steps\n{:<11} {} of {} free for model and "

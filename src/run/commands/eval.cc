@@ -13,14 +13,18 @@ struct EvalOnly {
 };
 
 Result<int> run_eval(const std::vector<std::string>& args) {
-  TaskSettings s;
   EvalOnly only;
-  Schema schema("hone eval", "evaluate a model");
-  s.output_dir = "";
-  s.do_eval = true;
-  s.bind(schema);
-  only.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  const auto chosen = HONE_TRY(choose_task({.name = "hone eval",
+                                            .summary = "evaluate a model",
+                                            .defaults =
+                                                [](TaskSettings& s) {
+                                                  s.output_dir = "";
+                                                  s.do_eval = true;
+                                                },
+                                            .more = [&](Schema& schema) { only.bind(schema); }},
+                                           args));
+  if (!chosen->settings) return kExitDone;
+  TaskSettings& s = *chosen->settings;
   s.do_train = false;
   s.do_eval = true;
   if (s.validation_file
@@ -32,7 +36,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
-  auto task = HONE_TRY(ClmTask::make(s, std::move(model), from_scratch));
+  auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Trainer trainer(s, *task, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());
   if (metrics.empty()) return 128 + stop_signal();

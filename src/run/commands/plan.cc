@@ -47,46 +47,48 @@ double flops_of(const Program& p) {
 
 // What would make a run fit that does not: a shorter block, or as much memory as it says.
 struct Remedy {
-  int64_t block_size =
-      0;  // the largest half, quarter, ... of the block with which one row fits; 0: none
-  int64_t memory_bytes = 0;  // with one row of the block asked for
+  int64_t row_tokens = 0;    // the largest half, quarter, ... with which one row fits; 0: none
+  int64_t memory_bytes = 0;  // with one row as long as was asked for
 };
-Result<Remedy> remedy_for(const ClmSettings& s, const ModelConfig& config, const Backend& backend,
+Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                           ThreadPool& pool, int64_t block, int64_t memory, const Fit& fit) {
   Remedy r;
   r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget + stream_bytes(s, block);
   if (fit.plan.state_bytes > memory) return r;
-  for (int64_t shorter = block / 2; shorter >= 16 && r.block_size == 0; shorter /= 2) {
-    const Fit one = HONE_TRY(fit_clm(s, config, backend, pool, 1, memory, [&](int64_t rows) {
-      return block_shapes(s, shorter, rows, s.do_train, s.do_eval);
+  for (int64_t shorter = block / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2) {
+    const Fit one = HONE_TRY(fit_run(s, config, backend, pool, 1, memory, [&](int64_t rows) {
+      return shapes_without_data(s, shorter, rows, s.do_train, s.do_eval);
     }));
-    if (one.rows > 0) r.block_size = shorter;
+    if (one.rows > 0) r.row_tokens = shorter;
   }
   return r;
 }
 
 Result<int> run_plan(const std::vector<std::string>& args) {
-  TaskSettings s;
   PlanOnly only;
-  Schema schema("hone plan", "the memory and time of a run, before it");
-  s.do_train = true;
-  s.bind(schema);
-  only.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  const auto chosen = HONE_TRY(choose_task({.name = "hone plan",
+                                            .summary = "the memory and time of a run, before it",
+                                            .defaults = [](TaskSettings& s) { s.do_train = true; },
+                                            .more = [&](Schema& schema) { only.bind(schema); }},
+                                           args));
+  if (!chosen->settings) return kExitDone;
+  const TaskSettings& s = *chosen->settings;
   bool from_scratch = false;
   const Pretrained model = HONE_TRY(open_for_training(s, from_scratch, false));
   const ModelConfig& config = model.config;
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   auto backend = make_cpu_backend(pool.size());
-  const int64_t block = block_size_of(s, config), stream = stream_bytes(s, block);
+  const int64_t block = s.row_tokens(config), stream = stream_bytes(s, block);
   const int64_t runtime = kRuntimeBudget + stream, memory = memory_for_arenas(s) - stream;
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
-  auto shapes = [&](int64_t rows) { return block_shapes(s, block, rows, s.do_train, s.do_eval); };
-  const Fit fit = HONE_TRY(fit_clm(s, config, *backend, pool, wanted, memory, shapes));
+  auto shapes = [&](int64_t rows) {
+    return shapes_without_data(s, block, rows, s.do_train, s.do_eval);
+  };
+  const Fit fit = HONE_TRY(fit_run(s, config, *backend, pool, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
 
   double flops = 0;
-  for (const Program& p : HONE_TRY(clm_programs(s, config, shapes(rows))))
+  for (const Program& p : HONE_TRY(run_programs(s, config, shapes(rows))))
     if (p.name.starts_with("train."))
       flops = flops_of(p) * static_cast<double>(wanted) / static_cast<double>(rows) *
               static_cast<double>(s.gradient_accumulation_steps);
@@ -99,7 +101,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["by_purpose"] = fit.plan.by_purpose();
   j["memory_bytes"] = memory + runtime;
   j["fits"] = fit.rows > 0;
-  j["block_size"] = block;
+  j[s.row_tokens_flag()] = block;
   j["micro_batch_rows"] = fit.rows;
   j["largest_micro_batch_rows"] = fit.largest;
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
@@ -109,7 +111,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (fit.rows == 0) {
     remedy = HONE_TRY(remedy_for(s, config, *backend, pool, block, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
-    if (remedy.block_size > 0) j["would_fit"]["block_size"] = remedy.block_size;
+    if (remedy.row_tokens > 0) j["would_fit"][s.row_tokens_flag()] = remedy.row_tokens;
   }
   if (only.json) {
     print_out(dump_json(j) + "\n");
@@ -126,8 +128,8 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (fit.rows == 0) {
     text += fmt::format("does not fit: {} may be used, one row needs {}\n",
                         format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
-    text += remedy.block_size > 0 ? fmt::format("  do   --block_size {} fits; or use more memory\n",
-                                                remedy.block_size)
+    text += remedy.row_tokens > 0 ? fmt::format("  do   --{} {} fits; or use more memory\n",
+                                                s.row_tokens_flag(), remedy.row_tokens)
                                   : fmt::format(
                                         "  do   a smaller model or more memory: weights, gradients "
                                         "and moments alone take {}\n",

@@ -4,9 +4,10 @@
 #include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shards.h"
-#include "learn/tasks/clm_data.h"
+#include "learn/tasks/text_rows.h"
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
+#include "run/commands/task_choice.h"
 
 namespace hone {
 namespace {
@@ -16,14 +17,7 @@ struct PrepareOnly {
 #include "base/settings/fields.inc"
 };
 
-struct PrepareSettings : PrepareOnly, ClmDataSettings {
-  void bind(Schema& schema) {
-    PrepareOnly::bind(schema);
-    ClmDataSettings::bind(schema);
-  }
-};
-
-Status check_whole(const ClmDataSettings& s) {
+Status check_whole(const DataSettings& s) {
   for (const auto& [flag, given] :
        {std::pair("max_train_samples", s.max_train_samples >= 0),
         std::pair("max_eval_samples", s.max_eval_samples >= 0),
@@ -35,11 +29,18 @@ Status check_whole(const ClmDataSettings& s) {
 }
 
 Result<int> run_prepare(const std::vector<std::string>& args) {
-  PrepareSettings s;
-  Schema schema("hone prepare", "tokenise and group text once, for training from shards");
-  s.bind(schema);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-  HONE_TRY(check_whole(s));
+  PrepareOnly s;
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone prepare",
+                            .summary = "tokenise and group text once, for training from shards",
+                            .task_help = "what the model will learn",
+                            .more = [&](Schema& schema) { s.bind(schema); },
+                            .data_only = true},
+                           args));
+  if (!chosen->settings) return kExitDone;
+  const TaskSettings& task = *chosen->settings;
+  const TextRows& rows = *task.text_rows();
+  HONE_TRY(check_whole(task));
   OpenOptions open;
   open.tokenizer_name = s.tokenizer_name;
   open.revision = s.model_revision;
@@ -47,18 +48,19 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
   open.token = s.token;
   open.need_weights = false;
   open.need_tokenizer = false;
-  const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+  Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+  HONE_TRY(task.choose_head(model.config));
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
 
   std::vector<std::string> notes;
-  CausalFiles files = HONE_TRY(causal_files(
-      s, model, block_size_of(s, model.config),
-      {!s.train_file.empty() || !s.dataset_name.empty(), true, s.cache_dir, s.token}, notes));
+  CausalFiles files = HONE_TRY(rows.files(
+      model, {!task.train_file.empty() || !task.dataset_name.empty(), true, s.cache_dir, s.token},
+      notes));
   files.eval_optional = true;
   PrepareOptions options;
   options.folder = s.output_dir;
   while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
-  options.settings = shard_settings(s, model, files.causal, true);
+  options.settings = rows.shard_settings(model, files.causal, true);
   options.max_shard_tokens = std::max<int64_t>(1, static_cast<int64_t>(s.max_shard_size.bytes) / 4);
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
   install_stop_handlers();
@@ -74,7 +76,7 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
     if (HONE_TRY(file_store().exists(options.folder + split)))
       HONE_TRY(RunLock::take(options.folder + split));
   if (s.overwrite_output_dir) HONE_TRY(remove_shards(options.folder));
-  const Prepared done = HONE_TRY(prepare_shards(parts, options, tokenize_with(model, &pool)));
+  const Prepared done = HONE_TRY(prepare_shards(parts, options, rows.tokenize(model, &pool)));
   for (const std::string& note : done.notes) log_info("{:<11} {}", "data", note);
   if (done.stopped) {
     log_info("{:<11} the same command goes on from here", "stopped");

@@ -2,7 +2,6 @@
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "engine/backends/cpu/isa.h"
-#include "learn/tasks/clm.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
@@ -11,11 +10,11 @@ namespace hone {
 namespace {
 
 Result<int> run_train(const std::vector<std::string>& args) {
-  TaskSettings s;
-  Schema schema("hone train", "fine-tune a model");
-  s.bind(schema);
-  const Parsed parsed = HONE_TRY(parse_settings(schema, args));
-  if (parsed.done) return kExitDone;
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
+  if (!chosen->settings) return kExitDone;
+  const TaskSettings& s = *chosen->settings;
+  const Schema& schema = chosen->schema;
   if (!s.do_train && !s.do_eval)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
@@ -30,7 +29,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
-  auto task = HONE_TRY(ClmTask::make(s, std::move(model), from_scratch));
+  auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? task->steps().total_steps() : 0));
   Trainer trainer(s, *task, std::move(schedule));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));

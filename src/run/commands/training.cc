@@ -5,8 +5,7 @@
 
 namespace hone {
 
-Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
-                                     bool need_weights) {
+Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, bool need_weights) {
   from_scratch = s.model_name_or_path.empty();
   if (from_scratch && s.config_name.empty())
     return Error(err::kNoData, "no model is named")
@@ -21,7 +20,10 @@ Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
   o.token = s.token;
   o.need_weights = need_weights && !from_scratch;
   o.need_tokenizer = false;
-  return open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o);
+  Pretrained model =
+      HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
+  HONE_TRY(s.choose_head(model.config));
+  return model;
 }
 
 Status check_output_dir(const std::string& folder) {

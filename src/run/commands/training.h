@@ -2,25 +2,14 @@
 #pragma once
 
 #include "base/core/json.h"
-#include "learn/tasks/clm.h"
+#include "learn/tasks/token_task.h"
+#include "run/commands/task_choice.h"
 
 namespace hone {
 
-struct TaskOnly {
-#define HONE_SETTINGS "run/commands/train.def"
-#include "base/settings/fields.inc"
-};
-
-struct TaskSettings : ClmSettings, TaskOnly {
-  void bind(Schema& schema) {
-    TaskOnly::bind(schema);
-    ClmSettings::bind(schema);
-  }
-};
-
 // The model of --model_name_or_path, or, without one, a new model of --config_name with the
-// tokenizer of --tokenizer_name (from_scratch).
-Result<Pretrained> open_for_training(const TrainSettings& s, bool& from_scratch,
+// tokenizer of --tokenizer_name (from_scratch); with the head that the task trains.
+Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch,
                                      bool need_weights = true);
 
 // Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of

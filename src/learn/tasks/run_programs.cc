@@ -1,46 +1,45 @@
-// Shapes, programs and memory of a run, before a byte of it is allocated.
+#include "learn/tasks/run_programs.h"
+
 #include <algorithm>
 
 #include "base/core/process.h"
 #include "engine/backends/null/null.h"
 #include "engine/passes/pipelines.h"
-#include "learn/tasks/clm.h"
 #include "learn/train/update.h"
 
 namespace hone {
 
-ClmShapes block_shapes(const ClmSettings& s, int64_t block, int64_t rows, bool train, bool eval) {
+RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
+                              bool eval) {
   auto grid = [&](int64_t r) {
     // The last step of an epoch of a stream may leave slack, which is a sequence.
-    if (!s.packing) return BatchGrid{{r * block}, r, s.streaming ? r + 1 : r};
-    return BatchGrid{{(r * block + 63) / 64 * 64}, 2 * r, 2 * r + 1};
+    if (!s.rows_apart()) return BatchGrid{{r * row_tokens}, r, s.streaming ? r + 1 : r};
+    return BatchGrid{{(r * row_tokens + 63) / 64 * 64}, 2 * r, 2 * r + 1};
   };
-  ClmShapes shapes;
+  RunShapes shapes;
   if (train) {
     shapes.train = grid(rows);
-    shapes.accumulate =
-        s.packing || s.gradient_accumulation_steps > 1 || rows < s.per_device_train_batch_size;
+    shapes.accumulate = s.accumulates(rows);
   }
   if (eval) shapes.eval = grid(std::min(rows, s.per_device_eval_batch_size));
   return shapes;
 }
 
-Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfig& config,
-                                          const ClmShapes& shapes) {
+Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConfig& config,
+                                          const RunShapes& shapes) {
   std::vector<Program> programs;
   auto add = [&](Program p, const std::vector<Pass>& passes) -> Status {
     programs.push_back(std::move(p));
     HONE_TRY(run_passes(programs.back(), passes, {}));
     return Ok{};
   };
-  const double smoothing = s.label_smoothing_factor;
   const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
   for (int64_t tokens : shapes.train.budgets) {
     const BatchShape shape{tokens, shapes.train.slots};
-    HONE_TRY(add(build_clm_train(config, shape, fmt::format("train.{}", tokens), smoothing),
+    HONE_TRY(add(s.build(config, shape, fmt::format("train.{}", tokens), true),
                  train_pipeline(false, precision)));
     if (shapes.accumulate)
-      HONE_TRY(add(build_clm_train(config, shape, fmt::format("train_add.{}", tokens), smoothing),
+      HONE_TRY(add(s.build(config, shape, fmt::format("train_add.{}", tokens), true),
                    train_pipeline(true, precision)));
   }
   if (!shapes.train.budgets.empty()) {
@@ -50,19 +49,19 @@ Result<std::vector<Program>> clm_programs(const ClmSettings& s, const ModelConfi
     HONE_TRY(add(build_update(weights, HONE_TRY(update_options(s))), forward_pipeline()));
   }
   for (int64_t tokens : shapes.eval.budgets)
-    HONE_TRY(add(build_clm_eval(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens),
-                                smoothing),
-                 forward_pipeline(WeightStorage::f32, precision)));
+    HONE_TRY(
+        add(s.build(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens), false),
+            forward_pipeline(WeightStorage::f32, precision)));
   return programs;
 }
 
-Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backend& backend,
+Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                     ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
                     const ShapesOf& shapes_of) {
   NullBackend null(&backend);
   auto plan = [&](int64_t rows) -> Result<RunPlan> {
     Session session =
-        HONE_TRY(Session::compile(HONE_TRY(clm_programs(s, config, shapes_of(rows))), null, pool));
+        HONE_TRY(Session::compile(HONE_TRY(run_programs(s, config, shapes_of(rows))), null, pool));
     return session.plan();
   };
   Fit fit;
@@ -99,11 +98,6 @@ Result<Fit> fit_clm(const ClmSettings& s, const ModelConfig& config, const Backe
   return fit;
 }
 
-int64_t stream_bytes(const ClmSettings& s, int64_t block) {
-  return s.streaming && s.do_train ? s.buffer_size * block * static_cast<int64_t>(sizeof(int32_t))
-                                   : 0;
-}
-
 int64_t memory_for_arenas(const TrainSettings& s) {
   if (s.device_memory) return static_cast<int64_t>(s.device_memory->bytes) - kRuntimeBudget;
   const MemoryReading m = read_memory();
@@ -111,6 +105,18 @@ int64_t memory_for_arenas(const TrainSettings& s) {
   if (m.limit_bytes)
     free_bytes = std::min(free_bytes, *m.limit_bytes - m.rss_anon_bytes - m.rss_shmem_bytes);
   return free_bytes - kRuntimeBudget;
+}
+
+std::string bytes_text(int64_t bytes) {
+  if (bytes >= int64_t{1} << 30)
+    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+std::string MemoryReport::text() const {
+  return fmt::format("planned {}, measured {}; the runtime {} of {}", bytes_text(planned_bytes),
+                     bytes_text(measured_bytes), bytes_text(runtime_bytes),
+                     bytes_text(kRuntimeBudget));
 }
 
 }  // namespace hone

@@ -1,0 +1,87 @@
+#include "learn/tasks/text_rows.h"
+
+#include <algorithm>
+
+#include "base/store/hash.h"
+#include "learn/data/shards.h"
+#include "learn/datasets/sources.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+
+Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& text,
+                                const TextWish& wish, std::vector<std::string>& notes) {
+  SourceRequest request;
+  request.dataset = {data.dataset_name, data.dataset_config_name};
+  request.dataset.hub.revision = data.dataset_revision;
+  request.dataset.hub.cache_dir = wish.cache_dir;
+  if (!wish.token.empty()) request.dataset.hub.token = wish.token;
+  request.train_file = data.train_file;
+  request.validation_file = data.validation_file;
+  request.want_train = wish.train;
+  request.want_validation = wish.eval;
+  DataSources sources = HONE_TRY(find_sources(request));
+  notes = std::move(sources.notes);
+  CausalFiles files;
+  files.train_files = std::move(sources.train);
+  files.validation_files = std::move(sources.validation);
+  files.has_validation = sources.has_validation;
+  files.want_train = wish.train;
+  files.want_eval = wish.eval;
+  files.rows.sample_by = HONE_TRY(sample_by_of(text.sample_by));
+  files.rows.encoding = HONE_TRY(encoding_of(data.encoding));
+  files.text_column = text.text_column;
+  files.validation_split_percentage = data.validation_split_percentage;
+  files.max_train_samples = data.max_train_samples;
+  files.max_eval_samples = data.max_eval_samples;
+  files.fraction_of_train_data = data.fraction_of_train_data;
+  return files;
+}
+
+bool has_shards(const CausalFiles& files) {
+  const auto shards = [](const std::vector<std::string>& paths) {
+    return std::any_of(paths.begin(), paths.end(), is_shard_folder);
+  };
+  return shards(files.train_files) || shards(files.validation_files);
+}
+
+std::string tokenizer_hash(const Pretrained& model) {
+  if (!model.tokenizer) return "";
+  const std::string text = dump_json(Json::parse(tokenizer_json(*model.tokenizer)));
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.hex();
+}
+
+void add_reading_settings(const DataSettings& data, const TextSettings& text, bool all,
+                          OrderedJson& j) {
+  const DataSettings usual_data;
+  const TextSettings usual_text;
+  const auto reading = [&](const char* key, const auto& value, const auto& common) {
+    if (all || value != common) j[key] = value;
+  };
+  reading("text_column", text.text_column, usual_text.text_column);
+  reading("sample_by", text.sample_by, usual_text.sample_by);
+  reading("encoding", data.encoding, usual_data.encoding);
+  reading("validation_split_percentage", data.validation_split_percentage,
+          usual_data.validation_split_percentage);
+}
+
+Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool) {
+  return [&model, pool](std::span<const std::string_view> texts,
+                        std::vector<std::vector<int32_t>>& ids) -> Status {
+    if (!model.tokenizer)
+      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
+          .todo("name one by --tokenizer_name");
+    ids = model.tokenizer->encode_batch(texts, pool);
+    return Ok{};
+  };
+}
+
+int64_t stream_bytes(const TrainSettings& s, int64_t row_tokens) {
+  return s.streaming && s.do_train
+             ? s.buffer_size * row_tokens * static_cast<int64_t>(sizeof(int32_t))
+             : 0;
+}
+
+}  // namespace hone

@@ -1,0 +1,188 @@
+#include "learn/tasks/token_task.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/core/log.h"
+#include "base/core/process.h"
+
+namespace hone {
+
+uint64_t text_hash(std::string_view text) {
+  uint64_t h = 0xcbf29ce484222325ull;
+  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
+  return h;
+}
+
+void TokenTask::put_bytes(size_t program, const char* name, std::span<const std::byte> bytes) {
+  auto to = session_->input_bytes(program, name);
+  HONE_BUG_IF(to.size() != bytes.size(), "input {} takes {} bytes, not {}", name, to.size(),
+              bytes.size());
+  std::memcpy(to.data(), bytes.data(), to.size());
+}
+
+void TokenTask::put_common(size_t program, const MicroBatch& batch) {
+  put_input(program, "ids", batch.ids);
+  put_input(program, "positions", batch.positions);
+  put_input(program, "cu_seqlens", batch.cu_seqlens);
+  if (session_->has_input(program, "sample_ids"))
+    put_input(program, "sample_ids", batch.sample_ids);
+}
+
+Status TokenTask::fill(const TakenRows& taken, const MicroBatchPlan& micro, const BatchGrid& grid,
+                       int64_t step, MicroBatch& batch) {
+  HONE_TRY(fill_micro_batch(*taken.data, taken.rows, micro, grid, batch));
+  // Rows of a stream go by their numbers in the epoch, not by those among the rows at hand.
+  for (std::vector<int64_t>* ids : {&batch.sample_ids, &batch.row_ids})
+    for (int64_t& id : *ids)
+      if (id >= 0) id = taken.number(id);
+  HONE_TRY(feed_->check_ids(batch.ids));
+  prepare(step, batch);
+  return Ok{};
+}
+
+Result<StepSums> TokenTask::gradients(int64_t step) {
+  const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
+  lengths_.clear();
+  for (const int64_t row : taken.rows) lengths_.push_back(taken.data->length(row));
+  HONE_TRY(taken.data->check_unchanged(taken.rows));
+  plan_step(lengths_, shapes_.train, plan_);
+  const auto scale = static_cast<float>(
+      1.0 / static_cast<double>(std::max<int64_t>(normaliser(step, plan_, taken), 1)));
+  StepSums sums{0, plan_.tokens, plan_.rows};
+  bool first = true;
+  for (size_t k = 0; k < plan_.batches.size(); ++k) {
+    if (k > 0 && step > 0 && stop_requested()) {
+      sums.stopped = true;
+      feed_->give_up_step();
+      break;
+    }
+    const MicroBatchPlan& micro = plan_.batches[k];
+    HONE_TRY(fill(taken, micro, shapes_.train, step, batch_));
+    bool again = true;
+    for (int64_t pass = 0; again; ++pass) {
+      HONE_BUG_IF(!first && train_add_programs_.empty(),
+                  "step {} has {} micro-batches, the run was planned without accumulation", step,
+                  plan_.batches.size());
+      const size_t program =
+          (first ? train_programs_ : train_add_programs_)[shapes_.train.index(micro.budget)];
+      put_common(program, batch_);
+      again = put(program, batch_, pass);
+      session_->input<int64_t>(program, "rng")[0] = s_.seed;
+      session_->input<int64_t>(program, "rng")[1] = step;
+      session_->input<float>(program, "scale")[0] = scale;
+      session_->run(program);
+      sums.loss += static_cast<double>(session_->output<float>(program, "loss")[0]);
+      first = false;
+    }
+  }
+  return sums;
+}
+
+Result<OrderedJson> TokenTask::evaluate() {
+  begin_metrics();
+  const int64_t chunk = shapes_.eval.max_rows * 4;
+  Progress bar("evaluating", feed_->eval() ? feed_->eval()->size() : 0);
+  std::vector<int64_t> lengths;
+  MicroBatch batch;
+  HONE_TRY(feed_->rewind_evaluation());
+  int64_t done = 0;
+  for (;; bar.update(done, fmt::format("loss {:.4f}", loss_so_far()))) {
+    if (stop_requested()) return OrderedJson::object();
+    const TakenRows taken = HONE_TRY(feed_->next_evaluation(chunk));
+    if (taken.rows.empty()) break;
+    lengths.clear();
+    for (const int64_t row : taken.rows) lengths.push_back(taken.data->length(row));
+    HONE_TRY(taken.data->check_unchanged(taken.rows));
+    done += static_cast<int64_t>(taken.rows.size());
+    for (const MicroBatchPlan& micro : plan_step(lengths, shapes_.eval).batches) {
+      HONE_TRY(fill(taken, micro, shapes_.eval, kEvaluation, batch));
+      const size_t program = eval_programs_[shapes_.eval.index(micro.budget)];
+      bool again = true;
+      for (int64_t pass = 0; again; ++pass) {
+        put_common(program, batch);
+        again = put(program, batch, pass);
+        session_->run(program);
+        add_metrics(program, batch);
+      }
+    }
+  }
+  bar.finish();
+  return metrics(done);
+}
+
+void TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
+                       std::span<const int32_t> correct) {
+  for (int64_t q = 0; q < batch.sequences; ++q) {
+    double sum = 0;
+    int64_t labels = 0, right = 0;
+    for (auto t = static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q)]);
+         t < static_cast<size_t>(batch.cu_seqlens[static_cast<size_t>(q) + 1]); ++t) {
+      if (batch.labels[t] == kIgnoreLabel) continue;
+      sum += static_cast<double>(nll[t]);
+      right += correct[t];
+      ++labels;
+    }
+    loss.add(batch.row_ids[static_cast<size_t>(q)], sum, labels);
+    accuracy.add(right, labels);
+  }
+}
+
+OrderedJson TokenMetrics::json(int64_t rows) const {
+  OrderedJson m;
+  m["accuracy"] = accuracy.value();
+  m["loss"] = loss.eval_loss();
+  m["loss_per_token"] = loss.eval_loss_per_token();
+  m["samples"] = rows;
+  m["perplexity"] = perplexity(loss.eval_loss());
+  return m;
+}
+
+MemoryReport TokenTask::memory() const {
+  const MemoryReading now = read_memory();
+  return {session_->plan().arena_bytes(),
+          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_};
+}
+
+Status TokenTask::save_model_files(const std::string& folder) {
+  return hone::save_model_files(folder, model_, DType::f32);
+}
+
+std::vector<std::string> TokenTask::weight_names() const {
+  std::vector<std::string> names;
+  for (const ParamSpec& p : family_of(model_.config).params(model_.config)) names.push_back(p.name);
+  return names;
+}
+
+// Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
+double TokenTask::flops_of_step(const StepSums& sums) const {
+  return 6.0 * static_cast<double>(sums.tokens) *
+         static_cast<double>(parameters_outside_embeddings_);
+}
+
+Json TokenTask::fingerprint() const {
+  Json j = {
+      {"data", fmt::format("{:016x}", feed_->hash())},
+      {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
+      {"kernels", session_->kernel_manifest()},
+      {"machine", backend_->description()},
+      {"micro_batch_rows", shapes_.train.max_rows},
+      {"batch_rows", s_.per_device_train_batch_size},
+      {"accumulation", s_.gradient_accumulation_steps},
+      {"seed", s_.seed},
+      {"data_seed", s_.data_seed.value_or(s_.seed)},
+      {"shuffle", s_.shuffle},
+      {"learning_rate", s_.learning_rate},
+      {"schedule",
+       {s_.lr_scheduler_type, s_.lr_scheduler_kwargs, s_.warmup_steps, s_.warmup_ratio}},
+      {"optimizer",
+       {s_.optim, s_.optim_args, s_.adam_beta1, s_.adam_beta2, s_.adam_epsilon, s_.weight_decay}},
+      {"max_grad_norm", s_.max_grad_norm},
+      {"label_smoothing", s_.label_smoothing_factor},
+      {"bf16", s_.bf16},
+      {"total_steps", feed_->steps() ? feed_->steps()->total_steps() : 0}};
+  if (const Json own = own_fingerprint(); !own.is_null()) j["task"] = own;
+  return j;
+}
+
+}  // namespace hone

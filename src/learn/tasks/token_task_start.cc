@@ -1,0 +1,129 @@
+// How a task begins: data, the micro-batch that fits, programs, memory, weights, first screen.
+#include <algorithm>
+
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "engine/backends/cpu/backend.h"
+#include "learn/tasks/token_task.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+namespace {
+
+std::vector<int64_t> lengths_of(const TokenRows& rows) {
+  std::vector<int64_t> lengths(static_cast<size_t>(rows.size()));
+  for (int64_t i = 0; i < rows.size(); ++i) lengths[static_cast<size_t>(i)] = rows.length(i);
+  return lengths;
+}
+
+// As Transformers' num_parameters(exclude_embeddings=True): tables that ids look up.
+bool is_embedding(const std::string& name) {
+  static const std::vector<std::string> tables = {"wte.weight",
+                                                  "wpe.weight",
+                                                  "embed_tokens.weight",
+                                                  "_embeddings.weight",
+                                                  "embed_positions.weight",
+                                                  "shared.weight"};
+  return std::any_of(tables.begin(), tables.end(),
+                     [&](const std::string& table) { return name.ends_with(table); });
+}
+
+}  // namespace
+
+Status TokenTask::start(Pretrained model, bool from_scratch) {
+  model_ = std::move(model);
+  pool_ = s_.threads > 0 ? std::make_unique<ThreadPool>(static_cast<int>(s_.threads))
+                         : std::make_unique<ThreadPool>();
+  backend_ = make_cpu_backend(pool_->size());
+  const ModelConfig& config = model_.config;
+  row_tokens_ = s_.row_tokens(config);
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (!is_embedding(p.name)) parameters_outside_embeddings_ += Type{DType::f32, p.shape}.count();
+  log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
+           config.text("model_type", config.family),
+           static_cast<double>(parameter_count(config)) / 1e6, backend_->description());
+  if (s_.row_tokens_given() > config.max_positions)
+    log_warning("--{} {} is more than the model's {} positions: {} is used", s_.row_tokens_flag(),
+                s_.row_tokens_given(), config.max_positions, row_tokens_);
+  feed_.emplace(s_, model_, pool_.get());
+  HONE_TRY(read_data());
+  return compile(from_scratch);
+}
+
+RunShapes TokenTask::shapes_for(int64_t rows) const {
+  if (s_.streaming) return shapes_without_data(s_, row_tokens_, rows, s_.do_train, s_.do_eval);
+  RunShapes shapes;
+  if (const TokenRows* train = feed_->train()) {
+    const StepCount& steps = *feed_->steps();
+    const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
+    shapes.train = choose_grid(lengths_of(*train), rows, (last.end - last.begin) % rows);
+    shapes.accumulate = s_.accumulates(rows);
+  }
+  if (const TokenRows* eval = feed_->eval()) {
+    const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
+    shapes.eval = choose_grid(lengths_of(*eval), r, eval->size() % r);
+  }
+  return shapes;
+}
+
+Status TokenTask::compile(bool from_scratch) {
+  const int64_t stream = stream_bytes(s_, row_tokens_), memory = memory_for_arenas(s_) - stream;
+  const int64_t wanted =
+      s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
+  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, wanted, memory,
+                             [&](int64_t rows) { return shapes_for(rows); }));
+  for (const auto& [purpose, bytes] : fit.plan.by_purpose())
+    if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, bytes_text(bytes));
+  if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", bytes_text(stream));
+  log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
+           "memory", "total", bytes_text(fit.plan.arena_bytes()),
+           bytes_text(std::max<int64_t>(memory, 0)), bytes_text(kRuntimeBudget));
+  if (fit.rows == 0)
+    return Error(err::kDoesNotFit,
+                 fmt::format("the run needs {} with one row of {} tokens, {} may be used",
+                             bytes_text(fit.plan.arena_bytes()), row_tokens_,
+                             bytes_text(std::max<int64_t>(memory, 0))))
+        .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
+                          "shows what a run needs",
+                          s_.row_tokens_flag()));
+  log_info("{:<11} {} rows of at most {} tokens{}; the largest that fits: {} rows", "micro-batch",
+           fit.rows, row_tokens_,
+           fit.rows < wanted
+               ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
+               : "",
+           fit.largest);
+  shapes_ = shapes_for(fit.rows);
+  session_ = HONE_TRY(
+      Session::compile(HONE_TRY(run_programs(s_, model_.config, shapes_)), *backend_, *pool_));
+  find_programs();
+  const MemoryReading before = read_memory();
+  bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
+  HONE_TRY(session_->allocate());
+  if (from_scratch) {
+    init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
+    fill_constants(*session_, model_.config);
+  } else {
+    HONE_TRY(load_weights(*session_, model_));
+  }
+  return Ok{};
+}
+
+void TokenTask::find_programs() {
+  auto find = [&](const char* kind, int64_t budget) {
+    return session_->program_index(fmt::format("{}.{}", kind, budget));
+  };
+  for (int64_t budget : shapes_.train.budgets) {
+    train_programs_.push_back(find("train", budget));
+    if (shapes_.accumulate) train_add_programs_.push_back(find("train_add", budget));
+  }
+  for (int64_t budget : shapes_.eval.budgets) eval_programs_.push_back(find("eval", budget));
+  reserve(shapes_);
+  // The most that a step can need, so that no later step allocates.
+  if (!s_.do_train) return;
+  const auto most = static_cast<size_t>(feed_->steps()->rows_per_step());
+  feed_->reserve();
+  lengths_.reserve(most);
+  reserve_step(most, shapes_.train, plan_, batch_);
+}
+
+}  // namespace hone

@@ -1,0 +1,37 @@
+// Commands with --task: which task is meant, and the settings of the command for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/settings/settings.h"
+#include "learn/tasks/task.h"
+
+namespace hone {
+
+struct TaskCommand {
+  std::string name, summary;                         // of its Schema
+  std::string task_help = "what the model learns";   // before the list of tasks
+  std::function<void(TaskSettings&)> defaults = {};  // the command's own, set before flags
+  std::function<void(Schema&)> more = {};            // binds settings besides the task's
+  bool data_only = false;  // not the settings of training, and only tasks that learn from text
+};
+
+struct ChosenTask {
+  explicit ChosenTask(const TaskCommand& c) : schema(c.name, c.summary) {}
+  std::unique_ptr<TaskSettings> settings;  // null: help or settings were asked for and are printed
+  Schema schema;
+  std::string task;
+};
+
+// The task stands among the flags, in the environment or in the settings file; it decides which
+// flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203 no
+// such task, those of Schema::parse.
+Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
+                                                const std::vector<std::string>& args);
+
+// hone train --task `task` under the name of Transformers' script.
+Result<int> run_script(const std::string& name, const std::string& task,
+                       const std::vector<std::string>& args);
+
+}  // namespace hone
