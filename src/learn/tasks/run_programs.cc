@@ -45,7 +45,7 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
   if (!shapes.train.budgets.empty()) {
     std::vector<UpdateWeight> weights;
     for (const ParamSpec& p : family_of(config).params(config))
-      weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+      if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
     HONE_TRY(add(build_update(weights, HONE_TRY(update_options(s))), forward_pipeline()));
   }
   for (int64_t tokens : shapes.eval.budgets)
