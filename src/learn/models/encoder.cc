@@ -61,10 +61,13 @@ Status read_encoder_config(ModelConfig& c) {
   if (int64_t n = HONE_TRY(c.integer("type_vocab_size", 2)); n < 1 || n > (1 << 20))
     return Error(err::kBadConfig,
                  fmt::format("config.json: 'type_vocab_size' is {}, which is out of range", n));
-  if (int64_t pad = HONE_TRY(c.integer("pad_token_id", 0)); pad >= c.vocab)
-    return Error(
-        err::kBadConfig,
-        fmt::format("config.json: pad_token_id {} is outside the vocabulary of {}", pad, c.vocab));
+  const auto pad = c.config.find("pad_token_id");
+  if (pad == c.config.end() || !pad->is_null())
+    c.padding_token = HONE_TRY(c.integer("pad_token_id", c.family == "roberta" ? 1 : 0));
+  if (c.padding_token >= c.vocab)
+    return Error(err::kBadConfig,
+                 fmt::format("config.json: pad_token_id {} is outside the vocabulary of {}",
+                             c.padding_token, c.vocab));
   for (const char* key :
        {"hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"})
     HONE_TRY(check_share(c, key));
@@ -110,11 +113,8 @@ std::string encoder_prefix(const ModelConfig& c) {
 ParamList encoder_params(const ModelConfig& c, int64_t zero_row_of_positions) {
   const int64_t C = c.hidden, F = c.integer("intermediate_size").value();
   const std::string body = encoder_prefix(c), at = body + "embeddings.";
-  const auto pad = c.config.find("pad_token_id");
-  const bool no_pad = pad != c.config.end() && pad->is_null();
   ParamList p(c);
-  p.table(at + "word_embeddings.weight", c.vocab, C,
-          no_pad ? -1 : c.integer("pad_token_id", c.family == "roberta" ? 1 : 0).value());
+  p.table(at + "word_embeddings.weight", c.vocab, C, c.padding_token);
   p.table(at + "position_embeddings.weight", c.integer("max_position_embeddings", 512).value(), C,
           zero_row_of_positions);
   p.table(at + "token_type_embeddings.weight", token_types(c), C);
@@ -167,7 +167,7 @@ ValueId encoder_body(ModelGraph& g, int64_t offset) {
     ValueId places = g.positions;  // i32[T]
     if (offset != 0)
       places = ops::add(b, places, ops::constant(b, static_cast<double>(offset), {DType::i32, {}}));
-    ValueId tokens = ops::embedding(b, g.param(at + "word_embeddings.weight"), g.ids);
+    ValueId tokens = g.embed(g.param(at + "word_embeddings.weight"));
     ValueId kinds = ops::embedding(b, g.param(at + "token_type_embeddings.weight"), types);
     ValueId where = ops::embedding(b, g.param(at + "position_embeddings.weight"), places);
     x = ops::add(b, ops::add(b, tokens, kinds), where);

@@ -47,6 +47,7 @@ TEST(Encoder, ConfigsThatAreNoEncoderAreRefused) {
   EXPECT_THAT(refusal("type_vocab_size", 0), HasSubstr("type_vocab_size"));
   EXPECT_THAT(refusal("pad_token_id", 61), HasSubstr("outside the vocabulary"));
   EXPECT_THAT(refusal("pad_token_id", 33), HasSubstr("leaves no position"));
+  EXPECT_THAT(refusal("pad_token_id", nullptr), HasSubstr("pad_token_id"));
   EXPECT_EQ(refusal("pad_token_id", 33, "bert"), "");
 }
 

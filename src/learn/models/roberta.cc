@@ -16,11 +16,14 @@ std::string words(const ModelConfig& c) {
   return encoder_prefix(c) + "embeddings.word_embeddings.weight";
 }
 
-int64_t padding(const ModelConfig& c) { return c.integer("pad_token_id", 1).value(); }
+// Transformers counts positions from the padding token, so that it must be there.
+int64_t padding(const ModelConfig& c) { return c.padding_token; }
 
 // The table of positions keeps row `padding` and those before it out of use.
 Status read_config(ModelConfig& c) {
   HONE_TRY(read_encoder_config(c));
+  if (padding(c) < 0)
+    return Error(err::kBadConfig, "config.json: 'pad_token_id' is null, positions need one");
   const int64_t unused = padding(c) + 1;
   if (c.max_positions <= unused)
     return Error(err::kBadConfig,
