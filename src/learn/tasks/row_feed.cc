@@ -144,8 +144,12 @@ Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
   return TakenRows{&stream_rows_, rows_, numbers_};
 }
 
+int64_t RowFeed::evaluation_rows() const {
+  return eval_ ? std::min(evaluate_to_, eval_->size()) - evaluate_from_ : 0;
+}
+
 Status RowFeed::rewind_evaluation() {
-  evaluated_ = 0;
+  evaluated_ = evaluate_from_;
   if (eval_stream_) HONE_TRY(eval_stream_->rewind());
   return Ok{};
 }
@@ -157,7 +161,7 @@ Result<TakenRows> RowFeed::next_evaluation(int64_t most) {
     for (int64_t i = 0; i < eval_stream_rows_.size(); ++i) eval_rows_.push_back(i);
     return TakenRows{&eval_stream_rows_, eval_rows_, eval_numbers_};
   }
-  const int64_t end = std::min(evaluated_ + most, eval_->size());
+  const int64_t end = std::min({evaluated_ + most, evaluate_to_, eval_->size()});
   for (; evaluated_ < end; ++evaluated_) eval_rows_.push_back(evaluated_);
   return TakenRows{eval_.get(), eval_rows_, {}};
 }

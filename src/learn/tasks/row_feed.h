@@ -46,6 +46,9 @@ class RowFeed {
   Json data_place() const;
   Status go_to(const Json& place, const std::string& name);
 
+  // Evaluation is of these rows alone (default: all); not of streams.
+  void evaluate_rows(int64_t begin, int64_t end) { evaluate_from_ = begin, evaluate_to_ = end; }
+  int64_t evaluation_rows() const;  // 0: not known
   // From the first row of evaluation, `most` at a time; none at the end.
   Status rewind_evaluation();
   Result<TakenRows> next_evaluation(int64_t most);
@@ -70,7 +73,7 @@ class RowFeed {
   std::vector<int64_t> rows_, eval_rows_;
   TokenRows stream_rows_, eval_stream_rows_;
   std::vector<int64_t> numbers_, eval_numbers_;  // of these, in the epoch
-  int64_t evaluated_ = 0;
+  int64_t evaluated_ = 0, evaluate_from_ = 0, evaluate_to_ = INT64_MAX;
   std::optional<StreamPlace> step_begin_;
   int64_t stream_step_ = -1;  // the step that rows were read for last
   bool given_up_ = false;

@@ -3,6 +3,7 @@
 // the run itself does is its TokenTask (token_task.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "base/settings/settings.h"
@@ -39,6 +40,9 @@ class TaskSettings : public TrainSettings, public DataSettings {
   // weights of the model are. An Error when the family has no such head.
   virtual Status choose_head(ModelConfig& config) const = 0;
 
+  // A checkpoint's head of another shape gives way to a new one.
+  virtual bool replaces_head() const { return false; }
+
   // Tokens of the longest row, and the flag that decides it: its name, and what was given (0: not).
   virtual int64_t row_tokens(const ModelConfig& config) const = 0;
   virtual std::string row_tokens_flag() const = 0;
@@ -61,6 +65,9 @@ class TaskSettings : public TrainSettings, public DataSettings {
   // Reads the data, chooses the micro-batch, compiles, takes the memory, loads the weights; prints
   // the first screen on the way. The settings must outlive the task.
   virtual Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const = 0;
+
+  // Standard output, for tasks whose lines other programs read; the command sets it.
+  std::function<void(std::string_view)> print = [](std::string_view) {};
 
   // Of tasks that learn from text alone; null: the others.
   virtual const TextRows* text_rows() const { return nullptr; }

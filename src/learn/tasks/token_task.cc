@@ -5,6 +5,7 @@
 
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "learn/train/errors.h"
 
 namespace hone {
 
@@ -82,7 +83,7 @@ Result<StepSums> TokenTask::gradients(int64_t step) {
 Result<OrderedJson> TokenTask::evaluate() {
   begin_metrics();
   const int64_t chunk = shapes_.eval.max_rows * 4;
-  Progress bar("evaluating", feed_->eval() ? feed_->eval()->size() : 0);
+  Progress bar("evaluating", feed_->evaluation_rows());
   std::vector<int64_t> lengths;
   MicroBatch batch;
   HONE_TRY(feed_->rewind_evaluation());
@@ -126,6 +127,12 @@ void TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
     loss.add(batch.row_ids[static_cast<size_t>(q)], sum, labels);
     accuracy.add(right, labels);
   }
+}
+
+Status TokenTask::predict(const std::string&) {
+  return Error(err::kNothingToDo, "the task has no rows to predict")
+      .at("--do_predict")
+      .todo("leave --do_predict out; hone generate writes texts");
 }
 
 OrderedJson TokenMetrics::json(int64_t rows) const {

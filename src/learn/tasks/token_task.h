@@ -38,6 +38,12 @@ class TokenTask : public TrainTask {
   Status go_to(const Json& place, const std::string& name) override {
     return feed_->go_to(place, name);
   }
+  // --do_predict: files of predictions into the output folder. H2402 unless the task predicts.
+  virtual Status predict(const std::string& folder);
+  // Listens to the run besides those that the settings ask for; null: nothing.
+  virtual std::unique_ptr<TrainCallback> callback() { return nullptr; }
+  virtual Status end_run() { return Ok{}; }  // after a run that was not stopped
+
   const Pretrained& model() const { return model_; }
   MemoryReport memory() const;
 

@@ -103,7 +103,11 @@ Status TokenTask::compile(bool from_scratch) {
     init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
     fill_constants(*session_, model_.config);
   } else {
-    HONE_TRY(load_weights(*session_, model_));
+    // A body that was trained alone, or with another head, gets a new head to be trained.
+    NewHead head{static_cast<uint64_t>(s_.seed), s_.replaces_head()};
+    HONE_TRY(load_weights(*session_, model_, nullptr, s_.do_train ? &head : nullptr));
+    if (const std::string text = new_weights_text(model_, head); !text.empty())
+      log_warning("{}", text);
   }
   return Ok{};
 }

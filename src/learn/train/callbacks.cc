@@ -27,8 +27,10 @@ class Console : public TrainCallback {
   }
   Status on_log(const RunPlace& at, const OrderedJson& entry) override {
     if (entry.contains("eval_loss"))
-      log_info("{:<11} step {}: loss {:.4f}, perplexity {:.3f}", "evaluated", at.step,
-               entry.value("eval_loss", NAN), entry.value("perplexity", NAN));
+      log_info("{:<11} step {}: loss {:.4f}{}", "evaluated", at.step, entry.value("eval_loss", NAN),
+               entry.contains("perplexity")
+                   ? fmt::format(", perplexity {:.3f}", entry.value("perplexity", NAN))
+                   : "");
     else if (lines_ && entry.contains("learning_rate"))
       log_info(
           "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate {:.3g}",

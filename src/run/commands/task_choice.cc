@@ -27,7 +27,9 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
              fmt::format("{}: {}", c.task_help, fmt::join(list, ", ")));
   schema.choices("task", names);
   schema.required("task");
+  schema.alias("task", "preset", false);
   TaskSettings& s = *chosen.settings;
+  s.print = print_out;
   if (c.defaults) c.defaults(s);
   if (c.data_only) {
     if (c.more) c.more(schema);
@@ -47,14 +49,16 @@ std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>&
   return chosen;
 }
 
-// The last --task; a flag's value cannot begin with "--", so every such word is the flag.
+// The last --task (or --preset); a flag's value cannot begin with "--", so every such word is the
+// flag.
 std::string task_of_flags(const std::vector<std::string>& args) {
   std::string task;
-  for (size_t i = 0; i < args.size() && args[i] != "--"; ++i) {
-    if (args[i].starts_with("--task=")) task = args[i].substr(7);
-    if (args[i] == "--task" && i + 1 < args.size() && !args[i + 1].starts_with("--"))
-      task = args[i + 1];
-  }
+  for (size_t i = 0; i < args.size() && args[i] != "--"; ++i)
+    for (const std::string flag : {"--task", "--preset"}) {
+      if (args[i].starts_with(flag + "=")) task = args[i].substr(flag.size() + 1);
+      if (args[i] == flag && i + 1 < args.size() && !args[i + 1].starts_with("--"))
+        task = args[i + 1];
+    }
   return task;
 }
 

@@ -15,7 +15,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   if (!chosen->settings) return kExitDone;
   const TaskSettings& s = *chosen->settings;
   const Schema& schema = chosen->schema;
-  if (!s.do_train && !s.do_eval)
+  if (!s.do_train && !s.do_eval && !s.do_predict)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
@@ -32,6 +32,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? task->steps().total_steps() : 0));
   Trainer trainer(s, *task, std::move(schedule));
+  if (auto listener = task->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
   if (finished) return kExitDone;
   if (s.do_train) {
@@ -52,6 +53,9 @@ Result<int> run_train(const std::vector<std::string>& args) {
     log_info("{}", results_table("eval", metrics));
     if (s.do_train) HONE_TRY(trainer.write_state());
   }
+  if (s.do_predict) HONE_TRY(task->predict(s.output_dir));
+  if (stop_signal()) return 128 + stop_signal();
+  HONE_TRY(task->end_run());
   if (s.do_train) HONE_TRY(trainer.finish());
   return kExitDone;
 }

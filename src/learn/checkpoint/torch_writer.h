@@ -1,0 +1,17 @@
+// A state dict as torch.save writes it: docs/formats/torch.md.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "learn/checkpoint/safetensors_writer.h"
+
+namespace hone {
+
+// Writes the tensors, contiguous and each with a storage of its own, as an OrderedDict that
+// torch.load(weights_only=True) and open_torch read. The file appears whole or not at all; its
+// folder must be there. TensorData::as must be empty.
+Status save_torch(const std::string& path, std::span<const TensorData> tensors,
+                  Store& store = file_store());
+
+}  // namespace hone

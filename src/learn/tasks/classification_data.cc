@@ -1,0 +1,251 @@
+#include "learn/tasks/classification_data.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "learn/data/formats/errors.h"
+#include "learn/data/steps.h"
+#include "learn/tasks/label_sources.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kTest = "test";
+
+// Reads the splits of a run one after the other.
+class Reader {
+ public:
+  Reader(const ClassificationSettings& s, const Pretrained& model, ThreadPool& pool,
+         const LabelSources& sources)
+      : s_(s),
+        sources_(sources),
+        max_length_(s.row_tokens(model.config)),
+        encode_(encode_texts_with(model, &pool, max_length_)) {
+    wish_.task = s.glue();
+    wish_.text_columns = s.text_column_names;
+    wish_.label_column = s.label_column_name;
+    options_.format = s.data_format;
+    options_.column_names = s.column_names;
+  }
+
+  Result<LabelledText> read(const std::string& split, const std::vector<std::string>& paths,
+                            std::vector<std::string>& notes) {
+    wish_.label = !split.starts_with(kTest);
+    options_.encoding = HONE_TRY(encoding_of(s_.encoding));
+    const auto files = HONE_TRY(expand_files(paths, split));
+    LabelReader reader = HONE_TRY(open_label_rows(files, options_, wish_));
+    for (const std::string& note : reader.columns.notes)
+      notes.push_back(fmt::format("{}: {}", split, note));
+    keep_columns(reader);
+    LabelledText text = HONE_TRY(read_labelled(reader, wish_, encode_));
+    if (names_.empty() && reader.columns.label) {
+      const std::string& column = reader.rows->columns()[*reader.columns.label];
+      const LabelNames of_file = reader.rows->label_names();
+      for (const LabelNames* known : {&of_file, &sources_.labels})
+        if (const auto at = known->find(column); names_.empty() && at != known->end())
+          names_ = at->second;
+    }
+    return text;
+  }
+
+  // After read(): how the data set names the labels; empty when it does not.
+  const std::vector<std::string>& names() const { return names_; }
+  int64_t max_length() const { return max_length_; }
+
+ private:
+  // What one split chose, the next ones take.
+  void keep_columns(const LabelReader& reader) {
+    if (wish_.task) return;
+    const std::vector<std::string>& names = reader.rows->columns();
+    wish_.text_columns = {names[reader.columns.first]};
+    if (reader.columns.second) wish_.text_columns.push_back(names[*reader.columns.second]);
+    if (wish_.label) wish_.label_column = names[*reader.columns.label];
+  }
+
+  const ClassificationSettings& s_;
+  const LabelSources& sources_;
+  int64_t max_length_;
+  EncodeTexts encode_;
+  LabelWish wish_;
+  RowOptions options_;
+  std::vector<std::string> names_;
+};
+
+// Rows [begin, end) as they are, their labels not numbered yet.
+LabelledText part_of(const LabelledText& from, int64_t begin, int64_t end) {
+  LabelledText to;
+  to.data.append(from.data, begin, end);
+  to.seen = from.seen;
+  to.label.assign(from.label.begin() + begin, from.label.begin() + end);
+  to.counts.rows_read = end - begin;
+  to.counts.tokens = to.data.rows.tokens();
+  return to;
+}
+
+std::string balance(const LabelledRows& data, const LabelMap& map) {
+  if (map.regression) {
+    const auto [least, most] =
+        std::minmax_element(data.labels.values.begin(), data.labels.values.end());
+    return fmt::format("numbers from {:g} to {:g}", *least, *most);
+  }
+  std::vector<int64_t> counts(map.names.size());
+  for (const int32_t label : data.labels.classes) ++counts[static_cast<size_t>(label)];
+  std::string text;
+  constexpr size_t kShown = 8;
+  for (size_t i = 0; i < std::min(counts.size(), kShown); ++i)
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", preview(map.names[i], 40), counts[i]);
+  if (counts.size() > kShown) text += fmt::format(", ... ({} labels)", counts.size());
+  return text;
+}
+
+// Labels when nothing is trained: those of the checkpoint.
+LabelMap checkpoint_labels(const std::vector<std::string>& own, const ModelConfig& config,
+                           const SeenLabels& seen) {
+  if (!own.empty()) return named_labels(own);
+  const auto sorted = sorted_labels(seen);
+  if (config.labels == 1 || (sorted.ok() && sorted->regression)) return named_labels({});
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < config.labels; ++i) names.push_back(fmt::format("LABEL_{}", i));
+  return named_labels(names);
+}
+
+}  // namespace
+
+EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t max_length) {
+  return [&model, pool, max_length](std::span<const std::string_view> first,
+                                    std::span<const std::string_view> second,
+                                    EncodedTexts& out) -> Status {
+    if (!model.tokenizer)
+      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
+          .todo("name one by --tokenizer_name");
+    const Tokenizer& tokenizer = *model.tokenizer;
+    const TruncateOptions cut = tokenizer.truncate_options(Truncation::longest_first, max_length);
+    const size_t n = first.size();
+    out.ids.resize(n);
+    out.type_ids.resize(n);
+    std::vector<uint8_t> is_cut(n);
+    std::optional<Error> failed;
+    std::mutex mutex;
+    pool->parallel_for(static_cast<int64_t>(n), [&](int64_t begin, int64_t end, int) {
+      Encoding row;
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const auto pair =
+            second.empty() ? std::optional<std::string_view>() : std::optional(second[i]);
+        Status done = tokenizer.encode_to(first[i], pair, row, {}, cut);
+        if (!done.ok()) {
+          const std::lock_guard lock(mutex);
+          failed = std::move(done.error());
+          return;
+        }
+        out.ids[i] = row.ids;
+        out.type_ids[i] = row.type_ids;
+        if (static_cast<int64_t>(row.ids.size()) < max_length) continue;
+        done = tokenizer.encode_to(first[i], pair, row, {}, {});
+        is_cut[i] = row.ids.size() > out.ids[i].size();
+      }
+    });
+    if (failed) return std::move(*failed);
+    out.cut.assign(is_cut.begin(), is_cut.end());
+    return Ok{};
+  };
+}
+
+Result<ClassificationData> read_classification(const ClassificationSettings& s,
+                                               const Pretrained& model, ThreadPool& pool) {
+  LabelSourceRequest request;
+  request.dataset = {s.dataset_name, s.dataset_config_name};
+  request.dataset.hub.revision = s.dataset_revision;
+  request.dataset.hub.cache_dir = s.cache_dir;
+  if (!s.token.empty()) request.dataset.hub.token = s.token;
+  request.task = s.glue();
+  request.data_dir = s.data_dir;
+  request.train_file = s.train_file;
+  request.validation_file = s.validation_file;
+  request.mismatched_file = s.validation_mismatched_file;
+  request.want_train = s.do_train;
+  request.want_validation = s.do_eval;
+  request.test_file = s.test_file;
+  request.want_test = s.do_predict;
+  const LabelSources sources = HONE_TRY(find_label_sources(request));
+
+  ClassificationData out;
+  out.notes = sources.notes;
+  Reader reader(s, model, pool, sources);
+  std::optional<LabelledText> train, eval, mismatched;
+  if (!sources.train.empty()) train = HONE_TRY(reader.read("train", sources.train, out.notes));
+  if (!sources.validation.empty())
+    eval = HONE_TRY(reader.read("validation", sources.validation, out.notes));
+  if (!sources.mismatched.empty() && s.wants_mismatched())
+    mismatched = HONE_TRY(reader.read("validation_mismatched", sources.mismatched, out.notes));
+  if (s.do_eval && !eval) {
+    const int64_t rows = train->data.size();
+    const int64_t kept = HONE_TRY(validation_rows(rows, s.validation_split_percentage));
+    if (kept == 0 || (s.do_train && kept == rows))
+      return Error(
+                 err::kSplit,
+                 fmt::format("there is no --validation_file, and {:g} % of {} rows leave none to "
+                             "{} on",
+                             s.validation_split_percentage, rows, kept == 0 ? "validate" : "train"))
+          .todo("give --validation_file, or another --validation_split_percentage");
+    out.notes.push_back(fmt::format(
+        "there is no --validation_file: the first {} of {} rows are kept for validation", kept,
+        rows));
+    eval = part_of(*train, 0, kept);
+    train = part_of(*train, kept, rows);
+  }
+
+  const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
+  if (const GlueTask* task = s.glue())
+    out.map = named_labels(task->names);
+  else if (!reader.names().empty())
+    out.map = named_labels(reader.names());
+  else if (s.do_train)
+    out.map = HONE_TRY(sorted_labels(train->seen));
+  else
+    out.map = checkpoint_labels(own, model.config, eval ? eval->seen : SeenLabels());
+  if (!s.ignore_mismatched_sizes) out.map = HONE_TRY(remap_labels(out.map, own, model.name));
+
+  const auto finish = [&](LabelledText text, const std::string& split) -> Result<LabelledRows> {
+    HONE_TRY(number_labels(text, out.map, split));
+    const bool training = split == "train";
+    const int64_t all = text.data.size();
+    if (training) out.train_rows_labelled = all;
+    text.data.keep_first(
+        HONE_TRY(selected_rows(all, training ? s.max_train_samples : s.max_eval_samples,
+                               training ? s.fraction_of_train_data : 1)));
+    out.notes.push_back(
+        fmt::format("{}: {}", split, describe(text.counts, all, reader.max_length())));
+    if (text.data.size() < all)
+      out.notes.push_back(
+          fmt::format("{}: the first {} of these are used", split, text.data.size()));
+    out.notes.push_back(fmt::format("{}: {}", split, balance(text.data, out.map)));
+    return std::move(text.data);
+  };
+  if (s.do_train) out.train = HONE_TRY(finish(std::move(*train), "train"));
+  if (s.do_eval) {
+    out.eval = HONE_TRY(finish(std::move(*eval), "validation"));
+    out.matched = out.eval->size();
+    if (mismatched) {
+      const auto more = HONE_TRY(finish(std::move(*mismatched), "validation_mismatched"));
+      out.mismatched = more.size();
+      out.eval->append(more, 0, more.size());
+    }
+  }
+  if (!s.do_predict) return out;
+  if (!out.eval) out.eval.emplace();
+  for (const bool half : {false, true}) {
+    if (half && (sources.test_mismatched.empty() || !s.wants_mismatched())) continue;
+    const std::string split = half ? "test_mismatched" : kTest;
+    LabelledText text =
+        HONE_TRY(reader.read(split, half ? sources.test_mismatched : sources.test, out.notes));
+    text.data.keep_first(HONE_TRY(selected_rows(text.data.size(), s.max_predict_samples, 1)));
+    out.notes.push_back(
+        fmt::format("{}: {}", split, describe(text.counts, text.data.size(), reader.max_length())));
+    (half ? out.test_mismatched : out.test) = text.data.size();
+    out.eval->append(text.data, 0, text.data.size());
+  }
+  return out;
+}
+
+}  // namespace hone

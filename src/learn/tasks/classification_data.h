@@ -1,0 +1,29 @@
+// From the data flags of classification to rows with labels.
+#pragma once
+
+#include <optional>
+
+#include "learn/data/labelled_rows.h"
+#include "learn/tasks/classification.h"
+
+namespace hone {
+
+struct ClassificationData {
+  LabelMap map;
+  // As the settings want them. Rows of `eval`: the matched ones, the mismatched ones, then those to
+  // be predicted, which have no labels, in the same order.
+  std::optional<LabelledRows> train, eval;
+  int64_t train_rows_labelled = 0;  // before any selection
+  int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
+  std::vector<std::string> notes;  // for the first screen, a sentence each
+};
+
+// Errors: those of label_sources.h, label_columns.h, label_map.h and labelled_rows.h; H2407 without
+// a tokenizer.
+Result<ClassificationData> read_classification(const ClassificationSettings& s,
+                                               const Pretrained& model, ThreadPool& pool);
+
+// Texts through the model's tokenizer, with its special tokens, cut longest first to `max_length`.
+EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t max_length);
+
+}  // namespace hone

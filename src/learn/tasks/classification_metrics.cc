@@ -1,0 +1,64 @@
+#include "learn/tasks/classification_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone {
+
+int64_t predicted_class(std::span<const float> logits) {
+  return std::max_element(logits.begin(), logits.end()) - logits.begin();
+}
+
+Result<ClassificationMetrics> ClassificationMetrics::make(const std::string& task, bool regression,
+                                                          int64_t batch_rows,
+                                                          double label_smoothing) {
+  ClassificationMetrics m(batch_rows);
+  m.smoothing_ = label_smoothing;
+  std::vector<std::string> names = glue_metrics(task);
+  if (names.empty() && !regression) names = {"accuracy"};
+  m.with_mse_ = names.empty();
+  for (const std::string& name : names) m.metrics_.push_back(HONE_TRY(make_metric(name)));
+  return m;
+}
+
+void ClassificationMetrics::add(int64_t row, std::span<const float> logits, int64_t label) {
+  const double top = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+  double sum = 0, mean = 0;
+  for (const float x : logits) {
+    sum += std::exp(static_cast<double>(x) - top);
+    mean += static_cast<double>(x) / static_cast<double>(logits.size());
+  }
+  const double norm = top + std::log(sum);  // of exp(logits)
+  const double nll = norm - static_cast<double>(logits[static_cast<size_t>(label)]);
+  loss_.add(row, (1 - smoothing_) * nll + smoothing_ * (norm - mean), 1);
+  for (const auto& metric : metrics_) metric->add_label(predicted_class(logits), label);
+  ++rows_;
+}
+
+void ClassificationMetrics::add(int64_t row, float logit, float value) {
+  const double off = static_cast<double>(logit) - static_cast<double>(value);
+  loss_.add(row, off * off, 1);
+  squares_ += off * off;
+  for (const auto& metric : metrics_)
+    metric->add_number(static_cast<double>(logit), static_cast<double>(value));
+  ++rows_;
+}
+
+Result<OrderedJson> ClassificationMetrics::values(const std::string& suffix) const {
+  OrderedJson out;
+  double sum = 0;
+  int64_t count = 0;
+  const auto put = [&](const std::string& name, double value) {
+    out[name + suffix] = value;
+    sum += value;
+    ++count;
+  };
+  for (const auto& metric : metrics_)
+    for (const MetricValue& v : HONE_TRY(metric->values())) put(v.name, v.value);
+  if (with_mse_) put("mse", squares_ / static_cast<double>(rows_));
+  if (count > 1) out["combined_score" + suffix] = sum / static_cast<double>(count);
+  out["loss" + suffix] = loss_.eval_loss();
+  return out;
+}
+
+}  // namespace hone

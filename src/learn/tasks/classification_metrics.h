@@ -1,0 +1,41 @@
+// What evaluation of a classifier counts, with run_glue's names: the metrics of the GLUE task, or
+// accuracy, or mse of a regression; the mean of several as combined_score.
+#pragma once
+
+#include <memory>
+
+#include "learn/metrics/loss.h"
+#include "learn/metrics/metric.h"
+
+namespace hone {
+
+class ClassificationMetrics {
+ public:
+  // `task`: of GLUE, or "".
+  static Result<ClassificationMetrics> make(const std::string& task, bool regression,
+                                            int64_t batch_rows, double label_smoothing);
+
+  // Row `row` of the evaluation set with its logits: of each class, or the value alone. The loss
+  // is that of Transformers: cross entropy (as LabelSmoother has it), or the squared error.
+  void add(int64_t row, std::span<const float> logits, int64_t label);
+  void add(int64_t row, float logit, float value);
+
+  int64_t rows() const { return rows_; }
+  double loss() const { return loss_.eval_loss(); }
+  // "accuracy", ..., "combined_score", "loss", each with `suffix`.
+  Result<OrderedJson> values(const std::string& suffix = "") const;
+
+ private:
+  explicit ClassificationMetrics(int64_t batch_rows) : loss_(batch_rows) {}
+
+  std::vector<std::unique_ptr<Metric>> metrics_;
+  EvalLoss loss_;
+  bool with_mse_ = false;
+  double squares_ = 0, smoothing_ = 0;
+  int64_t rows_ = 0;
+};
+
+// Index of the largest; the first of equal ones.
+int64_t predicted_class(std::span<const float> logits);
+
+}  // namespace hone

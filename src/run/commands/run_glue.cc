@@ -1,0 +1,21 @@
+// hone run_glue ...: Transformers' script as people type it, which is train --task classification.
+#include "run/commands/command.h"
+#include "run/commands/task_choice.h"
+
+namespace hone {
+namespace {
+
+Result<int> run_run_glue(const std::vector<std::string>& args) {
+  return run_script("run_glue", "classification", args);
+}
+
+}  // namespace
+
+Command command_run_glue() {
+  return {.name = "run_glue",
+          .summary = "the same as train --task classification",
+          .aliases = {"run_glue.py"},
+          .run = run_run_glue};
+}
+
+}  // namespace hone

@@ -1,0 +1,19 @@
+// hone trainer.task ...: the NLI program of that name, which is train --preset nli.
+#include "run/commands/command.h"
+#include "run/commands/task_choice.h"
+
+namespace hone {
+namespace {
+
+Result<int> run_trainer_task(const std::vector<std::string>& args) {
+  return run_script("trainer.task", "nli", args);
+}
+
+}  // namespace
+
+Command command_trainer_task() {
+  return {
+      .name = "trainer.task", .summary = "the same as train --preset nli", .run = run_trainer_task};
+}
+
+}  // namespace hone
