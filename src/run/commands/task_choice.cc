@@ -95,8 +95,7 @@ std::string own_help(const TaskCommand& c, const std::vector<Task>& tasks) {
 
 // Once, on the page of hone train.
 std::string own_markdown(const TaskCommand& c, const std::vector<Task>& tasks) {
-  if (c.name != "hone train")
-    return "\nA task has flags of its own besides: see hone train.\n";
+  if (c.name != "hone train") return "\nA task has flags of its own besides: see hone train.\n";
   std::string text;
   for (const Task& t : tasks) {
     Schema schema(c.name, c.summary);
