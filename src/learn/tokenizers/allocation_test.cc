@@ -42,9 +42,20 @@ using nlohmann::json;
 void expect_no_allocation(const std::string& name, const Tokenizer& t,
                           const std::vector<std::string>& texts) {
   std::vector<int32_t> ids;
+  Encoding row;
+  size_t cut = 0;  // pairs of which tokens were taken off
   const auto all = [&] {
     ids.clear();
+    cut = 0;
     for (const std::string& text : texts) t.encode_to(text, ids);
+    for (const bool left : {false, true})
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const std::string& second = texts[(i + 1) % texts.size()];
+        const TruncateOptions to_16{Truncation::longest_first, 16, left};
+        if (!t.encode_to(texts[i], second, row, {}, {}).ok()) continue;
+        const size_t whole = row.ids.size();
+        if (t.encode_to(texts[i], second, row, {}, to_16).ok()) cut += row.ids.size() < whole;
+      }
   };
   all();  // makes the caches and gives every buffer its size
   all();
@@ -55,6 +66,7 @@ void expect_no_allocation(const std::string& name, const Tokenizer& t,
   counting = false;
   EXPECT_EQ(allocations, 0) << name;
   EXPECT_EQ(ids.size(), warm);
+  EXPECT_GT(cut, 0u) << name;
 }
 
 TEST(Allocation, AWarmThreadAllocatesNothing) {
@@ -92,6 +104,23 @@ TEST(Allocation, AWarmThreadAllocatesNothing) {
         must(read_sentencepiece(read(goldens() / fmt::format("{}.model", name)), name, {}))));
     expect_no_allocation(name, t, unigram["texts"].get<std::vector<std::string>>());
   }
+  const json translation = json::parse(read(goldens() / "translation.json"));
+  const auto hard = translation["texts"].get<std::vector<std::string>>();
+  for (const char* name : {"XLMRobertaTokenizer", "MBartTokenizer"}) {
+    TokenizerConfig config;
+    config.tokenizer_class = name;
+    const Tokenizer t = must(
+        Tokenizer::make(must(read_sentencepiece(read(goldens() / "unigram.model"), name, config))));
+    expect_no_allocation(name, t, hard);
+  }
+  const auto folder = std::filesystem::path(testing::TempDir()) / "allocation marian";
+  std::filesystem::create_directories(folder);
+  const auto overwrite = std::filesystem::copy_options::overwrite_existing;
+  for (const char* name : {"source.spm", "target.spm"})
+    std::filesystem::copy_file(goldens() / "unigram.model", folder / name, overwrite);
+  std::ofstream(folder / "vocab.json") << translation["vocabularies"]["shared"].dump();
+  std::ofstream(folder / "tokenizer_config.json") << R"({"tokenizer_class":"MarianTokenizer"})";
+  expect_no_allocation("Marian", must(load_tokenizer(folder.string())), hard);
   TokenizerConfig llama;
   llama.tokenizer_class = "LlamaTokenizer";
   for (const TokenizerConfig& config : {TokenizerConfig(), llama}) {

@@ -43,6 +43,7 @@ Status read_named(const JsonAt& root, TokenizerConfig& config) {
       continue;
     }
     const std::string name(key);
+    if (name == "mask_token") config.mask_is_text = value.is_string();
     std::erase_if(config.named, [&](const auto& n) { return n.first == name; });
     config.named.emplace_back(name, std::move(token));
   }
@@ -277,8 +278,9 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
   return config;
 }
 
-Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts) {
-  const Vocabulary& vocabulary = parts.model->vocabulary();
+Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts,
+                              const Vocabulary* ids) {
+  const Vocabulary& vocabulary = ids ? *ids : parts.model->vocabulary();
   const auto add = [&](const AddedToken& t) {
     parts.added.add(t, vocabulary, parts.normalizer.get());
   };
@@ -289,9 +291,12 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
                                  : config.is_t5()    ? "T5Tokenizer"
                                                      : config.tokenizer_class;
   for (const char* name : kNames) {
-    if (const AddedToken* token = config.find(name)) {
-      add(*token);
-      *named_field(parts, name) = token->content;
+    const bool takes_space = config.is_mbart() && name == std::string_view("mask_token");
+    if (const AddedToken* found = config.find(name)) {
+      AddedToken token = *found;
+      token.lstrip = token.lstrip || (takes_space && config.mask_is_text);
+      add(token);
+      *named_field(parts, name) = token.content;
       continue;
     }
     for (const ClassDefault& d : kClassDefaults) {
@@ -299,7 +304,7 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
       if (!parts.added.find(d.token) && !vocabulary.find(d.token)) continue;
       AddedToken token;
       token.content = d.token;
-      token.lstrip = config.is_mbart() && d.name == "mask_token";
+      token.lstrip = takes_space;
       add(token);
       *named_field(parts, name) = token.content;
     }

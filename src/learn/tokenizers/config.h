@@ -21,6 +21,7 @@ struct TokenizerConfig {
   bool targets = false;                                   // TokenizerSide's
   bool separate_vocabs = false;                           // of MarianTokenizer: target_vocab.json
   std::optional<std::string> mask_token_sent;             // of PegasusTokenizer; "": none
+  bool mask_is_text = false;  // "mask_token" is a text: its flags are those of the class
   std::optional<int64_t> model_max_length;
   std::optional<bool> truncates_left;  // "truncation_side"
   // Named special tokens that the files give, by their name: "bos_token", "pad_token" ...
@@ -55,8 +56,9 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
 
 // Adds the configured tokens to parts.added as Transformers 5 does, sets the named tokens (with
 // the defaults of the tokenizer class where the vocabulary has them), the maximum length and the
-// template.
-Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts);
+// template. Ids are those of `vocabulary`, where it is given, else those of the model's.
+Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts,
+                              const Vocabulary* vocabulary = nullptr);
 
 // Makes the post-processor that add_bos_token and add_eos_token ask for. They count only where
 // there is no tokenizer.json, which has its own post-processor.

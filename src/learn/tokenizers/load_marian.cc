@@ -8,6 +8,7 @@
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/loaders.h"
 #include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/sentencepiece_parts.h"
 #include "learn/tokenizers/unicode.h"
 
@@ -25,8 +26,8 @@ class MarianNormalizer : public Normalizer {
     const size_t stop = text.starts_with(">>") ? text.find("<<") : text.npos;
     if (stop == text.npos) return inner_->normalize(text, buffer);
     const std::string_view code = text.substr(0, stop + 2);
-    std::string rest;
-    const std::string normal(inner_->normalize(text.substr(stop + 2), rest));
+    ScratchString rest;
+    const std::string_view normal = inner_->normalize(text.substr(stop + 2), *rest);
     buffer.clear();
     buffer += kMark;
     for (const char c : code)
@@ -192,7 +193,11 @@ Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerCon
   parts.normalizer = std::make_unique<MarianNormalizer>(HONE_TRY(sentencepiece_normalizer(m)));
   parts.model = std::make_unique<MarianModel>(make_unigram(std::move(unigram)), *unk);
   parts.model_max_length = 512;
-  HONE_TRY(apply_tokenizer_config(config, parts));
+  // Special tokens have the ids of the sources' vocabulary on both sides, as in Transformers.
+  Vocabulary sources;
+  const bool of_sources = config.targets && separate;
+  if (of_sources) HONE_TRY(read_ids(path("vocab.json"), sources));
+  HONE_TRY(apply_tokenizer_config(config, parts, of_sources ? &sources : nullptr));
   PairTemplate t;
   t.after = t.after_one = {parts.eos};
   t.second = 1;

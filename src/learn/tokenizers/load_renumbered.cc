@@ -79,7 +79,8 @@ Result<std::unique_ptr<Model>> fairseq_model(const SentencePieceModel& m,
                                              const TokenizerConfig& config) {
   Pieces pieces;
   const std::string unknown = named(config, "unk_token", "<unk>");
-  HONE_TRY(pieces.add(named(config, config.is_mbart() ? "cls_token" : "bos_token", "<s>"), 0));
+  const bool mbart50 = config.tokenizer_class == "MBart50Tokenizer";
+  HONE_TRY(pieces.add(named(config, mbart50 ? "cls_token" : "bos_token", "<s>"), 0));
   HONE_TRY(pieces.add(named(config, "pad_token", "<pad>"), 0));
   HONE_TRY(pieces.add(named(config, "eos_token", "</s>"), 0));
   HONE_TRY(pieces.add(unknown, 0));

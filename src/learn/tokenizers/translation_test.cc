@@ -50,7 +50,6 @@ TEST(Translation, GivesIdsAndTextsOfTransformers) {
   const auto random = random_texts(golden()["parts"], 1000, 5);
   for (const auto& [kind, want] : golden()["tokenizers"].items())
     for (const bool targets : {false, true}) {
-      if (!want.contains("sources")) continue;
       SCOPED_TRACE(kind + (targets ? " targets" : " sources"));
       const json& side = want[targets ? "targets" : "sources"];
       const Tokenizer t = must(load_tokenizer(folder_of(kind), {.targets = targets}));
@@ -63,6 +62,7 @@ TEST(Translation, GivesIdsAndTextsOfTransformers) {
         EXPECT_EQ(t.encode_pair("the king", "of men").ids,
                   want["pair"].get<std::vector<int32_t>>());
       }
+      if (!side.contains("decoded")) continue;
       rows.insert(rows.end(), many.begin(), many.end());
       std::vector<std::vector<int>> decoded, skipped;
       for (const auto& row : rows) {
@@ -77,7 +77,6 @@ TEST(Translation, GivesIdsAndTextsOfTransformers) {
 TEST(Translation, ASavedFolderGivesTheSameIds) {
   const auto texts = golden()["texts"].get<std::vector<std::string>>();
   for (const auto& [kind, want] : golden()["tokenizers"].items()) {
-    if (!want.contains("sources")) continue;
     SCOPED_TRACE(kind);
     const fs::path saved = fs::path(testing::TempDir()) / ("translation saved " + kind);
     fs::remove_all(saved);

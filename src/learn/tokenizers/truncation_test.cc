@@ -90,8 +90,13 @@ TEST(Truncation, SaysWhyItCannotCut) {
   EXPECT_EQ(what(9, 4, 3, longest_first, 10), "4 3");
   EXPECT_EQ(what(9, 4, 3, longest_first, 3), "0 0");
   EXPECT_EQ(what(9, 4, 3, do_not_truncate, 1), "9 4");
-  EXPECT_EQ(what(9, 4, 3, longest_first, 2),
-            "max_length 2 is less than the 3 special tokens around the pair");
+  for (const Truncation strategy : {longest_first, only_first, only_second}) {
+    EXPECT_EQ(what(9, 4, 3, strategy, 2),
+              "max_length 2 is less than the 3 special tokens around the pair");
+    EXPECT_EQ(what(0, std::nullopt, 2, strategy, 1),
+              "max_length 1 is less than the 2 special tokens around the text");
+    EXPECT_EQ(what(9, 4, 0, strategy, 0), "0 0");
+  }
   EXPECT_EQ(what(3, 9, 3, only_first, 10),
             "only_first cannot cut a pair of 3 and 9 tokens to max_length 10");
   EXPECT_EQ(what(3, 9, 3, only_second, 10), "3 4");
