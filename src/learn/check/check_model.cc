@@ -38,6 +38,7 @@ void check_tokenizer(const Pretrained& model, Findings& findings) {
                  "",
                  "a text that needs the ids above cannot be learnt: do the two belong together?");
   }
+  if (config.head == Head::masked_lm) return;  // its texts have no end to learn
   if (!tokenizer.eos_id()) {
     findings.add(FindingLevel::kWarning, "no_end_token",
                  "the tokenizer names no end-of-text token: the model cannot learn to stop", "",
@@ -57,14 +58,23 @@ void check_tokenizer(const Pretrained& model, Findings& findings) {
 void check_model(const Pretrained& model, Findings& findings) {
   if (model.tokenizer) check_tokenizer(model, findings);
   if (!model.weights) return;
+  std::vector<std::string> fresh;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
-    if (!spec.trained && find_weight(*model.weights, model.config, spec.name) == nullptr) continue;
+    if (find_weight(*model.weights, model.config, spec.name) == nullptr) {
+      if (spec.of_head) fresh.push_back(spec.name);
+      if (spec.of_head || !spec.trained) continue;
+    }
     const Result<const TensorInfo*> t = require_weight(*model.weights, model.config, spec);
     if (t.ok())
       check_values(*model.weights, **t, findings);
     else
       findings.add(t.error());
   }
+  if (!fresh.empty())
+    findings.add(FindingLevel::kNote, "new_head",
+                 fmt::format("the checkpoint has no head for this: {} are made from the seed",
+                             some_of(fresh)),
+                 "", "");
   if (const auto unused = unused_weights(*model.weights, model.config); !unused.empty())
     findings.add(FindingLevel::kWarning, "unused_weights",
                  fmt::format("{} tensors of the checkpoint are not read: {}", unused.size(),

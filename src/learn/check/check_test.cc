@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/store/temporary_folder.h"
+#include "learn/check/check_run.h"
 #include "learn/check/finding.h"
 #include "learn/check/fix_text.h"
 #include "learn/check/row_table.h"
@@ -50,6 +51,26 @@ TEST(Findings, ReadAsErrorsDo) {
   EXPECT_THAT(f.text(true), HasSubstr("\x1b[1;31merror  \x1b[0m"));
   EXPECT_EQ(f.count(FindingLevel::kError), 1);
   EXPECT_EQ(f.json()[0]["level"], "note");
+}
+
+// A head that a checkpoint lacks is made when the task begins; a body that it lacks is a fault.
+TEST(CheckModel, ANewHeadIsNoError) {
+  const fs::path folder =
+      fs::path(HONE_SOURCE_DIR) / "tests/goldens/encoders/bert_sequence_classification";
+  OpenOptions weights_alone;
+  weights_alone.need_tokenizer = false;
+  auto model = open_pretrained(folder, weights_alone);
+  ASSERT_TRUE(model.ok()) << model.error().text();
+  ASSERT_TRUE(set_head(model->config, Head::masked_lm).ok());
+  Findings head;
+  check_model(*model, head);
+  EXPECT_EQ(head.count(FindingLevel::kError), 0) << head.text(false);
+  EXPECT_THAT(head.text(false), HasSubstr("new_head: the checkpoint has no head"));
+
+  model->config.config["num_hidden_layers"] = model->config.layers += 1;
+  Findings body;
+  check_model(*model, body);
+  EXPECT_GT(body.count(FindingLevel::kError), 0);
 }
 
 class FixText : public ::testing::Test {

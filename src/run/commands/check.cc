@@ -101,7 +101,8 @@ Result<int> run_check(const std::vector<std::string>& args) {
   const auto chosen = HONE_TRY(choose_task({.name = "hone check",
                                             .summary = "what is wrong with a run, before it",
                                             .defaults = [](TaskSettings& s) { s.do_train = true; },
-                                            .more = [&](Schema& schema) { only.bind(schema); }},
+                                            .more = [&](Schema& schema) { only.bind(schema); },
+                                            .text_only = true},
                                            args));
   if (!chosen->settings) return kExitDone;
   const TaskSettings& s = *chosen->settings;
@@ -125,16 +126,14 @@ Result<int> run_check(const std::vector<std::string>& args) {
                         static_cast<double>(parameter_count(model->config)) / 1e6);
     std::vector<std::string> notes;
     CausalOptions causal;
-    if (const TextRows* text_rows = s.text_rows()) {
-      const auto files =
-          text_rows->files(*model, {s.do_train, s.do_eval, s.cache_dir, s.token}, notes);
-      for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
-      if (files.ok()) {
-        rows = check_rows(*files, tokenizer, model->config.vocab, pool, only.samples, findings);
-        causal = files->causal;
-      } else {
-        findings.add(files.error());
-      }
+    const auto files =
+        s.text_rows()->files(*model, {s.do_train, s.do_eval, s.cache_dir, s.token}, notes);
+    for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
+    if (files.ok()) {
+      rows = check_rows(*files, tokenizer, model->config.vocab, pool, only.samples, findings);
+      causal = files->causal;
+    } else {
+      findings.add(files.error());
     }
     run = check_run(s, schema, *model, rows, findings);
     for (const auto& [name, split] : {std::pair{"train", &rows.train}, {"validation", &rows.eval}})

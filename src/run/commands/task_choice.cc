@@ -11,7 +11,8 @@ namespace {
 
 std::vector<Task> tasks_of(const TaskCommand& c) {
   std::vector<Task> tasks = all_task();
-  if (c.data_only) std::erase_if(tasks, [](const Task& t) { return !t.settings()->text_rows(); });
+  if (c.text_only || c.data_only)
+    std::erase_if(tasks, [](const Task& t) { return !t.settings()->text_rows(); });
   return tasks;
 }
 

@@ -14,7 +14,8 @@ struct TaskCommand {
   std::string task_help = "what the model learns";   // before the list of tasks
   std::function<void(TaskSettings&)> defaults = {};  // the command's own, set before flags
   std::function<void(Schema&)> more = {};            // binds settings besides the task's
-  bool data_only = false;  // not the settings of training, and only tasks that learn from text
+  bool text_only = false;                            // only tasks that learn from text
+  bool data_only = false;                            // and not the settings of training
 };
 
 struct ChosenTask {
