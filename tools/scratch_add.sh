@@ -103,7 +103,7 @@ std::vector<ParamSpec> params(const ModelConfig& c) {
   return list;
 }
 
-ValueId decoder(ModelGraph& g) {
+ValueId body(ModelGraph& g) {
   Builder& b = g.b;
   auto norm = [&](const std::string& at, ValueId x) {
     return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), 1e-5).y;
@@ -126,12 +126,18 @@ ValueId decoder(ModelGraph& g) {
   return norm("model.norm", x);
 }
 
-std::string head(const ModelConfig&) { return "model.embed_tokens.weight"; }
+HeadLayer head(ModelGraph& g, ValueId hidden) { return {hidden, g.param("model.embed_tokens.weight")}; }
 
 }  // namespace
 
 Family family_scratch() {
-  return {"scratch", {"scratch"}, "ScratchForCausalLM", read_config, params, nullptr, decoder, head, nullptr};
+  return {.name = "scratch",
+          .model_types = {"scratch"},
+          .heads = {{Head::causal_lm, "ScratchForCausalLM"}},
+          .read_config = read_config,
+          .params = params,
+          .body = body,
+          .head = head};
 }
 
 }  // namespace hone
