@@ -52,8 +52,7 @@ StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid) {
 }
 
 void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan& plan) {
-  for (MicroBatchPlan& batch : plan.batches) plan.spare.push_back(std::move(batch.rows));
-  plan.batches.clear();
+  clear_batches(plan);
   plan.tokens = plan.label_tokens = 0;
   plan.rows = static_cast<int64_t>(lengths.size());
   size_t first_open = 0;  // batches before it are full
@@ -66,15 +65,7 @@ void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan
             static_cast<int64_t>(plan.batches[b].rows.size()) == grid.max_rows)) {
       ++b;
     }
-    if (b == plan.batches.size()) {
-      plan.batches.emplace_back();
-      if (!plan.spare.empty()) {
-        plan.batches.back().rows = std::move(plan.spare.back());
-        plan.batches.back().rows.clear();
-        plan.spare.pop_back();
-      }
-    }
-    MicroBatchPlan& batch = plan.batches[b];
+    MicroBatchPlan& batch = b < plan.batches.size() ? plan.batches[b] : add_batch(plan);
     batch.rows.push_back(static_cast<int32_t>(i));
     batch.tokens += lengths[i];
     plan.tokens += lengths[i];
@@ -91,10 +82,7 @@ void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan
 }
 
 void reserve_step(size_t rows, const BatchGrid& grid, StepPlan& plan, MicroBatch& out) {
-  plan.batches.reserve(rows);
-  plan.spare.resize(rows);
-  for (std::vector<int32_t>& list : plan.spare)
-    list.reserve(std::min(rows, static_cast<size_t>(grid.max_rows)));
+  reserve_batches(rows, grid.max_rows, plan);
   const auto tokens = static_cast<size_t>(grid.largest()), slots = static_cast<size_t>(grid.slots);
   for (std::vector<int32_t>* list : {&out.ids, &out.labels, &out.positions}) list->reserve(tokens);
   out.sample_ids.reserve(tokens);

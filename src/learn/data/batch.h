@@ -51,6 +51,29 @@ struct StepPlan {
   int64_t label_tokens = 0;  // the normaliser of the step's loss: a row of n tokens has n - 1
 };
 
+// What step plans share, so that no step allocates: `batches` with lists of `rows`, and `spare`.
+template <class Plan>
+void clear_batches(Plan& plan) {
+  for (auto& batch : plan.batches) plan.spare.push_back(std::move(batch.rows));
+  plan.batches.clear();
+}
+template <class Plan>
+auto& add_batch(Plan& plan) {
+  auto& batch = plan.batches.emplace_back();
+  if (!plan.spare.empty()) {
+    batch.rows = std::move(plan.spare.back());
+    batch.rows.clear();
+    plan.spare.pop_back();
+  }
+  return batch;
+}
+template <class Plan>
+void reserve_batches(size_t rows, int64_t max_rows, Plan& plan) {
+  plan.batches.reserve(rows);
+  plan.spare.resize(rows);
+  for (auto& list : plan.spare) list.reserve(std::min(rows, static_cast<size_t>(max_rows)));
+}
+
 // First fit in the order given; deterministic. A row longer than grid.largest() is a bug.
 StepPlan plan_step(std::span<const int64_t> lengths, const BatchGrid& grid);
 // The same into a plan whose memory is used again.

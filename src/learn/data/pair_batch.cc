@@ -80,8 +80,7 @@ void plan_pair_step(std::span<const int64_t> source_lengths,
                     PairStepPlan& plan) {
   HONE_BUG_IF(source_lengths.size() != target_lengths.size(), "{} sources, {} targets",
               source_lengths.size(), target_lengths.size());
-  for (PairBatchPlan& batch : plan.batches) plan.spare.push_back(std::move(batch.rows));
-  plan.batches.clear();
+  clear_batches(plan);
   plan.source_tokens = plan.label_tokens = 0;
   plan.rows = static_cast<int64_t>(source_lengths.size());
   const PairBudget most = grid.largest();
@@ -97,15 +96,7 @@ void plan_pair_step(std::span<const int64_t> source_lengths,
              static_cast<int64_t>(batch.rows.size()) == grid.max_rows;
     };
     while (b < plan.batches.size() && full(plan.batches[b])) ++b;
-    if (b == plan.batches.size()) {
-      plan.batches.emplace_back();
-      if (!plan.spare.empty()) {
-        plan.batches.back().rows = std::move(plan.spare.back());
-        plan.batches.back().rows.clear();
-        plan.spare.pop_back();
-      }
-    }
-    PairBatchPlan& batch = plan.batches[b];
+    PairBatchPlan& batch = b < plan.batches.size() ? plan.batches[b] : add_batch(plan);
     batch.rows.push_back(static_cast<int32_t>(i));
     batch.source_tokens += source;
     batch.target_tokens += target;
@@ -117,10 +108,7 @@ void plan_pair_step(std::span<const int64_t> source_lengths,
 }
 
 void reserve_pair_step(size_t rows, const PairGrid& grid, PairStepPlan& plan, PairMicroBatch& out) {
-  plan.batches.reserve(rows);
-  plan.spare.resize(rows);
-  for (std::vector<int32_t>& list : plan.spare)
-    list.reserve(std::min(rows, static_cast<size_t>(grid.max_rows)));
+  reserve_batches(rows, grid.max_rows, plan);
   const auto slots = static_cast<size_t>(grid.slots);
   for (auto [side, budget] :
        {std::pair{&out.source, grid.largest().source}, {&out.target, grid.largest().target}}) {

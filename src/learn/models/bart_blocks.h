@@ -39,4 +39,18 @@ HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style);
 // The other weights of a tie, and names without the prefix of the model with a head.
 std::vector<std::string> bart_other_names(const BartStyle& style, const std::string& name);
 
+// The family with everything that its style decides.
+template <BartStyle (*kStyle)(const ModelConfig& c)>
+Family bart_family(Family f) {
+  f.constants = [](const ModelConfig& c) { return bart_constants(c, kStyle(c)); };
+  f.body = [](ModelGraph& g) { return bart_decoder(g, kStyle(g.config)); };
+  f.head = [](ModelGraph& g, ValueId hidden) { return bart_head(g, hidden, kStyle(g.config)); };
+  f.other_names = [](const ModelConfig& c, const std::string& name) {
+    return bart_other_names(kStyle(c), name);
+  };
+  f.encoder = [](ModelGraph& g) { return bart_encoder(g, kStyle(g.config)); };
+  f.cross_keys = bart_cross_keys;
+  return f;
+}
+
 }  // namespace hone

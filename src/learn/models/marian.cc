@@ -47,30 +47,14 @@ std::vector<ParamSpec> params(const ModelConfig& c) {
   return list;
 }
 
-std::vector<ConstantTable> constants(const ModelConfig& c) {
-  return bart_constants(c, style_of(c));
-}
-ValueId encoder(ModelGraph& g) { return bart_encoder(g, style_of(g.config)); }
-ValueId decoder(ModelGraph& g) { return bart_decoder(g, style_of(g.config)); }
-HeadLayer head(ModelGraph& g, ValueId hidden) { return bart_head(g, hidden, style_of(g.config)); }
-std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
-  return bart_other_names(style_of(c), name);
-}
-
 }  // namespace
 
 Family family_marian() {
-  return {.name = "marian",
-          .model_types = {"marian"},
-          .heads = {{Head::seq2seq_lm, "MarianMTModel"}},
-          .read_config = read_config,
-          .params = params,
-          .constants = constants,
-          .body = decoder,
-          .head = head,
-          .other_names = other_names,
-          .encoder = encoder,
-          .cross_keys = bart_cross_keys};
+  return bart_family<style_of>({.name = "marian",
+                                .model_types = {"marian"},
+                                .heads = {{Head::seq2seq_lm, "MarianMTModel"}},
+                                .read_config = read_config,
+                                .params = params});
 }
 
 }  // namespace hone

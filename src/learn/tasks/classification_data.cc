@@ -132,17 +132,15 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
         const auto pair =
             second.empty() ? std::optional<std::string_view>() : std::optional(second[i]);
-        Status done = tokenizer.encode_to(first[i], pair, row, {}, cut);
+        const Status done = tokenizer.encode_to(first[i], pair, row, {}, cut);
         if (!done.ok()) {
           const std::lock_guard lock(mutex);
-          failed = std::move(done.error());
+          failed = done.error();
           return;
         }
         out.ids[i] = row.ids;
         out.type_ids[i] = row.type_ids;
-        if (static_cast<int64_t>(row.ids.size()) < max_length) continue;
-        done = tokenizer.encode_to(first[i], pair, row, {}, {});
-        is_cut[i] = row.ids.size() > out.ids[i].size();
+        is_cut[i] = row.cut;
       }
     });
     if (failed) return std::move(*failed);

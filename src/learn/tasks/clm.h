@@ -11,10 +11,7 @@ struct ClmOwnSettings {
 #include "base/settings/fields.inc"
 };
 
-class ClmSettings : public TaskSettings,
-                    public TextSettings,
-                    public ClmOwnSettings,
-                    public TextRows {
+class ClmSettings : public TextTaskSettings, public ClmOwnSettings {
  public:
   using TaskSettings::bind;
   void bind_own(Schema& schema) override;
@@ -28,7 +25,6 @@ class ClmSettings : public TaskSettings,
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
 
-  const TextRows* text_rows() const override { return this; }
   Result<CausalFiles> files(const Pretrained& model, const TextWish& wish,
                             std::vector<std::string>& notes) const override;
   OrderedJson shard_settings(const Pretrained& model, const CausalOptions& causal,

@@ -11,10 +11,7 @@ struct MlmOwnSettings {
 #include "base/settings/fields.inc"
 };
 
-class MlmSettings : public TaskSettings,
-                    public TextSettings,
-                    public MlmOwnSettings,
-                    public TextRows {
+class MlmSettings : public TextTaskSettings, public MlmOwnSettings {
  public:
   using TaskSettings::bind;
   void bind_own(Schema& schema) override;
@@ -31,7 +28,6 @@ class MlmSettings : public TaskSettings,
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
 
-  const TextRows* text_rows() const override { return this; }
   Result<CausalFiles> files(const Pretrained& model, const TextWish& wish,
                             std::vector<std::string>& notes) const override;
   OrderedJson shard_settings(const Pretrained& model, const CausalOptions& causal,

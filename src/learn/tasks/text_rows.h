@@ -35,6 +35,12 @@ class TextRows {
   virtual Tokenize tokenize(const Pretrained& model, ThreadPool* pool) const = 0;
 };
 
+// The settings of such a task.
+class TextTaskSettings : public TaskSettings, public TextSettings, public TextRows {
+ public:
+  const TextRows* text_rows() const final { return this; }
+};
+
 // What all of them share. The files of the data flags, without the way rows are made of them:
 Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& text,
                                 const TextWish& wish, std::vector<std::string>& notes);

@@ -68,6 +68,7 @@ class Model {
 struct Encoding {
   std::vector<int32_t> ids;
   std::vector<int32_t> type_ids;
+  bool cut = false;  // truncation took tokens off
 };
 
 class PostProcessor {

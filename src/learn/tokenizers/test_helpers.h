@@ -72,6 +72,18 @@ inline std::vector<std::vector<int32_t>> encode_all(const Tokenizer& t,
   return rows;
 }
 
+// The hashes of `want` of the rows decoded, and decoded without special tokens.
+inline void expect_decoded(const Tokenizer& t, const std::vector<std::vector<int32_t>>& rows,
+                           const nlohmann::json& want) {
+  std::vector<std::vector<int>> decoded, skipped;
+  for (const auto& row : rows) {
+    decoded.push_back(bytes_of(t.decode(row)));
+    skipped.push_back(bytes_of(t.decode(row, true)));
+  }
+  EXPECT_EQ(fnv_rows(decoded), want["decoded"].get<std::string>());
+  EXPECT_EQ(fnv_rows(skipped), want["skipped"].get<std::string>());
+}
+
 // The hashes of a golden pipeline `want`: ids, special tokens split, decoded; the ids of texts.
 inline std::vector<std::vector<int32_t>> expect_pipeline(const Tokenizer& t,
                                                          const nlohmann::json& want,
@@ -82,13 +94,7 @@ inline std::vector<std::vector<int32_t>> expect_pipeline(const Tokenizer& t,
   EXPECT_EQ(fnv_rows(encode_all(t, random)), want["random"].get<std::string>());
   EXPECT_EQ(fnv_rows(encode_all(t, texts, {.split_special_tokens = true})),
             want["split"].get<std::string>());
-  std::vector<std::vector<int>> decoded, skipped;
-  for (const auto& row : rows) {
-    decoded.push_back(bytes_of(t.decode(row)));
-    skipped.push_back(bytes_of(t.decode(row, true)));
-  }
-  EXPECT_EQ(fnv_rows(decoded), want["decoded"].get<std::string>());
-  EXPECT_EQ(fnv_rows(skipped), want["skipped"].get<std::string>());
+  expect_decoded(t, rows, want);
   return rows;
 }
 

@@ -95,6 +95,7 @@ Status Tokenizer::encode_to(std::string_view first, std::optional<std::string_vi
   };
   fill(second ? pair_ : single_, options.add_special_tokens, part(a, kept.first),
        part(b, kept.second), out);
+  out.cut = kept.first + kept.second < length(a) + length(b);
   return Ok{};
 }
 

@@ -64,13 +64,7 @@ TEST(Translation, GivesIdsAndTextsOfTransformers) {
       }
       if (!side.contains("decoded")) continue;
       rows.insert(rows.end(), many.begin(), many.end());
-      std::vector<std::vector<int>> decoded, skipped;
-      for (const auto& row : rows) {
-        decoded.push_back(bytes_of(t.decode(row)));
-        skipped.push_back(bytes_of(t.decode(row, true)));
-      }
-      EXPECT_EQ(fnv_rows(decoded), side["decoded"].get<std::string>());
-      EXPECT_EQ(fnv_rows(skipped), side["skipped"].get<std::string>());
+      expect_decoded(t, rows, side);
     }
 }
 
