@@ -115,7 +115,7 @@ class Scan {
   Result<std::unique_ptr<RowReader>> open(const std::vector<std::string>& patterns,
                                           const std::string& split) {
     auto reader = HONE_TRY(open_rows(HONE_TRY(expand_files(patterns, split)), files_.rows));
-    column_ = HONE_TRY(text_column(*reader, files_.text_column));
+    column_ = HONE_TRY(chosen_column(*reader, files_));
     return reader;
   }
 

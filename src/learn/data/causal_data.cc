@@ -14,11 +14,12 @@ namespace {
 
 constexpr const char *kTrain = "train", *kValidation = kValidationSplit;  // the splits
 
-void note_column(const RowReader& reader, size_t column, const std::string& wanted,
+void note_column(const RowReader& reader, size_t column, const CausalFiles& files,
                  std::vector<std::string>& notes) {
   const std::vector<std::string>& names = reader.columns();
-  if (wanted.empty() && names[column] != "text") {
-    notes.push_back(fmt::format("there is no column 'text': the first column, '{}', is taken",
+  if (files.text_column.empty() && names[column] != "text") {
+    notes.push_back(fmt::format("there is no column 'text': the {}, '{}', is taken",
+                                files.only_text_column ? "only column of text" : "first column",
                                 preview(names[column], 40)));
   }
 }
@@ -86,6 +87,11 @@ std::string describe(const CausalCounts& c, const CausalOptions& options) {
   return text;
 }
 
+Result<size_t> chosen_column(RowReader& rows, const CausalFiles& files) {
+  return files.only_text_column && files.text_column.empty() ? only_text_column(rows)
+                                                             : text_column(rows, files.text_column);
+}
+
 Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
                                            std::vector<std::string>& notes) {
   std::vector<CausalPart> parts;
@@ -114,8 +120,8 @@ Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
   if (files.want_train || (files.want_eval && split)) {
     const auto paths = HONE_TRY(expand_files(files.train_files));
     auto reader = HONE_TRY(open_rows(paths, files.rows));
-    const size_t column = HONE_TRY(text_column(*reader, files.text_column));
-    note_column(*reader, column, files.text_column, notes);
+    const size_t column = HONE_TRY(chosen_column(*reader, files));
+    note_column(*reader, column, files, notes);
     int64_t kept_back = 0;
     if (split && files.validation_split_percentage != 0) {
       // Checked before a long file is counted.
@@ -149,7 +155,7 @@ Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
   if (files.want_eval && !split) {
     auto paths = HONE_TRY(expand_files(files.validation_files, kValidation));
     auto reader = HONE_TRY(open_rows(paths, files.rows));
-    const size_t column = HONE_TRY(text_column(*reader, files.text_column));
+    const size_t column = HONE_TRY(chosen_column(*reader, files));
     add(kValidation, std::move(paths), column, 0, INT64_MAX);
   }
   return parts;

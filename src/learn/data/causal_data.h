@@ -13,7 +13,8 @@ struct CausalFiles {
   // Paths, globs, dataset folders (of a DatasetDict the splits `train` and `validation`).
   std::vector<std::string> train_files, validation_files;
   RowOptions rows;
-  std::string text_column;  // empty: `text`, or else the first
+  std::string text_column;        // empty: `text`, or else the first
+  bool only_text_column = false;  // or else the only one that holds text (files.h)
   // Without validation_files, and without a validation split in the one dataset folder that
   // train_files is, the first rows of train_files, this share, are the validation set
   // and not trained on, also when nothing is evaluated.
@@ -28,6 +29,9 @@ struct CausalFiles {
   // What prepared shards (shards.h), which may stand where a file may, have to be made with.
   OrderedJson shard_settings;
 };
+
+// The column that `files` mean. Errors: those of text_column and only_text_column.
+Result<size_t> chosen_column(RowReader& rows, const CausalFiles& files);
 
 // One split, found but not read.
 struct CausalPart {

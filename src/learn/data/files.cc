@@ -179,6 +179,30 @@ Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {
                         fmt::join(names, ", ")));
 }
 
+Result<size_t> only_text_column(RowReader& rows) {
+  constexpr int kLookedAt = 1000;
+  const RowPosition start = rows.position();
+  Row row;
+  std::vector<size_t> found;
+  for (int i = 0; i < kLookedAt && HONE_TRY(rows.next(row)); ++i)
+    for (size_t c = 0; c < row.cells.size(); ++c) {
+      const auto* text = std::get_if<std::string>(&row.cells[c]);
+      if (text && text->find_first_not_of("0123456789+-.eE ") != std::string::npos &&
+          std::find(found.begin(), found.end(), c) == found.end())
+        found.push_back(c);
+    }
+  HONE_TRY(rows.seek(start));
+  const std::vector<std::string>& names = rows.columns();
+  const auto text = std::find(names.begin(), names.end(), "text");
+  if (text != names.end()) return static_cast<size_t>(text - names.begin());
+  if (found.size() == 1) return found[0];
+  return Error(err::kNoColumn, found.empty() ? "no column of the data holds text"
+                                             : "the data has no column 'text', and several that "
+                                               "hold text")
+      .todo(fmt::format("name the one to learn from by --text_column; the columns are {}",
+                        fmt::join(names, ", ")));
+}
+
 Result<int64_t> count_rows(RowReader& rows) {
   const RowPosition start = rows.position();
   Row row;

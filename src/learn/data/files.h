@@ -29,6 +29,10 @@ Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::str
 // one (as run_clm). Errors: H2109 with the nearest name.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
+// The column `text`, or else the only one that holds text (which is no number) in the first rows;
+// the reader goes back. Errors: H2109 when there are none or several.
+Result<size_t> only_text_column(RowReader& rows);
+
 // Counts from the reader's position to the end and goes back.
 Result<int64_t> count_rows(RowReader& rows);
 

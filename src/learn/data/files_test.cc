@@ -91,6 +91,15 @@ TEST_F(Files, TheTextColumnIsTextOrTheFirst) {
       text_column(*rows, "txt").error().text(),
       "H2109  the data has no column 'txt'\n  do   did you mean 'text'? its columns are id, text");
   EXPECT_EQ(*text_column(*std::move(open_rows_of_bytes("a.tsv", "s\tl\n1\t2\n").value())), 0u);
+  const auto only = [](const char* name, const char* bytes) {
+    const auto rows = open_rows_of_bytes(name, bytes);
+    return only_text_column(**rows);
+  };
+  EXPECT_EQ(*only("a.csv", "n,text,s\n1,2,x\n"), 1u);
+  EXPECT_EQ(*only("a.csv", "n,s,m\n1,,3.5\n2,x,-4\n"), 1u);
+  EXPECT_NE(only("a.csv", "r,s\ny,x\n").error().text().find("several"), std::string::npos);
+  EXPECT_NE(only("a.csv", "n,m\n1,2\n").error().text().find("no column of the data"),
+            std::string::npos);
 }
 
 TEST_F(Files, TextToCsvKeepsEveryByte) {

@@ -35,6 +35,8 @@ class TaskSettings : public TrainSettings, public DataSettings {
   void bind(Schema& schema) { TrainSettings::bind(schema), bind_data(schema); }
   void bind_data(Schema& schema) { DataSettings::bind(schema), bind_own(schema); }
   virtual void bind_own(Schema& schema) = 0;
+  // After flags and files are read: settings that follow from others.
+  virtual Status settle(const Schema&) { return Ok{}; }
 
   // The head that the task trains, and its labels where the settings know them; asked before the
   // weights of the model are. An Error when the family has no such head.

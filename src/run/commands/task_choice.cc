@@ -127,7 +127,10 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   for (const Task& t : tasks) {
     if (t.name != name) continue;
     auto chosen = bound(c, tasks, t, true);
-    if (HONE_TRY(parse_settings(chosen->schema, args)).done) chosen->settings = nullptr;
+    if (HONE_TRY(parse_settings(chosen->schema, args)).done)
+      chosen->settings = nullptr;
+    else
+      HONE_TRY(chosen->settings->settle(chosen->schema));
     return chosen;
   }
   // No such task, or none: what all tasks share is enough to say so.
