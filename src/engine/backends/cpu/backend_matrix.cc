@@ -1,4 +1,6 @@
 // linear, matmul and the language-model head on the packed matrix product.
+#include <algorithm>
+
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/gemm.h"
 #include "engine/backends/cpu/linear_cross_entropy.h"
@@ -18,7 +20,8 @@ Result<Activation> activation_of(const NodeView& n, const std::string& name) {
 int64_t block_of_k(bool bf16) { return bf16 ? kGemmBf16BlockK : kGemmBlockK; }
 // Says what decides the bits of a product beside its sizes and the instruction set.
 std::string gemm_id(const Gemm& g) {
-  return fmt::format("cpu.gemm{}.k{}", g.bf16 ? "_bf16" : "", block_of_k(g.bf16));
+  const std::string_view parts = gemm_parts(g);
+  return fmt::format("cpu.gemm{}{}.k{}", parts.empty() ? "" : "_", parts, block_of_k(g.bf16));
 }
 
 Result<Kernel> linear(const NodeView& n, int threads) {
@@ -97,10 +100,10 @@ Kernel head(const NodeView& n, int threads) {
   float there = 0;
   LinearCrossEntropy sized = l;
   if (grads) sized.dx = sized.dw = &there;
-  // The rows of a chunk are the k of dW.
-  const std::string id =
-      fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}", block_of_k(l.bf16),
-                  linear_cross_entropy_chunk(l.tokens, l.vocabulary), l.bf16 ? ".bf16" : "");
+  const int64_t rows = linear_cross_entropy_chunk(l.tokens, l.vocabulary);  // the k of dW
+  const std::string_view parts = gemm_parts({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16});
+  const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}", block_of_k(l.bf16),
+                                     rows, parts.empty() ? "" : ".", parts);
   return {id, linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
             LinearCrossEntropy call = l;
             call.x = in(a, 0);

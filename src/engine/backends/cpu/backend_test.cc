@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/backends/cpu/gemm.h"
+#include "engine/backends/cpu/isa.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/conformance.h"
 #include "engine/graph/text.h"
@@ -24,21 +25,22 @@ TEST(CpuBackend, Conformance) {
 // A resumed run compares ids: constants that decide bits must stand in them.
 TEST(CpuBackend, ProductsNameTheBlocksOfTheirSums) {
   const Result<Program> program = parse_program(R"(program p
-input "x" %0 : f32[32,64]
+input "x" %0 : f32[64,64]
 input "w" %1 : f32[64,96]
-  %2 : f32[32,96] = linear(%0, %1)
-  %3 : f32[32,96] = matmul(%0, %1)
-  %4 : f32[32,96] = linear(%0, %1) {bf16=true}
-  %5 : f32[32,96] = matmul(%0, %1) {bf16=true}
+  %2 : f32[64,96] = linear(%0, %1)
+  %3 : f32[64,96] = matmul(%0, %1)
+  %4 : f32[64,96] = linear(%0, %1) {bf16=true}
+  %5 : f32[64,96] = matmul(%0, %1) {bf16=true}
 output "y" = %2
 output "z" = %3
 )",
                                                 op_table());
   ASSERT_TRUE(program.ok()) << program.error().text();
+  const char* f32 = cpu::isa() == cpu::Isa::amx ? "_bf16x3" : "";
   for (const Node& node : program->nodes)
     EXPECT_EQ(make_cpu_backend(1)->kernel({*program, node}).value().id,
               node.attrs.flag("bf16") ? fmt::format("cpu.gemm_bf16.k{}", cpu::kGemmBf16BlockK)
-                                      : fmt::format("cpu.gemm.k{}", cpu::kGemmBlockK));
+                                      : fmt::format("cpu.gemm{}.k{}", f32, cpu::kGemmBlockK));
 }
 
 }  // namespace

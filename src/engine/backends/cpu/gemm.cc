@@ -16,12 +16,38 @@ HONE_CPU_DISPATCH(void, pack_b,
                    ThreadPool& pool),
                   (k, n, b, ldb, trans_b, packed, pool))
 
+#if defined(__x86_64__)
+namespace amx {
+int64_t gemm_split_workspace_bytes(const Gemm& g, int threads);
+void gemm_split(const Gemm& g, void* workspace, ThreadPool& pool);
+}  // namespace amx
+#endif
+
+namespace {
+
+// Few rows do not repay packing B in parts; narrow weights need no parts.
+bool splits(const Gemm& g) {
+  return isa() == Isa::amx && !g.bf16 && g.b_type == Element::f32 && g.packed_b == nullptr &&
+         g.m >= kGemmSplitRows;
+}
+
+}  // namespace
+
+const char* gemm_parts(const Gemm& g) { return g.bf16 ? "bf16" : splits(g) ? "bf16x3" : ""; }
+
 int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
+#if defined(__x86_64__)
+  if (splits(g)) return amx::gemm_split_workspace_bytes(g, threads);
+#endif
   return g.bf16 ? gemm_bf16_workspace_bytes(g, threads) : gemm_f32_workspace_bytes(g, threads);
 }
 
 void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
-  if (g.bf16 && g.m > 0 && g.n > 0 && g.k > 0)
+  if (g.m <= 0 || g.n <= 0 || g.k <= 0) return gemm_f32(g, workspace, pool);
+#if defined(__x86_64__)
+  if (splits(g)) return amx::gemm_split(g, workspace, pool);
+#endif
+  if (g.bf16)
     gemm_bf16(g, workspace, pool);
   else
     gemm_f32(g, workspace, pool);

@@ -6,8 +6,11 @@
 // number of threads. B may be packed beforehand (a weight that serves many calls).
 // B may be kept in bf16 or in i8 with a scale for each column of op(B): it is widened to f32 in
 // registers, while it is packed or, with few rows, streamed.
-// With `bf16` both operands (then f32, not packed) are rounded to the nearest bf16 and the sums
-// stay f32: many times faster with AMX, about twice with AVX512_BF16, else emulated and slower. m
+// On a processor with AMX f32 products of kGemmSplitRows and more run on parts in bf16, as exact as
+// multiply-adds in f32 (gemm_bf16.simd.h): an operand that is not finite, or above 3.38e38, makes
+// NaN there, and parts below 1.2e-38 count as zero. With `bf16` both operands (then f32, not
+// packed) are rounded to the nearest bf16 and the sums stay f32: many times faster with AMX, about
+// twice with AVX512_BF16, else emulated and slower. m
 // <= kGemmSmallRows takes a path that streams B once at memory speed (decoding); with packed B any
 // m uses the packed copy.
 #pragma once
@@ -46,6 +49,7 @@ struct Gemm {
 };
 
 constexpr int64_t kGemmSmallRows = 16;
+constexpr int64_t kGemmSplitRows = 64;
 // A sum over k is made of blocks, one after the other: equal parts of k of at most this. Another
 // value gives other bits, so it stands in the kernel's id.
 constexpr int64_t kGemmBlockK = 1024;
@@ -54,6 +58,9 @@ constexpr int64_t kGemmBf16BlockK = 2048;
 // Bytes that gemm() needs, for these sizes, flags and threads (pointers are not looked at, except
 // whether packed_b is null). Workspaces must be 64-byte aligned.
 int64_t gemm_workspace_bytes(const Gemm& g, int threads);
+// What operands are rounded to or split into, "" for neither: decides the bits of the product
+// beside its sizes, the block of k and the instruction set.
+const char* gemm_parts(const Gemm& g);
 void gemm(const Gemm& g, void* workspace, ThreadPool& pool);
 
 // The packed copy depends on the instruction set in use; its size does not. 64-byte aligned.

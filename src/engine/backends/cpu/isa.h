@@ -7,7 +7,7 @@
 
 namespace hone::cpu {
 
-// Each includes those before it; the last two differ from avx512 in products of bf16 alone.
+// Each includes those before it; the last two differ from avx512 in matrix products alone.
 enum class Isa : int { baseline, avx2, avx512, avx512_bf16, amx };
 
 // Best that this processor has, or what set_isa or
