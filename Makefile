@@ -43,11 +43,12 @@ one: configure ## the tests whose name matches TEST=regex
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST) -R '$(TEST)'
 
-nightly: install-check configure ## every test, the long loops and all sanitizers too, then ten minutes of each fuzzer
+nightly: install-check configure ## every test, the long loops and all sanitizers too, ten minutes of each fuzzer, a scratch copy that grows
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST)
 	@for preset in asan tsan; do tools/sanitize.sh $$preset || exit 1; done  # asan has ubsan in it
 	@tools/fuzz.sh 600
+	@tools/scratch_add.sh
 
 sanitize: install-check ## unit tests under PRESET=asan, ubsan or tsan
 	@tools/sanitize.sh $(if $(filter cpu,$(PRESET)),asan,$(PRESET))

@@ -153,9 +153,10 @@ namespace hone {
 
 Format format_psv() {
   return {"psv", {"psv"}, "separated by bars, with a header",
-          [](std::unique_ptr<Source> source, const RowOptions&) {
-            return open_separated(std::move(source), '|', Quoting::kWhenBalanced);
-          }};
+          [](std::unique_ptr<Source> source, const RowOptions& options) {
+            return open_separated(std::move(source), '|', Quoting::kWhenBalanced, options);
+          },
+          true};
 }
 
 }  // namespace hone
@@ -165,7 +166,7 @@ count "a data format" 1
 tools/setup.sh check
 cmake --preset cpu ${HONE_PYTHON:+-DHONE_PYTHON=$HONE_PYTHON} >configure.log || { cat configure.log; exit 1; }
 nice ninja -C build/cpu -j "$jobs" hone engine_backends_reference_test \
-  engine_backends_cpu_test learn_data_formats_test | tail -n 1
+  engine_backends_cpu_test learn_data_formats_test >build.log || { tail -n 30 build.log; exit 1; }
 
 # The op: every backend against the reference in f64 and finite differences, over tests/ops.
 ctest --test-dir build/cpu --output-on-failure -R '^engine_backends_(reference|cpu)_test$' --no-tests=error
