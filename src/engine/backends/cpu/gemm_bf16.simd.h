@@ -161,13 +161,9 @@ struct AmxTiles {
   }
 
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
-    const int64_t stride = ldc * 4;
     settle();
-    if (add) {
-      _tile_loadd(0, c, stride);
-      _tile_loadd(1, c + W, stride);
-      _tile_loadd(2, c + W * ldc, stride);
-      _tile_loadd(3, c + W * ldc + W, stride);
+    if (add && !kAddLast) {
+      load_c(c, ldc);
     } else {
       _tile_zero(0);
       _tile_zero(1);
@@ -200,14 +196,36 @@ struct AmxTiles {
         _tile_dpbf16ps(3, 5, 7);
       }
     }
-    _tile_stored(0, c, stride);
-    _tile_stored(1, c + W, stride);
-    _tile_stored(2, c + W * ldc, stride);
-    _tile_stored(3, c + W * ldc + W, stride);
-    settle();
+    if (add && kAddLast) {
+      alignas(64) float sums[kMR * kNR];
+      store_c(sums, kNR);
+      for (int64_t r = 0; r < kMR; ++r)
+        unroll<kNR / W>(HONE_LAMBDA(v) {
+          float* to = c + r * ldc + v * W;
+          store(to, load(to) + load(sums + r * kNR + v * W));
+        });
+    } else {
+      store_c(c, ldc);
+    }
   }
 
  private:
+  // Sums of one block of k round less if they begin at 0; bf16's own rounding is larger than that.
+  static constexpr bool kAddLast = kParts > 1;
+
+  static HONE_INLINE void load_c(const float* c, int64_t ldc) {
+    _tile_loadd(0, c, ldc * 4);
+    _tile_loadd(1, c + W, ldc * 4);
+    _tile_loadd(2, c + W * ldc, ldc * 4);
+    _tile_loadd(3, c + W * ldc + W, ldc * 4);
+  }
+  static HONE_INLINE void store_c(float* c, int64_t ldc) {
+    _tile_stored(0, c, ldc * 4);
+    _tile_stored(1, c + W, ldc * 4);
+    _tile_stored(2, c + W * ldc, ldc * 4);
+    _tile_stored(3, c + W * ldc + W, ldc * 4);
+    settle();
+  }
   static HONE_INLINE void load_a(const float* a) {
     _tile_loadd(4, a, 64);
     _tile_loadd(5, a + kSquare, 64);
