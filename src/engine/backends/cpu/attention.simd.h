@@ -41,16 +41,14 @@ HONE_INLINE void softmax_block(const Attention& a, const Drop& drop, int64_t s, 
 }
 
 void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, int64_t q0,
-                   float* w) {
+                   const KeyRows& rows, float* w) {
   const int64_t dim = a.head_dim, lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
-  const int64_t o = lk - lq, nq = min_of(kBQ, lq - q0), hk = h / (a.heads / a.kv_heads);
+  const int64_t o = lk - lq, nq = min_of(kBQ, lq - q0);
   float* qt = w;                  // [dim][kBQ], times scale * log2 e
   float* ot = qt + dim * kBQ;     // [dim][kBQ]
   float* st = ot + dim * kBQ;     // [kBK][kBQ]
   float* alpha = st + kBK * kBQ;  // [kBQ]
   const float* qp = a.q.data + (a.cu_q[s] + q0) * a.q.token + h * a.q.head;
-  const float* kp = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
-  const float* vp = a.v.data + a.cu_k[s] * a.v.token + hk * a.v.head;
   float* bias = alpha + 64;  // see bias_row
   transpose_in(qp, a.q.token, nq, dim, kBQ, a.scale * kLog2E, qt);
   constexpr int kVectors = kBQ / W;
@@ -67,7 +65,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
     const int64_t lo = max_of<int64_t>(0, keys.begin - k0), hi = min_of(kBK, keys.end - k0);
     const bool mask = needs_mask(a, o, q0, nq, k0 + lo, hi - lo);
     for (int64_t l = 0; l < kBQ; l += kLanes)
-      strip<true, kZero>(hi - lo, dim, kp + (k0 + lo) * a.k.token, a.k.token, qt + l, kBQ,
+      strip<true, kZero>(hi - lo, dim, rows.k + (k0 + lo) * rows.k_row, rows.k_row, qt + l, kBQ,
                          st + lo * kBQ + l, kBQ, nullptr);
     if (a.reach > 0) add_bias(bias, keys.end, k0, lo, hi, 0, kBQ, kBQ, st);
     for (int v = 0; v < kVectors; ++v) {
@@ -92,12 +90,12 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
       softmax_block(a, drop, s, h, q, k0, lo, hi, base, sum[v], sv);
     }
     for (int64_t l = 0; l < kBQ; l += kLanes) {
-      const float* v = vp + (k0 + lo) * a.v.token;
+      const float* v = rows.v + (k0 + lo) * rows.v_row;
       if (first)
-        strip<false, kZero>(dim, hi - lo, v, a.v.token, st + lo * kBQ + l, kBQ, ot + l, kBQ,
+        strip<false, kZero>(dim, hi - lo, v, rows.v_row, st + lo * kBQ + l, kBQ, ot + l, kBQ,
                             nullptr);
       else
-        strip<false, kScaleAdd>(dim, hi - lo, v, a.v.token, st + lo * kBQ + l, kBQ, ot + l, kBQ,
+        strip<false, kScaleAdd>(dim, hi - lo, v, rows.v_row, st + lo * kBQ + l, kBQ, ot + l, kBQ,
                                 alpha + l);
     }
     first = false;
@@ -116,7 +114,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
 }
 
 int64_t forward_floats(const Attention& a) {
-  return 2 * a.head_dim * kBQ + kBK * kBQ + 64 + bias_lanes(a);
+  return 2 * a.head_dim * kBQ + kBK * kBQ + 64 + bias_lanes(a) + 2 * packed_floats(a);
 }
 
 }  // namespace
@@ -129,8 +127,10 @@ void attention(const Attention& a, void* workspace, ThreadPool& pool) {
   const Drop drop = make_drop(a);
   pool.run([&](int thread) {
     float* w = static_cast<float*>(workspace) + thread * forward_floats(a);
-    for_units(a, kBQ, thread, pool.size(),
-              [&](int64_t s, int64_t h, int64_t q0) { forward_block(a, drop, s, h, q0, w); });
+    KeyRowsInTurn rows(a, w + forward_floats(a) - 2 * packed_floats(a));
+    for_units(a, kBQ, thread, pool.size(), [&](int64_t s, int64_t h, int64_t q0) {
+      forward_block(a, drop, s, h, q0, rows.at(s, h / (a.heads / a.kv_heads)), w);
+    });
     if (thread == 0) {
       const int64_t used = a.sequences ? a.cu_q[a.sequences] : 0;
       zero_rows(a.out, a.heads, a.head_dim, used, a.tokens_q);

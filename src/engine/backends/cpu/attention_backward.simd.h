@@ -9,14 +9,16 @@ namespace {
 
 struct BackwardWork {
   float *qt, *dot, *dqt;  // [dim][kBQB]: Q^T (times scale log2 e), dO^T, dQ^T
+  float *q, *dout;        // [kBQB][dim]: the rows of Q and dO
   float *st, *dpt;        // [kBK][kBQB]: S^T then dropped P^T; dP^T then dS^T
   float *lse, *delta;     // [kBQB]: lse * log2 e; sum over d of dO * O
   float* ones;            // [kBQB]
   float* bias;            // see bias_row
+  float *keys, *dkeys;    // [2][packed_floats]: K and V, see key_rows; dK and dV
 };
 
 int64_t backward_floats(const Attention& a) {
-  return 3 * a.head_dim * kBQB + 2 * kBK * kBQB + 3 * kBQB + bias_lanes(a);
+  return 5 * a.head_dim * kBQB + 2 * kBK * kBQB + 3 * kBQB + bias_lanes(a) + 4 * packed_floats(a);
 }
 
 // The gradient of the bias sums dS along diagonals. Each head, sequence and part of its keys (at
@@ -63,20 +65,31 @@ void add_diagonals(const float* ds, int64_t lo, int64_t hi, float* sums) {
   for (int64_t l = 0; l < W - 1; ++l) sums[hi - 1 - W - l] += two[l];
 }
 
-BackwardWork make_work(float* w, int64_t dim) {
+BackwardWork make_work(float* w, const Attention& a) {
+  const int64_t dim = a.head_dim;
   BackwardWork b;
   b.qt = w;
   b.dot = b.qt + dim * kBQB;
   b.dqt = b.dot + dim * kBQB;
-  b.st = b.dqt + dim * kBQB;
+  b.q = b.dqt + dim * kBQB;
+  b.dout = b.q + dim * kBQB;
+  b.st = b.dout + dim * kBQB;
   b.dpt = b.st + kBK * kBQB;
   b.lse = b.dpt + kBK * kBQB;
   b.delta = b.lse + kBQB;
   b.ones = b.delta + kBQB;
   b.bias = b.ones + kBQB;
+  b.keys = b.bias + bias_lanes(a);
+  b.dkeys = b.keys + 2 * packed_floats(a);
   for (int64_t i = 0; i < kBQB; ++i) b.ones[i] = 1.0f;
   return b;
 }
+
+// Sums of dK and dV of a sequence and key head, as KeyRows.
+struct KeyGradients {
+  float *dk, *dv;
+  int64_t dk_row, dv_row;
+};
 
 // From S^T and dP^T to the dropped P^T and dS^T, rows [lo, hi), one vector of queries.
 HONE_INLINE void gradient_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, I q,
@@ -131,10 +144,11 @@ void finish_bias(const AttentionBackward& b, int64_t h, const float* sums) {
 // [from, to) when kKeys, and of the diagonal sums of this head and sequence.
 template <bool kQuery, bool kKeys>
 void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int64_t h, int64_t q0,
-                    int64_t from, int64_t to, const BackwardWork& w, float* sums) {
+                    int64_t from, int64_t to, const KeyRows& rows, const KeyGradients& grads,
+                    const BackwardWork& w, float* sums) {
   const Attention& a = b.forward;
   const int64_t dim = a.head_dim, lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
-  const int64_t o = lk - lq, nq = min_of(kBQB, lq - q0), hk = h / (a.heads / a.kv_heads);
+  const int64_t o = lk - lq, nq = min_of(kBQB, lq - q0);
   Range keys = visible(a, lq, lk, q0, nq);
   keys = {max_of(keys.begin, from), min_of(keys.end, to)};
   const int64_t tq = a.cu_q[s] + q0;
@@ -146,10 +160,10 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
   const float* qp = a.q.data + tq * a.q.token + h * a.q.head;
   const float* op = a.out.data + tq * a.out.token + h * a.out.head;
   const float* dop = b.dout.data + tq * b.dout.token + h * b.dout.head;
-  const float* kp = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
-  const float* vp = a.v.data + a.cu_k[s] * a.v.token + hk * a.v.head;
-  transpose_in(qp, a.q.token, nq, dim, kBQB, a.scale * kLog2E, w.qt);
-  transpose_in(dop, b.dout.token, nq, dim, kBQB, 1.0f, w.dot);
+  copy_rows(qp, a.q.token, nq, dim, w.q, dim);
+  copy_rows(dop, b.dout.token, nq, dim, w.dout, dim);
+  transpose_in(w.q, dim, nq, dim, kBQB, a.scale * kLog2E, w.qt);
+  transpose_in(w.dout, dim, nq, dim, kBQB, 1.0f, w.dot);
   for (int64_t i = 0; i < kBQB; ++i) {
     w.lse[i] = kInfinity;  // lanes without a query get P = 0
     w.delta[i] = 0;
@@ -180,10 +194,10 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
       if (lo >= hi) continue;
       const bool mask = needs_mask(a, o, q0 + gq, gn, k0 + lo, hi - lo);
       for (int64_t l = gq; l < gq + kGroup; l += kLanes) {
-        strip<true, kZero>(hi - lo, dim, kp + (k0 + lo) * a.k.token, a.k.token, w.qt + l, kBQB,
-                           w.st + lo * kBQB + l, kBQB, nullptr);
-        strip<true, kZero>(hi - lo, dim, vp + (k0 + lo) * a.v.token, a.v.token, w.dot + l, kBQB,
-                           w.dpt + lo * kBQB + l, kBQB, nullptr);
+        strip<true, kZero>(hi - lo, dim, rows.k + (k0 + lo) * rows.k_row, rows.k_row, w.qt + l,
+                           kBQB, w.st + lo * kBQB + l, kBQB, nullptr);
+        strip<true, kZero>(hi - lo, dim, rows.v + (k0 + lo) * rows.v_row, rows.v_row, w.dot + l,
+                           kBQB, w.dpt + lo * kBQB + l, kBQB, nullptr);
         if (a.reach > 0) add_bias(w.bias, keys.end, k0, lo, hi, l, kLanes, kBQB, w.st);
         for (int64_t v = l; v < l + kLanes; v += W)
           gradient_block(a, drop, s, h, index + set1(static_cast<int32_t>(v)), o, mask, k0, lo, hi,
@@ -195,20 +209,20 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
                             (q0 + l) + padded(lq));
         }
         if constexpr (kQuery) {
-          const float* k = kp + (k0 + lo) * a.k.token;
+          const float* k = rows.k + (k0 + lo) * rows.k_row;
           if (first[g])
-            strip<false, kZero>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l,
+            strip<false, kZero>(dim, hi - lo, k, rows.k_row, w.dpt + lo * kBQB + l, kBQB, w.dqt + l,
                                 kBQB, nullptr);
           else
-            strip<false, kAdd>(dim, hi - lo, k, a.k.token, w.dpt + lo * kBQB + l, kBQB, w.dqt + l,
+            strip<false, kAdd>(dim, hi - lo, k, rows.k_row, w.dpt + lo * kBQB + l, kBQB, w.dqt + l,
                                kBQB, nullptr);
         }
       }
       first[g] = false;
     }
     if constexpr (kKeys) {
-      float* dk = b.dk.data + (a.cu_k[s] + k0) * b.dk.token + hk * b.dk.head;
-      float* dv = b.dv.data + (a.cu_k[s] + k0) * b.dv.token + hk * b.dv.head;
+      float* dk = grads.dk + k0 * grads.dk_row;
+      float* dv = grads.dv + k0 * grads.dv_row;
       for (int64_t r = block_lo / kRows * kRows; r < block_hi; r += kRows) {
         const int64_t n = min_of<int64_t>(kRows, block_hi - r);
         // queries that see some key of these rows
@@ -217,16 +231,16 @@ void backward_block(const AttentionBackward& b, const Drop& drop, int64_t s, int
         if (i0 >= i1) continue;
         const float *p = w.st + r * kBQB + i0, *ds = w.dpt + r * kBQB + i0;
         if (n == kRows) {
-          add_rows<kRows>(dim, i1 - i0, p, kBQB, dop + i0 * b.dout.token, b.dout.token,
-                          dv + r * b.dv.token, b.dv.token);
-          add_rows<kRows>(dim, i1 - i0, ds, kBQB, qp + i0 * a.q.token, a.q.token,
-                          dk + r * b.dk.token, b.dk.token);
+          add_rows<kRows>(dim, i1 - i0, p, kBQB, w.dout + i0 * dim, dim, dv + r * grads.dv_row,
+                          grads.dv_row);
+          add_rows<kRows>(dim, i1 - i0, ds, kBQB, w.q + i0 * dim, dim, dk + r * grads.dk_row,
+                          grads.dk_row);
         } else {
           for (int64_t x = 0; x < n; ++x) {
-            add_rows<1>(dim, i1 - i0, p + x * kBQB, kBQB, dop + i0 * b.dout.token, b.dout.token,
-                        dv + (r + x) * b.dv.token, b.dv.token);
-            add_rows<1>(dim, i1 - i0, ds + x * kBQB, kBQB, qp + i0 * a.q.token, a.q.token,
-                        dk + (r + x) * b.dk.token, b.dk.token);
+            add_rows<1>(dim, i1 - i0, p + x * kBQB, kBQB, w.dout + i0 * dim, dim,
+                        dv + (r + x) * grads.dv_row, grads.dv_row);
+            add_rows<1>(dim, i1 - i0, ds + x * kBQB, kBQB, w.q + i0 * dim, dim,
+                        dk + (r + x) * grads.dk_row, grads.dk_row);
           }
         }
       }
@@ -275,11 +289,13 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
   float* all_sums = static_cast<float*>(workspace) + threads * backward_floats(a);
   pool.run([&](int thread) {
     const BackwardWork w =
-        make_work(static_cast<float*>(workspace) + thread * backward_floats(a), a.head_dim);
+        make_work(static_cast<float*>(workspace) + thread * backward_floats(a), a);
     int64_t at = 0;
+    KeyRowsInTurn in_turn(a, w.keys);
     if (!whole)
       for_units(a, kBQB, thread, threads, [&](int64_t s, int64_t h, int64_t q0) {
-        backward_block<true, false>(b, drop, s, h, q0, 0, INT64_MAX / 2, w, nullptr);
+        backward_block<true, false>(b, drop, s, h, q0, 0, INT64_MAX / 2, in_turn.at(s, h / group),
+                                    {}, w, nullptr);
       });
     float* sums = all_sums;  // of this sequence and head 0
     for (int64_t s = 0; s < a.sequences; ++s) {
@@ -294,8 +310,13 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
           // blocks of keys are dealt to threads in turn: causal ones differ in work
           if (whole ? !mine : (unit + hk) % threads != thread) continue;
           const int64_t k1 = min_of(k0 + step, lk), t = a.cu_k[s];
-          zero_rows({b.dk.data + hk * b.dk.head, b.dk.token, 0}, 1, a.head_dim, t + k0, t + k1);
-          zero_rows({b.dv.data + hk * b.dv.head, b.dv.token, 0}, 1, a.head_dim, t + k0, t + k1);
+          float* dk = b.dk.data + t * b.dk.token + hk * b.dk.head;
+          float* dv = b.dv.data + t * b.dv.token + hk * b.dv.head;
+          const KeyRows rows = key_rows(a, s, hk, k0, k1, w.keys);
+          KeyGradients grads{dk, dv, b.dk.token, b.dv.token};
+          if (packs(lk)) grads = {w.dkeys, w.dkeys + packed_floats(a), a.head_dim, a.head_dim};
+          zero_rows({grads.dk, grads.dk_row, 0}, 1, a.head_dim, k0, k1);
+          zero_rows({grads.dv, grads.dv_row, 0}, 1, a.head_dim, k0, k1);
           for (int64_t h = hk * group; h < (hk + 1) * group; ++h) {
             float* of_head = biased ? sums + h * head_sums(a) : nullptr;
             if (biased && whole)
@@ -305,11 +326,17 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
                      part_sums(lq, k1 - k0) * sizeof(float));
             for (int64_t q0 = 0; q0 < lq; q0 += kBQB) {
               if (whole)
-                backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, w, of_head);
+                backward_block<true, true>(b, drop, s, h, q0, 0, INT64_MAX / 2, rows, grads, w,
+                                           of_head);
               else
-                backward_block<false, true>(b, drop, s, h, q0, k0, k1, w, of_head);
+                backward_block<false, true>(b, drop, s, h, q0, k0, k1, rows, grads, w, of_head);
             }
           }
+          if (!packs(lk)) continue;
+          copy_rows(grads.dk + k0 * grads.dk_row, grads.dk_row, k1 - k0, a.head_dim,
+                    dk + k0 * b.dk.token, b.dk.token);
+          copy_rows(grads.dv + k0 * grads.dv_row, grads.dv_row, k1 - k0, a.head_dim,
+                    dv + k0 * b.dv.token, b.dv.token);
         }
       }
       if (biased) sums += sequence_sums(lq, lk);

@@ -184,6 +184,63 @@ HONE_INLINE void add_bias(const float* row, int64_t end, int64_t k0, int64_t lo,
   }
 }
 
+// ---- rows of one head ----------------------------------------------------------------------
+
+// In a buffer of all heads the rows of one head lie apart by whole pages or nearly so, and share a
+// few sets of the L1 cache. Blocks therefore work on a copy, rows end to end, where there are
+// enough rows to matter and they fit.
+constexpr int64_t kPackedKeys = 1024;
+
+HONE_INLINE bool packs(int64_t rows) { return rows > kBK / 2 && rows <= kPackedKeys; }
+int64_t packed_floats(const Attention& a) {
+  return (min_of(kPackedKeys, a.tokens_k) * a.head_dim + 15) / 16 * 16;
+}
+
+void copy_rows(const float* from, int64_t from_stride, int64_t rows, int64_t dim, float* to,
+               int64_t to_stride) {
+  for (int64_t r = 0; r < rows; ++r)
+    for_vectors(
+        0, dim, HONE_VECTOR {
+          put(to + r * to_stride + i, get(from + r * from_stride + i, whole, n), whole, n);
+        });
+}
+
+// Keys and values of a sequence and key head: channel d of key j at k[j * k_row + d].
+struct KeyRows {
+  const float *k, *v;
+  int64_t k_row, v_row;
+};
+
+// With a copy of keys [k0, k1) in room [2][packed_floats], if the sequence is one to copy.
+KeyRows key_rows(const Attention& a, int64_t s, int64_t hk, int64_t k0, int64_t k1, float* room) {
+  const float* k = a.k.data + a.cu_k[s] * a.k.token + hk * a.k.head;
+  const float* v = a.v.data + a.cu_k[s] * a.v.token + hk * a.v.head;
+  if (!packs(a.cu_k[s + 1] - a.cu_k[s])) return {k, v, a.k.token, a.v.token};
+  const int64_t dim = a.head_dim;
+  float* room_v = room + packed_floats(a);
+  copy_rows(k + k0 * a.k.token, a.k.token, k1 - k0, dim, room + k0 * dim, dim);
+  copy_rows(v + k0 * a.v.token, a.v.token, k1 - k0, dim, room_v + k0 * dim, dim);
+  return {room, room_v, dim, dim};
+}
+
+// All keys, for visits that come in the order of for_units: one copy serves those that follow.
+class KeyRowsInTurn {
+ public:
+  KeyRowsInTurn(const Attention& a, float* room) : a_(a), room_(room) {}
+  const KeyRows& at(int64_t s, int64_t hk) {
+    if (s != s_ || hk != hk_) rows_ = key_rows(a_, s, hk, 0, a_.cu_k[s + 1] - a_.cu_k[s], room_);
+    s_ = s;
+    hk_ = hk;
+    return rows_;
+  }
+
+ private:
+  const Attention& a_;
+  float* room_;
+  int64_t s_ = -1, hk_ = -1;
+  KeyRows rows_ = {};
+};
+
 struct Drop {
   bool on;
   DropoutKey key;

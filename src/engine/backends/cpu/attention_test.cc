@@ -184,6 +184,7 @@ TEST(Attention, MatchesDoubleLoops) {
     check({{0, 333}, {0, 333}, 3, 3, 8, true, 50, 0.1, 333});
     check({ragged, other, 2, 1, 24, true, 0, 0, 90});
     check({ragged, other, 2, 2, 24, false, 0, 0, 87});
+    check({{0, 40, 1100}, {0, 40, 1100}, 2, 1, 8, true, 0, 0.1});
   });
 }
 
