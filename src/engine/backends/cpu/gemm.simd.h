@@ -87,20 +87,23 @@ void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
               i + r < g.m ? load_n(g.a + (i + r) * g.lda + s * W, g.k - s * W) : zero());
 }
 
-// Dot products over k of R packed rows of A with Q rows of B [n,k] from row j, in U partial sums.
+// Dot products over k of R packed rows of A with Q rows of B [n,k], j and every `step` from it, in
+// U partial sums.
 template <int R, int Q, int U, class T>
-HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, int64_t j) {
+HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, int64_t j,
+                      int64_t step) {
   F acc[R][Q][U];
   unroll<R>(HONE_LAMBDA(r) {
     unroll<Q>(HONE_LAMBDA(q) { unroll<U>(HONE_LAMBDA(u) { acc[r][q][u] = zero(); }); });
   });
   const T* b = all_b + j * g.ldb;
-  auto step = [&](int64_t k, auto u, auto whole) __attribute__((always_inline)) {
+  const int64_t apart = step * g.ldb;
+  auto add = [&](int64_t k, auto u, auto whole) __attribute__((always_inline)) {
     F bv[Q];
     unroll<Q>(HONE_LAMBDA(q) {
-      bv[q] = get(b + q * g.ldb + k, whole, g.k - k);
+      bv[q] = get(b + q * apart + k, whole, g.k - k);
       if constexpr (decltype(whole)::value)
-        __builtin_prefetch(b + q * g.ldb + k + 4096 / sizeof(T));
+        __builtin_prefetch(b + q * apart + k + 4096 / sizeof(T));
     });
     unroll<R>(HONE_LAMBDA(r) {
       const F av = load(a + k * R + r * W);
@@ -109,50 +112,51 @@ HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, 
   };
   int64_t k = 0;
   for (; k + U * W <= g.k; k += U * W)
-    unroll<U>(HONE_LAMBDA(u) { step(k + u * W, u, std::true_type{}); });
-  for (; k < g.k; k += W) step(k, std::integral_constant<int, 0>{}, std::false_type{});
+    unroll<U>(HONE_LAMBDA(u) { add(k + u * W, u, std::true_type{}); });
+  for (; k < g.k; k += W) add(k, std::integral_constant<int, 0>{}, std::false_type{});
   unroll<R>(HONE_LAMBDA(r) {
     unroll<Q>(HONE_LAMBDA(q) {
       F sum = acc[r][q][0];
       unroll<U - 1>(HONE_LAMBDA(u) { sum = sum + acc[r][q][u + 1]; });
-      float* c = g.c + (i + r) * g.ldc + j + q;
-      if constexpr (kScaled<T>) sum = sum * set1(g.b_scale[j + q]);
+      const int64_t column = j + q * step;
+      float* c = g.c + (i + r) * g.ldc + column;
+      if constexpr (kScaled<T>) sum = sum * set1(g.b_scale[column]);
       if (i + r < g.m) *c = reduce_add(sum) + (g.accumulate ? *c : 0.0f);
     });
   });
 }
 
+// The rows of B that are read at once lie far apart: memory serves several streams faster than one.
 template <int R, int Q, int U, class T>
 void dot_rows(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
-  const int64_t floats = ceil_div(g.k, W) * W;
-  int64_t j = j0;
-  for (; j + Q <= j1; j += Q)
-    for (int64_t i = 0; i < g.m; i += R) dots<R, Q, U>(g, b, a + i * floats, i, j);
-  for (; j < j1; ++j)
-    for (int64_t i = 0; i < g.m; i += R) dots<R, 1, U>(g, b, a + i * floats, i, j);
+  const int64_t floats = ceil_div(g.k, W) * W, step = (j1 - j0) / Q;
+  for (int64_t j = j0; j < j0 + step; ++j)
+    for (int64_t i = 0; i < g.m; i += R) dots<R, Q, U>(g, b, a + i * floats, i, j, step);
+  for (int64_t j = j0 + Q * step; j < j1; ++j)
+    for (int64_t i = 0; i < g.m; i += R) dots<R, 1, U>(g, b, a + i * floats, i, j, 1);
 }
 
 template <class T>
 void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
-  // One row of B at a time is what memory likes best; several, where A comes from the L2 cache.
+  constexpr int kStreams = W == 16 ? 4 : 2;
   const bool a_in_l1 = g.m * g.k <= 8192;
   switch (small_group(g.m)) {
     case 1:
-      dot_rows<1, 1, 4>(g, b, a, j0, j1);
+      dot_rows<1, kStreams, 4>(g, b, a, j0, j1);
       break;
     case 2:
-      dot_rows<2, 1, 4>(g, b, a, j0, j1);
+      dot_rows<2, W == 16 ? 2 : 1, 4>(g, b, a, j0, j1);
       break;
     case 4:
       if (a_in_l1)
-        dot_rows<4, 1, 2>(g, b, a, j0, j1);
+        dot_rows<4, W == 16 ? 2 : 1, 2>(g, b, a, j0, j1);
       else
         dot_rows<4, 2, W == 16 ? 2 : 1>(g, b, a, j0, j1);
       break;
     default:
       if constexpr (W == 16) {
         if (a_in_l1)
-          dot_rows<8, 1, 2>(g, b, a, j0, j1);
+          dot_rows<8, 2, 1>(g, b, a, j0, j1);
         else
           dot_rows<8, 3, 1>(g, b, a, j0, j1);
       }
