@@ -193,6 +193,11 @@ class ZipWriter {
 }  // namespace
 
 Status save_torch(const std::string& path, std::span<const TensorData> tensors, Store& store) {
+  return save_torch(path, tensors, {}, store);
+}
+
+Status save_torch(const std::string& path, std::span<const TensorData> tensors,
+                  const ReadTensor& read, Store& store) {
   HashedFile file = HONE_TRY(HashedFile::create(path, store));
   ZipWriter zip(file);
   const std::string root = std::filesystem::path(path).stem().string() + "/";
@@ -201,11 +206,17 @@ Status save_torch(const std::string& path, std::span<const TensorData> tensors, 
   };
   HONE_TRY(add_text("data.pkl", Pickler().dict(tensors)));
   HONE_TRY(add_text("byteorder", "little"));
+  std::vector<std::byte> own;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorData& t = tensors[i];
-    HONE_BUG_IF(t.as.has_value() || static_cast<int64_t>(t.bytes.size()) != t.type.bytes(),
-                "tensor '{}': {} bytes for {}", t.name, t.bytes.size(), t.type.text());
-    HONE_TRY(zip.add(root + "data/" + std::to_string(i), t.bytes));
+    if (read) {
+      own.resize(static_cast<size_t>(t.type.bytes()));
+      HONE_TRY(read(i, own));
+    }
+    const std::span<const std::byte> bytes = read ? own : t.bytes;
+    HONE_BUG_IF(t.as.has_value() || static_cast<int64_t>(bytes.size()) != t.type.bytes(),
+                "tensor '{}': {} bytes for {}", t.name, bytes.size(), t.type.text());
+    HONE_TRY(zip.add(root + "data/" + std::to_string(i), bytes));
   }
   HONE_TRY(add_text("version", "3\n"));
   HONE_TRY(zip.finish());

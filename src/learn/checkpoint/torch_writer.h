@@ -1,8 +1,10 @@
 // A state dict as torch.save writes it: docs/formats/torch.md.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "learn/checkpoint/safetensors_writer.h"
 
@@ -13,5 +15,10 @@ namespace hone {
 // folder must be there. TensorData::as must be empty.
 Status save_torch(const std::string& path, std::span<const TensorData> tensors,
                   Store& store = file_store());
+
+// The same of tensors without bytes: `read` gives those of tensors[i] when they are written.
+using ReadTensor = std::function<Status(size_t i, std::span<std::byte> out)>;
+Status save_torch(const std::string& path, std::span<const TensorData> tensors,
+                  const ReadTensor& read, Store& store = file_store());
 
 }  // namespace hone

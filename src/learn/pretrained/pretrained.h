@@ -62,9 +62,14 @@ void init_weights(Session& session, const ModelConfig& config, uint64_t seed);
 // Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the
 // tokenizer files into the folder, as Transformers' save_pretrained does.
 Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model);
-// The same from a weight source (hone convert).
+// The same from a weight source (hone convert); the weights go to the torch file `torch_file` in
+// place of safetensors where that is named.
 Status save_pretrained(const std::string& folder, const WeightSource& weights,
-                       const Pretrained& model, std::optional<DType> as = {});
+                       const Pretrained& model, std::optional<DType> as = {},
+                       const std::string& torch_file = "");
+// The weights alone, in one file as torch.save writes a state dict; the folder must be there.
+Status save_torch_weights(const std::string& path, const WeightSource& weights,
+                          const Pretrained& model, std::optional<DType> as = {});
 // config.json, generation_config.json and the tokenizer files alone.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
 

@@ -3,6 +3,7 @@
 
 #include "learn/checkpoint/safetensors_writer.h"
 #include "learn/checkpoint/strict_json.h"
+#include "learn/checkpoint/torch_writer.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 
@@ -79,27 +80,54 @@ Status save_pretrained(const std::string& folder, Session& session, const Pretra
   return save_safetensors(folder, kStem, tensors);
 }
 
-Status save_pretrained(const std::string& folder, const WeightSource& weights,
-                       const Pretrained& model, std::optional<DType> as) {
-  std::vector<TensorData> tensors;
-  std::vector<std::string> sources;
+namespace {
+
+// What a weight source gives for the model's names.
+struct Copied {
+  std::vector<TensorData> tensors;   // without bytes
+  std::vector<std::string> sources;  // beside them
+  // The type of most elements: norms of a half-precision GGUF file are f32 beside f16 matrices.
+  DType most = DType::f32;
+};
+
+Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
+                      std::optional<DType> as) {
+  Copied c;
   std::map<DType, int64_t> elements;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (!spec.trained && find_weight(weights, model.config, spec.name) == nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
-    tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});
-    sources.push_back(t->name);
+    c.tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});
+    c.sources.push_back(t->name);
     elements[dtype] += t->type.count();
   }
-  // The type of most elements: norms of a half-precision GGUF file are f32 beside f16 matrices.
-  DType most = DType::f32;
-  for (const auto& [dtype, count] : elements) {
-    if (count > elements[most]) most = dtype;
-  }
-  HONE_TRY(save_model_files(folder, model, most));
-  return copy_shards(folder, weights, tensors, sources,
-                     plan_shards(kStem, tensors, kDefaultShardSize));
+  for (const auto& [dtype, count] : elements)
+    if (count > elements[c.most]) c.most = dtype;
+  return c;
+}
+
+Status write_torch(const std::string& path, const WeightSource& weights, const Copied& c) {
+  return save_torch(path, c.tensors, [&](size_t i, std::span<std::byte> out) {
+    return weights.read(c.sources[i], c.tensors[i].type.dtype, out);
+  });
+}
+
+}  // namespace
+
+Status save_pretrained(const std::string& folder, const WeightSource& weights,
+                       const Pretrained& model, std::optional<DType> as,
+                       const std::string& torch_file) {
+  const Copied c = HONE_TRY(copied(weights, model, as));
+  HONE_TRY(save_model_files(folder, model, c.most));
+  if (!torch_file.empty()) return write_torch((fs::path(folder) / torch_file).string(), weights, c);
+  return copy_shards(folder, weights, c.tensors, c.sources,
+                     plan_shards(kStem, c.tensors, kDefaultShardSize));
+}
+
+Status save_torch_weights(const std::string& path, const WeightSource& weights,
+                          const Pretrained& model, std::optional<DType> as) {
+  return write_torch(path, weights, HONE_TRY(copied(weights, model, as)));
 }
 
 }  // namespace hone

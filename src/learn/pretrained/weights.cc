@@ -23,6 +23,9 @@ bool is_known_extra(const std::string& name) {
          name.ends_with(".EncDecAttention.relative_attention_bias.weight");
 }
 
+// In front of every name in the state dict of a module that holds the model as `self.model`.
+constexpr std::string_view kWrapper = "model.";
+
 // Normal weights from the seed and the weight's name (Philox), or what the family says else.
 void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
   if (spec.init == ParamSpec::Init::sinusoids) {
@@ -88,10 +91,12 @@ void quantize_absmax(std::span<const float> x, int64_t columns, bool by_rows, in
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
                               const std::string& name) {
   const Family& family = family_of(config);
-  if (const TensorInfo* found = weights.find(name)) return found;
-  if (!family.other_names) return nullptr;
-  for (const std::string& other : family.other_names(config, name))
-    if (const TensorInfo* found = weights.find(other)) return found;
+  std::vector<std::string> names{name};
+  if (family.other_names)
+    for (std::string& other : family.other_names(config, name)) names.push_back(std::move(other));
+  for (const std::string& wrapper : {std::string(), std::string(kWrapper)})
+    for (const std::string& known : names)
+      if (const TensorInfo* found = weights.find(wrapper + known)) return found;
   return nullptr;
 }
 
@@ -138,7 +143,9 @@ std::vector<std::string> unused_weights(const WeightSource& weights, const Model
   }
   std::vector<std::string> unused;
   for (const TensorInfo& t : weights.tensors())
-    if (!known.contains(t.name) && !is_known_extra(t.name)) unused.push_back(t.name);
+    if (!known.contains(t.name) && !is_known_extra(t.name) &&
+        !(t.name.starts_with(kWrapper) && known.contains(t.name.substr(kWrapper.size()))))
+      unused.push_back(t.name);
   return unused;
 }
 

@@ -1,8 +1,12 @@
-// hone convert IN OUT: whatever hone opens becomes a Transformers folder with safetensors.
+// hone convert IN OUT: whatever hone opens becomes a Transformers folder with safetensors, or a
+// file as torch.save writes it.
+#include <algorithm>
 #include <filesystem>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
+#include "learn/checkpoint/torch_file.h"
 #include "learn/pretrained/pretrained.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
@@ -23,7 +27,23 @@ std::optional<DType> dtype_asked(const std::string& name) {
   return name.ends_with("16") ? DType::f16 : DType::f32;
 }
 
-Status check_output(const ConvertSettings& s, const std::string& path) {
+// The file is new, or may be replaced; and no input.
+Status check_file(const ConvertSettings& s, const WeightSource& weights) {
+  std::error_code ec;
+  const fs::path beside = fs::path(s.output).parent_path();
+  const bool read =
+      std::any_of(weights.tensors().begin(), weights.tensors().end(),
+                  [&](const TensorInfo& t) { return fs::equivalent(t.file, s.output, ec); });
+  if (read)
+    return Error(err::kOutputIsInput, fmt::format("'{}' is the model that is converted", s.output))
+        .todo("name another file");
+  if (fs::is_directory(s.output, ec) || (fs::exists(s.output, ec) && !s.overwrite_output_dir))
+    return Error(err::kFileExists, fmt::format("'{}' is there", s.output))
+        .todo("name a new file, or pass --overwrite_output_dir");
+  return beside.empty() ? Status(Ok{}) : file_store().make_dirs(beside.string());
+}
+
+Status check_folder(const ConvertSettings& s, const std::string& path) {
   std::error_code ec;
   const fs::path source =
       fs::is_directory(path, ec) ? fs::path(path) : fs::absolute(path, ec).parent_path();
@@ -40,6 +60,28 @@ Status check_output(const ConvertSettings& s, const std::string& path) {
   return Ok{};
 }
 
+// Writes what was asked for; returns the bytes of weights.
+Result<int64_t> write(const ConvertSettings& s, const Pretrained& model) {
+  std::error_code ec;
+  if (!is_torch_file_name(s.output)) {
+    HONE_TRY(check_folder(s, model.path));
+    HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
+    int64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(s.output, ec))
+      if (entry.path().extension() == ".safetensors")
+        bytes += static_cast<int64_t>(entry.file_size(ec));
+    return bytes;
+  }
+  HONE_TRY(check_file(s, *model.weights));
+  const fs::path file(s.output), folder = file.parent_path();
+  if (!folder.empty() && fs::is_empty(folder, ec))
+    HONE_TRY(save_pretrained(folder.string(), *model.weights, model, dtype_asked(s.dtype),
+                             file.filename().string()));
+  else
+    HONE_TRY(save_torch_weights(s.output, *model.weights, model, dtype_asked(s.dtype)));
+  return static_cast<int64_t>(fs::file_size(file, ec));
+}
+
 Result<int> run_convert(const std::vector<std::string>& args) {
   ConvertSettings s;
   Schema schema("hone convert", "write a model as a Transformers folder with safetensors");
@@ -48,24 +90,18 @@ Result<int> run_convert(const std::vector<std::string>& args) {
   schema.positional("output");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   OpenOptions options;
+  options.config_name = s.config_name;
   options.revision = s.model_revision;
   options.cache_dir = s.cache_dir;
   options.token = s.token;
   options.need_tokenizer = false;
   const Pretrained model = HONE_TRY(open_pretrained(s.input, options));
-  HONE_TRY(check_output(s, model.path));
-  HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
+  const int64_t bytes = HONE_TRY(write(s, model));
   if (dtype_asked(s.dtype) == DType::f16 && !family_of(model.config).safe_in_f16)
     log_warning(
         "{} models are known to overflow when they compute in float16: --dtype bfloat16 keeps "
         "their range",
         model.config.family);
-  int64_t bytes = 0;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(s.output, ec)) {
-    if (entry.path().extension() == ".safetensors")
-      bytes += static_cast<int64_t>(entry.file_size(ec));
-  }
   log_info("{}: {} with {} parameters, {} of weights, {}", s.output, architecture_of(model.config),
            parameter_count(model.config), format_bytes(bytes),
            model.tokenizer ? fmt::format("tokenizer of {} tokens", model.tokenizer->vocab_size())
@@ -79,7 +115,8 @@ Command command_convert() {
   return {
       .name = "convert",
       .summary =
-          "safetensors, GGUF or pytorch_model.bin in, a Transformers folder with safetensors out",
+          "safetensors, GGUF or pytorch_model.bin in, a Transformers folder with safetensors, or a "
+          ".bin or .pth file, out",
       .run = run_convert};
 }
 
