@@ -48,6 +48,9 @@ TEST(EncoderDecoders, TheConfigSaysSizesAndTokens) {
   EXPECT_EQ(c.decoder_start, 2);
   EXPECT_EQ(read_model_config(small("mbart")).value().decoder_start, -1);
   EXPECT_EQ(architecture_of(c), "BartForConditionalGeneration");
+  for (const auto& [type, name] : {std::pair{"mbart", "MBartForConditionalGeneration"},
+                                   {"pegasus", "PegasusForConditionalGeneration"}})
+    EXPECT_EQ(architecture_of(read_model_config(small(type)).value()), name);
 }
 
 TEST(EncoderDecoders, TiesDecideWhichEmbeddingsThereAre) {

@@ -169,7 +169,10 @@ ValueId encoder_body(ModelGraph& g, int64_t offset) {
       places = ops::add(b, places, ops::constant(b, static_cast<double>(offset), {DType::i32, {}}));
     ValueId tokens = g.embed(g.param(at + "word_embeddings.weight"));
     ValueId kinds = ops::embedding(b, g.param(at + "token_type_embeddings.weight"), types);
-    ValueId where = ops::embedding(b, g.param(at + "position_embeddings.weight"), places);
+    Attrs attrs;
+    if (offset != 0 && g.mode == ModelGraph::Mode::train) attrs.set("padding_row", offset - 1);
+    ValueId where =
+        b.emit1("embedding", {g.param(at + "position_embeddings.weight"), places}, attrs);
     x = ops::add(b, ops::add(b, tokens, kinds), where);
     x = g.dropout(norm_of(g, at + "LayerNorm", x), drop);
   }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "learn/models/errors.h"
+#include "learn/models/positions.h"
 
 namespace hone {
 namespace {
@@ -54,6 +55,18 @@ TEST(Encoder, ConfigsThatAreNoEncoderAreRefused) {
 TEST(Encoder, PositionsOfRobertaBeginAfterThePaddingToken) {
   EXPECT_EQ(read_model_config(tiny("bert"))->max_positions, 34);
   EXPECT_EQ(read_model_config(tiny("roberta"))->max_positions, 32);
+}
+
+// As Transformers' create_position_ids_from_input_ids, less padding_idx + 1.
+TEST(Encoder, RobertaCountsNoPaddingInATextAndBertDoes) {
+  const std::vector<int32_t> ids = {0, 7, 1, 8, 1, 2, 0, 9, 2};
+  const std::vector<int32_t> plain = {0, 1, 2, 3, 4, 5, 0, 1, 2};
+  std::vector<int32_t> positions = plain;
+  count_positions(*read_model_config(tiny("roberta")), ids, positions);
+  EXPECT_THAT(positions, testing::ElementsAre(0, 1, -1, 2, -1, 3, 0, 1, 2));
+  positions = plain;
+  count_positions(*read_model_config(tiny("bert")), ids, positions);
+  EXPECT_EQ(positions, plain);
 }
 
 TEST(Encoder, HeadAndLabelsAreThoseOfTheConfig) {

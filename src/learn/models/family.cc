@@ -184,8 +184,18 @@ Status set_head(ModelConfig& c, Head head, int64_t labels) {
 
 std::string architecture_of(const ModelConfig& c) {
   if (const std::string named = named_class(c); class_has_head(named, c.head)) return named;
-  for (const HeadOffer& offer : family_of(c).heads)
-    if (offer.head == c.head) return offer.architecture;
+  // Families of several model types offer the class of one: "BartForConditionalGeneration".
+  static const std::map<std::string, const char*> kPrefixes{{"mbart", "MBart"},
+                                                            {"pegasus", "Pegasus"},
+                                                            {"mt5", "MT5"},
+                                                            {"mistral", "Mistral"},
+                                                            {"qwen2", "Qwen2"}};
+  for (const HeadOffer& offer : family_of(c).heads) {
+    if (offer.head != c.head) continue;
+    const std::string name = offer.architecture;
+    const auto prefix = kPrefixes.find(c.text("model_type", ""));
+    return prefix == kPrefixes.end() ? name : prefix->second + name.substr(name.find("For"));
+  }
   HONE_BUG_IF(true, "family {} has no head {}", c.family, name_of(c.head));
   __builtin_unreachable();
 }

@@ -5,6 +5,7 @@
 
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "learn/models/positions.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -39,6 +40,7 @@ Status TokenTask::fill(const TakenRows& taken, const MicroBatchPlan& micro, cons
       if (id >= 0) id = taken.number(id);
   HONE_TRY(feed_->check_ids(batch.ids));
   prepare(step, batch);
+  count_positions(model_.config, batch.ids, batch.positions);
   return Ok{};
 }
 
