@@ -135,8 +135,8 @@ OrderedJson ClassificationTask::metrics(int64_t rows) {
   OrderedJson out = values_of(*metrics_, "");
   out["samples"] = matched_;
   if (mismatched_ == 0) return out;
-  for (const auto& [name, value] : values_of(*mismatched_metrics_, "_mm").items())
-    out[name] = value;
+  const OrderedJson more = values_of(*mismatched_metrics_, "_mm");
+  for (const auto& [name, value] : more.items()) out[name] = value;
   out["samples_mm"] = mismatched_;
   return out;
 }

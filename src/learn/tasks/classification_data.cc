@@ -5,6 +5,7 @@
 
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
+#include "learn/tasks/dev_ids.h"
 #include "learn/tasks/label_sources.h"
 #include "learn/train/errors.h"
 
@@ -12,6 +13,13 @@ namespace hone {
 namespace {
 
 constexpr const char* kTest = "test";
+
+Status pick_rows(const LabelSources& sources, const std::string& split, LabelReader& reader) {
+  if (sources.dev_ids.empty() || split.starts_with(kTest)) return Ok{};
+  reader.rows =
+      HONE_TRY(pick_by_dev_ids(std::move(reader.rows), sources.dev_ids, split != "train"));
+  return Ok{};
+}
 
 // Reads the splits of a run one after the other.
 class Reader {
@@ -35,6 +43,7 @@ class Reader {
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
     const auto files = HONE_TRY(expand_files(paths, split));
     LabelReader reader = HONE_TRY(open_label_rows(files, options_, wish_));
+    HONE_TRY(pick_rows(sources_, split, reader));
     for (const std::string& note : reader.columns.notes)
       notes.push_back(fmt::format("{}: {}", split, note));
     keep_columns(reader);
@@ -149,8 +158,7 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
   };
 }
 
-Result<ClassificationData> read_classification(const ClassificationSettings& s,
-                                               const Pretrained& model, ThreadPool& pool) {
+Result<LabelSources> classification_sources(const ClassificationSettings& s) {
   LabelSourceRequest request;
   request.dataset = {s.dataset_name, s.dataset_config_name};
   request.dataset.hub.revision = s.dataset_revision;
@@ -165,7 +173,29 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
   request.want_validation = s.do_eval;
   request.test_file = s.test_file;
   request.want_test = s.do_predict;
-  const LabelSources sources = HONE_TRY(find_label_sources(request));
+  return find_label_sources(request);
+}
+
+Result<LabelReader> open_classification(const ClassificationSettings& s,
+                                        const LabelSources& sources, const std::string& split) {
+  RowOptions options;
+  options.format = s.data_format;
+  options.column_names = s.column_names;
+  options.encoding = HONE_TRY(encoding_of(s.encoding));
+  LabelWish wish;
+  wish.task = s.glue();
+  wish.text_columns = s.text_column_names;
+  wish.label_column = s.label_column_name;
+  const auto& paths = split == "train" ? sources.train : sources.validation;
+  LabelReader reader =
+      HONE_TRY(open_label_rows(HONE_TRY(expand_files(paths, split)), options, wish));
+  HONE_TRY(pick_rows(sources, split, reader));
+  return reader;
+}
+
+Result<ClassificationData> read_classification(const ClassificationSettings& s,
+                                               const Pretrained& model, ThreadPool& pool) {
+  const LabelSources sources = HONE_TRY(classification_sources(s));
 
   ClassificationData out;
   out.notes = sources.notes;

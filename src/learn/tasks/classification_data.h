@@ -5,6 +5,7 @@
 
 #include "learn/data/labelled_rows.h"
 #include "learn/tasks/classification.h"
+#include "learn/tasks/label_sources.h"
 
 namespace hone {
 
@@ -22,6 +23,12 @@ struct ClassificationData {
 // a tokenizer.
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool);
+
+// The files that the settings mean. Errors: those of label_sources.h.
+Result<LabelSources> classification_sources(const ClassificationSettings& s);
+// The rows of "train" or "validation", before the first. Errors: those of label_columns.h.
+Result<LabelReader> open_classification(const ClassificationSettings& s,
+                                        const LabelSources& sources, const std::string& split);
 
 // Texts through the model's tokenizer, with its special tokens, cut longest first to `max_length`.
 EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t max_length);

@@ -10,6 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
+const Names kTrainFiles{"train.tsv", "msr_paraphrase_train.txt", "train"};
 
 // The first of `names` that is a file of the folder.
 Result<std::string> one_of(const std::string& folder, const Names& names) {
@@ -26,14 +27,21 @@ Result<std::string> one_of(const std::string& folder, const Names& names) {
 }
 
 Status from_folder(const LabelSourceRequest& r, LabelSources& out) {
-  if (r.want_train)
-    out.train = {HONE_TRY(one_of(r.data_dir, {"train.tsv", "msr_paraphrase_train.txt", "train"}))};
+  if (r.want_train) out.train = {HONE_TRY(one_of(r.data_dir, kTrainFiles))};
   const bool mnli = r.task && r.task->name == "mnli";
   if (r.want_test && mnli) {
     out.test = {HONE_TRY(one_of(r.data_dir, {"test_matched.tsv"}))};
     out.test_mismatched = {HONE_TRY(one_of(r.data_dir, {"test_mismatched.tsv"}))};
   } else if (r.want_test) {
     out.test = {HONE_TRY(one_of(r.data_dir, {"test.tsv", "msr_paraphrase_test.txt", "test"}))};
+  }
+  std::error_code failed;
+  const fs::path dev_ids = fs::path(r.data_dir) / "dev_ids";
+  if (r.task && r.task->name == "mrpc" && fs::is_regular_file(dev_ids, failed) &&
+      !one_of(r.data_dir, {"dev.tsv"}).ok()) {
+    out.dev_ids = dev_ids.string();
+    if (r.want_validation) out.validation = {HONE_TRY(one_of(r.data_dir, kTrainFiles))};
+    return Ok{};
   }
   if (!r.want_validation) return Ok{};
   if (mnli) {

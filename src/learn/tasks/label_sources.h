@@ -8,7 +8,8 @@ namespace hone {
 
 struct LabelSources {
   std::vector<std::string> train, validation, mismatched, test, test_mismatched;
-  LabelNames labels;               // as far as a data set's README.md says them
+  std::string dev_ids;  // of mrpc: which rows of `train`, which `validation` is too (dev_ids.h)
+  LabelNames labels;    // as far as a data set's README.md says them
   std::vector<std::string> notes;  // for the first screen, a sentence each
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "learn/tasks/mlm_masks.h"
 #include "learn/tasks/mlm_programs.h"
 #include "learn/tasks/task.h"
 #include "learn/train/errors.h"
@@ -17,29 +16,9 @@ class MlmTask : public TokenTask {
 
  private:
   Status read_data() override {
-    MaskOptions options = HONE_TRY(mask_options());
+    MaskOptions options = HONE_TRY(mask_options(s_, model_));
     masker_.emplace(std::move(options));
     return feed().read_text(s_);
-  }
-
-  Result<MaskOptions> mask_options() const {
-    const std::optional<Tokenizer>& tokenizer = model_.tokenizer;
-    if (!tokenizer || !tokenizer->mask_id())
-      return Error(err::kNoData,
-                   tokenizer ? fmt::format("the tokenizer of '{}' has no mask token", model_.name)
-                             : fmt::format("the model '{}' has no tokenizer", model_.name))
-          .todo("masked language modelling needs a tokenizer with a mask token: --tokenizer_name");
-    MaskOptions o;
-    o.probability = s_.mlm_probability;
-    o.seed = static_cast<uint64_t>(s_.seed);
-    o.mask_id = *tokenizer->mask_id();
-    o.vocab = static_cast<int32_t>(std::min(tokenizer->vocab_size(), model_.config.vocab));
-    o.untouched.resize(static_cast<size_t>(tokenizer->id_limit()));
-    // An unknown word is a word of the text.
-    for (int32_t id = 0; id < tokenizer->id_limit(); ++id)
-      o.untouched[static_cast<size_t>(id)] =
-          tokenizer->is_special(id) && tokenizer->unk_id() != id ? 1 : 0;
-    return o;
   }
 
   int64_t normaliser(int64_t step, const StepPlan&, const TakenRows& taken) override {
@@ -111,6 +90,26 @@ class MlmTask : public TokenTask {
 };
 
 }  // namespace
+
+Result<MaskOptions> mask_options(const MlmSettings& s, const Pretrained& model) {
+  const std::optional<Tokenizer>& tokenizer = model.tokenizer;
+  if (!tokenizer || !tokenizer->mask_id())
+    return Error(err::kNoData,
+                 tokenizer ? fmt::format("the tokenizer of '{}' has no mask token", model.name)
+                           : fmt::format("the model '{}' has no tokenizer", model.name))
+        .todo("masked language modelling needs a tokenizer with a mask token: --tokenizer_name");
+  MaskOptions o;
+  o.probability = s.mlm_probability;
+  o.seed = static_cast<uint64_t>(s.seed);
+  o.mask_id = *tokenizer->mask_id();
+  o.vocab = static_cast<int32_t>(std::min(tokenizer->vocab_size(), model.config.vocab));
+  o.untouched.resize(static_cast<size_t>(tokenizer->id_limit()));
+  // An unknown word is a word of the text.
+  for (int32_t id = 0; id < tokenizer->id_limit(); ++id)
+    o.untouched[static_cast<size_t>(id)] =
+        tokenizer->is_special(id) && tokenizer->unk_id() != id ? 1 : 0;
+  return o;
+}
 
 void MlmSettings::bind_own(Schema& schema) {
   TextSettings::bind(schema);

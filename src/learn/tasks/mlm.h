@@ -1,6 +1,7 @@
 // Masked language modelling: tokens that were hidden, from those around them.
 #pragma once
 
+#include "learn/tasks/mlm_masks.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/tasks/token_task.h"
 
@@ -34,5 +35,8 @@ class MlmSettings : public TextTaskSettings, public MlmOwnSettings {
                              bool all) const override;
   Tokenize tokenize(const Pretrained& model, ThreadPool* pool) const override;
 };
+
+// Errors: H2407 without a tokenizer that has a mask token.
+Result<MaskOptions> mask_options(const MlmSettings& s, const Pretrained& model);
 
 }  // namespace hone

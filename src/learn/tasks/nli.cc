@@ -49,6 +49,16 @@ class NliSettings : public ClassificationSettings, public NliOwnSettings {
         schema.alias(name, other, false);
     }
   }
+  Status settle(const Schema&) override {
+    if (job_dir.find("://") != std::string::npos)
+      return Error(err::kNoData, fmt::format("--job_dir {} is no folder of this machine", job_dir))
+          .todo("name a local folder and copy the weights from there");
+    per_device_eval_batch_size = per_device_train_batch_size;
+    // Files that are named go before the preset's data set.
+    const bool named = !train_file.empty() || !validation_file.empty() || !data_dir.empty();
+    if (named && dataset_name == kData) dataset_name.clear();
+    return Ok{};
+  }
   bool wants_mismatched() const override { return false; }
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
 };
@@ -141,14 +151,7 @@ class NliTask : public ClassificationTask {
 };
 
 Result<std::unique_ptr<TokenTask>> NliSettings::open(Pretrained model, bool from_scratch) const {
-  if (job_dir.find("://") != std::string::npos)
-    return Error(err::kNoData, fmt::format("--job_dir {} is no folder of this machine", job_dir))
-        .todo("name a local folder and copy the weights from there");
   auto s = std::make_unique<NliSettings>(*this);
-  s->per_device_eval_batch_size = per_device_train_batch_size;
-  // Files that are named go before the preset's data set.
-  const bool named = !train_file.empty() || !validation_file.empty() || !data_dir.empty();
-  if (named && dataset_name == kData) s->dataset_name.clear();
   auto task = std::make_unique<NliTask>(std::move(s));
   HONE_TRY(task->begin(std::move(model), from_scratch));
   return std::unique_ptr<TokenTask>(std::move(task));
