@@ -6,6 +6,8 @@
 namespace hone {
 namespace {
 
+constexpr FindingLevel kWarning = FindingLevel::kWarning;
+
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
   if (names.size() <= kShown) return fmt::format("{}", fmt::join(names, ", "));
@@ -38,7 +40,16 @@ void check_tokenizer(const Pretrained& model, Findings& findings) {
                  "",
                  "a text that needs the ids above cannot be learnt: do the two belong together?");
   }
-  if (config.head == Head::masked_lm) return;  // its texts have no end to learn
+  if (config.head != Head::causal_lm && config.head != Head::seq2seq_lm) {
+    // Its texts have no end to learn, but a frame.
+    if (tokenizer.special_token_count(false) == 0)
+      findings.add(
+          kWarning, "no_special_tokens",
+          fmt::format("the tokenizer adds no begin and end tokens, which {} was trained with",
+                      config.family),
+          "", "take tokenizer.json, or tokenizer_config.json with it, from the model's origin");
+    return;
+  }
   if (!tokenizer.eos_id()) {
     findings.add(FindingLevel::kWarning, "no_end_token",
                  "the tokenizer names no end-of-text token: the model cannot learn to stop", "",

@@ -1,8 +1,8 @@
 #include "learn/check/check_rows.h"
 
-#include <array>
+#include <algorithm>
 
-#include "learn/check/row_table.h"
+#include "learn/check/row_faults.h"
 #include "learn/data/files.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
@@ -10,69 +10,14 @@
 namespace hone {
 namespace {
 
-// What can be wrong with a single row, and how it is told: {} stand for the split, the rows that
-// have it, all rows, and the share in percent.
-struct RowFault {
-  FindingLevel level;
-  const char* id;
-  const char* what;
-  const char* todo;
-};
-enum Fault : size_t {
-  kEmpty,
-  kReplacement,
-  kMojibake,
-  kControl,
-  kCarriageReturn,
-  kLong,
-  kOutside,
-  kUnknown,
-  kSpecial,
-  kTwoStarts,
-  kFaults,
-};
-constexpr RowFault kRowFaults[kFaults] = {
-    {FindingLevel::kWarning, "empty_rows", "{}: {} of {} rows ({:.1f} %) are empty",
-     "leave them out, or check --text_column"},
-    {FindingLevel::kWarning, "replacement_characters",
-     "{}: {} of {} rows ({:.1f} %) hold U+FFFD, which stands for text that was lost",
-     "make the file again from its source with the right encoding"},
-    {FindingLevel::kWarning, "mojibake",
-     "{}: {} of {} rows ({:.1f} %) look like UTF-8 that was read as cp1252 and written again (Ã©, "
-     "â€)",
-     "make the file again from its source with the right encoding"},
-    {FindingLevel::kWarning, "control_characters",
-     "{}: {} of {} rows ({:.1f} %) hold control characters",
-     "take them out: the model would learn to write them"},
-    {FindingLevel::kNote, "carriage_returns",
-     "{}: {} of {} rows ({:.1f} %) hold carriage returns (Windows line ends)",
-     "wanted? if not, convert the file: sed 's/\\r$//'"},
-    {FindingLevel::kNote, "long_rows", "{}: {} of {} rows ({:.1f} %) have more tokens than a block",
-     ""},
-    {FindingLevel::kError, "ids_outside_vocabulary",
-     "{}: {} of {} rows ({:.1f} %) have ids that the model's vocabulary does not have",
-     "use the tokenizer that belongs to the model"},
-    {FindingLevel::kWarning, "unknown_tokens",
-     "{}: {} of {} rows ({:.1f} %) have characters that the tokenizer does not know",
-     "use a tokenizer made for this text"},
-    {FindingLevel::kNote, "special_tokens_in_text",
-     "{}: {} of {} rows ({:.1f} %) spell special tokens in their text", ""},
-    {FindingLevel::kWarning, "two_starts",
-     "{}: {} of {} rows ({:.1f} %) begin with two begin-of-text tokens",
-     "the tokenizer adds one: take it out of the text"},
-};
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 class Scan {
  public:
-  Scan(const CausalFiles& files, const Tokenizer* tokenizer, int64_t vocab, ThreadPool& pool,
-       int64_t samples, Findings& findings, RowsReport& report)
+  Scan(const CausalFiles& files, const Tokenizer* tokenizer, int64_t vocab, bool masked,
+       ThreadPool& pool, int64_t samples, Findings& findings, RowsReport& report)
       : files_(files),
         tokenizer_(tokenizer),
         vocab_(vocab),
+        masked_(masked),
         pool_(pool),
         samples_(samples),
         findings_(findings),
@@ -85,7 +30,10 @@ class Scan {
     const bool split = files_.validation_files.empty() && !files_.has_validation;
     const bool train_ok = findings_.passed(train_file(split));
     if (!files_.validation_files.empty() && files_.want_eval) findings_.passed(validation_file());
-    if (train_ok) repeated_rows();
+    if (train_ok)
+      tell_repeated(
+          table_, report_.train.rows, report_.eval.rows,
+          [&](RowPlace place) { return where(place); }, "loss", findings_);
   }
 
  private:
@@ -152,7 +100,7 @@ class Scan {
     HONE_TRY(flush(report, builder));
     builder.finish();
     report.counts = builder.state().counts;
-    report.empty = faults_[kEmpty].rows;
+    report.empty = faults_.rows(RowFault::kEmpty);
     report.sequences = HONE_TRY(selected_rows(report.counts.rows_kept, max_samples, fraction));
     tell(name, report);
     return Ok{};
@@ -177,43 +125,27 @@ class Scan {
   }
 
   void look_at_text(std::string_view text, RowPlace place) {
-    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return note(kEmpty, place);
+    if (is_blank(text)) return faults_.note(RowFault::kEmpty, place);
     table_.add(text, validation_, place);
-    if (has(text, "\xEF\xBF\xBD")) note(kReplacement, place);
-    if (has(text, "\xC3\x83\xC2") || has(text, "\xC3\x82\xC2") || has(text, "\xC3\xA2\xE2\x82\xAC"))
-      note(kMojibake, place);
-    if (has(text, "\r")) note(kCarriageReturn, place);
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F)
-        return note(kControl, place);
-    }
+    faults_.look_at_text(text, place);
   }
 
   void look_at_ids(const std::vector<int32_t>& ids, RowPlace place, CausalBuilder& builder) {
     builder.add(ids, made_);
-    if (static_cast<int64_t>(ids.size()) > files_.causal.block_size) note(kLong, place);
-    bool outside = false, unknown = false;
-    int64_t special = 0;
-    for (const int32_t id : ids) {
-      outside = outside || id < 0 || id >= vocab_;
-      if (!tokenizer_ || id < 0 || id >= tokenizer_->id_limit()) continue;
-      unknown = unknown || (id == tokenizer_->unk_id() && id != tokenizer_->eos_id() &&
-                            id != tokenizer_->bos_id());
-      special += tokenizer_->is_special(id);
-    }
-    if (outside) note(kOutside, place);
-    if (unknown) note(kUnknown, place);
-    if (tokenizer_ && special > tokenizer_->special_token_count(false)) note(kSpecial, place);
-    if (tokenizer_ && ids.size() > 1 && ids[0] == ids[1] && tokenizer_->bos_id() == ids[0] &&
-        tokenizer_->special_token_count(false) > 0)
-      note(kTwoStarts, place);
+    if (static_cast<int64_t>(ids.size()) > files_.causal.block_size)
+      faults_.note(RowFault::kLong, place);
+    faults_.look_at_ids(ids, tokenizer_, vocab_, false, place);
+    if (files_.causal.grouping == Grouping::kRows && !ids.empty() && nothing_to_learn(ids))
+      faults_.note(RowFault::kNoLabel, place);
     if (!validation_ && static_cast<int64_t>(report_.samples.size()) < samples_)
-      report_.samples.push_back(ids);
+      report_.samples.push_back({ids, {}, ""});
   }
 
-  void note(Fault fault, RowPlace place) {
-    if (faults_[fault].rows++ == 0) faults_[fault].first = place;
+  // A causal model learns every token but the first, a masked one those that may be hidden.
+  bool nothing_to_learn(const std::vector<int32_t>& ids) const {
+    if (!masked_) return ids.size() < 2 && !files_.causal.eos;
+    return std::all_of(ids.begin(), ids.end(),
+                       [&](int32_t id) { return tokenizer_ && tokenizer_->is_special(id); });
   }
 
   // Findings of the split that was read.
@@ -223,21 +155,14 @@ class Scan {
                     "check the file");
       return;
     }
-    for (size_t i = 0; i < kFaults; ++i) {
-      if (faults_[i].rows == 0) continue;
-      const RowFault& fault = kRowFaults[i];
-      findings_.add(
-          fault.level, fault.id,
-          fmt::format(
-              fmt::runtime(fault.what), name, faults_[i].rows, report.rows,
-              100.0 * static_cast<double>(faults_[i].rows) / static_cast<double>(report.rows)),
-          "first " + where(faults_[i].first),
-          i == kLong
-              ? (files_.causal.grouping == Grouping::kRows
-                     ? "what does not fit is cut off: raise --block_size, or leave out --packing"
-                     : "they are cut into blocks")
-              : fault.todo);
-    }
+    faults_.tell(
+        {name, report.rows, "a block",
+         files_.causal.grouping == Grouping::kRows
+             ? fmt::format("what does not fit is cut off: raise --{}",
+                           masked_ ? "max_seq_length" : "block_size, or leave out --packing")
+             : "they are cut into blocks",
+         [&](RowPlace place) { return where(place); }},
+        findings_);
     const CausalCounts& c = report.counts;
     const double dropped = c.tokens_read == 0 ? 0
                                               : 100.0 * static_cast<double>(c.tokens_dropped) /
@@ -248,11 +173,14 @@ class Scan {
                                 c.tokens_read, c.rows_read),
                     "", "use a smaller --block_size, or --packing, or give more text");
     } else if (dropped > 10) {
-      findings_.add(FindingLevel::kWarning, "tokens_dropped",
-                    fmt::format("{}: {:.1f} % of the tokens are dropped", name, dropped), "",
-                    files_.causal.grouping == Grouping::kRows
-                        ? "raise --block_size: rows are cut at it"
-                        : "use a smaller --block_size: what is left over of 1,000 rows is dropped");
+      findings_.add(
+          FindingLevel::kWarning, "tokens_dropped",
+          fmt::format("{}: {:.1f} % of the tokens are dropped", name, dropped), "",
+          files_.causal.grouping == Grouping::kRows
+              ? fmt::format("raise --{}: rows are cut at it",
+                            masked_ ? "max_seq_length" : "block_size")
+              : fmt::format("use a smaller --{}: what is left over of 1,000 rows is dropped",
+                            masked_ ? "max_seq_length" : "block_size"));
     }
     if (report.bytes > 1000 && !rows_of_ids_) {
       const double ratio = static_cast<double>(report.bytes) / static_cast<double>(c.tokens_read);
@@ -264,60 +192,16 @@ class Scan {
     }
   }
 
-  void repeated_rows() {
-    int64_t copies = 0, leaked = 0;
-    RowPlace first, again, trained, validated;
-    for (const auto& [hash, entry] : table_.entries()) {
-      const auto earlier = [](RowPlace a, RowPlace b) {
-        return b.line == 0 || a.file < b.file || (a.file == b.file && a.line < b.line);
-      };
-      if (entry.count[0] > 1) {
-        copies += entry.count[0] - 1;
-        if (earlier(entry.again, again)) again = entry.again, first = entry.first[0];
-      }
-      if (entry.count[0] > 0 && entry.count[1] > 0) {
-        leaked += entry.count[1];
-        if (earlier(entry.first[1], validated))
-          validated = entry.first[1], trained = entry.first[0];
-      }
-    }
-    const auto all = [&](int64_t n) {
-      return static_cast<int64_t>(static_cast<double>(n) / table_.share());
-    };
-    const char* about = table_.share() < 1 ? "about " : "";
-    if (copies > 0) {
-      const double percent =
-          100.0 * static_cast<double>(all(copies)) / static_cast<double>(report_.train.rows);
-      findings_.add(percent >= 1 ? FindingLevel::kWarning : FindingLevel::kNote, "duplicate_rows",
-                    fmt::format("train: {}{} of {} rows ({:.1f} %) are copies of rows before them",
-                                about, all(copies), report_.train.rows, percent),
-                    fmt::format("first {}, as {}", where(again), where(first)),
-                    "leave the copies out: the model learns them by heart");
-    }
-    if (leaked > 0) {
-      findings_.add(FindingLevel::kWarning, "leaked_rows",
-                    fmt::format("validation: {}{} of {} rows ({:.1f} %) are training rows too",
-                                about, all(leaked), report_.eval.rows,
-                                100.0 * static_cast<double>(all(leaked)) /
-                                    static_cast<double>(report_.eval.rows)),
-                    fmt::format("first {}, as {}", where(validated), where(trained)),
-                    "take them out of one of the two: the validation loss is too good");
-    }
-  }
-
   CausalFiles files_;
   const Tokenizer* tokenizer_;
   int64_t vocab_;
+  bool masked_;
   ThreadPool& pool_;
   int64_t samples_;
   Findings& findings_;
   RowsReport& report_;
 
-  struct Seen {
-    int64_t rows = 0;
-    RowPlace first;
-  };
-  std::array<Seen, kFaults> faults_;
+  RowFaults faults_;
   RowTable table_;
   std::vector<std::string> names_;  // files read so far
   bool validation_ = false, rows_of_ids_ = false;
@@ -331,10 +215,13 @@ class Scan {
 
 }  // namespace
 
-RowsReport check_rows(const CausalFiles& files, const Tokenizer* tokenizer, int64_t vocab,
-                      ThreadPool& pool, int64_t samples, Findings& findings) {
+RowsReport check_rows(const CausalFiles& files, const Tokenizer* tokenizer,
+                      const ModelConfig& config, ThreadPool& pool, int64_t samples,
+                      Findings& findings) {
   RowsReport report;
-  Scan(files, tokenizer, vocab, pool, samples, findings, report).run();
+  Scan(files, tokenizer, config.vocab, config.head == Head::masked_lm, pool, samples, findings,
+       report)
+      .run();
   return report;
 }
 

@@ -6,6 +6,7 @@
 
 #include "learn/check/finding.h"
 #include "learn/data/causal_data.h"
+#include "learn/models/family.h"
 #include "learn/tokenizers/tokenizer.h"
 
 namespace hone {
@@ -17,15 +18,23 @@ struct SplitReport {
   int64_t sequences = 0;  // that training sees: blocks, or rows kept apart, after selection
 };
 
-struct RowsReport {
-  SplitReport train, eval;
-  std::vector<std::vector<int32_t>> samples;  // ids of the first training rows
+// A row as the model gets it.
+struct SampleRow {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> labels;  // as long as ids, -100: none; empty: of a row, or the next token
+  std::string label;            // of the whole row
 };
 
-// `tokenizer` may be null when the data hold ids. `vocab` is that of the model. Memory: a batch of
-// 1,000 rows, and 64-bit hashes of at most a million of them. What is wrong with the data becomes a
-// finding; an Error of a reader ends its split.
-RowsReport check_rows(const CausalFiles& files, const Tokenizer* tokenizer, int64_t vocab,
-                      ThreadPool& pool, int64_t samples, Findings& findings);
+struct RowsReport {
+  SplitReport train, eval;
+  std::vector<SampleRow> samples;  // the first training rows
+};
+
+// `tokenizer` may be null when the data hold ids; of `config` the vocabulary and head count.
+// Memory: a batch of 1,000 rows, and 64-bit hashes of at most a million of them. What is wrong with
+// the data becomes a finding; an Error of a reader ends its split.
+RowsReport check_rows(const CausalFiles& files, const Tokenizer* tokenizer,
+                      const ModelConfig& config, ThreadPool& pool, int64_t samples,
+                      Findings& findings);
 
 }  // namespace hone

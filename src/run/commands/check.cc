@@ -9,6 +9,7 @@
 #include "base/store/unpack.h"
 #include "learn/check/check_run.h"
 #include "learn/check/fix_text.h"
+#include "learn/check/sample_text.h"
 #include "learn/data/files.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
@@ -27,27 +28,13 @@ bool color_wanted() {
   return is_terminal(STDOUT_FILENO) && (!no_color || !*no_color);
 }
 
-// The first tokens of a row, told apart by colour or by bars.
-std::string tokens_text(const Tokenizer& tokenizer, std::span<const int32_t> ids, bool color) {
-  constexpr size_t kShown = 40;
-  if (ids.empty()) return "(no tokens)";
-  std::string text;
-  for (size_t i = 0; i < std::min(ids.size(), kShown); ++i) {
-    std::string piece = preview(tokenizer.decode_bytes(ids.subspan(i, 1)), 60);
-    for (size_t bad; (bad = find_bad_utf8(piece)) != std::string::npos;)
-      piece.replace(bad, 1, fmt::format("\\x{:02x}", static_cast<unsigned char>(piece[bad])));
-    text += color ? fmt::format("\x1b[{}m{}", i % 2 ? 36 : 33, piece) : (i ? "|" : "") + piece;
-  }
-  if (color) text += "\x1b[0m";
-  return text + (ids.size() > kShown ? fmt::format(" ... {} tokens", ids.size()) : "");
-}
-
 OrderedJson split_json(const SplitReport& r) {
   return {{"rows", r.rows},
           {"empty_rows", r.empty},
           {"text_bytes", r.bytes},
           {"tokens", r.counts.tokens_read},
           {"tokens_dropped", r.counts.tokens_dropped},
+          {"rows_cut", r.counts.rows_cut},
           {"sequences", r.sequences}};
 }
 
@@ -102,7 +89,7 @@ Result<int> run_check(const std::vector<std::string>& args) {
                                             .summary = "what is wrong with a run, before it",
                                             .defaults = [](TaskSettings& s) { s.do_train = true; },
                                             .more = [&](Schema& schema) { only.bind(schema); },
-                                            .text_only = true},
+                                            .takes = reads_rows_of},
                                            args));
   if (!chosen->settings) return kExitDone;
   const TaskSettings& s = *chosen->settings;
@@ -125,20 +112,9 @@ Result<int> run_check(const std::vector<std::string>& args) {
                         model->config.family,
                         static_cast<double>(parameter_count(model->config)) / 1e6);
     std::vector<std::string> notes;
-    CausalOptions causal;
-    const auto files =
-        s.text_rows()->files(*model, {s.do_train, s.do_eval, s.cache_dir, s.token}, notes);
-    for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
-    if (files.ok()) {
-      rows = check_rows(*files, tokenizer, model->config.vocab, pool, only.samples, findings);
-      causal = files->causal;
-    } else {
-      findings.add(files.error());
-    }
+    rows = check_data(s, *model, pool, only.samples, notes, findings);
     run = check_run(s, schema, *model, rows, findings);
-    for (const auto& [name, split] : {std::pair{"train", &rows.train}, {"validation", &rows.eval}})
-      if (split->rows > 0)
-        text += fmt::format("{:<11} {}: {}\n", "data", name, describe(split->counts, causal));
+    for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
     if (run.steps > 0)
       text += fmt::format(
           "{:<11} {} optimizer steps\n{:<11} {} of {} free for model and "
@@ -148,8 +124,8 @@ Result<int> run_check(const std::vector<std::string>& args) {
     text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
                         format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
     if (tokenizer)
-      for (const auto& ids : rows.samples)
-        text += fmt::format("{:<11} {}\n", "sample", tokens_text(*tokenizer, ids, color_wanted()));
+      for (const SampleRow& row : rows.samples)
+        text += fmt::format("{:<11} {}\n", "sample", sample_text(*tokenizer, row, color_wanted()));
   }
   const int64_t errors = findings.count(FindingLevel::kError),
                 warnings = findings.count(FindingLevel::kWarning),

@@ -11,8 +11,10 @@ namespace {
 
 std::vector<Task> tasks_of(const TaskCommand& c) {
   std::vector<Task> tasks = all_task();
-  if (c.text_only || c.data_only)
-    std::erase_if(tasks, [](const Task& t) { return !t.settings()->text_rows(); });
+  std::erase_if(tasks, [&](const Task& t) {
+    const auto settings = t.settings();
+    return (c.data_only && !settings->text_rows()) || (c.takes && !c.takes(*settings));
+  });
   return tasks;
 }
 

@@ -10,12 +10,12 @@
 namespace hone {
 
 struct TaskCommand {
-  std::string name, summary;                         // of its Schema
-  std::string task_help = "what the model learns";   // before the list of tasks
-  std::function<void(TaskSettings&)> defaults = {};  // the command's own, set before flags
-  std::function<void(Schema&)> more = {};            // binds settings besides the task's
-  bool text_only = false;                            // only tasks that learn from text
-  bool data_only = false;                            // and not the settings of training
+  std::string name, summary;                            // of its Schema
+  std::string task_help = "what the model learns";      // before the list of tasks
+  std::function<void(TaskSettings&)> defaults = {};     // the command's own, set before flags
+  std::function<void(Schema&)> more = {};               // binds settings besides the task's
+  std::function<bool(const TaskSettings&)> takes = {};  // only such tasks
+  bool data_only = false;  // only tasks that learn from text, and not the settings of training
 };
 
 struct ChosenTask {

@@ -1,0 +1,151 @@
+#include "learn/check/row_faults.h"
+
+namespace hone {
+namespace {
+
+// {} stand for the split, the rows that have it, all rows, and the share in percent; of long rows
+// also for what they are longer than.
+struct Told {
+  FindingLevel level;
+  const char* id;
+  const char* what;
+  const char* todo;
+};
+constexpr Told kTold[] = {
+    {FindingLevel::kWarning, "empty_rows", "{}: {} of {} rows ({:.1f} %) are empty",
+     "leave them out, or check --text_column"},
+    {FindingLevel::kWarning, "replacement_characters",
+     "{}: {} of {} rows ({:.1f} %) hold U+FFFD, which stands for text that was lost",
+     "make the file again from its source with the right encoding"},
+    {FindingLevel::kWarning, "mojibake",
+     "{}: {} of {} rows ({:.1f} %) look like UTF-8 that was read as cp1252 and written again (Ã©, "
+     "â€)",
+     "make the file again from its source with the right encoding"},
+    {FindingLevel::kWarning, "control_characters",
+     "{}: {} of {} rows ({:.1f} %) hold control characters",
+     "take them out: the model would learn to write them"},
+    {FindingLevel::kNote, "carriage_returns",
+     "{}: {} of {} rows ({:.1f} %) hold carriage returns (Windows line ends)",
+     "wanted? if not, convert the file: sed 's/\\r$//'"},
+    {FindingLevel::kNote, "long_rows", "{}: {} of {} rows ({:.1f} %) have more tokens than {}", ""},
+    {FindingLevel::kError, "ids_outside_vocabulary",
+     "{}: {} of {} rows ({:.1f} %) have ids that the model's vocabulary does not have",
+     "use the tokenizer that belongs to the model"},
+    {FindingLevel::kWarning, "unknown_tokens",
+     "{}: {} of {} rows ({:.1f} %) have characters that the tokenizer does not know",
+     "use a tokenizer made for this text"},
+    {FindingLevel::kNote, "special_tokens_in_text",
+     "{}: {} of {} rows ({:.1f} %) spell special tokens in their text", ""},
+    {FindingLevel::kWarning, "two_starts",
+     "{}: {} of {} rows ({:.1f} %) begin with two begin-of-text tokens",
+     "the tokenizer adds one: take it out of the text"},
+    {FindingLevel::kWarning, "all_masked_rows",
+     "{}: {} of {} rows ({:.1f} %) have no token to learn: all of theirs are special or left out",
+     "leave them out: they add nothing to the loss"},
+};
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+void RowFaults::note(RowFault fault, RowPlace place) {
+  Seen& seen = seen_[static_cast<size_t>(fault)];
+  if (seen.rows++ == 0) seen.first = place;
+}
+
+void RowFaults::look_at_text(std::string_view text, RowPlace place) {
+  if (has(text, "\xEF\xBF\xBD")) note(RowFault::kReplacement, place);
+  if (has(text, "\xC3\x83\xC2") || has(text, "\xC3\x82\xC2") || has(text, "\xC3\xA2\xE2\x82\xAC"))
+    note(RowFault::kMojibake, place);
+  if (has(text, "\r")) note(RowFault::kCarriageReturn, place);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F)
+      return note(RowFault::kControl, place);
+  }
+}
+
+void RowFaults::look_at_ids(std::span<const int32_t> ids, const Tokenizer* tokenizer, int64_t vocab,
+                            bool pair, RowPlace place) {
+  bool outside = false, unknown = false;
+  int64_t special = 0;
+  for (const int32_t id : ids) {
+    outside = outside || id < 0 || id >= vocab;
+    if (!tokenizer || id < 0 || id >= tokenizer->id_limit()) continue;
+    const bool unk =
+        id == tokenizer->unk_id() && id != tokenizer->eos_id() && id != tokenizer->bos_id();
+    unknown = unknown || unk;
+    special += tokenizer->is_special(id) && !unk;
+  }
+  if (outside) note(RowFault::kOutside, place);
+  if (unknown) note(RowFault::kUnknown, place);
+  if (!tokenizer) return;
+  if (special > tokenizer->special_token_count(pair)) note(RowFault::kSpecial, place);
+  if (ids.size() > 1 && ids[0] == ids[1] && tokenizer->is_special(ids[0]) &&
+      tokenizer->special_token_count(pair) > 0)
+    note(RowFault::kTwoStarts, place);
+}
+
+void RowFaults::tell(const Telling& about, Findings& findings) const {
+  for (size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].rows == 0) continue;
+    const Told& told = kTold[i];
+    const double percent =
+        100.0 * static_cast<double>(seen_[i].rows) / static_cast<double>(about.rows);
+    const bool is_long = i == static_cast<size_t>(RowFault::kLong);
+    findings.add(is_long && percent >= 50 ? FindingLevel::kWarning : told.level, told.id,
+                 fmt::format(fmt::runtime(told.what), about.split, seen_[i].rows, about.rows,
+                             percent, about.limit),
+                 "first " + about.where(seen_[i].first), is_long ? about.when_long : told.todo);
+  }
+}
+
+void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
+                   const std::function<std::string(RowPlace)>& where, const char* metric,
+                   Findings& findings) {
+  int64_t copies = 0, leaked = 0;
+  RowPlace first, again, trained, validated;
+  for (const auto& [hash, entry] : table.entries()) {
+    const auto earlier = [](RowPlace a, RowPlace b) {
+      return b.line == 0 || a.file < b.file || (a.file == b.file && a.line < b.line);
+    };
+    if (entry.count[0] > 1) {
+      copies += entry.count[0] - 1;
+      if (earlier(entry.again, again)) again = entry.again, first = entry.first[0];
+    }
+    if (entry.count[0] > 0 && entry.count[1] > 0) {
+      leaked += entry.count[1];
+      if (earlier(entry.first[1], validated)) validated = entry.first[1], trained = entry.first[0];
+    }
+  }
+  const auto all = [&](int64_t n) {
+    return static_cast<int64_t>(static_cast<double>(n) / table.share());
+  };
+  const char* about = table.share() < 1 ? "about " : "";
+  if (copies > 0) {
+    const double percent =
+        100.0 * static_cast<double>(all(copies)) / static_cast<double>(train_rows);
+    findings.add(percent >= 1 ? FindingLevel::kWarning : FindingLevel::kNote, "duplicate_rows",
+                 fmt::format("train: {}{} of {} rows ({:.1f} %) are copies of rows before them",
+                             about, all(copies), train_rows, percent),
+                 fmt::format("first {}, as {}", where(again), where(first)),
+                 "leave the copies out: the model learns them by heart");
+  }
+  if (leaked > 0) {
+    findings.add(
+        FindingLevel::kWarning, "leaked_rows",
+        fmt::format("validation: {}{} of {} rows ({:.1f} %) are training rows too", about,
+                    all(leaked), eval_rows,
+                    100.0 * static_cast<double>(all(leaked)) / static_cast<double>(eval_rows)),
+        fmt::format("first {}, as {}", where(validated), where(trained)),
+        fmt::format("take them out of one of the two: the validation {} is too good", metric));
+  }
+}
+
+}  // namespace hone

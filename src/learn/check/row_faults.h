@@ -1,0 +1,63 @@
+// What can be wrong with a single row, counted over a split with the place of the first.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <span>
+
+#include "learn/check/finding.h"
+#include "learn/check/row_table.h"
+#include "learn/tokenizers/tokenizer.h"
+
+namespace hone {
+
+enum class RowFault : size_t {
+  kEmpty,
+  kReplacement,
+  kMojibake,
+  kControl,
+  kCarriageReturn,
+  kLong,
+  kOutside,
+  kUnknown,
+  kSpecial,
+  kTwoStarts,
+  kNoLabel,
+  kFaults,
+};
+
+class RowFaults {
+ public:
+  void note(RowFault fault, RowPlace place);
+  int64_t rows(RowFault fault) const { return seen_[static_cast<size_t>(fault)].rows; }
+
+  // Of a text that is not empty.
+  void look_at_text(std::string_view text, RowPlace place);
+  // `pair`: the row is of two texts. `tokenizer` may be null.
+  void look_at_ids(std::span<const int32_t> ids, const Tokenizer* tokenizer, int64_t vocab,
+                   bool pair, RowPlace place);
+
+  struct Telling {
+    std::string split;
+    int64_t rows = 0;              // of the split
+    std::string limit, when_long;  // what long rows are longer than, and what to do about them
+    std::function<std::string(RowPlace)> where;
+  };
+  void tell(const Telling& about, Findings& findings) const;
+
+ private:
+  struct Seen {
+    int64_t rows = 0;
+    RowPlace first;
+  };
+  std::array<Seen, static_cast<size_t>(RowFault::kFaults)> seen_;
+};
+
+bool is_blank(std::string_view text);
+
+// Copies within training and rows of validation that are training rows too.
+void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
+                   const std::function<std::string(RowPlace)>& where, const char* metric,
+                   Findings& findings);
+
+}  // namespace hone
