@@ -17,11 +17,9 @@ Result<Activation> activation_of(const NodeView& n, const std::string& name) {
   return declined(n, fmt::format("no kernel for activation '{}'", name));
 }
 
-int64_t block_of_k(bool bf16) { return bf16 ? kGemmBf16BlockK : kGemmBlockK; }
-// Says what decides the bits of a product beside its sizes and the instruction set.
 std::string gemm_id(const Gemm& g) {
-  const std::string_view parts = gemm_parts(g);
-  return fmt::format("cpu.gemm{}{}.k{}", parts.empty() ? "" : "_", parts, block_of_k(g.bf16));
+  const GemmSums sums = gemm_sums(g);
+  return fmt::format("cpu.gemm{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k);
 }
 
 Result<Kernel> linear(const NodeView& n, int threads) {
@@ -101,9 +99,9 @@ Kernel head(const NodeView& n, int threads) {
   LinearCrossEntropy sized = l;
   if (grads) sized.dx = sized.dw = &there;
   const int64_t rows = linear_cross_entropy_chunk(l.tokens, l.vocabulary);  // the k of dW
-  const std::string_view parts = gemm_parts({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16});
-  const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}", block_of_k(l.bf16),
-                                     rows, parts.empty() ? "" : ".", parts);
+  const GemmSums sums = gemm_sums({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16});
+  const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}", sums.block_k, rows,
+                                     *sums.parts ? "." : "", sums.parts);
   return {id, linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
             LinearCrossEntropy call = l;
             call.x = in(a, 0);

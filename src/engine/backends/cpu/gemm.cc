@@ -33,7 +33,11 @@ bool splits(const Gemm& g) {
 
 }  // namespace
 
-const char* gemm_parts(const Gemm& g) { return g.bf16 ? "bf16" : splits(g) ? "bf16x3" : ""; }
+GemmSums gemm_sums(const Gemm& g) {
+  if (g.bf16) return {"bf16", kGemmBf16BlockK};
+  if (splits(g)) return {"bf16x3", kGemmBlockK};
+  return {"", kGemmBlockK};
+}
 
 int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
 #if defined(__x86_64__)

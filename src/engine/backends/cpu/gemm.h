@@ -58,9 +58,12 @@ constexpr int64_t kGemmBf16BlockK = 2048;
 // Bytes that gemm() needs, for these sizes, flags and threads (pointers are not looked at, except
 // whether packed_b is null). Workspaces must be 64-byte aligned.
 int64_t gemm_workspace_bytes(const Gemm& g, int threads);
-// What operands are rounded to or split into, "" for neither: decides the bits of the product
-// beside its sizes, the block of k and the instruction set.
-const char* gemm_parts(const Gemm& g);
+// What decides the bits of a product beside its sizes and the instruction set.
+struct GemmSums {
+  const char* parts;  // what operands are rounded to or split into, "" for neither
+  int64_t block_k;
+};
+GemmSums gemm_sums(const Gemm& g);
 void gemm(const Gemm& g, void* workspace, ThreadPool& pool);
 
 // The packed copy depends on the instruction set in use; its size does not. 64-byte aligned.

@@ -105,6 +105,8 @@ struct AmxTiles {
                            kKC = kParts == 1 ? kGemmBf16BlockK : kGemmBlockK,
                            kMC = kParts == 1 ? 256 : 128, kNC = kParts == 1 ? 3072 : 1536;
   static constexpr int kSquare = W * W, kPart = 2 * kSquare;
+  // Turns after which the 64 words that follow each multiply() make a whole panel.
+  static constexpr int kTurns = kParts == 1 ? 8 : 4;
 
   // The intrinsics do not tell the compiler what memory they read and write.
   static void settle() { __asm__ volatile("" ::: "memory"); }
@@ -160,7 +162,16 @@ struct AmxTiles {
            out + p0 * kNR * words(kc));
   }
 
-  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
+                   int64_t turn) {
+    // The next panel of B comes from the L3 cache, a share of it in each turn; a processor that
+    // fetches one line of a pair fetches the other too.
+    const float* next = b + kNR * words(kc) + turn % kTurns * (kNR * words(kc) / kTurns);
+    const auto fetch = [&]() __attribute__((always_inline)) {
+      __builtin_prefetch(next, 0, 2);
+      __builtin_prefetch(next + 32, 0, 2);
+      next += 64;
+    };
     settle();
     if (add && !kAddLast) {
       load_c(c, ldc);
@@ -175,16 +186,22 @@ struct AmxTiles {
         load_a(a);
         load_b(b + 2 * kPart);
         multiply();
+        fetch();
         load_b(b + kPart);
         multiply();
+        fetch();
         load_a(a + kPart);
         multiply();
+        fetch();
         load_b(b);
         multiply();
+        fetch();
         load_a(a + 2 * kPart);
         multiply();
+        fetch();
         load_a(a);
         multiply();
+        fetch();
       } else {
         _tile_loadd(4, a, 64);
         _tile_loadd(6, b, 64);
@@ -194,6 +211,7 @@ struct AmxTiles {
         _tile_loadd(5, a + kSquare, 64);
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
+        fetch();
       }
     }
     if (add && kAddLast) {
@@ -281,7 +299,8 @@ struct Bf16Tiles {
       }
   }
 
-  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
+                   int64_t) {
     F acc[kMR][kNV];
     unroll<kMR>(HONE_LAMBDA(i) {
       unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = add ? load(c + i * ldc + j * W) : zero(); });

@@ -11,7 +11,8 @@
 //   kPad            columns of packed B round up to this, a multiple of kNR
 //   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
-//   tile(kc, a, b, c, ldc, add)   c[kMR, kNR] (=|+=) panel of A times panel of B
+//   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B, for the
+//                 turn-th time this panel of B; the one after it lies behind it, to be prefetched
 //   Thread          an object that each thread holds while it multiplies
 #pragma once
 
@@ -85,10 +86,10 @@ void multiply_block(const Gemm& g, int64_t i0, int64_t i1, int64_t j0, int64_t p
         const float* b = packed_b + p * words * kNR;
         float* c = g.c + (ib + i) * g.ldc + j;
         if (count == kMR && columns == kNR) {
-          Tiles::tile(kc, a, b, c, g.ldc, add);
+          Tiles::tile(kc, a, b, c, g.ldc, add, i / kMR);
         } else {
           alignas(64) float edge[kMR * kNR];
-          Tiles::tile(kc, a, b, edge, kNR, false);
+          Tiles::tile(kc, a, b, edge, kNR, false, i / kMR);
           for (int64_t r = 0; r < count; ++r)
             for (int64_t q = 0; q < columns; q += W) {
               F x = load(edge + r * kNR + q);

@@ -191,7 +191,8 @@ struct FloatTiles {
       pack_b_panels(elements, g.b_scale, g.ldb, g.trans_b, g.n, j0, k0, kc, p0, p1, out);
     });
   }
-  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
+                   int64_t) {
     cpu::HONE_ISA::tile(kc, a, b, c, ldc, add);
   }
 };
