@@ -87,7 +87,6 @@ const std::vector<std::pair<std::string, Json>>& refused_keys() {
       {"guidance_scale", 1.0},
       {"sequence_bias", nullptr},
       {"encoder_repetition_penalty", 1.0},
-      {"encoder_no_repeat_ngram_size", 0},
       {"exponential_decay_length_penalty", nullptr},
       {"renormalize_logits", false},
       {"watermarking_config", nullptr},
@@ -120,6 +119,7 @@ void each_key(GenerationConfig& c, F&& f) {
   f("early_stopping", c.early_stopping);
   f("repetition_penalty", c.repetition_penalty);
   f("no_repeat_ngram_size", c.no_repeat_ngram_size);
+  f("encoder_no_repeat_ngram_size", c.encoder_no_repeat_ngram_size);
   f("bad_words_ids", c.bad_words_ids);
   f("forced_bos_token_id", c.forced_bos_token_id);
   f("forced_eos_token_id", c.forced_eos_token_id);
@@ -211,9 +211,9 @@ Status check_generation(const GenerationConfig& c, int64_t vocab) {
   if (!std::isfinite(c.length_penalty))
     return bad(fmt::format("length_penalty is {}", c.length_penalty),
                "use a finite number; 1 is the average log probability");
-  if (c.no_repeat_ngram_size < 0)
-    return bad(fmt::format("no_repeat_ngram_size is {}", c.no_repeat_ngram_size),
-               "use 0 for no such rule");
+  for (const auto& [name, n] : {std::pair{"no_repeat_ngram_size", c.no_repeat_ngram_size},
+                                {"encoder_no_repeat_ngram_size", c.encoder_no_repeat_ngram_size}})
+    if (n < 0) return bad(fmt::format("{} is {}", name, n), "use 0 for no such rule");
   if (c.min_length < 0 || c.min_new_tokens.value_or(0) < 0)
     return bad("min_length or min_new_tokens is negative", "use 0 for no least length");
   for (const std::string& s : c.stop_strings)

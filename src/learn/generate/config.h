@@ -35,6 +35,7 @@ struct GenerationConfig {
   // Scores, in the order in which they apply.
   double repetition_penalty = 1;
   int64_t no_repeat_ngram_size = 0;
+  int64_t encoder_no_repeat_ngram_size = 0;  // of the source; without an encoder of the prompt
   std::vector<std::vector<int32_t>> bad_words_ids;
   std::optional<int32_t> forced_bos_token_id;
   std::vector<int32_t> forced_eos_token_id;

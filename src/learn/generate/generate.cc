@@ -108,15 +108,28 @@ Result<std::unique_ptr<Generator>> Generator::make(const Pretrained& model,
                                                    const Backend& backend) {
   HONE_BUG_IF(limits.rows < 1 || limits.tokens < 1 || limits.page < 1,
               "empty limits of a generator");
-  std::unique_ptr<Generator> g(new Generator(threads));
-  g->config_ = model.config;
-  g->tokenizer_ = model.tokenizer;
-  g->session_ = HONE_TRY(
-      Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend, g->pool_));
-  HONE_TRY(g->session_.allocate());
-  HONE_TRY(load_weights(g->session_, model));
-  g->model_ = std::make_unique<CachedModel>(g->session_, model.config, limits);
+  std::unique_ptr<Generator> g(new Generator());
+  g->pool_.emplace(threads);
+  g->own_ = HONE_TRY(
+      Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend, *g->pool_));
+  HONE_TRY(g->own_->allocate());
+  HONE_TRY(load_weights(*g->own_, model));
+  g->begin(*g->own_, model, limits);
   return g;
+}
+
+std::unique_ptr<Generator> Generator::over(Session& session, const Pretrained& model,
+                                           const CacheLimits& limits) {
+  std::unique_ptr<Generator> g(new Generator());
+  g->begin(session, model, limits);
+  return g;
+}
+
+void Generator::begin(Session& session, const Pretrained& model, const CacheLimits& limits) {
+  session_ = &session;
+  config_ = model.config;
+  tokenizer_ = model.tokenizer;
+  model_ = std::make_unique<CachedModel>(session, model.config, limits);
 }
 
 // One call of run(): prompts wait, are worked on and get done.
@@ -167,6 +180,11 @@ class Generator::Work {
   }
   int64_t prompt_length(const Group& g) const {
     return static_cast<int64_t>(prompts_[g.prompt].tokens.size());
+  }
+
+  std::span<const int32_t> source_of(const Group& g) const {
+    const Prompt& p = prompts_[g.prompt];
+    return p.source.empty() ? p.tokens : p.source;
   }
 
   // Takes waiting prompts into free rows, reads them into the cache and chooses their first tokens.
@@ -278,7 +296,7 @@ class Generator::Work {
       if (!rules_.none()) {
         std::span<float> own = scratch_row(0);
         std::copy(row.begin(), row.end(), own.begin());
-        rules_.apply(own, s.tokens, prompt_length(g), g.end);
+        rules_.apply(own, s.tokens, prompt_length(g), g.end, source_of(g));
         row = own;
       }
       int32_t token;
@@ -317,7 +335,7 @@ class Generator::Work {
       std::span<float> row = scratch_row(m);
       std::memcpy(row.data(), logits, row.size_bytes());
       log_softmax(row);
-      rules_.apply(row, g.beams->beams()[m].tokens, prompt_length(g), g.end);
+      rules_.apply(row, g.beams->beams()[m].tokens, prompt_length(g), g.end, source_of(g));
       rows_.push_back(row);
     }
     g.beams->step(rows_, rules_);

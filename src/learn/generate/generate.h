@@ -60,13 +60,17 @@ class Generator {
   // the limits.
   static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits,
                                                  int threads, const Backend& backend);
+  // On a session that holds the programs of build_cached_programs(model.config, limits) among its
+  // own, with the weights that it has at the time: both must outlive the generator.
+  static std::unique_ptr<Generator> over(Session& session, const Pretrained& model,
+                                         const CacheLimits& limits);
 
   // Results in the order of prompts and sequences.
   Result<std::vector<Generated>> run(std::span<const Prompt> prompts,
                                      const GenerationConfig& config,
                                      const GenerateCallbacks& callbacks = {});
 
-  const Session& session() const { return session_; }
+  const Session& session() const { return *session_; }
   // Seconds and tokens of all runs so far.
   struct Times {
     double prefill = 0, decode = 0;
@@ -76,10 +80,12 @@ class Generator {
 
  private:
   class Work;
-  explicit Generator(int threads) : pool_(threads) {}
+  Generator() = default;
+  void begin(Session& session, const Pretrained& model, const CacheLimits& limits);
 
-  ThreadPool pool_;
-  Session session_;
+  std::optional<ThreadPool> pool_;
+  std::optional<Session> own_;
+  Session* session_ = nullptr;
   ModelConfig config_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<CachedModel> model_;

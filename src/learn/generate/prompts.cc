@@ -1,5 +1,7 @@
 #include "learn/generate/prompts.h"
 
+#include <algorithm>
+
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "learn/generate/errors.h"
@@ -111,6 +113,33 @@ Result<GenerationConfig> generation_of(const Pretrained& model) {
     if (auto it = model.config.config.find(key); it != model.config.config.end()) ids[key] = *it;
   HONE_TRY(apply_generation_json(c, ids, "config.json of " + model.name));
   return c;
+}
+
+Result<std::string> apply_task_params(GenerationConfig& c, const Pretrained& model,
+                                      std::span<const PromptRow> rows) {
+  const auto tasks = model.config.config.find("task_specific_params");
+  if (c.has_length() || tasks == model.config.config.end() || !tasks->is_object())
+    return std::string();
+  std::string chosen;
+  for (const auto& [name, params] : tasks->items()) {
+    if (!params.is_object()) continue;
+    const auto prefix = params.find("prefix");
+    const bool begins = prefix != params.end() && prefix->is_string() && !rows.empty() &&
+                        std::all_of(rows.begin(), rows.end(), [&](const PromptRow& row) {
+                          return row.text && row.text->starts_with(prefix->get<std::string>());
+                        });
+    if (begins || tasks->size() == 1) chosen = name;
+  }
+  if (chosen.empty()) return chosen;
+  nlohmann::json open = nlohmann::json::object();
+  const std::vector<std::string> known = generation_keys();
+  for (const auto& [key, value] : (*tasks)[chosen].items())
+    if (!model.generation_config.contains(key) &&
+        std::find(known.begin(), known.end(), key) != known.end())
+      open[key] = value;
+  HONE_TRY(apply_generation_json(
+      c, open, fmt::format("task_specific_params.{} in config.json of {}", chosen, model.name)));
+  return chosen;
 }
 
 }  // namespace hone

@@ -32,4 +32,15 @@ std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_
 // ids of its config.json, and for encoder-decoders every key that older folders keep there.
 Result<GenerationConfig> generation_of(const Pretrained& model);
 
+// The length that nobody gave an encoder-decoder: the target length that run_summarization trains
+// with unless it is told another.
+inline constexpr int64_t kUntoldLength = 128;
+
+// Where generation_config.json says nothing of a length: the task of config.json's
+// task_specific_params that the texts are for, by the prefix that all of them begin with (the only
+// task, when there is one). Its settings join those that generation_config.json leaves open; ""
+// when there is no such task.
+Result<std::string> apply_task_params(GenerationConfig& c, const Pretrained& model,
+                                      std::span<const PromptRow> rows);
+
 }  // namespace hone

@@ -78,10 +78,10 @@ ScoreRules::ScoreRules(const GenerationConfig& c) : config_(c), keep_(1) {
     if (word.size() > 1 ||
         std::find(c.eos_token_id.begin(), c.eos_token_id.end(), word[0]) == c.eos_token_id.end())
       bad_words_.push_back(word);
-  none_ = c.repetition_penalty == 1 && c.no_repeat_ngram_size == 0 && bad_words_.empty() &&
-          c.min_length == 0 && !c.min_new_tokens && !c.forced_bos_token_id &&
-          c.forced_eos_token_id.empty() && c.suppress_tokens.empty() &&
-          c.begin_suppress_tokens.empty();
+  none_ = c.repetition_penalty == 1 && c.no_repeat_ngram_size == 0 &&
+          c.encoder_no_repeat_ngram_size == 0 && bad_words_.empty() && c.min_length == 0 &&
+          !c.min_new_tokens && !c.forced_bos_token_id && c.forced_eos_token_id.empty() &&
+          c.suppress_tokens.empty() && c.begin_suppress_tokens.empty();
   // Beams need a token that does not end the sequence.
   if (c.num_beams > 1)
     keep_ = c.eos_token_id.empty() ? 2 : static_cast<int64_t>(c.eos_token_id.size()) + 1;
@@ -100,20 +100,20 @@ void ScoreRules::penalize(std::span<float> scores, std::span<const int32_t> toke
     if (static_cast<size_t>(t) < seen_.size()) seen_[static_cast<size_t>(t)] = 0;
 }
 
-// The token that would complete an n-gram which `tokens` already hold is out.
-void ScoreRules::forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens) const {
-  const auto n = static_cast<size_t>(config_.no_repeat_ngram_size);
-  if (tokens.size() < n) return;
+void ScoreRules::forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens,
+                               std::span<const int32_t> known, int64_t size) {
+  const auto n = static_cast<size_t>(size);
+  if (tokens.size() + 1 < n || known.size() < n) return;
   const auto begun = tokens.last(n - 1);
-  for (size_t i = 0; i + n <= tokens.size(); ++i)
-    if (std::equal(begun.begin(), begun.end(), tokens.begin() + static_cast<std::ptrdiff_t>(i))) {
-      const auto t = static_cast<size_t>(tokens[i + n - 1]);
+  for (size_t i = 0; i + n <= known.size(); ++i)
+    if (std::equal(begun.begin(), begun.end(), known.begin() + static_cast<std::ptrdiff_t>(i))) {
+      const auto t = static_cast<size_t>(known[i + n - 1]);
       if (t < scores.size()) scores[t] = kNever;
     }
 }
 
 void ScoreRules::apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt,
-                       int64_t end) {
+                       int64_t end, std::span<const int32_t> source) {
   if (none_) return;
   const GenerationConfig& c = config_;
   const auto length = static_cast<int64_t>(tokens.size());
@@ -126,7 +126,9 @@ void ScoreRules::apply(std::span<float> scores, std::span<const int32_t> tokens,
     for (int32_t id : ids) scores[static_cast<size_t>(id)] = 0;
   };
   if (c.repetition_penalty != 1) penalize(scores, tokens);
-  if (c.no_repeat_ngram_size > 0) forbid_ngrams(scores, tokens);
+  if (c.no_repeat_ngram_size > 0) forbid_ngrams(scores, tokens, tokens, c.no_repeat_ngram_size);
+  if (c.encoder_no_repeat_ngram_size > 0)
+    forbid_ngrams(scores, tokens, source, c.encoder_no_repeat_ngram_size);
   for (const auto& word : bad_words_) {
     const size_t before = word.size() - 1;
     if (before <= tokens.size() && std::equal(word.begin(), word.end() - 1,

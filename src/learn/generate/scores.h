@@ -28,14 +28,18 @@ class ScoreRules {
   // True when the rules leave every score as it is.
   bool none() const { return none_; }
   // Applies the processors to one row of scores of the token after `tokens` (prompt and new ones).
-  void apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end);
+  // `source` is what the encoder read, or the prompt.
+  void apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end,
+             std::span<const int32_t> source = {});
   // Applies the warpers of sampling: what remains, in no order. The result lives until the next
   // call.
   std::span<Candidate> warp(std::span<const float> scores);
 
  private:
   void penalize(std::span<float> scores, std::span<const int32_t> tokens);
-  void forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens) const;
+  // The token that would complete an n-gram of `known` is out.
+  static void forbid_ngrams(std::span<float> scores, std::span<const int32_t> tokens,
+                            std::span<const int32_t> known, int64_t size);
   void keep_top_k(std::span<const float> scores, int64_t k);
   void keep_top_p();
 

@@ -54,5 +54,28 @@ TEST(Scores, WarpersAsTransformers) {
   }
 }
 
+// Transformers' EncoderNoRepeatNGramLogitsProcessor: what would complete an n-gram of the source.
+TEST(Scores, NGramsOfTheSourceAreOut) {
+  const std::vector<int32_t> source{5, 6, 5, 7, 4};
+  const auto out = [&](int64_t size, const std::vector<int32_t>& tokens) {
+    GenerationConfig config;
+    EXPECT_TRUE(
+        apply_generation_json(config, {{"encoder_no_repeat_ngram_size", size}}, "test").ok());
+    ScoreRules rules(config);
+    EXPECT_FALSE(rules.none());
+    std::vector<float> scores(8, 1.0f);
+    rules.apply(scores, tokens, 1, 20, source);
+    std::vector<int32_t> ids;
+    for (size_t i = 0; i < scores.size(); ++i)
+      if (std::isinf(scores[i])) ids.push_back(static_cast<int32_t>(i));
+    return ids;
+  };
+  EXPECT_EQ(out(2, {1, 5}), (std::vector<int32_t>{6, 7}));
+  EXPECT_EQ(out(2, {5, 3}), std::vector<int32_t>{});
+  EXPECT_EQ(out(3, {6, 5}), std::vector<int32_t>{7});
+  EXPECT_EQ(out(3, {5}), std::vector<int32_t>{});  // too short to begin one
+  EXPECT_EQ(out(1, {1}), (std::vector<int32_t>{4, 5, 6, 7}));
+}
+
 }  // namespace
 }  // namespace hone

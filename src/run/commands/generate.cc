@@ -80,11 +80,23 @@ Status read_end_tokens(const GenerateSettings& s, GenerationConfig& c) {
   return Ok{};
 }
 
-// The model's generation config under the flags.
+// The model's generation config under the flags; `origin`: who says how long texts get, "" when
+// nobody does.
 Result<GenerationConfig> generation_from(const GenerateSettings& s,
                                          const std::vector<std::string>& args,
-                                         const Pretrained& model) {
+                                         const Pretrained& model, std::span<const PromptRow> rows,
+                                         std::string& origin) {
   GenerationConfig c = HONE_TRY(generation_of(model));
+  origin = "the model's generation config";
+  if (family_of(model.config).encoder && !c.has_length()) {
+    const std::string task = HONE_TRY(apply_task_params(c, model, rows));
+    if (!task.empty())
+      origin = fmt::format("task_specific_params.{} in the model's config.json", task);
+    if (!c.has_length()) {
+      c.max_length = kUntoldLength;
+      origin = "";
+    }
+  }
   auto over = [](auto& to, const auto& flag) {
     if (flag) to = *flag;
   };
@@ -125,7 +137,7 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s,
 }
 
 void tell_length(const GenerateSettings& s, const GenerationConfig& c,
-                 std::span<const Prompt> prompts, int64_t positions) {
+                 std::span<const Prompt> prompts, int64_t positions, std::string origin) {
   for (const Prompt& p : prompts) {
     const auto n = static_cast<int64_t>(p.tokens.size());
     if (c.end_length(n, positions) == c.end_length(n, INT64_MAX)) continue;
@@ -134,9 +146,14 @@ void tell_length(const GenerateSettings& s, const GenerationConfig& c,
     break;
   }
   if (s.max_new_tokens) return;
-  const char* origin = s.max_length ? "--max_length" : "the model's generation config";
+  if (s.max_length) origin = "--max_length";
   if (c.max_new_tokens)
     log_info("at most {} new tokens, as {} says", *c.max_new_tokens, origin);
+  else if (c.max_length && origin.empty())
+    log_info(
+        "at most {} tokens: no file of the model says how long its texts are; --max_new_tokens "
+        "asks for another length",
+        *c.max_length);
   else if (c.max_length)
     log_info("at most {} tokens with the prompt, as {} says", *c.max_length, origin);
   else
@@ -311,12 +328,12 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   open.need_tokenizer = false;
   open.writes_text = true;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
-  const GenerationConfig config = HONE_TRY(generation_from(s, args, model));
-  HONE_TRY(check_generation(config, model.config.vocab));
-
   std::vector<PromptRow> rows = HONE_TRY(prompts_of(s, args, as_script));
   for (PromptRow& row : rows)
     if (row.text) row.text = s.prefix + *row.text;
+  std::string origin;
+  const GenerationConfig config = HONE_TRY(generation_from(s, args, model, rows, origin));
+  HONE_TRY(check_generation(config, model.config.vocab));
   const bool texts =
       std::any_of(rows.begin(), rows.end(), [](const PromptRow& r) { return r.text.has_value(); });
   if (texts && !model.tokenizer)
@@ -330,7 +347,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   HONE_TRY(check_sources(prompts, model.config));
   HONE_TRY(check_prompts(prompts, config, model.config.vocab, model.config.max_positions));
   tell_idle_flags(s, config);
-  tell_length(s, config, prompts, model.config.max_positions);
+  tell_length(s, config, prompts, model.config.max_positions, origin);
 
   const int threads = s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size();
   const std::unique_ptr<Backend> backend = make_cpu_backend(threads);
