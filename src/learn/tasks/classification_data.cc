@@ -14,11 +14,22 @@ namespace {
 
 constexpr const char* kTest = "test";
 
-Status pick_rows(const LabelSources& sources, const std::string& split, LabelReader& reader) {
-  if (sources.dev_ids.empty() || split.starts_with(kTest)) return Ok{};
-  reader.rows =
-      HONE_TRY(pick_by_dev_ids(std::move(reader.rows), sources.dev_ids, split != "train"));
-  return Ok{};
+// The rows of a split, before the first; of a file that is split by dev_ids those of its part.
+Result<LabelReader> open_split(const LabelSources& sources, const std::vector<std::string>& paths,
+                               const std::string& split, const RowOptions& options,
+                               const LabelWish& wish) {
+  Result<LabelReader> opened = open_label_rows(HONE_TRY(expand_files(paths, split)), options, wish);
+  if (!opened.ok()) {
+    if (opened.error().error_code().id == err::kDataFormat.id)
+      opened.error().todo(
+          "name the format by --data_format (csv, tsv, json, jsonl, parquet, arrow or pickle), or "
+          "give the file a name with its extension");
+    return opened;
+  }
+  if (!sources.dev_ids.empty() && !split.starts_with(kTest))
+    opened->rows =
+        HONE_TRY(pick_by_dev_ids(std::move(opened->rows), sources.dev_ids, split != "train"));
+  return opened;
 }
 
 // Reads the splits of a run one after the other.
@@ -41,9 +52,7 @@ class Reader {
                             std::vector<std::string>& notes) {
     wish_.label = !split.starts_with(kTest);
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
-    const auto files = HONE_TRY(expand_files(paths, split));
-    LabelReader reader = HONE_TRY(open_label_rows(files, options_, wish_));
-    HONE_TRY(pick_rows(sources_, split, reader));
+    LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, wish_));
     for (const std::string& note : reader.columns.notes)
       notes.push_back(fmt::format("{}: {}", split, note));
     keep_columns(reader);
@@ -186,11 +195,8 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
   wish.task = s.glue();
   wish.text_columns = s.text_column_names;
   wish.label_column = s.label_column_name;
-  const auto& paths = split == "train" ? sources.train : sources.validation;
-  LabelReader reader =
-      HONE_TRY(open_label_rows(HONE_TRY(expand_files(paths, split)), options, wish));
-  HONE_TRY(pick_rows(sources, split, reader));
-  return reader;
+  return open_split(sources, split == "train" ? sources.train : sources.validation, split, options,
+                    wish);
 }
 
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
