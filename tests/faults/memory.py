@@ -38,6 +38,14 @@ def llama(hidden, layers, heads, kv_heads, **more):
             "tie_word_embeddings": False, **more}
 
 
+def bart(width, layers, heads):
+    return {"model_type": "bart", "vocab_size": VOCAB, "d_model": width, "max_position_embeddings": 512,
+            **{f"{side}_{key}": value for side in ("encoder", "decoder")
+               for key, value in (("layers", layers), ("attention_heads", heads), ("ffn_dim", width * 4))}}
+
+
+PAIRS = None  # in the place of packing: pairs of texts, and texts written in evaluation
+
 # name, config, batch, block, accumulation, packing, evaluation
 CONFIGURATIONS = [
     ("gpt2", gpt2(256, 4, 4), 4, 128, 1, False, False),
@@ -49,6 +57,7 @@ CONFIGURATIONS = [
     ("llama, grouped heads", llama(256, 4, 8, 2), 4, 128, 1, False, True),
     ("llama, packing", llama(256, 4, 4, 4), 8, 64, 2, True, False),
     ("llama, tied", llama(512, 3, 8, 8, tie_word_embeddings=True), 2, 128, 1, False, True),
+    ("bart, pairs", bart(256, 2, 4), 4, 96, 2, PAIRS, True),
     ("qwen2", llama(320, 4, 5, 1, model_type="qwen2"), 3, 96, 2, False, True),
 ]
 
@@ -77,6 +86,14 @@ def rows(path, rng):
             f.write(json.dumps({"input_ids": [rng.randrange(VOCAB) for _ in range(rng.randint(8, 120))]}) + "\n")
 
 
+def pairs(path, rng):
+    words = "the cat sat on mat and dog lay rug for it was late house still when rain came river".split()
+    with open(path, "w") as f:
+        for _ in range(80):
+            f.write(json.dumps({"text": " ".join(rng.choices(words, k=rng.randint(8, 60))),
+                                "summary": " ".join(rng.choices(words, k=rng.randint(2, 12)))}) + "\n")
+
+
 def held(pid):
     """RssAnon + RssShmem of a process, 0 when it has ended."""
     try:
@@ -102,15 +119,21 @@ def main():
     wrong = 0
     try:
         rows(os.path.join(folder, "rows.jsonl"), random.Random(3))
+        pairs(os.path.join(folder, "pairs.jsonl"), random.Random(3))
         for name, config, batch, block, accumulation, packing, evaluation, threads in configurations:
             shutil.rmtree(os.path.join(folder, "out"), ignore_errors=True)
             with open(os.path.join(folder, "config.json"), "w") as f:
                 json.dump(config, f)
-            shape = ["--task", "clm", "--config_name", "config.json", "--block_size", str(block), "--threads", str(threads),
+            of_task = ["--task", "clm", "--block_size", str(block)]
+            if packing is PAIRS:
+                of_task = ["--task", "summarization", "--max_source_length", str(block), "--max_target_length", str(block // 4),
+                           "--tokenizer_name", os.path.join(SOURCE, "tests", "goldens", "pairs", "bart"),
+                           "--predict_with_generate", "--num_beams", "2"]
+            shape = [*of_task, "--config_name", "config.json", "--threads", str(threads),
                      "--per_device_train_batch_size", str(batch), "--per_device_eval_batch_size", str(batch),
                      "--gradient_accumulation_steps", str(accumulation), "--do_train"]
             shape += ["--do_eval"] if evaluation else []
-            argv = [hone, "train", *shape, "--train_file", "rows.jsonl", "--validation_split_percentage", "20",
+            argv = [hone, "train", *shape, "--train_file", "pairs.jsonl" if packing is PAIRS else "rows.jsonl", "--validation_split_percentage", "20",
                     "--max_steps", "3", "--save_steps", "2", "--max_eval_samples", "8", "--output_dir", "out",
                     *(["--packing"] if packing else [])]
             with open(os.path.join(folder, "log"), "wb") as log:
@@ -133,7 +156,7 @@ def main():
                 notes.append(f"held {most - runtime - planned:+,} bytes beyond the plan during the run, allowed {allowed:,}")
             if runtime > BUDGET:
                 notes.append(f"the runtime holds {runtime:,} bytes of {BUDGET:,}")
-            if not packing:
+            if packing is False:
                 out = subprocess.run([hone, "plan", *shape, "--json"], cwd=folder, capture_output=True, check=True).stdout
                 said = json.loads(out)["peak_bytes"]["device"]
                 # A run whose last batch of an epoch is short plans one more size: never more memory.

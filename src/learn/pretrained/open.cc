@@ -85,12 +85,12 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
   return made;
 }
 
-Result<Tokenizer> local_tokenizer(const std::string& path) {
+Result<Tokenizer> local_tokenizer(const std::string& path, const TokenizerSide& side = {}) {
   if (const std::string gguf = gguf_of(path); !gguf.empty()) return gguf_tokenizer(gguf);
   std::error_code ec;
   if (fs::is_directory(path, ec) || (!path.ends_with(".safetensors") && !is_torch_file_name(path)))
-    return load_tokenizer(path);
-  return load_tokenizer(fs::path(path).parent_path().string());
+    return load_tokenizer(path, side);
+  return load_tokenizer(fs::path(path).parent_path().string(), side);
 }
 
 // A file x.json is a config by any name; everything else goes to load_config.
@@ -121,8 +121,9 @@ Result<bool> head_is_tied(const ModelConfig& config, const WeightSource& weights
 
 }  // namespace
 
-Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options) {
-  return local_tokenizer(HONE_TRY(resolve(name, options, false)));
+Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options,
+                                 const TokenizerSide& side) {
+  return local_tokenizer(HONE_TRY(resolve(name, options, false)), side);
 }
 
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {

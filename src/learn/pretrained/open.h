@@ -6,6 +6,7 @@
 namespace hone {
 
 // The tokenizer alone of a folder, a tokenizer.json, a .gguf file or a hub name; no config needed.
-Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options = {});
+Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& options = {},
+                                 const TokenizerSide& side = {});
 
 }  // namespace hone

@@ -100,12 +100,12 @@ Result<OrderedJson> ClassificationTask::evaluate() {
   return TokenTask::evaluate();
 }
 
-Status ClassificationTask::predict(const std::string& folder) {
+Result<OrderedJson> ClassificationTask::predict(const std::string& folder) {
   const int64_t begin = matched_ + mismatched_;
   predictions_.resize(static_cast<size_t>(test_ + test_mismatched_));
   feed().evaluate_rows(begin, begin + test_ + test_mismatched_);
   const OrderedJson done = HONE_TRY(TokenTask::evaluate());
-  if (done.empty()) return Ok{};  // stopped
+  if (done.empty()) return done;  // stopped
   const Json& names = model_.config.config["id2label"];
   const auto write = [&](const std::string& task, int64_t first, int64_t end) {
     std::string text = "index\tprediction\n";
@@ -122,7 +122,7 @@ Status ClassificationTask::predict(const std::string& folder) {
   };
   HONE_TRY(write(s_.task_name.empty() ? "None" : s_.task_name, 0, test_));
   if (test_mismatched_ > 0) HONE_TRY(write(s_.task_name + "-mm", test_, test_ + test_mismatched_));
-  return Ok{};
+  return OrderedJson::object();
 }
 
 OrderedJson ClassificationTask::metrics(int64_t rows) {

@@ -46,7 +46,7 @@ class ClassificationTask : public TokenTask {
   bool can_evaluate() const override { return matched_ > 0; }
   Result<OrderedJson> evaluate() override;
   // predict_results_<task>.txt as run_glue writes it, and of mnli predict_results_mnli-mm.txt.
-  Status predict(const std::string& folder) override;
+  Result<OrderedJson> predict(const std::string& folder) override;
 
  protected:
   Status read_data() override;

@@ -116,9 +116,10 @@ Result<LabelSources> find_label_sources(const LabelSourceRequest& r) {
     return Error(err::kDataMissing, r.want_train
                                         ? "training needs data: there is no --train_file"
                                         : "evaluation needs data: there is no --validation_file")
-        .todo(
-            "give --train_file and --validation_file (csv, tsv, json, jsonl, parquet, arrow or "
-            "pkl), --dataset_name, or --task_name of a GLUE task");
+        .todo(fmt::format(
+            "give --train_file and --validation_file (csv, tsv, json, jsonl, parquet, "
+            "arrow or pkl){}",
+            r.glue ? ", --dataset_name, or --task_name of a GLUE task" : " or --dataset_name"));
   return out;
 }
 

@@ -1,4 +1,4 @@
-// What the data flags of classification mean: files of this machine for each split.
+// What the data flags of tasks with two columns or more mean: files of this machine for each split.
 #pragma once
 
 #include "learn/data/glue_tasks.h"
@@ -15,6 +15,7 @@ struct LabelSources {
 
 struct LabelSourceRequest {
   DatasetRequest dataset;  // name "": the files or the folder; with none of these the task's own
+  bool glue = true;        // GLUE's tasks may be named
   const GlueTask* task = nullptr;
   std::string data_dir;
   std::vector<std::string> train_file, validation_file, mismatched_file, test_file;

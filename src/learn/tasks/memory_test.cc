@@ -14,6 +14,8 @@
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/null/null.h"
 #include "learn/tasks/clm.h"
+#include "learn/tasks/seq2seq.h"
+#include "learn/tasks/task.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HONE_COUNTS_ALLOCATIONS 0
@@ -101,6 +103,19 @@ struct Shape {
 };
 
 // Counts from the second step on.
+void expect_quiet_run(const TaskSettings& s, Pretrained model, bool from_scratch) {
+  Result<std::unique_ptr<TokenTask>> task = s.open(std::move(model), from_scratch);
+  ASSERT_TRUE(task.ok()) << task.error().text();
+  Counting watched(**task, 1);
+  Trainer trainer(s, watched, make_schedule(s, s.max_steps).value());
+  allocations = 0;
+  Result<TrainOutcome> done = trainer.train();
+  counting = false;
+  ASSERT_TRUE(done.ok()) << done.error().text();
+  EXPECT_EQ(done->steps_done, s.max_steps);
+  EXPECT_EQ(allocations, 0);
+}
+
 void expect_no_allocation(const Shape& shape) {
   const TemporaryFolder folder;
   ClmSettings s;
@@ -132,16 +147,32 @@ void expect_no_allocation(const Shape& shape) {
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
     model.config.config[key] = 0.1;
   write_rows(s.train_file[0], 40, model.config.vocab);
-  Result<std::unique_ptr<TokenTask>> task = s.open(std::move(model), true);
-  ASSERT_TRUE(task.ok()) << task.error().text();
-  Counting watched(**task, 1);
-  Trainer trainer(s, watched, make_schedule(s, s.max_steps).value());
-  allocations = 0;
-  Result<TrainOutcome> done = trainer.train();
-  counting = false;
-  ASSERT_TRUE(done.ok()) << done.error().text();
-  EXPECT_EQ(done->steps_done, shape.steps);
-  EXPECT_EQ(allocations, 0);
+  expect_quiet_run(s, std::move(model), true);
+}
+
+// The same of pairs of texts.
+void expect_no_allocation_of_pairs(const std::string& family, int64_t accumulation) {
+  const std::string goldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/pairs/";
+  const TemporaryFolder folder;
+  std::unique_ptr<TaskSettings> settings;
+  for (const Task& t : all_task())
+    if (t.name == "summarization") settings = t.settings();
+  auto& s = dynamic_cast<Seq2SeqSettings&>(*settings);
+  s.train_file = {goldens + "texts.csv"};
+  s.output_dir = folder.path + "/out";
+  s.do_train = true;
+  s.max_source_length = 40;
+  s.max_target_length = 16;
+  s.per_device_train_batch_size = 3;
+  s.gradient_accumulation_steps = accumulation;
+  s.max_steps = 12;
+  s.save_strategy = "no";
+  s.logging_strategy = "no";
+  s.threads = 2;
+  Pretrained model = std::move(open_pretrained(goldens + family).value());
+  for (const char* key : {"dropout_rate", "dropout", "attention_dropout"})
+    model.config.config[key] = 0.1;
+  expect_quiet_run(s, std::move(model), false);
 }
 
 TEST(Memory, CounterCounts) {
@@ -166,6 +197,8 @@ TEST(Memory, NothingIsAllocatedAfterTheFirstSteps) {
   expect_no_allocation({R"({"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 2,
     "n_positions": 128, "vocab_size": 3000, "activation_function": "gelu_new"})",
                         true, 2});
+  expect_no_allocation_of_pairs("t5", 1);
+  expect_no_allocation_of_pairs("bart", 2);
   set_log_level(LogLevel::kInfo);
 }
 

@@ -5,16 +5,57 @@
 #include "base/core/process.h"
 #include "engine/backends/null/null.h"
 #include "engine/passes/pipelines.h"
+#include "learn/generate/prompts.h"
 #include "learn/train/update.h"
 
 namespace hone {
 
+namespace {
+
+std::vector<BatchShape> shapes_of(const BatchGrid& grid, const PairGrid& pairs) {
+  std::vector<BatchShape> shapes;
+  for (const int64_t tokens : grid.budgets) shapes.push_back({tokens, grid.slots});
+  for (const PairBudget& b : pairs.budgets) shapes.push_back({b.target, pairs.slots, b.source});
+  return shapes;
+}
+
+int64_t whole(int64_t tokens) { return (tokens + 63) / 64 * 64; }
+
+}  // namespace
+
+std::vector<BatchShape> RunShapes::train_shapes() const { return shapes_of(train, train_pairs); }
+std::vector<BatchShape> RunShapes::eval_shapes() const { return shapes_of(eval, eval_pairs); }
+
+std::string program_name(std::string_view kind, const BatchShape& shape) {
+  if (shape.source_tokens == 0) return fmt::format("{}.{}", kind, shape.tokens);
+  return fmt::format("{}.{}+{}", kind, shape.source_tokens, shape.tokens);
+}
+
+Result<PairNeeds> pair_needs(const TaskSettings& s, const Pretrained& model) {
+  PairNeeds needs{s.target_tokens(model.config)};
+  if (needs.target_tokens > 0) needs.beams = HONE_TRY(generation_of(model)).num_beams;
+  return needs;
+}
+
 RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
-                              bool eval) {
+                              bool eval, const PairNeeds& needs) {
+  if (needs.target_tokens > 0) {
+    auto pairs = [&](int64_t r) {
+      return PairGrid{{{whole(r * row_tokens), whole(r * needs.target_tokens)}}, 2 * r, 2 * r + 1};
+    };
+    RunShapes shapes;
+    if (train) shapes.train_pairs = pairs(rows), shapes.accumulate = s.accumulates(rows);
+    if (eval) {
+      const int64_t r = std::min(rows, s.per_device_eval_batch_size);
+      shapes.eval_pairs = pairs(r);
+      shapes.writes = s.generation_limits(needs, row_tokens, r);
+    }
+    return shapes;
+  }
   auto grid = [&](int64_t r) {
     // The last step of an epoch of a stream may leave slack, which is a sequence.
     if (!s.rows_apart()) return BatchGrid{{r * row_tokens}, r, s.streaming ? r + 1 : r};
-    return BatchGrid{{(r * row_tokens + 63) / 64 * 64}, 2 * r, 2 * r + 1};
+    return BatchGrid{{whole(r * row_tokens)}, 2 * r, 2 * r + 1};
   };
   RunShapes shapes;
   if (train) {
@@ -34,24 +75,26 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
     return Ok{};
   };
   const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
-  for (int64_t tokens : shapes.train.budgets) {
-    const BatchShape shape{tokens, shapes.train.slots};
-    HONE_TRY(add(s.build(config, shape, fmt::format("train.{}", tokens), true),
+  const std::vector<BatchShape> train = shapes.train_shapes();
+  for (const BatchShape& shape : train) {
+    HONE_TRY(add(s.build(config, shape, program_name("train", shape), true),
                  train_pipeline(false, precision)));
     if (shapes.accumulate)
-      HONE_TRY(add(s.build(config, shape, fmt::format("train_add.{}", tokens), true),
+      HONE_TRY(add(s.build(config, shape, program_name("train_add", shape), true),
                    train_pipeline(true, precision)));
   }
-  if (!shapes.train.budgets.empty()) {
+  if (!train.empty()) {
     std::vector<UpdateWeight> weights;
     for (const ParamSpec& p : family_of(config).params(config))
       if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
     HONE_TRY(add(build_update(weights, HONE_TRY(update_options(s))), forward_pipeline()));
   }
-  for (int64_t tokens : shapes.eval.budgets)
-    HONE_TRY(
-        add(s.build(config, {tokens, shapes.eval.slots}, fmt::format("eval.{}", tokens), false),
-            forward_pipeline(WeightStorage::f32, precision)));
+  for (const BatchShape& shape : shapes.eval_shapes())
+    HONE_TRY(add(s.build(config, shape, program_name("eval", shape), false),
+                 forward_pipeline(WeightStorage::f32, precision)));
+  if (shapes.writes)
+    for (Program& p : HONE_TRY(build_cached_programs(config, *shapes.writes)))
+      programs.push_back(std::move(p));
   return programs;
 }
 

@@ -3,21 +3,35 @@
 
 #include "base/core/threads.h"
 #include "engine/device/backend.h"
+#include "learn/data/pair_batch.h"
 #include "learn/tasks/task_settings.h"
 
 namespace hone {
 
 struct RunShapes {
-  BatchGrid train, eval;    // empty budgets: not trained, not evaluated
-  bool accumulate = false;  // more than one micro-batch in an optimizer step
+  BatchGrid train, eval;              // empty budgets: not trained, not evaluated
+  PairGrid train_pairs, eval_pairs;   // of tasks that learn pairs, instead
+  bool accumulate = false;            // more than one micro-batch in an optimizer step
+  std::optional<CacheLimits> writes;  // evaluations write texts
+
+  // A program for each of these.
+  std::vector<BatchShape> train_shapes() const;
+  std::vector<BatchShape> eval_shapes() const;
+  int64_t train_rows() const { return std::max(train.max_rows, train_pairs.max_rows); }
+  int64_t eval_rows() const { return std::max(eval.max_rows, eval_pairs.max_rows); }
 };
+// "train.512", of pairs "train.512+128".
+std::string program_name(std::string_view kind, const BatchShape& shape);
 
 // What a run needs when its data are not read yet: `rows` rows of `row_tokens` in a micro-batch;
 // where their lengths are not known, the most that it can need.
 RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
-                              bool eval);
+                              bool eval, const PairNeeds& pairs = {});
+// Of a model. Errors: those of its generation config.
+Result<PairNeeds> pair_needs(const TaskSettings& s, const Pretrained& model);
 
-// Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>.
+// Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>, and those
+// that write texts (learn/generate/programs.h).
 Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConfig& config,
                                           const RunShapes& shapes);
 

@@ -8,6 +8,7 @@
 
 #include "base/settings/settings.h"
 #include "learn/data/batch.h"
+#include "learn/generate/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/train/settings.h"
 
@@ -23,8 +24,15 @@ struct DataSettings {
 };
 
 struct BatchShape {
-  int64_t tokens = 0;  // T
-  int64_t slots = 0;   // S
+  int64_t tokens = 0;         // T; of pairs those of the targets
+  int64_t slots = 0;          // S
+  int64_t source_tokens = 0;  // Te of pairs; 0: rows have one side
+};
+
+// What a run of pairs needs besides its sources.
+struct PairNeeds {
+  int64_t target_tokens = 0;  // of the longest target; 0: rows have one side
+  int64_t beams = 1;          // of the model's generation config
 };
 
 class TaskSettings : public TrainSettings, public DataSettings {
@@ -49,6 +57,19 @@ class TaskSettings : public TrainSettings, public DataSettings {
   virtual int64_t row_tokens(const ModelConfig& config) const = 0;
   virtual std::string row_tokens_flag() const = 0;
   virtual int64_t row_tokens_given() const = 0;
+  // Of tasks that learn a target from a source: tokens of the longest target (row_tokens is of the
+  // sources then). 0: rows have one side.
+  virtual int64_t target_tokens(const ModelConfig& config) const {
+    (void)config;
+    return 0;
+  }
+  // What writing texts in evaluations needs, of sources of at most so many tokens and `rows` rows;
+  // none: the run writes none.
+  virtual std::optional<CacheLimits> generation_limits(const PairNeeds& needs,
+                                                       int64_t source_tokens, int64_t rows) const {
+    (void)needs, (void)source_tokens, (void)rows;
+    return {};
+  }
 
   // Rows of any length, one behind the other; false: blocks of row_tokens each.
   virtual bool rows_apart() const = 0;

@@ -23,7 +23,7 @@ void TokenTask::put_bytes(size_t program, const char* name, std::span<const std:
   std::memcpy(to.data(), bytes.data(), to.size());
 }
 
-void TokenTask::put_common(size_t program, const MicroBatch& batch) {
+void TokenTask::put_rows(size_t program, const MicroBatch& batch) {
   put_input(program, "ids", batch.ids);
   put_input(program, "positions", batch.positions);
   put_input(program, "cu_seqlens", batch.cu_seqlens);
@@ -31,25 +31,36 @@ void TokenTask::put_common(size_t program, const MicroBatch& batch) {
     put_input(program, "sample_ids", batch.sample_ids);
 }
 
-Status TokenTask::fill(const TakenRows& taken, const MicroBatchPlan& micro, const BatchGrid& grid,
-                       int64_t step, MicroBatch& batch) {
-  HONE_TRY(fill_micro_batch(*taken.data, taken.rows, micro, grid, batch));
+void TokenTask::plan_rows(const TakenRows& taken, bool training, StepPlan& plan) {
+  lengths_.clear();
+  for (const int64_t row : taken.rows) lengths_.push_back(taken.data->length(row));
+  plan_step(lengths_, training ? shapes_.train : shapes_.eval, plan);
+}
+
+Result<size_t> TokenTask::pack(const TakenRows& taken, const StepPlan& plan, size_t k,
+                               bool training, MicroBatch& batch) {
+  const BatchGrid& grid = training ? shapes_.train : shapes_.eval;
+  HONE_TRY(fill_micro_batch(*taken.data, taken.rows, plan.batches[k], grid, batch));
   // Rows of a stream go by their numbers in the epoch, not by those among the rows at hand.
   for (std::vector<int64_t>* ids : {&batch.sample_ids, &batch.row_ids})
     for (int64_t& id : *ids)
       if (id >= 0) id = taken.number(id);
+  return grid.index(plan.batches[k].budget);
+}
+
+Result<size_t> TokenTask::fill(const TakenRows& taken, const StepPlan& plan, size_t k, int64_t step,
+                               MicroBatch& batch) {
+  const size_t place = HONE_TRY(pack(taken, plan, k, step != kEvaluation, batch));
   HONE_TRY(feed_->check_ids(batch.ids));
   prepare(step, batch);
   count_positions(model_.config, batch.ids, batch.positions);
-  return Ok{};
+  return place;
 }
 
 Result<StepSums> TokenTask::gradients(int64_t step) {
   const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
-  lengths_.clear();
-  for (const int64_t row : taken.rows) lengths_.push_back(taken.data->length(row));
+  plan_rows(taken, true, plan_);
   HONE_TRY(taken.data->check_unchanged(taken.rows));
-  plan_step(lengths_, shapes_.train, plan_);
   const auto scale = static_cast<float>(
       1.0 / static_cast<double>(std::max<int64_t>(normaliser(step, plan_, taken), 1)));
   StepSums sums{0, plan_.tokens, plan_.rows};
@@ -60,16 +71,14 @@ Result<StepSums> TokenTask::gradients(int64_t step) {
       feed_->give_up_step();
       break;
     }
-    const MicroBatchPlan& micro = plan_.batches[k];
-    HONE_TRY(fill(taken, micro, shapes_.train, step, batch_));
+    const size_t place = HONE_TRY(fill(taken, plan_, k, step, batch_));
     bool again = true;
     for (int64_t pass = 0; again; ++pass) {
       HONE_BUG_IF(!first && train_add_programs_.empty(),
                   "step {} has {} micro-batches, the run was planned without accumulation", step,
                   plan_.batches.size());
-      const size_t program =
-          (first ? train_programs_ : train_add_programs_)[shapes_.train.index(micro.budget)];
-      put_common(program, batch_);
+      const size_t program = (first ? train_programs_ : train_add_programs_)[place];
+      put_rows(program, batch_);
       again = put(program, batch_, pass);
       session_->input<int64_t>(program, "rng")[0] = s_.seed;
       session_->input<int64_t>(program, "rng")[1] = step;
@@ -84,9 +93,9 @@ Result<StepSums> TokenTask::gradients(int64_t step) {
 
 Result<OrderedJson> TokenTask::evaluate() {
   begin_metrics();
-  const int64_t chunk = shapes_.eval.max_rows * 4;
+  const int64_t chunk = shapes_.eval_rows() * 4;
   Progress bar("evaluating", feed_->evaluation_rows());
-  std::vector<int64_t> lengths;
+  StepPlan plan;
   MicroBatch batch;
   HONE_TRY(feed_->rewind_evaluation());
   int64_t done = 0;
@@ -94,16 +103,14 @@ Result<OrderedJson> TokenTask::evaluate() {
     if (stop_requested()) return OrderedJson::object();
     const TakenRows taken = HONE_TRY(feed_->next_evaluation(chunk));
     if (taken.rows.empty()) break;
-    lengths.clear();
-    for (const int64_t row : taken.rows) lengths.push_back(taken.data->length(row));
+    plan_rows(taken, false, plan);
     HONE_TRY(taken.data->check_unchanged(taken.rows));
     done += static_cast<int64_t>(taken.rows.size());
-    for (const MicroBatchPlan& micro : plan_step(lengths, shapes_.eval).batches) {
-      HONE_TRY(fill(taken, micro, shapes_.eval, kEvaluation, batch));
-      const size_t program = eval_programs_[shapes_.eval.index(micro.budget)];
+    for (size_t k = 0; k < plan.batches.size(); ++k) {
+      const size_t program = eval_programs_[HONE_TRY(fill(taken, plan, k, kEvaluation, batch))];
       bool again = true;
       for (int64_t pass = 0; again; ++pass) {
-        put_common(program, batch);
+        put_rows(program, batch);
         again = put(program, batch, pass);
         session_->run(program);
         add_metrics(program, batch);
@@ -115,7 +122,7 @@ Result<OrderedJson> TokenTask::evaluate() {
 }
 
 void TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
-                       std::span<const int32_t> correct) {
+                       std::span<const int32_t> correct, int64_t first) {
   for (int64_t q = 0; q < batch.sequences; ++q) {
     double sum = 0;
     int64_t labels = 0, right = 0;
@@ -126,12 +133,12 @@ void TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
       right += correct[t];
       ++labels;
     }
-    loss.add(batch.row_ids[static_cast<size_t>(q)], sum, labels);
+    loss.add(batch.row_ids[static_cast<size_t>(q)] - first, sum, labels);
     accuracy.add(right, labels);
   }
 }
 
-Status TokenTask::predict(const std::string&) {
+Result<OrderedJson> TokenTask::predict(const std::string&) {
   return Error(err::kNothingToDo, "the task has no rows to predict")
       .at("--do_predict")
       .todo("leave --do_predict out; hone generate writes texts");
@@ -175,7 +182,7 @@ Json TokenTask::fingerprint() const {
       {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
       {"kernels", session_->kernel_manifest()},
       {"machine", backend_->description()},
-      {"micro_batch_rows", shapes_.train.max_rows},
+      {"micro_batch_rows", shapes_.train_rows()},
       {"batch_rows", s_.per_device_train_batch_size},
       {"accumulation", s_.gradient_accumulation_steps},
       {"seed", s_.seed},

@@ -38,8 +38,9 @@ class TokenTask : public TrainTask {
   Status go_to(const Json& place, const std::string& name) override {
     return feed_->go_to(place, name);
   }
-  // --do_predict: files of predictions into the output folder. H2402 unless the task predicts.
-  virtual Status predict(const std::string& folder);
+  // --do_predict: files of predictions into the output folder, and their metrics where there are
+  // references (names as of evaluate()). H2402 unless the task predicts.
+  virtual Result<OrderedJson> predict(const std::string& folder);
   // Listens to the run besides those that the settings ask for; null: nothing.
   virtual std::unique_ptr<TrainCallback> callback() { return nullptr; }
   virtual Status end_run() { return Ok{}; }  // after a run that was not stopped
@@ -78,9 +79,20 @@ class TokenTask : public TrainTask {
   // Settings of the task that decide bits, for fingerprint().
   virtual Json own_fingerprint() const { return nullptr; }
 
+  // How rows become micro-batches: packed as batch.h has it. Tasks of pairs say how instead.
+  virtual RunShapes shapes_for(int64_t rows) const;
+  virtual void plan_rows(const TakenRows& taken, bool training, StepPlan& plan);
+  // Micro-batch k of the last plan_rows(), and the place of its programs among those of its kind.
+  virtual Result<size_t> pack(const TakenRows& taken, const StepPlan& plan, size_t k, bool training,
+                              MicroBatch& batch);
+  virtual void put_rows(size_t program, const MicroBatch& batch);
+  virtual void reserve_steps(size_t rows, StepPlan& plan, MicroBatch& batch);
+
   // --- what it may use ----------------------------------------------------------------------
   RowFeed& feed() { return *feed_; }
+  const RowFeed& feed() const { return *feed_; }
   ThreadPool& pool() { return *pool_; }
+  const RunShapes& shapes() const { return shapes_; }
   template <class T>
   void put_input(size_t program, const char* name, const std::vector<T>& v) {
     put_bytes(program, name, std::as_bytes(std::span(v)));
@@ -89,12 +101,10 @@ class TokenTask : public TrainTask {
 
  private:
   Status compile(bool from_scratch);
-  RunShapes shapes_for(int64_t rows) const;
   void find_programs();
   void put_bytes(size_t program, const char* name, std::span<const std::byte> bytes);
-  void put_common(size_t program, const MicroBatch& batch);
-  Status fill(const TakenRows& taken, const MicroBatchPlan& micro, const BatchGrid& grid,
-              int64_t step, MicroBatch& batch);
+  Result<size_t> fill(const TakenRows& taken, const StepPlan& plan, size_t k, int64_t step,
+                      MicroBatch& batch);
 
   const TaskSettings& s_;
   std::unique_ptr<ThreadPool> pool_;
@@ -119,8 +129,10 @@ struct TokenMetrics {
   explicit TokenMetrics(int64_t batch_rows) : loss(batch_rows) {}
   EvalLoss loss;
   Accuracy accuracy;
-  // Each sequence of the batch; nll [T] and correct [T] count where there is a label.
-  void add(const MicroBatch& batch, std::span<const float> nll, std::span<const int32_t> correct);
+  // Each sequence of the batch; nll [T] and correct [T] count where there is a label. Rows are
+  // counted from `first` on.
+  void add(const MicroBatch& batch, std::span<const float> nll, std::span<const int32_t> correct,
+           int64_t first = 0);
   OrderedJson json(int64_t rows) const;
 };
 

@@ -113,21 +113,26 @@ Status TokenTask::compile(bool from_scratch) {
 }
 
 void TokenTask::find_programs() {
-  auto find = [&](const char* kind, int64_t budget) {
-    return session_->program_index(fmt::format("{}.{}", kind, budget));
+  auto find = [&](const char* kind, const BatchShape& shape) {
+    return session_->program_index(program_name(kind, shape));
   };
-  for (int64_t budget : shapes_.train.budgets) {
-    train_programs_.push_back(find("train", budget));
-    if (shapes_.accumulate) train_add_programs_.push_back(find("train_add", budget));
+  for (const BatchShape& shape : shapes_.train_shapes()) {
+    train_programs_.push_back(find("train", shape));
+    if (shapes_.accumulate) train_add_programs_.push_back(find("train_add", shape));
   }
-  for (int64_t budget : shapes_.eval.budgets) eval_programs_.push_back(find("eval", budget));
+  for (const BatchShape& shape : shapes_.eval_shapes())
+    eval_programs_.push_back(find("eval", shape));
   reserve(shapes_);
   // The most that a step can need, so that no later step allocates.
   if (!s_.do_train) return;
   const auto most = static_cast<size_t>(feed_->steps()->rows_per_step());
   feed_->reserve();
-  lengths_.reserve(most);
-  reserve_step(most, shapes_.train, plan_, batch_);
+  reserve_steps(most, plan_, batch_);
+}
+
+void TokenTask::reserve_steps(size_t rows, StepPlan& plan, MicroBatch& batch) {
+  lengths_.reserve(rows);
+  reserve_step(rows, shapes_.train, plan, batch);
 }
 
 }  // namespace hone

@@ -51,13 +51,14 @@ struct Remedy {
   int64_t memory_bytes = 0;  // with one row as long as was asked for
 };
 Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                          ThreadPool& pool, int64_t block, int64_t memory, const Fit& fit) {
+                          ThreadPool& pool, int64_t block, const PairNeeds& pairs, int64_t memory,
+                          const Fit& fit) {
   Remedy r;
   r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget + stream_bytes(s, block);
   if (fit.plan.state_bytes > memory) return r;
   for (int64_t shorter = block / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2) {
     const Fit one = HONE_TRY(fit_run(s, config, backend, pool, 1, memory, [&](int64_t rows) {
-      return shapes_without_data(s, shorter, rows, s.do_train, s.do_eval);
+      return shapes_without_data(s, shorter, rows, s.do_train, s.do_eval, pairs);
     }));
     if (one.rows > 0) r.row_tokens = shorter;
   }
@@ -81,8 +82,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const int64_t block = s.row_tokens(config), stream = stream_bytes(s, block);
   const int64_t runtime = kRuntimeBudget + stream, memory = memory_for_arenas(s) - stream;
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
+  const PairNeeds pairs = HONE_TRY(pair_needs(s, model));
   auto shapes = [&](int64_t rows) {
-    return shapes_without_data(s, block, rows, s.do_train, s.do_eval);
+    return shapes_without_data(s, block, rows, s.do_train, s.do_eval, pairs);
   };
   const Fit fit = HONE_TRY(fit_run(s, config, *backend, pool, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
@@ -109,7 +111,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["seconds_per_step"] = speed > 0 ? flops / speed : 0.0;
   Remedy remedy;
   if (fit.rows == 0) {
-    remedy = HONE_TRY(remedy_for(s, config, *backend, pool, block, memory, fit));
+    remedy = HONE_TRY(remedy_for(s, config, *backend, pool, block, pairs, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
     if (remedy.row_tokens > 0) j["would_fit"][s.row_tokens_flag()] = remedy.row_tokens;
   }

@@ -1,4 +1,6 @@
 // hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
+#include <chrono>
+
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "engine/backends/cpu/isa.h"
@@ -53,7 +55,18 @@ Result<int> run_train(const std::vector<std::string>& args) {
     log_info("{}", results_table("eval", metrics));
     if (s.do_train) HONE_TRY(trainer.write_state());
   }
-  if (s.do_predict) HONE_TRY(task->predict(s.output_dir));
+  if (s.do_predict) {
+    const auto begin = std::chrono::steady_clock::now();
+    const OrderedJson got = HONE_TRY(task->predict(s.output_dir));
+    if (!got.empty()) {
+      OrderedJson metrics;
+      for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
+      metrics["predict_runtime"] =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      HONE_TRY(trainer.write_results("predict", metrics));
+      log_info("{}", results_table("predict", metrics));
+    }
+  }
   if (stop_signal()) return 128 + stop_signal();
   HONE_TRY(task->end_run());
   if (s.do_train) HONE_TRY(trainer.finish());

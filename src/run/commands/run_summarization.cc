@@ -1,0 +1,17 @@
+// hone run_summarization ...: Transformers' script as people type it, which is train --task
+// summarization.
+#include "run/commands/command.h"
+#include "run/commands/task_choice.h"
+
+namespace hone {
+
+Command command_run_summarization() {
+  return {.name = "run_summarization",
+          .summary = "the same as train --task summarization",
+          .aliases = {"run_summarization.py"},
+          .run = [](const std::vector<std::string>& args) {
+            return run_script("run_summarization", "summarization", args);
+          }};
+}
+
+}  // namespace hone
