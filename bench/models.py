@@ -1,8 +1,46 @@
 """Random models in folders for the benchmarks, made once from a seed by Transformers."""
 import json
 import os
+import pathlib
+import shutil
 
 import common
+
+
+def data_folder():
+    return pathlib.Path(os.environ.get("HONE_DATA", common.ROOT.parent / "shared" / "data"))
+
+
+def with_config(stem, place, **changes):
+    """The folder `place`: that of `stem` with another config.json, the same weights and other files."""
+    place.mkdir(parents=True, exist_ok=True)
+    config = {**json.loads((stem / "config.json").read_text()), **changes}
+    (place / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    for path in stem.iterdir():
+        if path.name != "config.json" and not (place / path.name).exists():
+            os.link(path, place / path.name)
+    return place, config
+
+
+def roberta(dropout, tiny):
+    """roberta-base's shape with its tokenizer and a head of MNLI's three labels."""
+    stem = common.FILES / ("roberta-tiny" if tiny else "roberta-base")
+    if not (stem / "model.safetensors").exists():
+        import torch
+        import transformers
+        torch.manual_seed(42)
+        sizes = dict(hidden_size=64, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4) if tiny else {}
+        names = ["entailment", "neutral", "contradiction"]
+        model = transformers.RobertaForSequenceClassification(transformers.RobertaConfig(
+            vocab_size=50265, max_position_embeddings=514, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1,
+            bos_token_id=0, eos_token_id=2, id2label=dict(enumerate(names)),
+            label2id={name: i for i, name in enumerate(names)}, **sizes))
+        model.save_pretrained(stem)
+        for name in ("vocab.json", "merges.txt"):
+            shutil.copy(data_folder() / "tok-roberta" / name, stem / name)
+        (stem / "tokenizer_config.json").write_text('{"tokenizer_class": "RobertaTokenizer"}\n')
+    return with_config(stem, common.FILES / f"{stem.name}-dropout-{dropout}", hidden_dropout_prob=dropout,
+                       attention_probs_dropout_prob=dropout)
 
 
 def smollm2(tiny):
@@ -24,6 +62,39 @@ def smollm2(tiny):
     return stem, json.loads((stem / "config.json").read_text())
 
 
+def t5_tokenizer():
+    return data_folder() / "tok-t5"
+
+
+def t5(dropout, tiny):
+    """t5-small's shape with T5's tokenizer."""
+    stem = common.FILES / ("t5-tiny" if tiny else "t5-small")
+    if not (stem / "model.safetensors").exists():
+        import torch
+        import transformers
+        torch.manual_seed(42)
+        sizes = (dict(d_model=64, d_ff=128, d_kv=16, num_layers=2, num_heads=4) if tiny else
+                 dict(d_model=512, d_ff=2048, d_kv=64, num_layers=6, num_heads=8))
+        model = transformers.T5ForConditionalGeneration(transformers.T5Config(
+            vocab_size=32128, decoder_start_token_id=0, **sizes))
+        model.save_pretrained(stem)
+        (stem / "generation_config.json").unlink(missing_ok=True)
+        for path in t5_tokenizer().iterdir():
+            if path.name != "SOURCE.txt":
+                shutil.copy(path, stem / path.name)
+    return with_config(stem, common.FILES / f"{stem.name}-dropout-{dropout}", dropout_rate=dropout)
+
+
+def documents(folder, count, most):
+    """Token ids of abstracts of SciTLDR with the prefix for summaries, each with the next behind it, cut at `most`."""
+    import transformers
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    lines = (data_folder() / "scitldr" / "test.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = [" ".join(json.loads(line)["source"]) for line in lines[:2 * count]]
+    return [tokenizer("summarize: " + " ".join(texts[2 * i:2 * i + 2]), truncation=True, max_length=most)["input_ids"]
+            for i in range(count)]
+
+
 def folder(dropout, tiny):
     """GPT-2 124M (as the hub's `gpt2`) or a tiny one, without an end token; dropout variants share their weights."""
     stem = common.FILES / ("gpt2-tiny" if tiny else "gpt2")
@@ -37,15 +108,8 @@ def folder(dropout, tiny):
         model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes))
         model.save_pretrained(stem)
         (stem / "generation_config.json").unlink(missing_ok=True)
-    place = common.FILES / f"{stem.name}-dropout-{dropout}"
-    place.mkdir(parents=True, exist_ok=True)
-    config = json.loads((stem / "config.json").read_text())
-    config.update(resid_pdrop=dropout, embd_pdrop=dropout, attn_pdrop=dropout, eos_token_id=None)
-    (place / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-    link = place / "model.safetensors"
-    if not link.exists():
-        os.link(weights, link)
-    return place, config
+    return with_config(stem, common.FILES / f"{stem.name}-dropout-{dropout}", resid_pdrop=dropout, embd_pdrop=dropout,
+                       attn_pdrop=dropout, eos_token_id=None)
 
 
 def ids(batch, block, vocabulary):

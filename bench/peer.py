@@ -1,6 +1,10 @@
-"""The Transformers side of the benchmarks, as a process that is asked over its standard input.
+"""The peers' side of the benchmarks, as a process that is asked over its standard input.
 
-    peer.py MODEL_FOLDER [compile] [bf16]     requests are JSON lines: {"do": "ready" | "probe" | "train" | "generate" | "peak", ...}
+    peer.py MODEL_FOLDER [compile] [bf16] [ctranslate2]     requests are JSON lines: {"do": "ready" | "probe" |
+                                      "train" | "train_batches" | "generate" | "summarize" | "peak", ...}
+
+The peer is Transformers, the model of the class that config.json names; with `ctranslate2` it is that, which
+summarizes alone, with the same weights converted to its format beside the folder.
 
 Training is the plain eager loop, without Trainer's own costs, with what Trainer chooses: SDPA attention, fused AdamW,
 clipping at 1.0, the model's dropout. With `compile` the model goes through torch.compile; with `bf16` the forward pass
@@ -8,6 +12,7 @@ is under autocast, as with Trainer's --bf16.
 """
 import json
 import os
+import pathlib
 import sys
 import time
 
@@ -32,24 +37,30 @@ class Side:
     def __init__(self, folder, compiled, bf16):
         self.precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=bf16)
         transformers.logging.disable_progress_bar()
-        self.model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        name = json.loads((pathlib.Path(folder) / "config.json").read_text())["architectures"][0]
+        self.model = getattr(transformers, name).from_pretrained(folder, dtype=torch.float32)
         self.optimizer = None
         self.trained = torch.compile(self.model) if compiled else self.model
 
     def train(self, rows, steps, learning_rate):
-        """`steps` optimizer steps on the same rows; the loss is the one before each update."""
+        """`steps` optimizer steps of causal language modelling on the same rows."""
+        return self.train_batches([dict(input_ids=rows, labels=rows, use_cache=False)] * steps, learning_rate)
+
+    def train_batches(self, batches, learning_rate):
+        """An optimizer step on each batch of model arguments; the loss is the one before each update."""
         model, run = self.model.train(), self.trained
         if self.optimizer is None:
             decayed = transformers.Trainer.get_decay_parameter_names(None, model)
             groups = [dict(params=[p for n, p in model.named_parameters() if (n in decayed) == decay],
                            weight_decay=0.01 if decay else 0.0) for decay in (True, False)]
             self.optimizer = torch.optim.AdamW(groups, lr=learning_rate, fused=True)
-        ids = torch.tensor(rows)
+        batches = [{name: torch.tensor(v) if isinstance(v, list) else v for name, v in batch.items()}
+                   for batch in batches]
         seconds, losses = [], []
-        for _ in range(steps):
+        for batch in batches:
             start = time.perf_counter()
             with self.precision():
-                loss = run(input_ids=ids, labels=ids, use_cache=False).loss
+                loss = run(**batch).loss
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             self.optimizer.step()
@@ -69,15 +80,58 @@ class Side:
         return dict(seconds=time.perf_counter() - start, tokens=out[:, ids.shape[1]:].tolist())
 
 
+    def summarize(self, rows, new_tokens, beams, batch):
+        """The best beam of each source, `batch` sources at a time, padded to the longest; no end token."""
+        model = self.model.eval()
+        model.generation_config = transformers.GenerationConfig(
+            pad_token_id=0, decoder_start_token_id=model.config.decoder_start_token_id)
+        tokens = []
+        start = time.perf_counter()
+        with torch.no_grad():
+            for i in range(0, len(rows), batch):
+                part = rows[i:i + batch]
+                longest = max(map(len, part))
+                ids = torch.tensor([row + [0] * (longest - len(row)) for row in part])
+                mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in part])
+                out = model.generate(ids, attention_mask=mask, do_sample=False, num_beams=beams,
+                                     max_new_tokens=new_tokens)
+                tokens += out[:, 1:].tolist()
+        return dict(seconds=time.perf_counter() - start, tokens=tokens)
+
+
+class CTranslate2:
+    def __init__(self, folder):
+        import ctranslate2
+        place = pathlib.Path(str(folder) + "-ctranslate2")
+        if not place.exists():
+            ctranslate2.converters.TransformersConverter(str(folder)).convert(str(place), quantization="float32")
+        self.model = ctranslate2.Translator(str(place), device="cpu", compute_type="float32", inter_threads=1,
+                                            intra_threads=common.THREADS)
+        self.names = transformers.AutoTokenizer.from_pretrained(folder)
+
+    def summarize(self, rows, new_tokens, beams, batch):
+        sources = [self.names.convert_ids_to_tokens(row) for row in rows]
+        start = time.perf_counter()
+        found = self.model.translate_batch(sources, max_batch_size=batch, beam_size=beams, max_input_length=0,
+                                           max_decoding_length=new_tokens, min_decoding_length=new_tokens)
+        seconds = time.perf_counter() - start
+        return dict(seconds=seconds, tokens=[self.names.convert_tokens_to_ids(f.hypotheses[0]) for f in found])
+
+
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Whatever a library prints must not land among the answers.
     torch.set_num_threads(common.THREADS)
     torch.manual_seed(0)
-    side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:])
+    if "ctranslate2" in sys.argv[2:]:
+        side = CTranslate2(sys.argv[1])
+    else:
+        side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:])
     doors = dict(ready=lambda: dict(torch=torch.__version__, transformers=transformers.__version__),
-                 probe=lambda: dict(gflops=probe()), train=side.train, generate=side.generate,
-                 peak=lambda: dict(bytes=common.own_peak_bytes()))
+                 probe=lambda: dict(gflops=probe()), peak=lambda: dict(bytes=common.own_peak_bytes()))
+    for name in ("train", "train_batches", "generate", "summarize"):
+        if hasattr(side, name):
+            doors[name] = getattr(side, name)
     for line in sys.stdin:
         request = json.loads(line)
         answers.write(json.dumps(doors[request.pop("do")](**request)) + "\n")

@@ -8,7 +8,7 @@ if [[ ! -x $python ]]; then
   python3 -m venv build/bench-venv
   build/bench-venv/bin/pip install --quiet -r bench/requirements.txt
 fi
-for each in train_step decode tokenization scoring; do
+for each in train_step task_step decode beams tokenization scoring; do
   echo "== $each"
   "$python" "bench/$each.py" "$@"
 done

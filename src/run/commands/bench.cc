@@ -1,5 +1,6 @@
 // hone bench step: seconds of whole training steps on this machine, for comparisons with other
-// programs. hone profile: the same with its table and trace.
+// programs. hone bench --task T: those of hone train --task T on its own data. hone profile: either
+// with its table and trace.
 #include "run/commands/bench.h"
 
 #include <algorithm>
@@ -16,9 +17,15 @@
 #include "learn/tasks/clm.h"
 #include "learn/train/update.h"
 #include "run/commands/command.h"
+#include "run/commands/training.h"
 
 namespace hone {
 namespace {
+
+struct ReportSettings {
+#define HONE_SETTINGS "run/commands/bench_report.def"
+#include "base/settings/fields.inc"
+};
 
 struct BenchSettings {
 #define HONE_SETTINGS "run/commands/bench.def"
@@ -27,6 +34,70 @@ struct BenchSettings {
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void clear_dropout(ModelConfig& config) {
+  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout",
+                          "hidden_dropout_prob", "attention_probs_dropout_prob",
+                          "classifier_dropout", "dropout", "dropout_rate", "activation_dropout"})
+    config.config[key] = 0.0;
+}
+
+// What steps took, and where it went.
+struct Steps {
+  std::vector<double> seconds, losses;
+  std::vector<int64_t> tokens;
+  Profile profile;
+  bool profiled = false;
+
+  // Runs gradients and update of steps 0 .. count - 1. `gradients` is StepSums(int64_t step).
+  template <class F>
+  Status run(Session& session, int64_t count, double learning_rate, F gradients) {
+    const size_t update = session.program_index("update");
+    for (int64_t step = 0; step < count; ++step) {
+      if (profiled && step == 1) session.profile_into(&profile);
+      const double start = now();
+      const StepSums sums = HONE_TRY(gradients(step));
+      session.input<double>(update, "lr")[0] = learning_rate;
+      session.input<int64_t>(update, "step")[0] = step + 1;
+      session.run(update);
+      seconds.push_back(now() - start);
+      losses.push_back(sums.loss);
+      tokens.push_back(sums.tokens);
+      log_info("step {}: {:.3f} s, loss {:.5f}", step + 1, seconds.back(), losses.back());
+    }
+    session.profile_into(nullptr);
+    return Ok{};
+  }
+};
+
+Status report(const ReportSettings& s, const Session& session, const Steps& steps, int threads,
+              bool bf16, const OrderedJson& more) {
+  const int64_t peak_bytes = read_memory().rss_peak_bytes;  // before the probe of the limits
+  ThreadPool pool(threads);
+  const auto backend = make_cpu_backend(threads);
+  const MachineLimits limits = HONE_TRY(measure_limits(*backend, pool, bf16));
+  if (s.profile)
+    for (const std::string& line :
+         split(profile_table(session, steps.profile, limits,
+                             static_cast<int64_t>(steps.seconds.size()) - 1),
+               '\n'))
+      if (!line.empty()) log_info("{}", line);
+  if (!s.trace.empty()) {
+    HONE_TRY(file_store().write(s.trace, chrome_trace(session, steps.profile)));
+    log_info("the trace is in {}; open it in chrome://tracing or ui.perfetto.dev", s.trace);
+  }
+  OrderedJson j;
+  j["step_seconds"] = steps.seconds;
+  j["loss"] = steps.losses;
+  for (const auto& [key, value] : more.items()) j[key] = value;
+  j["planned_bytes"] = session.plan().arena_bytes();
+  j["peak_rss_bytes"] = peak_bytes;
+  j["backend"] = backend->description();
+  j["matmul_gflops"] = limits.flops / 1e9;
+  j["memory_gbytes"] = limits.bytes / 1e9;
+  if (s.json) print_out(dump_json(j) + "\n");
+  return Ok{};
 }
 
 Result<std::vector<int32_t>> read_ids(const BenchSettings& s, int64_t vocab) {
@@ -47,31 +118,23 @@ Result<std::vector<int32_t>> read_ids(const BenchSettings& s, int64_t vocab) {
   return ids;
 }
 
-Result<int> run_bench_command(const std::vector<std::string>& args) {
-  return run_bench(args, false);
+int threads_of(int64_t asked) {
+  return asked > 0 ? static_cast<int>(asked) : ThreadPool::default_size();
 }
 
-}  // namespace
+Steps steps_for(const ReportSettings& s) {
+  Steps steps;
+  steps.profiled = s.profile || !s.trace.empty();
+  return steps;
+}
 
-Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
-  BenchSettings s;
-  Schema schema(as_profile ? "hone profile" : "hone bench",
-                as_profile ? "where the time of a training step goes" : "time training steps");
-  s.bind(schema);
-  schema.positional("what");
-  if (as_profile)
-    for (auto [name, value] :
-         {std::pair{"profile", "true"}, {"trace", "profile.json"}, {"steps", "3"}})
-      schema.preset(name, value);
-  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   OpenOptions open;
   open.need_tokenizer = false;
   open.head = Head::causal_lm;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
-  if (!s.dropout)
-    for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
-      model.config.config[key] = 0.0;
-  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
+  if (!out.dropout) clear_dropout(model.config);
+  ThreadPool pool(threads_of(s.threads));
   auto backend = make_cpu_backend(pool.size());
   ClmSettings run;
   run.weight_decay = 0.01;
@@ -96,13 +159,7 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   MicroBatch batch;
   HONE_TRY(fill_micro_batch(rows, places, plan.batches[0], grid, batch));
   const size_t train = 0, update = session.program_index("update");
-  OrderedJson j;
-  std::vector<double> seconds, losses;
-  const bool profiled = s.profile || !s.trace.empty();
-  Profile profile;
-  for (int64_t step = 0; step < s.steps; ++step) {
-    if (profiled && step == 1) session.profile_into(&profile);
-    const double start = now();
+  const auto gradients = [&](int64_t step) -> Result<StepSums> {
     auto put = [&](const char* name, const auto& v) {
       std::memcpy(session.input_bytes(train, name).data(), v.data(), v.size() * sizeof(v[0]));
     };
@@ -114,39 +171,75 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
     put("rng", std::vector<int64_t>{42, step});
     put("scale", std::vector<float>{1.0f / static_cast<float>(plan.label_tokens)});
     session.run(train);
-    losses.push_back(static_cast<double>(session.output<float>(train, "loss")[0]));
-    session.input<double>(update, "lr")[0] = s.learning_rate;
-    session.input<int64_t>(update, "step")[0] = step + 1;
-    session.run(update);
-    seconds.push_back(now() - start);
-    log_info("step {}: {:.3f} s, loss {:.5f}", step + 1, seconds.back(), losses.back());
-  }
-  session.profile_into(nullptr);
-  const MachineLimits limits = HONE_TRY(measure_limits(*backend, pool, s.bf16));
-  if (s.profile)
-    for (const std::string& line :
-         split(profile_table(session, profile, limits, s.steps - 1), '\n'))
-      if (!line.empty()) log_info("{}", line);
-  if (!s.trace.empty()) {
-    HONE_TRY(file_store().write(s.trace, chrome_trace(session, profile)));
-    log_info("the trace is in {}; open it in chrome://tracing or ui.perfetto.dev", s.trace);
-  }
+    return StepSums{static_cast<double>(session.output<float>(train, "loss")[0]), s.batch * s.block,
+                    s.batch};
+  };
+  Steps steps = steps_for(out);
+  HONE_TRY(steps.run(session, s.steps, s.learning_rate, gradients));
   double flops = 0;
   for (size_t p : {train, update})
     for (const Node& n : session.programs()[p].nodes)
       if (!(p == train && n.op->name == "attention_grad"))
         flops += cost_of({session.programs()[p], n}).flops;
-  j["step_seconds"] = seconds;
-  j["loss"] = losses;
-  j["tokens_per_step"] = s.batch * s.block;
-  j["planned_bytes"] = session.plan().arena_bytes();
-  j["peak_rss_bytes"] = read_memory().rss_peak_bytes;
-  j["flops_per_step"] = flops;
-  j["backend"] = backend->description();
-  j["matmul_gflops"] = limits.flops / 1e9;
-  j["memory_gbytes"] = limits.bytes / 1e9;
-  if (s.json) print_out(dump_json(j) + "\n");
+  HONE_TRY(report(out, session, steps, pool.size(), s.bf16,
+                  {{"tokens_per_step", s.batch * s.block}, {"flops_per_step", flops}}));
   return kExitDone;
+}
+
+Result<int> bench_task(const TaskSettings& s, const ReportSettings& out) {
+  bool from_scratch = false;
+  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  if (!out.dropout) clear_dropout(model.config);
+  const auto task = HONE_TRY(s.open(std::move(model), from_scratch));
+  Steps steps = steps_for(out);
+  HONE_TRY(steps.run(task->session(), task->steps().total_steps(), s.learning_rate,
+                     [&](int64_t step) { return task->gradients(step); }));
+  HONE_TRY(report(out, task->session(), steps, threads_of(s.threads), s.bf16,
+                  {{"tokens", steps.tokens}}));
+  return kExitDone;
+}
+
+Result<int> run_bench_command(const std::vector<std::string>& args) {
+  return run_bench(args, false);
+}
+
+}  // namespace
+
+Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
+  const std::string name = as_profile ? "hone profile" : "hone bench",
+                    summary = as_profile ? "where the time of a training step goes"
+                                         : "time training steps";
+  ReportSettings out;
+  const auto preset = [&](Schema& schema, const char* steps) {
+    if (!as_profile) return;
+    for (auto [flag, value] :
+         {std::pair{"profile", "true"}, {"trace", "profile.json"}, {steps, "3"}})
+      schema.preset(flag, value);
+  };
+  if (std::any_of(args.begin(), args.end(),
+                  [](const std::string& a) { return a == "--task" || a.starts_with("--task="); })) {
+    const auto more = [&](Schema& schema) {
+      out.bind(schema);
+      preset(schema, "max_steps");
+    };
+    const auto defaults = [](TaskSettings& s) {
+      s.do_train = true;
+      s.max_steps = 6;
+      s.weight_decay = 0.01;
+    };
+    const auto chosen = HONE_TRY(
+        choose_task({.name = name, .summary = summary, .defaults = defaults, .more = more}, args));
+    if (!chosen->settings) return kExitDone;
+    return bench_task(*chosen->settings, out);
+  }
+  BenchSettings s;
+  Schema schema(name, summary);
+  s.bind(schema);
+  out.bind(schema);
+  schema.positional("what");
+  preset(schema, "steps");
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  return bench_blocks(s, out);
 }
 
 Command command_bench() {
