@@ -43,7 +43,7 @@ HeadLayer head(ModelGraph& g, ValueId x) {
     return {x, g.param(c.tied ? words(c) : kDecoder), g.param(c.tied ? kBias : kDecoderBias)};
   }
   if (c.head == Head::sequence_classification) {
-    x = linear_of(g, encoder_prefix(c) + "pooler.dense", g.first_tokens(x));  // [S,C]
+    x = linear_of(g, encoder_prefix(c) + "pooler.dense", x);  // [S,C]
     x = g.dropout_of_sequences(ops::tanh(g.b, x), classifier_dropout_of(c));
   } else {
     x = g.dropout(x, classifier_dropout_of(c));

@@ -176,8 +176,14 @@ ValueId encoder_body(ModelGraph& g, int64_t offset) {
     x = ops::add(b, ops::add(b, tokens, kinds), where);
     x = g.dropout(norm_of(g, at + "LayerNorm", x), drop);
   }
+  const bool sequences = c.head == Head::sequence_classification;
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string h = fmt::format("{}encoder.layer.{}.", body, i);
+    const bool few = sequences && i + 1 == c.layers;  // the head looks at the first tokens alone
+    const auto drop_onto = [&](ValueId y, ValueId residual) {
+      return few ? ops::add(b, g.dropout_of_sequences(y, drop), residual)
+                 : g.dropout(y, drop, residual);
+    };
     Builder::Scope block(b, fmt::format("layer.{}", i));
     {
       Builder::Scope s(b, "attention");
@@ -185,13 +191,17 @@ ValueId encoder_body(ModelGraph& g, int64_t offset) {
       ValueId k = linear_of(g, h + "attention.self.key", x);
       ValueId v = linear_of(g, h + "attention.self.value", x);
       ValueId a = g.self_attention(i, q, k, v, scale, drop_attention, 0, false);
-      ValueId y = g.dropout(linear_of(g, h + "attention.output.dense", a), drop, x);
+      if (few) {
+        a = g.first_tokens(a);  // [S,C]
+        x = g.first_tokens(x);
+      }
+      ValueId y = drop_onto(linear_of(g, h + "attention.output.dense", a), x);
       x = norm_of(g, h + "attention.output.LayerNorm", y);
     }
     {
       Builder::Scope s(b, "mlp");
       ValueId up = activated_linear_of(g, h + "intermediate.dense", x, act);  // [T,F]
-      ValueId y = g.dropout(linear_of(g, h + "output.dense", up), drop, x);
+      ValueId y = drop_onto(linear_of(g, h + "output.dense", up), x);
       x = norm_of(g, h + "output.LayerNorm", y);
     }
   }

@@ -28,7 +28,8 @@ struct ParamList {
 std::string encoder_prefix(const ModelConfig& c);  // "bert.", or "" for the body alone
 // The body's weights; zero_row_of_positions as in ParamSpec.
 ParamList encoder_params(const ModelConfig& c, int64_t zero_row_of_positions = -1);
-// -> [T,C]. The first token of a sequence has position `offset` in the table.
+// -> [T,C]; where sequences are classified, of the first token of each alone, [S,C]. The first
+// token of a sequence has position `offset` in the table.
 ValueId encoder_body(ModelGraph& g, int64_t offset = 0);
 
 // By the weights `at`.weight and `at`.bias:

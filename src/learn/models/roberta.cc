@@ -66,7 +66,7 @@ HeadLayer head(ModelGraph& g, ValueId x) {
     return {g.dropout(x, drop), g.param("classifier.weight"), g.param("classifier.bias")};
   {
     Builder::Scope s(g.b, "dense");
-    x = g.dropout_of_sequences(g.first_tokens(x), drop);  // [S,C]
+    x = g.dropout_of_sequences(x, drop);  // [S,C]
     x = ops::tanh(g.b, linear_of(g, "classifier.dense", x));
   }
   Builder::Scope s(g.b, "out_proj");
