@@ -6,6 +6,7 @@
 namespace hone {
 namespace {
 
+constexpr size_t kBlock = 128;
 constexpr float kOut = -1e9f;  // Transformers' "practically impossible", which adds up
 
 }  // namespace
@@ -36,6 +37,12 @@ void BeamSearch::best_continuations(std::span<const std::span<const float>> rows
     const float so_far = beams_[beam].score;
     const std::span<const float> row = rows[beam];
     for (size_t t = 0; t < row.size(); ++t) {
+      // Most of a vocabulary is out of reach and passed over by the block.
+      if (t % kBlock == 0)
+        while (heap.size() == keep_ && t + kBlock <= row.size() &&
+               !(largest(row.subspan(t, kBlock)) + so_far > heap.front().score))
+          t += kBlock;
+      if (t == row.size()) break;
       const float score = row[t] + so_far;
       if (heap.size() == keep_ && !(score > heap.front().score)) continue;
       if (heap.size() == keep_) {

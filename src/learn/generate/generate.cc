@@ -145,7 +145,9 @@ class Generator::Work {
         callbacks_(callbacks),
         rules_(config),
         stops_(g.tokenizer_ ? &*g.tokenizer_ : nullptr, config.stop_strings),
-        scores_(static_cast<size_t>(rows_of(config)) * static_cast<size_t>(model_.vocab())) {}
+        pool_(g.pool_ ? &*g.pool_ : nullptr),
+        scores_(static_cast<size_t>((config.num_beams > 1 ? model_.limits().rows : 1) *
+                                    model_.vocab())) {}
 
   std::vector<Generated> run() {
     while (waiting_ < prompts_.size() || !groups_.empty()) {
@@ -225,6 +227,7 @@ class Generator::Work {
     for (size_t i = first; i < groups_.size(); ++i)
       feeds_.push_back({&groups_[i]->members[0].cache, prompts_[groups_[i]->prompt].tokens});
     const float* logits = timed(times_.prefill);
+    logits = beam_scores(logits);
     for (size_t i = first; i < groups_.size(); ++i, logits += model_.vocab()) {
       Group& g = *groups_[i];
       for (size_t m = 1; m < g.members.size(); ++m)
@@ -243,7 +246,7 @@ class Generator::Work {
         feeds_.push_back({&g->members[m].cache, std::span(tokens).last(1)});
       }
     if (feeds_.empty()) return;
-    const float* logits = timed(times_.decode);
+    const float* logits = beam_scores(timed(times_.decode));
     for (const auto& g : groups_) {
       const size_t rows = g->members.size();
       if (rows > 0) advance(*g, logits, model_.vocab());
@@ -282,9 +285,24 @@ class Generator::Work {
     if (callbacks_.done) callbacks_.done(std::move(g.done));
   }
 
-  std::span<float> scratch_row(size_t i) {
-    return std::span(scores_).subspan(i * static_cast<size_t>(model_.vocab()),
-                                      static_cast<size_t>(model_.vocab()));
+  // Beams compare log probabilities: those of every row fed. Other searches take logits as they
+  // are.
+  const float* beam_scores(const float* logits) {
+    if (config_.num_beams == 1) return logits;
+    const auto V = static_cast<size_t>(model_.vocab());
+    const auto score = [&](int64_t begin, int64_t end, int) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        const std::span<float> row = std::span(scores_).subspan(i * V, V);
+        std::memcpy(row.data(), logits + i * V, row.size_bytes());
+        log_softmax(row);
+      }
+    };
+    const auto rows = static_cast<int64_t>(feeds_.size());
+    if (pool_)
+      pool_->parallel_for(rows, score);
+    else
+      score(0, rows, 0);
+    return scores_.data();
   }
 
   void advance_sequences(Group& g, const float* logits, int64_t stride) {
@@ -294,7 +312,7 @@ class Generator::Work {
       Member& s = g.members[m];
       std::span<const float> row(logits, V);
       if (!rules_.none()) {
-        std::span<float> own = scratch_row(0);
+        const std::span<float> own(scores_);
         std::copy(row.begin(), row.end(), own.begin());
         rules_.apply(own, s.tokens, prompt_length(g), g.end, source_of(g));
         row = own;
@@ -325,16 +343,16 @@ class Generator::Work {
     g.members.erase(g.members.begin() + static_cast<std::ptrdiff_t>(kept), g.members.end());
   }
 
-  void advance_beams(Group& g, const float* logits, int64_t stride) {
+  // `scores`: of beam_scores().
+  void advance_beams(Group& g, const float* scores, int64_t stride) {
     rows_.clear();
-    for (size_t m = 0; m < g.members.size(); ++m, logits += stride) {
+    for (size_t m = 0; m < g.members.size(); ++m, scores += stride) {
       if (stride == 0 && m > 0) {
         rows_.push_back(rows_[0]);
         continue;
       }
-      std::span<float> row = scratch_row(m);
-      std::memcpy(row.data(), logits, row.size_bytes());
-      log_softmax(row);
+      const std::span<float> row = std::span(scores_).subspan(
+          static_cast<size_t>(scores - scores_.data()), static_cast<size_t>(model_.vocab()));
       rules_.apply(row, g.beams->beams()[m].tokens, prompt_length(g), g.end, source_of(g));
       rows_.push_back(row);
     }
@@ -369,7 +387,8 @@ class Generator::Work {
   const GenerateCallbacks& callbacks_;
   ScoreRules rules_;
   StopStrings stops_;
-  std::vector<float> scores_;  // [rows of a group, V]
+  ThreadPool* pool_;           // null: not the generator's
+  std::vector<float> scores_;  // of beams [rows, V], else [V]
   size_t waiting_ = 0;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Feed> feeds_;

@@ -10,17 +10,6 @@ namespace {
 constexpr float kNever = -INFINITY;
 constexpr size_t kLanes = 16;
 
-float largest(std::span<const float> x) {
-  float lane[kLanes];
-  std::fill(lane, lane + kLanes, kNever);
-  size_t i = 0;
-  for (; i + kLanes <= x.size(); i += kLanes)
-    for (size_t j = 0; j < kLanes; ++j) lane[j] = lane[j] < x[i + j] ? x[i + j] : lane[j];
-  float most = *std::max_element(lane, lane + kLanes);
-  for (; i < x.size(); ++i) most = std::max(most, x[i]);
-  return most;
-}
-
 // exp(x) for x <= 0 within two units of the last place, in a form that compilers vectorise: x = n
 // ln 2
 // + r, |r| <= ln 2 / 2, a Taylor polynomial in r, and n put into the exponent.
@@ -60,6 +49,17 @@ bool better(const Candidate& a, const Candidate& b) {
 }
 
 }  // namespace
+
+float largest(std::span<const float> x) {
+  float lane[kLanes];
+  std::fill(lane, lane + kLanes, kNever);
+  size_t i = 0;
+  for (; i + kLanes <= x.size(); i += kLanes)
+    for (size_t j = 0; j < kLanes; ++j) lane[j] = lane[j] < x[i + j] ? x[i + j] : lane[j];
+  float most = *std::max_element(lane, lane + kLanes);
+  for (; i < x.size(); ++i) most = std::max(most, x[i]);
+  return most;
+}
 
 int32_t argmax(std::span<const float> x) {
   const float most = largest(x);

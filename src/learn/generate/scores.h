@@ -14,6 +14,8 @@ struct Candidate {
   int32_t token;
 };
 
+// NaN is never the largest; -inf when there is nothing else.
+float largest(std::span<const float> x);
 // Index of the largest value, the first of equal ones.
 int32_t argmax(std::span<const float> x);
 // x[i] -> x[i] - log sum exp(x), computed around the largest value.
