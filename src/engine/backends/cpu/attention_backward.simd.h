@@ -302,7 +302,11 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
       const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
       const int64_t cost = group * pairs(a, lq, lk);
       for (int64_t hk = 0; hk < a.kv_heads; ++hk) {
-        const bool mine = total > 0 && (2 * at + cost) * threads / (2 * total) == thread;
+        // A sequence without queries costs nothing, also behind the last other one: its keys still
+        // need gradients of zero.
+        const bool mine =
+            thread ==
+            (total > 0 ? min_of<int64_t>((2 * at + cost) * threads / (2 * total), threads - 1) : 0);
         at += cost;
         const int64_t step = whole ? max_of<int64_t>(lk, 1) : biased ? part_keys(lk) : kBK;
         int64_t unit = 0;
