@@ -203,7 +203,7 @@ RunShapes Seq2SeqTask::shapes_for(int64_t rows) const {
   return shapes;
 }
 
-void Seq2SeqTask::plan_rows(const TakenRows& taken, bool training, StepPlan& plan) {
+Status Seq2SeqTask::plan_rows(const TakenRows& taken, bool training, StepPlan& plan) {
   const TokenRows& sources = training ? train_sources_ : eval_sources_;
   source_lengths_.clear();
   target_lengths_.clear();
@@ -217,6 +217,7 @@ void Seq2SeqTask::plan_rows(const TakenRows& taken, bool training, StepPlan& pla
   plan.tokens = pair_plan_.source_tokens;  // as Transformers counts: those of the model's input
   plan.label_tokens = pair_plan_.label_tokens;
   plan.batches.resize(pair_plan_.batches.size());
+  return Ok{};
 }
 
 Result<size_t> Seq2SeqTask::pack(const TakenRows& taken, const StepPlan&, size_t k, bool training,

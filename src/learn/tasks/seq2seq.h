@@ -69,7 +69,7 @@ class Seq2SeqTask : public TokenTask {
     return plan.label_tokens;
   }
   RunShapes shapes_for(int64_t rows) const override;
-  void plan_rows(const TakenRows& taken, bool training, StepPlan& plan) override;
+  Status plan_rows(const TakenRows& taken, bool training, StepPlan& plan) override;
   Result<size_t> pack(const TakenRows& taken, const StepPlan& plan, size_t k, bool training,
                       MicroBatch& batch) override;
   void put_rows(size_t program, const MicroBatch& batch) override;

@@ -31,10 +31,12 @@ void TokenTask::put_rows(size_t program, const MicroBatch& batch) {
     put_input(program, "sample_ids", batch.sample_ids);
 }
 
-void TokenTask::plan_rows(const TakenRows& taken, bool training, StepPlan& plan) {
+Status TokenTask::plan_rows(const TakenRows& taken, bool training, StepPlan& plan) {
   lengths_.clear();
   for (const int64_t row : taken.rows) lengths_.push_back(taken.data->length(row));
+  HONE_TRY(taken.data->check_unchanged(taken.rows));
   plan_step(lengths_, training ? shapes_.train : shapes_.eval, plan);
+  return Ok{};
 }
 
 Result<size_t> TokenTask::pack(const TakenRows& taken, const StepPlan& plan, size_t k,
@@ -59,8 +61,7 @@ Result<size_t> TokenTask::fill(const TakenRows& taken, const StepPlan& plan, siz
 
 Result<StepSums> TokenTask::gradients(int64_t step) {
   const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
-  plan_rows(taken, true, plan_);
-  HONE_TRY(taken.data->check_unchanged(taken.rows));
+  HONE_TRY(plan_rows(taken, true, plan_));
   const auto scale = static_cast<float>(
       1.0 / static_cast<double>(std::max<int64_t>(normaliser(step, plan_, taken), 1)));
   StepSums sums{0, plan_.tokens, plan_.rows};
@@ -103,8 +104,7 @@ Result<OrderedJson> TokenTask::evaluate() {
     if (stop_requested()) return OrderedJson::object();
     const TakenRows taken = HONE_TRY(feed_->next_evaluation(chunk));
     if (taken.rows.empty()) break;
-    plan_rows(taken, false, plan);
-    HONE_TRY(taken.data->check_unchanged(taken.rows));
+    HONE_TRY(plan_rows(taken, false, plan));
     done += static_cast<int64_t>(taken.rows.size());
     for (size_t k = 0; k < plan.batches.size(); ++k) {
       const size_t program = eval_programs_[HONE_TRY(fill(taken, plan, k, kEvaluation, batch))];

@@ -81,7 +81,7 @@ class TokenTask : public TrainTask {
 
   // How rows become micro-batches: packed as batch.h has it. Tasks of pairs say how instead.
   virtual RunShapes shapes_for(int64_t rows) const;
-  virtual void plan_rows(const TakenRows& taken, bool training, StepPlan& plan);
+  virtual Status plan_rows(const TakenRows& taken, bool training, StepPlan& plan);
   // Micro-batch k of the last plan_rows(), and the place of its programs among those of its kind.
   virtual Result<size_t> pack(const TakenRows& taken, const StepPlan& plan, size_t k, bool training,
                               MicroBatch& batch);
