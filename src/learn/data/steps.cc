@@ -88,6 +88,21 @@ Result<int64_t> validation_rows(int64_t rows, double percentage) {
   return static_cast<int64_t>(std::nearbyint(percentage * static_cast<double>(rows) / 100.0));
 }
 
+Result<int64_t> keep_for_validation(int64_t rows, double percentage, bool training,
+                                    std::vector<std::string>& notes) {
+  const int64_t kept = HONE_TRY(validation_rows(rows, percentage));
+  if (kept == 0 || (training && kept == rows))
+    return Error(err::kSplit,
+                 fmt::format("there is no --validation_file, and {:g} % of {} rows leave none to "
+                             "{} on",
+                             percentage, rows, kept == 0 ? "validate" : "train"))
+        .todo("give --validation_file, or another --validation_split_percentage");
+  notes.push_back(
+      fmt::format("there is no --validation_file: the first {} of {} rows are kept for validation",
+                  kept, rows));
+  return kept;
+}
+
 Result<int64_t> selected_rows(int64_t rows, int64_t max_samples, double fraction) {
   if (!(fraction > 0 && fraction <= 1)) {
     return Error(err::kSplit, fmt::format("--fraction_of_train_data {} is not in (0, 1]", fraction))

@@ -20,6 +20,12 @@ size_t TokenRows::view_of(int64_t i) const {
          1;
 }
 
+std::vector<int64_t> TokenRows::lengths() const {
+  std::vector<int64_t> all(static_cast<size_t>(size()));
+  for (int64_t i = 0; i < size(); ++i) all[static_cast<size_t>(i)] = length(i);
+  return all;
+}
+
 std::span<const int32_t> TokenRows::viewed_row(int64_t i) const {
   const size_t v = view_of(i);
   const RowsView& view = views_[v];

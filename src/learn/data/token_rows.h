@@ -25,6 +25,7 @@ class TokenRows {
   int64_t size() const { return rows_; }
   int64_t tokens() const;
   int64_t length(int64_t i) const { return static_cast<int64_t>(row(i).size()); }
+  std::vector<int64_t> lengths() const;
   std::span<const int32_t> row(int64_t i) const {
     const auto k = static_cast<size_t>(i);
     if (views_.empty())

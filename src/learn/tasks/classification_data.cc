@@ -214,17 +214,8 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
     mismatched = HONE_TRY(reader.read("validation_mismatched", sources.mismatched, out.notes));
   if (s.do_eval && !eval) {
     const int64_t rows = train->data.size();
-    const int64_t kept = HONE_TRY(validation_rows(rows, s.validation_split_percentage));
-    if (kept == 0 || (s.do_train && kept == rows))
-      return Error(
-                 err::kSplit,
-                 fmt::format("there is no --validation_file, and {:g} % of {} rows leave none to "
-                             "{} on",
-                             s.validation_split_percentage, rows, kept == 0 ? "validate" : "train"))
-          .todo("give --validation_file, or another --validation_split_percentage");
-    out.notes.push_back(fmt::format(
-        "there is no --validation_file: the first {} of {} rows are kept for validation", kept,
-        rows));
+    const int64_t kept =
+        HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, out.notes));
     eval = part_of(*train, 0, kept);
     train = part_of(*train, kept, rows);
   }

@@ -20,12 +20,6 @@
 namespace hone {
 namespace {
 
-std::vector<int64_t> lengths_of(const TokenRows& rows) {
-  std::vector<int64_t> lengths(static_cast<size_t>(rows.size()));
-  for (int64_t i = 0; i < rows.size(); ++i) lengths[static_cast<size_t>(i)] = rows.length(i);
-  return lengths;
-}
-
 int64_t longest(const TokenRows& rows) {
   int64_t most = 0;
   for (int64_t i = 0; i < rows.size(); ++i) most = std::max(most, rows.length(i));
@@ -189,14 +183,14 @@ RunShapes Seq2SeqTask::shapes_for(int64_t rows) const {
   if (const TokenRows* targets = feed().train()) {
     const StepCount& steps = *feed().steps();
     const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
-    shapes.train_pairs = choose_pair_grid(lengths_of(train_sources_), lengths_of(*targets), rows,
+    shapes.train_pairs = choose_pair_grid(train_sources_.lengths(), targets->lengths(), rows,
                                           (last.end - last.begin) % rows);
     shapes.accumulate = s_.accumulates(rows);
   }
   if (const TokenRows* targets = feed().eval()) {
     const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
     shapes.eval_pairs =
-        choose_pair_grid(lengths_of(eval_sources_), lengths_of(*targets), r, targets->size() % r);
+        choose_pair_grid(eval_sources_.lengths(), targets->lengths(), r, targets->size() % r);
     shapes.writes = s_.generation_limits({0, generation_.num_beams}, longest(eval_sources_),
                                          std::min(s_.per_device_eval_batch_size, targets->size()));
   }

@@ -127,17 +127,8 @@ Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const Pretrained& mod
     eval = HONE_TRY(reader.read("validation", sources.validation, s.max_eval_samples, out.notes));
   if (splits) {
     const int64_t rows = train->size();
-    const int64_t kept = HONE_TRY(validation_rows(rows, s.validation_split_percentage));
-    if (kept == 0 || (s.do_train && kept == rows))
-      return Error(
-                 err::kSplit,
-                 fmt::format("there is no --validation_file, and {:g} % of {} rows leave none to "
-                             "{} on",
-                             s.validation_split_percentage, rows, kept == 0 ? "validate" : "train"))
-          .todo("give --validation_file, or another --validation_split_percentage");
-    out.notes.push_back(fmt::format(
-        "there is no --validation_file: the first {} of {} rows are kept for validation", kept,
-        rows));
+    const int64_t kept =
+        HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, out.notes));
     eval.emplace().append(*train, 0, kept);
     PairRows rest;
     rest.append(*train, kept, rows);

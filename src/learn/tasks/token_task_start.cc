@@ -10,12 +10,6 @@
 namespace hone {
 namespace {
 
-std::vector<int64_t> lengths_of(const TokenRows& rows) {
-  std::vector<int64_t> lengths(static_cast<size_t>(rows.size()));
-  for (int64_t i = 0; i < rows.size(); ++i) lengths[static_cast<size_t>(i)] = rows.length(i);
-  return lengths;
-}
-
 // As Transformers' num_parameters(exclude_embeddings=True): tables that ids look up.
 bool is_embedding(const std::string& name) {
   static const std::vector<std::string> tables = {"wte.weight",
@@ -56,12 +50,12 @@ RunShapes TokenTask::shapes_for(int64_t rows) const {
   if (const TokenRows* train = feed_->train()) {
     const StepCount& steps = *feed_->steps();
     const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
-    shapes.train = choose_grid(lengths_of(*train), rows, (last.end - last.begin) % rows);
+    shapes.train = choose_grid(train->lengths(), rows, (last.end - last.begin) % rows);
     shapes.accumulate = s_.accumulates(rows);
   }
   if (const TokenRows* eval = feed_->eval()) {
     const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
-    shapes.eval = choose_grid(lengths_of(*eval), r, eval->size() % r);
+    shapes.eval = choose_grid(eval->lengths(), r, eval->size() % r);
   }
   return shapes;
 }
