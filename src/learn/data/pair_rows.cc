@@ -31,9 +31,6 @@ Error no_column(const Names& columns, const std::string& name, const std::string
                         fmt::join(columns, ", ")));
 }
 
-// "en" of "en_XX", as run_translation takes the keys of its rows.
-std::string language_key(const std::string& lang) { return lang.substr(0, lang.find('_')); }
-
 std::string place_in(const Row& row, const std::string& column) {
   return fmt::format("{}, column '{}'", row.where(), column);
 }
@@ -71,6 +68,8 @@ Result<std::string> text_of_language(const Row& row, size_t column, const std::s
 }
 
 }  // namespace
+
+std::string language_key(const std::string& lang) { return lang.substr(0, lang.find('_')); }
 
 Result<PairReader> PairReader::open(const Names& files, const RowOptions& options,
                                     const PairWish& wish) {

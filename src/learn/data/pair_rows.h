@@ -12,6 +12,9 @@
 
 namespace hone {
 
+// "en" of "en_XX", as run_translation takes the keys of its rows.
+std::string language_key(const std::string& lang);
+
 // Where the two texts of a row stand.
 struct PairWish {
   // Columns by name, with the flags that name them. Without a name the first columns of the file

@@ -1,12 +1,13 @@
 #include "learn/tasks/classification_data.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
 #include "learn/tasks/dev_ids.h"
+#include "learn/tasks/encode_texts.h"
 #include "learn/tasks/label_sources.h"
+#include "learn/tasks/text_rows.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -137,31 +138,16 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
     if (!model.tokenizer)
       return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
           .todo("name one by --tokenizer_name");
-    const Tokenizer& tokenizer = *model.tokenizer;
-    const TruncateOptions cut = tokenizer.truncate_options(Truncation::longest_first, max_length);
     const size_t n = first.size();
     out.ids.resize(n);
     out.type_ids.resize(n);
     std::vector<uint8_t> is_cut(n);
-    std::optional<Error> failed;
-    std::mutex mutex;
-    pool->parallel_for(static_cast<int64_t>(n), [&](int64_t begin, int64_t end, int) {
-      Encoding row;
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const auto pair =
-            second.empty() ? std::optional<std::string_view>() : std::optional(second[i]);
-        const Status done = tokenizer.encode_to(first[i], pair, row, {}, cut);
-        if (!done.ok()) {
-          const std::lock_guard lock(mutex);
-          failed = done.error();
-          return;
-        }
-        out.ids[i] = row.ids;
-        out.type_ids[i] = row.type_ids;
-        is_cut[i] = row.cut;
-      }
-    });
-    if (failed) return std::move(*failed);
+    HONE_TRY(encode_texts(*model.tokenizer, *pool, max_length, first, second,
+                          [&](size_t i, const Encoding& row) {
+                            out.ids[i] = row.ids;
+                            out.type_ids[i] = row.type_ids;
+                            is_cut[i] = row.cut;
+                          }));
     out.cut.assign(is_cut.begin(), is_cut.end());
     return Ok{};
   };
@@ -169,10 +155,7 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
 
 Result<LabelSources> classification_sources(const ClassificationSettings& s) {
   LabelSourceRequest request;
-  request.dataset = {s.dataset_name, s.dataset_config_name};
-  request.dataset.hub.revision = s.dataset_revision;
-  request.dataset.hub.cache_dir = s.cache_dir;
-  if (!s.token.empty()) request.dataset.hub.token = s.token;
+  request.dataset = named_dataset(s, s.cache_dir, s.token);
   request.task = s.glue();
   request.data_dir = s.data_dir;
   request.train_file = s.train_file;

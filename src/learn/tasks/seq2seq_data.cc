@@ -1,10 +1,10 @@
 #include "learn/tasks/seq2seq_data.h"
 
-#include <mutex>
-
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
+#include "learn/tasks/encode_texts.h"
 #include "learn/tasks/label_sources.h"
+#include "learn/tasks/text_rows.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -13,25 +13,13 @@ namespace {
 EncodeSide encode_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length) {
   return [&tokenizer, &pool, max_length](std::span<const std::string_view> texts,
                                          EncodedSide& out) -> Status {
-    const TruncateOptions cut = tokenizer.truncate_options(Truncation::longest_first, max_length);
     out.ids.resize(texts.size());
     std::vector<uint8_t> is_cut(texts.size());
-    std::optional<Error> failed;
-    std::mutex mutex;
-    pool.parallel_for(static_cast<int64_t>(texts.size()), [&](int64_t begin, int64_t end, int) {
-      Encoding row;
-      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        Status done = tokenizer.encode_to(texts[i], {}, row, {}, cut);
-        if (!done.ok()) {
-          const std::lock_guard lock(mutex);
-          failed = std::move(done.error());
-          return;
-        }
-        out.ids[i] = row.ids;
-        is_cut[i] = row.cut;
-      }
-    });
-    if (failed) return std::move(*failed);
+    HONE_TRY(
+        encode_texts(tokenizer, pool, max_length, texts, {}, [&](size_t i, const Encoding& row) {
+          out.ids[i] = row.ids;
+          is_cut[i] = row.cut;
+        }));
     out.cut.assign(is_cut.begin(), is_cut.end());
     return Ok{};
   };
@@ -96,10 +84,7 @@ class Reader {
 
 LabelSourceRequest request_of(const Seq2SeqSettings& s) {
   LabelSourceRequest r;
-  r.dataset = {s.dataset_name, s.dataset_config_name};
-  r.dataset.hub.revision = s.dataset_revision;
-  r.dataset.hub.cache_dir = s.cache_dir;
-  if (!s.token.empty()) r.dataset.hub.token = s.token;
+  r.dataset = named_dataset(s, s.cache_dir, s.token);
   r.glue = false;
   r.train_file = s.train_file;
   r.validation_file = s.validation_file;

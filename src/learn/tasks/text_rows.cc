@@ -9,13 +9,19 @@
 
 namespace hone {
 
+DatasetRequest named_dataset(const DataSettings& data, const std::string& cache_dir,
+                             const std::string& token) {
+  DatasetRequest request{data.dataset_name, data.dataset_config_name};
+  request.hub.revision = data.dataset_revision;
+  request.hub.cache_dir = cache_dir;
+  if (!token.empty()) request.hub.token = token;
+  return request;
+}
+
 Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& text,
                                 const TextWish& wish, std::vector<std::string>& notes) {
   SourceRequest request;
-  request.dataset = {data.dataset_name, data.dataset_config_name};
-  request.dataset.hub.revision = data.dataset_revision;
-  request.dataset.hub.cache_dir = wish.cache_dir;
-  if (!wish.token.empty()) request.dataset.hub.token = wish.token;
+  request.dataset = named_dataset(data, wish.cache_dir, wish.token);
   request.train_file = data.train_file;
   request.validation_file = data.validation_file;
   request.want_train = wish.train;

@@ -3,6 +3,7 @@
 
 #include "base/core/threads.h"
 #include "learn/data/causal_data.h"
+#include "learn/datasets/dataset.h"
 #include "learn/tasks/task_settings.h"
 
 namespace hone {
@@ -40,6 +41,10 @@ class TextTaskSettings : public TaskSettings, public TextSettings, public TextRo
  public:
   const TextRows* text_rows() const final { return this; }
 };
+
+// The data set that the flags name.
+DatasetRequest named_dataset(const DataSettings& data, const std::string& cache_dir,
+                             const std::string& token);
 
 // What all of them share. The files of the data flags, without the way rows are made of them:
 Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& text,

@@ -11,8 +11,6 @@ struct TranslationOwnSettings {
 #include "base/settings/fields.inc"
 };
 
-std::string key_of(const std::string& lang) { return lang.substr(0, lang.find('_')); }
-
 class TranslationSettings : public Seq2SeqSettings, public TranslationOwnSettings {
  public:
   using TaskSettings::bind;
@@ -25,9 +23,9 @@ class TranslationSettings : public Seq2SeqSettings, public TranslationOwnSetting
       return Error(err::kNoData, "a translation is from one language to another")
           .at(source_lang.empty() ? "--source_lang" : "--target_lang")
           .todo("name both, such as --source_lang en --target_lang de");
-    if (key_of(source_lang) == key_of(target_lang))
+    if (language_key(source_lang) == language_key(target_lang))
       return Error(err::kNoData, fmt::format("--source_lang and --target_lang are both '{}'",
-                                             key_of(source_lang)))
+                                             language_key(source_lang)))
           .todo("name two languages");
     return Ok{};
   }
@@ -41,10 +39,12 @@ class TranslationSettings : public Seq2SeqSettings, public TranslationOwnSetting
   std::optional<int64_t> beams() const override { return num_beams; }
   std::string metric() const override { return "bleu"; }
   std::string task_key() const override {
-    return fmt::format("translation_{}_to_{}", key_of(source_lang), key_of(target_lang));
+    return fmt::format("translation_{}_to_{}", language_key(source_lang),
+                       language_key(target_lang));
   }
   std::string usual_prefix() const override {
-    return fmt::format("translate {} to {}: ", key_of(source_lang), key_of(target_lang));
+    return fmt::format("translate {} to {}: ", language_key(source_lang),
+                       language_key(target_lang));
   }
 };
 

@@ -148,7 +148,7 @@ struct AmxTiles {
     }
     if (count % kMR == 0 || count % kMR > W) return;
     float* to = out + count / kMR * kMR * words(kc) + kSquare;
-    for (int64_t k = 0; k < kParts * kc; k += 2 * W, to += kPart)
+    for (int64_t left = kMR * words(kc); left > 0; left -= kPart, to += kPart)
       memset(to, 0, kSquare * sizeof(float));
   }
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {

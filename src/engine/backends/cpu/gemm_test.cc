@@ -180,6 +180,7 @@ TEST(Gemm, SeveralBlocksOfEachLoop) {
         check({100, 50, 1700, false, false, true, true, Activation::gelu_tanh}, pool);
         check({203, 70, 800, true, true, true, false, Activation::none}, pool);
         check({300, 70, 1100, true, false, false, false, Activation::none}, pool);
+        check({20, 3200, 11, false, true, false, true, Activation::silu}, pool);
         check({70, 3200, 11, false, true, false, true, Activation::silu}, pool);
       },
       Isa::amx);

@@ -1,0 +1,20 @@
+// Texts, alone or in pairs, through a tokenizer on all threads.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/core/threads.h"
+#include "learn/tokenizers/tokenizer.h"
+
+namespace hone {
+
+// `take(i, row)` gets text i, with its partner unless `second` is empty, cut to `max_length`
+// tokens, the longer of a pair first; from several threads, each i once. Errors: those of
+// Tokenizer::encode_to.
+Status encode_texts(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
+                    std::span<const std::string_view> first,
+                    std::span<const std::string_view> second,
+                    FunctionRef<void(size_t i, const Encoding& row)> take);
+
+}  // namespace hone
