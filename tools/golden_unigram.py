@@ -83,6 +83,7 @@ def pipelines(charsmap, eos):
 def cases(data):
     result = {"texts": TEXTS, "parts": PARTS, "models": {}}
     fuzz = random_texts(2000, 1, PARTS)
+    long = " ".join(random_texts(20000, 5, PARTS))  # in one piece: sums of a million, which round
     for name, options in {"unigram": dict(vocab_size=700, character_coverage=0.998),
                           "unigram_bytes": dict(vocab_size=900, byte_fallback=True, remove_extra_whitespaces=False)}.items():
         model = train(data, **options)
@@ -91,25 +92,28 @@ def cases(data):
         vocab = [[sp.id_to_piece(i), sp.get_score(i)] for i in range(len(sp))]
         ids = {piece: i for i, (piece, _) in enumerate(vocab)}
         tokens = [{**added(t), "id": ids[t]} for t in ("<unk>", "<s>", "</s>")]
-        entry = {"sentencepiece": {"texts": fnv_rows(sp.encode(TEXTS)), "random": fnv_rows(sp.encode(fuzz))}, "pipelines": {}}
+        entry = {"sentencepiece": {"texts": fnv_rows(sp.encode(TEXTS)), "random": fnv_rows(sp.encode(fuzz)), "long": fnv_rows([sp.encode(long)])},
+                 "pipelines": {}}
         for kind, p in pipelines(base64.b64encode(charsmap_of(model)).decode(), ids["</s>"]).items():
             settings = {"type": "Unigram", "unk_id": 0, "byte_fallback": options.get("byte_fallback", False)}
             spec = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": tokens,
                     "normalizer": p["normalizer"], "pre_tokenizer": p["pre_tokenizer"],
                     "post_processor": p.get("post_processor"), "decoder": p["decoder"]}
             t = Tokenizer.from_str(json.dumps({**spec, "model": {**settings, "vocab": vocab}}))
-            entry["pipelines"][kind] = {"spec": spec, "model": settings, **pipeline_hashes(t, TEXTS, fuzz)}
+            entry["pipelines"][kind] = {"spec": spec, "model": settings, **pipeline_hashes(t, TEXTS, fuzz),
+                                        "long": fnv_rows([t.encode(long).ids])}
         result["models"][name] = entry
     write("unigram.json", result)
 
 
 def real(data):
-    lines = (data / "wikitext2/test.txt").read_text().splitlines()
+    text = (data / "wikitext2/test.txt").read_text()
+    lines = text.splitlines()
     fuzz = random_texts(5000, 7, PARTS)
 
     def row(encode):
         return {kind: fnv_rows([encode(t) for t in texts])
-                for kind, texts in (("texts", TEXTS), ("random", fuzz), ("lines", lines))}
+                for kind, texts in (("texts", TEXTS), ("random", fuzz), ("lines", lines), ("long", [text]))}
 
     result = {name: row(sentencepiece.SentencePieceProcessor(model_file=str(data / name)).encode) for name in
               ("tok-t5/spiece.model", "tok-mt5/spiece.model", "tok-marian-en-mg/source.spm", "tok-marian-en-mg/target.spm")}

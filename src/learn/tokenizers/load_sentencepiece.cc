@@ -151,11 +151,10 @@ Result<UnigramParts> unigram_parts(const SentencePieceModel& m) {
   unigram.byte_fallback = m.byte_fallback;
   unigram.single_precision = true;
   unigram.vocabulary.reserve(m.pieces.size(), m.pieces.size() * 8);
-  float lowest = HUGE_VALF, highest = -HUGE_VALF;
+  float lowest = HUGE_VALF;
   for (const SentencePiece& p : m.pieces) {
     if (p.type != kNormal) continue;
     lowest = std::min(lowest, p.score);
-    highest = std::max(highest, p.score);
   }
   for (size_t i = 0; i < m.pieces.size(); ++i) {
     const SentencePiece& p = m.pieces[i];
@@ -168,11 +167,10 @@ Result<UnigramParts> unigram_parts(const SentencePieceModel& m) {
           .todo("fetch the file again; it may be damaged");
     if (p.type == kUnknown) unigram.unk_id = id;
     if (!m.in_texts(p) || p.type == kUnused) continue;
-    // A user defined piece outbids all others.
-    const double score =
-        p.type == kUserDefined
-            ? static_cast<double>(static_cast<float>(p.text.size()) * highest) - 0.1
-            : static_cast<double>(p.score);
+    // A user defined piece outbids all others, the longer one the shorter.
+    const float score = p.type == kUserDefined
+                            ? static_cast<float>(0.1 * static_cast<double>(p.text.size() - 1))
+                            : p.score;
     unigram.pieces.push_back({std::string(p.text), score, id});
   }
   if (unigram.unk_id < 0)

@@ -1,11 +1,13 @@
 // A text comes as one piece of any length. No piece but the first of a word holds U+2581, so the
 // text falls into words, which are covered, and cached, on their own: the best cover of the whole
-// consists of theirs. With sums of floats this is so only as far as rounding does not decide: what
-// was cached says by how much its best cover was better, and where the sum so far is too large for
-// that the word is covered again, with the sum as SentencePiece has it.
+// consists of theirs. This is so only as far as rounding does not decide: what was cached says by
+// how much its best cover was better, and where the sum so far is too large for that the word is
+// covered again, with the sum as SentencePiece or tokenizers has it.
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cfloat>
+#include <climits>
 #include <cmath>
 #include <cstring>
 
@@ -20,6 +22,9 @@ namespace hone {
 namespace {
 
 constexpr int32_t kUnknown = -1;
+// Where a sum of floats is beyond this, SentencePiece goes on from zero.
+constexpr double kLargestSum = 100000;
+constexpr int8_t kNoMargin = -128;
 constexpr size_t kKeptNodes = size_t{1} << 16;  // a rare giant must not pin its memory
 
 struct UnigramScratch : ModelScratch {
@@ -35,6 +40,7 @@ struct UnigramScratch : ModelScratch {
     uint32_t start, end;
   };
   std::vector<Step> steps;
+  double sum = 0;
 };
 
 class Unigram : public Model {
@@ -100,30 +106,32 @@ class Unigram : public Model {
   }
 
   // How much better than the others the best cover of a cached word must have been for a sum that
-  // begins at `sum`, as a power of two: 2 * 17 roundings of half the last place of a float, in sums
-  // that 16 unknown characters cannot pass.
+  // begins at `sum`, as a power of two: 2 * 17 roundings of half the last place, in sums that 16
+  // unknown characters cannot pass. A word was cached with the sum 0.
   int margin_wanted(double sum) const {
-    if (!parts_.single_precision) return -128;
+    if (sum == 0) return kNoMargin;
+    const double largest_here = std::fabs(sum) + 17 * (std::fabs(parts_.unk_score) + 1);
+    if (parts_.single_precision && largest_here > kLargestSum) return INT_MAX;
     int exponent = 0;
-    std::frexp(std::fabs(sum) + 17 * largest(), &exponent);
-    return exponent - 24 + 5;
+    std::frexp(largest_here, &exponent);
+    return exponent - (parts_.single_precision ? FLT_MANT_DIG : DBL_MANT_DIG) + 5;
   }
-  double largest() const { return std::fabs(parts_.unk_score) + 1; }
 
   void encode_cached(std::string_view word, double& sum, std::vector<int32_t>& ids,
                      UnigramScratch& s) const {
     bool hit;
     PieceCache::Entry& e = s.cache.at(word, hit);
     if (!hit) {
-      e.extra = 127;
       const double margin = cover(word, 0, s);
       int exponent = 0;
       std::frexp(margin, &exponent);
       // Half of the margin is left for the roundings of this sum.
-      e.extra = static_cast<int8_t>(std::isinf(margin) ? 126 : std::clamp(exponent - 2, -127, 126));
+      e.extra =
+          margin <= 0
+              ? kNoMargin
+              : static_cast<int8_t>(std::isinf(margin) ? 126 : std::clamp(exponent - 2, -127, 126));
       bool known = s.steps.size() <= PieceCache::kMaxIds;
       for (const auto& step : s.steps) known = known && step.piece != kUnknown;
-      if (margin <= 0) known = known && !parts_.single_precision;
       if (!known) {
         e.length = 0;
         return encode_new(word, sum, ids, s);
@@ -136,32 +144,40 @@ class Unigram : public Model {
     for (int i = 0; i < e.count; ++i) {
       const Entry& entry = entries_[static_cast<size_t>(e.id(i))];
       ids.push_back(entry.id);
-      if (parts_.single_precision) sum = rounded(sum + entry.score);
+      sum = rounded(sum + entry.score);
     }
   }
 
   void encode_new(std::string_view word, double& sum, std::vector<int32_t>& ids,
                   UnigramScratch& s) const {
     (void)cover(word, sum, s);
-    append(word, sum, ids, s);
+    sum = s.sum;
+    append(word, ids, s);
   }
 
   double rounded(double x) const {
     return parts_.single_precision ? static_cast<double>(static_cast<float>(x)) : x;
   }
 
-  // Fills s.steps with the best cover of a text whose sum begins at `sum`; gives the least distance
-  // between a cover and one that it was preferred to.
+  // Fills s.steps with the best cover of a text whose sum begins at `sum`, and s.sum with the sum
+  // behind it; gives the least distance between a cover and one that it was preferred to.
   double cover(std::string_view text, double sum, UnigramScratch& s) const {
     auto& nodes = s.nodes;
     const char *const begin = text.data(), *const end = begin + text.size();
     nodes.assign(text.size() + 1, {0, 0, UINT32_MAX});
     nodes[0].score = sum;
     double margin = HUGE_VAL;
+    size_t reached = 0;  // the last place where a cover ends
     for (const char* p = begin; p < end;) {
       const auto start = static_cast<uint32_t>(p - begin);
-      const double here = nodes[start].score;
+      double here = nodes[start].score;
+      if (parts_.single_precision && std::fabs(here) > kLargestSum) {
+        for (size_t at = start; at <= std::max<size_t>(start, reached); ++at)
+          nodes[at].score = rounded(nodes[at].score - here);
+        here = 0;
+      }
       const auto offer = [&](size_t at, double score, int32_t piece) {
+        reached = std::max(reached, at);
         UnigramScratch::Node& node = nodes[at];
         if (node.start != UINT32_MAX) {
           margin = std::min(margin, std::fabs(score - node.score));
@@ -181,6 +197,7 @@ class Unigram : public Model {
         offer(static_cast<size_t>(next - begin), rounded(parts_.unk_score + here), kUnknown);
       p = next;
     }
+    s.sum = nodes.back().score;
     s.steps.clear();
     for (auto at = static_cast<uint32_t>(text.size()); at > 0; at = nodes[at].start)
       s.steps.push_back({nodes[at].piece, nodes[at].start, at});
@@ -189,22 +206,17 @@ class Unigram : public Model {
     return margin;
   }
 
-  // The ids of s.steps, and the sum behind them.
-  void append(std::string_view text, double& sum, std::vector<int32_t>& ids,
-              const UnigramScratch& s) const {
+  // The ids of s.steps.
+  void append(std::string_view text, std::vector<int32_t>& ids, const UnigramScratch& s) const {
     for (size_t i = 0; i < s.steps.size();) {
       const auto [piece, start, stop] = s.steps[i];
       if (piece != kUnknown) {
-        sum = rounded(sum + entries_[static_cast<size_t>(piece)].score);
         ids.push_back(entries_[static_cast<size_t>(piece)].id);
         ++i;
         continue;
       }
       uint32_t run_end = stop;
-      for (; i < s.steps.size() && s.steps[i].piece == kUnknown; ++i) {
-        run_end = s.steps[i].end;
-        sum = rounded(sum + parts_.unk_score);
-      }
+      for (; i < s.steps.size() && s.steps[i].piece == kUnknown; ++i) run_end = s.steps[i].end;
       append_unknown(text.substr(start, run_end - start), ids);
     }
   }

@@ -25,7 +25,8 @@ struct UnigramParts {
   int32_t unk_id = -1;
   double unk_score = 0;  // of an unknown character: kUnknownPenalty below the lowest score
   bool byte_fallback = false;
-  // Sums are rounded to float as SentencePiece does, which shows in long texts; else as tokenizers.
+  // Sums are floats that begin again where they pass 100,000, as in SentencePiece 0.2.3, which
+  // shows in long texts; else they are double and go on, as in tokenizers.
   bool single_precision = false;
   // A run of unknown characters that the vocabulary has is that token, as in tokenizers and Marian.
   bool look_up_unknown = false;

@@ -36,6 +36,14 @@ std::string pipeline_json(const std::string& name, const json& pipeline) {
   }
   return spec.dump();
 }
+// One text of a megabyte, whose sums are large enough to round.
+std::string long_text() {
+  std::string text;
+  for (const std::string& part : random_texts(golden()["parts"], 20000, 5))
+    text += (text.empty() ? "" : " ") + part;
+  return text;
+}
+std::string hash_of(const std::vector<int32_t>& ids) { return fnv_rows(std::span(&ids, 1)); }
 constexpr EncodeOptions kPlain = {.add_special_tokens = false, .split_special_tokens = true};
 
 TEST(Unigram, GivesTheIdsOfSentencePiece) {
@@ -50,6 +58,9 @@ TEST(Unigram, GivesTheIdsOfSentencePiece) {
       EXPECT_EQ(fnv_rows(encode_all(t, random, kPlain)),
                 want["sentencepiece"]["random"].get<std::string>())
           << name;
+      EXPECT_EQ(hash_of(t.encode(long_text(), kPlain)),
+                want["sentencepiece"]["long"].get<std::string>())
+          << name;
     }
   }
 }
@@ -63,6 +74,7 @@ TEST(Unigram, EveryPipelineGivesTheIdsOfHuggingFace) {
       const Tokenizer t = from_json(pipeline_json(name, want));
       const auto rows = expect_pipeline(t, want, texts, random);
       EXPECT_EQ(encode_all(from_json(tokenizer_json(t)), texts), rows);
+      EXPECT_EQ(hash_of(t.encode(long_text())), want["long"].get<std::string>());
     }
 }
 
@@ -141,6 +153,8 @@ TEST(RealUnigram, GivesTheIdsOfItsAuthors) {
     EXPECT_EQ(fnv_rows(encode_all(t, texts, options)), want["texts"].get<std::string>());
     EXPECT_EQ(fnv_rows(encode_all(t, random, options)), want["random"].get<std::string>());
     EXPECT_EQ(fnv_rows(encode_all(t, lines, options)), want["lines"].get<std::string>());
+    EXPECT_EQ(hash_of(t.encode(read(data / "wikitext2/test.txt"), options)),
+              want["long"].get<std::string>());
   }
 }
 
