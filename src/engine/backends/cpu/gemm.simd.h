@@ -5,6 +5,10 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
+// What a stream of B is fetched into ahead of its use: the first-level cache has lines in flight
+// for half of what memory could deliver.
+constexpr int kToL2 = 2;
+
 // C[:, j0:j1] for B [k,n]: C stays in the L1 cache while eight rows of B pass at a time.
 template <int V, bool Whole, class T>
 HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, int64_t n) {
@@ -16,7 +20,7 @@ HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, 
   unroll<8>(HONE_LAMBDA(r) {
     unroll<V>(HONE_LAMBDA(v) {
       const T* from = b + (k + r) * g.ldb + j + v * W;
-      __builtin_prefetch(from + 8 * g.ldb);
+      __builtin_prefetch(from + 8 * g.ldb, 0, kToL2);
       bv[r][v] = Whole ? load(from) : load_n(from, n);
       if constexpr (kScaled<T>) bv[r][v] = bv[r][v] * scale[v];
     });
@@ -103,7 +107,7 @@ HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, 
     unroll<Q>(HONE_LAMBDA(q) {
       bv[q] = get(b + q * apart + k, whole, g.k - k);
       if constexpr (decltype(whole)::value)
-        __builtin_prefetch(b + q * apart + k + 4096 / sizeof(T));
+        __builtin_prefetch(b + q * apart + k + 4096 / sizeof(T), 0, kToL2);
     });
     unroll<R>(HONE_LAMBDA(r) {
       const F av = load(a + k * R + r * W);
