@@ -11,6 +11,7 @@ tools/setup.sh sanitize
 mkdir -p build
 cmake --preset fuzz >build/configure-fuzz.log || { cat build/configure-fuzz.log; exit 1; }
 mapfile -t programs < <(cut -d' ' -f1 build/fuzz/fuzzers.txt)
+[ $# -eq 0 ] || programs=("$@")
 nice ninja -C build/fuzz "${programs[@]}"
 
 fuzz() {  # seconds, program, corpus

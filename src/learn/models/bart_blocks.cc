@@ -1,23 +1,18 @@
 #include "learn/models/bart_blocks.h"
 
+#include "learn/models/activations.h"
 #include "learn/models/errors.h"
 
 namespace hone {
 namespace {
 
 using Positions = BartStyle::Positions;
+constexpr const char* kActivation = "gelu";
 constexpr int64_t kLearnedOffset = 2;
 constexpr const char* kSinusoids = "sinusoids";  // the table of Positions::made
 
-// ACT2FN's name -> that of ops::activation; empty: not offered.
-std::string activation_of(const std::string& name) {
-  static const std::map<std::string, std::string> kNames{
-      {"gelu", "gelu"},          {"gelu_python", "gelu"},
-      {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
-      {"relu", "relu"},          {"silu", "silu"},
-      {"swish", "silu"}};
-  auto it = kNames.find(name);
-  return it == kNames.end() ? std::string() : it->second;
+std::string activation_of(const ModelConfig& c) {
+  return c.text("activation_function", kActivation);
 }
 
 std::string side_name(bool encoder) { return encoder ? "encoder" : "decoder"; }
@@ -40,7 +35,7 @@ struct Stack {
   const ModelConfig& c = g.config;
   double dropout = c.real("dropout", 0.1), attention_dropout = c.real("attention_dropout", 0),
          activation_dropout = c.real("activation_dropout", 0);
-  std::string act = activation_of(c.text("activation_function", "gelu"));
+  std::string act = activation_of(c);
   double scale =
       1 / std::sqrt(static_cast<double>(c.hidden / (encoder ? c.encoder_heads : c.heads)));
 
@@ -107,7 +102,7 @@ struct Stack {
       ValueId up;  // [T,F]
       {
         Builder::Scope inner(b, "act");
-        up = g.dropout(ops::activation(b, linear(at + "fc1", y), act), activation_dropout);
+        up = g.dropout(activate(b, linear(at + "fc1", y), act), activation_dropout);
       }
       return linear(at + "fc2", up);
     });
@@ -147,11 +142,7 @@ Status read_bart_config(ModelConfig& c) {
           err::kBadConfig,
           fmt::format("config.json: d_model {} is not a multiple of {} {}", c.hidden, key, heads));
   c.head_dim = c.hidden / c.heads;
-  const std::string act = c.text("activation_function", "gelu");
-  if (activation_of(act).empty())
-    return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: activation_function '{}' is not offered", act))
-        .todo("gelu, gelu_python, gelu_new, gelu_pytorch_tanh, relu, silu and swish work");
+  HONE_TRY(check_activation(c, "activation_function", kActivation));
   if (!c.flag("is_encoder_decoder", true))
     return Error(err::kConfigNotOffered,
                  "config.json: one half of an encoder-decoder is not offered")

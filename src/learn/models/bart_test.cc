@@ -78,8 +78,8 @@ TEST(EncoderDecoders, WhatIsNotOfferedIsRefused) {
       AllOf(HasSubstr("H2301  hone has no model family 'fsmt'"), HasSubstr("bart, marian, mbart"),
             HasSubstr("pegasus"), Not(HasSubstr("gpt2"))));
   json config = small("bart");
-  config["activation_function"] = "tanh";
-  EXPECT_THAT(refusal(config), HasSubstr("activation_function 'tanh' is not offered"));
+  config["activation_function"] = "mish";
+  EXPECT_THAT(refusal(config), HasSubstr("activation_function 'mish' is not offered"));
   config = small("pegasus");
   config["encoder_layerdrop"] = 0.1;
   EXPECT_THAT(refusal(config), HasSubstr("encoder_layerdrop 0.1 is not offered"));

@@ -1,26 +1,12 @@
 #include "learn/models/encoder.h"
 
+#include "learn/models/activations.h"
 #include "learn/models/errors.h"
 
 namespace hone {
 namespace {
 
-// Transformers' names -> ours; "tanh" is an op of its own, the others are kinds of `activation`.
-const std::map<std::string, std::string>& activations() {
-  static const std::map<std::string, std::string> names{{"gelu", "gelu"},
-                                                        {"gelu_python", "gelu"},
-                                                        {"gelu_new", "gelu_tanh"},
-                                                        {"gelu_fast", "gelu_tanh"},
-                                                        {"gelu_accurate", "gelu_tanh"},
-                                                        {"gelu_pytorch_tanh", "gelu_tanh"},
-                                                        {"gelu_python_tanh", "gelu_tanh"},
-                                                        {"relu", "relu"},
-                                                        {"silu", "silu"},
-                                                        {"swish", "silu"},
-                                                        {"tanh", "tanh"},
-                                                        {"linear", "none"}};
-  return names;
-}
+constexpr const char* kHiddenAct = "gelu";
 
 Status check_share(const ModelConfig& c, const char* key) {
   auto it = c.config.find(key);
@@ -39,7 +25,7 @@ int64_t token_types(const ModelConfig& c) { return c.integer("type_vocab_size", 
 
 }  // namespace
 
-std::string hidden_act_of(const ModelConfig& c) { return c.text("hidden_act", "gelu"); }
+std::string hidden_act_of(const ModelConfig& c) { return c.text("hidden_act", kHiddenAct); }
 
 double classifier_dropout_of(const ModelConfig& c) {
   return c.real("classifier_dropout", hidden_dropout(c));
@@ -71,13 +57,7 @@ Status read_encoder_config(ModelConfig& c) {
   for (const char* key :
        {"hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"})
     HONE_TRY(check_share(c, key));
-  if (!activations().contains(hidden_act_of(c))) {
-    std::vector<std::string> offered;
-    for (const auto& [name, own] : activations()) offered.push_back(name);
-    return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: hidden_act '{}' is not offered", hidden_act_of(c)))
-        .todo(fmt::format("{} work", fmt::join(offered, ", ")));
-  }
+  HONE_TRY(check_activation(c, "hidden_act", kHiddenAct));
   if (const std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
     return Error(err::kConfigNotOffered,
                  fmt::format("config.json: position_embedding_type '{}' is not offered", kind))
@@ -145,9 +125,7 @@ ValueId norm_of(ModelGraph& g, const std::string& at, ValueId x) {
 
 ValueId activated_linear_of(ModelGraph& g, const std::string& at, ValueId x,
                             const std::string& hidden_act) {
-  const std::string& kind = activations().at(hidden_act);
-  ValueId y = linear_of(g, at, x);
-  return kind == "tanh" ? ops::tanh(g.b, y) : ops::activation(g.b, y, kind);
+  return activate(g.b, linear_of(g, at, x), hidden_act);
 }
 
 ValueId encoder_body(ModelGraph& g, int64_t offset) {

@@ -1,11 +1,14 @@
 // GPT-2 (Radford et al. 2019): learned positions, pre-norm blocks, fused qkv, tanh GELU.
 // Linear weights are Conv1D's [in, out]. Head tied to the token embedding unless the config says
 // no.
+#include "learn/models/activations.h"
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
 
 namespace hone {
 namespace {
+
+constexpr const char* kActivation = "gelu_new";
 
 Status read_config(ModelConfig& c) {
   c.vocab = HONE_TRY(c.integer("vocab_size"));
@@ -19,12 +22,7 @@ Status read_config(ModelConfig& c) {
         err::kBadConfig,
         fmt::format("config.json: n_embd {} is not a multiple of n_head {}", c.hidden, c.heads));
   c.head_dim = c.hidden / c.heads;
-  std::string act = c.text("activation_function", "gelu_new");
-  if (act != "gelu_new" && act != "gelu_pytorch_tanh" && act != "gelu" && act != "relu" &&
-      act != "silu")
-    return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: activation_function '{}' is not offered", act))
-        .todo("gelu_new, gelu_pytorch_tanh, gelu, relu and silu work");
+  HONE_TRY(check_activation(c, "activation_function", kActivation));
   if (c.flag("add_cross_attention", false))
     return Error(err::kConfigNotOffered, "config.json: add_cross_attention is not offered");
   return Ok{};
@@ -67,8 +65,7 @@ ValueId body(ModelGraph& g) {
   const ModelConfig& c = g.config;
   const double eps = c.real("layer_norm_epsilon", 1e-5);
   const double resid = c.real("resid_pdrop", 0.1), attn = c.real("attn_pdrop", 0.1);
-  std::string act = c.text("activation_function", "gelu_new");
-  if (act == "gelu_new" || act == "gelu_pytorch_tanh") act = "gelu_tanh";
+  const std::string act = c.text("activation_function", kActivation);
   auto norm = [&](const std::string& at, ValueId x) {
     return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), eps).y;
   };
@@ -98,7 +95,7 @@ ValueId body(ModelGraph& g) {
     }
     {
       Builder::Scope s(b, "mlp");
-      ValueId up = ops::activation(b, linear(h + "mlp.c_fc", norm(h + "ln_2", x)), act);  // [T,F]
+      ValueId up = activate(b, linear(h + "mlp.c_fc", norm(h + "ln_2", x)), act);  // [T,F]
       x = g.dropout(linear(h + "mlp.c_proj", up), resid, x);
     }
   }

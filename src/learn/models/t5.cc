@@ -2,6 +2,7 @@
 // sublayers, no biases, scores without a scale. Linear weights are [out, in].
 //   t5   relu MLP and tied head, or (1.1, flan) gated GELU and a head of its own (arXiv 2002.05202)
 //   mt5  as 1.1 with more languages (arXiv 2010.11934)
+#include "learn/models/activations.h"
 #include "learn/models/errors.h"
 #include "learn/models/family.h"
 
@@ -35,7 +36,7 @@ int64_t max_distance(const ModelConfig& c) {
 // feed_forward_proj is "ACT" or "gated-ACT"; "gated-gelu" means the tanh form.
 struct FeedForward {
   bool gated = false;
-  std::string act;  // that of ops::activation; empty: not offered
+  std::string act;
 };
 FeedForward feed_forward(const ModelConfig& c) {
   std::string name =
@@ -43,14 +44,12 @@ FeedForward feed_forward(const ModelConfig& c) {
   FeedForward f;
   f.gated = name.starts_with("gated-");
   if (f.gated) name = name.substr(6);
-  if (name == "gelu" && f.gated) name = "gelu_new";
-  static const std::map<std::string, std::string> kNames{
-      {"relu", "relu"},          {"gelu", "gelu"},
-      {"gelu_new", "gelu_tanh"}, {"gelu_pytorch_tanh", "gelu_tanh"},
-      {"silu", "silu"},          {"swish", "silu"}};
-  if (auto it = kNames.find(name); it != kNames.end()) f.act = it->second;
+  f.act = name == "gelu" && f.gated ? "gelu_new" : name;
   return f;
 }
+
+// The kinds that ops::gate has not.
+bool gates(const std::string& act) { return act != "tanh" && act != "linear"; }
 
 // The first T5 divides what goes into the head by sqrt(d_model); 1.1 does not, which older configs
 // say by tie_word_embeddings alone. mT5 never does.
@@ -84,7 +83,7 @@ Status read_config(ModelConfig& c) {
         fmt::format("config.json: relative_attention_max_distance {} leaves no room for {} "
                     "relative_attention_num_buckets",
                     max_distance(c), bucket_count(c)));
-  if (feed_forward(c).act.empty())
+  if (const FeedForward f = feed_forward(c); !knows_activation(f.act) || (f.gated && !gates(f.act)))
     return Error(err::kConfigNotOffered,
                  fmt::format("config.json: feed_forward_proj '{}' is not offered",
                              c.text("feed_forward_proj", "")))
@@ -242,9 +241,9 @@ struct Stack {
       if (mlp.gated) {
         ValueId gate = linear(h + "DenseReluDense.wi_0", y);
         ValueId value = linear(h + "DenseReluDense.wi_1", y);
-        up = ops::gate(b, gate, value, mlp.act);
+        up = ops::gate(b, gate, value, activation_kind(mlp.act));
       } else {
-        up = ops::activation(b, linear(h + "DenseReluDense.wi", y), mlp.act);
+        up = activate(b, linear(h + "DenseReluDense.wi", y), mlp.act);
       }
       up = g.dropout(up, dropout);
     }
