@@ -4,6 +4,7 @@
 roberta-mnli     roberta-base on rows of MNLI, 16 a batch, the peer padding each batch to its longest row
 roberta-mnli-128 the same with the peer padding to 128, which is run_glue's default
 roberta-full     roberta-base, 16 rows that fill 128 tokens
+t5-summaries     t5-small's shape on abstracts of SciTLDR, 8 rows of 512 tokens with summaries of 128
 Each also at dropout 0 in one sample, where the losses must agree within 1e-3.
 
 A sample is a few steps on batches that follow each other, the same rows on both sides; hone is started for each sample
@@ -17,6 +18,7 @@ import models
 
 LEARNING_RATE = 5e-5
 ROW_TOKENS = 128
+SOURCE_TOKENS, TARGET_TOKENS = 512, 128
 
 
 def mnli_rows(full):
@@ -32,9 +34,40 @@ def mnli_rows(full):
     return long
 
 
-class Classification:
+def scitldr_rows():
+    """Texts and summaries: abstracts joined until they have SOURCE_TOKENS words, theirs TARGET_TOKENS; no token is longer
+    than a word."""
+    rows, text, summary = [], [], []
+    with open(models.data_folder() / "scitldr" / "train.jsonl", encoding="utf-8") as file:
+        for paper in map(json.loads, file):
+            text += " ".join(paper["source"]).split()
+            summary += paper["target"][0].split()
+            if len(text) >= SOURCE_TOKENS and len(summary) >= TARGET_TOKENS:
+                rows.append(dict(text=" ".join(text), summary=" ".join(summary)))
+                text, summary = [], []
+    return rows
+
+
+class Case:
+    def prepare(self, options, folder, config):
+        """hone's flags for the rows, and the peer's batches of the same."""
+        import transformers
+        rows = self.rows()[:options.batch * (1 + options.steps)]
+        file = common.FILES / f"{self.name()}-{options.batch}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        parts = [rows[i:i + options.batch] for i in range(0, len(rows), options.batch)]
+        return self.flags(str(file)), [self.arguments(tokenizer, part, config) for part in parts]
+
+
+class Classification(Case):
+    data = "mnli-9k"
+
     def __init__(self, full=False, pad_to=None):
         self.full, self.pad_to = full, pad_to
+
+    def name(self):
+        return "mnli-full" if self.full else "mnli"
 
     def describe(self):
         return f"padded to {self.pad_to}" if self.pad_to else "dynamic padding"
@@ -42,28 +75,56 @@ class Classification:
     def folder(self, dropout, tiny):
         return models.roberta(dropout, tiny)
 
-    def prepare(self, options, folder, config):
-        """hone's flags for the rows, and the peer's batches of the same."""
-        import transformers
-        rows = mnli_rows(self.full)[:options.batch * (1 + options.steps)]
-        file = common.FILES / f"mnli-{options.batch}{'-full' if self.full else ''}.jsonl"
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        batches = []
-        for i in range(0, len(rows), options.batch):
-            part = rows[i:i + options.batch]
-            batch = tokenizer([r["premise"] for r in part], [r["hypothesis"] for r in part], truncation=True,
-                              max_length=ROW_TOKENS, padding="max_length" if self.pad_to else "longest")
-            batches.append(dict(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
-                                labels=[config["label2id"][r["label"]] for r in part]))
-        flags = ["--task", "classification", "--train_file", str(file), "--max_seq_length", str(ROW_TOKENS)]
-        return flags, batches
+    def rows(self):
+        return mnli_rows(self.full)
+
+    def arguments(self, tokenizer, part, config):
+        batch = tokenizer([r["premise"] for r in part], [r["hypothesis"] for r in part], truncation=True,
+                          max_length=ROW_TOKENS, padding="max_length" if self.pad_to else "longest")
+        return dict(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"],
+                    labels=[config["label2id"][r["label"]] for r in part])
+
+    def flags(self, file):
+        return ["--task", "classification", "--train_file", file, "--max_seq_length", str(ROW_TOKENS)]
+
+
+class Summarization(Case):
+    data = "scitldr"
+    prefix = "summarize: "
+
+    def name(self):
+        return "scitldr"
+
+    def describe(self):
+        return f"{SOURCE_TOKENS} + {TARGET_TOKENS} tokens a row"
+
+    def folder(self, dropout, tiny):
+        return models.t5(dropout, tiny)
+
+    def rows(self):
+        return scitldr_rows()
+
+    def arguments(self, tokenizer, part, config):
+        source = tokenizer([self.prefix + r["text"] for r in part], truncation=True, max_length=SOURCE_TOKENS,
+                           padding="longest")
+        target = tokenizer(text_target=[r["summary"] for r in part], truncation=True, max_length=TARGET_TOKENS,
+                           padding="longest")
+        labels = [[t if seen else -100 for t, seen in zip(*row)]
+                  for row in zip(target["input_ids"], target["attention_mask"])]
+        return dict(input_ids=source["input_ids"], attention_mask=source["attention_mask"], labels=labels,
+                    use_cache=False)
+
+    def flags(self, file):
+        return ["--task", "summarization", "--train_file", file, "--text_column", "text", "--summary_column",
+                "summary", "--source_prefix", self.prefix, "--max_source_length", str(SOURCE_TOKENS),
+                "--max_target_length", str(TARGET_TOKENS)]
 
 
 # Rows of a batch, steps in a sample besides the first, what is learnt.
 CASES = {"roberta-mnli": (16, 4, Classification()),
          "roberta-mnli-128": (16, 2, Classification(pad_to=ROW_TOKENS)),
-         "roberta-full": (16, 2, Classification(full=True))}
+         "roberta-full": (16, 2, Classification(full=True)),
+         "t5-summaries": (8, 2, Summarization())}
 
 
 def hone_steps(options, folder, flags, dropout=True):
@@ -151,13 +212,16 @@ def main():
     options = parser.parse_args()
     common.limit_threads()
     common.FILES.mkdir(parents=True, exist_ok=True)
-    if not (models.data_folder() / "mnli-9k").exists():
-        print(f"{models.data_folder()} has no mnli-9k: nothing to measure (HONE_DATA names the folder)")
-        return
     rows, details = [], {}
     for case in options.cases:
+        data = CASES[case][2].data
+        if not (models.data_folder() / data).exists():
+            print(f"{models.data_folder()} has no {data}: nothing to measure for {case} (HONE_DATA names the folder)")
+            continue
         row, details[case] = measure(options, case)
         rows.append(row)
+    if not rows:
+        return
     common.finish("Steps of text tasks, AdamW f32 (Transformers / hone)", rows, details,
                   options.write and not options.tiny and not options.only)
 

@@ -64,7 +64,7 @@ Result<StepSums> TokenTask::gradients(int64_t step) {
   HONE_TRY(plan_rows(taken, true, plan_));
   const auto scale = static_cast<float>(
       1.0 / static_cast<double>(std::max<int64_t>(normaliser(step, plan_, taken), 1)));
-  StepSums sums{0, plan_.tokens, plan_.rows};
+  StepSums sums{0, plan_.tokens, plan_.rows, plan_.label_tokens};
   bool first = true;
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
     if (k > 0 && step > 0 && stop_requested()) {

@@ -20,8 +20,9 @@
 namespace hone {
 
 struct StepSums {
-  double loss = 0;  // of the whole optimizer step, per label token (or row)
-  int64_t tokens = 0, rows = 0;
+  double loss = 0;               // of the whole optimizer step, per label token (or row)
+  int64_t tokens = 0, rows = 0;  // of pairs the sources' tokens
+  int64_t label_tokens = 0;
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 };
 

@@ -172,7 +172,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
     put("scale", std::vector<float>{1.0f / static_cast<float>(plan.label_tokens)});
     session.run(train);
     return StepSums{static_cast<double>(session.output<float>(train, "loss")[0]), s.batch * s.block,
-                    s.batch};
+                    s.batch, plan.label_tokens};
   };
   Steps steps = steps_for(out);
   HONE_TRY(steps.run(session, s.steps, s.learning_rate, gradients));
@@ -193,7 +193,12 @@ Result<int> bench_task(const TaskSettings& s, const ReportSettings& out) {
   const auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Steps steps = steps_for(out);
   HONE_TRY(steps.run(task->session(), task->steps().total_steps(), s.learning_rate,
-                     [&](int64_t step) { return task->gradients(step); }));
+                     [&](int64_t step) -> Result<StepSums> {
+                       StepSums sums = HONE_TRY(task->gradients(step));
+                       if (s.target_tokens(task->model().config) > 0)
+                         sums.tokens += sums.label_tokens;  // both sides of the pairs
+                       return sums;
+                     }));
   HONE_TRY(report(out, task->session(), steps, threads_of(s.threads), s.bf16,
                   {{"tokens", steps.tokens}}));
   return kExitDone;
