@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Byte-level BPE (GPT-2), SentencePiece BPE (Llama 2), WordPiece (BERT) and Unigram (T5) over real text, two threads, in
-pairs: `hone tokenize` against the HF tokenizers library and, for SentencePiece models, sentencepiece.
+"""Byte-level BPE (GPT-2), SentencePiece BPE (Llama 2), WordPiece (BERT) and Unigram (T5, mT5, Marian) over real text, two
+threads, in pairs: `hone tokenize` against the HF tokenizers library and, for SentencePiece models, sentencepiece.
 
 hone is charged for reading the file and printing the ids (less a run on one row: its start); the libraries only for
 encoding rows already in memory. The ids must be the same.
@@ -66,6 +66,14 @@ def sentencepiece_peer(model):
     return lambda rows: peer.encode(rows, num_threads=common.THREADS)
 
 
+def marian_ids(folder):
+    """What MarianTokenizer makes of the pieces of sentencepiece: ids of vocab.json."""
+    import sentencepiece
+    peer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "source.spm"))
+    ids = json.loads((folder / "vocab.json").read_text())
+    return lambda rows: [[ids.get(piece, ids["<unk>"]) for piece in row] for row in peer.encode(rows, out_type=str)]
+
+
 def probe(work=400_000):
     """No matmul decides here: a plain loop shows the clock."""
     start = time.perf_counter()
@@ -73,8 +81,9 @@ def probe(work=400_000):
     return work / (time.perf_counter() - start) / 1e3
 
 
-def measure(options, rows, tokenizer, encode):
-    """One row of the table: a peer's encode(rows) against hone's tokenizer (a folder or file)."""
+def measure(options, rows, tokenizer, encode, ids_of=None):
+    """One row of the table: a peer's encode(rows) against hone's tokenizer (a folder or file). Where the peer's ids are not
+    those of the model, ids_of(rows) gives them."""
     many, one = common.FILES / "text.jsonl", common.FILES / "text-1.jsonl"
     many.write_text("".join(json.dumps(dict(text=row)) + "\n" for row in rows))
     one.write_text(json.dumps(dict(text=rows[0])) + "\n")
@@ -85,7 +94,10 @@ def measure(options, rows, tokenizer, encode):
         start = time.perf_counter()
         encoded = encode(rows)
         seconds = time.perf_counter() - start
-        expected[:] = [getattr(each, "ids", each) for each in encoded]
+        if ids_of is None:
+            expected[:] = [getattr(each, "ids", each) for each in encoded]
+        elif not expected:
+            expected[:] = ids_of(rows)
         return dict(seconds=seconds)
 
     def hone(path):
@@ -121,6 +133,8 @@ def main():
     parser.add_argument("--sentencepiece", help="folder with Llama 2's tokenizer.json and tokenizer.model")
     parser.add_argument("--bert", help="folder with a tokenizer.json of BERT")
     parser.add_argument("--t5", help="folder with T5's tokenizer.json and spiece.model")
+    parser.add_argument("--mt5", help="folder with mT5's spiece.model")
+    parser.add_argument("--marian", help="folder with Marian's source.spm and vocab.json")
     parser.add_argument("--megabytes", type=int, default=16)
     options = parser.parse_args()
     common.limit_threads()
@@ -145,6 +159,10 @@ def main():
     if folder := folder_of(options, options.t5, "tok-t5", "spiece.model"):
         add("T5 tokenizer.json / HF tokenizers", plain, folder / "tokenizer.json", json_peer(folder))
         add("T5 spiece.model / sentencepiece", plain, folder / "spiece.model", sentencepiece_peer(folder / "spiece.model"))
+    if folder := folder_of(options, options.mt5, "tok-mt5", "spiece.model"):
+        add("mT5 spiece.model / sentencepiece", plain, folder / "spiece.model", sentencepiece_peer(folder / "spiece.model"))
+    if folder := folder_of(options, options.marian, "tok-marian-en-mg", "source.spm"):
+        add("Marian source.spm / sentencepiece", plain, folder, sentencepiece_peer(folder / "source.spm"), marian_ids(folder))
     if table:
         common.finish("Tokenizing (peer / hone)", table, details, options.write and not options.tiny and not options.only)
 
