@@ -46,10 +46,7 @@ class PrefixTrie {
     const int32_t at = units_[static_cast<size_t>(node)].base + static_cast<unsigned char>(byte);
     return units_[static_cast<size_t>(at)].check == node ? at : -1;
   }
-  int32_t place(const std::vector<unsigned char>& bytes);
-
   std::vector<Unit> units_;
-  size_t search_from_ = 1;
 };
 
 }  // namespace hone
