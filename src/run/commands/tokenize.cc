@@ -1,9 +1,11 @@
 // hone tokenize: rows of text in, one line {"ids":[...]} out for each, in order; of a pair
-// {"ids":[...],"token_type_ids":[...]}. Memory is that of one batch, whatever the size of the
+// {"ids":[...],"token_type_ids":[...]}. Memory is that of two batches, whatever the size of the
 // input.
 #include <simdjson.h>
 
+#include <atomic>
 #include <charconv>
+#include <cstring>
 
 #include "base/core/json.h"
 #include "base/store/store.h"
@@ -23,6 +25,7 @@ struct TokenizeSettings {
 
 constexpr size_t kBatchBytes = size_t{4} << 20;
 constexpr size_t kBatchRows = 1 << 16;
+constexpr size_t kChunkBytes = size_t{1} << 17;  // that a thread takes at a time
 
 // Items are used again and again, so that their strings keep their memory.
 struct Item {
@@ -128,34 +131,42 @@ class Encoder {
         truncate_(truncate_options(s, tokenizer_)),
         key_(s.text_column_name.empty() ? "text" : s.text_column_name) {}
 
-  // Hands the lines of the batch to `print` in order.
-  Status encode(std::span<const Item> batch, FunctionRef<Status(std::string_view)> print) {
-    for (Worker& w : workers_) w.lines.clear();
+  // Puts the lines of the batch into `chunks`, in order. One thread does `meanwhile` first, while
+  // the others begin. After an error they hold what stands before the chunk with the row that made
+  // it.
+  Status encode(std::span<const Item> batch, std::vector<std::string>& chunks,
+                FunctionRef<void()> meanwhile) {
     if (batch.size() == 1) {
-      HONE_TRY(encode_alone(batch[0], workers_[0]));
-      return print(workers_[0].lines);
+      meanwhile();
+      chunks.resize(1);
+      return encode_into_chunk(chunks[0], workers_[0],
+                               [&](Worker& w) { return encode_alone(batch[0], w); });
     }
-    // Contiguous shares of about equal bytes, so that the lines come out in order.
-    size_t total = 0;
-    for (const Item& i : batch) total += i.text.size() + 64;
-    const auto threads = static_cast<size_t>(pool_.size());
-    std::vector<size_t> first(threads + 1, batch.size());
-    size_t seen = 0, t = 0;
-    for (size_t i = 0; i < batch.size(); ++i) {
-      while (t < threads && seen * threads >= total * t) first[t++] = i;
-      seen += batch[i].text.size() + 64;
+    std::vector<size_t> first = {0};
+    for (size_t i = 0, bytes = 0; i < batch.size(); ++i) {
+      bytes += batch[i].text.size() + 64;
+      if (bytes < kChunkBytes && i + 1 < batch.size()) continue;
+      first.push_back(i + 1);
+      bytes = 0;
     }
-    std::vector<Status> done(threads, Ok{});
+    chunks.resize(first.size() - 1);
+    std::vector<Status> done(chunks.size(), Ok{});
+    std::atomic<size_t> next = 0;
     pool_.run([&](int thread) {
-      const auto k = static_cast<size_t>(thread);
-      for (size_t i = first[k]; i < first[k + 1] && done[k].ok(); ++i)
-        done[k] = encode_into(batch[i], workers_[k]);
+      if (thread == 0) meanwhile();
+      for (size_t k; (k = next++) < chunks.size();)
+        done[k] = encode_into_chunk(chunks[k], workers_[static_cast<size_t>(thread)],
+                                    [&](Worker& w) -> Status {
+                                      for (size_t i = first[k]; i < first[k + 1]; ++i)
+                                        HONE_TRY(encode_into(batch[i], w));
+                                      return Ok{};
+                                    });
     });
-    for (size_t k = 0; k < threads; ++k) {
-      if (!done[k].ok()) return done[k];
-      HONE_TRY(print(workers_[k].lines));
-    }
-    return Ok{};
+    const auto failed =
+        std::find_if(done.begin(), done.end(), [](const Status& d) { return !d.ok(); });
+    if (failed == done.end()) return Ok{};
+    chunks.resize(static_cast<size_t>(failed - done.begin()));
+    return *failed;
   }
 
  private:
@@ -216,14 +227,35 @@ class Encoder {
     return texts;
   }
 
+  // The decimal digits of n < 10,000 as four characters, the first one lowest.
+  static uint32_t four_digits(uint32_t n) {
+    const uint32_t pair = n / 100 | (n % 100) << 16;
+    const uint32_t tens = (pair * 103 >> 10) & 0x000f000f;
+    return 0x30303030 + (tens | (pair - 10 * tens) << 8);
+  }
+  // How many of them are no leading zeros.
+  static int significant(uint32_t n) { return (n > 0) + (n > 9) + (n > 99) + (n > 999); }
+  // Writes n < 10^8; up to eleven bytes behind p are touched.
+  static char* put_number(uint32_t n, char* p) {
+    const uint32_t high = n / 10000, low = n % 10000;
+    const int high_size = significant(high);
+    const int low_size = high > 0 ? 4 : std::max(significant(low), 1);
+    const uint32_t first = four_digits(high) >> 8 * (4 - high_size) % 32;
+    const uint32_t second = four_digits(low) >> 8 * (4 - low_size);
+    std::memcpy(p, &first, 4);
+    std::memcpy(p + high_size, &second, 4);
+    return p + high_size + low_size;
+  }
+
   static void append_numbers(std::string_view head, std::span<const int32_t> numbers,
                              std::string& out) {
-    constexpr size_t kDigits = 11;  // of a number, and a comma
+    constexpr size_t kDigits = 11;  // of a number, and a comma; a small one writes as many bytes
     const size_t before = out.size();
-    out.resize(before + head.size() + numbers.size() * kDigits + 1);
+    out.resize(before + head.size() + numbers.size() * kDigits + kDigits);
     char* p = std::copy(head.begin(), head.end(), out.data() + before);
     for (const int32_t number : numbers) {
-      p = std::to_chars(p, p + kDigits, number).ptr;
+      p = number >= 0 && number < 100000000 ? put_number(static_cast<uint32_t>(number), p)
+                                            : std::to_chars(p, p + kDigits, number).ptr;
       *p++ = ',';
     }
     if (!numbers.empty()) --p;
@@ -238,6 +270,15 @@ class Encoder {
     append_numbers("{\"ids\":[", row.ids, out);
     append_numbers(",\"token_type_ids\":[", row.type_ids, out);
     out += "}\n";
+  }
+
+  template <class Encode>
+  static Status encode_into_chunk(std::string& chunk, Worker& w, const Encode& encode) {
+    w.lines.swap(chunk);  // which keeps its memory so
+    w.lines.clear();
+    const Status done = encode(w);
+    w.lines.swap(chunk);
+    return done;
   }
 
   bool plain() const {
@@ -293,26 +334,49 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
   std::unique_ptr<Writer> file;
   if (s.output != "-") file = HONE_TRY(file_store().create(s.output));
 
-  const auto print = [&](std::string_view lines) -> Status {
-    if (file) return file->write(lines);
-    print_out(lines);
+  std::vector<std::string> chunks, before;  // lines of this batch, and of the one before it
+  const auto print = [&](const std::vector<std::string>& all) -> Status {
+    for (const std::string& lines : all) {
+      if (file)
+        HONE_TRY(file->write(lines));
+      else
+        print_out(lines);
+    }
     return Ok{};
   };
 
-  std::vector<Item> batch(1);
-  bool more = HONE_TRY(input->next(batch[0]));
-  while (more) {
-    // A text as large as a batch comes alone; the first item of the next batch waits at the end.
-    size_t rows = 0, bytes = 0;
-    while (more && rows < kBatchRows &&
-           (rows == 0 || bytes + batch[rows].text.size() <= kBatchBytes)) {
-      bytes += batch[rows].text.size();
-      if (++rows == batch.size()) batch.emplace_back();
-      more = HONE_TRY(input->next(batch[rows]));
+  std::vector<Item> batch(1), coming(1);  // the first item of the coming batch is there
+  size_t rows = 0;
+  bool more = HONE_TRY(input->next(coming[0]));
+  // A text as large as a batch comes alone; the first item of the next one waits at the end.
+  const auto read = [&]() -> Status {
+    rows = 0;
+    for (size_t bytes = 0; more && rows < kBatchRows &&
+                           (rows == 0 || bytes + coming[rows].text.size() <= kBatchBytes);) {
+      bytes += coming[rows].text.size();
+      if (++rows == coming.size()) coming.emplace_back();
+      more = HONE_TRY(input->next(coming[rows]));
     }
-    HONE_TRY(encoder.encode(std::span(batch).first(rows), print));
-    std::swap(batch[0], batch[rows]);
+    return Ok{};
+  };
+  HONE_TRY(read());
+  while (rows > 0) {
+    const size_t count = rows;
+    batch.swap(coming);
+    std::swap(coming[0], batch[count]);
+    Status printed = Ok{}, was_read = Ok{};
+    const Status done = encoder.encode(std::span(batch).first(count), chunks, [&] {
+      printed = print(before);
+      was_read = read();
+    });
+    HONE_TRY(printed);
+    std::swap(chunks, before);
+    if (!done.ok() || !was_read.ok()) {
+      HONE_TRY(print(before));
+      return done.ok() ? was_read.error() : done.error();
+    }
   }
+  HONE_TRY(print(before));
   if (file) HONE_TRY(file->commit());
   return kExitDone;
 }
