@@ -8,6 +8,7 @@
 
 #include "learn/tokenizers/bpe_merge.h"
 #include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/swar.h"
 #include "learn/tokenizers/unicode.h"
 
 namespace hone {
@@ -51,8 +52,10 @@ class CharacterBpe : public Model {
     };
     const char* const end = piece.data() + piece.size();
     for (const char* p = piece.data(); p < end;) {
-      const char* q = p + 1;
-      while (q < end && joined(q, end)) ++q;
+      const char* q = metaspace_at(p, end) ? p + kMetaspace.size() : p + 1;
+      // Letters stay together, also where they could not merge: it is found sooner so.
+      do q = skip_letters(q, end);
+      while (q < end && joined(q, end) && ++q);
       append_cached({p, static_cast<size_t>(q - p)}, ids, s.cache, compute);
       p = q;
     }

@@ -5,16 +5,17 @@
 // covered again, with the sum as SentencePiece or tokenizers has it.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <bitset>
 #include <cfloat>
 #include <climits>
 #include <cmath>
-#include <cstring>
 
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/metaspace.h"
 #include "learn/tokenizers/piece_cache.h"
 #include "learn/tokenizers/prefix_trie.h"
+#include "learn/tokenizers/swar.h"
 #include "learn/tokenizers/unicode.h"
 #include "learn/tokenizers/unigram.h"
 
@@ -40,6 +41,7 @@ struct UnigramScratch : ModelScratch {
     uint32_t start, end;
   };
   std::vector<Step> steps;
+  std::vector<int32_t> places;
   double sum = 0;
 };
 
@@ -52,7 +54,9 @@ class Unigram : public Model {
       const UnigramPiece& p = parts_.pieces[i];
       keys.emplace_back(p.text, static_cast<int32_t>(i));
       const bool unknown = p.id == parts_.unk_id && parts_.vocabulary.token(p.id) == p.text;
-      entries_.push_back({p.score, unknown ? kUnknown : p.id});
+      scores_.push_back(p.score);
+      ids_.push_back(unknown ? kUnknown : p.id);
+      by_id_ = by_id_ && p.id == static_cast<int32_t>(i);
       has_space_ = has_space_ || p.text == kMetaspace;
       for (size_t at = 1; (at = p.text.find(kMetaspace, at)) != p.text.npos; ++at)
         before_space_.set(static_cast<unsigned char>(p.text[at - 1]));
@@ -78,26 +82,16 @@ class Unigram : public Model {
     const char* const end = piece.data() + piece.size();
     for (const char* p = piece.data(); p < end;) {
       const char* const q = word_end(p, end);
-      const std::string_view word(p, static_cast<size_t>(q - p));
+      encode_word({p, static_cast<size_t>(q - p)}, q == end, sum, ids, s);
       p = q;
-      if (word.size() > PieceCache::kMaxBytes)
-        encode_new(word, sum, ids, s);
-      else
-        encode_cached(word, sum, ids, s);
     }
   }
 
  private:
-  struct Entry {
-    double score;
-    int32_t id;  // or kUnknown, for the unknown token as it is spelled
-  };
-
   const char* word_end(const char* p, const char* end) const {
     if (!has_space_) return end;
     for (const char* q = p + 1; q < end; ++q) {
-      q = static_cast<const char*>(std::memchr(q, kMetaspace[0], static_cast<size_t>(end - q)));
-      if (!q) return end;
+      q = find_near(q, end, kMetaspace[0]);
       if (end - q >= 3 && q[1] == kMetaspace[1] && q[2] == kMetaspace[2] &&
           !before_space_[static_cast<unsigned char>(q[-1])])
         return q;
@@ -105,47 +99,65 @@ class Unigram : public Model {
     return end;
   }
 
-  // How much better than the others the best cover of a cached word must have been for a sum that
-  // begins at `sum`, as a power of two: 2 * 17 roundings of half the last place, in sums that 16
-  // unknown characters cannot pass. A word was cached with the sum 0.
-  int margin_wanted(double sum) const {
-    if (sum == 0) return kNoMargin;
-    const double largest_here = std::fabs(sum) + 17 * (std::fabs(parts_.unk_score) + 1);
-    if (parts_.single_precision && largest_here > kLargestSum) return INT_MAX;
+  // The distance that is left of a margin when its own sums were rounded, as a power of two.
+  static int8_t kept_of(double margin) {
+    if (margin <= 0) return kNoMargin;
+    if (std::isinf(margin)) return 126;
     int exponent = 0;
-    std::frexp(largest_here, &exponent);
-    return exponent - (parts_.single_precision ? FLT_MANT_DIG : DBL_MANT_DIG) + 5;
+    std::frexp(margin, &exponent);
+    return static_cast<int8_t>(std::clamp(exponent - 2, -127, 126));
+  }
+  // How much better than the others the best cover of a word must be, found with the sum 0, to be
+  // the best with the sum `sum`, as a power of two: each of its characters rounds both sums by half
+  // the last place at most, and none takes more off than an unknown one.
+  int margin_wanted(std::string_view word, double sum) const {
+    if (sum == 0) return kNoMargin;
+    const auto roundings = static_cast<unsigned>(word.size()) + 1;
+    const double largest = std::fabs(sum) + roundings * (std::fabs(parts_.unk_score) + 1);
+    if (parts_.single_precision && largest > kLargestSum) return INT_MAX;
+    const int exponent = static_cast<int>(std::bit_cast<uint64_t>(largest) >> 52) - 1022;
+    return exponent - (parts_.single_precision ? FLT_MANT_DIG : DBL_MANT_DIG) +
+           static_cast<int>(std::bit_width(roundings));
   }
 
-  void encode_cached(std::string_view word, double& sum, std::vector<int32_t>& ids,
-                     UnigramScratch& s) const {
-    bool hit;
-    PieceCache::Entry& e = s.cache.at(word, hit);
-    if (!hit) {
-      const double margin = cover(word, 0, s);
-      int exponent = 0;
-      std::frexp(margin, &exponent);
-      // Half of the margin is left for the roundings of this sum.
-      e.extra =
-          margin <= 0
-              ? kNoMargin
-              : static_cast<int8_t>(std::isinf(margin) ? 126 : std::clamp(exponent - 2, -127, 126));
-      bool known = s.steps.size() <= PieceCache::kMaxIds;
-      for (const auto& step : s.steps) known = known && step.piece != kUnknown;
-      if (!known) {
-        e.length = 0;
-        return encode_new(word, sum, ids, s);
+  void encode_word(std::string_view word, bool last, double& sum, std::vector<int32_t>& ids,
+                   UnigramScratch& s) const {
+    if (word.size() > PieceCache::kMostBytes) return encode_new(word, sum, ids, s);
+    bool hit = false;
+    PieceCache::Entry* const e =
+        word.size() <= PieceCache::kMaxBytes ? &s.cache.at(word, hit) : nullptr;
+    const auto add = [&](int32_t piece) {
+      ids.push_back(by_id_ ? piece : ids_[static_cast<size_t>(piece)]);
+      if (!last) sum = rounded(sum + scores_[static_cast<size_t>(piece)]);
+    };
+    if (hit && e->count != PieceCache::kInLong) {
+      if (e->extra < margin_wanted(word, sum)) return encode_new(word, sum, ids, s);
+      for (int i = 0; i < e->count; ++i) add(e->id(i));
+      return;
+    }
+    if (hit || !e)
+      if (const PieceCache::Long* const l = s.cache.find_long(word)) {
+        if (l->extra < margin_wanted(word, sum)) return encode_new(word, sum, ids, s);
+        for (int i = 0; i < l->count; ++i) add(l->ids[static_cast<size_t>(i)]);
+        return;
       }
-      std::array<int32_t, PieceCache::kMaxIds> places{};
-      for (size_t i = 0; i < s.steps.size(); ++i) places[i] = s.steps[i].piece;
-      e.set(std::span(places.data(), s.steps.size()));
+    const int8_t extra = kept_of(cover(word, 0, s));
+    s.places.clear();
+    for (const auto& step : s.steps) s.places.push_back(step.piece);
+    const bool known = std::count(s.places.begin(), s.places.end(), kUnknown) == 0;
+    if (e && known && s.places.size() <= PieceCache::kMaxIds) {
+      e->set(s.places);
+      e->extra = extra;
+    } else {
+      if (e) e->count = PieceCache::kInLong;
+      if (known) s.cache.keep_long(word, s.places, extra);
     }
-    if (e.extra < margin_wanted(sum)) return encode_new(word, sum, ids, s);
-    for (int i = 0; i < e.count; ++i) {
-      const Entry& entry = entries_[static_cast<size_t>(e.id(i))];
-      ids.push_back(entry.id);
-      sum = rounded(sum + entry.score);
+    if (sum == 0) {
+      sum = s.sum;
+      return append(word, ids, s);
     }
+    if (!known || extra < margin_wanted(word, sum)) return encode_new(word, sum, ids, s);
+    for (const int32_t piece : s.places) add(piece);
   }
 
   void encode_new(std::string_view word, double& sum, std::vector<int32_t>& ids,
@@ -189,9 +201,8 @@ class Unigram : public Model {
       bool single = false;
       trie_.each_prefix(p, end, [&](const char* at, int32_t piece) {
         single = single || at == next;
-        const Entry& entry = entries_[static_cast<size_t>(piece)];
-        offer(static_cast<size_t>(at - begin), rounded(entry.score + here),
-              entry.id == kUnknown ? kUnknown : piece);
+        offer(static_cast<size_t>(at - begin), rounded(scores_[static_cast<size_t>(piece)] + here),
+              ids_[static_cast<size_t>(piece)] == kUnknown ? kUnknown : piece);
       });
       if (!single)
         offer(static_cast<size_t>(next - begin), rounded(parts_.unk_score + here), kUnknown);
@@ -211,7 +222,7 @@ class Unigram : public Model {
     for (size_t i = 0; i < s.steps.size();) {
       const auto [piece, start, stop] = s.steps[i];
       if (piece != kUnknown) {
-        ids.push_back(entries_[static_cast<size_t>(piece)].id);
+        ids.push_back(ids_[static_cast<size_t>(piece)]);
         ++i;
         continue;
       }
@@ -237,8 +248,10 @@ class Unigram : public Model {
   }
 
   UnigramParts parts_;
-  PrefixTrie trie_;  // texts of the pieces, with their place
-  std::vector<Entry> entries_;
+  PrefixTrie trie_;             // texts of the pieces, with their place
+  std::vector<double> scores_;  // of the pieces
+  std::vector<int32_t> ids_;  // of the pieces, or kUnknown, for the unknown token as it is spelled
+  bool by_id_ = true;         // the id of a piece is its place
   std::array<int32_t, 256> byte_ids_;
   std::bitset<256> before_space_;  // byte before a U+2581 inside a piece
   bool has_space_ = false;

@@ -19,13 +19,12 @@ class Precompiled : public Normalizer {
   std::string_view normalize(std::string_view text, std::string& buffer) const override {
     buffer.clear();
     const char* const end = text.data() + text.size();
-    const auto plain = [&](const char* p) {  // alone, whatever stands behind it
-      return static_cast<unsigned char>(*p) < 0x80 && map_.stays(*p) &&
-             (p + 1 == end || static_cast<unsigned char>(p[1]) < 0x80);
-    };
+    const auto ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
     for (const char* p = text.data(); p < end;) {
       const char* q = p;
-      while (q < end && plain(q)) ++q;
+      while (q < end && ascii(*q) && map_.stays(*q)) ++q;
+      // What is no ASCII may belong to the character before it.
+      if (q > p && q < end && !ascii(*q)) --q;
       buffer.append(p, q);
       p = q;
       if (p == end) break;

@@ -8,6 +8,7 @@
 
 #include "learn/tokenizers/errors.h"
 #include "learn/tokenizers/scanners.h"
+#include "learn/tokenizers/swar.h"
 
 namespace hone {
 namespace {
@@ -132,17 +133,36 @@ void append_replaced(const Pattern& pattern, std::string_view text, std::string_
 
 void append_replaced_byte(std::string_view text, char byte, std::string_view content,
                           std::string& out) {
-  const auto matches = static_cast<size_t>(std::count(text.begin(), text.end(), byte));
+  constexpr size_t kStep = 8;  // bytes that are copied, though fewer may be wanted
+  const char *p = text.data(), *const end = p + text.size();
+  size_t matches = 0;
+  for (; end - p >= 8; p += 8) matches += count_of(equal_bytes(load_eight(p), byte));
+  matches += static_cast<size_t>(std::count(p, end, byte));
   const size_t before = out.size();
-  out.resize(before + text.size() + matches * content.size());
+  out.resize(before + text.size() + matches * content.size() + kStep);
   char* to = out.data() + before;
-  for (const char c : text) {
-    if (c == byte) {
-      std::memcpy(to, content.data(), content.size());
-      to += content.size();
-    } else {
-      *to++ = c;
-    }
+  uint64_t head = 0;
+  std::memcpy(&head, content.data(), std::min(content.size(), kStep));
+  const auto put_content = [&] {
+    std::memcpy(to, &head, kStep);
+    if (content.size() > kStep) std::memcpy(to, content.data(), content.size());
+    to += content.size();
+  };
+  for (p = text.data(); end - p >= 8;) {
+    const uint64_t v = load_eight(p), found = equal_bytes(v, byte);
+    std::memcpy(to, &v, kStep);
+    const int run = found ? first_of(found) : 8;
+    to += run;
+    p += run;
+    if (!found) continue;
+    put_content();
+    ++p;
+  }
+  for (; p < end; ++p) {
+    if (*p == byte)
+      put_content();
+    else
+      *to++ = *p;
   }
   out.resize(static_cast<size_t>(to - out.data()));
 }

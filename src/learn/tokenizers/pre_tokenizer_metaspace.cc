@@ -6,6 +6,7 @@
 #include "learn/tokenizers/pattern.h"
 #include "learn/tokenizers/scratch_string.h"
 #include "learn/tokenizers/stages.h"
+#include "learn/tokenizers/swar.h"
 
 namespace hone {
 namespace {
@@ -23,10 +24,14 @@ class MetaspaceSplit : public PreTokenizer {
     append_replaced_byte(text, ' ', m_.replacement, *spaced);
     const std::string_view all = *spaced;
     if (!m_.split) return sink(all);
-    for (size_t at = 0; at < all.size();) {
-      const size_t next = std::min(all.find(m_.replacement, at + 1), all.size());
-      sink(all.substr(at, next - at));
-      at = next;
+    const char* const end = all.data() + all.size();
+    for (const char* p = all.data(); p < end;) {
+      const char* q = find_near(p + 1, end, m_.replacement[0]);
+      while (q < end &&
+             !std::string_view(q, static_cast<size_t>(end - q)).starts_with(m_.replacement))
+        q = find_near(q + 1, end, m_.replacement[0]);
+      sink({p, static_cast<size_t>(q - p)});
+      p = q;
     }
   }
 

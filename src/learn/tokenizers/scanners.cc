@@ -1,5 +1,6 @@
 #include "learn/tokenizers/scanners.h"
 
+#include "learn/tokenizers/swar.h"
 #include "learn/tokenizers/unicode.h"
 
 namespace hone {
@@ -29,6 +30,7 @@ inline Seen look(const uint8_t* classes, const char* p, const char* end) {
 // The end of the run of characters whose class is `kind`.
 inline const char* run(const uint8_t* classes, const char* p, const char* end, uint8_t kind) {
   for (;;) {
+    if (kind == kLetter) p = skip_letters(p, end);
     const Seen s = look(classes, p, end);
     if (s.length == 0 || s.kind != kind) return p;
     p += s.length;

@@ -1,7 +1,9 @@
 #include "learn/tokenizers/sentencepiece_normalizer.h"
 
 #include "learn/tokenizers/metaspace.h"
+#include "learn/tokenizers/pattern.h"
 #include "learn/tokenizers/prefix_trie.h"
+#include "learn/tokenizers/swar.h"
 #include "learn/tokenizers/unicode.h"
 
 namespace hone {
@@ -17,7 +19,7 @@ class SentencePieceNormalizer : public Normalizer {
       const bool begins = std::any_of(how_.user_defined.begin(), how_.user_defined.end(),
                                       [&](const std::string& u) { return u[0] == c; });
       plain_[static_cast<size_t>(c)] =
-          c != ' ' && !begins && (!how_.charsmap || how_.charsmap->stays(static_cast<char>(c)));
+          !begins && (!how_.charsmap || how_.charsmap->stays(static_cast<char>(c)));
     }
   }
 
@@ -28,14 +30,18 @@ class SentencePieceNormalizer : public Normalizer {
     bool begun = false;
     while (p < end) {
       const char* q = p;
-      while (q < end && plain(q, end)) ++q;
+      while (q < end && plain_[static_cast<unsigned char>(*q)]) ++q;
+      // What is no ASCII may belong to the character before it.
+      if (q > p && q < end && static_cast<unsigned char>(*q) >= 0x80) --q;
+      if (!begun && how_.squeeze)
+        while (p < q && *p == ' ') ++p;
       if (q > p) {
         begin(begun, out);
-        out.append(p, q);
-        after_space = false;
+        append_plain({p, static_cast<size_t>(q - p)}, after_space, out);
         p = q;
         continue;
       }
+      if (p == end) break;
       size_t length = 0;
       std::string_view by = prefix(p, end, length);
       p += length;
@@ -56,9 +62,18 @@ class SentencePieceNormalizer : public Normalizer {
   }
 
  private:
-  bool plain(const char* p, const char* end) const {
-    const auto c = static_cast<unsigned char>(*p);
-    return c < 0x80 && plain_[c] && (p + 1 == end || static_cast<unsigned char>(p[1]) < 0x80);
+  // Text in which only spaces change.
+  void append_plain(std::string_view text, bool& after_space, std::string& out) const {
+    const char *p = text.data(), *const end = p + text.size();
+    while (p < end) {
+      if (after_space)
+        while (p < end && *p == ' ') ++p;
+      // As far as no space is left out.
+      const char* const q = how_.squeeze ? find_twice(p, end, ' ') : end;
+      if (q > p) after_space = how_.squeeze && q[-1] == ' ';
+      append_replaced_byte({p, static_cast<size_t>(q - p)}, ' ', kMetaspace, out);
+      p = q;
+    }
   }
   void begin(bool& begun, std::string& out) const {
     if (!begun && how_.prefix) out += kMetaspace;
@@ -79,7 +94,7 @@ class SentencePieceNormalizer : public Normalizer {
 
   SentencePieceNormalization how_;
   PrefixTrie user_defined_;
-  std::array<bool, 128> plain_{};
+  std::array<bool, 256> plain_{};  // alone, whatever ASCII stands behind it
 };
 
 }  // namespace
