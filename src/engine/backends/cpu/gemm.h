@@ -11,8 +11,9 @@
 // NaN there, and parts below 1.2e-38 count as zero. With `bf16` both operands (then f32, not
 // packed) are rounded to the nearest bf16 and the sums stay f32: many times faster with AMX, about
 // twice with AVX512_BF16, else emulated and slower. m
-// <= kGemmSmallRows takes a path that streams B once at memory speed (decoding); with packed B any
-// m uses the packed copy.
+// <= kGemmSmallRows takes a path that streams B once at memory speed (decoding), up to kGemmFewRows
+// rows with trans_b one that multiplies B where it lies, unpacked, with the bits of the tiles; with
+// packed B any m uses the packed copy.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +50,7 @@ struct Gemm {
 };
 
 constexpr int64_t kGemmSmallRows = 16;
+constexpr int64_t kGemmFewRows = 64;
 constexpr int64_t kGemmSplitRows = 64;
 // A sum over k is made of blocks, one after the other: equal parts of k of at most this. Another
 // value gives other bits, so it stands in the kernel's id.

@@ -1,6 +1,6 @@
 // The matrix product in f32: by blocks (gemm_blocks.simd.h), or, with few rows of A, in one pass
 // over B at memory speed.
-#include "engine/backends/cpu/gemm_tiles.simd.h"
+#include "engine/backends/cpu/gemm_few_rows.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
@@ -180,6 +180,7 @@ bool takes_small_path(const Gemm& g) {
 int64_t gemm_f32_workspace_bytes(const Gemm& g, int threads) {
   if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
   if (takes_small_path(g)) return g.trans_b ? 4 * round_up(g.m, 16) * round_up(g.k, 16) : 0;
+  if (takes_few_rows_path(g)) return 4 * few_rows_words(g, threads);
   return 4 * block_words<FloatTiles>(g, threads);
 }
 
@@ -233,6 +234,7 @@ void gemm_f32(const Gemm& g, void* workspace, ThreadPool& pool) {
     });
     return;
   }
+  if (takes_few_rows_path(g)) return multiply_few_rows(g, static_cast<float*>(workspace), pool);
   multiply_blocks<FloatTiles>(g, workspace, pool);
 }
 

@@ -266,22 +266,57 @@ TEST(GemmBf16, ValuesThatAreNotFiniteStay) {
       Isa::amx);
 }
 
-void same_bits_for_every_number_of_threads(bool bf16) {
-  const int64_t m = 67, n = 201, k = bf16 ? 2500 : 900;
+// A [m,k] times B of k x n, all dense; the caller says where C is.
+Gemm product(int64_t m, int64_t n, int64_t k, Guarded& a, Guarded& b, bool trans_b) {
+  Gemm g{.m = m, .n = n, .k = k};
+  g.a = a.get();
+  g.lda = k;
+  g.b = b.get();
+  g.ldb = trans_b ? k : n;
+  g.trans_b = trans_b;
+  g.ldc = n;
+  return g;
+}
+
+// B as it lies and B packed beforehand: other loops, the same sums.
+TEST(Gemm, FewRowsHaveTheBitsOfTiles) {
+  for_each_isa([] {
+    ThreadPool pool(3);
+    for (int64_t m : {17, 32, 40, 48, 63})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {100, 40}, {203, 1300}})
+        for (bool trans_b : {false, true})
+          for (bool accumulate : {false, true}) {
+            SCOPED_TRACE(fmt::format("m {} n {} k {} {} {}", m, n, k, trans_b, accumulate));
+            Guarded a = random_floats(m * k, 1), b = random_floats(n * k, 2),
+                    bias = random_floats(n, 3);
+            Guarded packed(pack_b_bytes(k, n) / 4);
+            Gemm g = product(m, n, k, a, b, trans_b);
+            g.accumulate = accumulate;
+            g.bias = bias.get();
+            g.act = Activation::relu;
+            pack_b(k, n, b.get(), g.ldb, trans_b, packed.get(), pool);
+            Guarded plain = random_floats(m * n, 4), tiles = random_floats(m * n, 4);
+            for (Guarded* c : {&plain, &tiles}) {
+              g.packed_b = c == &tiles ? packed.get() : nullptr;
+              g.c = c->get();
+              Guarded work(gemm_workspace_bytes(g, 3) / 4, NAN);
+              gemm(g, work.get(), pool);
+              EXPECT_TRUE(work.intact());
+            }
+            EXPECT_EQ(std::memcmp(plain.get(), tiles.get(), m * n * 4), 0);
+          }
+  });
+}
+
+void same_bits_for_every_number_of_threads(int64_t m, bool trans_b, bool bf16) {
+  const int64_t n = 201, k = bf16 ? 2500 : 900;
   Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
   for (int threads : {1, 2, 4, 6}) {
     ThreadPool pool(threads);
     Guarded c(m * n);
-    Gemm g{.m = m,
-           .n = n,
-           .k = k,
-           .a = a.get(),
-           .lda = k,
-           .b = b.get(),
-           .ldb = n,
-           .c = c.get(),
-           .ldc = n,
-           .bf16 = bf16};
+    Gemm g = product(m, n, k, a, b, trans_b);
+    g.c = c.get();
+    g.bf16 = bf16;
     Guarded work(gemm_workspace_bytes(g, threads) / 4);
     gemm(g, work.get(), pool);
     if (threads == 1) std::memcpy(first.get(), c.get(), m * n * 4);
@@ -290,11 +325,17 @@ void same_bits_for_every_number_of_threads(bool bf16) {
 }
 
 TEST(Gemm, SameBitsForEveryNumberOfThreads) {
-  for_each_isa([] { same_bits_for_every_number_of_threads(false); }, Isa::amx);
+  for_each_isa(
+      [] {
+        for (int64_t m : {9, 37, 67})
+          for (bool trans_b : {false, true})
+            same_bits_for_every_number_of_threads(m, trans_b, false);
+      },
+      Isa::amx);
 }
 
 TEST(GemmBf16, SameBitsForEveryNumberOfThreads) {
-  for_each_isa([] { same_bits_for_every_number_of_threads(true); }, Isa::amx);
+  for_each_isa([] { same_bits_for_every_number_of_threads(67, false, true); }, Isa::amx);
 }
 
 TEST(Gemm, EmptySum) {

@@ -384,6 +384,11 @@ int run(int argc, char** argv) {
            {"decode 4 4096 [N,K]", 4, 4096, 4096, false, true, false},
            {"decode 16 4096 [K,N]", 16, 4096, 4096, false, false, false},
            {"decode 16 4096 [N,K]", 16, 4096, 4096, false, true, false},
+           {"beams 32 512 [N,K]", 32, 512, 512, false, true, false},
+           {"beams 32 out [N,K]", 32, 512, 2048, false, true, true},
+           {"beams 32 head [N,K]", 32, 32128, 512, false, true, false},
+           {"beams 48 in [N,K]", 48, 2048, 512, false, true, false},
+           {"beams 64 in [N,K]", 64, 2048, 512, false, true, false},
        })
     bench_gemm(bench, p);
   for (double p : {0.0, 0.1}) bench_attention(bench, 4, 512, 12, 64, p);
