@@ -12,6 +12,7 @@ What it looks at:
   - a file of more than 1,000 lines, unless generated (.gen.)
   - a room's README.md: there, at most 25 lines, one line starting with "Never:"
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
+  - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
@@ -26,6 +27,9 @@ LATER = re.compile(
     r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "not imple" + "mented",
                        "unimple" + "mented", "st" + "ub", "place" + "holder",
                        "for n" + "ow"]) + r")\b")
+NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
+TYPE = re.compile(r"^(?:class|struct|union|enum(?: class| struct)?) (?:alignas\(\w+\) )?(\w+)(?: final)?"
+                  r"(?: *:[^:].*)?(?: \{.*)?$")
 DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
 MOST_LINES = 1000
 README_LINES = 25
@@ -43,6 +47,7 @@ class Check:
         self.rooms = []
         self.uses = {}
         self.test_uses = {}
+        self.types = {}
         self.counts = {"files": 0, "includes": 0, "codes": 0}
 
     def say(self, path, line, text):
@@ -132,6 +137,7 @@ class Check:
                 self.say(path, 0, f"{len(text)} lines; {MOST_LINES} is the most")
             beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
             allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())
+            self.definitions(path, text)
             for n, line in enumerate(text, 1):
                 m = INCLUDE.match(line)
                 if m:
@@ -141,6 +147,22 @@ class Check:
                 code = line.split("//")[0]
                 if room != "run" and not beside and DIES.search(code):
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
+
+    def definitions(self, path, text):
+        """Types that stand in the first column of a file formatted by clang-format."""
+        spaces = []
+        for n, line in enumerate(text, 1):
+            opened = NAMESPACE.match(line)
+            if opened and not line.endswith("}"):
+                spaces.append(opened.group(1) or "")
+            elif line.startswith("}  // namespace") and spaces:
+                spaces.pop()
+            m = TYPE.match(line)
+            if m and "" not in spaces and not line.endswith(";"):
+                name = "::".join(spaces + [m.group(1)])
+                first = self.types.setdefault(name, (path, n))
+                if first[0] != path:
+                    self.say(path, n, f"{name} is defined in {os.path.relpath(first[0], self.root)} too")
 
     def include(self, path, n, room, name, allowed):
         self.counts["includes"] += 1

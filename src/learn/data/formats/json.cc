@@ -14,7 +14,7 @@
 
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/json_rows.h"
-#include "learn/data/formats/text_rows.h"
+#include "learn/data/formats/text_row_reader.h"
 
 namespace hone {
 namespace {
@@ -23,10 +23,10 @@ constexpr const char* kShapes =
     "a .json file is an array of objects, {\"data\": [...]}, or an object of objects";
 
 // The rows of an array or of an object.
-class JsonRowsReader final : public TextRows {
+class JsonRowsReader final : public TextRowReader {
  public:
   JsonRowsReader(ByteReader in, std::string field)
-      : TextRows(std::move(in)), field_(std::move(field)) {}
+      : TextRowReader(std::move(in)), field_(std::move(field)) {}
 
   // Moves to the first row, under field_ unless that is empty, and names the columns after it.
   Status begin() {

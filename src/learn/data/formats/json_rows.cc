@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/formats/text_rows.h"
+#include "learn/data/formats/text_row_reader.h"
 
 namespace hone {
 namespace {
@@ -82,10 +82,10 @@ std::string place_in(std::string_view value, size_t at, const std::string& file,
   return fmt::format("{}:{}:{}", file, line, column);
 }
 
-class JsonLinesReader final : public TextRows {
+class JsonLinesReader final : public TextRowReader {
  public:
-  using TextRows::look_at_first_row;
-  using TextRows::TextRows;
+  using TextRowReader::look_at_first_row;
+  using TextRowReader::TextRowReader;
 
  private:
   Result<bool> read_row(Row& row) override {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/formats/text_rows.h"
+#include "learn/data/formats/text_row_reader.h"
 
 namespace hone {
 namespace {
@@ -14,10 +14,10 @@ struct Field {
   int64_t line = 1, column = 1;  // of its first byte
 };
 
-class SeparatedReader final : public TextRows {
+class SeparatedReader final : public TextRowReader {
  public:
   SeparatedReader(std::unique_ptr<Source> source, char separator, Quoting quoting)
-      : TextRows(ByteReader(std::move(source))), separator_(separator), quoting_(quoting) {}
+      : TextRowReader(ByteReader(std::move(source))), separator_(separator), quoting_(quoting) {}
 
   Status take_header(const std::vector<std::string>& names) {
     skip_blank_lines();

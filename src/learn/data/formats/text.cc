@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/formats/text_rows.h"
+#include "learn/data/formats/text_row_reader.h"
 
 namespace hone {
 namespace {
 
-class TextReader final : public TextRows {
+class TextReader final : public TextRowReader {
  public:
   TextReader(std::unique_ptr<Source> source, const RowOptions& options)
-      : TextRows(ByteReader(std::move(source))), options_(options) {
+      : TextRowReader(ByteReader(std::move(source))), options_(options) {
     columns_ = {"text"};
   }
 

@@ -5,10 +5,10 @@
 
 namespace hone {
 
-class TextRows : public RowReader {
+class TextRowReader : public RowReader {
  public:
   // A byte order mark at the start is skipped.
-  explicit TextRows(ByteReader in) : in_(std::move(in)) { in_.skip_bom(); }
+  explicit TextRowReader(ByteReader in) : in_(std::move(in)) { in_.skip_bom(); }
   const std::vector<std::string>& columns() const final { return columns_; }
   Result<bool> next(Row& row) final;
   RowPosition position() const final { return {0, in_.offset(), in_.line(), rows_, in_.column()}; }

@@ -1,8 +1,8 @@
-#include "learn/data/formats/text_rows.h"
+#include "learn/data/formats/text_row_reader.h"
 
 namespace hone {
 
-Result<bool> TextRows::next(Row& row) {
+Result<bool> TextRowReader::next(Row& row) {
   const RowPosition here = position();
   row.line = here.line;
   Result<bool> found = read_row(row);
@@ -17,12 +17,12 @@ Result<bool> TextRows::next(Row& row) {
   return found;
 }
 
-Status TextRows::seek(const RowPosition& at) {
+Status TextRowReader::seek(const RowPosition& at) {
   rows_ = at.row;
   return in_.seek(at.offset, at.line, at.column);
 }
 
-Status TextRows::look_at_first_row() {
+Status TextRowReader::look_at_first_row() {
   const RowPosition start = position();
   Row row;
   HONE_TRY(next(row));
