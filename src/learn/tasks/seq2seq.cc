@@ -29,22 +29,43 @@ int64_t longest(const TokenRows& rows) {
 // T5 is told its task by words before the text; without them it begins from nothing.
 std::string prefix_warning(const Seq2SeqSettings& s, const ModelConfig& config,
                            const std::string& first_source) {
-  if (config.text("model_type", "") != "t5" || !s.source_prefix.empty()) return "";
-  std::string prefix = s.usual_prefix();
+  const auto prefix = task_prefix(s, config);
+  if (!prefix || !s.source_prefix.empty() || first_source.starts_with(prefix->text)) return "";
+  return fmt::format(
+      "T5 knows a task by the words before the text, and there is no --source_prefix: a checkpoint "
+      "that was trained on this task wants --source_prefix '{}'",
+      prefix->text);
+}
+
+}  // namespace
+
+Result<PairTokenizers> open_pair_tokenizers(const Seq2SeqSettings& s, const Pretrained& model) {
+  if (!model.tokenizer)
+    return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
+        .todo("name one by --tokenizer_name");
+  OpenOptions options;
+  options.revision = s.model_revision;
+  options.cache_dir = s.cache_dir;
+  options.token = s.token;
+  const std::string name = s.tokenizer_name.empty() ? model.path : s.tokenizer_name;
+  std::optional<Tokenizer> sources = model.tokenizer;
+  if (!s.side(false).source_lang.empty())
+    sources = HONE_TRY(open_tokenizer(name, options, s.side(false)));
+  Tokenizer targets = HONE_TRY(open_tokenizer(name, options, s.side(true)));
+  return PairTokenizers{std::move(*sources), std::move(targets)};
+}
+
+std::optional<TaskPrefix> task_prefix(const Seq2SeqSettings& s, const ModelConfig& config) {
   if (const auto tasks = config.config.find("task_specific_params");
       tasks != config.config.end() && tasks->is_object() && tasks->contains(s.task_key())) {
     const Json& own = (*tasks)[s.task_key()];
     if (own.is_object() && own.contains("prefix") && own["prefix"].is_string())
-      prefix = own["prefix"].get<std::string>();
+      if (const auto text = own["prefix"].get<std::string>(); !trim(text).empty())
+        return TaskPrefix{text, true};
   }
-  if (first_source.starts_with(prefix)) return "";
-  return fmt::format(
-      "T5 knows a task by the words before the text, and there is no --source_prefix: a checkpoint "
-      "that was trained on this task wants --source_prefix '{}'",
-      prefix);
+  if (config.text("model_type", "") != "t5") return {};
+  return TaskPrefix{s.usual_prefix(), false};
 }
-
-}  // namespace
 
 Status Seq2SeqSettings::choose_head(ModelConfig& config) const {
   HONE_TRY(check());
@@ -93,24 +114,16 @@ Seq2SeqTask::Seq2SeqTask(const Seq2SeqSettings& s) : TokenTask(s), s_(s) {}
 Seq2SeqTask::~Seq2SeqTask() = default;
 
 Status Seq2SeqTask::read_data() {
-  if (!model_.tokenizer)
-    return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model_.name))
-        .todo("name one by --tokenizer_name");
-  OpenOptions options;
-  options.revision = s_.model_revision;
-  options.cache_dir = s_.cache_dir;
-  options.token = s_.token;
-  const std::string name = s_.tokenizer_name.empty() ? model_.path : s_.tokenizer_name;
-  if (!s_.side(false).source_lang.empty())
-    model_.tokenizer = HONE_TRY(open_tokenizer(name, options, s_.side(false)));
-  targets_ = HONE_TRY(open_tokenizer(name, options, s_.side(true)));
+  tokenizers_ = HONE_TRY(open_pair_tokenizers(s_, model_));
+  model_.tokenizer = tokenizers_->sources;
   HONE_TRY(choose_generation());
 
-  Seq2SeqData data = HONE_TRY(read_seq2seq(s_, model_, *targets_, pool()));
+  Seq2SeqData data = HONE_TRY(read_seq2seq(s_, model_.config, *tokenizers_, pool()));
   for (const std::string& note : data.notes) log_info("{:<11} {}", "data", note);
   if (const std::string text = prefix_warning(s_, model_.config, data.first_source); !text.empty())
     log_warning("{}", text);
   eval_rows_ = data.eval_rows, test_rows_ = data.test_rows;
+  test_has_targets_ = data.test_has_targets;
   std::unique_ptr<TokenRows> train, eval;
   uint64_t hash = 0;
   const auto take = [&](PairRows& rows, TokenRows& sources) -> Result<std::unique_ptr<TokenRows>> {
@@ -142,7 +155,7 @@ Status Seq2SeqTask::choose_generation() {
     generation_.num_beams = *beams;
   generation_.num_return_sequences = 1;
   const auto token = [&](const std::string& text, const std::string& flag) -> Result<int32_t> {
-    const auto id = targets_->id_of(text);
+    const auto id = tokenizers_->targets.id_of(text);
     if (!id)
       return Error(err::kBadGeneration, fmt::format("the tokenizer has no token '{}'", text))
           .at(flag)
@@ -188,9 +201,16 @@ RunShapes Seq2SeqTask::shapes_for(int64_t rows) const {
     shapes.accumulate = s_.accumulates(rows);
   }
   if (const TokenRows* targets = feed().eval()) {
-    const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
-    shapes.eval_pairs =
-        choose_pair_grid(eval_sources_.lengths(), targets->lengths(), r, targets->size() % r);
+    // Rows without targets are written alone.
+    const int64_t r = std::min(rows, s_.per_device_eval_batch_size),
+                  compared = eval_rows_ + (test_has_targets_ ? test_rows_ : 0);
+    if (compared > 0) {
+      std::vector<int64_t> source_lengths = eval_sources_.lengths(),
+                           target_lengths = targets->lengths();
+      source_lengths.resize(static_cast<size_t>(compared));
+      target_lengths.resize(static_cast<size_t>(compared));
+      shapes.eval_pairs = choose_pair_grid(source_lengths, target_lengths, r, compared % r);
+    }
     shapes.writes = s_.generation_limits({0, generation_.num_beams}, longest(eval_sources_),
                                          std::min(s_.per_device_eval_batch_size, targets->size()));
   }
@@ -274,17 +294,27 @@ Result<OrderedJson> Seq2SeqTask::evaluate() { return evaluate_range(0, eval_rows
 
 Result<OrderedJson> Seq2SeqTask::predict(const std::string& folder) {
   std::vector<std::string> texts;
-  OrderedJson metrics = HONE_TRY(evaluate_range(eval_rows_, eval_rows_ + test_rows_, &texts));
-  if (metrics.empty() || !s_.predict_with_generate) return metrics;
+  const int64_t end = eval_rows_ + test_rows_;
+  OrderedJson metrics;
+  if (test_has_targets_) {
+    metrics = HONE_TRY(evaluate_range(eval_rows_, end, &texts));
+    if (metrics.empty() || !s_.predict_with_generate) return metrics;
+  } else {
+    metrics["samples"] = test_rows_;
+    if (!HONE_TRY(write_texts(eval_rows_, end, texts, metrics))) return OrderedJson::object();
+  }
   const std::string file = folder + "/generated_predictions.txt";
   HONE_TRY(file_store().write(file, fmt::format("{}", fmt::join(texts, "\n"))));
-  log_info("{:<11} {}", "predicted", file);
+  log_info("{:<11} {}{}", "predicted", file,
+           test_has_targets_ ? "" : "; no metrics, because the rows have no targets");
   return metrics;
 }
 
 Result<bool> Seq2SeqTask::write_texts(int64_t begin, int64_t end, std::vector<std::string>& texts,
                                       OrderedJson& metrics) {
   if (!generator_) generator_ = Generator::over(session(), model_, *shapes().writes);
+  const Tokenizer& tokenizer = tokenizers_->targets;
+  const bool compared = begin < eval_rows_ || test_has_targets_;
   MetricOptions options;
   options.sentences = sentences_.get();
   const auto metric = HONE_TRY(make_metric(s_.metric(), options));
@@ -303,19 +333,20 @@ Result<bool> Seq2SeqTask::write_texts(int64_t begin, int64_t end, std::vector<st
     const std::vector<Prompt> prompts =
         HONE_TRY(generator_prompts(rows, generation_, model_.config));
     for (const Generated& g : HONE_TRY(generator_->run(prompts, generation_))) {
-      const std::string text = targets_->decode(g.tokens, true);
+      const std::string text = tokenizer.decode(g.tokens, true);
+      lengths.add(prompts[g.prompt].tokens, g.tokens);
+      texts.push_back(prediction_line(text, tokenizer));
+      if (!compared) continue;
       const auto wanted = feed().eval()->row(from + static_cast<int64_t>(g.prompt));
-      const std::string reference = targets_->decode(wanted, true);
+      const std::string reference = tokenizer.decode(wanted, true);
       const std::string_view references[] = {trim(reference)};
       metric->add_text(trim(text), references);
-      lengths.add(prompts[g.prompt].tokens, g.tokens);
-      texts.push_back(prediction_line(text, *targets_));
     }
     bar.update(to - begin, "");
   }
   bar.finish();
   const double times = s_.metric() == "rouge" ? 100 : 1;
-  for (const MetricValue& v : HONE_TRY(metric->values()))
+  for (const MetricValue& v : compared ? HONE_TRY(metric->values()) : MetricValues())
     metrics[v.name] = std::round(v.value * times * 1e4) / 1e4;
   metrics["gen_len"] = lengths.mean();
   return true;

@@ -50,6 +50,21 @@ class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings {
   virtual std::string usual_prefix() const = 0;
 };
 
+// The tokenizers of both sides: those of Marian differ, those of mBART in the codes they add.
+struct PairTokenizers {
+  Tokenizer sources, targets;
+};
+// Of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2407 without one.
+Result<PairTokenizers> open_pair_tokenizers(const Seq2SeqSettings& s, const Pretrained& model);
+
+// The words before a text that tell the model its task.
+struct TaskPrefix {
+  std::string text;
+  bool of_checkpoint = false;  // config.json says them; else what T5 usually knows the task by
+};
+// None: the model's config names none, and it is no T5.
+std::optional<TaskPrefix> task_prefix(const Seq2SeqSettings& s, const ModelConfig& config);
+
 class Seq2SeqTask : public TokenTask {
  public:
   explicit Seq2SeqTask(const Seq2SeqSettings& s);  // which outlive the task
@@ -88,10 +103,11 @@ class Seq2SeqTask : public TokenTask {
                            OrderedJson& metrics);
 
   const Seq2SeqSettings& s_;
-  std::optional<Tokenizer> targets_;  // the tokenizer of the targets; model_ has that of sources
+  std::optional<PairTokenizers> tokenizers_;
   TokenRows train_sources_, eval_sources_;
   int64_t eval_rows_ = 0, test_rows_ = 0;  // of evaluation, one kind behind the other
   int64_t first_row_ = 0;                  // of the evaluation that runs
+  bool test_has_targets_ = true;
   PairStepPlan pair_plan_;
   PairMicroBatch pair_;
   std::vector<int64_t> source_lengths_, target_lengths_;

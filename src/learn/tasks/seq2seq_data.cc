@@ -1,16 +1,76 @@
 #include "learn/tasks/seq2seq_data.h"
 
+#include <algorithm>
+
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
 #include "learn/tasks/encode_texts.h"
-#include "learn/tasks/label_sources.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/train/errors.h"
 
 namespace hone {
 namespace {
 
-EncodeSide encode_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length) {
+constexpr const char* kTest = "test";
+
+const std::vector<std::string>& files_of(const LabelSources& sources, const std::string& split) {
+  if (split == "train") return sources.train;
+  return split == kTest ? sources.test : sources.validation;
+}
+
+// Reads the splits of a run one after the other.
+class Reader {
+ public:
+  Reader(const Seq2SeqSettings& s, const LabelSources& sources, const ModelConfig& config,
+         const PairTokenizers& tokenizers, ThreadPool& pool)
+      : s_(s),
+        sources_(sources),
+        config_(config),
+        wish_(s.wish()),
+        max_source_(s.row_tokens(config)),
+        targets_(tokenizers.targets),
+        pool_(pool) {
+    options_.prefix = s.source_prefix;
+    options_.skip_empty = !s.dataset_name.empty();
+    options_.source = encode_side_with(tokenizers.sources, pool, max_source_);
+  }
+
+  // At most `limit` rows of the files; < 0: all.
+  Result<PairRows> read(const std::string& split, int64_t limit, std::vector<std::string>& notes) {
+    wish_.target = split != kTest;
+    options_.predict = !wish_.target;
+    PairReader reader = HONE_TRY(open_pairs(s_, sources_, split, wish_));
+    notes.push_back(fmt::format("{}: {}", split, reader.note()));
+    // What one split chose, the next ones take.
+    if (const auto columns = reader.columns(); columns.size() == 2 && wish_.source_lang.empty()) {
+      wish_.source_column = columns[0];
+      wish_.target_column = columns[1];
+    }
+    const int64_t max_target = target_limit(s_, config_, split);
+    options_.target = encode_side_with(targets_, pool_, max_target);
+    PairRows rows = HONE_TRY(read_pairs(reader, options_, limit < 0 ? INT64_MAX : limit));
+    notes.push_back(fmt::format("{}: {}", split, describe(rows, max_source_, max_target)));
+    if (rows.size() == 0)
+      return Error(err::kNoRows, fmt::format("the {} data have no pair of texts", split))
+          .at(files_of(sources_, split)[0])
+          .todo("give more data");
+    return rows;
+  }
+
+ private:
+  const Seq2SeqSettings& s_;
+  const LabelSources& sources_;
+  const ModelConfig& config_;
+  PairWish wish_;
+  int64_t max_source_;
+  const Tokenizer& targets_;
+  ThreadPool& pool_;
+  PairOptions options_;
+};
+
+}  // namespace
+
+EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length) {
   return [&tokenizer, &pool, max_length](std::span<const std::string_view> texts,
                                          EncodedSide& out) -> Status {
     out.ids.resize(texts.size());
@@ -25,64 +85,7 @@ EncodeSide encode_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max
   };
 }
 
-// Reads the splits of a run one after the other.
-class Reader {
- public:
-  Reader(const Seq2SeqSettings& s, const Pretrained& model, const Tokenizer& targets,
-         ThreadPool& pool)
-      : s_(s),
-        wish_(s.wish()),
-        max_source_(s.row_tokens(model.config)),
-        positions_(model.config.max_positions),
-        targets_(targets),
-        pool_(pool) {
-    rows_.format = s.data_format;
-    options_.prefix = s.source_prefix;
-    options_.skip_empty = !s.dataset_name.empty();
-    options_.source = encode_with(*model.tokenizer, pool, max_source_);
-  }
-
-  // At most `limit` rows of the files; < 0: all.
-  Result<PairRows> read(const std::string& split, const std::vector<std::string>& paths,
-                        int64_t limit, std::vector<std::string>& notes) {
-    rows_.encoding = HONE_TRY(encoding_of(s_.encoding));
-    const auto files = HONE_TRY(expand_files(paths, split));
-    PairReader reader = HONE_TRY(open(files));
-    notes.push_back(fmt::format("{}: {}", split, reader.note()));
-    // What one split chose, the next ones take.
-    if (const auto columns = reader.columns(); !columns.empty() && wish_.source_lang.empty()) {
-      wish_.source_column = columns[0];
-      wish_.target_column = columns[1];
-    }
-    const int64_t max_target = std::min(s_.target_length(split == "train"), positions_);
-    options_.target = encode_with(targets_, pool_, max_target);
-    PairRows rows = HONE_TRY(read_pairs(reader, options_, limit < 0 ? INT64_MAX : limit));
-    notes.push_back(fmt::format("{}: {}", split, describe(rows, max_source_, max_target)));
-    if (rows.size() == 0)
-      return Error(err::kNoRows, fmt::format("the {} data have no pair of texts", split))
-          .at(files[0])
-          .todo("give more data");
-    return rows;
-  }
-
- private:
-  Result<PairReader> open(const std::vector<std::string>& files) const {
-    if (!wish_.source_lang.empty())
-      if (const auto pair = parallel_files(files, wish_.source_lang, wish_.target_lang))
-        return PairReader::open_parallel(pair->sources, pair->targets, rows_);
-    return PairReader::open(files, rows_, wish_);
-  }
-
-  const Seq2SeqSettings& s_;
-  PairWish wish_;
-  int64_t max_source_, positions_;
-  const Tokenizer& targets_;
-  ThreadPool& pool_;
-  RowOptions rows_;
-  PairOptions options_;
-};
-
-LabelSourceRequest request_of(const Seq2SeqSettings& s) {
+Result<LabelSources> seq2seq_sources(const Seq2SeqSettings& s) {
   LabelSourceRequest r;
   r.dataset = named_dataset(s, s.cache_dir, s.token);
   r.glue = false;
@@ -92,24 +95,38 @@ LabelSourceRequest request_of(const Seq2SeqSettings& s) {
   r.want_train = s.do_train;
   r.want_validation = s.do_eval;
   r.want_test = s.do_predict;
-  return r;
+  return find_label_sources(r);
 }
 
-}  // namespace
+Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
+                              const std::string& split, const PairWish& wish) {
+  RowOptions options;
+  options.format = s.data_format;
+  options.encoding = HONE_TRY(encoding_of(s.encoding));
+  const auto files = HONE_TRY(expand_files(files_of(sources, split), split));
+  if (!wish.source_lang.empty())
+    if (const auto pair = parallel_files(files, wish.source_lang, wish.target_lang, wish.target))
+      return PairReader::open_parallel(pair->sources, pair->targets, options);
+  return PairReader::open(files, options, wish);
+}
 
-Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const Pretrained& model,
-                                 const Tokenizer& targets, ThreadPool& pool) {
-  const LabelSources sources = HONE_TRY(find_label_sources(request_of(s)));
+int64_t target_limit(const Seq2SeqSettings& s, const ModelConfig& config,
+                     const std::string& split) {
+  return std::min(s.target_length(split == "train"), config.max_positions);
+}
+
+Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& config,
+                                 const PairTokenizers& tokenizers, ThreadPool& pool) {
+  const LabelSources sources = HONE_TRY(seq2seq_sources(s));
   Seq2SeqData out;
   out.notes = sources.notes;
-  Reader reader(s, model, targets, pool);
+  Reader reader(s, sources, config, tokenizers, pool);
   std::optional<PairRows> train, eval;
   const bool splits = s.do_eval && sources.validation.empty();
   if (!sources.train.empty())
-    train =
-        HONE_TRY(reader.read("train", sources.train, splits ? -1 : s.max_train_samples, out.notes));
+    train = HONE_TRY(reader.read("train", splits ? -1 : s.max_train_samples, out.notes));
   if (!sources.validation.empty())
-    eval = HONE_TRY(reader.read("validation", sources.validation, s.max_eval_samples, out.notes));
+    eval = HONE_TRY(reader.read("validation", s.max_eval_samples, out.notes));
   if (splits) {
     const int64_t rows = train->size();
     const int64_t kept =
@@ -140,8 +157,13 @@ Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const Pretrained& mod
     out.eval_rows = out.eval->size();
   }
   if (!s.do_predict) return out;
-  const PairRows test =
-      HONE_TRY(reader.read("test", sources.test, s.max_predict_samples, out.notes));
+  const PairRows test = HONE_TRY(reader.read(kTest, s.max_predict_samples, out.notes));
+  if (!test.has_targets && !s.predict_with_generate)
+    return Error(err::kNothingToDo,
+                 "the rows to predict have no targets to compare with, and no texts are written")
+        .at("--do_predict")
+        .todo("add --predict_with_generate, which writes a text for each row");
+  out.test_has_targets = test.has_targets;
   if (out.first_source.empty()) out.first_source = test.first_source;
   if (!out.eval) out.eval.emplace();
   out.test_rows = test.size();

@@ -1,6 +1,7 @@
 // The rows of a run that learns targets from sources.
 #pragma once
 
+#include "learn/tasks/label_sources.h"
 #include "learn/tasks/seq2seq.h"
 
 namespace hone {
@@ -8,13 +9,25 @@ namespace hone {
 struct Seq2SeqData {
   std::optional<PairRows> train, eval;  // eval: rows of validation, then those to predict
   int64_t eval_rows = 0, test_rows = 0;
+  bool test_has_targets = true;    // false: those of the rows to predict are empty
   std::string first_source;        // as the files have it, without --source_prefix
   std::vector<std::string> notes;  // for the first screen
 };
 
-// `targets` is the tokenizer of the targets. Errors: those of label_sources.h and pair_rows.h,
-// H2115 when nothing is left to validate or to train on.
-Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const Pretrained& model,
-                                 const Tokenizer& targets, ThreadPool& pool);
+// Errors: those of label_sources.h and pair_rows.h, H2115 when nothing is left to validate or to
+// train on, H2402 when rows to predict have no targets and no texts are to be written.
+Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& config,
+                                 const PairTokenizers& tokenizers, ThreadPool& pool);
+
+// The files that the settings mean. Errors: those of label_sources.h.
+Result<LabelSources> seq2seq_sources(const Seq2SeqSettings& s);
+// The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.
+Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
+                              const std::string& split, const PairWish& wish);
+// Tokens that targets of a split are cut at.
+int64_t target_limit(const Seq2SeqSettings& s, const ModelConfig& config, const std::string& split);
+// Texts through a tokenizer, with its special tokens, cut to `max_length`. Both must outlive the
+// function.
+EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length);
 
 }  // namespace hone
