@@ -1,6 +1,8 @@
 // What threads keep from text to text, lent out by a Tokenizer.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -14,28 +16,55 @@ struct Tokenizer::ScratchPool {
     std::unique_ptr<ModelScratch> model;
     std::vector<int32_t> first, second;  // ids before they are cut
   };
-  std::mutex mutex;
-  std::vector<std::unique_ptr<Scratch>> free;  // as many as ever encoded at the same time
+  ~ScratchPool() {
+    for (Slot& slot : slots_) delete slot.idle.load();
+  }
+
+  // A thread finds its own again, whose caches are in its processor's; else one that is idle: there
+  // are as many as ever encoded at the same time.
+  std::unique_ptr<Scratch> take() {
+    const size_t home = mine();
+    for (size_t i = 0; i < kSlots; ++i) {
+      std::atomic<Scratch*>& idle = slots_[(home + i) % kSlots].idle;
+      if (i > 0 && idle.load(std::memory_order_relaxed) == nullptr) continue;
+      if (Scratch* const found = idle.exchange(nullptr)) return std::unique_ptr<Scratch>(found);
+    }
+    std::lock_guard lock(mutex_);
+    if (more_.empty()) return nullptr;
+    std::unique_ptr<Scratch> found = std::move(more_.back());
+    more_.pop_back();
+    return found;
+  }
+  void give_back(std::unique_ptr<Scratch> scratch) {
+    std::unique_ptr<Scratch> other(slots_[mine()].idle.exchange(scratch.release()));
+    if (!other) return;
+    std::lock_guard lock(mutex_);
+    more_.push_back(std::move(other));
+  }
+
+ private:
+  static constexpr size_t kSlots = 64;
+  struct alignas(64) Slot {
+    std::atomic<Scratch*> idle = nullptr;
+  };
+  static size_t mine() {
+    static std::atomic<size_t> threads = 0;
+    thread_local const size_t index = threads++ % kSlots;
+    return index;
+  }
+
+  std::array<Slot, kSlots> slots_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Scratch>> more_;  // of threads that share a slot
 };
 
 struct Tokenizer::Lease {
-  explicit Lease(const Tokenizer& t) : tokenizer(t) {
-    {
-      std::lock_guard lock(t.scratches_->mutex);
-      if (!t.scratches_->free.empty()) {
-        scratch = std::move(t.scratches_->free.back());
-        t.scratches_->free.pop_back();
-      }
-    }
-    if (!scratch) {
-      scratch = std::make_unique<ScratchPool::Scratch>();
-      scratch->model = t.parts_->model->make_scratch();
-    }
+  explicit Lease(const Tokenizer& t) : tokenizer(t), scratch(t.scratches_->take()) {
+    if (scratch) return;
+    scratch = std::make_unique<ScratchPool::Scratch>();
+    scratch->model = t.parts_->model->make_scratch();
   }
-  ~Lease() {
-    std::lock_guard lock(tokenizer.scratches_->mutex);
-    tokenizer.scratches_->free.push_back(std::move(scratch));
-  }
+  ~Lease() { tokenizer.scratches_->give_back(std::move(scratch)); }
   Lease(const Lease&) = delete;
 
   const Tokenizer& tokenizer;

@@ -73,7 +73,9 @@ TEST(PieceCache, KeepsShortAndLongPieces) {
       EXPECT_EQ(ids, want) << n;
     }
     // Those of one place may drive each other out; most stay.
-    if (pass == 1) EXPECT_LE(computed, 70 - static_cast<int>(PieceCache::kMostBytes) + 3);
+    if (pass == 1) {
+      EXPECT_LE(computed, 70 - static_cast<int>(PieceCache::kMostBytes) + 3);
+    }
   }
 }
 
