@@ -25,6 +25,7 @@ struct TokenizeSettings {
 
 constexpr size_t kBatchBytes = size_t{4} << 20;
 constexpr size_t kBatchRows = 1 << 16;
+constexpr int64_t kMostSpelled = 1 << 18;
 constexpr size_t kChunkBytes = size_t{1} << 17;  // that a thread takes at a time
 
 // Items are used again and again, so that their strings keep their memory.
@@ -126,6 +127,7 @@ class Encoder {
         tokenizer_(std::move(tokenizer)),
         pool_(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size()),
         workers_(static_cast<size_t>(pool_.size())),
+        spelled_(spell(static_cast<size_t>(std::min(tokenizer_.id_limit(), kMostSpelled)))),
         options_{.add_special_tokens = s.add_special_tokens,
                  .split_special_tokens = s.split_special_tokens},
         truncate_(truncate_options(s, tokenizer_)),
@@ -227,46 +229,45 @@ class Encoder {
     return texts;
   }
 
-  // The decimal digits of n < 10,000 as four characters, the first one lowest.
-  static uint32_t four_digits(uint32_t n) {
-    const uint32_t pair = n / 100 | (n % 100) << 16;
-    const uint32_t tens = (pair * 103 >> 10) & 0x000f000f;
-    return 0x30303030 + (tens | (pair - 10 * tens) << 8);
-  }
-  // How many of them are no leading zeros.
-  static int significant(uint32_t n) { return (n > 0) + (n > 9) + (n > 99) + (n > 999); }
-  // Writes n < 10^8; up to eleven bytes behind p are touched.
-  static char* put_number(uint32_t n, char* p) {
-    const uint32_t high = n / 10000, low = n % 10000;
-    const int high_size = significant(high);
-    const int low_size = high > 0 ? 4 : std::max(significant(low), 1);
-    const uint32_t first = four_digits(high) >> 8 * (4 - high_size) % 32;
-    const uint32_t second = four_digits(low) >> 8 * (4 - low_size);
-    std::memcpy(p, &first, 4);
-    std::memcpy(p + high_size, &second, 4);
-    return p + high_size + low_size;
+  // The numbers from 0 on, each with a comma: seven characters at most, how many in the highest
+  // byte.
+  static std::vector<uint64_t> spell(size_t count) {
+    std::vector<uint64_t> all(count);
+    for (size_t n = 0; n < count; ++n) {
+      char text[8] = {};
+      char* const end = std::to_chars(text, text + 6, n).ptr;
+      *end = ',';
+      std::memcpy(&all[n], text, 7);
+      all[n] |= static_cast<uint64_t>(end + 1 - text) << 56;
+    }
+    return all;
   }
 
-  static void append_numbers(std::string_view head, std::span<const int32_t> numbers,
-                             std::string& out) {
+  void append_numbers(std::string_view head, std::span<const int32_t> numbers,
+                      std::string& out) const {
     constexpr size_t kDigits = 11;  // of a number, and a comma; a small one writes as many bytes
     const size_t before = out.size();
     out.resize(before + head.size() + numbers.size() * kDigits + kDigits);
     char* p = std::copy(head.begin(), head.end(), out.data() + before);
     for (const int32_t number : numbers) {
-      p = number >= 0 && number < 100000000 ? put_number(static_cast<uint32_t>(number), p)
-                                            : std::to_chars(p, p + kDigits, number).ptr;
+      if (static_cast<uint32_t>(number) < spelled_.size()) {
+        const uint64_t text = spelled_[static_cast<uint32_t>(number)];
+        std::memcpy(p, &text, 8);
+        p += text >> 56;
+        continue;
+      }
+      p = std::to_chars(p, p + kDigits, number).ptr;
       *p++ = ',';
     }
     if (!numbers.empty()) --p;
     *p++ = ']';
     out.resize(static_cast<size_t>(p - out.data()));
   }
-  static void append(std::span<const int32_t> ids, std::string& out) {
+  void append(std::span<const int32_t> ids, std::string& out) const {
     append_numbers("{\"ids\":[", ids, out);
     out += "}\n";
   }
-  static void append(const Encoding& row, std::string& out) {
+  void append(const Encoding& row, std::string& out) const {
     append_numbers("{\"ids\":[", row.ids, out);
     append_numbers(",\"token_type_ids\":[", row.type_ids, out);
     out += "}\n";
@@ -314,6 +315,7 @@ class Encoder {
   Tokenizer tokenizer_;
   ThreadPool pool_;
   std::vector<Worker> workers_;  // one for each thread
+  std::vector<uint64_t> spelled_;
   EncodeOptions options_;
   TruncateOptions truncate_;
   std::string key_;
