@@ -148,86 +148,172 @@ struct PagedState {  // of one query and head: maximum and sum of what was seen,
   float top, sum;
 };
 
-// Adds tokens [lo, hi) of a page (k, v and bias at its first token, at the head) to out and state.
-void paged_tokens(const PagedAttention& a, const float* q, const float* k, const float* v,
-                  const float* bias, int64_t lo, int64_t hi, float* p, PagedState& state,
-                  float* out) {
-  const int64_t dim = a.head_dim;
-  float high = state.top;
+struct PagedQuery {
+  const float* q;
+  const float* bias;  // at the first token of the page, or none
+  float* out;
+  PagedState* state;
+};
+
+// Adds tokens [lo, hi) of a page (k and v at its first token, at the head) to the queries' out and
+// state: a row of the page is loaded once for all of them. p: [Q][page rounded up to 16].
+template <int Q>
+void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const float* k,
+                  const float* v, int64_t lo, int64_t hi, float* all_p) {
+  const int64_t dim = a.head_dim, width = (a.page + 15) / 16 * 16;
+  float high[Q];
+  for (int i = 0; i < Q; ++i) high[i] = queries[i].state->top;
+  const float* qs[Q];
+  float* outs[Q];
+  unroll<Q>(HONE_LAMBDA(x) {
+    qs[x] = queries[x].q;
+    outs[x] = queries[x].out;
+  });
   for (int64_t j = lo; j < hi; ++j) {
-    F dot = zero();
+    F dot[Q];
+    unroll<Q>(HONE_LAMBDA(x) { dot[x] = zero(); });
     for_vectors(
         0, dim, HONE_VECTOR {
-          dot = fma(get(q + i, whole, n), get(k + j * a.k.token + i, whole, n), dot);
+          const float* from = k + j * a.k.token + i;
+          const F kv = get(from, whole, n);
+          __builtin_prefetch(from + dim, 0, 2);  // the next head's
+          unroll<Q>(HONE_LAMBDA(x) { dot[x] = fma(get(qs[x] + i, whole, n), kv, dot[x]); });
         });
-    p[j] = reduce_add(dot) * (a.scale * kLog2E);
-    if (bias) p[j] += bias[j] * kLog2E;
-    high = max_of(high, p[j]);
+    unroll<Q>(HONE_LAMBDA(x) {
+      float score = reduce_add(dot[x]) * (a.scale * kLog2E);
+      if (a.bias) score += queries[x].bias[j] * kLog2E;
+      all_p[x * width + j] = score;
+      high[x] = max_of(high[x], score);
+    });
   }
-  const float factor = exp2(set1(state.top - high))[0];
-  float sum = state.sum * factor;
-  for (int64_t j = lo; j < hi; j += W) {
-    const F e = exp2(load_n(p + j, hi - j) - set1(high));
-    store_n(p + j, e, hi - j);
+  F factor[Q];
+  for (int x = 0; x < Q; ++x) {
+    float* p = all_p + x * width;
+    PagedState& state = *queries[x].state;
+    factor[x] = set1(exp2(set1(state.top - high[x]))[0]);
+    float sum = state.sum * factor[x][0];
+    for (int64_t j = lo; j < hi; j += W) {
+      const F e = exp2(load_n(p + j, hi - j) - set1(high[x]));
+      store_n(p + j, e, hi - j);
+    }
+    for (int64_t j = lo; j < hi; ++j) sum += p[j];
+    state = {high[x], sum};
   }
-  for (int64_t j = lo; j < hi; ++j) sum += p[j];
-  state = {high, sum};
   for_vectors(
       0, dim, HONE_VECTOR {
-        F acc = get(out + i, whole, n) * set1(factor);
-        for (int64_t j = lo; j < hi; ++j)
-          acc = fma(set1(p[j]), get(v + j * a.v.token + i, whole, n), acc);
-        put(out + i, acc, whole, n);
+        F acc[Q];
+        unroll<Q>(HONE_LAMBDA(x) { acc[x] = get(outs[x] + i, whole, n) * factor[x]; });
+        for (int64_t j = lo; j < hi; ++j) {
+          const float* from = v + j * a.v.token + i;
+          const F row = get(from, whole, n);
+          __builtin_prefetch(from + dim, 0, 2);
+          unroll<Q>(HONE_LAMBDA(x) { acc[x] = fma(set1(all_p[x * width + j]), row, acc[x]); });
+        }
+        unroll<Q>(HONE_LAMBDA(x) { put(outs[x] + i, acc[x], whole, n); });
       });
 }
 
-int64_t paged_floats(const PagedAttention& a) { return (a.page + 15) / 16 * 16 + 2 * a.heads + 16; }
+// Sequences of one query each that walk over their pages side by side: where they share a page, as
+// beams over one source do, it is read from memory once, and its rows by kTogether queries at once.
+constexpr int64_t kSideBySide = 8, kTogether = 4;
+
+int64_t paged_scores(const PagedAttention& a) { return kTogether * ((a.page + 15) / 16 * 16); }
+int64_t paged_floats(const PagedAttention& a) {
+  return paged_scores(a) + (2 * kSideBySide * a.heads + 15) / 16 * 16;
+}
+
+// Cached tokens that a query sees.
+Range seen_tokens(const PagedAttention& a, int64_t s, int64_t t) {
+  const int64_t last = a.kv_length[s] - (a.cu_q[s + 1] - t);  // own place in the sequence
+  return {a.window > 0 ? max_of<int64_t>(0, last - a.window + 1) : 0, last + 1};
+}
+
+// Heads [h0, h1) of query t of sequence s and of the count - 1 sequences after it, whose queries
+// are the next tokens.
+void paged_queries(const PagedAttention& a, int64_t s, int64_t t, int64_t count, int64_t h0,
+                   int64_t h1, float* p, PagedState* states) {
+  const int64_t group = a.heads / a.kv_heads, dim = a.head_dim;
+  int64_t begin = INT64_MAX, end = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const Range seen = seen_tokens(a, s + i, t + i);
+    begin = min_of(begin, seen.begin);
+    end = max_of(end, seen.end);
+    for (int64_t h = h0; h < h1; ++h) {
+      states[i * a.heads + h] = {-1e30f, 0};
+      memset(a.out.data + (t + i) * a.out.token + h * a.out.head, 0, dim * sizeof(float));
+    }
+  }
+  for (int64_t k0 = begin / a.page * a.page; k0 < end; k0 += a.page) {
+    const auto page_of = [&](int64_t i) { return a.block_table[(s + i) * a.blocks + k0 / a.page]; };
+    const auto tokens_of = [&](int64_t i) {  // of this page
+      const Range seen = seen_tokens(a, s + i, t + i);
+      return Range{max_of(seen.begin, k0) - k0, min_of(k0 + a.page, seen.end) - k0};
+    };
+    for (int64_t i0 = 0, i1; i0 < count; i0 = i1) {
+      const Range tokens = tokens_of(i0);
+      for (i1 = i0 + 1; i1 < count && page_of(i1) == page_of(i0); ++i1)
+        if (tokens_of(i1).begin != tokens.begin || tokens_of(i1).end != tokens.end) break;
+      if (tokens.begin >= tokens.end) continue;
+      const int64_t page = page_of(i0) * a.page_stride;
+      // a page is read by all heads of this thread before the next one: memory then sees whole rows
+      for (int64_t h = h0; h < h1; ++h) {
+        PagedQuery queries[kSideBySide];
+        for (int64_t i = i0; i < i1; ++i) {
+          const int64_t last = seen_tokens(a, s + i, t + i).end - 1;
+          queries[i - i0] = {
+              a.q.data + (t + i) * a.q.token + h * a.q.head,
+              a.bias ? a.bias + h * (2 * a.reach - 1) + a.reach - 1 + k0 - last : nullptr,
+              a.out.data + (t + i) * a.out.token + h * a.out.head, &states[i * a.heads + h]};
+        }
+        const float* k = a.k.data + page + h / group * a.k.head;
+        const float* v = a.v.data + page + h / group * a.v.head;
+        int64_t i = 0;
+        for (; i + kTogether <= i1 - i0; i += kTogether)
+          paged_tokens<kTogether>(a, queries + i, k, v, tokens.begin, tokens.end, p);
+        for (; i + 2 <= i1 - i0; i += 2)
+          paged_tokens<2>(a, queries + i, k, v, tokens.begin, tokens.end, p);
+        if (i < i1 - i0) paged_tokens<1>(a, queries + i, k, v, tokens.begin, tokens.end, p);
+      }
+    }
+  }
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t h = h0; h < h1; ++h) {
+      const PagedState& state = states[i * a.heads + h];
+      const F inverse = set1(state.sum > 0 ? 1.0f / state.sum : 0.0f);
+      float* o = a.out.data + (t + i) * a.out.token + h * a.out.head;
+      if (a.lse)
+        a.lse[h * a.tokens_q + t + i] =
+            state.sum > 0 ? state.top / kLog2E + __builtin_logf(state.sum) : -__builtin_inff();
+      for_vectors(
+          0, dim, HONE_VECTOR { put(o + i, get(o + i, whole, n) * inverse, whole, n); });
+    }
+}
 
 }  // namespace
 
 int64_t paged_attention_workspace_bytes(const PagedAttention& a, int threads) {
-  return 4 * threads * ((paged_floats(a) + 15) / 16 * 16);
+  return 4 * threads * paged_floats(a);
 }
 
 void paged_attention(const PagedAttention& a, void* workspace, ThreadPool& pool) {
-  const int64_t group = a.heads / a.kv_heads, dim = a.head_dim;
+  const int64_t group = a.heads / a.kv_heads;
   pool.parallel_for(a.sequences * a.kv_heads, [&](int64_t begin, int64_t end, int thread) {
-    float* p = static_cast<float*>(workspace) + thread * ((paged_floats(a) + 15) / 16 * 16);
-    auto* state = reinterpret_cast<PagedState*>(p + (a.page + 15) / 16 * 16);
-    // a page is read by all heads of this thread before the next one: memory then sees whole rows
-    for (int64_t s = begin / a.kv_heads; s * a.kv_heads < end; ++s) {
-      const int64_t h0 = group * max_of<int64_t>(0, begin - s * a.kv_heads);
-      const int64_t h1 = group * min_of(a.kv_heads, end - s * a.kv_heads);
-      for (int64_t t = a.cu_q[s]; t < a.cu_q[s + 1]; ++t) {
-        const float* q = a.q.data + t * a.q.token;
-        float* out = a.out.data + t * a.out.token;
-        for (int64_t h = h0; h < h1; ++h) {
-          state[h] = {-1e30f, 0};
-          memset(out + h * a.out.head, 0, dim * sizeof(float));
-        }
-        const int64_t last = a.kv_length[s] - (a.cu_q[s + 1] - t);  // own place in the sequence
-        const int64_t first = a.window > 0 ? max_of<int64_t>(0, last - a.window + 1) : 0;
-        for (int64_t k0 = first / a.page * a.page; k0 <= last; k0 += a.page) {
-          const int64_t lo = max_of(first, k0) - k0, hi = min_of(k0 + a.page, last + 1) - k0;
-          const int64_t page = a.block_table[s * a.blocks + k0 / a.page] * a.page_stride;
-          for (int64_t h = h0; h < h1; ++h)
-            paged_tokens(
-                a, q + h * a.q.head, a.k.data + page + h / group * a.k.head,
-                a.v.data + page + h / group * a.v.head,
-                a.bias ? a.bias + h * (2 * a.reach - 1) + a.reach - 1 + k0 - last : nullptr, lo, hi,
-                p, state[h], out + h * a.out.head);
-        }
-        for (int64_t h = h0; h < h1; ++h) {
-          const F inverse = set1(state[h].sum > 0 ? 1.0f / state[h].sum : 0.0f);
-          float* o = out + h * a.out.head;
-          if (a.lse)
-            a.lse[h * a.tokens_q + t] = state[h].sum > 0
-                                            ? state[h].top / kLog2E + __builtin_logf(state[h].sum)
-                                            : -__builtin_inff();
-          for_vectors(
-              0, dim, HONE_VECTOR { put(o + i, get(o + i, whole, n) * inverse, whole, n); });
-        }
-      }
+    float* p = static_cast<float*>(workspace) + thread * paged_floats(a);
+    auto* states = reinterpret_cast<PagedState*>(p + paged_scores(a));
+    const auto first_head = [&](int64_t s) {
+      return group * max_of<int64_t>(0, begin - s * a.kv_heads);
+    };
+    const auto last_head = [&](int64_t s) {
+      return group * min_of(a.kv_heads, end - s * a.kv_heads);
+    };
+    const auto one_query = [&](int64_t s) { return a.cu_q[s + 1] - a.cu_q[s] == 1; };
+    for (int64_t s = begin / a.kv_heads, next; s * a.kv_heads < end; s = next) {
+      const int64_t h0 = first_head(s), h1 = last_head(s);
+      for (next = s + 1; one_query(s) && next - s < kSideBySide && next * a.kv_heads < end &&
+                         one_query(next) && first_head(next) == h0 && last_head(next) == h1;)
+        ++next;
+      for (int64_t t = a.cu_q[s]; t < a.cu_q[s + 1]; ++t)
+        paged_queries(a, s, t, next - s, h0, h1, p, states);
     }
   });
 }

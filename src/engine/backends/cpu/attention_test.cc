@@ -256,5 +256,57 @@ TEST(Attention, PagedMatchesPacked) {
   });
 }
 
+// Beams: sequences of one query that share pages, some of them all, some only the first.
+TEST(Attention, PagesReadTogetherGiveTheBitsOfEachSequenceAlone) {
+  for_each_isa([] {
+    const int64_t sequences = 13, heads = 4, kv = 2, dim = 20, page = 8, blocks = 3, reach = 30;
+    std::vector<int32_t> cu_q = {0}, length, table;
+    for (int32_t s = 0; s < sequences; ++s) {
+      cu_q.push_back(s + 1);
+      length.push_back(s == 4 ? 5 : 18 + s / 10);
+      for (int32_t p : {s / 10, 2 + s / 3, 8 + s}) table.push_back(p);
+    }
+    const int64_t row = 2 * kv * dim;
+    Guarded cache = random_floats(22 * page * row, 3),
+            q = random_floats(sequences * heads * dim, 4),
+            bias = random_floats(heads * (2 * reach - 1), 5);
+    for (const int64_t window : {0, 7})
+      for (const int threads : {1, 2, 3}) {
+        ThreadPool pool(threads);
+        Guarded out(sequences * heads * dim), alone(heads * dim);
+        PagedAttention p{.sequences = sequences,
+                         .cu_q = cu_q.data(),
+                         .kv_length = length.data(),
+                         .block_table = table.data(),
+                         .blocks = blocks,
+                         .page = page,
+                         .page_stride = page * row,
+                         .heads = heads,
+                         .kv_heads = kv,
+                         .head_dim = dim,
+                         .q = {q.get(), heads * dim, dim},
+                         .k = {cache.get(), row, dim},
+                         .v = {cache.get() + kv * dim, row, dim},
+                         .scale = 0.3f,
+                         .window = window,
+                         .bias = bias.get(),
+                         .reach = reach,
+                         .out = {out.get(), heads * dim, dim}};
+        Guarded work(paged_attention_workspace_bytes(p, threads) / 4, NAN);
+        paged_attention(p, work.get(), pool);
+        EXPECT_TRUE(out.intact() && work.intact());
+        p.sequences = 1;
+        p.out.data = alone.get();
+        for (int64_t s = 0; s < sequences; ++s) {
+          p.q.data = q.get() + s * heads * dim;
+          p.kv_length = length.data() + s;
+          p.block_table = table.data() + s * blocks;
+          paged_attention(p, work.get(), pool);
+          EXPECT_EQ(std::memcmp(alone.get(), out.get() + s * heads * dim, heads * dim * 4), 0) << s;
+        }
+      }
+  });
+}
+
 }  // namespace
 }  // namespace hone::cpu
