@@ -69,6 +69,9 @@ class Session {
   // Executes the program's nodes in order. Allocates nothing.
   void run(size_t program);
 
+  // What its kernels run on, for other work between runs.
+  ThreadPool& pool() const { return *pool_; }
+
   // While set, run() appends every node to it, and the pool what its threads do.
   void profile_into(Profile* profile);
 

@@ -27,7 +27,7 @@ BeamSearch::BeamSearch(const GenerationConfig& config, std::span<const int32_t> 
   }
 }
 
-void BeamSearch::best_continuations(std::span<const std::span<const float>> rows) {
+void BeamSearch::best_continuations(std::span<const Row> rows) {
   auto better = [](const Continuation& a, const Continuation& b) {
     return a.score > b.score ||
            (a.score == b.score && (a.beam < b.beam || (a.beam == b.beam && a.token < b.token)));
@@ -35,15 +35,17 @@ void BeamSearch::best_continuations(std::span<const std::span<const float>> rows
   auto& heap = continuations_;  // the worst one first
   for (size_t beam = 0; beam < width_; ++beam) {
     const float so_far = beams_[beam].score;
-    const std::span<const float> row = rows[beam];
+    const std::span<const float> row = rows[beam].scores;
+    // Rounds in the same direction for all, so the largest score is that of the largest element.
+    const auto score_of = [&](float x) { return rows[beam].norm(x) + so_far; };
     for (size_t t = 0; t < row.size(); ++t) {
       // Most of a vocabulary is out of reach and passed over by the block.
       if (t % kBlock == 0)
         while (heap.size() == keep_ && t + kBlock <= row.size() &&
-               !(largest(row.subspan(t, kBlock)) + so_far > heap.front().score))
+               !(score_of(largest(row.subspan(t, kBlock))) > heap.front().score))
           t += kBlock;
       if (t == row.size()) break;
-      const float score = row[t] + so_far;
+      const float score = score_of(row[t]);
       if (heap.size() == keep_ && !(score > heap.front().score)) continue;
       if (heap.size() == keep_) {
         std::pop_heap(heap.begin(), heap.end(), better);
@@ -58,11 +60,10 @@ void BeamSearch::best_continuations(std::span<const std::span<const float>> rows
 
 // keep_ continuations drawn one after another without putting back, by softmax(score): the largest
 // values of score + Gumbel noise, in falling order (Efraimidis and Spirakis 2006).
-void BeamSearch::sampled_continuations(std::span<const std::span<const float>> rows,
-                                       ScoreRules& rules) {
+void BeamSearch::sampled_continuations(std::span<const Row> rows, ScoreRules& rules) {
   std::vector<std::pair<double, Continuation>> drawn;
   for (size_t beam = 0; beam < width_; ++beam)
-    for (const Candidate& c : rules.warp(rows[beam])) {
+    for (const Candidate& c : rules.warp(rows[beam].scores)) {
       const float score = c.score + beams_[beam].score;
       const double noise = -std::log(-std::log(std::max(random_.next_uniform(), 1e-300)));
       drawn.push_back({static_cast<double>(score) + noise, {score, beam, c.token}});
@@ -102,7 +103,7 @@ void BeamSearch::update_finished(int64_t length) {
   }
 }
 
-void BeamSearch::step(std::span<const std::span<const float>> rows, ScoreRules& rules) {
+void BeamSearch::step(std::span<const Row> rows, ScoreRules& rules) {
   continuations_.clear();
   if (config_.do_sample)
     sampled_continuations(rows, rules);

@@ -31,8 +31,13 @@ class BeamSearch {
   const std::vector<Beam>& beams() const { return beams_; }
   bool done() const { return done_; }
 
-  // rows[i]: scores f32[V] of beam i's next token, log probabilities after the processors.
-  void step(std::span<const std::span<const float>> rows, ScoreRules& rules);
+  // f32[V] for a beam's next token, and what makes them log probabilities after the processors.
+  struct Row {
+    std::span<const float> scores;
+    LogNorm norm = {};
+  };
+  // rows[i]: of beam i. Sampling takes rows whose norm changes nothing.
+  void step(std::span<const Row> rows, ScoreRules& rules);
 
   // Best first, num_return_sequences of them.
   std::vector<Hypothesis> results() const;
@@ -44,8 +49,8 @@ class BeamSearch {
     int32_t token;
     bool stops = false;
   };
-  void best_continuations(std::span<const std::span<const float>> rows);
-  void sampled_continuations(std::span<const std::span<const float>> rows, ScoreRules& rules);
+  void best_continuations(std::span<const Row> rows);
+  void sampled_continuations(std::span<const Row> rows, ScoreRules& rules);
   void update_finished(int64_t length);
   float worst_finished() const;
 

@@ -30,6 +30,7 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
       states_.push_back({bytes.data(), static_cast<int64_t>(bytes.size()) / limits.pages()});
     }
   chunks_.reserve(static_cast<size_t>(limits.rows));
+  copies_.reserve(static_cast<size_t>(limits.rows));
 }
 
 // Programs stand in rising order; the last is the one for all that is larger.
@@ -39,13 +40,22 @@ const CachedModel::Bound& CachedModel::smallest(int64_t tokens, int64_t sequence
   return bound_.back();
 }
 
-void CachedModel::copy_page(int32_t from, int32_t to, int64_t tokens) {
-  for (const CacheState& s : states_)
-    std::memcpy(s.data + to * s.page_bytes, s.data + from * s.page_bytes,
-                static_cast<size_t>(s.page_bytes / limits_.page * tokens));
+// A page that is copied has another user, so none of `copies_` is written to before.
+void CachedModel::copy_pages() {
+  const auto all = static_cast<int64_t>(copies_.size() * states_.size());
+  const auto copy = [&](int64_t begin, int64_t end, int) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const PageCopy& c = copies_[i / states_.size()];
+      const CacheState& s = states_[i % states_.size()];
+      std::memcpy(s.data + c.to * s.page_bytes, s.data + c.from * s.page_bytes,
+                  static_cast<size_t>(s.page_bytes / limits_.page * c.tokens));
+    }
+  };
+  if (all > 0) session_.pool().parallel_for(all, copy);
+  copies_.clear();
 }
 
-// Pages for `tokens` more, of which the first is this entry's alone.
+// Pages for `tokens` more, of which the first is this entry's alone once copies_ are made.
 void CachedModel::make_room(CacheEntry& e, int64_t tokens) {
   HONE_BUG_IF(e.length + tokens > limits_.tokens, "{} tokens where {} were planned",
               e.length + tokens, limits_.tokens);
@@ -53,7 +63,7 @@ void CachedModel::make_room(CacheEntry& e, int64_t tokens) {
   if (used > 0 && pool_.shared(e.pages.back())) {
     PageList old{e.pages.back()};
     e.pages.back() = pool_.take();
-    copy_page(old[0], e.pages.back(), used);
+    copies_.push_back({old[0], e.pages.back(), used});
     pool_.drop(old);
   }
   while (static_cast<int64_t>(e.pages.size()) * limits_.page < e.length + tokens)
@@ -171,6 +181,7 @@ void CachedModel::run_chunks(const Bound& b, std::span<const Feed> feeds,
     std::fill(b.cross_table + s * b.shape.source_blocks,
               b.cross_table + b.shape.sequences * b.shape.source_blocks, 0);
   }
+  copy_pages();
   session_.run(b.program);
 }
 

@@ -66,7 +66,7 @@ class CachedModel {
   };
   const Bound& smallest(int64_t tokens, int64_t sequences) const;
   void make_room(CacheEntry& e, int64_t tokens);
-  void copy_page(int32_t from, int32_t to, int64_t tokens);
+  void copy_pages();
   void run_encoder(std::span<const Feed> sources);
   void run_chunks(const Bound& b, std::span<const Feed> feeds, std::span<const Chunk> chunks);
 
@@ -81,6 +81,11 @@ class CachedModel {
     int64_t page_bytes;
   };
   std::vector<CacheState> states_;
+  struct PageCopy {
+    int32_t from, to;
+    int64_t tokens;
+  };
+  std::vector<PageCopy> copies_;  // that make_room asks for, until the next run
   std::vector<Chunk> chunks_;
   std::vector<float> gathered_;  // [rows, V]; used when a run takes several programs
 };

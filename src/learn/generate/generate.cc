@@ -145,9 +145,13 @@ class Generator::Work {
         callbacks_(callbacks),
         rules_(config),
         stops_(g.tokenizer_ ? &*g.tokenizer_ : nullptr, config.stop_strings),
-        pool_(g.pool_ ? &*g.pool_ : nullptr),
-        scores_(static_cast<size_t>((config.num_beams > 1 ? model_.limits().rows : 1) *
-                                    model_.vocab())) {}
+        pool_(g.session_->pool()),
+        whole_scores_(!rules_.none() || config.do_sample),
+        scores_(static_cast<size_t>((config.num_beams == 1 ? 1
+                                     : whole_scores_       ? model_.limits().rows
+                                                           : 0) *
+                                    model_.vocab())),
+        norms_(static_cast<size_t>(config.num_beams > 1 ? model_.limits().rows : 0)) {}
 
   std::vector<Generated> run() {
     while (waiting_ < prompts_.size() || !groups_.empty()) {
@@ -227,12 +231,12 @@ class Generator::Work {
     for (size_t i = first; i < groups_.size(); ++i)
       feeds_.push_back({&groups_[i]->members[0].cache, prompts_[groups_[i]->prompt].tokens});
     const float* logits = timed(times_.prefill);
-    logits = beam_scores(logits);
-    for (size_t i = first; i < groups_.size(); ++i, logits += model_.vocab()) {
+    norm_beams(logits);
+    for (size_t i = first, row = 0; i < groups_.size(); ++i, ++row, logits += model_.vocab()) {
       Group& g = *groups_[i];
       for (size_t m = 1; m < g.members.size(); ++m)
         g.members[m].cache = model_.fork(g.members[0].cache);
-      advance(g, logits, 0);
+      advance(g, logits, row, 0);
     }
   }
 
@@ -246,11 +250,14 @@ class Generator::Work {
         feeds_.push_back({&g->members[m].cache, std::span(tokens).last(1)});
       }
     if (feeds_.empty()) return;
-    const float* logits = beam_scores(timed(times_.decode));
+    const float* logits = timed(times_.decode);
+    norm_beams(logits);
+    size_t row = 0;
     for (const auto& g : groups_) {
       const size_t rows = g->members.size();
-      if (rows > 0) advance(*g, logits, model_.vocab());
+      if (rows > 0) advance(*g, logits, row, 1);
       logits += static_cast<int64_t>(rows) * model_.vocab();
+      row += rows;
     }
   }
 
@@ -272,12 +279,13 @@ class Generator::Work {
     times_.prefill += since(start);
   }
 
-  // Logits of the group's members lie `stride` apart; 0 where all share one row.
-  void advance(Group& g, const float* logits, int64_t stride) {
+  // Logits of the group's members, the first of them that of feed `row`; the others' lie `stride`
+  // rows apart, 0 where all share one.
+  void advance(Group& g, const float* logits, size_t row, int64_t stride) {
     if (g.beams)
-      advance_beams(g, logits, stride);
+      advance_beams(g, logits, row, stride);
     else
-      advance_sequences(g, logits, stride);
+      advance_sequences(g, logits, stride * model_.vocab());
     if (!g.members.empty()) return;
     std::sort(g.done.begin(), g.done.end(),
               [](const Generated& a, const Generated& b) { return a.sequence < b.sequence; });
@@ -285,24 +293,20 @@ class Generator::Work {
     if (callbacks_.done) callbacks_.done(std::move(g.done));
   }
 
-  // Beams compare log probabilities: those of every row fed. Other searches take logits as they
-  // are.
-  const float* beam_scores(const float* logits) {
-    if (config_.num_beams == 1) return logits;
+  // Beams compare log probabilities: for every row fed, what makes them of its logits, or, where
+  // rules change them or draws need them all, themselves in scores_.
+  void norm_beams(const float* logits) {
+    if (config_.num_beams == 1) return;
     const auto V = static_cast<size_t>(model_.vocab());
-    const auto score = [&](int64_t begin, int64_t end, int) {
+    const auto norm = [&](int64_t begin, int64_t end, int) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-        const std::span<float> row = std::span(scores_).subspan(i * V, V);
-        std::memcpy(row.data(), logits + i * V, row.size_bytes());
-        log_softmax(row);
+        norms_[i] = log_norm({logits + i * V, V});
+        if (!whole_scores_) continue;
+        for (size_t t = 0; t < V; ++t) scores_[i * V + t] = norms_[i](logits[i * V + t]);
+        norms_[i] = {};
       }
     };
-    const auto rows = static_cast<int64_t>(feeds_.size());
-    if (pool_)
-      pool_->parallel_for(rows, score);
-    else
-      score(0, rows, 0);
-    return scores_.data();
+    pool_.parallel_for(static_cast<int64_t>(feeds_.size()), norm);
   }
 
   void advance_sequences(Group& g, const float* logits, int64_t stride) {
@@ -343,18 +347,21 @@ class Generator::Work {
     g.members.erase(g.members.begin() + static_cast<std::ptrdiff_t>(kept), g.members.end());
   }
 
-  // `scores`: of beam_scores().
-  void advance_beams(Group& g, const float* scores, int64_t stride) {
+  void advance_beams(Group& g, const float* logits, size_t row, int64_t stride) {
+    const auto V = static_cast<size_t>(model_.vocab());
     rows_.clear();
-    for (size_t m = 0; m < g.members.size(); ++m, scores += stride) {
+    for (size_t m = 0; m < g.members.size(); ++m, ++row, logits += V) {
       if (stride == 0 && m > 0) {
         rows_.push_back(rows_[0]);
         continue;
       }
-      const std::span<float> row = std::span(scores_).subspan(
-          static_cast<size_t>(scores - scores_.data()), static_cast<size_t>(model_.vocab()));
-      rules_.apply(row, g.beams->beams()[m].tokens, prompt_length(g), g.end, source_of(g));
-      rows_.push_back(row);
+      std::span<const float> scores(logits, V);
+      if (whole_scores_) {
+        const std::span<float> own = std::span(scores_).subspan(row * V, V);
+        rules_.apply(own, g.beams->beams()[m].tokens, prompt_length(g), g.end, source_of(g));
+        scores = own;
+      }
+      rows_.push_back({scores, norms_[row]});
     }
     g.beams->step(rows_, rules_);
     ++times_.new_tokens;
@@ -387,12 +394,14 @@ class Generator::Work {
   const GenerateCallbacks& callbacks_;
   ScoreRules rules_;
   StopStrings stops_;
-  ThreadPool* pool_;           // null: not the generator's
-  std::vector<float> scores_;  // of beams [rows, V], else [V]
+  ThreadPool& pool_;
+  bool whole_scores_;           // beams need every log probability, not the best alone
+  std::vector<float> scores_;   // [V]; of beams [rows, V] with whole_scores_, else none
+  std::vector<LogNorm> norms_;  // of beams [rows]
   size_t waiting_ = 0;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Feed> feeds_;
-  std::vector<std::span<const float>> rows_;
+  std::vector<BeamSearch::Row> rows_;
   std::vector<CacheEntry> caches_;
   std::vector<Generated> results_;
 };

@@ -67,10 +67,14 @@ int32_t argmax(std::span<const float> x) {
   return at == x.end() ? 0 : static_cast<int32_t>(at - x.begin());  // only NaN: the first token
 }
 
-void log_softmax(std::span<float> x) {
+LogNorm log_norm(std::span<const float> x) {
   const float most = largest(x);
-  const auto log_sum = static_cast<float>(std::log(sum_exp(x, most)));
-  for (float& v : x) v = (v - most) - log_sum;
+  return {most, static_cast<float>(std::log(sum_exp(x, most)))};
+}
+
+void log_softmax(std::span<float> x) {
+  const LogNorm norm = log_norm(x);
+  for (float& v : x) v = norm(v);
 }
 
 ScoreRules::ScoreRules(const GenerationConfig& c) : config_(c), keep_(1) {

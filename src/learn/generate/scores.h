@@ -18,7 +18,14 @@ struct Candidate {
 float largest(std::span<const float> x);
 // Index of the largest value, the first of equal ones.
 int32_t argmax(std::span<const float> x);
-// x[i] -> x[i] - log sum exp(x), computed around the largest value.
+// What turns scores into log probabilities: x -> (x - most) - log_sum. The default changes nothing.
+struct LogNorm {
+  float most = 0, log_sum = 0;
+  float operator()(float x) const { return (x - most) - log_sum; }
+};
+// most + log_sum = log sum exp(x), computed around the largest value.
+LogNorm log_norm(std::span<const float> x);
+// x[i] -> x[i] - log sum exp(x)
 void log_softmax(std::span<float> x);
 
 class ScoreRules {
