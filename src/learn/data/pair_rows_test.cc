@@ -146,5 +146,65 @@ TEST_F(Pairs, ParallelFilesGoLineByLine) {
   EXPECT_THAT(wrong.error().text(), HasSubstr("more.ro:3"));
 }
 
+// Rows to be predicted: a column, a language or a file of targets may be missing, or empty in every
+// row.
+TEST_F(Pairs, RowsToPredictMayHaveNoTargets) {
+  PairOptions o = options();
+  o.predict = true;
+  const auto predicted = [&](const std::string& path, PairWish wish) {
+    wish.target = false;
+    return read(path, wish, o);
+  };
+  const PairRows given = predicted(file("a.csv", "text,summary\nabc,x\nde,y\n"), {}).value();
+  EXPECT_TRUE(given.has_targets);
+  EXPECT_THAT(ids(given.targets.row(1)), ElementsAre(1, 'y'));
+  const std::string bare = file("b.csv", "text\nabc\nde\n"),
+                    other = file("c.csv", "text,number\nabc,1\nde,2\n"),
+                    blank = file("d.csv", "text,summary\nabc,\nde,\n"),
+                    english = file("e.jsonl",
+                                   "{\"translation\": {\"en\": \"abc\"}}\n"
+                                   "{\"translation\": {\"en\": \"de\", \"ro\": null}}\n"),
+                    column = file("f.csv", "en\nabc\nde\n");
+  for (const auto& [path, wish] : {std::pair{bare, PairWish{}},
+                                   {other, columns("text", "summary")},
+                                   {blank, PairWish{}},
+                                   {english, languages("en", "ro")},
+                                   {column, languages("en", "ro")}}) {
+    const auto rows = predicted(path, wish);
+    ASSERT_TRUE(rows.ok()) << path << rows.error().text();
+    EXPECT_FALSE(rows->has_targets) << path;
+    ASSERT_EQ(rows->size(), 2) << path;
+    EXPECT_THAT(ids(rows->sources.row(1)), ElementsAre(1, 'd', 'e'));
+    EXPECT_EQ(rows->targets.size(), 2);
+    EXPECT_EQ(rows->targets.tokens(), 0);
+    EXPECT_THAT(describe(*rows, 4, 4), HasSubstr("7 tokens of sources, none of targets"));
+  }
+  // The same data to learn from, or with the source missing.
+  EXPECT_THAT(error_of(bare, {}), HasSubstr("the data has one column"));
+  EXPECT_THAT(error_of(english, languages("en", "ro")), HasSubstr("has no 'ro'"));
+  EXPECT_THAT(predicted(bare, columns("article")).error().text(), HasSubstr("no column 'article'"));
+  EXPECT_THAT(predicted(column, languages("ro", "en")).error().text(),
+              HasSubstr("nor a column 'ro'"));
+  // Some of them.
+  const std::string some = file("g.csv", "text,summary\nabc,x\nde,\nf,\nghi,z\n");
+  EXPECT_THAT(predicted(some, {}).error().text(), HasSubstr("g.csv:3, column 'summary'"));
+  o.skip_empty = true;
+  const PairRows kept = predicted(some, {}).value();
+  EXPECT_TRUE(kept.has_targets);
+  EXPECT_EQ(kept.counts.rows_empty, 2);
+  ASSERT_EQ(kept.size(), 2);
+  EXPECT_THAT(ids(kept.sources.row(1)), ElementsAre(1, 'g', 'h', 'i'));
+  EXPECT_THAT(ids(kept.targets.row(1)), ElementsAre(1, 'z'));
+
+  const std::string en = file("t.en", "abc\nde\n");
+  EXPECT_FALSE(parallel_files({en}, "en", "ro"));
+  const auto files = parallel_files({en}, "en", "ro", false);
+  ASSERT_TRUE(files);
+  PairReader reader = PairReader::open_parallel(files->sources, files->targets, {}).value();
+  const PairRows lines = read_pairs(reader, o, INT64_MAX).value();
+  EXPECT_FALSE(lines.has_targets);
+  EXPECT_THAT(ids(lines.sources.row(1)), ElementsAre(1, 'd', 'e'));
+}
+
 }  // namespace
 }  // namespace hone
