@@ -1,4 +1,5 @@
 #include "learn/check/check_labels.h"
+#include "learn/check/check_pairs.h"
 #include "learn/check/check_run.h"
 #include "learn/tasks/mlm.h"
 
@@ -41,13 +42,16 @@ RowsReport check_texts(const TaskSettings& s, const Pretrained& model, ThreadPoo
 }  // namespace
 
 bool reads_rows_of(const TaskSettings& s) {
-  return s.text_rows() || dynamic_cast<const ClassificationSettings*>(&s);
+  return s.text_rows() || dynamic_cast<const ClassificationSettings*>(&s) ||
+         dynamic_cast<const Seq2SeqSettings*>(&s);
 }
 
 RowsReport check_data(const TaskSettings& s, const Pretrained& model, ThreadPool& pool,
                       int64_t samples, std::vector<std::string>& notes, Findings& findings) {
   if (const auto* labels = dynamic_cast<const ClassificationSettings*>(&s))
     return check_labels(*labels, model, pool, samples, notes, findings);
+  if (const auto* pairs = dynamic_cast<const Seq2SeqSettings*>(&s))
+    return check_pairs(*pairs, model, pool, samples, notes, findings);
   return check_texts(s, model, pool, samples, notes, findings);
 }
 

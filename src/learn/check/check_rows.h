@@ -1,6 +1,7 @@
 // Reads and tokenises the data of a run as training does, and looks at every row.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,19 @@
 
 namespace hone {
 
+// Of rows that are pairs: the other counts are of both texts, those of tokens of the sources.
+struct PairSplit {
+  int64_t empty_sources = 0, empty_targets = 0;
+  int64_t target_tokens = 0;
+  int64_t sources_cut = 0, targets_cut = 0;
+};
+
 struct SplitReport {
   int64_t rows = 0, empty = 0;
   int64_t bytes = 0;  // of text
   CausalCounts counts;
   int64_t sequences = 0;  // that training sees: blocks, or rows kept apart, after selection
+  std::optional<PairSplit> pairs;
 };
 
 // A row as the model gets it.
@@ -23,11 +32,13 @@ struct SampleRow {
   std::vector<int32_t> ids;
   std::vector<int32_t> labels;  // as long as ids, -100: none; empty: of a row, or the next token
   std::string label;            // of the whole row
+  std::vector<int32_t> source = {};  // of pairs what the encoder reads; the rest is the decoder's
 };
 
 struct RowsReport {
   SplitReport train, eval;
-  std::vector<SampleRow> samples;  // the first training rows
+  std::vector<SampleRow> samples;    // the first training rows
+  std::optional<Tokenizer> targets;  // of pairs, that of ids and labels of the samples
 };
 
 // `tokenizer` may be null when the data hold ids; of `config` the vocabulary and head count.

@@ -8,6 +8,7 @@
 #include "engine/backends/cpu/backend.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/tasks/clm.h"
+#include "learn/tasks/seq2seq.h"
 #include "learn/train/best_model.h"
 #include "learn/train/update.h"
 
@@ -119,6 +120,19 @@ void check_clm(const ClmSettings& s, const Pretrained& model, const RowsReport& 
                  "name eos_token_id in config.json");
 }
 
+void check_pair_settings(const Seq2SeqSettings& s, const Pretrained& model, Findings& findings) {
+  if (s.max_target_length > model.config.max_positions)
+    findings.add(kWarning, "target_longer_than_model",
+                 fmt::format("--max_target_length {} is more than the model's {} positions, which "
+                             "are used",
+                             s.max_target_length, model.config.max_positions),
+                 "--max_target_length");
+  if (s.predict_with_generate && !s.do_eval && !s.do_predict)
+    findings.add(kNote, "texts_not_asked_for",
+                 "--predict_with_generate writes no text without --do_eval or --do_predict",
+                 "--predict_with_generate");
+}
+
 void check_output(const TaskSettings& s, Findings& findings) {
   const Result<OutputDir> dir = classify_output_dir(s.output_dir);
   if (!dir.ok()) return findings.add(dir.error());
@@ -182,6 +196,8 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
   check_settings(s, given, model, findings);
   if (const auto* clm = dynamic_cast<const ClmSettings*>(&s))
     check_clm(*clm, model, rows, findings);
+  if (const auto* pairs = dynamic_cast<const Seq2SeqSettings*>(&s))
+    check_pair_settings(*pairs, model, findings);
   if (s.do_train && rows.train.sequences > 0) {
     const Result<StepCount> steps = StepCount::make(
         {rows.train.sequences, s.per_device_train_batch_size, s.gradient_accumulation_steps,
@@ -203,9 +219,14 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
   const auto backend = make_cpu_backend(pool.size());
   const int64_t block = s.row_tokens(model.config), wanted = s.per_device_train_batch_size;
   report.memory_limit_bytes = memory_for_arenas(s);
-  const Result<Fit> fit =
-      fit_run(s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
-              [&](int64_t r) { return shapes_without_data(s, block, r, s.do_train, s.do_eval); });
+  const Result<PairNeeds> pairs = pair_needs(s, model);
+  if (!pairs.ok()) {
+    findings.add(pairs.error());
+    return report;
+  }
+  const Result<Fit> fit = fit_run(
+      s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
+      [&](int64_t r) { return shapes_without_data(s, block, r, s.do_train, s.do_eval, *pairs); });
   if (!fit.ok()) {
     findings.add(fit.error());
     return report;

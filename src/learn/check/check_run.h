@@ -12,8 +12,8 @@ void check_model(const Pretrained& model, Findings& findings);
 
 // Whether check_data reads the rows of such a task.
 bool reads_rows_of(const TaskSettings& s);
-// The rows of the run, by check_rows.h or check_labels.h; `notes` for the first screen, a sentence
-// each.
+// The rows of the run, by check_rows.h, check_labels.h or check_pairs.h; `notes` for the first
+// screen, a sentence each.
 RowsReport check_data(const TaskSettings& s, const Pretrained& model, ThreadPool& pool,
                       int64_t samples, std::vector<std::string>& notes, Findings& findings);
 

@@ -10,6 +10,7 @@ struct Told {
   const char* id;
   const char* what;
   const char* todo;
+  double warns_from = 101;  // percent of the rows, of a note
 };
 constexpr Told kTold[] = {
     {FindingLevel::kWarning, "empty_rows", "{}: {} of {} rows ({:.1f} %) are empty",
@@ -27,7 +28,8 @@ constexpr Told kTold[] = {
     {FindingLevel::kNote, "carriage_returns",
      "{}: {} of {} rows ({:.1f} %) hold carriage returns (Windows line ends)",
      "wanted? if not, convert the file: sed 's/\\r$//'"},
-    {FindingLevel::kNote, "long_rows", "{}: {} of {} rows ({:.1f} %) have more tokens than {}", ""},
+    {FindingLevel::kNote, "long_rows", "{}: {} of {} rows ({:.1f} %) have more tokens than {}", "",
+     50},
     {FindingLevel::kError, "ids_outside_vocabulary",
      "{}: {} of {} rows ({:.1f} %) have ids that the model's vocabulary does not have",
      "use the tokenizer that belongs to the model"},
@@ -42,6 +44,18 @@ constexpr Told kTold[] = {
     {FindingLevel::kWarning, "all_masked_rows",
      "{}: {} of {} rows ({:.1f} %) have no token to learn: all of theirs are special or left out",
      "leave them out: they add nothing to the loss"},
+    {FindingLevel::kWarning, "no_end",
+     "{}: {} of {} rows ({:.1f} %) do not end with the end token: the model would not learn to "
+     "stop",
+     "take tokenizer.json, or spiece.model and tokenizer_config.json, from the model's origin"},
+    {FindingLevel::kWarning, "two_ends", "{}: {} of {} rows ({:.1f} %) end with two end tokens",
+     "the tokenizer adds one: take it out of the text"},
+    {FindingLevel::kNote, "target_is_source",
+     "{}: {} of {} rows ({:.1f} %) have the same text on both sides",
+     "the model learns to copy: leave them out, or check which columns are read", 1},
+    {FindingLevel::kWarning, "source_prefix_twice",
+     "{}: {} of {} rows ({:.1f} %) begin with the words of --source_prefix already",
+     "leave --source_prefix out, or take the words out of the rows"},
 };
 
 bool has(std::string_view text, std::string_view part) {
@@ -92,17 +106,32 @@ void RowFaults::look_at_ids(std::span<const int32_t> ids, const Tokenizer* token
     note(RowFault::kTwoStarts, place);
 }
 
+void RowFaults::look_at_end(std::span<const int32_t> ids, const Tokenizer& tokenizer, int32_t end,
+                            RowPlace place) {
+  int64_t ends = 0;
+  const auto closes = [&](int32_t id) { return id == end || tokenizer.is_special(id); };
+  for (size_t i = ids.size(); i > 0 && closes(ids[i - 1]); --i) ends += ids[i - 1] == end;
+  if (ends == 0) note(RowFault::kNoEnd, place);
+  if (ends > 1) note(RowFault::kTwoEnds, place);
+}
+
 void RowFaults::tell(const Telling& about, Findings& findings) const {
+  const std::string split = about.side.empty() ? about.split : about.split + " " + about.side;
   for (size_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i].rows == 0) continue;
     const Told& told = kTold[i];
     const double percent =
         100.0 * static_cast<double>(seen_[i].rows) / static_cast<double>(about.rows);
-    const bool is_long = i == static_cast<size_t>(RowFault::kLong);
-    findings.add(is_long && percent >= 50 ? FindingLevel::kWarning : told.level, told.id,
-                 fmt::format(fmt::runtime(told.what), about.split, seen_[i].rows, about.rows,
-                             percent, about.limit),
-                 "first " + about.where(seen_[i].first), is_long ? about.when_long : told.todo);
+    std::string id = told.id, todo = told.todo;
+    if (i == static_cast<size_t>(RowFault::kLong)) todo = about.when_long;
+    if (i == static_cast<size_t>(RowFault::kEmpty) && !about.when_empty.empty())
+      todo = about.when_empty;
+    if (const size_t at = id.find("rows"); at != std::string::npos && !about.side.empty())
+      id.replace(at, 4, about.side);
+    findings.add(percent >= told.warns_from ? FindingLevel::kWarning : told.level, id,
+                 fmt::format(fmt::runtime(told.what), split, seen_[i].rows, about.rows, percent,
+                             about.limit),
+                 "first " + about.where(seen_[i].first), todo);
   }
 }
 

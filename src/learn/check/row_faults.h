@@ -23,6 +23,10 @@ enum class RowFault : size_t {
   kSpecial,
   kTwoStarts,
   kNoLabel,
+  kNoEnd,
+  kTwoEnds,
+  kSame,
+  kPrefixTwice,
   kFaults,
 };
 
@@ -36,12 +40,18 @@ class RowFaults {
   // `pair`: the row is of two texts. `tokenizer` may be null.
   void look_at_ids(std::span<const int32_t> ids, const Tokenizer* tokenizer, int64_t vocab,
                    bool pair, RowPlace place);
+  // Of a text that is to be written: it ends with token `end`, once. Codes of languages may stand
+  // behind it.
+  void look_at_end(std::span<const int32_t> ids, const Tokenizer& tokenizer, int32_t end,
+                   RowPlace place);
 
   struct Telling {
     std::string split;
     int64_t rows = 0;              // of the split
     std::string limit, when_long;  // what long rows are longer than, and what to do about them
     std::function<std::string(RowPlace)> where;
+    std::string when_empty = {};  // what to do about empty ones; "": leave them out
+    std::string side = {};        // of rows of two texts: "sources", "targets"
   };
   void tell(const Telling& about, Findings& findings) const;
 

@@ -11,6 +11,7 @@
 #include "learn/check/fix_text.h"
 #include "learn/check/sample_text.h"
 #include "learn/data/files.h"
+#include "learn/tasks/seq2seq.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/training.h"
@@ -29,13 +30,33 @@ bool color_wanted() {
 }
 
 OrderedJson split_json(const SplitReport& r) {
-  return {{"rows", r.rows},
-          {"empty_rows", r.empty},
-          {"text_bytes", r.bytes},
-          {"tokens", r.counts.tokens_read},
-          {"tokens_dropped", r.counts.tokens_dropped},
-          {"rows_cut", r.counts.rows_cut},
-          {"sequences", r.sequences}};
+  OrderedJson j = {{"rows", r.rows},
+                   {"empty_rows", r.empty},
+                   {"text_bytes", r.bytes},
+                   {"tokens", r.counts.tokens_read},
+                   {"tokens_dropped", r.counts.tokens_dropped},
+                   {"rows_cut", r.counts.rows_cut},
+                   {"sequences", r.sequences}};
+  if (!r.pairs) return j;
+  j["empty_sources"] = r.pairs->empty_sources;
+  j["empty_targets"] = r.pairs->empty_targets;
+  j["target_tokens"] = r.pairs->target_tokens;
+  j["sources_cut"] = r.pairs->sources_cut;
+  j["targets_cut"] = r.pairs->targets_cut;
+  return j;
+}
+
+// Pairs are shown in two lines, what the encoder reads apart.
+std::string samples_text(const RowsReport& rows, const Tokenizer& tokenizer) {
+  std::string text;
+  const auto line = [&](const Tokenizer& of, const SampleRow& row, const char* what) {
+    text += fmt::format("{:<11} {}{}\n", "sample", what, sample_text(of, row, color_wanted()));
+  };
+  for (const SampleRow& row : rows.samples) {
+    if (!row.source.empty()) line(tokenizer, {row.source, {}, "", {}}, "source  ");
+    line(rows.targets ? *rows.targets : tokenizer, row, rows.targets ? "target  " : "");
+  }
+  return text;
 }
 
 Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool json) {
@@ -46,12 +67,18 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
     return Error(err::kMissingArgument, "--fix needs data: there is no --train_file")
         .todo("name the files by --train_file and --validation_file");
   const Charset encoding = HONE_TRY(encoding_of(s.encoding));
+  RowOptions options;
+  if (const auto* pairs = dynamic_cast<const Seq2SeqSettings*>(&s)) {
+    const PairWish wish = pairs->wish();
+    options.format =
+        parallel_files(files, wish.source_lang, wish.target_lang) ? "text" : pairs->data_format;
+  }
   HONE_TRY(file_store().make_dirs(folder));
   OrderedJson list = OrderedJson::array();
   std::string text;
   int64_t lost = 0;
   for (const std::string& file : files) {
-    const Format format = HONE_TRY(find_format(file, {}));
+    const Format format = HONE_TRY(find_format(file, options));
     if (!format.text) {
       text +=
           fmt::format("{}: {} is no text format, so there is nothing to mend\n", file, format.name);
@@ -123,9 +150,7 @@ Result<int> run_check(const std::vector<std::string>& args) {
           format_bytes(run.disk_free_bytes));
     text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
                         format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
-    if (tokenizer)
-      for (const SampleRow& row : rows.samples)
-        text += fmt::format("{:<11} {}\n", "sample", sample_text(*tokenizer, row, color_wanted()));
+    if (tokenizer) text += samples_text(rows, *tokenizer);
   }
   const int64_t errors = findings.count(FindingLevel::kError),
                 warnings = findings.count(FindingLevel::kWarning),
