@@ -240,9 +240,8 @@ class Runner:
             print(f"  exit status {status}, expected {c.status}")
         if not good:
             print("  expected (-) and printed (+), '...' stands for anything:")
-            for d in difflib.unified_diff(expected, actual, lineterm="", n=3):
-                if not d.startswith(("---", "+++")):
-                    print("    " + d)
+            for d in list(difflib.unified_diff(expected, actual, lineterm="", n=3))[2:]:
+                print("    " + d)
         else:
             print("  printed:")
             for a in actual[-40:]:
