@@ -41,9 +41,8 @@ class LabelScan {
     named_ = named_ || s_.glue() || !sources.labels.empty() || !reader.rows->label_names().empty();
     Row row;
     while (HONE_TRY(reader.rows->next(row))) {
-      if (names_.empty() || names_.back() != row.file) names_.emplace_back(row.file);
       ++report.rows;
-      places_.push_back({static_cast<int32_t>(names_.size() - 1), row.line});
+      places_.push_back(files_read_.place(row.file, row.line));
       first_.push_back(text_of_cell(row, reader.columns.first));
       if (reader.columns.second) second_.push_back(text_of_cell(row, *reader.columns.second));
       if (Result<int32_t> seen = labels_.add(row, label, "label"); seen.ok()) look_at_texts(*seen);
@@ -82,9 +81,7 @@ class LabelScan {
   }
 
  private:
-  std::string where(RowPlace place) const {
-    return fmt::format("{}:{}", names_[static_cast<size_t>(place.file)], place.line);
-  }
+  std::string where(RowPlace place) const { return files_read_.text(place); }
 
   void look_at_texts(int32_t label) {
     const RowPlace place = places_.back();
@@ -135,7 +132,7 @@ class LabelScan {
   int64_t contradicting_ = 0;
   RowPlace again_, before_;
   bool validation_ = false, named_ = false;
-  std::vector<std::string> names_;           // files read so far
+  RowFiles files_read_;
   std::vector<std::string> first_, second_;  // waiting for the tokenizer
   std::vector<RowPlace> places_;
 };
@@ -160,8 +157,7 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
                    "the model will not learn it: give rows of it, or check the labels");
   const auto most =
       static_cast<size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
-  const double share = 100.0 * static_cast<double>(counts[most]) /
-                       static_cast<double>(std::max<int64_t>(data.size(), 1));
+  const double share = percent_of(counts[most], data.size());
   if (counts.size() > 1 && share > 80)
     findings.add(
         kWarning, "unbalanced_labels",

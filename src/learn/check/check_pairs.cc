@@ -13,10 +13,6 @@ namespace {
 constexpr FindingLevel kWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
 constexpr size_t kBatchRows = 1000, kMostSources = 1 << 20;
 
-double percent_of(int64_t n, int64_t all) {
-  return 100.0 * static_cast<double>(n) / static_cast<double>(std::max<int64_t>(all, 1));
-}
-
 // One side of the rows of a split.
 struct Side {
   RowFaults faults;
@@ -82,22 +78,11 @@ class PairScan {
   }
 
  private:
-  std::string where(RowPlace place) const {
-    return fmt::format("{}:{}", names_[static_cast<size_t>(place.file)], place.line);
-  }
-
-  RowPlace place_of(std::string_view file, int64_t line) {
-    const auto at = std::find(names_.rbegin(), names_.rend(), file);
-    if (at == names_.rend()) {
-      names_.emplace_back(file);
-      return {static_cast<int32_t>(names_.size() - 1), line};
-    }
-    return {static_cast<int32_t>(names_.rend() - at - 1), line};
-  }
+  std::string where(RowPlace place) const { return files_read_.text(place); }
 
   void look_at(const TextPair& pair) {
-    const RowPlace at = place_of(pair.source_file, pair.source_line),
-                   target_at = place_of(pair.target_file, pair.target_line);
+    const RowPlace at = files_read_.place(pair.source_file, pair.source_line),
+                   target_at = files_read_.place(pair.target_file, pair.target_line);
     const std::string_view source = trim(pair.source), target = trim(pair.target);
     for (const auto& [side, text, place] :
          {std::tuple{&sources_, source, at}, {&targets_, target, target_at}}) {
@@ -233,7 +218,7 @@ class PairScan {
   const std::optional<TaskPrefix> known_;
   PairWish wish_;
   std::optional<int32_t> end_;
-  std::vector<std::string> names_;  // files read so far
+  RowFiles files_read_;
   RowTable pairs_;
   std::unordered_map<size_t, std::pair<size_t, RowPlace>> trained_sources_;  // and their targets
   int64_t other_targets_ = 0;  // rows of validation with such a source and another target

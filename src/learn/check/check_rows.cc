@@ -67,9 +67,7 @@ class Scan {
     return reader;
   }
 
-  std::string where(RowPlace place) const {
-    return fmt::format("{}:{}", names_[static_cast<size_t>(place.file)], place.line);
-  }
+  std::string where(RowPlace place) const { return files_read_.text(place); }
 
   // The next `most` rows of the reader.
   Status scan(const char* name, RowReader& reader, int64_t most, SplitReport& report,
@@ -81,8 +79,7 @@ class Scan {
       made_.clear();
       ++report.rows;
       if (column_ >= row_.cells.size()) row_.cells.resize(column_ + 1);
-      if (names_.empty() || names_.back() != row_.file) names_.emplace_back(row_.file);
-      const RowPlace place{static_cast<int32_t>(names_.size() - 1), row_.line};
+      const RowPlace place = files_read_.place(row_.file, row_.line);
       if (const auto* list = std::get_if<std::vector<int64_t>>(&row_.cells[column_])) {
         HONE_TRY(flush(report, builder));
         const std::vector<int32_t> ids(list->begin(), list->end());
@@ -164,9 +161,7 @@ class Scan {
          [&](RowPlace place) { return where(place); }},
         findings_);
     const CausalCounts& c = report.counts;
-    const double dropped = c.tokens_read == 0 ? 0
-                                              : 100.0 * static_cast<double>(c.tokens_dropped) /
-                                                    static_cast<double>(c.tokens_read);
+    const double dropped = percent_of(c.tokens_dropped, c.tokens_read);
     if (report.sequences == 0) {
       findings_.add(FindingLevel::kError, "no_blocks",
                     fmt::format("{}: {} tokens in {} rows do not make one row to learn from", name,
@@ -203,7 +198,7 @@ class Scan {
 
   RowFaults faults_;
   RowTable table_;
-  std::vector<std::string> names_;  // files read so far
+  RowFiles files_read_;
   bool validation_ = false, rows_of_ids_ = false;
   size_t column_ = 0;
   Row row_;

@@ -1,5 +1,7 @@
 #include "learn/check/row_faults.h"
 
+#include <algorithm>
+
 namespace hone {
 namespace {
 
@@ -115,13 +117,16 @@ void RowFaults::look_at_end(std::span<const int32_t> ids, const Tokenizer& token
   if (ends > 1) note(RowFault::kTwoEnds, place);
 }
 
+double percent_of(int64_t rows, int64_t all) {
+  return 100.0 * static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(all, 1));
+}
+
 void RowFaults::tell(const Telling& about, Findings& findings) const {
   const std::string split = about.side.empty() ? about.split : about.split + " " + about.side;
   for (size_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i].rows == 0) continue;
     const Told& told = kTold[i];
-    const double percent =
-        100.0 * static_cast<double>(seen_[i].rows) / static_cast<double>(about.rows);
+    const double percent = percent_of(seen_[i].rows, about.rows);
     std::string id = told.id, todo = told.todo;
     if (i == static_cast<size_t>(RowFault::kLong)) todo = about.when_long;
     if (i == static_cast<size_t>(RowFault::kEmpty) && !about.when_empty.empty())
@@ -158,8 +163,7 @@ void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
   };
   const char* about = table.share() < 1 ? "about " : "";
   if (copies > 0) {
-    const double percent =
-        100.0 * static_cast<double>(all(copies)) / static_cast<double>(train_rows);
+    const double percent = percent_of(all(copies), train_rows);
     findings.add(percent >= 1 ? FindingLevel::kWarning : FindingLevel::kNote, "duplicate_rows",
                  fmt::format("train: {}{} of {} rows ({:.1f} %) are copies of rows before them",
                              about, all(copies), train_rows, percent),
@@ -170,8 +174,7 @@ void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,
     findings.add(
         FindingLevel::kWarning, "leaked_rows",
         fmt::format("validation: {}{} of {} rows ({:.1f} %) are training rows too", about,
-                    all(leaked), eval_rows,
-                    100.0 * static_cast<double>(all(leaked)) / static_cast<double>(eval_rows)),
+                    all(leaked), eval_rows, percent_of(all(leaked), eval_rows)),
         fmt::format("first {}, as {}", where(validated), where(trained)),
         fmt::format("take them out of one of the two: the validation {} is too good", metric));
   }

@@ -64,6 +64,8 @@ class RowFaults {
 };
 
 bool is_blank(std::string_view text);
+// 0 of none.
+double percent_of(int64_t rows, int64_t all);
 
 // Copies within training and rows of validation that are training rows too.
 void tell_repeated(const RowTable& table, int64_t train_rows, int64_t eval_rows,

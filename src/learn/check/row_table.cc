@@ -1,6 +1,9 @@
 #include "learn/check/row_table.h"
 
+#include <algorithm>
 #include <cstring>
+
+#include "base/core/error.h"
 
 namespace hone {
 namespace {
@@ -25,6 +28,17 @@ uint64_t hash(std::string_view text) {
 }
 
 }  // namespace
+
+RowPlace RowFiles::place(std::string_view file, int64_t line) {
+  const auto at = std::find(names_.rbegin(), names_.rend(), file);
+  if (at != names_.rend()) return {static_cast<int32_t>(names_.rend() - at - 1), line};
+  names_.emplace_back(file);
+  return {static_cast<int32_t>(names_.size() - 1), line};
+}
+
+std::string RowFiles::text(RowPlace place) const {
+  return fmt::format("{}:{}", names_[static_cast<size_t>(place.file)], place.line);
+}
 
 void RowTable::add(std::string_view text, bool validation, RowPlace place) {
   const uint64_t h = hash(text);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace hone {
 
@@ -11,6 +13,16 @@ namespace hone {
 struct RowPlace {
   int32_t file = 0;
   int64_t line = 0;
+};
+
+// The files that rows were read from.
+class RowFiles {
+ public:
+  RowPlace place(std::string_view file, int64_t line);
+  std::string text(RowPlace place) const;  // "train.csv:7"
+
+ private:
+  std::vector<std::string> names_;
 };
 
 // Rows by a 64-bit hash of their text. When there are more different ones than `most`, it goes on

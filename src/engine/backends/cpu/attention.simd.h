@@ -176,7 +176,7 @@ void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const floa
         0, dim, HONE_VECTOR {
           const float* from = k + j * a.k.token + i;
           const F kv = get(from, whole, n);
-          __builtin_prefetch(from + dim, 0, 2);  // the next head's
+          __builtin_prefetch(from + dim, 0, kToL2);  // the next head's
           unroll<Q>(HONE_LAMBDA(x) { dot[x] = fma(get(qs[x] + i, whole, n), kv, dot[x]); });
         });
     unroll<Q>(HONE_LAMBDA(x) {
@@ -206,7 +206,7 @@ void paged_tokens(const PagedAttention& a, const PagedQuery* queries, const floa
         for (int64_t j = lo; j < hi; ++j) {
           const float* from = v + j * a.v.token + i;
           const F row = get(from, whole, n);
-          __builtin_prefetch(from + dim, 0, 2);
+          __builtin_prefetch(from + dim, 0, kToL2);
           unroll<Q>(HONE_LAMBDA(x) { acc[x] = fma(set1(all_p[x * width + j]), row, acc[x]); });
         }
         unroll<Q>(HONE_LAMBDA(x) { put(outs[x] + i, acc[x], whole, n); });

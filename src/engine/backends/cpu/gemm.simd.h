@@ -5,10 +5,6 @@
 namespace hone::cpu::HONE_ISA {
 namespace {
 
-// What a stream of B is fetched into ahead of its use: the first-level cache has lines in flight
-// for half of what memory could deliver.
-constexpr int kToL2 = 2;
-
 // C[:, j0:j1] for B [k,n]: C stays in the L1 cache while eight rows of B pass at a time.
 template <int V, bool Whole, class T>
 HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, int64_t n) {

@@ -168,8 +168,8 @@ struct AmxTiles {
     // fetches one line of a pair fetches the other too.
     const float* next = b + kNR * words(kc) + turn % kTurns * (kNR * words(kc) / kTurns);
     const auto fetch = [&]() __attribute__((always_inline)) {
-      __builtin_prefetch(next, 0, 2);
-      __builtin_prefetch(next + 32, 0, 2);
+      __builtin_prefetch(next, 0, kToL2);
+      __builtin_prefetch(next + 32, 0, kToL2);
       next += 64;
     };
     settle();

@@ -54,7 +54,7 @@ void lane_tile(const T* const* rows, const float* scale, int64_t ahead, int64_t 
     const float* from[J];
     unroll<J>(HONE_LAMBDA(r) {
       const T* row = rows[r] + k0;
-      __builtin_prefetch(row + ahead, 0, 2);
+      __builtin_prefetch(row + ahead, 0, kToL2);
       if constexpr (sizeof(T) == 4) {
         from[r] = row;
       } else {

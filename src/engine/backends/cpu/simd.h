@@ -30,6 +30,10 @@ constexpr int W = 8;
 constexpr int W = 4;
 #endif
 
+// Third argument of a prefetch of what memory streams: into the second-level cache, since the first
+// has lines in flight for half of what memory could deliver.
+constexpr int kToL2 = 2;
+
 typedef float F __attribute__((vector_size(4 * W)));
 typedef int32_t I __attribute__((vector_size(4 * W)));  // also the result of comparisons: -1 / 0
 typedef uint32_t U __attribute__((vector_size(4 * W)));
