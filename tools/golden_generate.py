@@ -51,6 +51,8 @@ def settings_of(r):
         s["begin_suppress_tokens"] = sorted(r.sample(range(VOCAB), 9))
     if "suppress_tokens" not in s and r.random() < 0.1:
         s["forced_eos_token_id"] = r.randrange(VOCAB)
+    if r.random() < 0.3:
+        s["renormalize_logits"] = True
     return s
 
 
@@ -107,6 +109,9 @@ def warped(count):
             out = warpers.TopPLogitsWarper(s["top_p"])(None, out)
         if "min_p" in s:
             out = warpers.MinPLogitsWarper(s["min_p"])(None, out)
+        if r.random() < 0.2:
+            s["renormalize_logits"] = True
+            out = warpers.LogitNormalization()(None, out)
         kept = [[i, round(v, 5)] for i, v in enumerate(out[0].tolist()) if v > float("-inf")]
         found.append(dict(settings=s, scores=[round(v, 5) for v in scores[0].tolist()], kept=kept))
     return found

@@ -88,7 +88,6 @@ const std::vector<std::pair<std::string, Json>>& refused_keys() {
       {"sequence_bias", nullptr},
       {"encoder_repetition_penalty", 1.0},
       {"exponential_decay_length_penalty", nullptr},
-      {"renormalize_logits", false},
       {"watermarking_config", nullptr},
       {"num_beam_groups", 1},
       {"diversity_penalty", 0.0},
@@ -125,6 +124,7 @@ void each_key(GenerationConfig& c, F&& f) {
   f("forced_eos_token_id", c.forced_eos_token_id);
   f("suppress_tokens", c.suppress_tokens);
   f("begin_suppress_tokens", c.begin_suppress_tokens);
+  f("renormalize_logits", c.renormalize_logits);
   f("temperature", c.temperature);
   f("top_k", c.top_k);
   f("top_p", c.top_p);

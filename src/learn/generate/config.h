@@ -40,6 +40,7 @@ struct GenerationConfig {
   std::optional<int32_t> forced_bos_token_id;
   std::vector<int32_t> forced_eos_token_id;
   std::vector<int32_t> suppress_tokens, begin_suppress_tokens;
+  bool renormalize_logits = false;  // what the rules leave sums to one again; only beams differ
   // Sampling only.
   double temperature = 1;
   int64_t top_k = 50;  // 0: all

@@ -360,6 +360,7 @@ class Generator::Work {
         const std::span<float> own = std::span(scores_).subspan(row * V, V);
         rules_.apply(own, g.beams->beams()[m].tokens, prompt_length(g), g.end, source_of(g));
         scores = own;
+        if (config_.renormalize_logits && !config_.do_sample) norms_[row] = log_norm(own);
       }
       rows_.push_back({scores, norms_[row]});
     }

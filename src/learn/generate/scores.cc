@@ -191,6 +191,13 @@ void ScoreRules::keep_top_p() {
   c.resize(kept);
 }
 
+void ScoreRules::renormalize() {
+  heap_.clear();
+  for (const Candidate& x : candidates_) heap_.push_back(x.score);
+  const LogNorm norm = log_norm(heap_);
+  for (Candidate& x : candidates_) x.score = norm(x.score);
+}
+
 std::span<Candidate> ScoreRules::warp(std::span<const float> scores) {
   const GenerationConfig& c = config_;
   keep_top_k(scores,
@@ -211,6 +218,7 @@ std::span<Candidate> ScoreRules::warp(std::span<const float> scores) {
       ++kept;
     candidates_.resize(kept);
   }
+  if (c.renormalize_logits) renormalize();
   return candidates_;
 }
 

@@ -51,6 +51,7 @@ class ScoreRules {
                             std::span<const int32_t> known, int64_t size);
   void keep_top_k(std::span<const float> scores, int64_t k);
   void keep_top_p();
+  void renormalize();  // scores of the candidates to log probabilities
 
   const GenerationConfig& config_;
   bool none_;
