@@ -52,6 +52,9 @@ torch.manual_seed(7)
 t = tensors()
 save_file({k: v.detach().clone().contiguous() for k, v in t.items()}, FOLDER / "tensors.safetensors")
 save_both(t, "tensors")
+for protocol in (3, 5):  # 2 is the default
+    torch.save(t, FOLDER / f"tensors.legacy{protocol}.bin", _use_new_zipfile_serialization=False,
+               pickle_protocol=protocol)
 wrapped = {"epoch": 3, "args": argparse.Namespace(lr=0.1), "optimizer": {"state": {0: torch.ones(2, dtype=torch.int16)}},
            "model": {"w": torch.tensor([[1.0, 2.0], [3.0, 4.0]]), "version": 2, "note": None}}
 save_both(wrapped, "wrapped")

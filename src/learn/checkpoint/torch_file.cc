@@ -14,8 +14,9 @@ namespace {
 
 using Kind = PickleKind;
 
-constexpr std::string_view kLegacyMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.",
-                                        15);
+// A file of torch < 1.6 begins with this number as a pickle of its own.
+constexpr std::string_view kLegacyMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 13);
+constexpr size_t kLegacyHead = 2 + 9 + kLegacyMagic.size();
 constexpr int64_t kMaxPickle = int64_t{1} << 30;
 constexpr const char* kSaveStateDict =
     "save the weights alone: torch.save(model.state_dict(), 'pytorch_model.bin'), or as "
@@ -47,6 +48,14 @@ constexpr Element kElements[] = {
     {"", "torch.float8_e4m3fn", Stored::opaque, 1, "F8_E4M3"},
     {"", "torch.float8_e5m2", Stored::opaque, 1, "F8_E5M2"},
 };
+
+// Bytes of the magic number's pickle, with any protocol of torch.save; 0: there is none.
+size_t legacy_magic_bytes(std::string_view head) {
+  if (head.size() < 2 || head[0] != '\x80' || head[1] < 2 || head[1] > 5) return 0;
+  const size_t frame = head[1] >= 4 ? 9 : 0;
+  const bool is = head.size() > 2 + frame && head.substr(2 + frame).starts_with(kLegacyMagic);
+  return is ? 2 + frame + kLegacyMagic.size() : 0;
+}
 
 bool is_untyped(const PickleValue& type) { return type.is_global("torch.storage.UntypedStorage"); }
 
@@ -126,10 +135,10 @@ class TorchSource final : public WeightSource {
   explicit TorchSource(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {}
 
   Status open() {
-    std::string head(static_cast<size_t>(std::min<int64_t>(file_->size(), 16)), '\0');
+    std::string head(static_cast<size_t>(std::min<int64_t>(file_->size(), kLegacyHead)), '\0');
     HONE_TRY(file_->read_at(0, std::as_writable_bytes(std::span(head.data(), head.size()))));
     if (is_zip(*file_)) return open_zip();
-    if (head.starts_with(kLegacyMagic)) return open_legacy();
+    if (legacy_magic_bytes(head) > 0) return open_legacy();
     if (head.starts_with("version https://"))
       return wrong("is a pointer of git-lfs, not the file itself")
           .todo("fetch the file: git lfs pull, or let hone fetch the model by its hub name");
@@ -231,9 +240,10 @@ class TorchSource final : public WeightSource {
   }
 
   Status read_legacy(std::string_view text) {
-    text.remove_prefix(kLegacyMagic.size());
+    const size_t magic = legacy_magic_bytes(text);
+    text.remove_prefix(magic);
     const std::string& name = file_->path();
-    int64_t at = static_cast<int64_t>(kLegacyMagic.size());
+    int64_t at = static_cast<int64_t>(magic);
     const auto next = [&]() -> Result<Pickle> {
       Pickle p = HONE_TRY(Pickle::read(text, name));
       text.remove_prefix(static_cast<size_t>(p.bytes()));
