@@ -69,6 +69,10 @@ if MAJOR == 1:
         Pickler(f, protocol=4).dump(df)
     pd.testing.assert_frame_equal(pd.read_pickle(FOLDER / "before1.3.pkl"), df)
 if MAJOR == 2:
+    # A block of every other column says slice(0, 4, 2); the second one lies in memory the other way round.
+    spread = pd.DataFrame({"text": ["a", "b"], "n": [1, 2], "kind": ["x", None]})
+    spread.to_pickle(FOLDER / "spread.pkl")
+    spread[["kind", "n", "text"]].iloc[:, ::-1].to_pickle(FOLDER / "turned.pkl")
     # Rows picked out of order: the index is no range and is left out.
     df[["text", "n", "m"]].iloc[[2, 0]].to_pickle(FOLDER / "picked.pkl")
     pd.DataFrame({"c": pd.Categorical(["x", "y"])}).to_pickle(FOLDER / "categorical.pkl")

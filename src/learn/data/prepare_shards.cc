@@ -199,8 +199,7 @@ Result<Prepared> prepare_shards(const std::vector<CausalPart>& parts, const Prep
 
 Status remove_shards(const std::string& folder) {
   Store& store = file_store();
-  if (!is_shard_folder(folder) && !HONE_TRY(store.exists(folder + "/" + kShardProgress)))
-    return Ok{};
+  if (!is_shard_folder(folder)) return Ok{};
   // The file that says that there are shards goes last.
   for (const char* name :
        {"train", "validation", "dataset_dict.json", kShardProgress, kShardManifest})

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shard_names.h"
 
@@ -111,7 +112,8 @@ std::string ShardManifest::to_json() const {
 
 bool is_shard_folder(const std::string& path) {
   std::error_code failed;
-  return std::filesystem::exists(path + "/" + kShardManifest, failed);
+  return std::filesystem::exists(path + "/" + kShardManifest, failed) ||
+         std::filesystem::exists(path + "/" + kShardProgress, failed);
 }
 
 Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::string& name) {
@@ -137,6 +139,10 @@ Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::str
 
 Result<ShardManifest> read_shard_manifest(const std::string& folder) {
   const std::string file = folder + "/" + kShardManifest;
+  Store& store = file_store();
+  if (!HONE_TRY(store.exists(file)) && HONE_TRY(store.exists(folder + "/" + kShardProgress)))
+    return Error(err::kShards, fmt::format("the shards '{}' are not finished", folder))
+        .todo("run the same hone prepare again: it goes on behind the last finished shard");
   return parse_shard_manifest(HONE_TRY(read_file(file)), file);
 }
 

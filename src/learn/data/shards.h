@@ -35,8 +35,9 @@ struct ShardManifest {
   std::string to_json() const;
 };
 
+// Whether hone prepare made or began the folder.
 bool is_shard_folder(const std::string& path);
-// Errors: H2132 and those of parse_json.
+// Errors: H2132 (also when the shards are not finished) and those of parse_json.
 Result<ShardManifest> read_shard_manifest(const std::string& folder);
 Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::string& name);
 

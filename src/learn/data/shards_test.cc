@@ -130,6 +130,10 @@ TEST_F(Shards, AStoppedRunGoesOnWithTheSameBytes) {
       EXPECT_GT(runs, 3);
       break;
     }
+    CausalFiles files = files_;
+    files.train_files = {options_.folder};
+    EXPECT_THAT(load_causal(files, bytes_as_tokens).error().text(),
+                HasSubstr("H2132  the shards '" + options_.folder + "' are not finished"));
   }
   EXPECT_EQ(contents(options_.folder), whole);
 }

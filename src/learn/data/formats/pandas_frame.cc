@@ -101,12 +101,17 @@ class FrameReader {
     std::vector<int64_t> places;
     const auto columns = static_cast<int64_t>(table_.columns.size());
     if (v.callable().is_global("builtins.slice") || v.callable().is_global("__builtin__.slice")) {
-      const int64_t start = v.args()[0].integer(), stop = v.args()[1].integer(),
-                    step = v.args()[2].is(Kind::none) ? 1 : v.args()[2].integer();
-      if (step == 0 || step < -kMaxColumns || step > kMaxColumns || start < 0 || start > columns ||
-          stop > columns || stop < -1)
+      const auto part = [&](int64_t i, int64_t missing) {
+        return v.args()[i].is(Kind::none) ? missing : v.args()[i].integer();
+      };
+      // The end may lie up to a step behind the last column; none means down to the first one.
+      const int64_t start = part(0, 0), step = part(2, 1), stop = part(1, step < 0 ? -1 : columns);
+      if (step == 0 || step < -kMaxColumns || step > kMaxColumns || start < 0 || start > columns)
         return damaged_table(file_, "a block lies outside its columns");
-      for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step) places.push_back(i);
+      for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step) {
+        if (i < 0 || i >= columns) return damaged_table(file_, "a block lies outside its columns");
+        places.push_back(i);
+      }
     } else {
       const Ndarray a = HONE_TRY(read_ndarray(v, file_));
       if (a.kind == 'O' || a.shape.size() != 1)

@@ -66,6 +66,17 @@ TEST(PandasFrames, PickedRowsSlicesAndStringKinds) {
                             {Cell()}, {"a"s}, {"bé"s}, {Cell()}, {"a"s}, {"bé"s}, {Cell()}}));
 }
 
+TEST(PandasFrames, BlocksOfEveryOtherColumn) {
+  for (const char* name : {"spread.pkl", "turned.pkl"}) {
+    const Table table = read(name);
+    EXPECT_EQ(table.error, "") << name;
+    EXPECT_THAT(table.columns, ElementsAre("text", "n", "kind")) << name;
+    EXPECT_EQ(table.rows, (std::vector<std::vector<Cell>>{{"a"s, int64_t{1}, "x"s},
+                                                          {"b"s, int64_t{2}, Cell()}}))
+        << name;
+  }
+}
+
 TEST(PandasFrames, OtherClassesAreRefusedByName) {
   EXPECT_EQ(read("categorical.pkl").error,
             "H2703  '" + kGoldens +
