@@ -83,9 +83,30 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
   if (!start)
     return Error(err::kBadGeneration, "nothing says with which token the decoder starts")
         .at("generation_config.json")
-        .todo("write decoder_start_token_id, such as the code of the target language, there");
+        .todo(
+            "name the target language by --target_lang, or write decoder_start_token_id, such as "
+            "that language's code, there");
   for (const PromptRow& row : rows) prompts.push_back({{*start}, row.tokens});
   return prompts;
+}
+
+Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wish,
+                                             const Tokenizer& tokenizer, const ModelConfig& model) {
+  nlohmann::json set = nlohmann::json::object();
+  const auto token = [&](const std::string& text, const char* flag) -> Result<int32_t> {
+    const auto id = tokenizer.id_of(text);
+    if (!id)
+      return Error(err::kBadGeneration, fmt::format("the tokenizer has no token '{}'", text))
+          .at(flag)
+          .todo("name a token of the vocabulary, such as a language's code: de_DE");
+    return *id;
+  };
+  if (!wish.forced_bos_token.empty())
+    set["forced_bos_token_id"] = HONE_TRY(token(wish.forced_bos_token, "--forced_bos_token"));
+  if (!wish.target_lang.empty() && model.decoder_start < 0 && !c.decoder_start_token_id)
+    set["decoder_start_token_id"] = HONE_TRY(token(wish.target_lang, "the target language"));
+  HONE_TRY(apply_generation_json(c, set, "the flags"));
+  return set;
 }
 
 std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt,

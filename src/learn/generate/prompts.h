@@ -24,6 +24,15 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
                                               const GenerationConfig& config,
                                               const ModelConfig& model);
 
+// What models of many languages write with: a token that each text begins with, and, where no file
+// says with what the decoder starts (mBART), the code of the target language. Empty: left as it is.
+// Gives the keys that this sets; H2501 with the flag for a token that the tokenizer lacks.
+struct TargetLanguage {
+  std::string forced_bos_token, target_lang;
+};
+Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wish,
+                                             const Tokenizer& tokenizer, const ModelConfig& model);
+
 // The text of the new tokens as it follows the prompt, without special tokens.
 std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_t> prompt,
                               std::span<const int32_t> tokens);

@@ -154,25 +154,9 @@ Status Seq2SeqTask::choose_generation() {
   if (const auto beams = s_.beams() ? s_.beams() : s_.generation_num_beams)
     generation_.num_beams = *beams;
   generation_.num_return_sequences = 1;
-  const auto token = [&](const std::string& text, const std::string& flag) -> Result<int32_t> {
-    const auto id = tokenizers_->targets.id_of(text);
-    if (!id)
-      return Error(err::kBadGeneration, fmt::format("the tokenizer has no token '{}'", text))
-          .at(flag)
-          .todo("name a token of the vocabulary, such as a language's code: de_DE");
-    return *id;
-  };
-  Json& saved = model_.generation_config;
-  if (!s_.forced_bos_token.empty()) {
-    generation_.forced_bos_token_id = HONE_TRY(token(s_.forced_bos_token, "--forced_bos_token"));
-    saved["forced_bos_token_id"] = *generation_.forced_bos_token_id;
-  }
-  // mBART writes behind the code of its language, which config.json may leave open.
-  const bool open = model_.config.decoder_start < 0 && !generation_.decoder_start_token_id;
-  if (const std::string lang = s_.side(true).target_lang; open && !lang.empty()) {
-    generation_.decoder_start_token_id = HONE_TRY(token(lang, "the target language"));
-    saved["decoder_start_token_id"] = *generation_.decoder_start_token_id;
-  }
+  model_.generation_config.update(
+      HONE_TRY(apply_target_language(generation_, {s_.forced_bos_token, s_.side(true).target_lang},
+                                     tokenizers_->targets, model_.config)));
   if (!s_.predict_with_generate) return Ok{};
   if (s_.metric() == "rouge") {
     const auto folder = find_punkt_folder(s_.nltk_folder());
@@ -366,7 +350,17 @@ Status Seq2SeqTask::save_model_files(const std::string& folder) {
     saved["max_length"] = s_.written_length();
     saved.erase("_from_model_config");  // Transformers would make it anew from config.json
   }
-  return TokenTask::save_model_files(folder);
+  HONE_TRY(TokenTask::save_model_files(folder));
+  // The languages that mBART's tokenizer was opened for, which Transformers keeps there as well.
+  const TokenizerSide side = s_.side(true);
+  const std::string file = folder + "/tokenizer_config.json";
+  if (side.source_lang.empty() || model_.config.text("model_type", "") != "mbart" ||
+      !HONE_TRY(file_store().exists(file)))
+    return Ok{};
+  OrderedJson config = HONE_TRY(parse_ordered_json(HONE_TRY(file_store().read(file)), file));
+  config["src_lang"] = side.source_lang;
+  config["tgt_lang"] = side.target_lang;
+  return file_store().write(file, dump_json(config, {.indent = 2}) + "\n");
 }
 
 Json Seq2SeqTask::own_fingerprint() const {

@@ -11,6 +11,14 @@ struct TranslationOwnSettings {
 #include "base/settings/fields.inc"
 };
 
+// The languages that T5 was trained with are spelt out in its prefixes.
+std::string spelt(const std::string& code) {
+  static const std::map<std::string, std::string> names = {
+      {"en", "English"}, {"de", "German"}, {"fr", "French"}, {"ro", "Romanian"}};
+  const auto name = names.find(code);
+  return name == names.end() ? code : name->second;
+}
+
 class TranslationSettings : public Seq2SeqSettings, public TranslationOwnSettings {
  public:
   using TaskSettings::bind;
@@ -43,8 +51,8 @@ class TranslationSettings : public Seq2SeqSettings, public TranslationOwnSetting
                        language_key(target_lang));
   }
   std::string usual_prefix() const override {
-    return fmt::format("translate {} to {}: ", language_key(source_lang),
-                       language_key(target_lang));
+    return fmt::format("translate {} to {}: ", spelt(language_key(source_lang)),
+                       spelt(language_key(target_lang)));
   }
 };
 

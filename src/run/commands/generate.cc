@@ -328,12 +328,19 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   open.token = s.token;
   open.need_tokenizer = false;
   open.writes_text = true;
-  const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+  Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+  if (!s.source_lang.empty())
+    model.tokenizer =
+        HONE_TRY(open_tokenizer(s.tokenizer_name.empty() ? s.model_name_or_path : s.tokenizer_name,
+                                open, {false, s.source_lang, s.target_lang}));
   std::vector<PromptRow> rows = HONE_TRY(prompts_of(s, args, as_script));
   for (PromptRow& row : rows)
     if (row.text) row.text = s.prefix + *row.text;
   std::string origin;
-  const GenerationConfig config = HONE_TRY(generation_from(s, args, model, rows, origin));
+  GenerationConfig config = HONE_TRY(generation_from(s, args, model, rows, origin));
+  if (model.tokenizer)
+    HONE_TRY(apply_target_language(config, {s.forced_bos_token, s.target_lang}, *model.tokenizer,
+                                   model.config));
   HONE_TRY(check_generation(config, model.config.vocab));
   const bool texts =
       std::any_of(rows.begin(), rows.end(), [](const PromptRow& r) { return r.text.has_value(); });
