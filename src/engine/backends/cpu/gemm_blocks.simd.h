@@ -3,7 +3,8 @@
 //
 // B blocks (kKC x kNC) are packed by all threads together into one of two shared buffers (one
 // barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads stand
-// in a grid tm x tn over rows and columns. `Tiles` says what a tile is:
+// in a grid tm x tn over rows and columns, and help each other at the end of a block (Share).
+// `Tiles` says what a tile is:
 //
 //   kMR, kNR        rows and columns of a tile: of a panel of packed A, of one of packed B
 //   kKC, kMC, kNC   blocks of k, rows and columns
@@ -67,41 +68,71 @@ void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t colum
 
 // ---- blocks --------------------------------------------------------------------------------
 
-// Rows [i0, i1), panels [p0, p1) of the B block at column j0: packs A blocks and multiplies.
+// Rows [i0, i0 + rows) of A, packed, times panel p of the B block at column j0.
 template <class Tiles>
-void multiply_block(const Gemm& g, int64_t i0, int64_t i1, int64_t j0, int64_t p0, int64_t p1,
-                    int64_t k0, int64_t kc, const float* packed_b, float* packed_a) {
+void multiply_panel(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t p, int64_t k0,
+                    int64_t kc, const float* packed_b, const float* packed_a) {
   constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
   const int64_t words = Tiles::words(kc);
   const bool add = k0 > 0 || g.accumulate;
   const bool finish = k0 + kc == g.k && has_epilogue(g);
-  for (int64_t ib = i0; ib < i1; ib += Tiles::kMC) {
-    const int64_t rows = min_of(Tiles::kMC, i1 - ib);
-    Tiles::pack_a(g, ib, rows, k0, kc, packed_a);
-    for (int64_t p = p0; p < p1; ++p) {
-      const int64_t j = j0 + p * kNR, columns = min_of<int64_t>(kNR, g.n - j);
-      for (int64_t i = 0; i < rows; i += kMR) {
-        const int64_t count = min_of<int64_t>(kMR, rows - i);
-        const float* a = packed_a + i * words;
-        const float* b = packed_b + p * words * kNR;
-        float* c = g.c + (ib + i) * g.ldc + j;
-        if (count == kMR && columns == kNR) {
-          Tiles::tile(kc, a, b, c, g.ldc, add, i / kMR);
-        } else {
-          alignas(64) float edge[kMR * kNR];
-          Tiles::tile(kc, a, b, edge, kNR, false, i / kMR);
-          for (int64_t r = 0; r < count; ++r)
-            for (int64_t q = 0; q < columns; q += W) {
-              F x = load(edge + r * kNR + q);
-              if (add) x = x + load_n(c + r * g.ldc + q, columns - q);
-              store_n(c + r * g.ldc + q, x, columns - q);
-            }
+  const int64_t j = j0 + p * kNR, columns = min_of<int64_t>(kNR, g.n - j);
+  for (int64_t i = 0; i < rows; i += kMR) {
+    const int64_t count = min_of<int64_t>(kMR, rows - i);
+    const float* a = packed_a + i * words;
+    const float* b = packed_b + p * words * kNR;
+    float* c = g.c + (i0 + i) * g.ldc + j;
+    if (count == kMR && columns == kNR) {
+      Tiles::tile(kc, a, b, c, g.ldc, add, i / kMR);
+    } else {
+      alignas(64) float edge[kMR * kNR];
+      Tiles::tile(kc, a, b, edge, kNR, false, i / kMR);
+      for (int64_t r = 0; r < count; ++r)
+        for (int64_t q = 0; q < columns; q += W) {
+          F x = load(edge + r * kNR + q);
+          if (add) x = x + load_n(c + r * g.ldc + q, columns - q);
+          store_n(c + r * g.ldc + q, x, columns - q);
         }
-        if (finish) epilogue(g, ib + i, count, j, columns);
-      }
     }
+    if (finish) epilogue(g, i0 + i, count, j, columns);
   }
 }
+
+// What is left of a thread's share of a block, as units [begin, end): a unit is a panel of B times
+// a block of A. The thread takes them from the front, one by one; another that is done with its own
+// takes them from the back (cores are not equally fast, nor undisturbed). Who makes a unit has no
+// part in its bits.
+class Share {
+ public:
+  void set(int64_t units) {
+    __atomic_store_n(&left_, static_cast<uint64_t>(units) << 32, __ATOMIC_RELAXED);
+  }
+  Range next() {
+    return take([](int64_t) { return int64_t{1}; }, true);
+  }
+  // At most `most` units; none where packing A would take longer than they do.
+  Range steal(int64_t most) {
+    return take([most](int64_t count) { return count < 4 ? 0 : min_of(most, count / 2); }, false);
+  }
+
+ private:
+  template <class Fn>
+  Range take(Fn&& many, bool front) {
+    uint64_t left = __atomic_load_n(&left_, __ATOMIC_RELAXED);
+    for (;;) {
+      const int64_t begin = static_cast<uint32_t>(left), end = static_cast<int64_t>(left >> 32);
+      const int64_t count = begin < end ? many(end - begin) : 0;
+      if (count == 0) return {0, 0};
+      const Range taken = front ? Range{begin, begin + count} : Range{end - count, end};
+      const uint64_t b = front ? taken.end : begin, e = front ? end : taken.begin;
+      if (__atomic_compare_exchange_n(&left_, &left, e << 32 | b, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED))
+        return taken;
+    }
+  }
+
+  alignas(64) uint64_t left_;
+};
 
 struct Grid {
   int rows, columns;
@@ -137,9 +168,11 @@ int64_t b_block_words(const Gemm& g) {
   return round_up(
       Tiles::words(k_block<Tiles>(g.k)) * min_of(Tiles::kNC, round_up(g.n, Tiles::kPad)), 16);
 }
+// Two shares for each thread: of this block and, while others may still look at that, of the next.
+constexpr int64_t kShareWords = 2 * sizeof(Share) / sizeof(float);
 template <class Tiles>
 int64_t block_words(const Gemm& g, int threads) {
-  return 2 * b_block_words<Tiles>(g) + threads * a_block_words<Tiles>(g);
+  return 2 * b_block_words<Tiles>(g) + threads * (a_block_words<Tiles>(g) + kShareWords);
 }
 
 // m, n, k > 0.
@@ -147,34 +180,66 @@ template <class Tiles>
 void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
   constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
   const int64_t b_words = b_block_words<Tiles>(g), a_words = a_block_words<Tiles>(g);
+  const int threads = pool.size();
   float* shared_b = static_cast<float*>(workspace);
   float* all_a = shared_b + 2 * b_words;
-  const Grid grid = choose_grid<Tiles>(g.m, g.n, pool.size());
+  Share* all_shares = reinterpret_cast<Share*>(all_a + threads * a_words);
+  const Grid grid = choose_grid<Tiles>(g.m, g.n, threads);
   const int64_t all_panels = ceil_div(g.n, kNR), row_panels = ceil_div(g.m, kMR);
   const int64_t k_step = k_block<Tiles>(g.k);
-  pool.run([&](int thread) {
+  auto rows_of = [&](int thread) {
+    const Range panels = thread_range(row_panels, thread % grid.rows, grid.rows);
+    return Range{panels.begin * kMR, min_of(panels.end * kMR, g.m)};
+  };
+  pool.run([&](int self) {
     [[maybe_unused]] const typename Tiles::Thread held;
-    const Range rows = thread_range(row_panels, thread % grid.rows, grid.rows);
-    const int64_t i0 = rows.begin * kMR, i1 = min_of(rows.end * kMR, g.m);
-    float* packed_a = all_a + thread * a_words;
+    float* packed_a = all_a + self * a_words;
     int turn = 0;
     for (int64_t j0 = 0; j0 < g.n; j0 += Tiles::kNC) {
       const int64_t panels = ceil_div(min_of(Tiles::kNC, g.n - j0), kNR);
-      const Range mine = thread_range(panels, thread / grid.rows, grid.columns);
+      auto columns_of = [&](int thread) {
+        return thread_range(panels, thread / grid.rows, grid.columns);
+      };
       for (int64_t k0 = 0; k0 < g.k; k0 += k_step) {
         const int64_t kc = min_of(k_step, g.k - k0);
+        Share* shares = all_shares + turn * threads;
         const float* b;
         if (g.packed_b) {
           b = g.packed_b + k0 * all_panels * kNR + j0 * kc;
         } else {
           float* block = shared_b + turn * b_words;
-          turn ^= 1;
-          const Range share = thread_range(panels, thread, pool.size());
-          Tiles::pack_b(g, j0, k0, kc, share.begin, share.end, block);
-          pool.barrier();
+          const Range packed = thread_range(panels, self, threads);
+          Tiles::pack_b(g, j0, k0, kc, packed.begin, packed.end, block);
           b = block;
         }
-        multiply_block<Tiles>(g, i0, i1, j0, mine.begin, mine.end, k0, kc, b, packed_a);
+        turn ^= 1;
+        const Range rows = rows_of(self), columns = columns_of(self);
+        shares[self].set(ceil_div(rows.end - rows.begin, Tiles::kMC) *
+                         (columns.end - columns.begin));
+        pool.barrier();
+        int64_t in_packed_a = -1;  // first row
+        auto multiply = [&](int owner, Range units) {
+          const Range his = rows_of(owner), panel = columns_of(owner);
+          const int64_t width = panel.end - panel.begin;
+          for (int64_t u = units.begin; u < units.end; ++u) {
+            const int64_t i = his.begin + u / width * Tiles::kMC;
+            const int64_t count = min_of(Tiles::kMC, his.end - i);
+            if (in_packed_a != i) Tiles::pack_a(g, i, count, k0, kc, packed_a);
+            in_packed_a = i;
+            multiply_panel<Tiles>(g, i, count, j0, panel.begin + u % width, k0, kc, b, packed_a);
+          }
+        };
+        for (Range one = shares[self].next(); one.begin < one.end; one = shares[self].next())
+          multiply(self, one);
+        for (int other = (self + 1) % threads; other != self; other = (other + 1) % threads) {
+          const Range theirs = columns_of(other);
+          const int64_t width = max_of<int64_t>(1, theirs.end - theirs.begin);
+          for (;;) {
+            const Range some = shares[other].steal(width);
+            if (some.begin == some.end) break;
+            multiply(other, some);
+          }
+        }
       }
     }
   });

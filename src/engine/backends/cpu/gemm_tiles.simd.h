@@ -142,9 +142,13 @@ void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, in
 // Both panels stream from the L2 cache, and the next lines of two streams are not all fetched ahead
 // by every processor: steps of k between a prefetch and its use. Reading past the end is no fault.
 constexpr int64_t kAheadA = 32, kAheadB = 16;
+// The panel of B after this one is still in the L3 cache or in memory: each tile of a block of A
+// fetches its share of it into the L2 cache, a line in every kTurns / kNV steps.
+constexpr int64_t kMC = 96, kTurns = kMC / kMR;
 
 // c[kMR, kNR] (=|+=) a[kc][kMR]^T b[kc][kNR]
-void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add) {
+void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
+          int64_t turn) {
   F acc[kMR][kNV];
   unroll<kMR>(HONE_LAMBDA(i) {
     unroll<kNV>(HONE_LAMBDA(j) {
@@ -152,7 +156,7 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
       __builtin_prefetch(c + i * ldc + j * W, 1);
     });
   });
-  for (int64_t k = 0; k < kc; ++k) {
+  auto step = [&]() __attribute__((always_inline)) {
     F bv[kNV];
     if constexpr (W == 16) {  // narrower tiles have no load to spare
       __builtin_prefetch(a + kAheadA * kMR);
@@ -165,7 +169,18 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
     });
     a += kMR;
     b += kNR;
+  };
+  constexpr int kSteps = W == 16 ? kTurns / kNV : 1;
+  int64_t k = 0;
+  if constexpr (W == 16) {
+    static_assert(kTurns % kNV == 0);
+    const float* next = b + kc * kNR + turn % kTurns * (kc / kSteps) * W;
+    for (; k + kSteps <= kc; k += kSteps, next += W) {
+      __builtin_prefetch(next, 0, kToL2);
+      unroll<kSteps>(HONE_LAMBDA(s) { step(); });
+    }
   }
+  for (; k < kc; ++k) step();
   if (add) {
     unroll<kMR>(HONE_LAMBDA(i) {
       unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = acc[i][j] + load(c + i * ldc + j * W); });
@@ -177,8 +192,8 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
 
 struct FloatTiles {
   static constexpr int kMR = cpu::HONE_ISA::kMR, kNR = cpu::HONE_ISA::kNR;
-  static constexpr int64_t kStep = 16, kPad = cpu::HONE_ISA::kPad, kKC = kGemmBlockK, kMC = 96,
-                           kNC = 3072;
+  static constexpr int64_t kStep = 16, kPad = cpu::HONE_ISA::kPad, kKC = kGemmBlockK,
+                           kMC = cpu::HONE_ISA::kMC, kNC = 3072;
   static_assert(kMC % kMR == 0 && kNC % kPad == 0);
   struct Thread {};
   static int64_t words(int64_t kc) { return kc; }
@@ -192,8 +207,8 @@ struct FloatTiles {
     });
   }
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
-                   int64_t) {
-    cpu::HONE_ISA::tile(kc, a, b, c, ldc, add);
+                   int64_t turn) {
+    cpu::HONE_ISA::tile(kc, a, b, c, ldc, add, turn);
   }
 };
 
