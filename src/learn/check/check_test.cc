@@ -110,6 +110,8 @@ TEST_F(FixText, KeepsWhatIsCleanAndRepairsTheRest) {
   fs::remove(folder_ / "out.txt");
   EXPECT_EQ(fix("a\n\x81", Charset::kCp1252), "");
   EXPECT_THAT(error_, HasSubstr("H2108  byte 0x81 is no character of cp1252 text"));
+  EXPECT_EQ(fix(std::string("\xFF\xFE\0\0a\0\0\0", 8)), "");
+  EXPECT_THAT(error_, HasSubstr("the text is UTF-32"));
   EXPECT_FALSE(fs::exists(folder_ / "out.txt")) << "nothing half done is left";
 }
 

@@ -5,9 +5,11 @@
 namespace hone {
 namespace {
 
-// UTF-16 that check_not_utf16 recognises, or UTF-8.
-Charset guess(std::string_view head) {
-  if (check_not_utf16(head, "").ok()) return Charset::kUtf8;
+// UTF-16 that check_not_utf16 recognises, or UTF-8. Errors: H2108 of UTF-32.
+Result<Charset> guess(std::string_view head, const std::string& file) {
+  Status status = check_not_utf16(head, file);
+  if (status.ok()) return Charset::kUtf8;
+  if (status.error().text().find("UTF-32") != std::string::npos) return std::move(status.error());
   if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) return Charset::kUtf16;
   return head.size() > 1 && head[0] == '\0' ? Charset::kUtf16Be : Charset::kUtf16Le;
 }
@@ -38,7 +40,7 @@ Result<FixReport> fix_text(const std::string& from, const std::string& to, Chars
   const Source* file = source.get();
   source = HONE_TRY(unpacked(std::move(source)));
   report.unpacked = source.get() != file;
-  if (encoding == Charset::kUtf8) encoding = guess(HONE_TRY(source->head()));
+  if (encoding == Charset::kUtf8) encoding = HONE_TRY(guess(HONE_TRY(source->head()), from));
   report.encoding = encoding_name(encoding);
 
   ByteReader in(as_utf8(std::move(source), encoding));

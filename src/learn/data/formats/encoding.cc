@@ -131,12 +131,17 @@ class DecodedSource final : public SequentialSource {
 };
 
 Error not_utf8(std::string what, const std::string& file, int64_t line, int64_t column,
-               const char* encoding, const char* iconv) {
+               std::string todo) {
   return Error(err::kNotUtf8, std::move(what))
       .at(fmt::format("{}:{}:{}", file, line, column))
-      .todo(fmt::format("read it with --encoding {}, or make a copy in UTF-8: iconv -f {} -t UTF-8 "
-                        "'{}' > new",
-                        encoding, iconv, file));
+      .todo(std::move(todo));
+}
+
+Error utf16(std::string what, const std::string& file, size_t column, const char* encoding) {
+  return not_utf8(std::move(what), file, 1, static_cast<int64_t>(column),
+                  fmt::format("read it with --encoding {}, or `hone check --fix OUT` writes a copy "
+                              "in UTF-8",
+                              encoding));
 }
 
 }  // namespace
@@ -167,27 +172,27 @@ std::unique_ptr<Source> as_utf8(std::unique_ptr<Source> source, Charset encoding
 }
 
 Status check_not_utf16(std::string_view head, const std::string& file) {
+  using namespace std::string_view_literals;
+  if (head.starts_with("\xFF\xFE\0\0"sv) || head.starts_with("\0\0\xFE\xFF"sv))
+    return not_utf8("the text is UTF-32, by its byte order mark, and not UTF-8", file, 1, 1,
+                    fmt::format("make a copy in UTF-8: iconv -f UTF-32 -t UTF-8 '{}' > new", file));
   for (const bool big : {false, true}) {
     const char* order = big ? "big" : "little";
     if (head.starts_with(big ? "\xFE\xFF" : "\xFF\xFE")) {
-      return not_utf8(
-          fmt::format("the text is UTF-16, by its byte order mark 0x{} ({} endian), and "
-                      "not UTF-8",
-                      big ? "FEFF" : "FFFE", order),
-          file, 1, 1, "utf-16", "UTF-16");
+      return utf16(fmt::format("the text is UTF-16, by its byte order mark 0x{} ({} endian), and "
+                               "not UTF-8",
+                               big ? "FEFF" : "FFFE", order),
+                   file, 1, "utf-16");
     }
     // Letters of the first 256 characters have a zero byte each, always on the same side.
     size_t zeros[2] = {0, 0};
     for (size_t i = 0; i < head.size(); ++i) zeros[i & 1] += head[i] == '\0';
     const size_t pairs = head.size() / 2;
     if (pairs >= 2 && zeros[big ? 0 : 1] * 10 >= pairs * 4 && zeros[big ? 1 : 0] * 20 <= pairs) {
-      const size_t column = head.find('\0') + 1;
-      return not_utf8(
-          fmt::format("the text looks like UTF-16 ({} endian, every other byte is 0x00) and not "
-                      "like UTF-8",
-                      order),
-          file, 1, static_cast<int64_t>(column), big ? "utf-16-be" : "utf-16-le",
-          big ? "UTF-16BE" : "UTF-16LE");
+      return utf16(fmt::format("the text looks like UTF-16 ({} endian, every other byte is 0x00) "
+                               "and not like UTF-8",
+                               order),
+                   file, head.find('\0') + 1, big ? "utf-16-be" : "utf-16-le");
     }
   }
   return Ok{};
@@ -215,7 +220,9 @@ Status check_utf8(std::string_view text, const std::string& file, int64_t line, 
     std::string character;
     append_utf8(character, cp1252_character(byte));
     return not_utf8(what + fmt::format(": it looks like cp1252, where it is '{}'", character), file,
-                    line, column, "cp1252", "WINDOWS-1252");
+                    line, column,
+                    "read it with --encoding cp1252; where only some lines are, `hone check --fix "
+                    "OUT` writes a clean copy");
   }
   return Error(err::kNotUtf8,
                what + (other_utf8 ? ", though the text before it is: it is damaged or "
