@@ -68,6 +68,12 @@ Result<std::string> text_of_language(const Row& row, size_t column, const std::s
                         fmt::join(keys, ", ")));
 }
 
+// IWSLT's train.tags.en-ro.en says of each talk what it is, in lines of markup that are no pairs.
+bool is_markup(std::string_view file, std::string_view line) {
+  file.remove_prefix(file.find_last_of('/') + 1);  // 0 where there is none
+  return file.starts_with("train.tags.") && trim(line).starts_with('<');
+}
+
 }  // namespace
 
 std::string language_key(const std::string& lang) { return lang.substr(0, lang.find('_')); }
@@ -174,8 +180,10 @@ std::vector<std::string> PairReader::columns() const {
 
 Result<bool> PairReader::next_line(RowReader& rows, std::string& text, std::string& place,
                                    std::string_view& file, int64_t& line) {
-  if (!HONE_TRY(rows.next(row_))) return false;
-  text = HONE_TRY(cell_text(row_, 0, rows.columns()[0]));
+  do {
+    if (!HONE_TRY(rows.next(row_))) return false;
+    text = HONE_TRY(cell_text(row_, 0, rows.columns()[0]));
+  } while (is_markup(row_.file, text));
   place = row_.where();
   file = row_.file;
   line = row_.line;

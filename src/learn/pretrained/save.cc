@@ -49,11 +49,16 @@ Status copy_shards(const std::string& folder, const WeightSource& weights,
     HONE_TRY(write_safetensors(file, members));
     HONE_TRY(file.commit());
   }
-  return file_store().write(
-      (fs::path(folder) / (std::string(kStem) + ".safetensors.index.json")).string(), plan.index);
+  return file_store().write(fmt::format("{}/{}.safetensors.index.json", folder, kStem), plan.index);
 }
 
 }  // namespace
+
+std::string second_name(const ModelConfig& c, const std::string& name) {
+  constexpr std::string_view kBias = ".decoder.bias";
+  if (c.head != Head::masked_lm || c.tied || !name.ends_with(kBias)) return "";
+  return fmt::format("{}.bias", name.substr(0, name.size() - kBias.size()));
+}
 
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
   HONE_TRY(file_store().make_dirs(folder));
@@ -76,6 +81,10 @@ Status save_pretrained(const std::string& folder, Session& session, const Pretra
     if (!spec.trained && !session.has_state(spec.name)) continue;  // nothing read it
     tensors.push_back(
         {spec.name, session.state_slot(spec.name).type, session.state(spec.name), {}});
+    if (std::string second = second_name(model.config, spec.name); !second.empty()) {
+      tensors.push_back(tensors.back());
+      tensors.back().name = std::move(second);
+    }
   }
   return save_safetensors(folder, kStem, tensors);
 }
@@ -100,6 +109,10 @@ Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
     c.tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});
     c.sources.push_back(t->name);
+    if (std::string second = second_name(model.config, spec.name); !second.empty()) {
+      c.tensors.push_back({std::move(second), {dtype, spec.shape}, {}, {}});
+      c.sources.push_back(t->name);
+    }
     elements[dtype] += t->type.count();
   }
   for (const auto& [dtype, count] : elements)

@@ -122,6 +122,18 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
   if (t->type.shape != spec.shape) {
     const bool turned =
         spec.shape.size() == 2 && t->type.shape == Shape{spec.shape[1], spec.shape[0]};
+    // A head that fits another number of labels than the data's.
+    const bool labels = config.head == Head::sequence_classification && spec.of_head &&
+                        !t->type.shape.empty() && spec.shape[0] == config.labels &&
+                        t->type.shape[0] != config.labels;
+    if (labels)
+      return Error(err::kWeightShape,
+                   fmt::format("the checkpoint's head has {} outputs ('{}'), the labels are {}",
+                               t->type.shape[0], t->name, config.labels))
+          .at(t->file)
+          .todo(
+              "use data with the checkpoint's labels, or give the model a new head by "
+              "--ignore_mismatched_sizes");
     return Error(err::kWeightShape,
                  fmt::format("weight '{}' is {} in the checkpoint; the config asks for {}", t->name,
                              text_of(t->type.shape), text_of(spec.shape)))

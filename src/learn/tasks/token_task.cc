@@ -6,6 +6,7 @@
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "learn/models/positions.h"
+#include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -162,6 +163,10 @@ MemoryReport TokenTask::memory() const {
 
 Status TokenTask::save_model_files(const std::string& folder) {
   return hone::save_model_files(folder, model_, DType::f32);
+}
+
+std::string TokenTask::second_name(const std::string& name) const {
+  return hone::second_name(model_.config, name);
 }
 
 std::vector<std::string> TokenTask::weight_names() const {

@@ -32,6 +32,7 @@ class TokenTask : public TrainTask {
   Result<OrderedJson> evaluate() override;
   Status save_model_files(const std::string& folder) override;
   std::vector<std::string> weight_names() const override;
+  std::string second_name(const std::string& name) const override;
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;
   Json data_place() const override { return feed_->data_place(); }

@@ -45,6 +45,8 @@ class TrainTask {
   // Everything but optimizer state: config, weights, tokenizer.
   virtual Status save_model_files(const std::string& folder) = 0;  // config and tokenizer only
   virtual std::vector<std::string> weight_names() const = 0;
+  // The name under which a saved model holds that weight once more; "": under none.
+  virtual std::string second_name(const std::string&) const { return ""; }
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
   // Where the next step's rows stand in data that are streamed; null when a step is found by its

@@ -15,6 +15,16 @@ std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& n
   return tensors;
 }
 
+std::vector<TensorData> weights_of(TrainTask& task) {
+  std::vector<TensorData> tensors = tensors_of(task.session(), task.weight_names());
+  for (size_t i = 0, n = tensors.size(); i < n; ++i) {
+    TensorData again = tensors[i];
+    again.name = task.second_name(tensors[i].name);
+    if (!again.name.empty()) tensors.push_back(std::move(again));
+  }
+  return tensors;
+}
+
 Status read_into(const WeightSource& from, const std::string& name, Session& s,
                  const std::string& checkpoint) {
   const TensorInfo* info = from.find(name);
@@ -214,7 +224,7 @@ Status Trainer::save_checkpoint() {
     best_.checkpoint_step = best_.step;
   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, done_));
   HONE_TRY(task_.save_model_files(w.folder()));
-  HONE_TRY(w.add_tensors("model", tensors_of(s, task_.weight_names())));
+  HONE_TRY(w.add_tensors("model", weights_of(task_)));
   HONE_TRY(w.add_file(kTrainerStateFile, state_text()));
   if (!s_.save_only_model) {
     HONE_TRY(w.add_tensors(kOptimizerStem, tensors_of(s, optimizer_states(s))));
@@ -265,8 +275,7 @@ Status Trainer::load_best() {
 
 Status Trainer::save_model() {
   HONE_TRY(task_.save_model_files(s_.output_dir));
-  return save_safetensors(s_.output_dir, "model",
-                          tensors_of(task_.session(), task_.weight_names()));
+  return save_safetensors(s_.output_dir, "model", weights_of(task_));
 }
 
 }  // namespace hone
