@@ -64,7 +64,9 @@ Result<std::unique_ptr<TokenTask>> ClmSettings::open(Pretrained model, bool from
 Result<CausalFiles> ClmSettings::files(const Pretrained& model, const TextWish& wish,
                                        std::vector<std::string>& notes) const {
   CausalFiles files = HONE_TRY(named_files(*this, *this, wish, notes));
-  files.rows.keep_linebreaks = keep_linebreaks;
+  // As run_clm, which gives the flag to readers of files only: texts of a named data set end
+  // without.
+  files.rows.keep_linebreaks = keep_linebreaks && dataset_name.empty();
   files.causal.grouping = packing ? Grouping::kRows : Grouping::kBlocks;
   files.causal.block_size = row_tokens(model.config);
   if (model.tokenizer) files.causal.eos = model.tokenizer->eos_id();
