@@ -9,7 +9,7 @@ namespace {
 Result<Charset> guess(std::string_view head, const std::string& file) {
   Status status = check_not_utf16(head, file);
   if (status.ok()) return Charset::kUtf8;
-  if (status.error().text().find("UTF-32") != std::string::npos) return std::move(status.error());
+  if (is_utf32(head)) return std::move(status.error());
   if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF")) return Charset::kUtf16;
   return head.size() > 1 && head[0] == '\0' ? Charset::kUtf16Be : Charset::kUtf16Le;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 
 #include "learn/generate/beams.h"
 #include "learn/generate/errors.h"
@@ -153,10 +155,11 @@ class Generator::Work {
                                     model_.vocab())),
         norms_(static_cast<size_t>(config.num_beams > 1 ? model_.limits().rows : 0)) {}
 
-  std::vector<Generated> run() {
+  Result<std::vector<Generated>> run() {
     while (waiting_ < prompts_.size() || !groups_.empty()) {
       admit();
-      decode();
+      if (!not_finite_) decode();
+      if (not_finite_) return end_not_finite();
       std::erase_if(groups_, [](const std::unique_ptr<Group>& g) { return g->members.empty(); });
     }
     std::sort(results_.begin(), results_.end(), [](const Generated& a, const Generated& b) {
@@ -234,6 +237,7 @@ class Generator::Work {
     norm_beams(logits);
     for (size_t i = first, row = 0; i < groups_.size(); ++i, ++row, logits += model_.vocab()) {
       Group& g = *groups_[i];
+      if (!finite(i, logits, 1)) return;
       for (size_t m = 1; m < g.members.size(); ++m)
         g.members[m].cache = model_.fork(g.members[0].cache);
       advance(g, logits, row, 0);
@@ -253,12 +257,21 @@ class Generator::Work {
     const float* logits = timed(times_.decode);
     norm_beams(logits);
     size_t row = 0;
-    for (const auto& g : groups_) {
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const auto& g = groups_[i];
       const size_t rows = g->members.size();
+      if (!finite(i, logits, rows)) return;
       if (rows > 0) advance(*g, logits, row, 1);
       logits += static_cast<int64_t>(rows) * model_.vocab();
       row += rows;
     }
+  }
+
+  // A value that is not finite makes all logits of its row NaN, by the norm in front of them.
+  bool finite(size_t group, const float* logits, size_t rows) {
+    for (size_t r = 0; r < rows; ++r)
+      if (!std::isfinite(logits[static_cast<int64_t>(r) * model_.vocab()])) not_finite_ = group;
+    return !not_finite_;
   }
 
   using Clock = std::chrono::steady_clock;
@@ -271,6 +284,20 @@ class Generator::Work {
     const float* logits = model_.run(feeds_).data();
     seconds += since(start);
     return logits;
+  }
+
+  Error end_not_finite() {
+    const Group& g = *groups_[*not_finite_];
+    const size_t tokens = g.beams ? g.beams->beams()[0].tokens.size() : g.members[0].tokens.size();
+    const size_t prompt = g.prompt;
+    for (const auto& group : groups_)
+      for (Member& m : group->members) model_.drop(m.cache);
+    return Error(err::kLogitsNotFinite,
+                 fmt::format("the logits behind token {} of prompt {} are not finite", tokens,
+                             prompt + 1))
+        .todo(
+            "the activations overflow, as after a training that diverged: take an earlier "
+            "checkpoint");
   }
 
   void encode() {
@@ -405,6 +432,7 @@ class Generator::Work {
   std::vector<BeamSearch::Row> rows_;
   std::vector<CacheEntry> caches_;
   std::vector<Generated> results_;
+  std::optional<size_t> not_finite_;  // group whose logits are not
 };
 
 Result<std::vector<Generated>> Generator::run(std::span<const Prompt> prompts,

@@ -2,6 +2,7 @@
 // tools/golden_models.py), and batches against single prompts.
 #include "learn/generate/generate.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -89,6 +90,35 @@ TEST(Generate, ReferenceBackendMakesTheSameTokens) {
     Prompt prompt{facts[i]["prompt"].get<std::vector<int32_t>>()};
     EXPECT_EQ(run(*generator, std::span(&prompt, 1), config)[0].tokens,
               facts[i]["tokens"].get<std::vector<int32_t>>());
+  }
+}
+
+TEST(Generate, LogitsThatAreNotFiniteEndIt) {
+  const Pretrained model = open_golden("gpt2_tiny");
+  const auto backend = make_cpu_backend(1);
+  const CacheLimits limits{.rows = 4, .tokens = 40, .longest_prompt = 11, .page = 4};
+  ThreadPool pool(1);
+  Session session = std::move(
+      Session::compile(build_cached_programs(model.config, limits).value(), *backend, pool)
+          .value());
+  ASSERT_TRUE(session.allocate().ok());
+  ASSERT_TRUE(load_weights(session, model).ok());
+  const auto generator = Generator::over(session, model, limits);
+  const std::vector<Prompt> prompts = {{{1, 2, 3}}, {{4, 5}}};
+  const std::span<std::byte> weight = session.state("transformer.h.1.mlp.c_fc.weight");
+  const std::vector<std::byte> old(weight.begin(), weight.end());
+  const std::span values(reinterpret_cast<float*>(weight.data()), weight.size() / sizeof(float));
+  for (const int64_t beams : {1, 2}) {
+    GenerationConfig config;
+    config.max_new_tokens = 4;
+    config.num_beams = beams;
+    std::fill(values.begin(), values.end(), 3e38f);
+    const Result<std::vector<Generated>> r = generator->run(prompts, config);
+    ASSERT_FALSE(r.ok());
+    EXPECT_THAT(r.error().text(),
+                testing::StartsWith("H2505  the logits behind token 3 of prompt 1 are not finite"));
+    std::copy(old.begin(), old.end(), weight.begin());
+    EXPECT_EQ(run(*generator, prompts, config).size(), 2u) << "nothing of the cache is held";
   }
 }
 

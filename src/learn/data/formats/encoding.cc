@@ -171,9 +171,13 @@ std::unique_ptr<Source> as_utf8(std::unique_ptr<Source> source, Charset encoding
   return std::make_unique<DecodedSource>(std::move(source), encoding);
 }
 
-Status check_not_utf16(std::string_view head, const std::string& file) {
+bool is_utf32(std::string_view head) {
   using namespace std::string_view_literals;
-  if (head.starts_with("\xFF\xFE\0\0"sv) || head.starts_with("\0\0\xFE\xFF"sv))
+  return head.starts_with("\xFF\xFE\0\0"sv) || head.starts_with("\0\0\xFE\xFF"sv);
+}
+
+Status check_not_utf16(std::string_view head, const std::string& file) {
+  if (is_utf32(head))
     return not_utf8("the text is UTF-32, by its byte order mark, and not UTF-8", file, 1, 1,
                     fmt::format("make a copy in UTF-8: iconv -f UTF-32 -t UTF-8 '{}' > new", file));
   for (const bool big : {false, true}) {

@@ -22,7 +22,8 @@ const char* encoding_name(Charset encoding);  // as --encoding takes it
 // not allow is error H2108, given behind all text before it; of UTF-8 the source itself.
 std::unique_ptr<Source> as_utf8(std::unique_ptr<Source> source, Charset encoding);
 
-// H2108 when the first bytes of a file, of name `file`, are those of a UTF-16 text.
+bool is_utf32(std::string_view head);  // by its byte order mark
+// H2108 when the first bytes of a file, of name `file`, are those of a UTF-16 or UTF-32 text.
 Status check_not_utf16(std::string_view head, const std::string& file);
 
 // H2108 when `text`, which begins at line:column of the file, is not UTF-8; says what it looks
