@@ -220,10 +220,8 @@ def main():
             continue
         row, details[case] = measure(options, case)
         rows.append(row)
-    if not rows:
-        return
-    common.finish("Steps of text tasks, AdamW f32 (Transformers / hone)", rows, details,
-                  options.write and not options.tiny and not options.only)
+        common.finish("Steps of text tasks, AdamW f32 (Transformers / hone)", rows, details,
+                      options.write and not options.tiny and not options.only)
 
 
 if __name__ == "__main__":
