@@ -73,8 +73,7 @@ def main():
     for kind in options.peers:
         row, details[kind] = measure(options, kind, folder, sources)
         rows.append(row)
-        common.finish("Summaries by 4 beams, t5-small f32 (peer / hone)", rows, details,
-                      options.write and not options.tiny and not options.only)
+        common.finish("Summaries by 4 beams, t5-small f32 (peer / hone)", rows, details, options)
 
 
 if __name__ == "__main__":

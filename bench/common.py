@@ -141,11 +141,12 @@ def machine_kind():
     return f"{name}-{here['processors']}x-{here['isa'][-1] if here['isa'] else 'plain'}"
 
 
-def finish(name, rows, details, write):
-    """Prints the table; with --write, keeps it as bench/results/<date>-<machine kind>.md and .json."""
+def finish(name, rows, details, options):
+    """Prints the table; with --write, keeps it as bench/results/<date>-<machine kind>.md and .json, unless it is of a
+    tiny model or of one side."""
     text = f"## {name}\n\n{table(rows)}\n"
     print("\n" + text)
-    if not write:
+    if not options.write or options.tiny or options.only:
         return
     folder = ROOT / "bench" / "results"
     folder.mkdir(exist_ok=True)

@@ -67,8 +67,7 @@ def main():
     for batch in options.batches:
         row, details[f"batch {batch}"] = measure(options, batch)
         rows.append(row)
-    common.finish("Greedy decoding, GPT-2 124M f32 (Transformers / hone)", rows, details,
-                  options.write and not options.tiny and not options.only)
+    common.finish("Greedy decoding, GPT-2 124M f32 (Transformers / hone)", rows, details, options)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import pathlib
 import random
 import shutil
 import statistics
-import time
 
 import common
 from tokenization import data_folder
@@ -50,7 +49,7 @@ def files(task, rows):
 def hone(options, model, splits, columns, seed, epochs):
     output = common.FILES / "quality-hone"
     shutil.rmtree(output, ignore_errors=True)
-    _, seconds, _ = common.child([
+    common.child([
         options.hone, "train", "--task", "classification", "--model_name_or_path", str(model), "--train_file",
         str(splits["train"]), "--validation_file", str(splits["dev"]), "--text_column_names", *columns, "--label_column_name",
         "label", "--do_train", "--do_eval", "--max_seq_length", str(LENGTH), "--per_device_train_batch_size", str(BATCH),
@@ -58,14 +57,13 @@ def hone(options, model, splits, columns, seed, epochs):
         "--save_strategy", "no", "--disable_tqdm", "--threads", str(common.THREADS), "--output_dir", str(output)])
     said = json.loads((output / "eval_results.json").read_text())
     shutil.rmtree(output)
-    return dict(accuracy=said["eval_accuracy"], loss=said["eval_loss"], seconds=seconds)
+    return dict(accuracy=said["eval_accuracy"], loss=said["eval_loss"])
 
 
 def transformers_side(options, model, splits, columns, seed, epochs):
     import datasets
     import transformers
     transformers.logging.set_verbosity_error()
-    start = time.perf_counter()
     tokenizer = transformers.AutoTokenizer.from_pretrained(model)
     splits = {name: [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
               for name, path in splits.items()}
@@ -88,7 +86,7 @@ def transformers_side(options, model, splits, columns, seed, epochs):
     said = trainer.evaluate()
     del trainer, network
     gc.collect()
-    return dict(accuracy=said["eval_accuracy"], loss=said["eval_loss"], seconds=time.perf_counter() - start)
+    return dict(accuracy=said["eval_accuracy"], loss=said["eval_loss"])
 
 
 def row_of(task, epochs, rows, mine, theirs):
@@ -133,8 +131,7 @@ def main():
             details[task] = dict(hone=mine, peer=theirs, epochs=epochs, rows=rows, batch=BATCH,
                                  learning_rate=options.learning_rate)
         table.append(row_of(task, epochs, rows, mine, theirs))
-        common.finish("MiniLM-L6 fine-tuned: accuracy on the development set (Transformers / hone)", table, details,
-                      options.write)
+        common.finish("MiniLM-L6 fine-tuned: accuracy on the development set (Transformers / hone)", table, details, options)
 
 
 if __name__ == "__main__":

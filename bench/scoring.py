@@ -89,7 +89,7 @@ def main():
                        ("chrf", lambda: sacrebleu("chrf", pairs))]:
         row, details[name] = measure(options, name, pairs, peer)
         table.append(row)
-    common.finish("Scoring (peer / hone)", table, details, options.write and not options.tiny and not options.only)
+    common.finish("Scoring (peer / hone)", table, details, options)
 
 
 if __name__ == "__main__":

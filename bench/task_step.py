@@ -220,8 +220,7 @@ def main():
             continue
         row, details[case] = measure(options, case)
         rows.append(row)
-        common.finish("Steps of text tasks, AdamW f32 (Transformers / hone)", rows, details,
-                      options.write and not options.tiny and not options.only)
+        common.finish("Steps of text tasks, AdamW f32 (Transformers / hone)", rows, details, options)
 
 
 if __name__ == "__main__":

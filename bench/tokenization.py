@@ -164,7 +164,7 @@ def main():
     if folder := folder_of(options, options.marian, "tok-marian-en-mg", "source.spm"):
         add("Marian source.spm / sentencepiece", plain, folder, sentencepiece_peer(folder / "source.spm"), marian_ids(folder))
     if table:
-        common.finish("Tokenizing (peer / hone)", table, details, options.write and not options.tiny and not options.only)
+        common.finish("Tokenizing (peer / hone)", table, details, options)
 
 
 if __name__ == "__main__":

@@ -107,8 +107,7 @@ def main():
     for case in options.cases:
         row, details[case] = measure(options, *CASES[case])
         rows.append(row)
-        common.finish("Training step, AdamW (Transformers / hone)", rows, details,
-                      options.write and not options.tiny and not options.only)
+        common.finish("Training step, AdamW (Transformers / hone)", rows, details, options)
 
 
 if __name__ == "__main__":

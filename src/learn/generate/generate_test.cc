@@ -33,6 +33,16 @@ json facts_of(const std::string& name) {
                                    "/golden.json"));
 }
 
+// With the programs of `limits` and the model's weights.
+Session loaded_session(const Pretrained& model, const CacheLimits& limits, const Backend& backend,
+                       ThreadPool& pool) {
+  Session session = std::move(
+      Session::compile(build_cached_programs(model.config, limits).value(), backend, pool).value());
+  EXPECT_TRUE(session.allocate().ok());
+  EXPECT_TRUE(load_weights(session, model).ok());
+  return session;
+}
+
 std::unique_ptr<Generator> make_generator(const Pretrained& model, const CacheLimits& limits,
                                           const Backend& backend) {
   Result<std::unique_ptr<Generator>> g = Generator::make(model, limits, 1, backend);
@@ -98,11 +108,7 @@ TEST(Generate, LogitsThatAreNotFiniteEndIt) {
   const auto backend = make_cpu_backend(1);
   const CacheLimits limits{.rows = 4, .tokens = 40, .longest_prompt = 11, .page = 4};
   ThreadPool pool(1);
-  Session session = std::move(
-      Session::compile(build_cached_programs(model.config, limits).value(), *backend, pool)
-          .value());
-  ASSERT_TRUE(session.allocate().ok());
-  ASSERT_TRUE(load_weights(session, model).ok());
+  Session session = loaded_session(model, limits, *backend, pool);
   const auto generator = Generator::over(session, model, limits);
   const std::vector<Prompt> prompts = {{{1, 2, 3}}, {{4, 5}}};
   const std::span<std::byte> weight = session.state("transformer.h.1.mlp.c_fc.weight");
@@ -244,10 +250,7 @@ std::vector<float> logits_of(const Pretrained& model, WeightStorage weights,
   ThreadPool pool(2);
   const CacheLimits limits{
       .rows = 1, .tokens = 40, .longest_prompt = 20, .page = 4, .weights = weights};
-  Session session = std::move(
-      Session::compile(build_cached_programs(model.config, limits).value(), backend, pool).value());
-  EXPECT_TRUE(session.allocate().ok());
-  EXPECT_TRUE(load_weights(session, model).ok());
+  Session session = loaded_session(model, limits, backend, pool);
   CachedModel cached(session, model.config, limits);
   CacheEntry entry;
   std::vector<float> all;

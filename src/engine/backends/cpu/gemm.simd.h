@@ -72,13 +72,18 @@ void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
   }
 }
 
+// Threads share columns in blocks of this.
+constexpr int64_t kSmallColumns = 64;
+HONE_INLINE Range small_columns(const Gemm& g, int64_t begin, int64_t end) {
+  return {begin * kSmallColumns, min_of(end * kSmallColumns, g.n)};
+}
+
 // Each half of k has sums of its own, whatever the number of threads: two threads that read the
 // same rows of B, each its columns, get a fifth less from memory than two that read rows far apart.
 HONE_INLINE int64_t first_half(int64_t k) { return k < 64 ? k : round_up(k / 2, 8); }
 
 void multiply_small_nn(const Gemm& g, float* second_sums, ThreadPool& pool) {
-  constexpr int64_t kBlock = 64;
-  const int64_t blocks = ceil_div(g.n, kBlock), k = first_half(g.k);
+  const int64_t blocks = ceil_div(g.n, kSmallColumns), k = first_half(g.k);
   Gemm first = g, second = g;
   first.k = k;
   second.k = g.k - k;
@@ -88,18 +93,15 @@ void multiply_small_nn(const Gemm& g, float* second_sums, ThreadPool& pool) {
   second.accumulate = false;
   pool.run([&](int thread) {
     const Range mine = thread_range(second.k > 0 ? 2 * blocks : blocks, thread, pool.size());
-    const auto columns = [&](int64_t begin, int64_t end) {
-      return Range{begin * kBlock, min_of(end * kBlock, g.n)};
-    };
     with_elements(g.b, g.b_type, [&](const auto* b) {
-      const Range one = columns(mine.begin, min_of(mine.end, blocks));
+      const Range one = small_columns(g, mine.begin, min_of(mine.end, blocks));
       small_nn(first, b, one.begin, one.end);
-      const Range two = columns(max_of(mine.begin, blocks) - blocks, mine.end - blocks);
+      const Range two = small_columns(g, max_of(mine.begin, blocks) - blocks, mine.end - blocks);
       small_nn(second, b + k * g.ldb, two.begin, two.end);
     });
     pool.barrier();
     const Range some = thread_range(blocks, thread, pool.size()),
-                all = columns(some.begin, some.end);
+                all = small_columns(g, some.begin, some.end);
     if (second.k > 0)
       for (int64_t i = 0; i < g.m; ++i)
         for (int64_t j = all.begin; j < all.end; j += W) {
@@ -206,6 +208,27 @@ void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1)
 // Floats of A that every thread packs for itself: less than waiting for the others costs.
 constexpr int64_t kOwnA = 8192;
 
+void multiply_small_nt(const Gemm& g, float* shared, ThreadPool& pool) {
+  pool.run([&](int thread) {
+    alignas(64) float own[kOwnA];
+    const float* a = shared;
+    const int64_t steps = ceil_div(g.k, W);
+    if (round_up(g.m, small_group(g.m)) * steps * W <= kOwnA) {
+      pack_small_a(g, 0, steps, own);
+      a = own;
+    } else {
+      const Range k = thread_range(steps, thread, pool.size());
+      pack_small_a(g, k.begin, k.end, shared);
+      pool.barrier();
+    }
+    const Range mine = thread_range(ceil_div(g.n, kSmallColumns), thread, pool.size()),
+                columns = small_columns(g, mine.begin, mine.end);
+    if (columns.begin >= columns.end) return;
+    with_elements(g.b, g.b_type,
+                  [&](const auto* b) { small_nt(g, b, a, columns.begin, columns.end); });
+  });
+}
+
 bool takes_small_path(const Gemm& g) {
   return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
 }
@@ -246,29 +269,9 @@ void gemm_f32(const Gemm& g, void* workspace, ThreadPool& pool) {
     });
     return;
   }
-  if (takes_small_path(g) && !g.trans_b)
-    return multiply_small_nn(g, static_cast<float*>(workspace), pool);
-  if (takes_small_path(g)) {
-    auto* shared = static_cast<float*>(workspace);
-    pool.run([&](int thread) {
-      alignas(64) float own[kOwnA];
-      const float* a = shared;
-      const int64_t steps = ceil_div(g.k, W);
-      if (round_up(g.m, small_group(g.m)) * steps * W <= kOwnA) {
-        pack_small_a(g, 0, steps, own);
-        a = own;
-      } else {
-        const Range k = thread_range(steps, thread, pool.size());
-        pack_small_a(g, k.begin, k.end, shared);
-        pool.barrier();
-      }
-      const Range blocks = thread_range(ceil_div(g.n, 64), thread, pool.size());
-      const int64_t j0 = blocks.begin * 64, j1 = min_of(blocks.end * 64, g.n);
-      if (j0 >= j1) return;
-      with_elements(g.b, g.b_type, [&](const auto* b) { small_nt(g, b, a, j0, j1); });
-    });
-    return;
-  }
+  if (takes_small_path(g))
+    return g.trans_b ? multiply_small_nt(g, static_cast<float*>(workspace), pool)
+                     : multiply_small_nn(g, static_cast<float*>(workspace), pool);
   if (takes_few_rows_path(g)) return multiply_few_rows(g, static_cast<float*>(workspace), pool);
   multiply_blocks<FloatTiles>(g, workspace, pool);
 }

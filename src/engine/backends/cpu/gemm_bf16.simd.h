@@ -166,7 +166,7 @@ struct AmxTiles {
                    int64_t turn) {
     // The next panel of B comes from the L3 cache, a share of it in each turn; a processor that
     // fetches one line of a pair fetches the other too.
-    const float* next = b + kNR * words(kc) + turn % kTurns * (kNR * words(kc) / kTurns);
+    const float* next = share_of_next(b, kNR * words(kc), turn, kTurns);
     const auto fetch = [&]() __attribute__((always_inline)) {
       __builtin_prefetch(next, 0, kToL2);
       __builtin_prefetch(next + 32, 0, kToL2);

@@ -66,6 +66,12 @@ void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t colum
   }
 }
 
+// The share of the turn-th of `turns` tiles in the panel of B, of `words`, that lies behind b: what
+// it fetches ahead from the L3 cache or memory.
+HONE_INLINE const float* share_of_next(const float* b, int64_t words, int64_t turn, int64_t turns) {
+  return b + words + turn % turns * (words / turns);
+}
+
 // ---- blocks --------------------------------------------------------------------------------
 
 // Rows [i0, i0 + rows) of A, packed, times panel p of the B block at column j0.

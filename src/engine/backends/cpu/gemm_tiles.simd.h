@@ -174,7 +174,7 @@ void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, boo
   int64_t k = 0;
   if constexpr (W == 16) {
     static_assert(kTurns % kNV == 0);
-    const float* next = b + kc * kNR + turn % kTurns * (kc / kSteps) * W;
+    const float* next = share_of_next(b, kNR * kc, turn, kTurns);
     for (; k + kSteps <= kc; k += kSteps, next += W) {
       __builtin_prefetch(next, 0, kToL2);
       unroll<kSteps>(HONE_LAMBDA(s) { step(); });
