@@ -32,10 +32,10 @@ class LabelScan {
         encode_(encode_texts_with(model, &pool, max_length_)) {}
 
   Status split(const char* name, const LabelSources& sources, SplitReport& report) {
-    if ((name == std::string_view("train") ? sources.train : sources.validation).empty())
-      return Ok{};
-    faults_ = {};
     validation_ = name != std::string_view("train");
+    const std::vector<std::string>& files = validation_ ? sources.validation : sources.train;
+    if (files.empty() || is_shard_folder(files[0])) return Ok{};  // shards hold no texts
+    faults_ = {};
     LabelReader reader = HONE_TRY(open_classification(s_, sources, name));
     const size_t label = reader.columns.label.value_or(0);
     named_ = named_ || s_.glue() || !sources.labels.empty() || !reader.rows->label_names().empty();
@@ -181,7 +181,7 @@ void check_names(const std::vector<int64_t>& numbers, const Pretrained& model, F
 RowsReport check_labels(const ClassificationSettings& s, const Pretrained& model, ThreadPool& pool,
                         int64_t samples, std::vector<std::string>& notes, Findings& findings) {
   RowsReport report;
-  const auto sources = classification_sources(s);
+  const auto sources = s.sources();
   if (!sources.ok()) {
     findings.add(sources.error());
     return report;

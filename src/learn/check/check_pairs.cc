@@ -42,7 +42,8 @@ class PairScan {
 
   Status split(const std::string& name, const LabelSources& sources, SplitReport& report) {
     validation_ = name != "train";
-    if ((validation_ ? sources.validation : sources.train).empty()) return Ok{};
+    const std::vector<std::string>& files = validation_ ? sources.validation : sources.train;
+    if (files.empty() || is_shard_folder(files[0])) return Ok{};  // shards hold no texts
     sources_ = {}, targets_ = {}, both_ = {};
     sources_.tokenizer = &tokenizers_.sources, targets_.tokenizer = &tokenizers_.targets;
     sources_.vocab = config_.source_vocab, targets_.vocab = config_.vocab;
@@ -249,7 +250,7 @@ SampleRow sample(const PairRows& rows, int64_t i, int64_t decoder_start) {
 RowsReport check_pairs(const Seq2SeqSettings& s, const Pretrained& model, ThreadPool& pool,
                        int64_t samples, std::vector<std::string>& notes, Findings& findings) {
   RowsReport report;
-  const auto sources = seq2seq_sources(s);
+  const auto sources = s.sources();
   const auto tokenizers = open_pair_tokenizers(s, model);
   if (!sources.ok()) findings.add(sources.error());
   if (!tokenizers.ok()) findings.add(tokenizers.error());

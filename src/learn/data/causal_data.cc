@@ -36,20 +36,6 @@ Result<bool> has_validation_split(const CausalFiles& files) {
 
 namespace {
 
-// The manifest of the one folder of shards that `paths` is.
-Result<ShardManifest> checked_shards(const std::vector<std::string>& paths,
-                                     const OrderedJson& wanted) {
-  if (paths.size() != 1)
-    return Error(err::kShards,
-                 fmt::format("'{}' holds prepared shards and cannot be joined to other files",
-                             paths[0]))
-        .todo("give the folder alone, or prepare all files together");
-  ShardManifest manifest = HONE_TRY(read_shard_manifest(paths[0]));
-  HONE_TRY(
-      check_same_settings(manifest.settings, wanted, fmt::format("the shards '{}'", paths[0])));
-  return manifest;
-}
-
 Error nothing_to_validate(const CausalFiles& files, const std::string& share) {
   return Error(
              err::kSplit,

@@ -40,23 +40,33 @@ int64_t ShardSplit::tokens() const {
 
 OrderedJson split_to_json(const ShardSplit& split) {
   OrderedJson json, shards = OrderedJson::array();
-  for (const ShardFile& s : split.shards)
+  for (const ShardFile& s : split.shards) {
     shards.push_back({{"file", s.file},
                       {"rows", s.rows},
                       {"tokens", s.tokens},
                       {"bytes", s.bytes},
                       {"offsets_at", s.offsets_at},
                       {"ids_at", s.ids_at}});
-  const CausalCounts& c = split.counts;
+    for (const ShardColumn& c : s.beside) {
+      OrderedJson column = {{"name", c.name}, {"type", kind_name(c.kind)}, {"count", c.count}};
+      if (c.kind == ShardColumn::Kind::kList) column["offsets_at"] = c.offsets_at;
+      column["values_at"] = c.values_at;
+      shards.back()["beside"].push_back(std::move(column));
+    }
+  }
   json["name"] = split.name;
   json["rows"] = split.rows();
   json["tokens"] = split.tokens();
   json["rows_hash"] = fmt::format("{:016x}", split.hash);
   json["ids"] = {split.min_id, split.max_id};
-  json["counts"] = {{"rows_read", c.rows_read},           {"tokens_read", c.tokens_read},
-                    {"rows_kept", c.rows_kept},           {"tokens_kept", c.tokens_kept},
-                    {"tokens_dropped", c.tokens_dropped}, {"rows_cut", c.rows_cut},
-                    {"rows_too_short", c.rows_too_short}, {"eos_appended", c.eos_appended}};
+  const CausalCounts& c = split.counts;
+  if (split.about.is_null())
+    json["counts"] = {{"rows_read", c.rows_read},           {"tokens_read", c.tokens_read},
+                      {"rows_kept", c.rows_kept},           {"tokens_kept", c.tokens_kept},
+                      {"tokens_dropped", c.tokens_dropped}, {"rows_cut", c.rows_cut},
+                      {"rows_too_short", c.rows_too_short}, {"eos_appended", c.eos_appended}};
+  else
+    json["about"] = split.about;
   json["shards"] = std::move(shards);
   return json;
 }
@@ -74,15 +84,34 @@ Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& n
     split.hash = std::stoull(json.at("rows_hash").get<std::string>(), nullptr, 16);
     split.min_id = static_cast<int32_t>(whole(json.at("ids").at(0)));
     split.max_id = static_cast<int32_t>(whole(json.at("ids").at(1)));
-    const OrderedJson& c = json.at("counts");
-    const auto count = [&](const char* key) { return whole(c.at(key)); };
-    split.counts = {count("rows_read"),      count("tokens_read"),    count("rows_kept"),
-                    count("tokens_kept"),    count("tokens_dropped"), count("rows_cut"),
-                    count("rows_too_short"), count("eos_appended")};
-    for (const OrderedJson& s : json.at("shards"))
-      split.shards.push_back({s.at("file"), whole(s.at("rows")), whole(s.at("tokens")),
-                              whole(s.at("bytes")), whole(s.at("offsets_at")),
-                              whole(s.at("ids_at"))});
+    if (json.contains("about")) {
+      split.about = json["about"];
+      if (!split.about.is_object()) throw std::invalid_argument("about is no object");
+    } else {
+      const OrderedJson& c = json.at("counts");
+      const auto count = [&](const char* key) { return whole(c.at(key)); };
+      split.counts = {count("rows_read"),      count("tokens_read"),    count("rows_kept"),
+                      count("tokens_kept"),    count("tokens_dropped"), count("rows_cut"),
+                      count("rows_too_short"), count("eos_appended")};
+    }
+    for (const OrderedJson& s : json.at("shards")) {
+      split.shards.push_back({s.at("file"),
+                              whole(s.at("rows")),
+                              whole(s.at("tokens")),
+                              whole(s.at("bytes")),
+                              whole(s.at("offsets_at")),
+                              whole(s.at("ids_at")),
+                              {}});
+      if (!s.contains("beside")) continue;
+      for (const OrderedJson& c : s["beside"]) {
+        const auto kind = kind_of(c.at("type").get<std::string>());
+        if (!kind) throw std::invalid_argument("a column is of no known type");
+        split.shards.back().beside.push_back(
+            {c.at("name"), *kind, whole(c.at("count")),
+             *kind == ShardColumn::Kind::kList ? whole(c.at("offsets_at")) : 0,
+             whole(c.at("values_at"))});
+      }
+    }
   } catch (const std::exception& e) {
     return damaged(fmt::format("a split of the shards cannot be read: {}", e.what()), name);
   }
@@ -151,7 +180,7 @@ Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
   for (const auto& [key, value] : wanted.items()) {
     const OrderedJson was = made.contains(key) ? made[key] : OrderedJson();
     if (was == value) continue;
-    if (key == "tokenizer")
+    if (key.ends_with("tokenizer"))
       return Error(err::kShardsDiffer, fmt::format("{} were made with another tokenizer", what))
           .todo(
               "name the model or --tokenizer_name that they were made with, or prepare them again "
@@ -164,24 +193,41 @@ Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
   return Ok{};
 }
 
-Result<CausalData> open_shards(const std::string& folder, const ShardManifest& manifest,
-                               const std::string& split) {
+Result<ShardManifest> checked_shards(const std::vector<std::string>& paths,
+                                     const OrderedJson& wanted) {
+  if (paths.size() != 1)
+    return Error(err::kShards,
+                 fmt::format("'{}' holds prepared shards and cannot be joined to other files",
+                             paths[0]))
+        .todo("give the folder alone, or prepare all files together");
+  ShardManifest manifest = HONE_TRY(read_shard_manifest(paths[0]));
+  HONE_TRY(
+      check_same_settings(manifest.settings, wanted, fmt::format("the shards '{}'", paths[0])));
+  return manifest;
+}
+
+Result<ShardSplit> find_split(const ShardManifest& manifest, const std::string& split,
+                              const std::string& folder) {
   std::vector<std::string> names;
   for (const ShardSplit& s : manifest.splits) {
+    if (s.name == split) return s;
     names.push_back(s.name);
-    if (s.name != split) continue;
-    CausalData data;
-    data.counts = s.counts;
-    for (const ShardFile& shard : s.shards)
-      data.rows.add(HONE_TRY(map_shard(folder + "/" + split, shard)));
-    data.rows.set_hash(s.hash);
-    if (data.rows.size() == 0)
-      return damaged(fmt::format("the split '{}' is empty", split), folder);
-    return data;
   }
   return Error(err::kShards, fmt::format("the shards '{}' have no split '{}'", folder, split))
       .todo(fmt::format("they have {}; prepare them again with --{}_file", fmt::join(names, ", "),
                         split));
+}
+
+Result<CausalData> open_shards(const std::string& folder, const ShardManifest& manifest,
+                               const std::string& split) {
+  const ShardSplit s = HONE_TRY(find_split(manifest, split, folder));
+  CausalData data;
+  data.counts = s.counts;
+  for (const ShardFile& shard : s.shards)
+    data.rows.add(HONE_TRY(map_shard(folder + "/" + split, shard)).ids);
+  data.rows.set_hash(s.hash);
+  if (data.rows.size() == 0) return damaged(fmt::format("the split '{}' is empty", split), folder);
+  return data;
 }
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 // docs/formats/shards.md says it key by key.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ namespace hone {
 struct ShardSplit {
   std::string name;
   std::vector<ShardFile> shards;
-  CausalCounts counts;
-  uint64_t hash = 0;  // RowsHash of all rows
+  CausalCounts counts;  // of rows of text
+  OrderedJson about;    // of other rows: what their task notes of them (row_shards.h); else null
+  uint64_t hash = 0;    // RowsHash of all rows
   int32_t min_id = 0, max_id = 0;
   int64_t rows() const;
   int64_t tokens() const;
@@ -46,6 +48,14 @@ Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::str
 Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
                            const std::string& what);
 
+// The manifest of the one folder of shards that `paths` is, of the settings that are wanted.
+// Errors: H2132, H2133.
+Result<ShardManifest> checked_shards(const std::vector<std::string>& paths,
+                                     const OrderedJson& wanted);
+// Errors: H2132 when there is no such split.
+Result<ShardSplit> find_split(const ShardManifest& manifest, const std::string& split,
+                              const std::string& folder);
+
 // The rows of a split, mapped. Errors: H2132 (also when there is no such split).
 Result<CausalData> open_shards(const std::string& folder, const ShardManifest& manifest,
                                const std::string& split);
@@ -69,6 +79,23 @@ struct Prepared {
 // H2132 when it holds anything else.
 Result<Prepared> prepare_shards(const std::vector<CausalPart>& parts, const PrepareOptions& options,
                                 const Tokenize& tokenize);
+
+// Rows with a label or a target, which are read whole.
+struct RowSplit {
+  std::string name;
+  TokenRows rows;
+  std::vector<RowColumn> beside;  // as many rows each
+  OrderedJson about;              // for ShardSplit
+};
+struct PreparedFiles {
+  std::string split;
+  std::vector<std::string> files;
+};
+// The same for these. They are only read where the folder does not hold them already; a run that
+// was killed begins anew.
+Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
+                              const PrepareOptions& options,
+                              const std::function<Result<std::vector<RowSplit>>()>& read);
 
 // Deletes what prepare_shards writes, if the folder holds shards, finished or not.
 Status remove_shards(const std::string& folder);

@@ -5,6 +5,7 @@
 #include "learn/data/label_map.h"
 #include "learn/data/labelled_batch.h"
 #include "learn/tasks/classification_metrics.h"
+#include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/token_task.h"
 
 namespace hone {
@@ -18,7 +19,9 @@ struct ClassificationOwnSettings {
 // models that have them; labels i32[S] (-100: no row), or where the model has one label, which
 // makes it a regression, labels and weight f32[S] (0: no row). Evaluation gives logits
 // f32[S, labels] and does not read labels.
-class ClassificationSettings : public TaskSettings, public ClassificationOwnSettings {
+class ClassificationSettings : public TaskSettings,
+                               public ClassificationOwnSettings,
+                               public ShardedRows {
  public:
   using TaskSettings::bind;
   void bind_own(Schema& schema) override { ClassificationOwnSettings::bind(schema); }
@@ -32,6 +35,13 @@ class ClassificationSettings : public TaskSettings, public ClassificationOwnSett
   Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name,
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
+  ShardedRows* sharded_rows() override { return this; }
+  void choose_splits() override;
+  Result<LabelSources> sources() const override;
+  Result<OrderedJson> shard_settings(const Pretrained& model) const override;
+  Result<std::vector<RowSplit>> row_splits(const Pretrained& model, const LabelSources& sources,
+                                           ThreadPool& pool,
+                                           std::vector<std::string>& notes) const override;
 
   const GlueTask* glue() const { return find_glue_task(task_name); }
   // Of a data set whose validation rows are matched and mismatched ones, evaluate both.

@@ -33,12 +33,30 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
   return opened;
 }
 
+// What decides the rows besides the files; without `all` the way they are read only where it is not
+// the default.
+Result<OrderedJson> shard_settings_of(const ClassificationSettings& s, const Pretrained& model,
+                                      bool all) {
+  OrderedJson j;
+  j["task"] = "classification";
+  j["tokenizer"] = tokenizer_hash(*HONE_TRY(tokenizer_of(model)));
+  j["max_seq_length"] = s.row_tokens(model.config);
+  if (all || !s.task_name.empty()) j["task_name"] = s.task_name;
+  if (all || !s.text_column_names.empty()) j["text_column_names"] = s.text_column_names;
+  if (all || !s.label_column_name.empty()) j["label_column_name"] = s.label_column_name;
+  if (all || !s.column_names.empty()) j["column_names"] = s.column_names;
+  if (all || !s.data_format.empty()) j["data_format"] = s.data_format;
+  add_data_settings(s, all, j);
+  return j;
+}
+
 // Reads the splits of a run one after the other.
 class Reader {
  public:
   Reader(const ClassificationSettings& s, const Pretrained& model, ThreadPool& pool,
          const LabelSources& sources)
       : s_(s),
+        model_(model),
         sources_(sources),
         max_length_(s.row_tokens(model.config)),
         encode_(encode_texts_with(model, &pool, max_length_)) {
@@ -51,6 +69,7 @@ class Reader {
 
   Result<LabelledText> read(const std::string& split, const std::vector<std::string>& paths,
                             std::vector<std::string>& notes) {
+    if (is_shard_folder(paths[0])) return read_shards(split, paths);
     wish_.label = !split.starts_with(kTest);
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
     LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, wish_));
@@ -70,9 +89,20 @@ class Reader {
 
   // After read(): how the data set names the labels; empty when it does not.
   const std::vector<std::string>& names() const { return names_; }
+  bool regression() const { return regression_; }  // prepared shards hold values
   int64_t max_length() const { return max_length_; }
 
  private:
+  Result<LabelledText> read_shards(const std::string& split,
+                                   const std::vector<std::string>& paths) {
+    const ShardManifest made =
+        HONE_TRY(checked_shards(paths, HONE_TRY(shard_settings_of(s_, model_, false))));
+    LabelledShards shards = HONE_TRY(open_labelled_shards(paths[0], made, split));
+    if (names_.empty()) names_ = std::move(shards.names);
+    regression_ = regression_ || shards.regression;
+    return std::move(shards.text);
+  }
+
   // What one split chose, the next ones take.
   void keep_columns(const LabelReader& reader) {
     if (wish_.task) return;
@@ -83,12 +113,14 @@ class Reader {
   }
 
   const ClassificationSettings& s_;
+  const Pretrained& model_;
   const LabelSources& sources_;
   int64_t max_length_;
   EncodeTexts encode_;
   LabelWish wish_;
   RowOptions options_;
   std::vector<std::string> names_;
+  bool regression_ = false;
 };
 
 // Rows [begin, end) as they are, their labels not numbered yet.
@@ -118,6 +150,36 @@ std::string balance(const LabelledRows& data, const LabelMap& map) {
   return text;
 }
 
+// The splits that are learnt from and validated on, their labels not numbered yet.
+struct Texts {
+  std::optional<LabelledText> train, eval, mismatched;
+};
+
+Result<Texts> read_texts(const ClassificationSettings& s, const LabelSources& sources,
+                         Reader& reader, std::vector<std::string>& notes) {
+  Texts out;
+  if (!sources.train.empty()) out.train = HONE_TRY(reader.read("train", sources.train, notes));
+  if (!sources.validation.empty())
+    out.eval = HONE_TRY(reader.read("validation", sources.validation, notes));
+  if (!sources.mismatched.empty() && s.wants_mismatched())
+    out.mismatched = HONE_TRY(reader.read("validation_mismatched", sources.mismatched, notes));
+  if (s.do_eval && !out.eval) {
+    const int64_t rows = out.train->data.size();
+    const int64_t kept =
+        HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, notes));
+    out.eval = part_of(*out.train, 0, kept);
+    out.train = part_of(*out.train, kept, rows);
+  }
+  return out;
+}
+
+// None: the labels have to be taken from the rows.
+std::optional<LabelMap> labels_of_data(const ClassificationSettings& s, const Reader& reader) {
+  if (const GlueTask* task = s.glue()) return named_labels(task->names);
+  if (!reader.names().empty() || reader.regression()) return named_labels(reader.names());
+  return {};
+}
+
 // Labels when nothing is trained: those of the checkpoint.
 LabelMap checkpoint_labels(const std::vector<std::string>& own, const ModelConfig& config,
                            const SeenLabels& seen) {
@@ -135,14 +197,12 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
   return [&model, pool, max_length](std::span<const std::string_view> first,
                                     std::span<const std::string_view> second,
                                     EncodedTexts& out) -> Status {
-    if (!model.tokenizer)
-      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
-          .todo("name one by --tokenizer_name");
+    const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
     const size_t n = first.size();
     out.ids.resize(n);
     out.type_ids.resize(n);
     std::vector<uint8_t> is_cut(n);
-    HONE_TRY(encode_texts(*model.tokenizer, *pool, max_length, first, second,
+    HONE_TRY(encode_texts(tokenizer, *pool, max_length, first, second,
                           [&](size_t i, const Encoding& row) {
                             out.ids[i] = row.ids;
                             out.type_ids[i] = row.type_ids;
@@ -153,19 +213,26 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
   };
 }
 
-Result<LabelSources> classification_sources(const ClassificationSettings& s) {
+Result<LabelSources> ClassificationSettings::sources() const {
   LabelSourceRequest request;
-  request.dataset = named_dataset(s, s.cache_dir, s.token);
-  request.task = s.glue();
-  request.data_dir = s.data_dir;
-  request.train_file = s.train_file;
-  request.validation_file = s.validation_file;
-  request.mismatched_file = s.validation_mismatched_file;
-  request.want_train = s.do_train;
-  request.want_validation = s.do_eval;
-  request.test_file = s.test_file;
-  request.want_test = s.do_predict;
+  request.dataset = named_dataset(*this, cache_dir, token);
+  request.task = glue();
+  request.data_dir = data_dir;
+  request.train_file = train_file;
+  request.validation_file = validation_file;
+  request.mismatched_file = validation_mismatched_file;
+  request.want_train = do_train;
+  request.want_validation = do_eval;
+  request.test_file = test_file;
+  request.want_test = do_predict;
   return find_label_sources(request);
+}
+
+void ClassificationSettings::choose_splits() {
+  const bool folder = !dataset_name.empty() || !data_dir.empty() || !task_name.empty();
+  do_train = folder || !train_file.empty();
+  do_eval = folder || !validation_file.empty() || validation_split_percentage > 0;
+  do_predict = !test_file.empty();
 }
 
 Result<LabelReader> open_classification(const ClassificationSettings& s,
@@ -182,32 +249,48 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
                     wish);
 }
 
+Result<OrderedJson> ClassificationSettings::shard_settings(const Pretrained& model) const {
+  return shard_settings_of(*this, model, true);
+}
+
+Result<std::vector<RowSplit>> ClassificationSettings::row_splits(
+    const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
+    std::vector<std::string>& notes) const {
+  Reader reader(*this, model, pool, sources);
+  Texts texts = HONE_TRY(read_texts(*this, sources, reader, notes));
+  std::optional<LabelMap> map = labels_of_data(*this, reader);
+  if (!map) map = HONE_TRY(sorted_labels(texts.train ? texts.train->seen : texts.eval->seen));
+  std::vector<RowSplit> splits;
+  const auto add = [&](const std::string& name, LabelledText text, bool labelled) -> Status {
+    if (labelled) HONE_TRY(number_labels(text, *map, name));
+    const int64_t rows = text.data.size();
+    notes.push_back(fmt::format("{}: {}", name, describe(text.counts, rows, reader.max_length())));
+    if (labelled) notes.push_back(fmt::format("{}: {}", name, balance(text.data, *map)));
+    splits.push_back(
+        labelled_split(name, std::move(text.data), text.counts, labelled ? &*map : nullptr));
+    return Ok{};
+  };
+  if (texts.train) HONE_TRY(add("train", std::move(*texts.train), true));
+  if (texts.eval) HONE_TRY(add("validation", std::move(*texts.eval), true));
+  if (texts.mismatched) HONE_TRY(add("validation_mismatched", std::move(*texts.mismatched), true));
+  for (const auto& [name, files] : {std::pair(std::string(kTest), &sources.test),
+                                    {"test_mismatched", &sources.test_mismatched}})
+    if (!files->empty()) HONE_TRY(add(name, HONE_TRY(reader.read(name, *files, notes)), false));
+  return splits;
+}
+
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool) {
-  const LabelSources sources = HONE_TRY(classification_sources(s));
+  const LabelSources sources = HONE_TRY(s.sources());
 
   ClassificationData out;
   out.notes = sources.notes;
   Reader reader(s, model, pool, sources);
-  std::optional<LabelledText> train, eval, mismatched;
-  if (!sources.train.empty()) train = HONE_TRY(reader.read("train", sources.train, out.notes));
-  if (!sources.validation.empty())
-    eval = HONE_TRY(reader.read("validation", sources.validation, out.notes));
-  if (!sources.mismatched.empty() && s.wants_mismatched())
-    mismatched = HONE_TRY(reader.read("validation_mismatched", sources.mismatched, out.notes));
-  if (s.do_eval && !eval) {
-    const int64_t rows = train->data.size();
-    const int64_t kept =
-        HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, out.notes));
-    eval = part_of(*train, 0, kept);
-    train = part_of(*train, kept, rows);
-  }
+  auto [train, eval, mismatched] = HONE_TRY(read_texts(s, sources, reader, out.notes));
 
   const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
-  if (const GlueTask* task = s.glue())
-    out.map = named_labels(task->names);
-  else if (!reader.names().empty())
-    out.map = named_labels(reader.names());
+  if (const auto map = labels_of_data(s, reader))
+    out.map = *map;
   else if (s.do_train)
     out.map = HONE_TRY(sorted_labels(train->seen));
   else

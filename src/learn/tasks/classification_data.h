@@ -24,8 +24,6 @@ struct ClassificationData {
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool);
 
-// The files that the settings mean. Errors: those of label_sources.h.
-Result<LabelSources> classification_sources(const ClassificationSettings& s);
 // The rows of "train" or "validation", before the first. Errors: those of label_columns.h.
 Result<LabelReader> open_classification(const ClassificationSettings& s,
                                         const LabelSources& sources, const std::string& split);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learn/tasks/clm_programs.h"
+#include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/task.h"
 
 namespace hone {
@@ -81,8 +82,8 @@ Result<CausalFiles> ClmSettings::files(const Pretrained& model, const TextWish& 
 OrderedJson ClmSettings::shard_settings(const Pretrained& model, const CausalOptions& causal,
                                         bool all) const {
   OrderedJson j;
-  if (all) j["task"] = "clm";
-  if (model.tokenizer) j["tokenizer"] = tokenizer_hash(model);
+  j["task"] = "clm";
+  if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
   j["packing"] = packing;
   j["block_size"] = causal.block_size;
   if (packing) j["eos_token_id"] = causal.eos ? OrderedJson(*causal.eos) : OrderedJson();

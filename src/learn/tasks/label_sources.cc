@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "learn/data/formats/errors.h"
+#include "learn/data/shards.h"
 #include "learn/datasets/fetch.h"
 
 namespace hone {
@@ -78,6 +79,24 @@ Status from_dataset(const DatasetRequest& wanted, const LabelSourceRequest& r, L
   return Ok{};
 }
 
+// A folder of prepared shards has all splits.
+Status from_shards(const LabelSourceRequest& r, LabelSources& out) {
+  for (const std::vector<std::string>* named : {&r.train_file, &r.validation_file, &r.test_file}) {
+    if (named->size() != 1 || !is_shard_folder(named->front())) continue;
+    const ShardManifest manifest = HONE_TRY(read_shard_manifest(named->front()));
+    const auto take = [&](bool wanted, const char* split, std::vector<std::string>& files) {
+      const bool there = find_split(manifest, split, "").ok();
+      if (wanted && files.empty() && there) files = *named;
+    };
+    const auto is_of = [&](const std::vector<std::string>& files) { return files == *named; };
+    if (r.want_validation && out.validation.empty()) out.validation = *named;
+    take(r.want_validation && is_of(out.validation), "validation_mismatched", out.mismatched);
+    take(r.want_test, "test", out.test);
+    take(r.want_test && is_of(out.test), "test_mismatched", out.test_mismatched);
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<LabelSources> find_label_sources(const LabelSourceRequest& r) {
@@ -105,8 +124,9 @@ Result<LabelSources> find_label_sources(const LabelSourceRequest& r) {
     out.validation = HONE_TRY(fetch_data_files(r.validation_file, dataset.hub));
     out.mismatched = HONE_TRY(fetch_data_files(r.mismatched_file, dataset.hub));
   }
+  if (r.want_test) out.test = HONE_TRY(fetch_data_files(r.test_file, dataset.hub));
+  HONE_TRY(from_shards(r, out));
   if (r.want_test) {
-    out.test = HONE_TRY(fetch_data_files(r.test_file, dataset.hub));
     if (out.test.empty())
       return Error(err::kDataMissing, "there is nothing to predict: there is no --test_file")
           .todo("give --test_file, or leave --do_predict out");

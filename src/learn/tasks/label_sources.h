@@ -24,8 +24,8 @@ struct LabelSourceRequest {
 
 // A data set goes before files, and files before the folder. A data set's validation rows are
 // `validation`, or else `validation_matched` with `validation_mismatched` beside it; its rows to
-// predict likewise. Errors: those of dataset.h and fetch.h, H2101 when nothing is named or data_dir
-// lacks a file.
+// predict likewise. A folder of prepared shards stands for every split that it holds. Errors: those
+// of dataset.h and fetch.h, H2101 when nothing is named or data_dir lacks a file.
 Result<LabelSources> find_label_sources(const LabelSourceRequest& request);
 
 }  // namespace hone

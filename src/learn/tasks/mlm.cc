@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learn/tasks/mlm_programs.h"
+#include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/task.h"
 #include "learn/train/errors.h"
 
@@ -149,8 +150,8 @@ Result<CausalFiles> MlmSettings::files(const Pretrained& model, const TextWish& 
 OrderedJson MlmSettings::shard_settings(const Pretrained& model, const CausalOptions& causal,
                                         bool all) const {
   OrderedJson j;
-  if (all) j["task"] = "mlm";
-  if (model.tokenizer) j["tokenizer"] = tokenizer_hash(model);
+  j["task"] = "mlm";
+  if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
   j["line_by_line"] = line_by_line;
   j["max_seq_length"] = causal.block_size;
   add_reading_settings(*this, *this, all, j);

@@ -40,9 +40,7 @@ std::string prefix_warning(const Seq2SeqSettings& s, const ModelConfig& config,
 }  // namespace
 
 Result<PairTokenizers> open_pair_tokenizers(const Seq2SeqSettings& s, const Pretrained& model) {
-  if (!model.tokenizer)
-    return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
-        .todo("name one by --tokenizer_name");
+  HONE_TRY(tokenizer_of(model));
   OpenOptions options;
   options.revision = s.model_revision;
   options.cache_dir = s.cache_dir;

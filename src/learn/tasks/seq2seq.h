@@ -2,8 +2,8 @@
 // translation share (run_summarization, run_translation).
 #pragma once
 
-#include "learn/data/pair_rows.h"
 #include "learn/generate/generate.h"
+#include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/token_task.h"
 
 namespace hone {
@@ -16,7 +16,7 @@ struct Seq2SeqOwnSettings {
 };
 
 // The programs' inputs and outputs are those of seq2seq_programs.h.
-class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings {
+class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings, public ShardedRows {
  public:
   using TaskSettings::bind;
   void bind_own(Schema& schema) override { Seq2SeqOwnSettings::bind(schema); }
@@ -31,6 +31,14 @@ class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings {
   Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name,
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
+
+  ShardedRows* sharded_rows() override { return this; }
+  void choose_splits() override;
+  Result<LabelSources> sources() const override;
+  Result<OrderedJson> shard_settings(const Pretrained& model) const override;
+  Result<std::vector<RowSplit>> row_splits(const Pretrained& model, const LabelSources& sources,
+                                           ThreadPool& pool,
+                                           std::vector<std::string>& notes) const override;
 
   int64_t target_length(bool training) const {
     return training || val_max_target_length == 0 ? max_target_length : val_max_target_length;

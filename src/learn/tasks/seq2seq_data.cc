@@ -18,6 +18,31 @@ const std::vector<std::string>& files_of(const LabelSources& sources, const std:
   return split == kTest ? sources.test : sources.validation;
 }
 
+// What decides the rows besides the files; without `all` the way they are read only where it is not
+// the default.
+OrderedJson shard_settings_of(const Seq2SeqSettings& s, const ModelConfig& config,
+                              const PairTokenizers& tokenizers, bool all) {
+  const PairWish wish = s.wish();
+  OrderedJson j;
+  j["task"] = wish.source_lang.empty() ? "summarization" : "translation";
+  j["tokenizer"] = tokenizer_hash(tokenizers.sources);
+  j["target_tokenizer"] = tokenizer_hash(tokenizers.targets);
+  j["source_prefix"] = s.source_prefix;
+  j["max_source_length"] = s.row_tokens(config);
+  j["max_target_length"] = target_limit(s, config, "train");
+  j["val_max_target_length"] = target_limit(s, config, "validation");
+  if (!wish.source_lang.empty()) {
+    j["source_lang"] = wish.source_lang;
+    j["target_lang"] = wish.target_lang;
+  }
+  for (const auto& [flag, column] :
+       {std::pair(wish.source_flag, wish.source_column), {wish.target_flag, wish.target_column}})
+    if (all || !column.empty()) j[flag.substr(2)] = column;
+  if (all || !s.data_format.empty()) j["data_format"] = s.data_format;
+  add_data_settings(s, all, j);
+  return j;
+}
+
 // Reads the splits of a run one after the other.
 class Reader {
  public:
@@ -28,7 +53,7 @@ class Reader {
         config_(config),
         wish_(s.wish()),
         max_source_(s.row_tokens(config)),
-        targets_(tokenizers.targets),
+        tokenizers_(tokenizers),
         pool_(pool) {
     options_.prefix = s.source_prefix;
     options_.skip_empty = !s.dataset_name.empty();
@@ -37,6 +62,15 @@ class Reader {
 
   // At most `limit` rows of the files; < 0: all.
   Result<PairRows> read(const std::string& split, int64_t limit, std::vector<std::string>& notes) {
+    if (const auto& files = files_of(sources_, split); is_shard_folder(files[0])) {
+      const OrderedJson wanted = shard_settings_of(s_, config_, tokenizers_, false);
+      const ShardManifest made = HONE_TRY(checked_shards(files, wanted));
+      PairRows rows = HONE_TRY(open_pair_shards(files[0], made, split, split == "train"));
+      if (limit >= 0) rows.keep_first(limit);
+      notes.push_back(fmt::format("{}: {}", split,
+                                  describe(rows, max_source_, target_limit(s_, config_, split))));
+      return rows;
+    }
     wish_.target = split != kTest;
     options_.predict = !wish_.target;
     PairReader reader = HONE_TRY(open_pairs(s_, sources_, split, wish_));
@@ -47,7 +81,7 @@ class Reader {
       wish_.target_column = columns[1];
     }
     const int64_t max_target = target_limit(s_, config_, split);
-    options_.target = encode_side_with(targets_, pool_, max_target);
+    options_.target = encode_side_with(tokenizers_.targets, pool_, max_target);
     PairRows rows = HONE_TRY(read_pairs(reader, options_, limit < 0 ? INT64_MAX : limit));
     notes.push_back(fmt::format("{}: {}", split, describe(rows, max_source_, max_target)));
     if (rows.size() == 0)
@@ -63,10 +97,34 @@ class Reader {
   const ModelConfig& config_;
   PairWish wish_;
   int64_t max_source_;
-  const Tokenizer& targets_;
+  const PairTokenizers& tokenizers_;
   ThreadPool& pool_;
   PairOptions options_;
 };
+
+// The splits that are learnt from and validated on; of their files at most so many rows, unless
+// the training rows are split.
+struct Pairs {
+  std::optional<PairRows> train, eval;
+};
+Result<Pairs> read_splits(const Seq2SeqSettings& s, const LabelSources& sources, Reader& reader,
+                          int64_t max_train, int64_t max_eval, std::vector<std::string>& notes) {
+  Pairs out;
+  const bool splits = s.do_eval && sources.validation.empty();
+  if (!sources.train.empty())
+    out.train = HONE_TRY(reader.read("train", splits ? -1 : max_train, notes));
+  if (!sources.validation.empty()) out.eval = HONE_TRY(reader.read("validation", max_eval, notes));
+  if (!splits) return out;
+  const int64_t rows = out.train->size();
+  const int64_t kept =
+      HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, notes));
+  out.eval.emplace().append(*out.train, 0, kept);
+  PairRows rest;
+  rest.append(*out.train, kept, rows);
+  rest.first_source = out.train->first_source;
+  out.train = std::move(rest);
+  return out;
+}
 
 }  // namespace
 
@@ -85,17 +143,41 @@ EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_
   };
 }
 
-Result<LabelSources> seq2seq_sources(const Seq2SeqSettings& s) {
+Result<LabelSources> Seq2SeqSettings::sources() const {
   LabelSourceRequest r;
-  r.dataset = named_dataset(s, s.cache_dir, s.token);
+  r.dataset = named_dataset(*this, cache_dir, token);
   r.glue = false;
-  r.train_file = s.train_file;
-  r.validation_file = s.validation_file;
-  r.test_file = s.test_file;
-  r.want_train = s.do_train;
-  r.want_validation = s.do_eval;
-  r.want_test = s.do_predict;
+  r.train_file = train_file;
+  r.validation_file = validation_file;
+  r.test_file = test_file;
+  r.want_train = do_train;
+  r.want_validation = do_eval;
+  r.want_test = do_predict;
   return find_label_sources(r);
+}
+
+void Seq2SeqSettings::choose_splits() {
+  do_train = !dataset_name.empty() || !train_file.empty();
+  do_eval = !dataset_name.empty() || !validation_file.empty() || validation_split_percentage > 0;
+  do_predict = !test_file.empty();
+}
+
+Result<OrderedJson> Seq2SeqSettings::shard_settings(const Pretrained& model) const {
+  return shard_settings_of(*this, model.config, HONE_TRY(open_pair_tokenizers(*this, model)), true);
+}
+
+Result<std::vector<RowSplit>> Seq2SeqSettings::row_splits(const Pretrained& model,
+                                                          const LabelSources& sources,
+                                                          ThreadPool& pool,
+                                                          std::vector<std::string>& notes) const {
+  const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(*this, model));
+  Reader reader(*this, sources, model.config, tokenizers, pool);
+  Pairs pairs = HONE_TRY(read_splits(*this, sources, reader, -1, -1, notes));
+  std::vector<RowSplit> splits;
+  if (pairs.train) splits.push_back(pair_split("train", std::move(*pairs.train)));
+  if (pairs.eval) splits.push_back(pair_split("validation", std::move(*pairs.eval)));
+  if (do_predict) splits.push_back(pair_split(kTest, HONE_TRY(reader.read(kTest, -1, notes))));
+  return splits;
 }
 
 Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
@@ -117,26 +199,12 @@ int64_t target_limit(const Seq2SeqSettings& s, const ModelConfig& config,
 
 Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& config,
                                  const PairTokenizers& tokenizers, ThreadPool& pool) {
-  const LabelSources sources = HONE_TRY(seq2seq_sources(s));
+  const LabelSources sources = HONE_TRY(s.sources());
   Seq2SeqData out;
   out.notes = sources.notes;
   Reader reader(s, sources, config, tokenizers, pool);
-  std::optional<PairRows> train, eval;
-  const bool splits = s.do_eval && sources.validation.empty();
-  if (!sources.train.empty())
-    train = HONE_TRY(reader.read("train", splits ? -1 : s.max_train_samples, out.notes));
-  if (!sources.validation.empty())
-    eval = HONE_TRY(reader.read("validation", s.max_eval_samples, out.notes));
-  if (splits) {
-    const int64_t rows = train->size();
-    const int64_t kept =
-        HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, out.notes));
-    eval.emplace().append(*train, 0, kept);
-    PairRows rest;
-    rest.append(*train, kept, rows);
-    rest.first_source = train->first_source;
-    train = std::move(rest);
-  }
+  auto [train, eval] =
+      HONE_TRY(read_splits(s, sources, reader, s.max_train_samples, s.max_eval_samples, out.notes));
   if (train) out.first_source = train->first_source;
   const auto keep = [&](PairRows& rows, const std::string& split, int64_t most,
                         double share) -> Status {

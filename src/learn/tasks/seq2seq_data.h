@@ -1,7 +1,6 @@
 // The rows of a run that learns targets from sources.
 #pragma once
 
-#include "learn/tasks/label_sources.h"
 #include "learn/tasks/seq2seq.h"
 
 namespace hone {
@@ -19,8 +18,6 @@ struct Seq2SeqData {
 Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& config,
                                  const PairTokenizers& tokenizers, ThreadPool& pool);
 
-// The files that the settings mean. Errors: those of label_sources.h.
-Result<LabelSources> seq2seq_sources(const Seq2SeqSettings& s);
 // The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.
 Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
                               const std::string& split, const PairWish& wish);

@@ -14,6 +14,7 @@
 
 namespace hone {
 
+class ShardedRows;
 class TextRows;
 class TokenTask;
 
@@ -94,6 +95,8 @@ class TaskSettings : public TrainSettings, public DataSettings {
 
   // Of tasks that learn from text alone; null: the others.
   virtual const TextRows* text_rows() const { return nullptr; }
+  // Of the others; null: those.
+  virtual ShardedRows* sharded_rows() { return nullptr; }
 };
 
 }  // namespace hone

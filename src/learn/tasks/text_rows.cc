@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/store/hash.h"
 #include "learn/data/shards.h"
 #include "learn/datasets/sources.h"
+#include "learn/tasks/sharded_rows.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -51,35 +51,18 @@ bool has_shards(const CausalFiles& files) {
   return shards(files.train_files) || shards(files.validation_files);
 }
 
-std::string tokenizer_hash(const Pretrained& model) {
-  if (!model.tokenizer) return "";
-  const std::string text = dump_json(Json::parse(tokenizer_json(*model.tokenizer)));
-  Sha256 hash;
-  hash.add(std::as_bytes(std::span(text)));
-  return hash.hex();
-}
-
 void add_reading_settings(const DataSettings& data, const TextSettings& text, bool all,
                           OrderedJson& j) {
-  const DataSettings usual_data;
-  const TextSettings usual_text;
-  const auto reading = [&](const char* key, const auto& value, const auto& common) {
-    if (all || value != common) j[key] = value;
-  };
-  reading("text_column", text.text_column, usual_text.text_column);
-  reading("sample_by", text.sample_by, usual_text.sample_by);
-  reading("encoding", data.encoding, usual_data.encoding);
-  reading("validation_split_percentage", data.validation_split_percentage,
-          usual_data.validation_split_percentage);
+  const TextSettings usual;
+  if (all || text.text_column != usual.text_column) j["text_column"] = text.text_column;
+  if (all || text.sample_by != usual.sample_by) j["sample_by"] = text.sample_by;
+  add_data_settings(data, all, j);
 }
 
 Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool) {
   return [&model, pool](std::span<const std::string_view> texts,
                         std::vector<std::vector<int32_t>>& ids) -> Status {
-    if (!model.tokenizer)
-      return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
-          .todo("name one by --tokenizer_name");
-    ids = model.tokenizer->encode_batch(texts, pool);
+    ids = HONE_TRY(tokenizer_of(model))->encode_batch(texts, pool);
     return Ok{};
   };
 }

@@ -51,8 +51,6 @@ Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& te
                                 const TextWish& wish, std::vector<std::string>& notes);
 // whether some of these are shard folders, which come with settings of their own;
 bool has_shards(const CausalFiles& files);
-// SHA-256 of tokenizer.json, in which spaces and the order of keys do not count; "" without one;
-std::string tokenizer_hash(const Pretrained& model);
 // adds to `j` the settings of reading text, with `all` or where they are not the default;
 void add_reading_settings(const DataSettings& data, const TextSettings& text, bool all,
                           OrderedJson& j);

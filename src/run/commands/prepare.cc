@@ -1,9 +1,10 @@
-// hone prepare --task T: text once tokenised and grouped, in shards that hone train maps.
+// hone prepare --task T: data tokenised once, in shards that hone train maps or reads.
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shards.h"
+#include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
@@ -28,19 +29,72 @@ Status check_whole(const DataSettings& s) {
   return Ok{};
 }
 
+void show_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
+}
+
+// One process at a time, and nothing half-written by one that was killed stays.
+Result<RunLock> lock_folder(const PrepareOnly& s, const std::string& folder,
+                            const std::vector<PreparedFiles>& splits) {
+  RunLock lock = HONE_TRY(RunLock::take(folder));
+  for (const PreparedFiles& files : splits)
+    if (const std::string split = folder + "/" + files.split; HONE_TRY(file_store().exists(split)))
+      HONE_TRY(RunLock::take(split));
+  if (s.overwrite_output_dir) HONE_TRY(remove_shards(folder));
+  return lock;
+}
+
+Result<Prepared> prepare_text(const PrepareOnly& s, const TaskSettings& task,
+                              const Pretrained& model, ThreadPool& pool, PrepareOptions& options) {
+  const TextRows& rows = *task.text_rows();
+  std::vector<std::string> notes;
+  CausalFiles files = HONE_TRY(rows.files(
+      model, {!task.train_file.empty() || !task.dataset_name.empty(), true, s.cache_dir, s.token},
+      notes));
+  files.eval_optional = true;
+  options.settings = rows.shard_settings(model, files.causal, true);
+  options.settings["max_shard_size"] = s.max_shard_size.bytes;
+  const std::vector<CausalPart> parts = HONE_TRY(find_parts(files, notes));
+  show_notes(notes);
+  const RunLock lock =
+      HONE_TRY(lock_folder(s, options.folder, {{"train", {}}, {"validation", {}}}));
+  return prepare_shards(parts, options, rows.tokenize(model, &pool));
+}
+
+Result<Prepared> prepare_labelled(const PrepareOnly& s, TaskSettings& task, const Pretrained& model,
+                                  ThreadPool& pool, PrepareOptions& options) {
+  ShardedRows& rows = *task.sharded_rows();
+  rows.choose_splits();
+  options.settings = HONE_TRY(rows.shard_settings(model));
+  options.settings["max_shard_size"] = s.max_shard_size.bytes;
+  const LabelSources sources = HONE_TRY(rows.sources());
+  show_notes(sources.notes);
+  const std::vector<PreparedFiles> splits = HONE_TRY(split_files(sources));
+  const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
+  return prepare_rows(splits, options, [&]() -> Result<std::vector<RowSplit>> {
+    std::vector<std::string> notes;
+    auto read = rows.row_splits(model, sources, pool, notes);
+    show_notes(notes);
+    return read;
+  });
+}
+
 Result<int> run_prepare(const std::vector<std::string>& args) {
   PrepareOnly s;
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone prepare",
-                            .summary = "tokenise and group text once, for training from shards",
+                            .summary = "tokenise data once, for training from shards",
                             .task_help = "what the model will learn",
                             .more = [&](Schema& schema) { s.bind(schema); },
                             .data_only = true},
                            args));
   if (!chosen->settings) return kExitDone;
-  const TaskSettings& task = *chosen->settings;
-  const TextRows& rows = *task.text_rows();
+  TaskSettings& task = *chosen->settings;
   HONE_TRY(check_whole(task));
+  task.tokenizer_name = s.tokenizer_name;
+  task.model_revision = s.model_revision;
+  task.cache_dir = s.cache_dir;
+  task.token = s.token;
   OpenOptions open;
   open.tokenizer_name = s.tokenizer_name;
   open.revision = s.model_revision;
@@ -52,32 +106,19 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
   HONE_TRY(task.choose_head(model.config));
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
 
-  std::vector<std::string> notes;
-  CausalFiles files = HONE_TRY(rows.files(
-      model, {!task.train_file.empty() || !task.dataset_name.empty(), true, s.cache_dir, s.token},
-      notes));
-  files.eval_optional = true;
   PrepareOptions options;
   options.folder = s.output_dir;
   while (options.folder.size() > 1 && options.folder.ends_with('/')) options.folder.pop_back();
-  options.settings = rows.shard_settings(model, files.causal, true);
   options.max_shard_tokens = std::max<int64_t>(1, static_cast<int64_t>(s.max_shard_size.bytes) / 4);
-  options.settings["max_shard_size"] = s.max_shard_size.bytes;
   install_stop_handlers();
   options.progress = [](const std::string& split, int64_t tokens) {
     log_info("{:<11} {} tokens of {}", "prepared", tokens, split);
     return stop_requested() ? 1 : 0;
   };
-  const std::vector<CausalPart> parts = HONE_TRY(find_parts(files, notes));
-  for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
-  // One process at a time, and nothing half-written by one that was killed stays.
-  const RunLock lock = HONE_TRY(RunLock::take(options.folder));
-  for (const char* split : {"/train", "/validation"})
-    if (HONE_TRY(file_store().exists(options.folder + split)))
-      HONE_TRY(RunLock::take(options.folder + split));
-  if (s.overwrite_output_dir) HONE_TRY(remove_shards(options.folder));
-  const Prepared done = HONE_TRY(prepare_shards(parts, options, rows.tokenize(model, &pool)));
-  for (const std::string& note : done.notes) log_info("{:<11} {}", "data", note);
+  const Prepared done =
+      HONE_TRY(task.sharded_rows() ? prepare_labelled(s, task, model, pool, options)
+                                   : prepare_text(s, task, model, pool, options));
+  show_notes(done.notes);
   if (done.stopped) {
     log_info("{:<11} the same command goes on from here", "stopped");
     return 128 + stop_signal();
@@ -93,7 +134,7 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
 
 Command command_prepare() {
   return {.name = "prepare",
-          .summary = "tokenise and group text once, for training from shards",
+          .summary = "tokenise data once, for training from shards",
           .run = run_prepare};
 }
 

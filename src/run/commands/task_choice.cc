@@ -13,7 +13,7 @@ std::vector<Task> tasks_of(const TaskCommand& c) {
   std::vector<Task> tasks = all_task();
   std::erase_if(tasks, [&](const Task& t) {
     const auto settings = t.settings();
-    return (c.data_only && !settings->text_rows()) || (c.takes && !c.takes(*settings));
+    return c.takes && !c.takes(*settings);
   });
   return tasks;
 }

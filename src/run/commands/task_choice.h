@@ -15,7 +15,7 @@ struct TaskCommand {
   std::function<void(TaskSettings&)> defaults = {};     // the command's own, set before flags
   std::function<void(Schema&)> more = {};               // binds settings besides the task's
   std::function<bool(const TaskSettings&)> takes = {};  // only such tasks
-  bool data_only = false;  // only tasks that learn from text, and not the settings of training
+  bool data_only = false;                               // not the settings of training
 };
 
 struct ChosenTask {

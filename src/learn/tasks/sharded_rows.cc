@@ -1,0 +1,40 @@
+#include "learn/tasks/sharded_rows.h"
+
+#include "base/store/hash.h"
+#include "learn/data/files.h"
+#include "learn/train/errors.h"
+
+namespace hone {
+
+Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources) {
+  std::vector<PreparedFiles> all;
+  for (const auto& [split, files] : {std::pair("train", &sources.train),
+                                     {"validation", &sources.validation},
+                                     {"validation_mismatched", &sources.mismatched},
+                                     {"test", &sources.test},
+                                     {"test_mismatched", &sources.test_mismatched}})
+    if (!files->empty()) all.push_back({split, HONE_TRY(expand_files(*files, split))});
+  return all;
+}
+
+Result<const Tokenizer*> tokenizer_of(const Pretrained& model) {
+  if (model.tokenizer) return &*model.tokenizer;
+  return Error(err::kNoData, fmt::format("the model '{}' has no tokenizer", model.name))
+      .todo("name one by --tokenizer_name");
+}
+
+std::string tokenizer_hash(const Tokenizer& tokenizer) {
+  const std::string text = dump_json(Json::parse(tokenizer_json(tokenizer)));
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.hex();
+}
+
+void add_data_settings(const DataSettings& data, bool all, OrderedJson& j) {
+  const DataSettings usual;
+  if (all || data.encoding != usual.encoding) j["encoding"] = data.encoding;
+  if (all || data.validation_split_percentage != usual.validation_split_percentage)
+    j["validation_split_percentage"] = data.validation_split_percentage;
+}
+
+}  // namespace hone
