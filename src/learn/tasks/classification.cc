@@ -1,6 +1,7 @@
 #include "learn/tasks/classification.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/core/log.h"
 #include "base/store/store.h"
@@ -74,13 +75,15 @@ void ClassificationTask::begin_metrics() {
   }
 }
 
-void ClassificationTask::add_metrics(size_t program, const MicroBatch& batch) {
+bool ClassificationTask::add_metrics(size_t program, const MicroBatch& batch) {
   const auto logits = session().output<float>(program, "logits");
   const auto labels = static_cast<size_t>(model_.config.labels);
   for (int64_t q = 0; q < batch.sequences; ++q) {
     const auto s = static_cast<size_t>(q);
     const int64_t row = batch.row_ids[s];
     const auto of_row = logits.subspan(s * labels, labels);
+    if (!std::all_of(of_row.begin(), of_row.end(), [](float x) { return std::isfinite(x); }))
+      return false;
     if (row >= matched_ + mismatched_) {
       predictions_[static_cast<size_t>(row - matched_ - mismatched_)] =
           labels == 1 ? of_row[0] : static_cast<float>(predicted_class(of_row));
@@ -93,6 +96,7 @@ void ClassificationTask::add_metrics(size_t program, const MicroBatch& batch) {
     else
       m.add(number, of_row, inputs_.classes[s]);
   }
+  return true;
 }
 
 Result<OrderedJson> ClassificationTask::evaluate() {

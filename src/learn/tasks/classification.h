@@ -67,7 +67,7 @@ class ClassificationTask : public TokenTask {
   void reserve(const RunShapes& shapes) override;
   bool put(size_t program, const MicroBatch& batch, int64_t pass) override;
   void begin_metrics() override;
-  void add_metrics(size_t program, const MicroBatch& batch) override;
+  bool add_metrics(size_t program, const MicroBatch& batch) override;
   double loss_so_far() const override { return metrics_->loss(); }
   OrderedJson metrics(int64_t rows) override;
   Json own_fingerprint() const override;

@@ -24,9 +24,9 @@ class ClmTask : public TokenTask {
     return false;
   }
   void begin_metrics() override { metrics_.emplace(s_.per_device_eval_batch_size); }
-  void add_metrics(size_t program, const MicroBatch& batch) override {
-    metrics_->add(batch, session().output<float>(program, "nll"),
-                  session().output<int32_t>(program, "correct"));
+  bool add_metrics(size_t program, const MicroBatch& batch) override {
+    return metrics_->add(batch, session().output<float>(program, "nll"),
+                         session().output<int32_t>(program, "correct"));
   }
   double loss_so_far() const override { return metrics_->loss.eval_loss_per_token(); }
   OrderedJson metrics(int64_t rows) override { return metrics_->json(rows); }

@@ -63,7 +63,7 @@ class MlmTask : public TokenTask {
   }
 
   void begin_metrics() override { metrics_.emplace(s_.per_device_eval_batch_size); }
-  void add_metrics(size_t program, const MicroBatch& batch) override {
+  bool add_metrics(size_t program, const MicroBatch& batch) override {
     const auto nll = session().output<float>(program, "nll");
     const auto correct = session().output<int32_t>(program, "correct");
     nll_.resize(batch.ids.size());
@@ -72,7 +72,7 @@ class MlmTask : public TokenTask {
       nll_[static_cast<size_t>(places_[i])] = nll[i - begin_];
       correct_[static_cast<size_t>(places_[i])] = correct[i - begin_];
     }
-    if (end_ == places_.size()) metrics_->add(batch, nll_, correct_);
+    return end_ < places_.size() || metrics_->add(batch, nll_, correct_);
   }
   double loss_so_far() const override { return metrics_->loss.eval_loss_per_token(); }
   OrderedJson metrics(int64_t rows) override { return metrics_->json(rows); }

@@ -247,9 +247,9 @@ void Seq2SeqTask::reserve_steps(size_t rows, StepPlan& plan, MicroBatch& batch) 
   batch = std::move(other.target);
 }
 
-void Seq2SeqTask::add_metrics(size_t program, const MicroBatch& batch) {
-  metrics_->add(batch, session().output<float>(program, "nll"),
-                session().output<int32_t>(program, "correct"), first_row_);
+bool Seq2SeqTask::add_metrics(size_t program, const MicroBatch& batch) {
+  return metrics_->add(batch, session().output<float>(program, "nll"),
+                       session().output<int32_t>(program, "correct"), first_row_);
 }
 
 OrderedJson Seq2SeqTask::metrics(int64_t rows) {

@@ -99,7 +99,7 @@ class Seq2SeqTask : public TokenTask {
   void reserve_steps(size_t rows, StepPlan& plan, MicroBatch& batch) override;
   bool put(size_t, const MicroBatch&, int64_t) override { return false; }
   void begin_metrics() override { metrics_.emplace(s_.per_device_eval_batch_size); }
-  void add_metrics(size_t program, const MicroBatch& batch) override;
+  bool add_metrics(size_t program, const MicroBatch& batch) override;
   double loss_so_far() const override { return metrics_->loss.eval_loss_per_token(); }
   OrderedJson metrics(int64_t rows) override;
   Json own_fingerprint() const override;

@@ -1,6 +1,7 @@
 #include "learn/tasks/token_task.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/core/log.h"
@@ -114,7 +115,7 @@ Result<OrderedJson> TokenTask::evaluate() {
         put_rows(program, batch);
         again = put(program, batch, pass);
         session_->run(program);
-        add_metrics(program, batch);
+        if (!add_metrics(program, batch)) return why_not_finite(program, batch, pass);
       }
     }
   }
@@ -122,8 +123,22 @@ Result<OrderedJson> TokenTask::evaluate() {
   return metrics(done);
 }
 
-void TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
+Error TokenTask::why_not_finite(size_t program, const MicroBatch& batch, int64_t pass) {
+  put_rows(program, batch);
+  put(program, batch, pass);
+  std::optional<NotFinite> found;
+  session_->find_not_finite(&found);
+  session_->run(program);
+  session_->find_not_finite(nullptr);
+  return Error(err::kNotFinite, fmt::format("what the model gives in evaluation is not finite; {}",
+                                            found ? "the first value that is not: " + found->text()
+                                                  : "every value before it is finite"))
+      .todo("take a checkpoint from before the training broke");
+}
+
+bool TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
                        std::span<const int32_t> correct, int64_t first) {
+  bool finite = true;
   for (int64_t q = 0; q < batch.sequences; ++q) {
     double sum = 0;
     int64_t labels = 0, right = 0;
@@ -134,9 +149,11 @@ void TokenMetrics::add(const MicroBatch& batch, std::span<const float> nll,
       right += correct[t];
       ++labels;
     }
+    finite = finite && std::isfinite(sum);
     loss.add(batch.row_ids[static_cast<size_t>(q)] - first, sum, labels);
     accuracy.add(right, labels);
   }
+  return finite;
 }
 
 Result<OrderedJson> TokenTask::predict(const std::string&) {

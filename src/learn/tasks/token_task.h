@@ -71,10 +71,11 @@ class TokenTask : public TrainTask {
   // Puts the inputs besides those that task_settings.h lists, by put_input. A micro-batch whose
   // labels do not fit the program runs again with the rest of them: true asks for another pass.
   virtual bool put(size_t program, const MicroBatch& batch, int64_t pass) = 0;
-  // Evaluation: begins, takes the outputs of a program that just ran on the batch, gives the
-  // metrics of `rows` rows (names without "eval_", "samples" among them).
+  // Evaluation: begins, takes the outputs of a program that just ran on the batch (false: what the
+  // metrics are made of is not finite), gives the metrics of `rows` rows (names without "eval_",
+  // "samples" among them).
   virtual void begin_metrics() = 0;
-  virtual void add_metrics(size_t program, const MicroBatch& batch) = 0;
+  virtual bool add_metrics(size_t program, const MicroBatch& batch) = 0;
   virtual double loss_so_far() const = 0;  // for the progress line
   virtual OrderedJson metrics(int64_t rows) = 0;
   // Settings of the task that decide bits, for fingerprint().
@@ -102,6 +103,8 @@ class TokenTask : public TrainTask {
 
  private:
   Status compile(bool from_scratch);
+  // H2406: the micro-batch is evaluated again, and the first value that is not finite named.
+  Error why_not_finite(size_t program, const MicroBatch& batch, int64_t pass);
   void find_programs();
   void put_bytes(size_t program, const char* name, std::span<const std::byte> bytes);
   Result<size_t> fill(const TakenRows& taken, const StepPlan& plan, size_t k, int64_t step,
@@ -132,7 +135,7 @@ struct TokenMetrics {
   Accuracy accuracy;
   // Each sequence of the batch; nll [T] and correct [T] count where there is a label. Rows are
   // counted from `first` on.
-  void add(const MicroBatch& batch, std::span<const float> nll, std::span<const int32_t> correct,
+  bool add(const MicroBatch& batch, std::span<const float> nll, std::span<const int32_t> correct,
            int64_t first = 0);
   OrderedJson json(int64_t rows) const;
 };
