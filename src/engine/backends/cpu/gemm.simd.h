@@ -82,7 +82,12 @@ HONE_INLINE Range small_columns(const Gemm& g, int64_t begin, int64_t end) {
 // same rows of B, each its columns, get a fifth less from memory than two that read rows far apart.
 HONE_INLINE int64_t first_half(int64_t k) { return k < 64 ? k : round_up(k / 2, 8); }
 
-void multiply_small_nn(const Gemm& g, float* second_sums, ThreadPool& pool) {
+// Floats before and behind the second sums: processors fetch the line that would come after the
+// rows of C, and what lies there is not to be taken from the thread that is adding to it.
+constexpr int64_t kGap = 1024;
+
+void multiply_small_nn(const Gemm& g, float* workspace, ThreadPool& pool) {
+  float* second_sums = workspace + kGap;
   const int64_t blocks = ceil_div(g.n, kSmallColumns), k = first_half(g.k);
   Gemm first = g, second = g;
   first.k = k;
@@ -239,7 +244,7 @@ int64_t gemm_f32_workspace_bytes(const Gemm& g, int threads) {
   if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
   if (takes_small_path(g)) {
     if (g.trans_b) return 4 * round_up(g.m, 16) * round_up(g.k, 16);
-    return first_half(g.k) < g.k ? 4 * g.m * g.n : 0;
+    return first_half(g.k) < g.k ? 4 * (g.m * g.n + 2 * kGap) : 0;
   }
   if (takes_few_rows_path(g)) return 4 * few_rows_words(g, threads);
   return 4 * block_words<FloatTiles>(g, threads);
