@@ -7,6 +7,7 @@
 
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/unpack_zip.h"
 
 namespace hone {
 namespace {
@@ -25,7 +26,8 @@ struct Kind {
 constexpr Kind kKinds[] = {{Packing::kGzip, "gzip", {".gz", ".gzip"}, "gzip -t"},
                            {Packing::kZstd, "zstd", {".zst", ".zstd"}, "zstd -t"},
                            {Packing::kBzip2, "bzip2", {".bz2", ".bz2"}, "bzip2 -t"},
-                           {Packing::kXz, "xz", {".xz", ".xz"}, "xz -t"}};
+                           {Packing::kXz, "xz", {".xz", ".xz"}, "xz -t"},
+                           {Packing::kZip, "zip", {".zip", ".zip"}, "unzip -t"}};
 
 const Kind& kind_of(Packing packing) {
   for (const Kind& kind : kKinds) {
@@ -200,6 +202,8 @@ std::unique_ptr<Codec> make_codec(Packing packing) {
       return std::make_unique<Bzip2>();
     case Packing::kXz:
       return std::make_unique<Xz>();
+    case Packing::kZip:
+      return make_zip_codec();
     case Packing::kNone:
       break;
   }
@@ -222,6 +226,7 @@ Packing packing_of_bytes(std::string_view head) {
     return Packing::kBzip2;
   }
   if (head.starts_with(std::string_view("\xFD\x37zXZ\0", 6))) return Packing::kXz;
+  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return Packing::kZip;
   return Packing::kNone;
 }
 
@@ -265,6 +270,9 @@ Result<int64_t> Unpacker::read(char* to, int64_t size) {
   HONE_BUG_IF(size <= 0, "read of {} bytes", size);
   const char* kind = kind_of(packing_).name;
   for (;;) {
+    if (refused_)
+      return Error(err::kPacked, fmt::format("'{}' cannot be unpacked: {}", name_, why_))
+          .todo("unpack it first, and name the file that is meant");
     if (!why_.empty()) return damaged(fmt::format("its {} data are damaged ({})", kind, why_));
     const bool ended = in_.empty() && !HONE_TRY(pull_more());
     if (!inside_) {
@@ -278,6 +286,7 @@ Result<int64_t> Unpacker::read(char* to, int64_t size) {
     }
     char* at = to;
     const Codec::Did did = codec_->step(in_, at, to + size, why_);
+    refused_ = did == Codec::Did::kRefused;
     inside_ = did != Codec::Did::kMemberEnd;
     members_ = members_ || !inside_;
     out_ += at - to;

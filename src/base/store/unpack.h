@@ -1,6 +1,6 @@
-// Compressed files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz. Several members one
-// behind the other are one file, as the tools that made them read them; zero bytes behind the last
-// one are padding.
+// Compressed files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz, and ZIP archives of
+// one file. Several members one behind the other are one file, as the tools that made them read
+// them; zero bytes behind the last one are padding.
 //
 //   Unpacker unpacker(Packing::kGzip, "train.csv.gz", [&](char* to, int64_t size) { ... });
 //   int64_t n = HONE_TRY(unpacker.read(buffer, sizeof buffer));   // 0 at the end
@@ -16,11 +16,11 @@
 
 namespace hone {
 
-enum class Packing { kNone, kGzip, kZstd, kBzip2, kXz };
+enum class Packing { kNone, kGzip, kZstd, kBzip2, kXz, kZip };
 
 // By the first bytes of a file, of which 10 are enough.
 Packing packing_of_bytes(std::string_view head);
-// By the end of its name in any case: .gz .gzip, .zst .zstd, .bz2, .xz.
+// By the end of its name in any case: .gz .gzip, .zst .zstd, .bz2, .xz, .zip.
 Packing packing_of_name(std::string_view name);
 std::string_view without_packing(std::string_view name);  // "train.csv.gz" -> "train.csv"
 const char* packing_name(Packing packing);                // "gzip"
@@ -36,15 +36,17 @@ class Unpacker {
   ~Unpacker();
 
   // Up to `size` (> 0) unpacked bytes, 0 at the end. All bytes before a damaged place are given
-  // first. Errors: H0116 for a file that is cut off or damaged, saying at which byte; pull's own.
+  // first. Errors: H0116 for a file that is cut off or damaged, saying at which byte, and for an
+  // archive that holds something else; pull's own.
   Result<int64_t> read(char* to, int64_t size);
 
-  // A library behind the four.
+  // What is behind each kind.
   class Codec {
    public:
-    enum class Did { kSome, kMemberEnd, kFailed };
+    enum class Did { kSome, kMemberEnd, kFailed, kRefused };
     virtual ~Codec() = default;
-    // Takes from the front of `in` and puts at `to`; both are moved on. kFailed: `why` says it.
+    // Takes from the front of `in` and puts at `to`; both are moved on. kFailed (damaged) and
+    // kRefused: `why` says it.
     virtual Did step(std::string_view& in, char*& to, char* end, std::string& why) = 0;
     virtual void next_member() = 0;
   };
@@ -62,7 +64,8 @@ class Unpacker {
   int64_t pulled_ = 0, out_ = 0;  // bytes so far
   bool inside_ = false;           // a member began and did not end
   bool members_ = false;          // one ended
-  std::string why_;               // the codec failed
+  std::string why_;               // the codec failed or refuses
+  bool refused_ = false;
 };
 
 }  // namespace hone

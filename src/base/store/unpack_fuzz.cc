@@ -32,7 +32,8 @@ std::string unpack(Packing packing, std::string_view packed, size_t in, int64_t 
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view packed(reinterpret_cast<const char*>(data), size);
-  for (const Packing packing : {Packing::kGzip, Packing::kZstd, Packing::kBzip2, Packing::kXz}) {
+  for (const Packing packing :
+       {Packing::kGzip, Packing::kZstd, Packing::kBzip2, Packing::kXz, Packing::kZip}) {
     bool ok = true, again = true;
     const std::string text = unpack(packing, packed, 1 << 16, 1 << 16, ok);
     const std::string pieces = unpack(packing, packed, 5, 1000, again);

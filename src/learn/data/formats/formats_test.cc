@@ -321,10 +321,11 @@ TEST(Formats, AreFoundByExtension) {
   RowOptions options;
   options.format = "text";
   EXPECT_EQ(find_format("noextension", options)->name, "text");
-  EXPECT_EQ(find_format("a.csv.zip", {}).error().text(),
-            "H2104  'a.csv.zip' is packed in a way that hone does not read (.zip)\n"
-            "  do   unpack it first; .gz, .zst, .bz2 and .xz are read as they are");
+  EXPECT_EQ(find_format("a.csv.tar", {}).error().text(),
+            "H2104  'a.csv.tar' is packed in a way that hone does not read (.tar)\n"
+            "  do   unpack it first; .gz, .zst, .bz2, .xz and .zip are read as they are");
   EXPECT_EQ(find_format("a.csv.GZ", {})->name, "csv");
+  EXPECT_EQ(find_format("a.csv.zip", {})->name, "csv");
   EXPECT_THAT(find_format("a.gz", {}).error().text(), HasSubstr("no extension"));
   EXPECT_THAT(find_format("a.jsnl", {}).error().text(),
               AllOf(HasSubstr("H2103"), HasSubstr("did you mean .jsonl?")));

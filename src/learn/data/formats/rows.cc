@@ -28,14 +28,14 @@ Result<Format> find_format(const std::string& file_name, const RowOptions& optio
     if (dot != std::string::npos) extension = base.substr(dot + 1);
   }
   extension = to_lower(extension);
-  static constexpr std::string_view kCompressed[] = {"zip", "lz4", "tgz", "tar",
-                                                     "7z",  "rar", "br",  "lzma"};
+  static constexpr std::string_view kCompressed[] = {"lz4", "tgz", "tar", "7z",
+                                                     "rar", "br",  "lzma"};
   if (std::find(std::begin(kCompressed), std::end(kCompressed), extension) !=
       std::end(kCompressed)) {
     return Error(err::kDataCompressed,
                  fmt::format("'{}' is packed in a way that hone does not read (.{})", file_name,
                              extension))
-        .todo("unpack it first; .gz, .zst, .bz2 and .xz are read as they are");
+        .todo("unpack it first; .gz, .zst, .bz2, .xz and .zip are read as they are");
   }
   std::vector<std::string> names;
   for (const Format& format : all_format()) {

@@ -93,8 +93,8 @@ struct Format {
 };
 std::vector<Format> all_format();  // generated from the folder
 
-// The format of a file by its extension (in front of .gz, .zst, .bz2, .xz) or by options.format.
-// Errors: H2103; H2104 for the name of a compression that is not read.
+// The format of a file by its extension (in front of .gz, .zst, .bz2, .xz, .zip) or by
+// options.format. Errors: H2103; H2104 for the name of a compression that is not read.
 Result<Format> find_format(const std::string& file_name, const RowOptions& options);
 
 // The rows of a source in the format of its name; compressed or not, in options.encoding.

@@ -1,0 +1,12 @@
+// A ZIP archive of one file as a stream (PKWARE's APPNOTE.TXT 6.3): stored or deflated, also with
+// its sizes behind it or in 64 bits. Folders, and what macOS puts beside files (__MACOSX/), are
+// passed over; a second file, encryption and other methods are refused by name.
+#pragma once
+
+#include "base/store/unpack.h"
+
+namespace hone {
+
+std::unique_ptr<Unpacker::Codec> make_zip_codec();
+
+}  // namespace hone
