@@ -262,10 +262,10 @@ Result<Json> json_of(const PickleValue& v, int depth, int64_t& left, const std::
     Json object = Json::object();
     for (int64_t i = 0; i < v.pairs(); ++i) {
       left -= 16 + static_cast<int64_t>(v.key(i).text().size());
-      const Cell key = HONE_TRY(cell_of(v.key(i), file));
-      if (!std::holds_alternative<std::string>(key))
+      if (!v.key(i).is(Kind::text) && !v.key(i).is(Kind::bytes))
         return refused_class(file, "a dict whose keys are no text",
                              "write nested values as JSON text");
+      const Cell key = HONE_TRY(cell_of(v.key(i), file));
       object[std::get<std::string>(key)] = HONE_TRY(json_of(v.value(i), depth + 1, left, file));
     }
     return object;
