@@ -186,9 +186,18 @@ Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sour
   options.format = s.data_format;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
   const auto files = HONE_TRY(expand_files(files_of(sources, split), split));
-  if (!wish.source_lang.empty())
+  if (!wish.source_lang.empty()) {
     if (const auto pair = parallel_files(files, wish.source_lang, wish.target_lang, wish.target))
       return PairReader::open_parallel(pair->sources, pair->targets, options);
+    for (const auto& [there, lacking] : {std::pair(wish.source_lang, wish.target_lang),
+                                         std::pair(wish.target_lang, wish.source_lang)})
+      if (parallel_files(files, there, lacking, false))
+        return Error(err::kTranslation,
+                     fmt::format("'{}' is of language {}, and no file is of language {}", files[0],
+                                 language_key(there), language_key(lacking)))
+            .at(fmt::format("the {} data", split))
+            .todo("name both files: line i of one is the translation of line i of the other");
+  }
   return PairReader::open(files, options, wish);
 }
 
