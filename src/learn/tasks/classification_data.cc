@@ -229,9 +229,10 @@ Result<LabelSources> ClassificationSettings::sources() const {
 }
 
 void ClassificationSettings::choose_splits() {
-  const bool folder = !dataset_name.empty() || !data_dir.empty() || !task_name.empty();
-  do_train = folder || !train_file.empty();
-  do_eval = folder || !validation_file.empty() || validation_split_percentage > 0;
+  const bool files = !train_file.empty() || !validation_file.empty() || !test_file.empty();
+  const bool named = !dataset_name.empty() || !files;  // else GLUE's folder, or its task by name
+  do_train = named || !train_file.empty();
+  do_eval = named || !validation_file.empty() || (do_train && validation_split_percentage > 0);
   do_predict = !test_file.empty();
 }
 
@@ -259,7 +260,8 @@ Result<std::vector<RowSplit>> ClassificationSettings::row_splits(
   Reader reader(*this, model, pool, sources);
   Texts texts = HONE_TRY(read_texts(*this, sources, reader, notes));
   std::optional<LabelMap> map = labels_of_data(*this, reader);
-  if (!map) map = HONE_TRY(sorted_labels(texts.train ? texts.train->seen : texts.eval->seen));
+  if (const auto& rows = texts.train ? texts.train : texts.eval; rows && !map)
+    map = HONE_TRY(sorted_labels(rows->seen));
   std::vector<RowSplit> splits;
   const auto add = [&](const std::string& name, LabelledText text, bool labelled) -> Status {
     if (labelled) HONE_TRY(number_labels(text, *map, name));

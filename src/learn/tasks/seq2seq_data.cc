@@ -157,8 +157,10 @@ Result<LabelSources> Seq2SeqSettings::sources() const {
 }
 
 void Seq2SeqSettings::choose_splits() {
-  do_train = !dataset_name.empty() || !train_file.empty();
-  do_eval = !dataset_name.empty() || !validation_file.empty() || validation_split_percentage > 0;
+  const bool files = !train_file.empty() || !validation_file.empty() || !test_file.empty();
+  const bool named = !dataset_name.empty() || !files;
+  do_train = named || !train_file.empty();
+  do_eval = named || !validation_file.empty() || (do_train && validation_split_percentage > 0);
   do_predict = !test_file.empty();
 }
 
