@@ -36,7 +36,7 @@ class ClassificationSettings : public TaskSettings,
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
   ShardedRows* sharded_rows() override { return this; }
-  void choose_splits() override;
+  void choose_splits() override { want_named_splits(*this, test_file); }
   Result<LabelSources> sources() const override;
   Result<OrderedJson> shard_settings(const Pretrained& model) const override;
   Result<std::vector<RowSplit>> row_splits(const Pretrained& model, const LabelSources& sources,

@@ -214,26 +214,11 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
 }
 
 Result<LabelSources> ClassificationSettings::sources() const {
-  LabelSourceRequest request;
-  request.dataset = named_dataset(*this, cache_dir, token);
+  LabelSourceRequest request = named_sources(*this, test_file);
   request.task = glue();
   request.data_dir = data_dir;
-  request.train_file = train_file;
-  request.validation_file = validation_file;
   request.mismatched_file = validation_mismatched_file;
-  request.want_train = do_train;
-  request.want_validation = do_eval;
-  request.test_file = test_file;
-  request.want_test = do_predict;
   return find_label_sources(request);
-}
-
-void ClassificationSettings::choose_splits() {
-  const bool files = !train_file.empty() || !validation_file.empty() || !test_file.empty();
-  const bool named = !dataset_name.empty() || !files;  // else GLUE's folder, or its task by name
-  do_train = named || !train_file.empty();
-  do_eval = named || !validation_file.empty() || (do_train && validation_split_percentage > 0);
-  do_predict = !test_file.empty();
 }
 
 Result<LabelReader> open_classification(const ClassificationSettings& s,

@@ -33,7 +33,7 @@ class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings, public S
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
 
   ShardedRows* sharded_rows() override { return this; }
-  void choose_splits() override;
+  void choose_splits() override { want_named_splits(*this, test_file); }
   Result<LabelSources> sources() const override;
   Result<OrderedJson> shard_settings(const Pretrained& model) const override;
   Result<std::vector<RowSplit>> row_splits(const Pretrained& model, const LabelSources& sources,

@@ -144,24 +144,9 @@ EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_
 }
 
 Result<LabelSources> Seq2SeqSettings::sources() const {
-  LabelSourceRequest r;
-  r.dataset = named_dataset(*this, cache_dir, token);
+  LabelSourceRequest r = named_sources(*this, test_file);
   r.glue = false;
-  r.train_file = train_file;
-  r.validation_file = validation_file;
-  r.test_file = test_file;
-  r.want_train = do_train;
-  r.want_validation = do_eval;
-  r.want_test = do_predict;
   return find_label_sources(r);
-}
-
-void Seq2SeqSettings::choose_splits() {
-  const bool files = !train_file.empty() || !validation_file.empty() || !test_file.empty();
-  const bool named = !dataset_name.empty() || !files;
-  do_train = named || !train_file.empty();
-  do_eval = named || !validation_file.empty() || (do_train && validation_split_percentage > 0);
-  do_predict = !test_file.empty();
 }
 
 Result<OrderedJson> Seq2SeqSettings::shard_settings(const Pretrained& model) const {

@@ -2,9 +2,31 @@
 
 #include "base/store/hash.h"
 #include "learn/data/files.h"
+#include "learn/tasks/text_rows.h"
 #include "learn/train/errors.h"
 
 namespace hone {
+
+LabelSourceRequest named_sources(const TaskSettings& s, const std::vector<std::string>& test_file) {
+  LabelSourceRequest r;
+  r.dataset = named_dataset(s, s.cache_dir, s.token);
+  r.train_file = s.train_file;
+  r.validation_file = s.validation_file;
+  r.test_file = test_file;
+  r.want_train = s.do_train;
+  r.want_validation = s.do_eval;
+  r.want_test = s.do_predict;
+  return r;
+}
+
+void want_named_splits(TaskSettings& s, const std::vector<std::string>& test_file) {
+  const bool files = !s.train_file.empty() || !s.validation_file.empty() || !test_file.empty();
+  const bool named = !s.dataset_name.empty() || !files;
+  s.do_train = named || !s.train_file.empty();
+  s.do_eval =
+      named || !s.validation_file.empty() || (s.do_train && s.validation_split_percentage > 0);
+  s.do_predict = !test_file.empty();
+}
 
 Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources) {
   std::vector<PreparedFiles> all;

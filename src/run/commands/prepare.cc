@@ -120,7 +120,8 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
                                    : prepare_text(s, task, model, pool, options));
   show_notes(done.notes);
   if (done.stopped) {
-    log_info("{:<11} the same command goes on from here", "stopped");
+    log_info("{:<11} the same command {}", "stopped",
+             task.sharded_rows() ? "begins anew" : "goes on from here");
     return 128 + stop_signal();
   }
   for (const ShardSplit& split : done.manifest.splits)
