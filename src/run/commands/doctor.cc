@@ -14,7 +14,7 @@
 #include "base/core/text.h"
 #include "base/core/threads.h"
 #include "base/store/hub_repository.h"
-#include "engine/backends/cpu/isa.h"
+#include "engine/backends/cpu/kernels/isa.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/rows.h"
 #include "run/commands/command.h"

@@ -3,7 +3,7 @@
 
 #include "base/core/log.h"
 #include "base/core/process.h"
-#include "engine/backends/cpu/isa.h"
+#include "engine/backends/cpu/kernels/isa.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"

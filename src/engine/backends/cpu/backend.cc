@@ -1,7 +1,7 @@
 #include "engine/backends/cpu/backend.h"
 
 #include "engine/backends/cpu/backend_kernels.h"
-#include "engine/backends/cpu/isa.h"
+#include "engine/backends/cpu/kernels/isa.h"
 
 namespace hone {
 namespace {

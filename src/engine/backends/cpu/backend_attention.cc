@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/backends/cpu/attention.h"
 #include "engine/backends/cpu/backend_support.h"
+#include "engine/backends/cpu/kernels/attention.h"
 
 namespace hone::cpu {
 namespace {

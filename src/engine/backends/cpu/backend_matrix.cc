@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/gemm.h"
-#include "engine/backends/cpu/linear_cross_entropy.h"
+#include "engine/backends/cpu/kernels/gemm.h"
+#include "engine/backends/cpu/kernels/linear_cross_entropy.h"
 
 namespace hone::cpu {
 namespace {

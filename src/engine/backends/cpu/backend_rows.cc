@@ -1,8 +1,8 @@
 // Norms, rotary positions, embeddings, activations and dropout.
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/elementwise.h"
-#include "engine/backends/cpu/norms.h"
-#include "engine/backends/cpu/rows.h"
+#include "engine/backends/cpu/kernels/elementwise.h"
+#include "engine/backends/cpu/kernels/norms.h"
+#include "engine/backends/cpu/kernels/rows.h"
 
 namespace hone::cpu {
 namespace {

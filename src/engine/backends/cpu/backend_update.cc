@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/optimizer.h"
+#include "engine/backends/cpu/kernels/optimizer.h"
 
 namespace hone::cpu {
 namespace {

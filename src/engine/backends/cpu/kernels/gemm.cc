@@ -1,0 +1,59 @@
+#include "engine/backends/cpu/kernels/gemm.h"
+
+#include "engine/backends/cpu/kernels/isa.h"
+
+namespace hone::cpu {
+HONE_CPU_DISPATCH(int64_t, gemm_f32_workspace_bytes, (const Gemm& g, int threads), (g, threads))
+HONE_CPU_DISPATCH(void, gemm_f32, (const Gemm& g, void* workspace, ThreadPool& pool),
+                  (g, workspace, pool))
+HONE_CPU_DISPATCH_BF16(int64_t, gemm_bf16_workspace_bytes, (const Gemm& g, int threads),
+                       (g, threads))
+HONE_CPU_DISPATCH_BF16(void, gemm_bf16, (const Gemm& g, void* workspace, ThreadPool& pool),
+                       (g, workspace, pool))
+HONE_CPU_DISPATCH(int64_t, pack_b_bytes, (int64_t k, int64_t n), (k, n))
+HONE_CPU_DISPATCH(void, pack_b,
+                  (int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
+                   ThreadPool& pool),
+                  (k, n, b, ldb, trans_b, packed, pool))
+
+#if defined(__x86_64__)
+namespace amx {
+int64_t gemm_split_workspace_bytes(const Gemm& g, int threads);
+void gemm_split(const Gemm& g, void* workspace, ThreadPool& pool);
+}  // namespace amx
+#endif
+
+namespace {
+
+// Few rows do not repay packing B in parts; narrow weights need no parts.
+bool splits(const Gemm& g) {
+  return isa() == Isa::amx && !g.bf16 && g.b_type == Element::f32 && g.packed_b == nullptr &&
+         g.m >= kGemmSplitRows;
+}
+
+}  // namespace
+
+GemmSums gemm_sums(const Gemm& g) {
+  if (g.bf16) return {"bf16", kGemmBf16BlockK};
+  if (splits(g)) return {"bf16x3", kGemmBlockK};
+  return {"", kGemmBlockK};
+}
+
+int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
+#if defined(__x86_64__)
+  if (splits(g)) return amx::gemm_split_workspace_bytes(g, threads);
+#endif
+  return g.bf16 ? gemm_bf16_workspace_bytes(g, threads) : gemm_f32_workspace_bytes(g, threads);
+}
+
+void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
+  if (g.m <= 0 || g.n <= 0 || g.k <= 0) return gemm_f32(g, workspace, pool);
+#if defined(__x86_64__)
+  if (splits(g)) return amx::gemm_split(g, workspace, pool);
+#endif
+  if (g.bf16)
+    gemm_bf16(g, workspace, pool);
+  else
+    gemm_f32(g, workspace, pool);
+}
+}  // namespace hone::cpu

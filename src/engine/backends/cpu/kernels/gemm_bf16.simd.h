@@ -1,0 +1,376 @@
+// The matrix product of operands rounded to bf16, summed in f32: AMX tiles, the dot products of
+// AVX512_BF16, or f32 tiles over rounded values. A word holds the elements 2i and 2i + 1 of k.
+// Subnormal elements count as zero where the processor multiplies.
+//
+// With AMX also the f32 product: each operand is the sum of three bf16, a = a0 + a1 + a2, and of
+// the nine products of parts the six down to 2^-16 of the largest are summed, least first. What is
+// left out is at most 2^-23 of |a| |b|, less than the sum itself rounds away. Henry, Tang and
+// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype for Higher-Precision
+// Computations", ARITH 2019.
+#include "engine/backends/cpu/kernels/gemm_tiles.simd.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+#if defined(__AVX512BF16__)
+
+// Words of 2 W floats rounded to bf16, `low` before `high`; with kRest what rounding took away
+// stays in them.
+template <bool kRest>
+HONE_INLINE F round_pairs(F& low, F& high) {
+  const __m512i words = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+  if constexpr (kRest) {
+    const auto wide = [](__m256i half) __attribute__((always_inline)) {
+      return reinterpret_cast<F>(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+    };
+    low = low - wide(_mm512_castsi512_si256(words));
+    high = high - wide(_mm512_extracti64x4_epi64(words, 1));
+  }
+  return reinterpret_cast<F>(words);
+}
+
+// Parts of the 2 W floats at p along k, as W words each, into out[part * W]; elements at n and
+// above are 0.
+template <int kParts>
+HONE_INLINE void parts_along(const float* p, int64_t n, F* out) {
+  F low = n >= W ? load(p) : load_n(p, n);
+  F high = n >= 2 * W ? load(p + W) : n > W ? load_n(p + W, n - W) : zero();
+  unroll<kParts>(HONE_LAMBDA(part) { out[part * W] = round_pairs<part + 1 < kParts>(low, high); });
+}
+
+// Parts of two rows of W floats, as words of k below k + 1.
+template <int kParts>
+HONE_INLINE void parts_across(F even, F odd, F* out) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24,
+                                         8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  unroll<kParts>(HONE_LAMBDA(part) {
+    const F words = round_pairs<part + 1 < kParts>(even, odd);
+    out[part * W] =
+        reinterpret_cast<F>(_mm512_permutexvar_epi16(order, reinterpret_cast<__m512i>(words)));
+  });
+}
+
+// 2 W elements of k by W columns of a matrix [k][n] at `from`: word r of W columns into out[r].
+// depth and width say how much of it there is; the rest is 0.
+template <int kParts>
+HONE_INLINE void load_across(const float* from, int64_t stride, int64_t depth, int64_t width,
+                             F* out) {
+  if (depth >= 2 * W && width >= W) {
+    unroll<W>(HONE_LAMBDA(r) {
+      parts_across<kParts>(load(from + 2 * r * stride), load(from + (2 * r + 1) * stride), out + r);
+    });
+    return;
+  }
+  for (int r = 0; r < W; ++r)
+    parts_across<kParts>(2 * r < depth ? load_n(from + 2 * r * stride, width) : zero(),
+                         2 * r + 1 < depth ? load_n(from + (2 * r + 1) * stride, width) : zero(),
+                         out + r);
+}
+
+// The same for a matrix [n][k]: W words along k of row r into out[r].
+template <int kParts>
+HONE_INLINE void load_along(const float* from, int64_t stride, int64_t depth, int64_t width,
+                            F* out) {
+  if (depth >= 2 * W && width >= W) {
+    unroll<W>(HONE_LAMBDA(r) { parts_along<kParts>(from + r * stride, 2 * W, out + r); });
+    return;
+  }
+  for (int r = 0; r < W; ++r)
+    parts_along<kParts>(from + r * stride, r < width ? depth : 0, out + r);
+}
+
+// A square of op(A) from row i, or of op(B) from column j, and element k on: word r of its W rows
+// or columns in out[r] (`by_word`), or all words of row or column r. Part p follows at out[p * W].
+template <int kParts = 1>
+HONE_INLINE void load_square(const float* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
+                             int64_t k, int64_t depth, bool by_word, F* out) {
+  if (k_is_outer)
+    load_across<kParts>(m + k * ld + at, ld, depth, count, out);
+  else
+    load_along<kParts>(m + at * ld + k, ld, depth, count, out);
+  if (k_is_outer != by_word)
+    unroll<kParts>(HONE_LAMBDA(part) { transpose_registers(out + part * W); });
+}
+
+#endif
+
+#if defined(__AMX_BF16__)
+
+// Panels of two squares of 16 rows of 16 words side by side, one part after the other: [kc / 2W]
+// [kParts][2][W][W].
+template <int kParts>
+struct AmxTiles {
+  static constexpr int kMR = 32, kNR = 32;
+  static constexpr int64_t kStep = 2 * W, kPad = 32,
+                           kKC = kParts == 1 ? kGemmBf16BlockK : kGemmBlockK,
+                           kMC = kParts == 1 ? 256 : 128, kNC = kParts == 1 ? 3072 : 1536;
+  static constexpr int kSquare = W * W, kPart = 2 * kSquare;
+  // Turns after which the 64 words that follow each multiply() make a whole panel.
+  static constexpr int kTurns = kParts == 1 ? 8 : 4;
+
+  // The intrinsics do not tell the compiler what memory they read and write.
+  static void settle() { __asm__ volatile("" ::: "memory"); }
+
+  struct Thread {
+    Thread() {
+      static const struct {
+        uint8_t palette = 1, start = 0, reserved[14] = {};
+        uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+        uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+      } config;
+      settle();
+      _tile_loadconfig(&config);
+    }
+    ~Thread() { _tile_release(); }
+    Thread(const Thread&) = delete;
+    Thread& operator=(const Thread&) = delete;
+  };
+
+  static int64_t words(int64_t kc) { return kParts * round_up(kc, 2 * W) / 2; }
+
+  // `count` rows of op(A), or columns of op(B), into panels, along the rows of the matrix in
+  // memory.
+  static void pack(const float* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
+                   int64_t k0, int64_t kc, bool by_word, float* out) {
+    const auto square = [&](int64_t i, int64_t k) __attribute__((always_inline)) {
+      F r[kParts * W];
+      load_square<kParts>(m, ld, k_is_outer, at + i, count - i, k0 + k, kc - k, by_word, r);
+      float* to =
+          out + i / kMR * kMR * words(kc) + i % kMR / W * kSquare + k / (2 * W) * kParts * kPart;
+      unroll<kParts * W>(HONE_LAMBDA(l) { store(to + l / W * kPart + l % W * W, r[l]); });
+    };
+    if (k_is_outer) {
+      for (int64_t k = 0; k < kc; k += 2 * W)
+        for (int64_t i = 0; i < count; i += W) square(i, k);
+    } else {
+      for (int64_t i = 0; i < count; i += W)
+        for (int64_t k = 0; k < kc; k += 2 * W) square(i, k);
+    }
+    if (count % kMR == 0 || count % kMR > W) return;
+    float* to = out + count / kMR * kMR * words(kc) + kSquare;
+    for (int64_t left = kMR * words(kc); left > 0; left -= kPart, to += kPart)
+      memset(to, 0, kSquare * sizeof(float));
+  }
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    pack(g.a, g.lda, g.trans_a, i0, rows, k0, kc, false, out);
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    const int64_t from = j0 + p0 * kNR, count = min_of<int64_t>((p1 - p0) * kNR, g.n - from);
+    if (count > 0)
+      pack(static_cast<const float*>(g.b), g.ldb, !g.trans_b, from, count, k0, kc, true,
+           out + p0 * kNR * words(kc));
+  }
+
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
+                   int64_t turn) {
+    // The next panel of B comes from the L3 cache, a share of it in each turn; a processor that
+    // fetches one line of a pair fetches the other too.
+    const float* next = share_of_next(b, kNR * words(kc), turn, kTurns);
+    const auto fetch = [&]() __attribute__((always_inline)) {
+      __builtin_prefetch(next, 0, kToL2);
+      __builtin_prefetch(next + 32, 0, kToL2);
+      next += 64;
+    };
+    settle();
+    if (add && !kAddLast) {
+      load_c(c, ldc);
+    } else {
+      _tile_zero(0);
+      _tile_zero(1);
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+    for (int64_t k = 0; k < kc; k += 2 * W, a += kParts * kPart, b += kParts * kPart) {
+      if constexpr (kParts == 3) {
+        load_a(a);
+        load_b(b + 2 * kPart);
+        multiply();
+        fetch();
+        load_b(b + kPart);
+        multiply();
+        fetch();
+        load_a(a + kPart);
+        multiply();
+        fetch();
+        load_b(b);
+        multiply();
+        fetch();
+        load_a(a + 2 * kPart);
+        multiply();
+        fetch();
+        load_a(a);
+        multiply();
+        fetch();
+      } else {
+        _tile_loadd(4, a, 64);
+        _tile_loadd(6, b, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_loadd(7, b + kSquare, 64);
+        _tile_dpbf16ps(1, 4, 7);
+        _tile_loadd(5, a + kSquare, 64);
+        _tile_dpbf16ps(2, 5, 6);
+        _tile_dpbf16ps(3, 5, 7);
+        fetch();
+      }
+    }
+    if (add && kAddLast) {
+      alignas(64) float sums[kMR * kNR];
+      store_c(sums, kNR);
+      for (int64_t r = 0; r < kMR; ++r)
+        unroll<kNR / W>(HONE_LAMBDA(v) {
+          float* to = c + r * ldc + v * W;
+          store(to, load(to) + load(sums + r * kNR + v * W));
+        });
+    } else {
+      store_c(c, ldc);
+    }
+  }
+
+ private:
+  // Sums of one block of k round less if they begin at 0; bf16's own rounding is larger than that.
+  static constexpr bool kAddLast = kParts > 1;
+
+  static HONE_INLINE void load_c(const float* c, int64_t ldc) {
+    _tile_loadd(0, c, ldc * 4);
+    _tile_loadd(1, c + W, ldc * 4);
+    _tile_loadd(2, c + W * ldc, ldc * 4);
+    _tile_loadd(3, c + W * ldc + W, ldc * 4);
+  }
+  static HONE_INLINE void store_c(float* c, int64_t ldc) {
+    _tile_stored(0, c, ldc * 4);
+    _tile_stored(1, c + W, ldc * 4);
+    _tile_stored(2, c + W * ldc, ldc * 4);
+    _tile_stored(3, c + W * ldc + W, ldc * 4);
+    settle();
+  }
+  static HONE_INLINE void load_a(const float* a) {
+    _tile_loadd(4, a, 64);
+    _tile_loadd(5, a + kSquare, 64);
+  }
+  static HONE_INLINE void load_b(const float* b) {
+    _tile_loadd(6, b, 64);
+    _tile_loadd(7, b + kSquare, 64);
+  }
+  static HONE_INLINE void multiply() {
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+};
+using Bf16Tiles = AmxTiles<1>;
+
+#elif defined(__AVX512BF16__)
+
+// As the f32 tiles, with words in the place of floats.
+struct Bf16Tiles {
+  static constexpr int kMR = 8, kNV = 3, kNR = kNV * W;
+  static constexpr int64_t kStep = 2 * W, kPad = kNR, kKC = kGemmBf16BlockK, kMC = 96, kNC = 3072;
+  struct Thread {};
+
+  static int64_t words(int64_t kc) { return round_up(kc, 2 * W) / 2; }
+
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    for (int64_t i = 0; i < rows; i += W)
+      for (int64_t k = 0; k < kc; k += 2 * W) {
+        F r[W];
+        load_square(g.a, g.lda, g.trans_a, i0 + i, rows - i, k0 + k, kc - k, true, r);
+        for (int p = 0; p < W / kMR && i + p * kMR < rows; ++p) {
+          float* to = out + (i + p * kMR) * words(kc) + k / 2 * kMR;
+          unroll<W>(HONE_LAMBDA(l) {
+            memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR, kMR * sizeof(float));
+          });
+        }
+      }
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    for (int64_t p = p0; p < p1; ++p)
+      for (int v = 0; v < kNV; ++v) {
+        const int64_t j = j0 + p * kNR + v * W;
+        float* to = out + p * kNR * words(kc) + v * W;
+        for (int64_t k = 0; k < kc; k += 2 * W) {
+          F r[W];
+          load_square(static_cast<const float*>(g.b), g.ldb, !g.trans_b, j,
+                      max_of<int64_t>(0, g.n - j), k0 + k, kc - k, true, r);
+          unroll<W>(HONE_LAMBDA(l) { store(to + (k / 2 + l) * kNR, r[l]); });
+        }
+      }
+  }
+
+  static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
+                   int64_t) {
+    F acc[kMR][kNV];
+    unroll<kMR>(HONE_LAMBDA(i) {
+      unroll<kNV>(HONE_LAMBDA(j) { acc[i][j] = add ? load(c + i * ldc + j * W) : zero(); });
+    });
+    for (int64_t k = 0; k < words(kc); ++k, a += kMR, b += kNR) {
+      F bv[kNV];
+      unroll<kNV>(HONE_LAMBDA(j) { bv[j] = load(b + j * W); });
+      unroll<kMR>(HONE_LAMBDA(i) {
+        const F av = set1(a[i]);
+        unroll<kNV>(HONE_LAMBDA(j) {
+          acc[i][j] = _mm512_dpbf16_ps(acc[i][j], reinterpret_cast<__m512bh>(av),
+                                       reinterpret_cast<__m512bh>(bv[j]));
+        });
+      });
+    }
+    unroll<kMR>(
+        HONE_LAMBDA(i) { unroll<kNV>(HONE_LAMBDA(j) { store(c + i * ldc + j * W, acc[i][j]); }); });
+  }
+};
+
+#else
+
+// f32 tiles over values rounded to the nearest bf16, ties to even.
+struct Bf16Tiles : FloatTiles {
+  static constexpr int64_t kKC = kGemmBf16BlockK;
+  static void round_all(float* p, int64_t count) {
+    for_vectors(
+        0, count, HONE_VECTOR {
+          const I bits = as_int(get(p + i, whole, n));
+          const I rounded = (bits + 0x7fff + ((bits >> 16) & 1)) & static_cast<int32_t>(0xffff0000);
+          const I finite = (bits & 0x7f800000) != 0x7f800000;
+          put(p + i, as_float(finite ? rounded : bits), whole, n);
+        });
+  }
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    FloatTiles::pack_a(g, i0, rows, k0, kc, out);
+    round_all(out, round_up(rows, kMR) * kc);
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    FloatTiles::pack_b(g, j0, k0, kc, p0, p1, out);
+    round_all(out + p0 * kNR * kc, (p1 - p0) * kNR * kc);
+  }
+};
+
+#endif
+
+template <class Tiles>
+int64_t tiles_workspace_bytes(const Gemm& g, int threads) {
+  return g.m <= 0 || g.n <= 0 || g.k <= 0 ? 0 : 4 * block_words<Tiles>(g, threads);
+}
+
+}  // namespace
+
+int64_t gemm_bf16_workspace_bytes(const Gemm& g, int threads) {
+  return tiles_workspace_bytes<Bf16Tiles>(g, threads);
+}
+
+void gemm_bf16(const Gemm& g, void* workspace, ThreadPool& pool) {
+  multiply_blocks<Bf16Tiles>(g, workspace, pool);
+}
+
+#if defined(__AMX_BF16__)
+int64_t gemm_split_workspace_bytes(const Gemm& g, int threads) {
+  return tiles_workspace_bytes<AmxTiles<3>>(g, threads);
+}
+
+void gemm_split(const Gemm& g, void* workspace, ThreadPool& pool) {
+  multiply_blocks<AmxTiles<3>>(g, workspace, pool);
+}
+#endif
+
+}  // namespace hone::cpu::HONE_ISA

@@ -1,0 +1,255 @@
+// The loops around a register tile: matrix product after Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
+//
+// B blocks (kKC x kNC) are packed by all threads together into one of two shared buffers (one
+// barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads stand
+// in a grid tm x tn over rows and columns, and help each other at the end of a block (Share).
+// `Tiles` says what a tile is:
+//
+//   kMR, kNR        rows and columns of a tile: of a panel of packed A, of one of packed B
+//   kKC, kMC, kNC   blocks of k, rows and columns
+//   kStep           cuts of k are multiples of it
+//   kPad            columns of packed B round up to this, a multiple of kNR
+//   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
+//   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
+//   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B, for the
+//                 turn-th time this panel of B; the one after it lies behind it, to be prefetched
+//   Thread          an object that each thread holds while it multiplies
+#pragma once
+
+#include "engine/backends/cpu/kernels/activation.simd.h"
+#include "engine/backends/cpu/kernels/gemm.h"
+
+namespace hone::cpu::HONE_ISA {
+namespace {
+
+HONE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+HONE_INLINE int64_t round_up(int64_t a, int64_t b) { return ceil_div(a, b) * b; }
+
+// Rows of a block of B: k cut into equal parts of at most kKC.
+template <class Tiles>
+HONE_INLINE int64_t k_block(int64_t k) {
+  return round_up(ceil_div(k, ceil_div(k, Tiles::kKC)), Tiles::kStep);
+}
+
+HONE_INLINE F activate(Activation act, F x) {
+  switch (act) {
+    case Activation::gelu_tanh:
+      return GeluTanh::forward(x);
+    case Activation::gelu_erf:
+      return GeluErf::forward(x);
+    case Activation::relu:
+      return Relu::forward(x);
+    case Activation::silu:
+      return Silu::forward(x);
+    default:
+      return x;
+  }
+}
+
+bool has_epilogue(const Gemm& g) {
+  return g.bias || g.pre || g.residual || g.act != Activation::none;
+}
+
+// C rows i0.., columns j0.. hold the finished sums; applies the epilogue to them.
+void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t columns) {
+  for (int64_t i = i0; i < i0 + rows; ++i) {
+    for (int64_t j = j0; j < j0 + columns; j += W) {
+      const int64_t n = j0 + columns - j;
+      F x = load_n(g.c + i * g.ldc + j, n);
+      if (g.bias) x = x + load_n(g.bias + j, n);
+      if (g.pre) store_n(g.pre + i * g.ldpre + j, x, n);
+      x = activate(g.act, x);
+      if (g.residual) x = x + load_n(g.residual + i * g.ldresidual + j, n);
+      store_n(g.c + i * g.ldc + j, x, n);
+    }
+  }
+}
+
+// The share of the turn-th of `turns` tiles in the panel of B, of `words`, that lies behind b: what
+// it fetches ahead from the L3 cache or memory.
+HONE_INLINE const float* share_of_next(const float* b, int64_t words, int64_t turn, int64_t turns) {
+  return b + words + turn % turns * (words / turns);
+}
+
+// ---- blocks --------------------------------------------------------------------------------
+
+// Rows [i0, i0 + rows) of A, packed, times panel p of the B block at column j0.
+template <class Tiles>
+void multiply_panel(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t p, int64_t k0,
+                    int64_t kc, const float* packed_b, const float* packed_a) {
+  constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
+  const int64_t words = Tiles::words(kc);
+  const bool add = k0 > 0 || g.accumulate;
+  const bool finish = k0 + kc == g.k && has_epilogue(g);
+  const int64_t j = j0 + p * kNR, columns = min_of<int64_t>(kNR, g.n - j);
+  for (int64_t i = 0; i < rows; i += kMR) {
+    const int64_t count = min_of<int64_t>(kMR, rows - i);
+    const float* a = packed_a + i * words;
+    const float* b = packed_b + p * words * kNR;
+    float* c = g.c + (i0 + i) * g.ldc + j;
+    if (count == kMR && columns == kNR) {
+      Tiles::tile(kc, a, b, c, g.ldc, add, i / kMR);
+    } else {
+      alignas(64) float edge[kMR * kNR];
+      Tiles::tile(kc, a, b, edge, kNR, false, i / kMR);
+      for (int64_t r = 0; r < count; ++r)
+        for (int64_t q = 0; q < columns; q += W) {
+          F x = load(edge + r * kNR + q);
+          if (add) x = x + load_n(c + r * g.ldc + q, columns - q);
+          store_n(c + r * g.ldc + q, x, columns - q);
+        }
+    }
+    if (finish) epilogue(g, i0 + i, count, j, columns);
+  }
+}
+
+// What is left of a thread's share of a block, as units [begin, end): a unit is a panel of B times
+// a block of A. The thread takes them from the front, one by one; another that is done with its own
+// takes them from the back (cores are not equally fast, nor undisturbed). Who makes a unit has no
+// part in its bits.
+class Share {
+ public:
+  void set(int64_t units) {
+    __atomic_store_n(&left_, static_cast<uint64_t>(units) << 32, __ATOMIC_RELAXED);
+  }
+  Range next() {
+    return take([](int64_t) { return int64_t{1}; }, true);
+  }
+  // At most `most` units; none where packing A would take longer than they do.
+  Range steal(int64_t most) {
+    return take([most](int64_t count) { return count < 4 ? 0 : min_of(most, count / 2); }, false);
+  }
+
+ private:
+  template <class Fn>
+  Range take(Fn&& many, bool front) {
+    uint64_t left = __atomic_load_n(&left_, __ATOMIC_RELAXED);
+    for (;;) {
+      const int64_t begin = static_cast<uint32_t>(left), end = static_cast<int64_t>(left >> 32);
+      const int64_t count = begin < end ? many(end - begin) : 0;
+      if (count == 0) return {0, 0};
+      const Range taken = front ? Range{begin, begin + count} : Range{end - count, end};
+      const uint64_t b = front ? taken.end : begin, e = front ? end : taken.begin;
+      if (__atomic_compare_exchange_n(&left_, &left, e << 32 | b, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED))
+        return taken;
+    }
+  }
+
+  alignas(64) uint64_t left_;
+};
+
+struct Grid {
+  int rows, columns;
+};
+// The grid whose busiest thread has the fewest tiles, counting the packing of A that columns of
+// the grid repeat as a twentieth of a panel's work.
+template <class Tiles>
+Grid choose_grid(int64_t m, int64_t n, int threads) {
+  const int64_t mp = ceil_div(m, Tiles::kMR), np = ceil_div(min_of(n, Tiles::kNC), Tiles::kNR);
+  Grid best{threads, 1};
+  double least = 1e300;
+  for (int tm = 1; tm <= threads; ++tm) {
+    if (threads % tm) continue;
+    const double rows = static_cast<double>(ceil_div(mp, tm));
+    const double cost = rows * (static_cast<double>(ceil_div(np, threads / tm)) + 1.0);
+    if (cost <= least) {
+      least = cost;
+      best = {tm, threads / tm};
+    }
+  }
+  return best;
+}
+
+template <class Tiles>
+int64_t a_block_words(const Gemm& g) {
+  return round_up(
+      min_of(Tiles::kMC, round_up(g.m, max_of(16, Tiles::kMR))) * Tiles::words(k_block<Tiles>(g.k)),
+      16);
+}
+template <class Tiles>
+int64_t b_block_words(const Gemm& g) {
+  if (g.packed_b) return 0;
+  return round_up(
+      Tiles::words(k_block<Tiles>(g.k)) * min_of(Tiles::kNC, round_up(g.n, Tiles::kPad)), 16);
+}
+// Two shares for each thread: of this block and, while others may still look at that, of the next.
+constexpr int64_t kShareWords = 2 * sizeof(Share) / sizeof(float);
+template <class Tiles>
+int64_t block_words(const Gemm& g, int threads) {
+  return 2 * b_block_words<Tiles>(g) + threads * (a_block_words<Tiles>(g) + kShareWords);
+}
+
+// m, n, k > 0.
+template <class Tiles>
+void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
+  constexpr int kMR = Tiles::kMR, kNR = Tiles::kNR;
+  const int64_t b_words = b_block_words<Tiles>(g), a_words = a_block_words<Tiles>(g);
+  const int threads = pool.size();
+  float* shared_b = static_cast<float*>(workspace);
+  float* all_a = shared_b + 2 * b_words;
+  Share* all_shares = reinterpret_cast<Share*>(all_a + threads * a_words);
+  const Grid grid = choose_grid<Tiles>(g.m, g.n, threads);
+  const int64_t all_panels = ceil_div(g.n, kNR), row_panels = ceil_div(g.m, kMR);
+  const int64_t k_step = k_block<Tiles>(g.k);
+  auto rows_of = [&](int thread) {
+    const Range panels = thread_range(row_panels, thread % grid.rows, grid.rows);
+    return Range{panels.begin * kMR, min_of(panels.end * kMR, g.m)};
+  };
+  pool.run([&](int self) {
+    [[maybe_unused]] const typename Tiles::Thread held;
+    float* packed_a = all_a + self * a_words;
+    int turn = 0;
+    for (int64_t j0 = 0; j0 < g.n; j0 += Tiles::kNC) {
+      const int64_t panels = ceil_div(min_of(Tiles::kNC, g.n - j0), kNR);
+      auto columns_of = [&](int thread) {
+        return thread_range(panels, thread / grid.rows, grid.columns);
+      };
+      for (int64_t k0 = 0; k0 < g.k; k0 += k_step) {
+        const int64_t kc = min_of(k_step, g.k - k0);
+        Share* shares = all_shares + turn * threads;
+        const float* b;
+        if (g.packed_b) {
+          b = g.packed_b + k0 * all_panels * kNR + j0 * kc;
+        } else {
+          float* block = shared_b + turn * b_words;
+          const Range packed = thread_range(panels, self, threads);
+          Tiles::pack_b(g, j0, k0, kc, packed.begin, packed.end, block);
+          b = block;
+        }
+        turn ^= 1;
+        const Range rows = rows_of(self), columns = columns_of(self);
+        shares[self].set(ceil_div(rows.end - rows.begin, Tiles::kMC) *
+                         (columns.end - columns.begin));
+        pool.barrier();
+        int64_t in_packed_a = -1;  // first row
+        auto multiply = [&](int owner, Range units) {
+          const Range his = rows_of(owner), panel = columns_of(owner);
+          const int64_t width = panel.end - panel.begin;
+          for (int64_t u = units.begin; u < units.end; ++u) {
+            const int64_t i = his.begin + u / width * Tiles::kMC;
+            const int64_t count = min_of(Tiles::kMC, his.end - i);
+            if (in_packed_a != i) Tiles::pack_a(g, i, count, k0, kc, packed_a);
+            in_packed_a = i;
+            multiply_panel<Tiles>(g, i, count, j0, panel.begin + u % width, k0, kc, b, packed_a);
+          }
+        };
+        for (Range one = shares[self].next(); one.begin < one.end; one = shares[self].next())
+          multiply(self, one);
+        for (int other = (self + 1) % threads; other != self; other = (other + 1) % threads) {
+          const Range theirs = columns_of(other);
+          const int64_t width = max_of<int64_t>(1, theirs.end - theirs.begin);
+          for (;;) {
+            const Range some = shares[other].steal(width);
+            if (some.begin == some.end) break;
+            multiply(other, some);
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace hone::cpu::HONE_ISA

@@ -1,0 +1,362 @@
+#include "engine/backends/cpu/kernels/gemm.h"
+
+#include "engine/backends/cpu/kernels/kernels_test.h"
+
+namespace hone::cpu {
+namespace {
+
+// Of a finite x, rounded to nearest even.
+uint16_t bf16_bits(float x) {
+  uint32_t u;
+  std::memcpy(&u, &x, sizeof u);
+  return static_cast<uint16_t>((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+float from_bf16(uint16_t bits) {
+  const uint32_t u = static_cast<uint32_t>(bits) << 16;
+  float x;
+  std::memcpy(&x, &u, sizeof x);
+  return x;
+}
+
+double activate(Activation a, double x) {
+  switch (a) {
+    case Activation::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case Activation::gelu_erf:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
+    case Activation::relu:
+      return std::max(x, 0.0);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
+    default:
+      return x;
+  }
+}
+
+struct Case {
+  int64_t m, n, k;
+  bool ta, tb, accumulate, epilogue;
+  Activation act;
+  bool bf16 = false;
+};
+
+void check(const Case& c, ThreadPool& pool) {
+  SCOPED_TRACE(fmt::format("m {} n {} k {} ta {} tb {} acc {} act {} bf16 {} threads {}", c.m, c.n,
+                           c.k, c.ta, c.tb, c.accumulate, static_cast<int>(c.act), c.bf16,
+                           pool.size()));
+  const int64_t lda = (c.ta ? c.m : c.k) + 3, ldb = (c.tb ? c.k : c.n) + 5, ldc = c.n + 2;
+  Guarded a = random_floats((c.ta ? c.k : c.m) * lda, 1);
+  Guarded b = random_floats((c.tb ? c.n : c.k) * ldb, 2);
+  std::vector<double> wide_a(a.get(), a.get() + a.size()), wide_b(b.get(), b.get() + b.size());
+  if (c.bf16)
+    for (std::vector<double>* m : {&wide_a, &wide_b})
+      for (double& x : *m) x = from_bf16(bf16_bits(static_cast<float>(x)));
+  Guarded bias = random_floats(c.n, 3), residual = random_floats(c.m * ldc, 4);
+  const Guarded c0 = random_floats(c.m * ldc, 5);
+  Guarded pre(c.m * ldc);
+  std::vector<double> want(c.m * ldc), want_pre(c.m * ldc);
+  Guarded start = c0.size() ? random_floats(c.m * ldc, 5) : Guarded(0);
+  for (int64_t i = 0; i < c.m; ++i)
+    for (int64_t j = 0; j < ldc; ++j) {
+      double s = start[i * ldc + j];
+      if (j < c.n) {
+        s = c.accumulate ? s : 0;
+        for (int64_t k = 0; k < c.k; ++k)
+          s += wide_a[c.ta ? k * lda + i : i * lda + k] * wide_b[c.tb ? j * ldb + k : k * ldb + j];
+        if (c.epilogue) {
+          s += bias[j];
+          want_pre[i * ldc + j] = s;
+          s = activate(c.act, s) + residual[i * ldc + j];
+        }
+      }
+      want[i * ldc + j] = s;
+    }
+  Gemm g{.m = c.m,
+         .n = c.n,
+         .k = c.k,
+         .a = a.get(),
+         .lda = lda,
+         .trans_a = c.ta,
+         .b = b.get(),
+         .ldb = ldb,
+         .trans_b = c.tb,
+         .ldc = ldc,
+         .accumulate = c.accumulate,
+         .bf16 = c.bf16};
+  if (c.epilogue) {
+    g.bias = bias.get();
+    g.act = c.act;
+    g.pre = pre.get();
+    g.ldpre = ldc;
+    g.residual = residual.get();
+    g.ldresidual = ldc;
+  }
+  Guarded packed(pack_b_bytes(c.k, c.n) / 4);
+  pack_b(c.k, c.n, b.get(), ldb, c.tb, packed.get(), pool);
+  for (const float* p :
+       {static_cast<const float*>(nullptr), static_cast<const float*>(packed.get())}) {
+    if (p && c.bf16) break;
+    Guarded out = random_floats(c.m * ldc, 5);
+    g.c = out.get();
+    g.packed_b = p;
+    Guarded work(gemm_workspace_bytes(g, pool.size()) / 4, NAN);
+    gemm(g, work.get(), pool);
+    EXPECT_LT(relative_error(out.get(), want), 3e-6) << (p ? "packed" : "plain");
+    if (c.epilogue) {
+      EXPECT_LT(relative_error(pre.get(), want_pre), 3e-6);
+    }
+    EXPECT_TRUE(out.intact() && pre.intact() && work.intact() && packed.intact());
+  }
+}
+
+void check_shapes(bool bf16) {
+  for (int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    int turn = 0;
+    for (int64_t m : {1, 2, 7, 16, 17, 37, 64, 130})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {48, 16}, {65, 33}, {131, 50}})
+        for (bool ta : {false, true})
+          for (bool tb : {false, true}) {
+            ++turn;
+            check({m, n, k, ta, tb, turn % 2 == 0, turn % 3 == 0,
+                   static_cast<Activation>(turn / 3 % 5), bf16},
+                  pool);
+          }
+  }
+}
+
+TEST(Gemm, MatchesDoubleLoops) {
+  for_each_isa([] { check_shapes(false); }, Isa::amx);
+}
+
+TEST(GemmBf16, MatchesDoubleLoopsOverRoundedOperands) {
+  for_each_isa([] { check_shapes(true); }, Isa::amx);
+}
+
+// Narrow B against its values in f32.
+void check_narrow(int64_t m, int64_t n, int64_t k, bool trans_b, ThreadPool& pool) {
+  SCOPED_TRACE(fmt::format("m {} n {} k {} trans_b {}", m, n, k, trans_b));
+  Guarded a = random_floats(m * k, 1), plain = random_floats(n * k, 2), scale = random_floats(n, 3);
+  for (const Element type : {Element::bf16, Element::i8}) {
+    const int64_t ldb = trans_b ? k : n;
+    Guarded wide(n * k), narrow((n * k * (type == Element::i8 ? 1 : 2) + 3) / 4);
+    for (int64_t i = 0; i < n * k; ++i) {
+      if (type == Element::bf16) {
+        const uint16_t bits = bf16_bits(plain.get()[i]);
+        reinterpret_cast<uint16_t*>(narrow.get())[i] = bits;
+        wide.get()[i] = from_bf16(bits);
+      } else {
+        const auto q = static_cast<int8_t>((i * 37 + 11) % 255 - 127);
+        reinterpret_cast<int8_t*>(narrow.get())[i] = q;
+        wide.get()[i] = static_cast<float>(q) * scale.get()[trans_b ? i / k : i % n];
+      }
+    }
+    Gemm g{.m = m,
+           .n = n,
+           .k = k,
+           .a = a.get(),
+           .lda = k,
+           .b = wide.get(),
+           .ldb = ldb,
+           .trans_b = trans_b,
+           .ldc = n,
+           .accumulate = true};
+    Guarded want = random_floats(m * n, 4), got = random_floats(m * n, 4);
+    Guarded work(gemm_workspace_bytes(g, pool.size()) / 4, NAN);
+    g.c = want.get();
+    gemm(g, work.get(), pool);
+    g.b = narrow.get();
+    g.b_type = type;
+    g.b_scale = type == Element::i8 ? scale.get() : nullptr;
+    g.c = got.get();
+    gemm(g, work.get(), pool);
+    const std::vector<double> expected(want.get(), want.get() + m * n);
+    EXPECT_LT(relative_error(got.get(), expected), 3e-6);
+    EXPECT_TRUE(got.intact() && narrow.intact() && work.intact());
+  }
+}
+
+TEST(Gemm, NarrowWeights) {
+  for_each_isa([] {
+    ThreadPool pool(2);
+    for (int64_t m : {1, 2, 3, 8, 16, 17, 40})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {48, 16}, {65, 33}, {131, 50}})
+        for (bool trans_b : {false, true}) check_narrow(m, n, k, trans_b, pool);
+  });
+}
+
+TEST(Gemm, SeveralBlocksOfEachLoop) {
+  for_each_isa(
+      [] {
+        ThreadPool pool(2);
+        check({100, 50, 1700, false, false, true, true, Activation::gelu_tanh}, pool);
+        check({203, 70, 800, true, true, true, false, Activation::none}, pool);
+        check({300, 70, 1100, true, false, false, false, Activation::none}, pool);
+        check({20, 3200, 11, false, true, false, true, Activation::silu}, pool);
+        check({70, 3200, 11, false, true, false, true, Activation::silu}, pool);
+      },
+      Isa::amx);
+}
+
+// Errors against double sums, as a share of the sum of |a b|: root of the mean square, and largest.
+struct Errors {
+  double mean = 0, largest = 0;
+};
+Errors errors(int64_t m, int64_t n, int64_t k, const float* a, const float* b) {
+  ThreadPool pool(2);
+  Guarded c(m * n);
+  Gemm g{.m = m, .n = n, .k = k, .a = a, .lda = k, .b = b, .ldb = n, .c = c.get(), .ldc = n};
+  Guarded work(gemm_workspace_bytes(g, 2) / 4);
+  gemm(g, work.get(), pool);
+  Errors e;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0, size = 0;
+      for (int64_t l = 0; l < k; ++l) {
+        const double x = static_cast<double>(a[i * k + l]) * b[l * n + j];
+        sum += x;
+        size += std::fabs(x);
+      }
+      const double error = std::fabs(c[i * n + j] - sum) / size;
+      e.mean += error * error;
+      e.largest = std::max(e.largest, error);
+    }
+  e.mean = std::sqrt(e.mean / static_cast<double>(m * n));
+  return e;
+}
+
+// Parts in bf16 stand for f32 only if nobody can tell by the error: on numbers of one sign, of
+// both, and over many powers of two, short sums and long ones.
+TEST(Gemm, PartsInBf16AreAsExactAsMultiplyAdds) {
+  if (!isa_supported(Isa::amx)) GTEST_SKIP() << "no AMX on this processor";
+  const Isa before = isa();
+  for (const int64_t k : {1, 40, 768, 3000})
+    for (const int kind : {0, 1, 2}) {
+      SCOPED_TRACE(fmt::format("k {} kind {}", k, kind));
+      const int64_t m = 64, n = 80;
+      Guarded a = random_floats(m * k, 1, kind == 0 ? 0 : -1), b = random_floats(k * n, 2, -1);
+      std::mt19937 random(3);
+      if (kind == 2)
+        for (Guarded* x : {&a, &b})
+          for (int64_t i = 0; i < x->size(); ++i)
+            (*x)[i] = std::ldexp((*x)[i], static_cast<int>(random() % 41) - 20);
+      set_isa(Isa::avx512);
+      const Errors plain = errors(m, n, k, a.get(), b.get());
+      set_isa(Isa::amx);
+      const Errors parts = errors(m, n, k, a.get(), b.get());
+      EXPECT_LE(parts.mean, 1.25 * plain.mean + 0x1p-26);
+      EXPECT_LE(parts.largest, 1.25 * plain.largest + 0x1p-24);
+    }
+  set_isa(before);
+}
+
+TEST(GemmBf16, SeveralBlocksOfEachLoop) {
+  for_each_isa(
+      [] {
+        ThreadPool pool(2);
+        check({300, 50, 2100, false, false, true, true, Activation::gelu_tanh, true}, pool);
+        check({203, 70, 2300, true, true, true, false, Activation::none, true}, pool);
+        check({20, 3200, 11, false, true, false, true, Activation::silu, true}, pool);
+      },
+      Isa::amx);
+}
+
+TEST(GemmBf16, ValuesThatAreNotFiniteStay) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const float a[4] = {inf, 1, nan, 1}, b[2] = {1, 1};
+  for_each_isa(
+      [&] {
+        ThreadPool pool(1);
+        float c[2];
+        Gemm g{.m = 2, .n = 1, .k = 2, .a = a, .lda = 2, .b = b, .ldb = 1, .c = c, .ldc = 1};
+        g.bf16 = true;
+        Guarded work(gemm_workspace_bytes(g, 1) / 4, NAN);
+        gemm(g, work.get(), pool);
+        EXPECT_EQ(c[0], inf);
+        EXPECT_TRUE(std::isnan(c[1]));
+      },
+      Isa::amx);
+}
+
+// A [m,k] times B of k x n, all dense; the caller says where C is.
+Gemm product(int64_t m, int64_t n, int64_t k, Guarded& a, Guarded& b, bool trans_b) {
+  Gemm g{.m = m, .n = n, .k = k};
+  g.a = a.get();
+  g.lda = k;
+  g.b = b.get();
+  g.ldb = trans_b ? k : n;
+  g.trans_b = trans_b;
+  g.ldc = n;
+  return g;
+}
+
+// B as it lies and B packed beforehand: other loops, the same sums.
+TEST(Gemm, FewRowsHaveTheBitsOfTiles) {
+  for_each_isa([] {
+    ThreadPool pool(3);
+    for (int64_t m : {17, 32, 40, 48, 63})
+      for (auto [n, k] : {std::pair<int64_t, int64_t>{1, 5}, {100, 40}, {203, 1300}})
+        for (bool trans_b : {false, true})
+          for (bool accumulate : {false, true}) {
+            SCOPED_TRACE(fmt::format("m {} n {} k {} {} {}", m, n, k, trans_b, accumulate));
+            Guarded a = random_floats(m * k, 1), b = random_floats(n * k, 2),
+                    bias = random_floats(n, 3);
+            Guarded packed(pack_b_bytes(k, n) / 4);
+            Gemm g = product(m, n, k, a, b, trans_b);
+            g.accumulate = accumulate;
+            g.bias = bias.get();
+            g.act = Activation::relu;
+            pack_b(k, n, b.get(), g.ldb, trans_b, packed.get(), pool);
+            Guarded plain = random_floats(m * n, 4), tiles = random_floats(m * n, 4);
+            for (Guarded* c : {&plain, &tiles}) {
+              g.packed_b = c == &tiles ? packed.get() : nullptr;
+              g.c = c->get();
+              Guarded work(gemm_workspace_bytes(g, 3) / 4, NAN);
+              gemm(g, work.get(), pool);
+              EXPECT_TRUE(work.intact());
+            }
+            EXPECT_EQ(std::memcmp(plain.get(), tiles.get(), m * n * 4), 0);
+          }
+  });
+}
+
+void same_bits_for_every_number_of_threads(int64_t m, bool trans_b, bool bf16) {
+  const int64_t n = 201, k = bf16 ? 2500 : 900;
+  Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
+  for (int threads : {1, 2, 4, 6}) {
+    ThreadPool pool(threads);
+    Guarded c(m * n);
+    Gemm g = product(m, n, k, a, b, trans_b);
+    g.c = c.get();
+    g.bf16 = bf16;
+    Guarded work(gemm_workspace_bytes(g, threads) / 4);
+    gemm(g, work.get(), pool);
+    if (threads == 1) std::memcpy(first.get(), c.get(), m * n * 4);
+    EXPECT_EQ(std::memcmp(first.get(), c.get(), m * n * 4), 0) << threads;
+  }
+}
+
+TEST(Gemm, SameBitsForEveryNumberOfThreads) {
+  for_each_isa(
+      [] {
+        for (int64_t m : {9, 37, 67})
+          for (bool trans_b : {false, true})
+            same_bits_for_every_number_of_threads(m, trans_b, false);
+      },
+      Isa::amx);
+}
+
+TEST(GemmBf16, SameBitsForEveryNumberOfThreads) {
+  for_each_isa([] { same_bits_for_every_number_of_threads(67, false, true); }, Isa::amx);
+}
+
+TEST(Gemm, EmptySum) {
+  ThreadPool pool(2);
+  Guarded c(6, 7.0f), bias(3, 2.0f);
+  Gemm g{.m = 2, .n = 3, .k = 0, .c = c.get(), .ldc = 3, .bias = bias.get()};
+  gemm(g, nullptr, pool);
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(c[i], 2.0f);
+}
+
+}  // namespace
+}  // namespace hone::cpu

@@ -1,0 +1,158 @@
+#include "engine/backends/cpu/kernels/optimizer.h"
+
+#include <cmath>
+
+#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/kernels/optimizer_kernels.h"
+
+namespace hone::cpu {
+
+HONE_CPU_DISPATCH(void, adamw_range,
+                  (const UpdateTensor& t, const AdamWScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, sgd_range,
+                  (const UpdateTensor& t, const SgdScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, adagrad_range,
+                  (const UpdateTensor& t, const AdagradScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, rmsprop_range,
+                  (const UpdateTensor& t, const RmspropScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(void, lion_range,
+                  (const UpdateTensor& t, const LionScalars& s, int64_t begin, int64_t end),
+                  (t, s, begin, end))
+HONE_CPU_DISPATCH(double, sum_squares_range, (const float* x, int64_t count), (x, count))
+HONE_CPU_DISPATCH(void, f32_to_bf16_range, (int64_t count, const float* x, uint16_t* y),
+                  (count, x, y))
+HONE_CPU_DISPATCH(void, bf16_to_f32_range, (int64_t count, const uint16_t* x, float* y),
+                  (count, x, y))
+HONE_CPU_DISPATCH(void, f32_to_f16_range, (int64_t count, const float* x, uint16_t* y),
+                  (count, x, y))
+HONE_CPU_DISPATCH(void, f16_to_f32_range, (int64_t count, const uint16_t* x, float* y),
+                  (count, x, y))
+
+namespace {
+
+constexpr int64_t kBlock = 16384;  // elements whose squares are summed as one
+
+float f32(double x) { return static_cast<float>(x); }
+
+// f(tensor, begin, end) on each thread for its part of all elements, cut at multiples of 64.
+template <class List, class Fn>
+void for_parts(const List& tensors, ThreadPool& pool, Fn&& f) {
+  int64_t units = 0;
+  for (const auto& t : tensors) units += (t.count + 63) / 64;
+  pool.parallel_for(units, [&](int64_t begin, int64_t end, int) {
+    int64_t at = 0;
+    for (size_t i = 0; i < tensors.size() && at < end; ++i) {
+      const int64_t n = (tensors[i].count + 63) / 64;
+      const int64_t b = std::max<int64_t>(begin - at, 0), e = std::min(end - at, n);
+      if (b < e) f(tensors[i], b * 64, std::min(e * 64, tensors[i].count));
+      at += n;
+    }
+  });
+}
+
+template <class Fn>
+void for_chunks(int64_t count, ThreadPool& pool, Fn&& f) {
+  pool.parallel_for((count + 63) / 64, [&](int64_t b, int64_t e, int) {
+    f(b * 64, std::min(e * 64, count) - b * 64);
+  });
+}
+
+}  // namespace
+
+void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
+           ThreadPool& pool) {
+  const double t = static_cast<double>(at.step);
+  const double correction1 = 1 - std::pow(rule.beta1, t), correction2 = 1 - std::pow(rule.beta2, t);
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    const double l2 = rule.l2 ? x.weight_decay : 0, decay = x.weight_decay - l2;
+    adamw_range(x,
+                {f32(1 - at.lr * decay), f32(l2), f32(1 - rule.beta1), f32(rule.beta2),
+                 f32(1 - rule.beta2), f32(std::sqrt(correction2)), f32(rule.eps),
+                 f32(at.lr / correction1), f32(at.gradient_scale)},
+                begin, end);
+  });
+}
+
+void sgd(std::span<const UpdateTensor> tensors, const Sgd& rule, const UpdateStep& at,
+         ThreadPool& pool) {
+  const double fresh = at.step <= 1 ? 1 : 1 - rule.dampening;
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    sgd_range(x,
+              {f32(at.gradient_scale), f32(x.weight_decay), f32(rule.momentum), f32(fresh),
+               rule.nesterov ? 1.0f : 0.0f, f32(at.lr)},
+              begin, end);
+  });
+}
+
+void adagrad(std::span<const UpdateTensor> tensors, const Adagrad& rule, const UpdateStep& at,
+             ThreadPool& pool) {
+  const double rate = at.lr / (1 + static_cast<double>(at.step - 1) * rule.lr_decay);
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    adagrad_range(x, {f32(at.gradient_scale), f32(x.weight_decay), f32(rate), f32(rule.eps)}, begin,
+                  end);
+  });
+}
+
+void rmsprop(std::span<const UpdateTensor> tensors, const Rmsprop& rule, const UpdateStep& at,
+             ThreadPool& pool) {
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    rmsprop_range(
+        x,
+        {f32(at.gradient_scale), f32(x.weight_decay), f32(rule.alpha), f32(1 - rule.alpha),
+         f32(rule.eps), f32(rule.momentum), f32(at.lr), rule.centered, rule.momentum != 0},
+        begin, end);
+  });
+}
+
+void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateStep& at,
+          ThreadPool& pool) {
+  for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
+    lion_range(x,
+               {f32(at.gradient_scale), f32(1 - at.lr * x.weight_decay), f32(rule.beta1),
+                f32(1 - rule.beta1), f32(rule.beta2), f32(1 - rule.beta2), f32(at.lr)},
+               begin, end);
+  });
+}
+
+int64_t sum_squares_workspace_bytes(int64_t all_elements, int64_t tensors) {
+  return 8 * (all_elements / kBlock + tensors);
+}
+
+double sum_squares(std::span<const TensorView> tensors, void* workspace, ThreadPool& pool) {
+  auto* part = static_cast<double*>(workspace);
+  int64_t blocks = 0;
+  for (const auto& t : tensors) blocks += (t.count + kBlock - 1) / kBlock;
+  pool.parallel_for(blocks, [&](int64_t begin, int64_t end, int) {
+    int64_t at = 0;
+    for (const auto& t : tensors) {
+      const int64_t n = (t.count + kBlock - 1) / kBlock;
+      for (int64_t b = std::max(begin, at); b < std::min(end, at + n); ++b) {
+        const int64_t first = (b - at) * kBlock;
+        part[b] = sum_squares_range(t.data + first, std::min(kBlock, t.count - first));
+      }
+      at += n;
+    }
+  });
+  double sum = 0;
+  for (int64_t b = 0; b < blocks; ++b) sum += part[b];
+  return sum;
+}
+
+void f32_to_bf16(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
+  for_chunks(count, pool, [&](int64_t at, int64_t n) { f32_to_bf16_range(n, x + at, y + at); });
+}
+void bf16_to_f32(int64_t count, const uint16_t* x, float* y, ThreadPool& pool) {
+  for_chunks(count, pool, [&](int64_t at, int64_t n) { bf16_to_f32_range(n, x + at, y + at); });
+}
+void f32_to_f16(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
+  for_chunks(count, pool, [&](int64_t at, int64_t n) { f32_to_f16_range(n, x + at, y + at); });
+}
+void f16_to_f32(int64_t count, const uint16_t* x, float* y, ThreadPool& pool) {
+  for_chunks(count, pool, [&](int64_t at, int64_t n) { f16_to_f32_range(n, x + at, y + at); });
+}
+
+}  // namespace hone::cpu

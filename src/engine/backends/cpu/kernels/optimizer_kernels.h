@@ -1,0 +1,44 @@
+// Between optimizer*.cc and optimizer*.simd.h: the scalars of a rule in f32, for one tensor.
+#pragma once
+
+#include "engine/backends/cpu/kernels/optimizer.h"
+
+namespace hone::cpu {
+
+struct AdamWScalars {
+  float decay;  // 1 - lr * weight_decay
+  float l2;     // Adam's weight decay
+  float one_minus_beta1;
+  float beta2, one_minus_beta2;
+  float root_correction2;  // sqrt(1 - beta2^t)
+  float eps;
+  float step_size;  // lr / (1 - beta1^t)
+  float gradient_scale;
+};
+
+struct SgdScalars {
+  float gradient_scale, l2, momentum;
+  float fresh;  // the gradient's share in the buffer
+  float nesterov;
+  float lr;
+};
+
+struct AdagradScalars {
+  float gradient_scale, l2, rate, eps;
+};
+
+struct RmspropScalars {
+  float gradient_scale, l2, alpha, one_minus_alpha, eps, momentum, lr;
+  bool centered, has_buffer;
+};
+
+struct LionScalars {
+  float gradient_scale, decay, beta1, one_minus_beta1, beta2, one_minus_beta2, lr;
+};
+
+struct LambScalars {
+  float gradient_scale, one_minus_beta1, beta2, one_minus_beta2;
+  float correction1, root_correction2, eps, decay;
+};
+
+}  // namespace hone::cpu
