@@ -8,8 +8,8 @@
 //   HONE_TRY(w.add_tensors("optimizer", moments));
 //   HONE_TRY(w.add_json("hone_state.json", state));
 //   std::string path = HONE_TRY(w.commit());
-//   HONE_TRY(rotate_checkpoints(output_dir, {.save_total_limit = 2, .best = best, .trusted =
-//   path}));
+//   RotateOptions keep{.save_total_limit = 2, .best = best, .trusted = path};
+//   HONE_TRY(rotate_checkpoints(output_dir, keep));
 #pragma once
 
 #include <memory>

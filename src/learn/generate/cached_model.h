@@ -1,11 +1,11 @@
-// A model with a KV cache as a function: new tokens of some sequences in, logits of the next ones
-// out.
+// A model with a KV cache as a function: new tokens in, logits of the next tokens out.
 //
-//   CachedModel model(session, config, limits);          // the session holds
-//   build_cached_programs(...) CacheEntry a = ..., b = ...;                         // empty:
-//   nothing cached auto logits = model.run(std::array{Feed{&a, prompt_a}, Feed{&b, prompt_b}}); //
-//   f32[2,V] CacheEntry c = model.fork(a);                        // c shares a's pages; the first
-//   write copies one model.drop(a);
+//   CachedModel model(session, config, limits);  // the session holds build_cached_programs(...)
+//   CacheEntry a, b;                             // empty: nothing is cached
+//   std::array feeds{Feed{&a, prompt_a}, Feed{&b, prompt_b}};
+//   auto logits = model.run(feeds);              // f32[2,V]
+//   CacheEntry c = model.fork(a);                // c shares a's pages; the first write copies one
+//   model.drop(a);
 #pragma once
 
 #include <span>

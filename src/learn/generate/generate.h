@@ -1,14 +1,14 @@
-// The door of the room: text generation with a KV cache.
+// Text generation with a KV cache. Start reading the room here.
 //
-//   GenerationConfig config;                                      // config.h; from
-//   generation_config.json HONE_TRY(apply_generation_json(config, model.generation_config,
-//   "generation_config.json")); auto generator = HONE_TRY(Generator::make(model,
-//   limits_for(prompts, config, model.config, 8), threads, backend)); std::vector<Generated> all =
-//   HONE_TRY(generator->run(prompts, config));
+//   GenerationConfig config;  // config.h
+//   HONE_TRY(apply_generation_json(config, model.generation_config, "generation_config.json"));
+//   auto limits = limits_for(prompts, config, model.config, 8);
+//   auto generator = HONE_TRY(Generator::make(model, limits, threads, backend));
+//   std::vector<Generated> all = HONE_TRY(generator->run(prompts, config));
 //
-// Prompts of different lengths run together, each as if alone; a place that gets free goes to the
-// next prompt. Tokens equal Transformers 5.23's in f32. Samples depend on (seed, index of the
-// prompt, index of the sequence), not on what runs beside them.
+// Prompts of different lengths run together, and each gives the tokens that it gives alone. A free
+// slot goes to the next prompt. Tokens equal those of Transformers 5.23 in f32. Samples depend on
+// (seed, index of the prompt, index of the sequence), not on what else runs.
 #pragma once
 
 #include <functional>

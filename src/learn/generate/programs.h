@@ -3,10 +3,10 @@
 //
 //   inputs  ids i32[T], positions i32[T]    new tokens of all sequences, one after another
 //           cu_seqlens i32[S+1]             their boundaries; tokens past the last one are idle
-//           cu_cache i32[S+1]               cumulative lengths in the cache, the new tokens among
-//           them block_table i32[S,B]            pages of a sequence, in order slots i32[T] page *
-//           page size + offset of each new token; -1: idle rows i32[S]                     tokens
-//           whose logits are wanted; -1: none, zeros
+//           cu_cache i32[S+1]               cumulative lengths in the cache, with the new tokens
+//           block_table i32[S,B]            pages of a sequence, in order
+//           slots i32[T]                    page * page size + offset of each new token; -1: idle
+//           rows i32[S]                     tokens whose logits are wanted; -1: none, zeros
 //   output  logits f32[S,V]
 //   states  the weights, and cache.<layer>.k|v f32[pages, page, G*D]
 //

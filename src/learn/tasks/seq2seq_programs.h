@@ -1,11 +1,11 @@
 // The programs of tasks that learn a target from a source (summaries, translations).
 //
-//   inputs  decoder: ids, positions, labels i32[Td], cu_seqlens i32[S+1]; ids are the labels moved
-//   on
-//           by one behind the start token (learn/data/pair_batch.h)
+//   inputs  decoder: ids, positions, labels i32[Td], cu_seqlens i32[S+1]
+//           ids are the start token and then the labels, shifted by one (learn/data/pair_batch.h)
 //           encoder: encoder_ids, encoder_positions i32[Te], encoder_cu_seqlens i32[S+1]
-//           for training also sample_ids i64[Td], encoder_sample_ids i64[Te], rng i64[2] = {seed,
-//           step}, scale f32[] = 1 / label tokens of the optimizer step
+//           for training also sample_ids i64[Td], encoder_sample_ids i64[Te],
+//           rng i64[2] = {seed, step},
+//           scale f32[] = 1 / label tokens of the optimizer step
 //   train   output loss f32[] = scale * sum of nll; gradients in the states grad.<weight>
 //   eval    outputs nll f32[Td] (0 where there is no label), correct i32[Td]
 #pragma once

@@ -9,9 +9,9 @@
 //     ...
 //     return 0;
 //   }
-//   Command command_words() { return {.name = "words", .summary = "count words", .run = run_words};
+//   Command command_words() {
+//     return {.name = "words", .summary = "count words", .run = run_words};
 //   }
-//
 // Results for machines go to standard output, everything else to standard error (base/core/log.h).
 #pragma once
 

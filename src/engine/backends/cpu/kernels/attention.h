@@ -1,7 +1,7 @@
 // Fused attention over packed sequences of different lengths; no T x T matrix is ever made.
 //
-//   S = scale * Q K^T + bias  (masked)     P = softmax(S)     out = dropout(P) V     lse = log sum
-//   exp S
+//   S = scale * Q K^T + bias  (masked)    P = softmax(S)
+//   out = dropout(P) V                    lse = log sum exp S
 //
 // Sequence s owns query tokens [cu_q[s], cu_q[s+1]) and key tokens [cu_k[s], cu_k[s+1]). With
 // Lq, Lk its lengths and o = Lk - Lq, query i may see key j iff

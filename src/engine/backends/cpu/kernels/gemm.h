@@ -4,16 +4,16 @@
 //
 // All matrices are row-major with leading dimensions in elements. Results do not depend on the
 // number of threads. B may be packed beforehand (a weight that serves many calls).
-// B may be kept in bf16 or in i8 with a scale for each column of op(B): it is widened to f32 in
-// registers, while it is packed or, with few rows, streamed.
-// On a processor with AMX f32 products of kGemmSplitRows and more run on parts in bf16, as exact as
-// multiply-adds in f32 (gemm_bf16.simd.h): an operand that is not finite, or above 3.38e38, makes
-// NaN there, and parts below 1.2e-38 count as zero. With `bf16` both operands (then f32, not
-// packed) are rounded to the nearest bf16 and the sums stay f32: many times faster with AMX, about
-// twice with AVX512_BF16, else emulated and slower. m
-// <= kGemmSmallRows takes a path that streams B once at memory speed (decoding), up to kGemmFewRows
-// rows with trans_b one that multiplies B where it lies, unpacked, with the bits of the tiles; with
-// packed B any m uses the packed copy.
+//   B in bf16 or i8   i8 has a scale for each column of op(B). B is widened to f32 in registers,
+//                     while it is packed or, with few rows, streamed.
+//   AMX, f32          kGemmSplitRows rows and more run on parts in bf16, as exact as multiply-adds
+//                     in f32 (gemm_bf16.simd.h). There an operand that is not finite or is above
+//                     3.38e38 makes NaN, and parts below 1.2e-38 count as zero.
+//   `bf16`            both operands (f32, not packed) are rounded to the nearest bf16; sums stay
+//                     f32. Much faster with AMX, about twice with AVX512_BF16, else slower.
+//   few rows          m <= kGemmSmallRows streams B once at memory speed (decoding); with trans_b,
+//                     up to kGemmFewRows rows multiply the unpacked B with the bits of the tiles.
+//                     A packed B serves any m.
 #pragma once
 
 #include <cstdint>
