@@ -185,7 +185,7 @@ Result<Kernel> paged(const NodeView& n, int threads) {
                 }};
 }
 
-Kernel cache_write(const NodeView& n) {
+Kernel cache_write(const NodeView& n, int) {
   const int64_t tokens = n.in(1).shape[0], channels = n.in(1).shape[1], count = n.out(0).count();
   return {"cpu.cache_write", 0, [=](const KernelArgs& a) {
             copy_if_apart(a, 0, 0, count);
@@ -197,19 +197,26 @@ Kernel cache_write(const NodeView& n) {
           }};
 }
 
-}  // namespace
-
-Result<Kernel> attention_kernel(const NodeView& n, int threads) {
-  const std::string& op = n.node.op->name;
-  if (op == "cache_write") return cache_write(n);
+Result<Kernel> any_forward(const NodeView& n, int threads) {
   if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal"))
     return declined(n, "a window on both sides");
-  if (op == "attention_grad") {
-    if (n.has(8)) return declined(n, "pages have no gradient");
-    if (n.has(11) && n.attrs().real("scale", 1) == 0) return declined(n, "a bias and scale 0");
-    return backward(n, threads);
-  }
   return n.has(5) ? paged(n, threads) : Result<Kernel>(forward(n, threads));
+}
+
+Result<Kernel> any_backward(const NodeView& n, int threads) {
+  if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal"))
+    return declined(n, "a window on both sides");
+  if (n.has(8)) return declined(n, "pages have no gradient");
+  if (n.has(11) && n.attrs().real("scale", 1) == 0) return declined(n, "a bias and scale 0");
+  return backward(n, threads);
+}
+
+}  // namespace
+
+Makers attention_makers() {
+  return {{"attention", for_f32(any_forward)},
+          {"attention_grad", for_f32(any_backward)},
+          {"cache_write", for_f32(cache_write)}};
 }
 
 }  // namespace hone::cpu

@@ -1,5 +1,7 @@
-// Internal to the backend: the two halves of its kernel table.
+// Internal to the backend: its table, from an op to what makes a kernel for a node of it.
 #pragma once
+
+#include <functional>
 
 #include "engine/device/backend.h"
 
@@ -7,9 +9,19 @@ namespace hone::cpu {
 
 Error declined(const NodeView& n, const std::string& why);
 
-// f32 kernels of the composites and of the matrix product.
-Result<Kernel> composite_kernel(const NodeView& n, int threads);
-// Loops over f32, f64, i64, i32, bool for what models and the update program need besides.
-Result<Kernel> primitive_kernel(const NodeView& n);
+// A kernel for a node of `op`, for this number of threads; kDeclined where it cannot serve the
+// node's types or attributes.
+struct Maker {
+  std::string_view op;
+  std::function<Result<Kernel>(const NodeView& n, int threads)> make;
+};
+using Makers = std::vector<Maker>;
+
+// For an op that two lists name, the earlier list is asked first.
+Makers matrix_makers();     // linear, matmul, linear_cross_entropy
+Makers attention_makers();  // attention, its gradient, the cache
+Makers row_makers();        // norms, rope, embedding, activations, dropout, masks
+Makers update_makers();     // optimizers, sum_squares
+Makers loop_makers();       // primitives over any element type
 
 }  // namespace hone::cpu

@@ -126,10 +126,8 @@ Kernel head(const NodeView& n, int threads) {
 
 }  // namespace
 
-Result<Kernel> matrix_kernel(const NodeView& n, int threads) {
-  if (n.node.op->name == "linear") return linear(n, threads);
-  if (n.node.op->name == "matmul") return matmul(n, threads);
-  return head(n, threads);
+Makers matrix_makers() {
+  return {{"linear", linear}, {"matmul", for_f32(matmul)}, {"linear_cross_entropy", for_f32(head)}};
 }
 
 }  // namespace hone::cpu

@@ -1,12 +1,11 @@
 // Primitives as threaded loops. They serve scalars, small tensors and ops that no fused kernel
-// covers; what a step spends time in is in backend_composites.cc.
+// covers; what a step spends time in has a kernel of its own.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "base/core/philox.h"
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/device/errors.h"
 
 namespace hone::cpu {
 namespace {
@@ -72,45 +71,20 @@ Run unary(const NodeView& n, F f) {
     const T* x = static_cast<const T*>(a.in[0]);
     T* out = static_cast<T*>(a.out[0]);
     each(a.pool, count, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out[i] = f(x[i]);
+      for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(f(x[i]));
     });
   };
 }
 
 template <class T>
-Run arithmetic(const NodeView& n) {
-  const std::string& op = n.node.op->name;
-  if (op == "add") return binary<T, T>(n, [](T x, T y) { return x + y; });
-  if (op == "sub") return binary<T, T>(n, [](T x, T y) { return x - y; });
-  if (op == "mul") return binary<T, T>(n, [](T x, T y) { return x * y; });
-  if (op == "div") {
-    if constexpr (std::is_floating_point_v<T>)
-      return binary<T, T>(n, [](T x, T y) { return x / y; });
-    else
-      return binary<T, T>(n, [](T x, T y) { return y == 0 ? T{0} : static_cast<T>(x / y); });
-  }
-  if (op == "maximum") return binary<T, T>(n, [](T x, T y) { return x > y || x != x ? x : y; });
-  if (op == "minimum") return binary<T, T>(n, [](T x, T y) { return x < y || x != x ? x : y; });
-  if (op == "neg") return unary<T>(n, [](T x) { return static_cast<T>(-x); });
-  if (op == "compare") {
-    const std::string how = n.attrs().text("how");
-    if (how == "eq") return binary<T, uint8_t>(n, [](T x, T y) { return x == y; });
-    if (how == "ne") return binary<T, uint8_t>(n, [](T x, T y) { return x != y; });
-    if (how == "lt") return binary<T, uint8_t>(n, [](T x, T y) { return x < y; });
-    if (how == "le") return binary<T, uint8_t>(n, [](T x, T y) { return x <= y; });
-    if (how == "gt") return binary<T, uint8_t>(n, [](T x, T y) { return x > y; });
-    if (how == "ge") return binary<T, uint8_t>(n, [](T x, T y) { return x >= y; });
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    if (op == "exp") return unary<T>(n, [](T x) { return std::exp(x); });
-    if (op == "log") return unary<T>(n, [](T x) { return std::log(x); });
-    if (op == "tanh") return unary<T>(n, [](T x) { return std::tanh(x); });
-    if (op == "erf") return unary<T>(n, [](T x) { return std::erf(x); });
-    if (op == "sqrt") return unary<T>(n, [](T x) { return std::sqrt(x); });
-    if (op == "sin") return unary<T>(n, [](T x) { return std::sin(x); });
-    if (op == "cos") return unary<T>(n, [](T x) { return std::cos(x); });
-  }
-  return {};
+Run comparison(const NodeView& n) {
+  const std::string how = n.attrs().text("how");
+  if (how == "eq") return binary<T, uint8_t>(n, [](T x, T y) { return x == y; });
+  if (how == "ne") return binary<T, uint8_t>(n, [](T x, T y) { return x != y; });
+  if (how == "lt") return binary<T, uint8_t>(n, [](T x, T y) { return x < y; });
+  if (how == "le") return binary<T, uint8_t>(n, [](T x, T y) { return x <= y; });
+  if (how == "gt") return binary<T, uint8_t>(n, [](T x, T y) { return x > y; });
+  return binary<T, uint8_t>(n, [](T x, T y) { return x >= y; });
 }
 
 std::vector<int64_t> strides_of(const Shape& shape) {
@@ -352,51 +326,109 @@ Run iota(const NodeView& n) {
   };
 }
 
-template <class T>
-Run typed(const NodeView& n) {
-  const std::string& op = n.node.op->name;
-  if (op == "broadcast") return broadcast<T>(n);
-  if (op == "transpose") return transpose<T>(n);
-  if (op == "select") return select<T>(n);
-  if (op == "constant") return constant<T>(n);
-  if (op == "iota") return iota<T>(n);
-  if (op == "reduce_sum") return reduce<T>(n, true);
-  if (op == "reduce_max") return reduce<T>(n, false);
-  if constexpr (std::is_floating_point_v<T>) {
-    if (op == "scatter_add_rows") return scatter_add_rows<T>(n);
-    if (op == "matmul" && !n.attrs().flag("bf16")) return plain_matmul<T>(n);
-  }
-  return arithmetic<T>(n);
+// A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty Run
+// says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
+constexpr size_t kResult = static_cast<size_t>(-1);
+
+Result<Kernel> looped(const NodeView& n, Run run) {
+  return Kernel{"cpu.loop." + n.node.op->name, 0, std::move(run)};
 }
+
+template <class Loop>
+auto over_type(size_t operand, Loop loop) {
+  return [=](const NodeView& n, int) -> Result<Kernel> {
+    const DType t = operand == kResult ? n.out(0).dtype : n.in(operand).dtype;
+    Run run;
+    with_type(t, [&](auto x) { run = loop(n, x); });
+    if (!run) return declined(n, fmt::format("no loop for {}", name_of(t)));
+    return looped(n, std::move(run));
+  };
+}
+
+// f(x, y) for each pair of elements; a scalar goes with every element.
+template <class F>
+auto of_two(F f) {
+  return over_type(
+      0, [f](const NodeView& n, auto x) -> Run { return binary<decltype(x), decltype(x)>(n, f); });
+}
+
+// f(x) for each element of a floating-point type.
+template <class F>
+auto of_float(F f) {
+  return over_type(0, [f](const NodeView& n, auto x) -> Run {
+    if constexpr (std::is_floating_point_v<decltype(x)>) return unary<decltype(x)>(n, f);
+    return {};
+  });
+}
+
+auto bytes_of(Run (*loop)(const NodeView&)) {
+  return [loop](const NodeView& n, int) -> Result<Kernel> {
+    Run run = loop(n);
+    if (!run) return declined(n, "no loop for its types");
+    return looped(n, std::move(run));
+  };
+}
+
+struct Divide {
+  template <class T>
+  T operator()(T x, T y) const {
+    if constexpr (std::is_floating_point_v<T>) return x / y;
+    return y == 0 ? T{0} : static_cast<T>(x / y);
+  }
+};
 
 }  // namespace
 
-Error declined(const NodeView& n, const std::string& why) {
-  return Error(err::kDeclined, fmt::format("cpu: {}: {}", n.node.op->name, why));
-}
-
-Result<Kernel> primitive_kernel(const NodeView& n) {
-  const std::string& op = n.node.op->name;
-  Kernel k;
-  k.id = "cpu.loop." + op;
-  if (op == "slice")
-    k.run = slice(n);
-  else if (op == "concat")
-    k.run = concat(n);
-  else if (op == "gather_rows")
-    k.run = gather_rows(n);
-  else if (op == "cast")
-    k.run = cast(n);
-  else {
-    const DType t = op == "compare" || op == "scatter_add_rows" || op == "select"
-                        ? n.in(op == "compare" ? 0 : 1).dtype
-                    : n.inputs() > 0 ? n.in(0).dtype
-                                     : n.out(0).dtype;
-    if (!with_type(t, [&](auto x) { k.run = typed<decltype(x)>(n); }))
-      return declined(n, fmt::format("no loop for {}", name_of(t)));
-  }
-  if (!k.run) return declined(n, "a composite without a kernel of its own");
-  return k;
+Makers loop_makers() {
+  return {
+      {"add", of_two([](auto x, auto y) { return x + y; })},
+      {"sub", of_two([](auto x, auto y) { return x - y; })},
+      {"mul", of_two([](auto x, auto y) { return x * y; })},
+      {"div", of_two(Divide{})},
+      {"maximum", of_two([](auto x, auto y) { return x > y || x != x ? x : y; })},
+      {"minimum", of_two([](auto x, auto y) { return x < y || x != x ? x : y; })},
+      {"neg", over_type(0,
+                        [](const NodeView& n, auto x) -> Run {
+                          return unary<decltype(x)>(n, [](auto v) { return -v; });
+                        })},
+      {"exp", of_float([](auto x) { return std::exp(x); })},
+      {"log", of_float([](auto x) { return std::log(x); })},
+      {"tanh", of_float([](auto x) { return std::tanh(x); })},
+      {"erf", of_float([](auto x) { return std::erf(x); })},
+      {"sqrt", of_float([](auto x) { return std::sqrt(x); })},
+      {"sin", of_float([](auto x) { return std::sin(x); })},
+      {"cos", of_float([](auto x) { return std::cos(x); })},
+      {"compare",
+       over_type(0, [](const NodeView& n, auto x) { return comparison<decltype(x)>(n); })},
+      {"select", over_type(1, [](const NodeView& n, auto x) { return select<decltype(x)>(n); })},
+      {"broadcast",
+       over_type(0, [](const NodeView& n, auto x) { return broadcast<decltype(x)>(n); })},
+      {"transpose",
+       over_type(0, [](const NodeView& n, auto x) { return transpose<decltype(x)>(n); })},
+      {"reduce_sum",
+       over_type(0, [](const NodeView& n, auto x) { return reduce<decltype(x)>(n, true); })},
+      {"reduce_max",
+       over_type(0, [](const NodeView& n, auto x) { return reduce<decltype(x)>(n, false); })},
+      {"constant",
+       over_type(kResult, [](const NodeView& n, auto x) { return constant<decltype(x)>(n); })},
+      {"iota", over_type(kResult, [](const NodeView& n, auto x) { return iota<decltype(x)>(n); })},
+      {"scatter_add_rows", over_type(1,
+                                     [](const NodeView& n, auto x) -> Run {
+                                       if constexpr (std::is_floating_point_v<decltype(x)>)
+                                         return scatter_add_rows<decltype(x)>(n);
+                                       return {};
+                                     })},
+      {"matmul", over_type(0,
+                           [](const NodeView& n, auto x) -> Run {
+                             if constexpr (std::is_floating_point_v<decltype(x)>)
+                               if (!n.attrs().flag("bf16")) return plain_matmul<decltype(x)>(n);
+                             return {};
+                           })},
+      {"slice", bytes_of(slice)},
+      {"concat", bytes_of(concat)},
+      {"gather_rows", bytes_of(gather_rows)},
+      {"cast", bytes_of(cast)},
+  };
 }
 
 }  // namespace hone::cpu

@@ -92,7 +92,7 @@ Kernel gather_narrow(const NodeView& n, Widen widen) {
           }};
 }
 
-Result<Kernel> gather(const NodeView& n) {
+Result<Kernel> gather(const NodeView& n, int) {
   const DType kept = n.in(0).dtype;
   if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
   if (kept == DType::bf16) return gather_narrow<uint16_t>(n, bf16_to_f32);
@@ -112,7 +112,7 @@ Result<Kernel> gather(const NodeView& n) {
                 }};
 }
 
-Kernel scatter(const NodeView& n) {
+Kernel scatter(const NodeView& n, int) {
   const int64_t tokens = n.in(0).count(), columns = n.in(1).shape[1], rows = n.out(0).shape[0];
   const bool onto = n.has(2);
   return {"cpu.embedding_gradient", embedding_gradient_workspace_bytes(tokens),
@@ -126,7 +126,7 @@ Kernel scatter(const NodeView& n) {
           }};
 }
 
-Kernel column_sums(const NodeView& n) {
+Kernel column_sums(const NodeView& n, int) {
   const int64_t rows = n.in(0).shape[0], columns = n.in(0).shape[1];
   const bool onto = n.has(1);
   return {"cpu.column_sum", 0, [=](const KernelArgs& a) {
@@ -135,7 +135,7 @@ Kernel column_sums(const NodeView& n) {
           }};
 }
 
-Result<Kernel> gated(const NodeView& n) {
+Result<Kernel> gated(const NodeView& n, int) {
   Gate base;
   base.op = HONE_TRY(unary_of(n, n.attrs().text("kind")));
   base.rows = 1;
@@ -166,7 +166,7 @@ Result<Kernel> gated(const NodeView& n) {
                 }};
 }
 
-Kernel drop(const NodeView& n) {
+Kernel drop(const NodeView& n, int) {
   Dropout base;
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
@@ -185,7 +185,7 @@ Kernel drop(const NodeView& n) {
           }};
 }
 
-Kernel dropout_mask(const NodeView& n) {
+Kernel dropout_mask(const NodeView& n, int) {
   const int64_t rows = n.out(0).shape[0], channels = n.out(0).shape[1];
   const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
   const uint64_t place = scope_hash(n.attrs().text("key"));
@@ -203,7 +203,7 @@ Kernel dropout_mask(const NodeView& n) {
           }};
 }
 
-Kernel attention_dropout_mask(const NodeView& n) {
+Kernel attention_dropout_mask(const NodeView& n, int) {
   const int64_t heads = n.out(0).shape[0], tq = n.out(0).shape[1], tk = n.out(0).shape[2],
                 slots = n.in(2).count() - 1;
   const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
@@ -226,38 +226,58 @@ Kernel attention_dropout_mask(const NodeView& n) {
           }};
 }
 
+Result<Kernel> sum(const NodeView& n, int) {
+  if (n.in(0) != n.in(1) || n.in(0).dtype != DType::f32)
+    return declined(n, "operands of one f32 type are wanted");
+  return Kernel{"cpu.add", 0, [count = n.out(0).count()](const KernelArgs& a) {
+                  add(count, in(a, 0), in(a, 1), out(a, 0), a.pool);
+                }};
+}
+
+Result<Kernel> activation_gradient(const NodeView& n, int) {
+  const Unary kind = HONE_TRY(unary_of(n, n.attrs().text("kind")));
+  return Kernel{"cpu.activation_grad", 0, [kind, count = n.out(0).count()](const KernelArgs& a) {
+                  unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool);
+                }};
+}
+
+Result<Kernel> activation(const NodeView& n, int) {
+  const Unary kind = HONE_TRY(unary_of(n, n.node.op->name));
+  return Kernel{"cpu.activation", 0, [kind, count = n.out(0).count()](const KernelArgs& a) {
+                  unary(kind, count, in(a, 0), out(a, 0), a.pool);
+                }};
+}
+
+auto norm_of(NormKind kind) {
+  return for_f32([kind](const NodeView& n, int) { return norm_forward(n, kind); });
+}
+auto norm_gradient_of(NormKind kind) {
+  return for_f32(
+      [kind](const NodeView& n, int threads) { return norm_gradient(n, kind, threads); });
+}
+
 }  // namespace
 
-Result<Kernel> row_kernel(const NodeView& n, int threads) {
-  const std::string& op = n.node.op->name;
-  if (op == "layer_norm") return norm_forward(n, NormKind::layer);
-  if (op == "rms_norm") return norm_forward(n, NormKind::rms);
-  if (op == "layer_norm_grad") return norm_gradient(n, NormKind::layer, threads);
-  if (op == "rms_norm_grad") return norm_gradient(n, NormKind::rms, threads);
-  if (op == "rope") return rotary(n, threads);
-  if (op == "embedding") return gather(n);
-  if (op == "scatter_add_rows") return scatter(n);
-  if (op == "sum_rows") return column_sums(n);
-  if (op == "gate" || op == "gate_grad") return gated(n);
-  if (op == "dropout") return drop(n);
-  if (op == "dropout_mask") return dropout_mask(n);
-  if (op == "attention_dropout_mask") return attention_dropout_mask(n);
-  const int64_t count = n.out(0).count();
-  if (op == "add") {
-    if (n.in(0) != n.in(1) || n.in(0).dtype != DType::f32)
-      return declined(n, "operands of one f32 type are wanted");
-    return Kernel{"cpu.add", 0,
-                  [=](const KernelArgs& a) { add(count, in(a, 0), in(a, 1), out(a, 0), a.pool); }};
-  }
-  if (op == "activation_grad") {
-    const Unary kind = HONE_TRY(unary_of(n, n.attrs().text("kind")));
-    return Kernel{"cpu.activation_grad", 0, [=](const KernelArgs& a) {
-                    unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool);
-                  }};
-  }
-  const Unary kind = HONE_TRY(unary_of(n, op));
-  return Kernel{"cpu.activation", 0,
-                [=](const KernelArgs& a) { unary(kind, count, in(a, 0), out(a, 0), a.pool); }};
+Makers row_makers() {
+  return {{"layer_norm", norm_of(NormKind::layer)},
+          {"layer_norm_grad", norm_gradient_of(NormKind::layer)},
+          {"rms_norm", norm_of(NormKind::rms)},
+          {"rms_norm_grad", norm_gradient_of(NormKind::rms)},
+          {"rope", for_f32(rotary)},
+          {"embedding", gather},
+          {"scatter_add_rows", for_f32(scatter)},
+          {"sum_rows", for_f32(column_sums)},
+          {"gelu", for_f32(activation)},
+          {"gelu_tanh", for_f32(activation)},
+          {"silu", for_f32(activation)},
+          {"relu", for_f32(activation)},
+          {"activation_grad", for_f32(activation_gradient)},
+          {"gate", for_f32(gated)},
+          {"gate_grad", for_f32(gated)},
+          {"add", for_f32(sum)},
+          {"dropout", for_f32(drop)},
+          {"dropout_mask", dropout_mask},
+          {"attention_dropout_mask", attention_dropout_mask}};
 }
 
 }  // namespace hone::cpu

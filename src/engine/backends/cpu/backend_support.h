@@ -32,13 +32,16 @@ inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count
   });
 }
 
-// Kernels by op, in the files of the same name.
-Result<Kernel> matrix_kernel(const NodeView& n,
-                             int threads);  // linear, matmul, linear_cross_entropy
-Result<Kernel> attention_kernel(const NodeView& n,
-                                int threads);  // attention, attention_grad, cache_write
-Result<Kernel> row_kernel(const NodeView& n,
-                          int threads);  // norms, rope, embedding, activations, dropout, masks
-Result<Kernel> update_kernel(const NodeView& n, int threads);  // optimizers, sum_squares
+// The same maker for nodes whose operands of a floating-point type are all f32; others are declined.
+template <class Make>
+auto for_f32(Make make) {
+  return [make](const NodeView& n, int threads) -> Result<Kernel> {
+    for (ValueId v : n.node.in)
+      if (v != kNoValue && is_float(n.program.type(v).dtype) &&
+          n.program.type(v).dtype != DType::f32)
+        return declined(n, "kernels are for f32");
+    return make(n, threads);
+  };
+}
 
 }  // namespace hone::cpu

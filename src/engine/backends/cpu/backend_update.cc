@@ -94,52 +94,70 @@ Kernel squares_kernel(const NodeView& n) {
           }};
 }
 
+// The operands before the last `scalars` must be f32.
+template <class Make>
+auto with_f32_tensors(size_t scalars, Make make) {
+  return [=](const NodeView& n, int) -> Result<Kernel> {
+    for (size_t i = 0; i + scalars < n.inputs(); ++i)
+      if (n.in(i).dtype != DType::f32) return declined(n, "kernels are for f32");
+    return make(n);
+  };
+}
+
+// `rule` makes a rule of the node's attributes, `step` is its kernel.
+template <class Rule, class Step>
+auto elementwise(Rule rule, Step step) {
+  return with_f32_tensors(3, [=](const NodeView& n) {
+    return kernel_over(
+        n, nullptr,
+        [step, r = rule(n.attrs())](Tensors t, const UpdateStep& at, const KernelArgs& a) {
+          step(t, r, at, a.pool);
+        });
+  });
+}
+
+Kernel lamb_kernel(const NodeView& n) {
+  const Attrs& o = n.attrs();
+  return kernel_over(n, lamb_workspace_bytes,
+                     [rule = Lamb{o.real("beta1"), o.real("beta2"), o.real("eps")}](
+                         Tensors t, const UpdateStep& at, const KernelArgs& a) {
+                       lamb(t, rule, at, a.workspace, a.pool);
+                     });
+}
+
 }  // namespace
 
-Result<Kernel> update_kernel(const NodeView& n, int) {
-  const std::string& op = n.node.op->name;
-  const size_t tensors = op == "sum_squares" ? n.inputs() : n.inputs() - 3;
-  for (size_t i = 0; i < tensors; ++i)
-    if (n.in(i).dtype != DType::f32) return declined(n, "kernels are for f32");
-  if (op == "sum_squares") return squares_kernel(n);
-  if (op == "adafactor") return adafactor_kernel(n);
-  const Attrs& o = n.attrs();
-  const double beta1 = o.real("beta1"), beta2 = o.real("beta2"), eps = o.real("eps");
-  const double momentum = o.real("momentum");
-  if (op == "adamw")
-    return kernel_over(
-        n, nullptr,
-        [rule = AdamW{beta1, beta2, eps, o.flag("l2")}](
-            Tensors t, const UpdateStep& at, const KernelArgs& a) { adamw(t, rule, at, a.pool); });
-  if (op == "sgd")
-    return kernel_over(
-        n, nullptr,
-        [rule = Sgd{momentum, o.real("dampening"), o.flag("nesterov")}](
-            Tensors t, const UpdateStep& at, const KernelArgs& a) { sgd(t, rule, at, a.pool); });
-  if (op == "adagrad")
-    return kernel_over(n, nullptr,
-                       [rule = Adagrad{o.real("lr_decay"), eps}](Tensors t, const UpdateStep& at,
-                                                                 const KernelArgs& a) {
-                         adagrad(t, rule, at, a.pool);
-                       });
-  if (op == "rmsprop")
-    return kernel_over(n, nullptr,
-                       [rule = Rmsprop{o.real("alpha"), eps, momentum, o.flag("centered")}](
-                           Tensors t, const UpdateStep& at, const KernelArgs& a) {
-                         rmsprop(t, rule, at, a.pool);
-                       });
-  if (op == "lion")
-    return kernel_over(
-        n, nullptr,
-        [rule = Lion{beta1, beta2}](Tensors t, const UpdateStep& at, const KernelArgs& a) {
-          lion(t, rule, at, a.pool);
-        });
-  HONE_BUG_IF(op != "lamb", "{} is no optimizer", op);
-  return kernel_over(
-      n, lamb_workspace_bytes,
-      [rule = Lamb{beta1, beta2, eps}](Tensors t, const UpdateStep& at, const KernelArgs& a) {
-        lamb(t, rule, at, a.workspace, a.pool);
-      });
+Makers update_makers() {
+  return {
+      {"adamw", elementwise(
+                    [](const Attrs& o) {
+                      return AdamW{o.real("beta1"), o.real("beta2"), o.real("eps"), o.flag("l2")};
+                    },
+                    adamw)},
+      {"sgd", elementwise(
+                  [](const Attrs& o) {
+                    return Sgd{o.real("momentum"), o.real("dampening"), o.flag("nesterov")};
+                  },
+                  sgd)},
+      {"adagrad", elementwise(
+                      [](const Attrs& o) {
+                        return Adagrad{o.real("lr_decay"), o.real("eps")};
+                      },
+                      adagrad)},
+      {"rmsprop",
+       elementwise(
+           [](const Attrs& o) {
+             return Rmsprop{o.real("alpha"), o.real("eps"), o.real("momentum"), o.flag("centered")};
+           },
+           rmsprop)},
+      {"lion", elementwise(
+                   [](const Attrs& o) {
+                     return Lion{o.real("beta1"), o.real("beta2")};
+                   },
+                   lion)},
+      {"lamb", with_f32_tensors(3, lamb_kernel)},
+      {"adafactor", with_f32_tensors(3, adafactor_kernel)},
+      {"sum_squares", with_f32_tensors(0, squares_kernel)}};
 }
 
 }  // namespace hone::cpu
