@@ -5,6 +5,7 @@
 
 #include "engine/graph/builder.h"
 #include "engine/graph/errors.h"
+#include "engine/graph/fingerprint.h"
 #include "engine/graph/op.h"
 #include "engine/graph/verify.h"
 

@@ -4,7 +4,6 @@
 
 #include "engine/graph/errors.h"
 #include "engine/graph/op.h"
-#include "engine/graph/text.h"
 
 namespace hone {
 namespace {
@@ -101,12 +100,6 @@ Status verify(const Program& p) {
       return Error(err::kInvalidProgram,
                    fmt::format("program {}: output '{}' is not defined", p.name, n.name));
   return Ok{};
-}
-
-uint64_t fingerprint(const Program& p) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (unsigned char c : print(p)) h = (h ^ c) * 0x100000001b3ull;
-  return h;
 }
 
 }  // namespace hone

@@ -8,7 +8,4 @@ namespace hone {
 // Ok, or the first rule that is broken, with the node's number, op and scope.
 Status verify(const Program& p);
 
-// A number that changes when a value, node, attribute or alias changes (FNV-1a over print(p)).
-uint64_t fingerprint(const Program& p);
-
 }  // namespace hone

@@ -6,26 +6,69 @@
 namespace hone {
 namespace {
 
-// The program with the facts the rules ask for.
+// The program with the facts the rules ask for, kept true by each rule. Nodes keep their places
+// until the end: one that is taken out is marked, and values it made are read as others when its
+// readers' turn comes.
 class Facts {
  public:
-  explicit Facts(Program& program) : p(program) { refresh(); }
-  void refresh() {
+  explicit Facts(Program& program) : p(program), gone_(p.nodes.size(), false) {
     p.renumber_producers();
-    uses = count_uses(p);
+    uses_ = count_uses(p);
+    instead_.resize(p.values.size());
+    for (size_t v = 0; v < instead_.size(); ++v) instead_[v] = static_cast<ValueId>(v);
   }
-  // The node that makes v, when `reader` is the only one to use v; else nullptr.
-  Node* sole_producer(ValueId v, const std::string& op) {
-    if (v == kNoValue || uses[static_cast<size_t>(v)] != 1) return nullptr;
-    int32_t at = p.values[static_cast<size_t>(v)].node;
-    if (at < 0) return nullptr;
-    Node& n = p.nodes[static_cast<size_t>(at)];
-    return op.empty() || n.op->name == op ? &n : nullptr;
+
+  // Node i with its operands as they are by now; nullptr when it was taken out.
+  Node* visit(size_t i) {
+    if (gone_[i]) return nullptr;
+    for (ValueId& v : p.nodes[i].in) v = now(v);
+    return &p.nodes[i];
+  }
+  // The node that makes v, when a single operand, output or new version names v; else nullptr.
+  Node* sole_producer(ValueId v) {
+    if (v == kNoValue || uses(v) != 1 || producer(v) < 0) return nullptr;
+    return &p.nodes[static_cast<size_t>(producer(v))];
+  }
+  Node* sole_producer(ValueId v, std::string_view op) {
+    Node* n = sole_producer(v);
+    return n && n->op->name == op ? n : nullptr;
   }
   int32_t producer(ValueId v) const { return p.values[static_cast<size_t>(v)].node; }
+  int32_t uses(ValueId v) const { return uses_[static_cast<size_t>(v)]; }
+
+  // `by`, so far the node that makes `was`, takes the place of node i, so that every operand of
+  // both is defined before it. Its outputs are what `by` says; nobody reads `was` any more.
+  void absorb(size_t i, ValueId was, Node by) {
+    gone_[static_cast<size_t>(producer(was))] = true;
+    uses_[static_cast<size_t>(was)] = 0;
+    for (ValueId v : by.out) p.values[static_cast<size_t>(v)].node = static_cast<int32_t>(i);
+    p.nodes[i] = std::move(by);
+  }
+  // Node i is taken out; who reads its result reads x, which only node i read so far.
+  void skip(size_t i, ValueId x) {
+    const ValueId made = p.nodes[i].out[0];
+    gone_[i] = true;
+    instead_[static_cast<size_t>(made)] = x;
+    std::swap(uses_[static_cast<size_t>(x)], uses_[static_cast<size_t>(made)]);
+  }
+  void finish() {
+    std::vector<Node> kept;
+    for (size_t i = 0; i < p.nodes.size(); ++i)
+      if (!gone_[i]) kept.push_back(std::move(p.nodes[i]));
+    p.nodes = std::move(kept);
+    for (State& s : p.states) s.next = now(s.next);
+    for (Named& o : p.outputs) o.value = now(o.value);
+    p.renumber_producers();
+  }
 
   Program& p;
-  std::vector<int32_t> uses;
+
+ private:
+  ValueId now(ValueId v) const { return v == kNoValue ? v : instead_[static_cast<size_t>(v)]; }
+
+  std::vector<int32_t> uses_;
+  std::vector<bool> gone_;        // by node
+  std::vector<ValueId> instead_;  // by value
 };
 
 void set_input(Node& n, size_t i, ValueId v) {
@@ -33,72 +76,64 @@ void set_input(Node& n, size_t i, ValueId v) {
   n.in[i] = v;
 }
 
-// Removes node `at`, whose output 0 is now made by node `by` in its output `k`.
-void absorb(Program& p, size_t at, Node by, size_t k) {
-  // `by` moves to the place of `at`, so that every operand of both is defined before it.
-  size_t from = static_cast<size_t>(p.values[static_cast<size_t>(by.out[k])].node);
-  by.out[k] = p.nodes[at].out[0];
-  p.nodes[at] = std::move(by);
-  p.nodes.erase(p.nodes.begin() + static_cast<std::ptrdiff_t>(from));
-}
-
 bool is_activation(const std::string& op) {
   return op == "gelu" || op == "gelu_tanh" || op == "silu" || op == "relu";
 }
 
 bool absorb_activation(Facts& f, size_t i) {
-  if (!is_activation(f.p.nodes[i].op->name)) return false;
-  Node* lin = f.sole_producer(f.p.nodes[i].in[0], "linear");
+  const Node& n = f.p.nodes[i];
+  if (!is_activation(n.op->name)) return false;
+  const Node* lin = f.sole_producer(n.in[0], "linear");
   if (!lin || lin->attrs.has("act") || (lin->in.size() > 3 && lin->in[3] != kNoValue)) return false;
   Node fused = *lin;
-  ValueId pre = fused.out[0];
-  fused.attrs.set("act", f.p.nodes[i].op->name);
+  const ValueId pre = fused.out[0];
+  fused.attrs.set("act", n.op->name);
   fused.attrs.set("save_pre", true);
-  size_t from = static_cast<size_t>(f.producer(pre));
-  fused.out = {f.p.nodes[i].out[0], pre};
-  f.p.nodes[i] = std::move(fused);
-  f.p.nodes.erase(f.p.nodes.begin() + static_cast<std::ptrdiff_t>(from));
+  fused.out = {n.out[0], pre};
+  f.absorb(i, pre, std::move(fused));
   return true;
 }
 
 // add(x, r) with x made by `op`, which takes r as operand number `slot`.
-bool absorb_residual(Facts& f, size_t i, const std::string& op, size_t slot) {
-  if (f.p.nodes[i].op->name != "add") return false;
+bool absorb_residual(Facts& f, size_t i, std::string_view op, size_t slot) {
+  const Node& sum = f.p.nodes[i];
+  if (sum.op->name != "add") return false;
   for (size_t k = 0; k < 2; ++k) {
-    ValueId x = f.p.nodes[i].in[k], r = f.p.nodes[i].in[1 - k];
-    Node* n = f.sole_producer(x, op);
+    const ValueId x = sum.in[k], r = sum.in[1 - k];
+    const Node* n = f.sole_producer(x, op);
     if (!n || x == r || n->out.size() != 1 || (n->in.size() > slot && n->in[slot] != kNoValue))
       continue;
     if (f.p.type(x) != f.p.type(r) || n->attrs.has("act")) continue;
     Node fused = *n;
     set_input(fused, slot, r);
-    absorb(f.p, i, std::move(fused), 0);
+    fused.out = {sum.out[0]};
+    f.absorb(i, x, std::move(fused));
     return true;
   }
   return false;
 }
 
 bool absorb_accumulator(Facts& f, size_t i) {
-  if (f.p.nodes[i].op->name != "add") return false;
+  const Node& sum = f.p.nodes[i];
+  if (sum.op->name != "add") return false;
   for (size_t k = 2; k-- > 0;) {
-    ValueId x = f.p.nodes[i].in[k], acc = f.p.nodes[i].in[1 - k];
+    const ValueId x = sum.in[k], acc = sum.in[1 - k];
     if (x == acc || f.p.type(x) != f.p.type(acc)) continue;
-    if (f.uses[static_cast<size_t>(acc)] != 1) continue;  // it is written over
-    Node* n = f.sole_producer(x, "");
+    if (f.uses(acc) != 1) continue;  // it is written over
+    Node* n = f.sole_producer(x);
     if (!n || n->op->accumulator < 0) continue;
-    size_t slot = static_cast<size_t>(n->op->accumulator);
+    const auto slot = static_cast<size_t>(n->op->accumulator);
     if (n->in.size() > slot && n->in[slot] != kNoValue) continue;
-    size_t out = static_cast<size_t>(n->op->accumulated_output);
+    const auto out = static_cast<size_t>(n->op->accumulated_output);
     if (n->out.size() <= out || n->out[out] != x) continue;
-    int32_t at = f.producer(x);
-    if (f.producer(acc) < at) {  // the sum is known where the node stands
+    if (f.producer(acc) < f.producer(x)) {  // the sum is known where the node stands
       set_input(*n, slot, acc);
-      replace_uses(f.p, f.p.nodes[i].out[0], x);
-      f.p.nodes.erase(f.p.nodes.begin() + static_cast<std::ptrdiff_t>(i));
+      f.skip(i, x);
     } else if (n->out.size() == 1) {
       Node fused = *n;
       set_input(fused, slot, acc);
-      absorb(f.p, i, std::move(fused), 0);
+      fused.out = {sum.out[0]};
+      f.absorb(i, x, std::move(fused));
     } else {
       continue;
     }
@@ -107,34 +142,37 @@ bool absorb_accumulator(Facts& f, size_t i) {
   return false;
 }
 
+// Each node is looked at once, and once more after each rule that joined it with another.
 template <class Rule>
-bool apply(Program& p, Rule rule) {
+bool apply(Program& p, Rule rule, int64_t* looked_at) {
   Facts f(p);
   bool any = false;
-  for (size_t i = 0; i < p.nodes.size();) {
-    if (rule(f, i)) {
-      any = true;
-      f.refresh();
-      if (i > 0) --i;  // a node before i was taken out
-    } else {
-      ++i;
+  for (size_t i = 0; i < p.nodes.size(); ++i) {
+    for (bool again = true; again && f.visit(i); any |= again) {
+      again = rule(f, i);
+      if (looked_at) ++*looked_at;
     }
   }
+  if (any) f.finish();
   return any;
 }
 
 }  // namespace
 
-Result<bool> fuse_forward(Program& p) {
-  bool a = apply(p, absorb_activation);
-  bool b = apply(p, [](Facts& f, size_t i) { return absorb_residual(f, i, "dropout", 4); });
-  bool c = apply(p, [](Facts& f, size_t i) { return absorb_residual(f, i, "linear", 3); });
+Result<bool> fuse_forward(Program& p, int64_t* looked_at) {
+  auto residual_of = [](std::string_view op, size_t slot) {
+    return [op, slot](Facts& f, size_t i) { return absorb_residual(f, i, op, slot); };
+  };
+  bool a = apply(p, absorb_activation, looked_at);
+  bool b = apply(p, residual_of("dropout", 4), looked_at);
+  bool c = apply(p, residual_of("linear", 3), looked_at);
   return a || b || c;
 }
 
-Result<bool> fuse_accumulate(Program& p) {
-  bool a = apply(p, absorb_accumulator);
-  bool b = apply(p, [](Facts& f, size_t i) { return absorb_residual(f, i, "linear", 3); });
+Result<bool> fuse_accumulate(Program& p, int64_t* looked_at) {
+  auto residual = [](Facts& f, size_t i) { return absorb_residual(f, i, "linear", 3); };
+  bool a = apply(p, absorb_accumulator, looked_at);
+  bool b = apply(p, residual, looked_at);
   return a || b;
 }
 

@@ -9,14 +9,14 @@
 //     add(linear(x, w), r)           -> linear with residual r
 //
 // A value is only absorbed when the other node is its sole reader. Numeric: the rounding of a fused
-// kernel may differ from that of two.
+// kernel may differ from that of two. `looked_at`, if given, grows by one for each look at a node.
 #pragma once
 
 #include "engine/graph/graph.h"
 
 namespace hone {
 
-Result<bool> fuse_forward(Program& p);
-Result<bool> fuse_accumulate(Program& p);
+Result<bool> fuse_forward(Program& p, int64_t* looked_at = nullptr);
+Result<bool> fuse_accumulate(Program& p, int64_t* looked_at = nullptr);
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "engine/graph/fingerprint.h"
 #include "engine/graph/verify.h"
 
 namespace hone {

@@ -28,8 +28,10 @@ namespace {
 const std::map<std::string, Pass>& passes_by_name() {
   static const std::map<std::string, Pass> passes{
       {"simplify", {"simplify", PassKind::numeric, simplify}},
-      {"fuse_forward", {"fuse_forward", PassKind::numeric, fuse_forward}},
-      {"fuse_accumulate", {"fuse_accumulate", PassKind::numeric, fuse_accumulate}},
+      {"fuse_forward",
+       {"fuse_forward", PassKind::numeric, [](Program& p) { return fuse_forward(p); }}},
+      {"fuse_accumulate",
+       {"fuse_accumulate", PassKind::numeric, [](Program& p) { return fuse_accumulate(p); }}},
       {"precision_bf16",
        {"precision_bf16", PassKind::numeric,
         [](Program& p) { return set_precision(p, Precision::bf16); }}},
@@ -117,6 +119,33 @@ Program small() {
   return parse_program("input \"x\" %0 : f32[8]\n  %1 : f32[8] = exp(%0)\noutput \"y\" = %1\n",
                        op_table())
       .value();
+}
+
+// Each node is looked at once by a rule, and once more where the rule applied.
+TEST(Passes, FuseLooksAtEachNodeAFewTimes) {
+  Program p(op_table());
+  Builder b(p);
+  State weight;
+  weight.name = "w";
+  weight.trainable = true;
+  const ValueId w = p.add_state(std::move(weight), {DType::f32, {8, 8}});
+  ValueId x = p.add_input("x", {DType::f32, {4, 8}});
+  constexpr int kLayers = 300;
+  for (int i = 0; i < kLayers; ++i)
+    x = ops::add(b, ops::linear(b, ops::gelu(b, ops::linear(b, x, w)), w), x);
+  p.outputs.push_back({"loss", ops::reduce_sum(b, x, {0, 1})});
+  const auto nodes = static_cast<int64_t>(p.nodes.size());
+  int64_t looked_at = 0;
+  EXPECT_TRUE(fuse_forward(p, &looked_at).value());
+  EXPECT_EQ(static_cast<int64_t>(p.nodes.size()), nodes - 2 * kLayers);
+  EXPECT_LE(looked_at, 4 * nodes);
+  ASSERT_TRUE(differentiate(p, true).value());
+  const auto all = static_cast<int64_t>(p.nodes.size());
+  looked_at = 0;
+  EXPECT_TRUE(fuse_accumulate(p, &looked_at).value());
+  EXPECT_LE(looked_at, 3 * all);
+  p.compact();
+  EXPECT_TRUE(verify(p).ok());
 }
 
 TEST(Passes, APassThatIsOffDoesNotRun) {

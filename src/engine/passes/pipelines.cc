@@ -16,8 +16,10 @@ std::vector<Pass> begin(Precision precision) {
   if (precision != Precision::f32)
     passes.push_back({"precision", PassKind::numeric,
                       [precision](Program& p) { return set_precision(p, precision); }});
-  passes.push_back({"fuse_forward", PassKind::numeric,
-                    fuse_forward});  // before differentiate: composites keep their gradients
+  passes.push_back({"fuse_forward", PassKind::numeric, [](Program& p) {
+                      return fuse_forward(
+                          p);  // before differentiate: composites keep their gradients
+                    }});
   return passes;
 }
 
@@ -29,7 +31,8 @@ std::vector<Pass> train_pipeline(bool accumulate, Precision precision) {
                     [accumulate](Program& p) { return differentiate(p, accumulate); }});
   passes.push_back(
       {"simplify_gradient", PassKind::numeric, simplify});  // gradients nobody asked for
-  passes.push_back({"fuse_accumulate", PassKind::numeric, fuse_accumulate});
+  passes.push_back(
+      {"fuse_accumulate", PassKind::numeric, [](Program& p) { return fuse_accumulate(p); }});
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
   return passes;
 }

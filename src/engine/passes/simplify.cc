@@ -1,5 +1,10 @@
 #include "engine/passes/simplify.h"
 
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/graph/fingerprint.h"
 #include "engine/ops/ops.h"
 
 namespace hone {
@@ -14,16 +19,6 @@ std::vector<int32_t> count_uses(const Program& p) {
   for (const State& s : p.states) use(s.next);
   for (const Named& n : p.outputs) use(n.value);
   return uses;
-}
-
-void replace_uses(Program& p, ValueId from, ValueId to) {
-  for (Node& n : p.nodes)
-    for (ValueId& v : n.in)
-      if (v == from) v = to;
-  for (State& s : p.states)
-    if (s.next == from) s.next = to;
-  for (Named& n : p.outputs)
-    if (n.value == from) n.value = to;
 }
 
 bool remove_dead_nodes(Program& p) {
@@ -62,40 +57,79 @@ const double* constant_of(const Program& p, ValueId v) {
 // What the node's output 0 equals without the node, or kNoValue.
 ValueId same_as(const Program& p, const Node& n) {
   const std::string& op = n.op->name;
+  if (op != "reshape" && op != "mul" && op != "add") return kNoValue;
   const Type& type = p.type(n.out[0]);
   auto keeps_type = [&](ValueId v) { return p.type(v) == type ? v : kNoValue; };
   if (op == "reshape") return keeps_type(n.in[0]);
-  if (op != "mul" && op != "add") return kNoValue;
-  const double neutral = op == "mul" ? 1.0 : 0.0;
+  // -0 + 0 is 0: of floats only x + -0 is x for every x.
+  auto neutral = [&](double c) {
+    if (op == "mul") return c == 1;
+    return c == 0 && (std::signbit(c) || !is_float(type.dtype));
+  };
   for (int k = 0; k < 2; ++k)
-    if (const double* c = constant_of(p, n.in[static_cast<size_t>(1 - k)]); c && *c == neutral)
+    if (const double* c = constant_of(p, n.in[static_cast<size_t>(1 - k)]); c && neutral(*c))
       return keeps_type(n.in[static_cast<size_t>(k)]);
   return kNoValue;
 }
 
-bool merge_equal_nodes(Program& p) {
-  std::map<std::string, size_t> first;
-  std::vector<ValueId> to(p.values.size());
-  for (size_t v = 0; v < to.size(); ++v) to[v] = static_cast<ValueId>(v);
-  bool any = false;
-  // The new version of a state must stay a value of its own.
+// By value: the new versions of states, which must stay values of their own.
+std::vector<bool> new_versions(const Program& p) {
   std::vector<bool> pinned(p.values.size(), false);
   for (const State& s : p.states)
     if (s.next != kNoValue) pinned[static_cast<size_t>(s.next)] = true;
+  return pinned;
+}
+
+// By value: which one is read in its stead, so far itself.
+std::vector<ValueId> themselves(const Program& p) {
+  std::vector<ValueId> to(p.values.size());
+  for (size_t v = 0; v < to.size(); ++v) to[v] = static_cast<ValueId>(v);
+  return to;
+}
+
+void rename_operands(Node& n, const std::vector<ValueId>& to) {
+  for (ValueId& v : n.in)
+    if (v != kNoValue) v = to[static_cast<size_t>(v)];
+}
+
+bool skip_identities(Program& p) {
+  const std::vector<bool> pinned = new_versions(p);
+  std::vector<ValueId> to = themselves(p);
+  std::vector<int32_t> uses = count_uses(p);
+  bool any = false;
+  for (Node& n : p.nodes) {
+    rename_operands(n, to);
+    const auto made = static_cast<size_t>(n.out[0]);
+    if (pinned[made] || uses[made] == 0) continue;
+    const ValueId v = same_as(p, n);
+    if (v == kNoValue) continue;
+    to[made] = v;
+    uses[static_cast<size_t>(v)] += std::exchange(uses[made], 0);
+    any = true;
+  }
+  for (Named& n : p.outputs) n.value = to[static_cast<size_t>(n.value)];
+  return any;
+}
+
+bool merge_equal_nodes(Program& p) {
+  std::unordered_multimap<uint64_t, size_t> first;  // hash -> node
+  std::vector<ValueId> to = themselves(p);
+  const std::vector<bool> pinned = new_versions(p);
+  bool any = false;
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     Node& n = p.nodes[i];
-    for (ValueId& v : n.in)
-      if (v != kNoValue) v = to[static_cast<size_t>(v)];
+    rename_operands(n, to);
     bool keep = false;
     for (ValueId v : n.out) keep = keep || pinned[static_cast<size_t>(v)];
     if (keep) continue;
-    std::string key = n.op->name + "(" + fmt::format("{}", fmt::join(n.in, ",")) + ")";
-    for (const auto& [name, a] : n.attrs.all())
-      key += name + "=" + std::visit([](const auto& x) { return fmt::format("{}", x); }, a) + ";";
-    key += p.type(n.out[0]).text();
-    auto [it, inserted] = first.emplace(std::move(key), i);
-    if (inserted) continue;
-    const Node& same = p.nodes[it->second];
+    const uint64_t hash = hash_of(n);
+    auto [at, end] = first.equal_range(hash);
+    while (at != end && !computes_the_same(p.nodes[at->second], n)) ++at;
+    if (at == end) {
+      first.emplace(hash, i);
+      continue;
+    }
+    const Node& same = p.nodes[at->second];
     for (size_t k = 0; k < n.out.size(); ++k) to[static_cast<size_t>(n.out[k])] = same.out[k];
     any = true;
   }
@@ -123,18 +157,7 @@ Result<bool> simplify(Program& p) {
   bool changed = false;
   p.renumber_producers();
   for (bool again = true; again;) {
-    again = false;
-    std::vector<ValueId> pinned;
-    for (const State& s : p.states) pinned.push_back(s.next);
-    for (Node& n : p.nodes) {
-      if (std::find(pinned.begin(), pinned.end(), n.out[0]) != pinned.end()) continue;
-      ValueId v = same_as(p, n);
-      if (v == kNoValue) continue;
-      std::vector<int32_t> uses = count_uses(p);
-      if (uses[static_cast<size_t>(n.out[0])] == 0) continue;
-      replace_uses(p, n.out[0], v);
-      again = true;
-    }
+    again = skip_identities(p);
     if (merge_equal_nodes(p)) again = true;
     if (remove_dead_nodes(p)) again = true;
     if (drop_unread_results(p)) again = true;

@@ -1,6 +1,6 @@
 // simplify: removes what computes nothing new. Dead nodes; equal nodes (same op, operands and
-// attributes); x * 1, x + 0; reshape to the same shape; outputs nobody reads that an attribute asks
-// for (save_pre of linear). Values are bit-equal before and after.
+// attributes); x * 1, x + -0 (of integers x + 0); reshape to the same shape; outputs nobody reads
+// that an attribute asks for (save_pre of linear). Values are bit-equal before and after.
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -14,8 +14,5 @@ bool remove_dead_nodes(Program& p);
 
 // How many operands, outputs and new versions name each value.
 std::vector<int32_t> count_uses(const Program& p);
-
-// Makes every reader of `from` read `to`.
-void replace_uses(Program& p, ValueId from, ValueId to);
 
 }  // namespace hone

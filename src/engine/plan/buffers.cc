@@ -1,6 +1,7 @@
 #include "engine/plan/buffers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hone {
 namespace {
@@ -16,21 +17,38 @@ std::vector<size_t> same_place(const Program& p, const Node& n, size_t k) {
   return operands;
 }
 
-// The chain of values from a state's new version back to its old one through operands in whose
-// place they may stand, newest first; empty when the old version is not on such a chain.
-bool chain_to(const Program& p, ValueId v, ValueId target, std::vector<ValueId>& chain) {
-  chain.push_back(v);
-  if (v == target) return true;
-  int32_t at = p.values[static_cast<size_t>(v)].node;
-  if (at >= 0) {
-    const Node& n = p.nodes[static_cast<size_t>(at)];
-    size_t k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
-    for (size_t i : same_place(p, n, k))
-      if (chain_to(p, n.in[i], target, chain)) return true;
+// Finds the chain of values from a state's new version back to its old one.
+class ChainFinder {
+ public:
+  explicit ChainFinder(const Program& program) : p(program), seen_for_(p.values.size(), kNoValue) {}
+
+  // Through operands in whose place the values may stand, newest first; empty when the old version
+  // is not on such a chain. Each value is visited once.
+  std::vector<ValueId> chain(const State& s) {
+    std::vector<ValueId> chain;
+    if (s.next != kNoValue) (void)extend(s.next, s.value, chain);
+    return chain;
   }
-  chain.pop_back();
-  return false;
-}
+
+ private:
+  bool extend(ValueId v, ValueId target, std::vector<ValueId>& chain) {
+    if (std::exchange(seen_for_[static_cast<size_t>(v)], target) == target) return false;
+    chain.push_back(v);
+    if (v == target) return true;
+    const int32_t at = p.values[static_cast<size_t>(v)].node;
+    if (at >= 0) {
+      const Node& n = p.nodes[static_cast<size_t>(at)];
+      const auto k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
+      for (size_t i : same_place(p, n, k))
+        if (extend(n.in[i], target, chain)) return true;
+    }
+    chain.pop_back();
+    return false;
+  }
+
+  const Program& p;
+  std::vector<ValueId> seen_for_;  // by value: the old version that was last searched through it
+};
 
 class Sharing {
  public:
@@ -51,15 +69,18 @@ class Sharing {
     b.of.resize(p.values.size());
     state_chain_.assign(p.values.size(), -1);
     for (const Named& n : p.inputs) own(n.value, -1);
+    ChainFinder finder(p);
     for (size_t s = 0; s < p.states.size(); ++s) {
       own(p.states[s].value, -1);
       buffer(p.states[s].value).state = static_cast<int32_t>(s);
-      std::vector<ValueId> chain;
-      if (p.states[s].next != kNoValue && chain_to(p, p.states[s].next, p.states[s].value, chain))
-        for (ValueId v : chain) state_chain_[static_cast<size_t>(v)] = static_cast<int32_t>(s);
+      for (ValueId v : finder.chain(p.states[s]))
+        state_chain_[static_cast<size_t>(v)] = static_cast<int32_t>(s);
     }
     for (int32_t i = 0; i < end; ++i) place_node(i);
+    moved_to_.assign(b.all.size(), -1);
     for (const State& s : p.states) take_old_place(s);
+    for (Storage& x : b.of)
+      if (x.buffer >= 0) x.buffer = now(x.buffer);
     return std::move(b);
   }
 
@@ -124,10 +145,16 @@ class Sharing {
     return true;
   }
 
+  // The buffer that holds what was given to this one.
+  int32_t now(int32_t buffer) const {
+    const int32_t to = moved_to_[static_cast<size_t>(buffer)];
+    return to < 0 ? buffer : to;
+  }
+
   void take_old_place(const State& s) {
     if (s.next == kNoValue) return;
-    const int32_t to = b.of[static_cast<size_t>(s.value)].buffer;
-    const int32_t from = b.of[static_cast<size_t>(s.next)].buffer;
+    const int32_t to = now(b.of[static_cast<size_t>(s.value)].buffer);
+    const int32_t from = now(b.of[static_cast<size_t>(s.next)].buffer);
     if (from == to) return;
     Buffers::Buffer& old_place = b.all[static_cast<size_t>(to)];
     Buffers::Buffer& made = b.all[static_cast<size_t>(from)];
@@ -135,8 +162,7 @@ class Sharing {
                 b.of[static_cast<size_t>(s.next)].offset == 0 && old_place.last < made.first;
     HONE_BUG_IF(!fits, "program {}: the new version of state '{}' cannot take the old one's place",
                 p.name, s.name);
-    for (Storage& x : b.of)
-      if (x.buffer == from) x.buffer = to;
+    moved_to_[static_cast<size_t>(from)] = to;
     old_place.last = std::max(old_place.last, made.last);
     made.bytes = 0;
   }
@@ -145,6 +171,7 @@ class Sharing {
   Buffers b;
   std::vector<int32_t> last_use_;
   std::vector<int32_t> state_chain_;  // by ValueId: the state whose storage it may take
+  std::vector<int32_t> moved_to_;     // by buffer: the state's that it takes, or -1
 };
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <map>
 #include <numeric>
+#include <optional>
 
 namespace hone {
 namespace {
@@ -12,42 +14,138 @@ namespace {
 using Order = std::vector<size_t>;
 using Hanging = std::vector<bool>;  // by buffer
 
-// How long the search goes on, in pairs of buffers looked at (about a nanosecond each): a little
-// for the last half percent, more while the promise of 2 % is not kept, and then kRounds times
-// more.
+// How long the search goes on, in pairs of buffers (at most a nanosecond each): a little for the
+// last half percent, more while the promise of 2 % is not kept, and then kRounds times more.
 constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
 constexpr uint64_t kRounds = 8;
 constexpr int64_t kGoodEnough = 200, kPromise = 50;  // of the bound: a 200th, a 50th
 constexpr int64_t kPatience = 300;  // tries without a new best, then the search goes back to it
 
+struct Range {
+  int64_t from, to;  // bytes
+};
+
+// Which bytes are taken during which nodes: a binary tree over spans of nodes. What is placed in
+// whole spans is kept there once, so a question looks at a few spans, however many buffers there
+// are, and buffers that lie side by side are one range.
+class Timeline {
+ public:
+  explicit Timeline(const std::vector<Lifetime>& buffers) {
+    int32_t last = INT32_MIN;
+    first_ = INT32_MAX;
+    for (const Lifetime& b : buffers) {
+      first_ = std::min(first_, b.first);
+      last = std::max(last, b.last);
+    }
+    leaves_ = std::bit_ceil(static_cast<uint32_t>(last - first_ + 1));
+    spans_.resize(2 * static_cast<size_t>(leaves_));
+  }
+
+  void clear() {
+    for (size_t s : used_) spans_[s] = {};
+    used_.clear();
+  }
+  void take(const Lifetime& x, Range bytes) {
+    visit(x, 1, 0, leaves_, [&](size_t span, bool whole) {
+      if (spans_[span].sometimes.empty()) used_.push_back(span);
+      insert(spans_[span].sometimes, bytes);
+      if (whole) insert(spans_[span].always, bytes);
+    });
+  }
+  // What is taken at any node of x's life, from low to high, with gaps between.
+  const std::vector<Range>& taken(const Lifetime& x) {
+    found_.clear();
+    visit(x, 1, 0, leaves_, [&](size_t span, bool whole) {
+      const std::vector<Range>& more = whole ? spans_[span].sometimes : spans_[span].always;
+      found_.insert(found_.end(), more.begin(), more.end());
+    });
+    looked_at_ += static_cast<int64_t>(found_.size());
+    std::sort(found_.begin(), found_.end(), [](Range a, Range b) { return a.from < b.from; });
+    size_t kept = 0;
+    for (const Range& r : found_)
+      if (kept > 0 && r.from <= found_[kept - 1].to)
+        found_[kept - 1].to = std::max(found_[kept - 1].to, r.to);
+      else
+        found_[kept++] = r;
+    found_.resize(kept);
+    return found_;
+  }
+  int64_t looked_at() const { return looked_at_; }  // ranges and spans so far
+
+ private:
+  struct Span {
+    std::vector<Range> always;  // by buffers that live in the whole span, not in the whole parent
+    std::vector<Range> sometimes;  // by buffers that live in part of the span, and those
+  };
+
+  // Calls f(span, whole) for the spans that hold nodes of x's life and are not below a whole one.
+  template <class F>
+  void visit(const Lifetime& x, size_t span, int32_t from, int32_t nodes, F&& f) {
+    const int32_t begin = first_ + from, end = begin + nodes - 1;
+    if (x.last < begin || end < x.first) return;
+    ++looked_at_;
+    const bool whole = x.first <= begin && end <= x.last;
+    f(span, whole);
+    if (whole) return;
+    visit(x, 2 * span, from, nodes / 2, f);
+    visit(x, 2 * span + 1, from + nodes / 2, nodes / 2, f);
+  }
+
+  void insert(std::vector<Range>& list, Range r) {
+    auto at = std::lower_bound(list.begin(), list.end(), r,
+                               [](const Range& a, const Range& b) { return a.to < b.from; });
+    auto end = at;
+    for (; end != list.end() && end->from <= r.to; ++end)
+      r = {std::min(r.from, end->from), std::max(r.to, end->to)};
+    looked_at_ += 1 + (end - at);
+    if (at == end) {
+      list.insert(at, r);
+      return;
+    }
+    *at = r;
+    list.erase(at + 1, end);
+  }
+
+  int32_t first_ = 0, leaves_ = 1;
+  std::vector<Span> spans_;  // 1 the root, 2i and 2i+1 the halves of i
+  std::vector<size_t> used_;
+  std::vector<Range> found_;
+  int64_t looked_at_ = 0;
+};
+
 // Places buffers one after the other, each at the smallest gap that fits among those already
 // placed which are alive with it, or, if it hangs, as high as it fits below a ceiling.
 class Placer {
  public:
-  explicit Placer(const std::vector<Lifetime>& buffers) : b_(buffers), offsets_(buffers.size()) {
-    placed_.reserve(buffers.size());
+  Placer(const std::vector<Lifetime>& buffers, size_t few) : b_(buffers), offsets_(buffers.size()) {
+    if (buffers.size() > few)
+      timeline_.emplace(buffers);
+    else
+      placed_.reserve(buffers.size());
   }
 
   // False when the region would be larger than `limit`; offsets and top are then of no use.
   bool place(const Order& order, int64_t limit, const Hanging& hanging = {}, int64_t ceiling = 0) {
     placed_.clear();
+    if (timeline_) timeline_->clear();
     top_ = 0;
+    int64_t before = 0;
     for (size_t i : order) {
       const Lifetime& x = b_[i];
       const int64_t offset = !hanging.empty() && hanging[i] ? gap_below(ceiling, x) : gap_for(x);
+      work_ += before++;
       offsets_[i] = offset;
       top_ = std::max(top_, offset + x.bytes);
       if (top_ > limit) return false;
-      auto where = std::upper_bound(placed_.begin(), placed_.end(), offset,
-                                    [](int64_t o, const Placed& p) { return o < p.from; });
-      placed_.insert(where, {offset, offset + x.bytes, x.first, x.last});
+      put(x, offset);
     }
     return true;
   }
 
   const std::vector<int64_t>& offsets() const { return offsets_; }
   int64_t top() const { return top_; }
-  int64_t work() const { return work_; }  // pairs looked at so far
+  int64_t work() const { return work_; }  // pairs of a buffer and one placed before it, so far
+  int64_t looked_at() const { return timeline_ ? timeline_->looked_at() : work_; }
 
  private:
   struct Placed {
@@ -55,35 +153,53 @@ class Placer {
     int32_t first, last;
   };
 
+  void put(const Lifetime& x, int64_t offset) {
+    if (timeline_) {
+      timeline_->take(x, {offset, offset + x.bytes});
+      return;
+    }
+    auto where = std::upper_bound(placed_.begin(), placed_.end(), offset,
+                                  [](int64_t o, const Placed& p) { return o < p.from; });
+    placed_.insert(where, {offset, offset + x.bytes, x.first, x.last});
+  }
+
+  // Calls f(from, to) for what lies there while x is alive, from low to high.
+  template <class F>
+  void each_taken(const Lifetime& x, F&& f) {
+    if (timeline_) {
+      for (const Range& r : timeline_->taken(x)) f(r.from, r.to);
+      return;
+    }
+    for (const Placed& p : placed_)
+      if (p.first <= x.last && x.first <= p.last) f(p.from, p.to);
+  }
+
   int64_t gap_for(const Lifetime& x) {
     int64_t at = 0, best = -1, best_gap = 0;
-    work_ += static_cast<int64_t>(placed_.size());
-    for (const Placed& p : placed_) {
-      if (p.first > x.last || x.first > p.last) continue;
-      const int64_t gap = p.from - at;
+    each_taken(x, [&](int64_t from, int64_t to) {
+      const int64_t gap = from - at;
       if (gap >= x.bytes && (best < 0 || gap < best_gap)) {
         best = at;
         best_gap = gap;
       }
-      at = std::max(at, p.to);
-    }
+      at = std::max(at, to);
+    });
     return best >= 0 ? best : at;
   }
 
   int64_t gap_below(int64_t ceiling, const Lifetime& x) {
     int64_t at = 0, best = -1;
-    work_ += static_cast<int64_t>(placed_.size());
-    for (const Placed& p : placed_) {
-      if (p.first > x.last || x.first > p.last) continue;
-      if (std::min(p.from, ceiling) - at >= x.bytes) best = std::min(p.from, ceiling) - x.bytes;
-      at = std::max(at, p.to);
-    }
+    each_taken(x, [&](int64_t from, int64_t to) {
+      if (std::min(from, ceiling) - at >= x.bytes) best = std::min(from, ceiling) - x.bytes;
+      at = std::max(at, to);
+    });
     if (ceiling - at >= x.bytes) best = ceiling - x.bytes;
     return best >= 0 ? best : at;
   }
 
   const std::vector<Lifetime>& b_;
-  std::vector<Placed> placed_;  // by `from`
+  std::vector<Placed> placed_;        // by `from`; where there is no timeline
+  std::optional<Timeline> timeline_;  // where there are many buffers
   std::vector<int64_t> offsets_;
   int64_t top_ = 0, work_ = 0;
 };
@@ -251,15 +367,16 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
   return most;
 }
 
-int64_t assign_offsets(std::vector<Lifetime>& b) {
+int64_t assign_offsets(std::vector<Lifetime>& b, Search* search) {
   if (b.empty()) return 0;
-  Placer placer(b);
+  Placer placer(b, search ? search->few : Search{}.few);
   Placement best = first_placement(b, placer);
   const int64_t bound = most_alive(b);
   improve(b, bound, placer, best);
   for (uint64_t round = 1; best.top > bound + bound / kPromise && round <= kRounds; ++round)
     repair(b, bound, round, placer, best);
   for (size_t i = 0; i < b.size(); ++i) b[i].offset = best.offsets[i];
+  if (search) search->looked_at = placer.looked_at();
   return best.top;
 }
 

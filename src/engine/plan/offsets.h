@@ -12,12 +12,20 @@ struct Lifetime {
   int64_t offset = 0;           // result
 };
 
+struct Search {
+  // Up to so many buffers are looked at one by one, which is faster than an index and gives the
+  // same places.
+  size_t few = 512;
+  int64_t looked_at = 0;  // result: looks at what was placed before
+};
+
 // Gives each buffer an offset so that no two alive together overlap; returns the region's size.
 // Tries several orders (by size, by area, by birth), then moves what lies highest until the region
 // is within half a percent of most_alive(), which no placement can beat and not every set of
 // lifetimes can reach. The same buffers get the same offsets; the search ends after a fixed amount
-// of work, about 0.2 s, and when that leaves more than 2 %, about 2 s.
-int64_t assign_offsets(std::vector<Lifetime>& buffers);
+// of work, about 0.2 s, and when that leaves more than 2 %, about 2 s. The buffers of a program of
+// layers are looked at little more often than their number grows.
+int64_t assign_offsets(std::vector<Lifetime>& buffers, Search* search = nullptr);
 
 // The most bytes alive at one node, and that node. No assignment can use less.
 int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at = nullptr);

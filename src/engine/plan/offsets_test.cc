@@ -139,6 +139,37 @@ TEST(Offsets, TheSameBuffersGetTheSameOffsets) {
   for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].offset, b[i].offset);
 }
 
+TEST(Offsets, TheIndexGivesTheSamePlaces) {
+  std::mt19937_64 rng(19);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<Lifetime> a = training_step(rng, 1 + round % 9), b = a;
+    Search one_by_one{.few = a.size()}, index{.few = 0};
+    ASSERT_EQ(assign_offsets(a, &one_by_one), assign_offsets(b, &index)) << round;
+    for (size_t i = 0; i < a.size(); ++i) ASSERT_EQ(a[i].offset, b[i].offset) << round << ", " << i;
+  }
+}
+
+// Layers of equal buffers, as a model has them: four times the layers are less than six times the
+// work (sixteen times where each buffer is compared with all before it).
+TEST(Offsets, WorkGrowsWithTheNumberOfLayers) {
+  auto looks = [](int layers) {
+    std::vector<Lifetime> b;
+    const int32_t per_layer = 9, nodes = 2 * layers * per_layer;
+    for (int32_t l = 0; l < layers; ++l)
+      for (int32_t k = 0; k < per_layer; ++k) {
+        const int32_t forward = l * per_layer + k, backward = nodes - 1 - forward;
+        b.push_back({64 * (1 + 7 * k), forward, k % 2 == 0 ? backward : forward + 2});
+        b.push_back({64 * (1 + 7 * k), backward, std::min(nodes - 1, backward + 2)});
+      }
+    Search search;
+    const int64_t top = assign_offsets(b, &search), bound = most_alive(b);
+    EXPECT_LE(top, bound + bound / 50);
+    return search.looked_at;
+  };
+  const int64_t few = looks(100), many = looks(400);
+  EXPECT_LT(many, 6 * few) << few << " looks at 100 layers";
+}
+
 TEST(Offsets, NothingNeedsNothing) {
   std::vector<Lifetime> none;
   EXPECT_EQ(assign_offsets(none), 0);

@@ -1,0 +1,111 @@
+#include "engine/graph/fingerprint.h"
+
+#include <bit>
+
+#include "engine/graph/op.h"
+
+namespace hone {
+namespace {
+
+// Takes in numbers and texts one after another; their order counts.
+class Hash {
+ public:
+  void add(uint64_t x) {  // splitmix64's finalizer
+    state_ += x + 0x9e3779b97f4a7c15u;
+    state_ = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9u;
+    state_ = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebu;
+    state_ ^= state_ >> 31;
+  }
+  void add(std::string_view text) {
+    add(text.size());
+    uint64_t h = 0xcbf29ce484222325u;  // FNV-1a
+    for (unsigned char c : text) h = (h ^ c) * 0x100000001b3u;
+    add(h);
+  }
+  void add(const Shape& list) {
+    add(list.size());
+    for (int64_t x : list) add(static_cast<uint64_t>(x));
+  }
+  void add(ValueId v) { add(static_cast<uint64_t>(static_cast<int64_t>(v))); }
+  void add(const Type& t) {
+    add(static_cast<uint64_t>(t.dtype));
+    add(t.shape);
+  }
+  void add(const Attrs& attrs) {
+    add(attrs.all().size());
+    for (const auto& [name, value] : attrs.all()) {
+      add(name);
+      add(uint64_t{value.index()});
+      std::visit([this](const auto& x) { add_value(x); }, value);
+    }
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  void add_value(bool b) { add(uint64_t{b}); }
+  void add_value(int64_t i) { add(static_cast<uint64_t>(i)); }
+  void add_value(double d) { add(std::bit_cast<uint64_t>(d)); }
+  void add_value(const std::string& s) { add(std::string_view(s)); }
+  void add_value(const std::vector<int64_t>& list) { add(list); }
+
+  uint64_t state_ = 0;
+};
+
+bool same_bits(const Attr& a, const Attr& b) {
+  const auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b);
+  return x && y ? std::bit_cast<uint64_t>(*x) == std::bit_cast<uint64_t>(*y) : a == b;
+}
+
+}  // namespace
+
+bool computes_the_same(const Node& a, const Node& b) {
+  if (a.op != b.op || a.in != b.in || a.out.size() != b.out.size()) return false;
+  return std::equal(a.attrs.all().begin(), a.attrs.all().end(), b.attrs.all().begin(),
+                    b.attrs.all().end(), [](const auto& x, const auto& y) {
+                      return x.first == y.first && same_bits(x.second, y.second);
+                    });
+}
+
+uint64_t hash_of(const Node& n) {
+  Hash h;
+  h.add(n.op->name);
+  h.add(n.in.size());
+  for (ValueId v : n.in) h.add(v);
+  h.add(n.attrs);
+  return h.value();
+}
+
+uint64_t fingerprint(const Program& p) {
+  Hash h;
+  h.add(p.name);
+  for (const Named& n : p.inputs) {
+    h.add(n.name);
+    h.add(n.value);
+    h.add(p.type(n.value));
+  }
+  for (const State& s : p.states) {
+    h.add(s.name);
+    h.add(s.value);
+    h.add(s.next);
+    h.add(p.type(s.value));
+    h.add(static_cast<uint64_t>(s.role) * 2 + s.trainable);
+    h.add(static_cast<uint64_t>(s.storage));
+    h.add(s.tie_group);
+    h.add(s.shard);
+  }
+  for (const Node& n : p.nodes) {
+    h.add(hash_of(n));
+    h.add(n.scope);
+    for (ValueId v : n.out) {
+      h.add(v);
+      h.add(p.type(v));
+    }
+  }
+  for (const Named& n : p.outputs) {
+    h.add(n.name);
+    h.add(n.value);
+  }
+  return h.value();
+}
+
+}  // namespace hone
