@@ -33,10 +33,12 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
         kWarning, "warmup_to_the_end",
         fmt::format("the learning rate rises over {} steps, the run has {}", warmup, total),
         "--warmup_steps", "the full rate is never reached: warm up for fewer steps");
-  if (warmup > 0 && s.lr_scheduler_type == "constant")
+  if (const ScheduleForm* form = find_schedule(s.lr_scheduler_type);
+      warmup > 0 && form != nullptr && !form->warms_up)
     findings.add(kWarning, "warmup_without_effect",
-                 "the schedule 'constant' has no warm-up: the steps asked for are not taken",
-                 "--lr_scheduler_type constant", "use constant_with_warmup");
+                 fmt::format("the schedule '{}' has no warm-up: the steps asked for are not taken",
+                             s.lr_scheduler_type),
+                 "--lr_scheduler_type " + s.lr_scheduler_type, "use constant_with_warmup");
   const int64_t step_rows = s.per_device_train_batch_size * s.gradient_accumulation_steps;
   if (step_rows > rows.train.sequences)
     findings.add(kWarning, "step_larger_than_data",
@@ -81,15 +83,16 @@ void check_settings(const TaskSettings& s, const Schema& given, const Pretrained
   if (!s.validation_file.empty() && !s.do_eval)
     findings.add(kNote, "validation_file_unused", "--validation_file is not read without --do_eval",
                  "--validation_file");
+  const UsualRates usual = optimizer_of(s).usual_rates;
   if (s.learning_rate == 0)
     findings.add(kWarning, "no_learning_rate", "nothing is learnt at a learning rate of 0",
                  "--learning_rate", "5e-5 is usual");
-  else if (model.weights && s.learning_rate > 1e-3 && s.optim != "sgd" && s.optim != "adagrad" &&
-           s.optim != "adafactor")
+  else if (model.weights && s.learning_rate > 10 * usual.most)
     findings.add(kWarning, "large_learning_rate",
                  fmt::format("{:g} is a large learning rate for a trained model", s.learning_rate),
                  "--learning_rate",
-                 "1e-5 to 1e-4 are usual; larger ones make it forget or diverge");
+                 fmt::format("{:g} to {:g} are usual; larger ones make it forget or diverge",
+                             usual.least, usual.most));
   if (s.weight_decay > 1)
     findings.add(kWarning, "large_weight_decay",
                  fmt::format("{:g} is a large weight decay", s.weight_decay), "--weight_decay",

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "base/core/text.h"
-#include "learn/train/errors.h"
+#include "learn/train/optimizers/errors.h"
 #include "learn/train/update.h"
 
 namespace hone {
@@ -26,8 +26,9 @@ Result<std::map<std::string, std::string>> pairs_of(const std::string& text) {
   return pairs;
 }
 
-Result<Attr> value_of(const std::string& name, const std::string& text, const Attr& like) {
-  if (std::holds_alternative<bool>(like)) {
+Result<Attr> value_of(const OptimizerArgument& argument, const std::string& text) {
+  const bool yes_or_no = std::holds_alternative<bool>(argument.otherwise);
+  if (yes_or_no) {
     const std::string lower = to_lower(text);
     if (lower == "true" || lower == "1" || lower == "yes") return Attr(true);
     if (lower == "false" || lower == "0" || lower == "no") return Attr(false);
@@ -35,61 +36,87 @@ Result<Attr> value_of(const std::string& name, const std::string& text, const At
     double number = 0;
     const char* end = text.data() + text.size();
     const auto [stopped, error] = std::from_chars(text.data(), end, number);
-    if (error == std::errc() && stopped == end && std::isfinite(number)) return Attr(number);
+    if (error == std::errc() && stopped == end && std::isfinite(number) &&
+        number >= argument.least && number <= argument.most)
+      return Attr(number);
   }
-  return Error(err::kOptimizerArgument, fmt::format("{} cannot be '{}'", name, text))
+  std::string remedy = yes_or_no ? "give true or false" : "give a number";
+  if (std::isfinite(argument.least)) remedy += fmt::format(", {:g} or more", argument.least);
+  if (std::isfinite(argument.most)) remedy += fmt::format(", at most {:g}", argument.most);
+  return Error(err::kOptimizerArgument, fmt::format("{} cannot be '{}'", argument.name, text))
       .at("--optim_args")
-      .todo(std::holds_alternative<bool>(like) ? "give true or false" : "give a number");
+      .todo(remedy);
+}
+
+const std::vector<Optimizer>& shelf() {
+  static const std::vector<Optimizer> all = all_optimizer();
+  return all;
 }
 
 }  // namespace
 
-Result<UpdateOptions> update_options(const TrainSettings& s) {
-  const std::string name = s.adafactor ? "adafactor" : s.optim;
-  UpdateOptions o;
-  o.max_grad_norm = s.max_grad_norm;
-  o.attrs = {};
-  Attrs more;  // what --optim_args may set, with the defaults
-  if (name == "sgd" || name == "adagrad" || name == "rmsprop" || name == "adafactor") {
-    o.rule = name;
-    if (name == "sgd") more = {{"momentum", 0.0}, {"dampening", 0.0}, {"nesterov", false}};
-    if (name == "adagrad") more = {{"lr_decay", 0.0}, {"eps", 1e-10}};
-    if (name == "rmsprop")
-      more = {{"momentum", 0.0}, {"alpha", 0.99}, {"eps", 1e-8}, {"centered", false}};
-    if (name == "adafactor") {
-      o.attrs = {{"eps", 1e-30}};
-      more = {{"clip_threshold", 1.0}, {"decay_rate", -0.8}};
-    }
-  } else {
-    o.rule = name.starts_with("lion") ? "lion" : name == "lamb" ? "lamb" : "adamw";
-    o.attrs = {{"beta1", s.adam_beta1}, {"beta2", s.adam_beta2}};
-    if (o.rule != "lion") o.attrs.set("eps", s.adam_epsilon);
-    if (name == "adam" || name == "adam_torch") {
-      o.attrs.set("l2", true);
-      o.decay_all = true;
-    }
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const Optimizer& o : shelf()) names.insert(names.end(), o.names.begin(), o.names.end());
+  return names;
+}
+
+std::string optimizer_arguments() {
+  std::vector<std::string> optimizers;
+  for (const Optimizer& o : shelf()) {
+    std::vector<std::string> names;
+    for (const OptimizerArgument& a : o.arguments) names.push_back(a.name);
+    if (!names.empty())
+      optimizers.push_back(fmt::format("{}: {}", o.names.front(), fmt::join(names, ", ")));
   }
+  return fmt::format("{}", fmt::join(optimizers, "; "));
+}
+
+const Optimizer& optimizer_named(const std::string& name) {
+  for (const Optimizer& o : shelf())
+    if (std::find(o.names.begin(), o.names.end(), name) != o.names.end()) return o;
+  HONE_BUG_IF(true, "no optimizer is named '{}'", name);
+  __builtin_unreachable();
+}
+
+const Optimizer& optimizer_of(const TrainSettings& s) {
+  return optimizer_named(s.adafactor ? "adafactor" : s.optim);
+}
+
+Result<UpdateOptions> update_options(const TrainSettings& s) {
+  const Optimizer& optimizer = optimizer_of(s);
+  const AdamSettings adam{s.adam_beta1, s.adam_beta2, s.adam_epsilon};
+  UpdateOptions o;
+  o.optimizer = optimizer.names.front();
+  o.max_grad_norm = s.max_grad_norm;
+  o.attrs = optimizer.fixed;
+  for (const auto& [attribute, value] : optimizer.adam) o.attrs.set(attribute, adam.*value);
   std::vector<std::string> known;
-  for (const auto& [key, value] : more.all()) known.push_back(key);
+  for (const OptimizerArgument& a : optimizer.arguments) {
+    known.push_back(a.name);
+    o.attrs.set(a.name, a.otherwise);
+  }
   for (const auto& [key, text] : HONE_TRY(pairs_of(s.optim_args))) {
     if (key == "weight_decay")
       return Error(err::kOptimizerArgument, "weight_decay is a setting of its own")
           .at("--optim_args " + s.optim_args)
           .todo("use --weight_decay " + text);
-    if (!more.has(key))
-      return Error(err::kOptimizerArgument,
-                   fmt::format("the optimizer {} takes no argument '{}'", name, key))
+    const auto at = std::find(known.begin(), known.end(), key);
+    if (at == known.end())
+      return Error(err::kOptimizerArgument, fmt::format("the optimizer {} takes no argument '{}'",
+                                                        s.adafactor ? "adafactor" : s.optim, key))
           .at("--optim_args " + s.optim_args)
           .todo(known.empty() ? "leave --optim_args out; --adam_beta1, --adam_beta2 and "
                                 "--adam_epsilon are settings of their own"
                               : fmt::format("it takes {}", fmt::join(known, ", ")));
-    more.set(key, HONE_TRY(value_of(key, text, more.all().find(key)->second)));
+    const auto index = static_cast<size_t>(at - known.begin());
+    o.attrs.set(key, HONE_TRY(value_of(optimizer.arguments[index], text)));
   }
-  if (more.flag("nesterov") && (more.real("momentum") <= 0 || more.real("dampening") != 0))
-    return Error(err::kOptimizerArgument, "nesterov needs a momentum and no dampening")
-        .at("--optim_args " + s.optim_args)
-        .todo("add momentum=0.9, or leave nesterov out");
-  for (const auto& [key, value] : more.all()) o.attrs.set(key, value);
+  if (optimizer.check)
+    if (Status fits = optimizer.check(o.attrs); !fits.ok()) {
+      Error e = fits.error();
+      return e.at("--optim_args " + s.optim_args);
+    }
   o.attrs.set("weight_decay", s.weight_decay);
   return o;
 }

@@ -1,35 +1,25 @@
-// Learning-rate schedules, by the formulas of Transformers' optimization.py.
+// The learning rate of each step, by a schedule of the shelf (schedules/schedule_form.h).
 #pragma once
 
-#include <nlohmann/json.hpp>
-#include <string>
-
-#include "base/core/error.h"
+#include "learn/train/schedules/schedule_form.h"
 
 namespace hone {
 
-struct ScheduleOptions {
-  std::string type = "linear";
-  double learning_rate = 5e-5;  // the peak
-  int64_t warmup_steps = 0;
-  int64_t total_steps = 0;
-  nlohmann::json more =
-      nlohmann::json::object();  // lr_scheduler_kwargs: num_cycles, power, lr_end, min_lr, ...
-};
+// nullptr when none has the name.
+const ScheduleForm* find_schedule(const std::string& name);
+std::vector<std::string> schedule_names();
 
 class Schedule {
  public:
   // Errors: H2401 an argument that the schedule does not take or lacks.
-  static Result<Schedule> make(ScheduleOptions options);
+  static Result<Schedule> make(const ScheduleOptions& options);
   // The rate of the step after `done` steps.
-  double rate(int64_t done) const;
+  double rate(int64_t done) const { return rate_(static_cast<double>(done)); }
 
  private:
-  ScheduleOptions o_;
-  // Arguments of `more`, or their defaults.
-  double cycles_ = 0.5, power_ = 1, end_ = 1e-7, timescale_ = 10000, least_ = 0, stable_ = 0,
-         decay_ = 0;
-  std::string warmup_type_, decay_type_;
+  explicit Schedule(Rate rate) : rate_(std::move(rate)) {}
+
+  Rate rate_;
 };
 
 // warmup_steps of TrainingArguments: >= 1 a number of steps, below a share; warmup_ratio is the

@@ -5,6 +5,11 @@
 
 namespace hone {
 
+// What the shelves of optimizers and schedules offer (optimizer_choice.cc, schedule.cc).
+std::vector<std::string> optimizer_names();
+std::string optimizer_arguments();  // "sgd: momentum, dampening; ..." of those that have some
+std::vector<std::string> schedule_names();
+
 struct TrainSettings {
 #define HONE_SETTINGS "learn/train/settings.def"
 #include "base/settings/fields.inc"

@@ -5,37 +5,20 @@
 
 namespace hone {
 
-std::vector<UpdateState> update_states(const std::vector<UpdateWeight>& weights,
-                                       const UpdateOptions& o) {
-  std::vector<UpdateState> states;
-  auto list = [&](const std::string& what) {
-    for (const UpdateWeight& w : weights) states.push_back({what + "." + w.name, w.type});
-  };
-  const bool momentum = o.attrs.real("momentum") != 0;
-  if (o.rule == "adamw" || o.rule == "lamb" || o.rule == "lion") list("exp_avg");
-  if (o.rule == "adamw" || o.rule == "lamb") list("exp_avg_sq");
-  if (o.rule == "adagrad") list("sum");
-  if (o.rule == "rmsprop") list("square_avg");
-  if (o.rule == "rmsprop" && o.attrs.flag("centered")) list("grad_avg");
-  if ((o.rule == "sgd" || o.rule == "rmsprop") && momentum) list("momentum_buffer");
-  if (o.rule != "adafactor") return states;
-  for (const UpdateWeight& w : weights) {  // means of squares: by row, or whole for vectors
-    Type row = w.type;
-    if (row.rank() >= 2) row.shape.pop_back();
-    states.push_back({(w.type.rank() >= 2 ? "exp_avg_sq_row." : "exp_avg_sq.") + w.name, row});
-  }
-  for (const UpdateWeight& w : weights) {
-    if (w.type.rank() < 2) continue;
-    Type column = w.type;
-    column.shape.erase(column.shape.end() - 2);
-    states.push_back({"exp_avg_sq_col." + w.name, column});
-  }
+std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
+                                          const UpdateOptions& options) {
+  std::vector<OptimizerState> states;
+  for (const StateList& list : optimizer_named(options.optimizer).states(options.attrs))
+    for (const UpdateWeight& w : weights)
+      if (const std::optional<OptimizerState> one = list(w.type))
+        states.push_back({one->name + "." + w.name, one->type});
   return states;
 }
 
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options) {
   Program program(op_table(), "update");
   Builder b(program);
+  const Optimizer& optimizer = optimizer_named(options.optimizer);
   ops::UpdateLists lists;
   lists.lr = program.add_input("lr", {DType::f64, {}});
   lists.step = program.add_input("step", {DType::i64, {}});
@@ -50,10 +33,10 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
   for (const UpdateWeight& w : weights) {
     lists.p.push_back(state(w.name, Role::param, w.type));
     lists.g.push_back(state(grad_name(w.name), Role::grad, w.type));
-    if (!options.decay_all) lists.decay.push_back(w.decay ? 1 : 0);
+    if (!optimizer.decay_all) lists.decay.push_back(w.decay ? 1 : 0);
   }
-  const std::vector<UpdateState> kept = update_states(weights, options);
-  for (const UpdateState& s : kept) lists.states.push_back(state(s.name, Role::moment, s.type));
+  const std::vector<OptimizerState> kept = update_states(weights, options);
+  for (const OptimizerState& s : kept) lists.states.push_back(state(s.name, Role::moment, s.type));
 
   const Type scalar{DType::f64, {}};
   b.set_scope("clip");
@@ -67,8 +50,8 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
   }
   // NaN unless the norm is finite, so that such gradients change nothing
   lists.g_scale = ops::add(b, lists.g_scale, ops::sub(b, norm, norm));
-  b.set_scope(options.rule);
-  const Values next = ops::update(b, options.rule, lists, options.attrs);
+  b.set_scope(optimizer.op);
+  const Values next = ops::update(b, optimizer.op, lists, options.attrs);
   for (size_t i = 0; i < weights.size(); ++i) program.state_named(weights[i].name)->next = next[i];
   for (size_t i = 0; i < kept.size(); ++i)
     program.state_named(kept[i].name)->next = next[weights.size() + i];

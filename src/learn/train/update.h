@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/graph/graph.h"
+#include "learn/train/optimizers/optimizer.h"
 #include "learn/train/settings.h"
 
 namespace hone {
@@ -20,25 +21,23 @@ struct UpdateWeight {
 };
 
 struct UpdateOptions {
-  std::string rule = "adamw";  // an optimizer op of the shelf (ops.h)
+  std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
   Attrs attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.0}};
-  bool decay_all = false;    // also weights that say decay = false
   double max_grad_norm = 1;  // 0: no clipping
 };
 
-// --optim, --optim_args and what goes with them, as Transformers' Trainer reads them; `adam` is
-// torch.optim.Adam: weight decay in the gradient, of every parameter. Errors: H2409 an argument
-// that the optimizer does not take.
+// A value of --optim that the schema has let through; another one is a Bug.
+const Optimizer& optimizer_named(const std::string& name);
+// --optim, or what --adafactor says.
+const Optimizer& optimizer_of(const TrainSettings& s);
+// --optim, --optim_args and what goes with them, as Transformers' Trainer reads them. Errors: H2409
+// an argument that the optimizer does not take.
 Result<UpdateOptions> update_options(const TrainSettings& s);
 
-// What the rule keeps, in the order of the op's operands: names as in PyTorch's and Transformers'
-// optimizers, a dot and the weight's.
-struct UpdateState {
-  std::string name;
-  Type type;
-};
-std::vector<UpdateState> update_states(const std::vector<UpdateWeight>& weights,
-                                       const UpdateOptions& options);
+// What the optimizer keeps, in the order of its op's operands: the state's name, a dot and the
+// weight's.
+std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
+                                          const UpdateOptions& options);
 
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options);
 

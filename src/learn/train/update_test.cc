@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/reference/reference.h"
@@ -76,12 +77,21 @@ TEST(Update, TenStepsOfEachOptimizer) {
   }
 }
 
+TEST(Update, EveryOptimizerHasAGolden) {
+  const Json golden = goldens();
+  std::set<const Optimizer*> seen;
+  for (const Json& of : golden["cases"])
+    seen.insert(&optimizer_named(of["settings"]["optim"].get<std::string>()));
+  for (const std::string& name : optimizer_names())
+    EXPECT_TRUE(seen.contains(&optimizer_named(name))) << name;
+}
+
 std::vector<std::string> state_names(const std::string& optim, const std::string& args = "") {
   TrainSettings s;
   s.optim = optim;
   s.optim_args = args;
   std::vector<std::string> names;
-  for (const UpdateState& state :
+  for (const OptimizerState& state :
        update_states({{"w", {DType::f32, {2, 3, 4}}, true}, {"b", {DType::f32, {4}}, false}},
                      update_options(s).value()))
     names.push_back(state.name + state.type.text());
@@ -115,6 +125,8 @@ TEST(Update, ArgumentsAreChecked) {
   EXPECT_THAT(refusal("sgd", "momentum"), HasSubstr("'momentum' is no name=value"));
   EXPECT_THAT(refusal("sgd", "nesterov=true"), HasSubstr("nesterov needs a momentum"));
   EXPECT_THAT(refusal("rmsprop", "weight_decay=0.1"), HasSubstr("use --weight_decay 0.1"));
+  EXPECT_THAT(refusal("sgd", "momentum=-1"), HasSubstr("give a number, 0 or more"));
+  EXPECT_THAT(refusal("rmsprop", "alpha=2"), HasSubstr("at most 1"));
   EXPECT_THAT(refusal("adamw_torch", "eps=1"), HasSubstr("takes no argument 'eps'"));
 }
 

@@ -1,0 +1,17 @@
+// LAMB (You et al. 2019, arXiv 1904.00962): AdamW with a rate for each weight.
+#include "learn/train/optimizers/optimizer.h"
+
+namespace hone {
+
+Optimizer optimizer_lamb() {
+  return {.names = {"lamb"},
+          .op = "lamb",
+          .adam = betas_and_epsilon(),
+          .states =
+              [](const Attrs&) {
+                return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
+              },
+          .usual_rates = {1e-4, 1e-3}};
+}
+
+}  // namespace hone

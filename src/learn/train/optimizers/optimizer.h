@@ -1,0 +1,75 @@
+// An optimizer that --optim names. Each is one file of this shelf:
+//
+//   Optimizer optimizer_lion() {
+//     return {.names = {"lion", "lion_32bit"},
+//             .op = "lion",
+//             .adam = {{"beta1", &AdamSettings::beta1}, {"beta2", &AdamSettings::beta2}},
+//             .states = [](const Attrs&) { return StateLists{state_like_weight("exp_avg")}; },
+//             .usual_rates = {1e-6, 3e-5}};
+//   }
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/core/error.h"
+#include "engine/graph/graph.h"
+
+namespace hone {
+
+// --adam_beta1, --adam_beta2 and --adam_epsilon, which several optimizers take.
+struct AdamSettings {
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+};
+using AdamAttributes = std::vector<std::pair<std::string, double AdamSettings::*>>;
+inline AdamAttributes betas_and_epsilon() {
+  return {{"beta1", &AdamSettings::beta1},
+          {"beta2", &AdamSettings::beta2},
+          {"eps", &AdamSettings::epsilon}};
+}
+
+// One name=value of --optim_args, which is an attribute of the op.
+struct OptimizerArgument {
+  std::string name;
+  Attr otherwise;  // the default: a bool or a double, which is also the argument's type
+  double least = -std::numeric_limits<double>::infinity();  // of a number; both ends are allowed
+  double most = std::numeric_limits<double>::infinity();
+};
+
+// What one weight of that type has in a list of states: the name before the dot and the weight's
+// name, and the type. nullopt: this weight has none.
+struct OptimizerState {
+  std::string name;
+  Type type;
+};
+using StateList = std::function<std::optional<OptimizerState>(const Type& weight)>;
+using StateLists = std::vector<StateList>;
+inline StateList state_like_weight(std::string name) {
+  return [name = std::move(name)](const Type& weight) { return OptimizerState{name, weight}; };
+}
+
+struct UsualRates {
+  double least = 1e-5, most = 1e-4;
+};
+
+struct Optimizer {
+  std::vector<std::string> names;  // values of --optim; all of them mean the same
+  std::string op;                  // of the catalogue (engine/ops)
+  Attrs fixed = {};                // attributes of the op that no setting changes
+  AdamAttributes adam = {};        // attributes that are settings of their own
+  std::vector<OptimizerArgument> arguments = {};
+  // Refuses (H2409) arguments that cannot be together; nullptr: all can.
+  Status (*check)(const Attrs& attrs) = nullptr;
+  // Lists in the order of the op's operands. Names as in PyTorch's and Transformers' optimizers.
+  StateLists (*states)(const Attrs& attrs) = nullptr;
+  bool decay_all = false;       // weight decay is for biases and norms too
+  UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
+};
+
+std::vector<Optimizer> all_optimizer();  // generated from the folder
+
+}  // namespace hone
