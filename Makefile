@@ -65,8 +65,9 @@ bench: build ## paired step time and memory against the peer (bench/README.md)
 golden: ## make the golden files of tests/goldens again with PyTorch and Transformers
 	@tools/golden.sh $(MODEL)
 
-layers: install-deps ## the order of rooms, file sizes, error pages
+layers: install-deps ## the order of rooms, file sizes, error pages, words
 	@python3 tools/check_layers.py
+	@python3 tools/check_words.py
 
 hooks: ## git looks at each commit's files (tools/hooks/pre-commit); make build does it too
 	@test -n "$$CI" || git config --get core.hooksPath >/dev/null || git config core.hooksPath tools/hooks || true

@@ -34,9 +34,8 @@ TEST(Json, ReadsWhatPythonWrites) {
 }
 
 TEST(Json, ErrorsNameThePlace) {
-  EXPECT_EQ(json_error("{\n  \"a\": 1,\n}"),
-            "a.json:3:1: a key in double quotes should stand here");
-  EXPECT_EQ(json_error("[1 2]"), "a.json:1:4: ',' or ']' should stand after a value");
+  EXPECT_EQ(json_error("{\n  \"a\": 1,\n}"), "a.json:3:1: a key in double quotes should be here");
+  EXPECT_EQ(json_error("[1 2]"), "a.json:1:4: ',' or ']' should follow a value");
   EXPECT_EQ(json_error("{\"a\": 'x'}").substr(0, 12), "a.json:1:7: ");
   EXPECT_EQ(json_error("[1]]"), "a.json:1:4: more text after the end of the value");
   EXPECT_EQ(json_error("\"abc"), "a.json:1:1: this text has no closing '\"'");

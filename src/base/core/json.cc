@@ -61,7 +61,7 @@ class Parser {
 
   bool parse(J& out, int depth) {
     if (places_) (*places_)[path_] = place(at_);
-    if (at_ >= text_.size()) return fail("the text ends where a value should stand");
+    if (at_ >= text_.size()) return fail("the text ends where a value should be");
     switch (text_[at_]) {
       case '{':
         return object(out, depth);
@@ -91,7 +91,7 @@ class Parser {
       default:
         return number(out);
     }
-    return fail("a value (text in quotes, number, true, false, null, [, {) should stand here");
+    return fail("a value (text in quotes, number, true, false, null, [, {) should be here");
   }
 
   bool object(J& out, int depth) {
@@ -102,11 +102,11 @@ class Parser {
     if (peek() == '}') return ++at_, true;
     size_t path_size = path_.size();
     for (;;) {
-      if (peek() != '"') return fail("a key in double quotes should stand here");
+      if (peek() != '"') return fail("a key in double quotes should be here");
       std::string key;
       if (!string(key)) return false;
       space();
-      if (peek() != ':') return fail("':' should stand after a key");
+      if (peek() != ':') return fail("':' should follow a key");
       ++at_;
       space();
       if (places_) path_ += "/" + key;
@@ -114,7 +114,7 @@ class Parser {
       path_.resize(path_size);
       space();
       char c = peek();
-      if (c != ',' && c != '}') return fail("',' or '}' should stand after a value");
+      if (c != ',' && c != '}') return fail("',' or '}' should follow a value");
       ++at_;
       if (c == '}') return true;
       space();
@@ -136,7 +136,7 @@ class Parser {
       path_.resize(path_size);
       space();
       char c = peek();
-      if (c != ',' && c != ']') return fail("',' or ']' should stand after a value");
+      if (c != ',' && c != ']') return fail("',' or ']' should follow a value");
       ++at_;
       if (c == ']') return true;
       space();
@@ -241,20 +241,20 @@ class Parser {
       return out = -HUGE_VAL, true;
     }
     if (!digit(p))
-      return fail("a value (text in quotes, number, true, false, null, [, {) should stand here");
+      return fail("a value (text in quotes, number, true, false, null, [, {) should be here");
     if (text_[p] == '0' && digit(p + 1)) return fail("a number must not start with 0");
     while (digit(p)) ++p;
     bool integer = true;
     if (p < text_.size() && text_[p] == '.') {
       integer = false;
-      if (!digit(++p)) return fail("a digit should stand after the decimal point");
+      if (!digit(++p)) return fail("a digit should follow the decimal point");
       while (digit(p)) ++p;
     }
     if (p < text_.size() && (text_[p] == 'e' || text_[p] == 'E')) {
       integer = false;
       ++p;
       if (p < text_.size() && (text_[p] == '+' || text_[p] == '-')) ++p;
-      if (!digit(p)) return fail("a digit should stand in the exponent");
+      if (!digit(p)) return fail("a digit should follow in the exponent");
       while (digit(p)) ++p;
     }
     at_ = p;

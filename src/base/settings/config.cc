@@ -69,7 +69,7 @@ Status Schema::apply_file(std::string_view text, const std::string& name,
     auto [before, first] = seen.emplace(own, entry.place);
     if (!first) {
       return Error(err::kSettingTwice,
-                   fmt::format("{} stands twice: here and in line {}", own, before->second.line))
+                   fmt::format("{} appears twice: here and in line {}", own, before->second.line))
           .at(place)
           .todo("keep one of them");
     }

@@ -132,7 +132,7 @@ Status Schema::apply(const std::string& name, const Json& value, const Origin& o
                (f.is_bool && bool_of(shown) == f.off.get<bool>());
     if (off) return Ok{};
     return Error(err::kSettingRefused,
-                 fmt::format("{}: not offered by this version of hone (given: {})", name, shown))
+                 fmt::format("{}: not supported by this version of hone (given: {})", name, shown))
         .at(origin.place)
         .todo(f.why);
   }

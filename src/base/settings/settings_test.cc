@@ -155,7 +155,7 @@ TEST(Settings, ErrorsNameFlagValueAndRemedy) {
             "  at   --eval_strategy step\n"
             "  do   did you mean 'steps'?");
   EXPECT_EQ(error({"--fp16"}),
-            "H0204  fp16: not offered by this version of hone (given: true)\n"
+            "H0204  fp16: not supported by this version of hone (given: true)\n"
             "  at   --fp16 true\n"
             "  do   train in float32, or leave the flag out");
   EXPECT_EQ(error({"--deepspeed", "ds_config.json"}).substr(0, 5), "H0204");

@@ -109,7 +109,7 @@ HttpClient::~HttpClient() { curl_easy_cleanup(static_cast<CURL*>(curl_)); }
 Result<HttpResponse> HttpClient::run(Transfer& t) {
   if (!t.url.starts_with("http://") && !t.url.starts_with("https://")) {
     return Error(err::kStoreUnsupported,
-                 fmt::format("'{}' is no http:// or https:// address", t.url));
+                 fmt::format("'{}' is not an http:// or https:// address", t.url));
   }
   auto on_body = +[](char* data, size_t size, size_t count, void* user) -> size_t {
     auto& t = *static_cast<Transfer*>(user);

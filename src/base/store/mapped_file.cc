@@ -127,8 +127,8 @@ Status MappedFile::check_unchanged() const {
     return Ok{};
   return Error(err::kFileChanged, fmt::format("'{}' {}", path_, how))
       .todo(
-          "put the file back as it was, or make it again, and type the same command; training goes "
-          "on from its last checkpoint");
+          "put the file back as it was, or make it again, and type the same command; training "
+          "continues from its last checkpoint");
 }
 
 }  // namespace hone

@@ -64,7 +64,7 @@ TEST_F(Mapped, BytesThatAreGoneAreZerosAndAnError) {
   EXPECT_EQ(error(file->check_unchanged()),
             fmt::format("H0117  '{}' has 5000 bytes now and had 100000 when reading it began\n"
                         "  do   put the file back as it was, or make it again, and type the same "
-                        "command; training goes on from its last checkpoint",
+                        "command; training continues from its last checkpoint",
                         path_));
 }
 

@@ -202,7 +202,7 @@ TEST(Unpack, OtherZipArchivesAreRefusedByWhatTheyAre) {
   EXPECT_THAT(error({}), HasSubstr("it holds no file"));
   EXPECT_THAT(error({{"data/", "", 0}}), HasSubstr("it holds no file"));
   EXPECT_THAT(error({{"a", "a", 8, 1}}), HasSubstr("it is encrypted"));
-  EXPECT_THAT(error({{"a", "a", 12}}), HasSubstr("its method 12 is none of stored and deflated"));
+  EXPECT_THAT(error({{"a", "a", 12}}), HasSubstr("its method 12 is neither stored nor deflated"));
   EXPECT_THAT(error({{"a", "a", 0, 8}}), HasSubstr("stored without its size in front"));
   std::string wrong = zipped({{"x", "one\n", 0}});
   wrong[31] ^= 1;

@@ -97,7 +97,7 @@ class Zip final : public Codec {
       s_.at = At::kBehind;
       return "";
     }
-    if (bytes == 0) return "no record of a ZIP archive stands where one should";
+    if (bytes == 0) return "a record of the ZIP archive is missing where one should be";
     if (s_.head.size() == s_.need) next_record();
     return "";
   }
@@ -127,7 +127,7 @@ class Zip final : public Codec {
     if (s_.given) s_.file = name;
     if (flags & kEncrypted) return refuse("it is encrypted");
     if (s_.method != kStored && s_.method != kDeflated)
-      return refuse(fmt::format("its method {} is none of stored and deflated", s_.method));
+      return refuse(fmt::format("its method {} is neither stored nor deflated", s_.method));
     if (s_.method == kStored && s_.sums_behind && s_.given)
       return refuse("its file is stored without its size in front");
     inflateReset(&stream_);

@@ -43,7 +43,7 @@ class Reader {
       now_.fixed.clear();
       for (double x : HONE_TRY(numbers(rest))) now_.fixed.push_back(static_cast<int64_t>(x));
     } else if (word == "case" || word == "perf") {
-      if (now_.op.empty()) return say("a case stands before its op");
+      if (now_.op.empty()) return say("a case comes before its op");
       OpCase c = now_;
       c.perf = word == "perf";
       c.place = fmt::format("{}:{}", file_, number);
@@ -69,13 +69,13 @@ class Reader {
     for (std::string word; words >> word;) {  // strtod reads -inf, which streams do not
       char* end = nullptr;
       list.push_back(std::strtod(word.c_str(), &end));
-      if (*end) return say(fmt::format("'{}' is no number", word));
+      if (*end) return say(fmt::format("'{}' is not a number", word));
     }
     return list;
   }
 
   Status operand(const std::string& word, const std::string& rest) {
-    if (cases.empty()) return say(fmt::format("'{}' stands before a case", word));
+    if (cases.empty()) return say(fmt::format("'{}' comes before a case", word));
     CaseInput in;
     in.absent = word == "_";
     if (!in.absent) {
@@ -91,7 +91,7 @@ class Reader {
                                                 {"labels", 1},   {"list", 0},    {"count", 0},
                                                 {"distinct", 1}, {"bits", 0}};
       auto it = known.find(in.kind);
-      if (it == known.end()) return say(fmt::format("'{}' is no way to make values", in.kind));
+      if (it == known.end()) return say(fmt::format("'{}' is not a way to make values", in.kind));
       if (in.numbers.size() < it->second)
         return say(fmt::format("{} needs {} numbers", in.kind, it->second));
       if (in.kind == "list" && static_cast<int64_t>(in.numbers.size()) != in.type.count())

@@ -38,7 +38,7 @@ std::string_view name_of(Role r) { return kRoles[static_cast<size_t>(r)]; }
 Result<Role> role_named(std::string_view name) {
   for (size_t i = 0; i < kRoles.size(); ++i)
     if (kRoles[i] == name) return static_cast<Role>(i);
-  return Error(err::kBadProgramText, fmt::format("'{}' is no role of a state", name));
+  return Error(err::kBadProgramText, fmt::format("'{}' is not a role of a state", name));
 }
 
 ValueId Program::new_value(Type type, int32_t node) {

@@ -283,7 +283,7 @@ class Parser {
       if (!line.take("=")) return fail(line, "'=' is expected");
       ValueId next = HONE_TRY(value(line));
       State* s = program_.state_of(old_version);
-      if (!s) return fail(line, "the left side is no state");
+      if (!s) return fail(line, "the left side is not a state");
       s->next = next;
       return Ok{};
     }

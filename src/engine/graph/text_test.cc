@@ -80,7 +80,7 @@ TEST(Text, FingerprintSeesAttributes) {
 TEST(Text, ErrorsSayLineAndColumn) {
   const std::vector<std::array<const char*, 3>> cases{
       {"input \"x\" %0 : f32\n", "a shape", "t.hir:1:19"},
-      {"input \"x\" %0 : float[2]\n", "'float' is no element type", "t.hir:1:21"},
+      {"input \"x\" %0 : float[2]\n", "'float' is not an element type", "t.hir:1:21"},
       {"input x %0 : f32[2]\n", "quoted name", "t.hir:1:7"},
       {"input \"x\" %0 f32[2]\n", "':' and a type", "t.hir:1:14"},
       {"input \"x\" %0 : f32[-2]\n", "negative", "t.hir:1:23"},
@@ -94,7 +94,7 @@ TEST(Text, ErrorsSayLineAndColumn) {
       {"%0 : f32[2] = leaf() {a=1\n", "'}' is expected", "t.hir:1:26"},
       {"%0 : f32[2] = leaf() x\n", "unread text", "t.hir:1:22"},
       {"%0 : f32[2] leaf()\n", "'=' is expected", "t.hir:1:13"},
-      {"state \"w\" %0 : f32[2] {role=\"weight\"}\n", "'weight' is no role", "t.hir:1:38"},
+      {"state \"w\" %0 : f32[2] {role=\"weight\"}\n", "'weight' is not a role", "t.hir:1:38"},
       {"state \"w\" %0 : f32[2] {role=3}\n", "another type", "t.hir:1:31"},
       {"%0 : f32[2] = leaf()\nnext %0 = %0\n", "no state", "t.hir:2:13"},
       {"output \"y\" = _\n", "a value such as", "t.hir:1:14"},

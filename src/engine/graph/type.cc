@@ -29,7 +29,7 @@ bool is_float(DType t) { return t <= DType::f16; }
 Result<DType> dtype_named(std::string_view name) {
   for (size_t i = 0; i < kInfo.size(); ++i)
     if (kInfo[i].name == name) return static_cast<DType>(i);
-  return Error(err::kUnknownDType, fmt::format("'{}' is no element type", name))
+  return Error(err::kUnknownDType, fmt::format("'{}' is not an element type", name))
       .todo("use one of f64 f32 bf16 f16 i64 i32 i8 u8 bool");
 }
 

@@ -9,7 +9,7 @@ Result<Types> infer(const NodeView& n) {
   std::string how = n.attrs().text("how");
   const std::vector<std::string> known{"eq", "ne", "lt", "le", "gt", "ge"};
   if (std::find(known.begin(), known.end(), how) == known.end())
-    return bad_operands(n, fmt::format("how='{}' is none of {}", how, fmt::join(known, " ")));
+    return bad_operands(n, fmt::format("how='{}' is not one of {}", how, fmt::join(known, " ")));
   t[0].dtype = DType::boolean;
   return t;
 }

@@ -30,7 +30,7 @@ Result<Types> infer(const NodeView& n) {
   Types t{{sums, {}}, {sums, {x.shape[0]}}, {DType::i32, {x.shape[0]}}};
   const double smoothing = n.attrs().real("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1))
-    return bad_operands(n, fmt::format("smoothing={} is no share", smoothing));
+    return bad_operands(n, fmt::format("smoothing={} is not a share", smoothing));
   bool grads = n.attrs().flag("grads");
   if (grads) t.insert(t.end(), {x, w});
   if (n.has(4) && !grads) return bad_operands(n, "an accumulator of dw needs attribute grads");

@@ -64,11 +64,11 @@ TEST(Ops, RefusalsNameOpRuleAndShapes) {
   EXPECT_THAT(refusal("slice", {"f32[6]"}, "{axis=0, begin=2, end=7}"),
               HasSubstr("[2, 7) is outside 0..6"));
   EXPECT_THAT(refusal("transpose", {"f32[2,3]"}, "{permutation=[0,0]}"),
-              HasSubstr("[0,0] is no permutation"));
+              HasSubstr("[0,0] is not a permutation"));
   EXPECT_THAT(refusal("broadcast", {"f32[3]"}, "{shape=[4,5], axes=[1]}"),
               HasSubstr("dimension 0 does not fit axis 1 of [4,5]"));
   EXPECT_THAT(refusal("compare", {"f32[3]", "f32[3]"}, "{how=\"less\"}"),
-              HasSubstr("how='less' is none of"));
+              HasSubstr("how='less' is not one of"));
   EXPECT_THAT(refusal("embedding", {"f32[9,4]", "i64[3]"}), HasSubstr("the ids must be i32[T]"));
   EXPECT_THAT(refusal("dropout", {"f32[3,4]", "i64[2]", "i64[3]", "i32[3]"}, "{p=1.0, key=\"x\"}"),
               HasSubstr("p=1 is outside"));

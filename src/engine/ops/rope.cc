@@ -17,7 +17,8 @@ Result<Types> infer(const NodeView& n) {
   int64_t heads = n.attrs().integer("heads");
   if (heads < 1 || n.in(0).shape[1] != heads * 2 * n.in(2).shape[0])
     return bad_operands(
-        n, fmt::format("{} heads of twice as many channels as inv_freq are no row of x", heads));
+        n, fmt::format("{} heads of twice as many channels as inv_freq do not make a row of x",
+                       heads));
   return Types{n.in(0)};
 }
 

@@ -12,7 +12,8 @@ Result<Types> infer(const NodeView& n) {
   bool good = sorted.size() == t.shape.size();
   for (size_t i = 0; good && i < sorted.size(); ++i) good = sorted[i] == static_cast<int64_t>(i);
   if (!good)
-    return bad_operands(n, fmt::format("{} is no permutation of the dimensions", text_of(order)));
+    return bad_operands(n,
+                        fmt::format("{} is not a permutation of the dimensions", text_of(order)));
   for (size_t i = 0; i < order.size(); ++i)
     t.shape[i] = n.in(0).shape[static_cast<size_t>(order[i])];
   return Types{t};

@@ -111,11 +111,10 @@ void check_settings(const TaskSettings& s, const Schema& given, const Pretrained
 void check_clm(const ClmSettings& s, const Pretrained& model, const RowsReport& rows,
                Findings& findings) {
   if (!s.packing && rows.train.rows > 1)
-    findings.add(
-        kNote, "rows_are_joined",
-        "rows are put one behind the other without an end-of-text token between, as run_clm "
-        "does",
-        "", "--packing keeps them apart and ends each");
+    findings.add(kNote, "rows_are_joined",
+                 "rows are joined without an end-of-text token between them, as run_clm "
+                 "does",
+                 "", "--packing keeps them apart and ends each");
   if (s.packing && !(model.tokenizer && model.tokenizer->eos_id()) &&
       !model.config.config.contains("eos_token_id"))
     findings.add(kWarning, "rows_without_end",
@@ -149,7 +148,7 @@ void check_output(const TaskSettings& s, Findings& findings) {
     findings.add(
         kNote, "run_is_finished",
         fmt::format("a run ended in '{}': the same command does nothing more", s.output_dir),
-        "--output_dir", "name another folder, or begin anew with --overwrite_output_dir");
+        "--output_dir", "name another folder, or start again with --overwrite_output_dir");
   else if (dir->kind == OutputDirKind::has_checkpoints && !begins_anew)
     findings.add(kNote, "run_continues",
                  fmt::format("the run continues from {}", dir->checkpoints.front().path),

@@ -109,7 +109,7 @@ TEST_F(FixText, KeepsWhatIsCleanAndRepairsTheRest) {
   EXPECT_EQ(fix("\x80", Charset::kCp1252), "€");
   fs::remove(folder_ / "out.txt");
   EXPECT_EQ(fix("a\n\x81", Charset::kCp1252), "");
-  EXPECT_THAT(error_, HasSubstr("H2108  byte 0x81 is no character of cp1252 text"));
+  EXPECT_THAT(error_, HasSubstr("H2108  byte 0x81 is not a character of cp1252 text"));
   EXPECT_EQ(fix(std::string("\xFF\xFE\0\0a\0\0\0", 8)), "");
   EXPECT_THAT(error_, HasSubstr("the text is UTF-32"));
   EXPECT_FALSE(fs::exists(folder_ / "out.txt")) << "nothing half done is left";

@@ -190,8 +190,8 @@ Result<GgufTensor> tensor(Cursor& in, const ByteFile& file) {
 Status place(GgufFile& g, const Cursor& in, const ByteFile& file) {
   if (const auto* a = g.get<int64_t>("general.alignment")) g.alignment = *a;
   if (g.alignment < 1 || g.alignment > (1 << 20) || (g.alignment & (g.alignment - 1)) != 0)
-    return in.damaged(
-        fmt::format("general.alignment is {}, which is no power of two up to 2^20", g.alignment));
+    return in.damaged(fmt::format("general.alignment is {}, which is not a power of two up to 2^20",
+                                  g.alignment));
   const int64_t start = (in.at() + g.alignment - 1) / g.alignment * g.alignment;
   std::vector<const GgufTensor*> order;
   for (GgufTensor& t : g.tensors) {
@@ -240,7 +240,7 @@ Result<GgufFile> read_gguf(const ByteFile& file) {
                                   file.size()));
   for (uint64_t i = 0; i < values; ++i) {
     std::string key = HONE_TRY(in.text("a key"));
-    if (g.metadata.contains(key)) return in.damaged(fmt::format("key '{}' stands twice", key));
+    if (g.metadata.contains(key)) return in.damaged(fmt::format("key '{}' appears twice", key));
     GgufValue v = HONE_TRY(value(in, key));
     g.metadata.emplace(std::move(key), std::move(v));
   }
@@ -248,7 +248,7 @@ Result<GgufFile> read_gguf(const ByteFile& file) {
   for (uint64_t i = 0; i < tensors; ++i) {
     g.tensors.push_back(HONE_TRY(tensor(in, file)));
     if (!names.insert(g.tensors.back().name).second)
-      return in.damaged(fmt::format("tensor '{}' stands twice", g.tensors.back().name));
+      return in.damaged(fmt::format("tensor '{}' appears twice", g.tensors.back().name));
   }
   HONE_TRY(place(g, in, file));
   return g;

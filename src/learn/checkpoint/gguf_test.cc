@@ -136,7 +136,7 @@ TEST(Gguf, HostileFiles) {
   refused(Maker::start(0, 1).text("k").put<uint32_t>(10).put<uint64_t>(~uint64_t{0}).bytes, "H2208",
           "63 bits");
   refused(Maker::start(0, 2).u32_value("k", 1).u32_value("k", 1).bytes, "H2208",
-          "'k' stands twice");
+          "'k' appears twice");
   refused(Maker::start(0, 1).u32_value("general.alignment", 24).bytes, "H2208", "power of two");
   refused(Maker::start(0, 1).u32_value("general.alignment", 0).bytes, "H2208", "power of two");
   refused(Maker::start(1, 0).tensor("t", {2, 2, 2, 2, 2}, 0, 0).with_data(64), "H2208",
@@ -156,7 +156,7 @@ TEST(Gguf, HostileFiles) {
   refused(Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("u", {8}, 0, 0).with_data(64), "H2208",
           "'t' and 'u' overlap");
   refused(Maker::start(2, 0).tensor("t", {8}, 0, 0).tensor("t", {8}, 0, 32).with_data(64), "H2208",
-          "stands twice");
+          "appears twice");
   EXPECT_TRUE(
       read_gguf(*memory_byte_file(
                     "m.gguf",

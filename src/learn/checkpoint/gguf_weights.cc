@@ -136,7 +136,7 @@ class GgufSource final : public WeightSource {
                         info.name.ends_with(".c_proj.weight") ||
                         info.name.ends_with(".c_fc.weight");
     if (arch == "gpt2" && linear) {
-      if (t.shape.size() != 2) return unsupported("is no matrix");
+      if (t.shape.size() != 2) return unsupported("is not a matrix");
       s.transpose = true;
       std::swap(info.type.shape[0], info.type.shape[1]);
     }

@@ -111,8 +111,8 @@ Status check_layout(const ByteFile& file, std::vector<TensorInfo>& tensors, int6
   int64_t at = 0;
   for (TensorInfo& t : tensors) {
     if (t.offset > at)
-      return damaged(
-          file, fmt::format("a hole of {} bytes lies before tensor '{}'", t.offset - at, t.name));
+      return damaged(file, fmt::format("there is a hole of {} bytes before tensor '{}'",
+                                       t.offset - at, t.name));
     if (t.offset < at)
       return damaged(file, fmt::format("tensor '{}' overlaps the tensor before it", t.name));
     at = t.offset + t.bytes;

@@ -18,7 +18,7 @@ Result<Json> parse_strict_json(std::string_view text, ErrorCode code, const std:
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw Refused{fmt::format("key '{}' stands twice in one object", parsed.get<std::string>())};
+      throw Refused{fmt::format("key '{}' appears twice in one object", parsed.get<std::string>())};
     return true;
   };
   try {

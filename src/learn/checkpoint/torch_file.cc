@@ -142,7 +142,7 @@ class TorchSource final : public WeightSource {
     if (head.starts_with("version https://"))
       return wrong("is a pointer of git-lfs, not the file itself")
           .todo("fetch the file: git lfs pull, or let hone fetch the model by its hub name");
-    return wrong("is no file of torch.save")
+    return wrong("is not a file of torch.save")
         .todo("name a file that torch.save wrote, or a folder with model.safetensors");
   }
 

@@ -102,8 +102,8 @@ TEST(TorchFiles, WhatIsNoDictOfTensorsIsRefusedByName) {
     return open_torch(memory_byte_file("x.bin", std::move(bytes))).error().text();
   };
   EXPECT_THAT(error("version https://git-lfs.github.com/spec/v1"), HasSubstr("pointer of git-lfs"));
-  EXPECT_THAT(error("hello"), HasSubstr("is no file of torch.save"));
-  EXPECT_THAT(error(""), HasSubstr("is no file of torch.save"));
+  EXPECT_THAT(error("hello"), HasSubstr("is not a file of torch.save"));
+  EXPECT_THAT(error(""), HasSubstr("is not a file of torch.save"));
   // A bomb in place of the object.
   const std::string legacy = bytes_of("wrapped.legacy.bin");
   EXPECT_THAT(error(legacy.substr(0, 137) + "\x80\x02Nr\xff\xff\xff\x7f." + legacy.substr(137)),

@@ -85,7 +85,8 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
     if (path.ends_with(".gguf")) return open_gguf_weights(path);
     if (is_torch_file_name(path)) return open_torch(path);
     if (path.ends_with(".bin.index.json")) return open_torch_index(path);
-    return Error(err::kNoWeights, fmt::format("'{}' is no file of weights that hone knows", path))
+    return Error(err::kNoWeights,
+                 fmt::format("'{}' is not a file of weights that hone knows", path))
         .todo(kKnown);
   }
   const fs::path folder(path);

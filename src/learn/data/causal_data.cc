@@ -191,7 +191,7 @@ Result<SampleBy> sample_by_of(const std::string& name) {
   if (name == "document") return SampleBy::kDocument;
   const std::string near = nearest_name(name, {"line", "paragraph", "document"});
   return Error(err::kSplit,
-               fmt::format("--sample_by {} is none of line, paragraph, document", name))
+               fmt::format("--sample_by {} is not one of line, paragraph, document", name))
       .todo(near.empty() ? "a line is the default" : fmt::format("did you mean {}?", near));
 }
 

@@ -39,7 +39,7 @@ Result<CausalPlace> place_from_json(const Json& json, const std::string& name) {
     }
   } catch (const Json::exception&) {
   }
-  return Error(err::kDataRead, "there is no place in the data to go on from").at(name);
+  return Error(err::kDataRead, "there is no position in the data to continue from").at(name);
 }
 
 CausalReader::CausalReader(std::unique_ptr<RowReader> rows, const CausalOptions& options,

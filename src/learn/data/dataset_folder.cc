@@ -47,7 +47,8 @@ Result<std::vector<std::string>> splits_of_text(std::string_view text, const std
   const bool has = json.is_object() && json.contains("splits") && json["splits"].is_array();
   if (!has || json["splits"].empty()) return damaged("there is no list of splits", name);
   for (const Json& split : json["splits"]) {
-    if (!is_plain_name(split)) return damaged(dump_json(split) + " is no name of a split", name);
+    if (!is_plain_name(split))
+      return damaged(dump_json(split) + " is not the name of a split", name);
     splits.push_back(split.get<std::string>());
   }
   return splits;

@@ -167,7 +167,7 @@ Result<std::vector<std::string>> label_names_of_config(const Json& config,
     const auto id = parsed<int64_t>(key);
     if (!id || *id < 0 || *id >= static_cast<int64_t>(table.size()) ||
         given[static_cast<size_t>(*id)])
-      return damaged(fmt::format("'{}' is no id among {} labels", preview(key), table.size()));
+      return damaged(fmt::format("'{}' is not an id among {} labels", preview(key), table.size()));
     const auto i = static_cast<size_t>(*id);
     given[i] = true;
     names[i] = value.is_string() ? value.get<std::string>() : dump_json(value);
@@ -195,8 +195,9 @@ Result<std::vector<int32_t>> class_ids(const SeenLabels& seen, const LabelMap& m
       found = map.ids.find(std::to_string(static_cast<int64_t>(*label.number)));
     if (found == map.ids.end()) {
       const std::string near = nearest_name(label.text, map.names);
-      return Error(err::kLabel, fmt::format("'{}' is none of the {} labels {}", preview(label.text),
-                                            map.names.size(), list_of(map.names)))
+      return Error(err::kLabel,
+                   fmt::format("'{}' is not one of the {} labels {}", preview(label.text),
+                               map.names.size(), list_of(map.names)))
           .at(label.where)
           .todo(near.empty() ? "correct the row, or name the right column by --label_column_name"
                              : fmt::format("did you mean '{}'?", near));
@@ -215,7 +216,7 @@ Result<std::vector<float>> label_values(const SeenLabels& seen) {
     }
     const auto value = static_cast<float>(label.number.value_or(0));
     if (!label.number || !std::isfinite(value))
-      return Error(err::kLabel, fmt::format("'{}' is no number, and a number is to be learnt",
+      return Error(err::kLabel, fmt::format("'{}' is not a number, and a number is to be learnt",
                                             preview(label.text)))
           .at(label.where)
           .todo("correct the row, or name the right column by --label_column_name");

@@ -188,7 +188,7 @@ TEST_F(Labelled, WhatIsWrongIsNamedByFileLineAndColumn) {
   ASSERT_FALSE(ids.ok());
   EXPECT_THAT(
       ids.error().text(),
-      ::testing::AllOf(HasSubstr("H2121"), HasSubstr("'maybe' is none of the 3 labels"),
+      ::testing::AllOf(HasSubstr("H2121"), HasSubstr("'maybe' is not one of the 3 labels"),
                        HasSubstr("f.csv:3, column 'label'"), HasSubstr("did you mean 'may be'?")));
   text = read(file("g.csv", "text,label\na,yes\nb,yes\n"));
   EXPECT_THAT(sorted_labels(text->seen).error().text(), HasSubstr("all rows have the label 'yes'"));

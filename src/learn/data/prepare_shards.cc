@@ -180,7 +180,7 @@ class Preparation {
       splits().push_back(HONE_TRY(split_from_json(s, name)));
     place_ = HONE_TRY(place_from_json(Json::parse(killed["place"].dump()), name));
     if (!splits().empty())
-      note(fmt::format("going on behind {} finished shards of the split '{}'",
+      note(fmt::format("continuing after {} finished shards of the split '{}'",
                        splits().back().shards.size(), splits().back().name));
     return false;
   }
@@ -244,7 +244,7 @@ Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
   ShardFolder folder(options);
   OrderedJson killed;
   if (HONE_TRY(folder.begin(files, killed))) return std::move(folder.out);
-  if (!killed.is_null()) folder.out.notes.emplace_back("a run that was killed begins anew");
+  if (!killed.is_null()) folder.out.notes.emplace_back("a run that was killed starts again");
   for (const char* split : kSplits) HONE_TRY(file_store().remove_all(folder.in_folder(split)));
   for (RowSplit& rows : HONE_TRY(read())) {
     ShardSplit& split = folder.splits().emplace_back();

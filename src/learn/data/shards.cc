@@ -73,7 +73,8 @@ OrderedJson split_to_json(const ShardSplit& split) {
 
 // Throws for what is not a whole number: 1e99 as an integer is undefined.
 int64_t whole(const OrderedJson& json) {
-  if (!json.is_number_integer()) throw std::invalid_argument(json.dump() + " is no whole number");
+  if (!json.is_number_integer())
+    throw std::invalid_argument(json.dump() + " is not a whole number");
   return json.get<int64_t>();
 }
 
@@ -86,7 +87,7 @@ Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& n
     split.max_id = static_cast<int32_t>(whole(json.at("ids").at(1)));
     if (json.contains("about")) {
       split.about = json["about"];
-      if (!split.about.is_object()) throw std::invalid_argument("about is no object");
+      if (!split.about.is_object()) throw std::invalid_argument("about is not an object");
     } else {
       const OrderedJson& c = json.at("counts");
       const auto count = [&](const char* key) { return whole(c.at(key)); };
@@ -150,7 +151,7 @@ Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::str
   const auto is = [&](const char* key, const OrderedJson& value) {
     return json.is_object() && json.contains(key) && json[key] == value;
   };
-  if (!is("format", kFormat)) return damaged("this is no manifest of token shards", name);
+  if (!is("format", kFormat)) return damaged("this is not a manifest of token shards", name);
   if (!is("version", kVersion))
     return damaged("the shards were made by another version of hone", name);
   const auto has = [&](const char* key, bool object) {
@@ -171,7 +172,7 @@ Result<ShardManifest> read_shard_manifest(const std::string& folder) {
   Store& store = file_store();
   if (!HONE_TRY(store.exists(file)) && HONE_TRY(store.exists(folder + "/" + kShardProgress)))
     return Error(err::kShards, fmt::format("the shards '{}' are not finished", folder))
-        .todo("run the same hone prepare again: it goes on behind the last finished shard");
+        .todo("run the same hone prepare again: it continues after the last finished shard");
   return parse_shard_manifest(HONE_TRY(read_file(file)), file);
 }
 

@@ -74,7 +74,7 @@ Result<TrainCursor> cursor_from_json(const std::string& text, const std::string&
   if (!whole("epoch") || !whole("row")) {
     return Error(err::kDataRead, fmt::format("'{}' holds no place in the data", preview(text)))
         .at(name)
-        .todo("the checkpoint is damaged: go on from the one before it");
+        .todo("the checkpoint is damaged: continue from the one before it");
   }
   return TrainCursor{value["epoch"].get<int64_t>(), value["row"].get<int64_t>()};
 }

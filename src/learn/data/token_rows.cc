@@ -64,7 +64,7 @@ void TokenRows::add(std::span<const int32_t> ids) {
 
 void TokenRows::add(RowsView view) {
   HONE_BUG_IF(!ids_.empty() || rows_ != (views_.empty() ? 0 : begins_.back() + views_.back().rows),
-              "a view behind {} rows", rows_);
+              "a view past {} rows", rows_);
   if (view.rows == 0) return;
   begins_.push_back(rows_);
   rows_ += view.rows;

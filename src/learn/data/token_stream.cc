@@ -23,7 +23,7 @@ Result<StreamPlace> stream_place_from_json(const Json& json, const std::string& 
     }
   } catch (const Json::exception&) {
   }
-  return Error(err::kDataRead, "there is no place in the data to go on from").at(name);
+  return Error(err::kDataRead, "there is no position in the data to continue from").at(name);
 }
 
 TokenStream::TokenStream(std::unique_ptr<RowReader> rows, const CausalPart& part,
@@ -86,7 +86,7 @@ Status TokenStream::go_to(const StreamPlace& place) {
   if (place_.taken > window_.size())
     return Error(err::kDataRead, fmt::format("row {} of a window of {} rows: the data have changed",
                                              place_.taken, window_.size()))
-        .todo("go on with the files that the run began with");
+        .todo("continue with the files that the run began with");
   return Ok{};
 }
 

@@ -54,7 +54,7 @@ Result<SplitPatterns> patterns_of(const Json& data_files, const std::string& whe
     if (split.empty() || !path || entry.size() != 2)
       return malformed(where, "each entry of data_files is 'split: ...' and 'path: ...'");
     for (const auto& [other, globs] : patterns) {
-      if (other == split) return malformed(where, fmt::format("split '{}' stands twice", split));
+      if (other == split) return malformed(where, fmt::format("split '{}' appears twice", split));
     }
     patterns.push_back({split, HONE_TRY(globs_of(*path, where))});
   }

@@ -241,9 +241,10 @@ Result<SplitPatterns> default_patterns(std::span<const std::string> files) {
   }
   for (const std::string& split : shards) {
     if (!is_split_name(split)) {
-      return Error(err::kDatasetEmpty, fmt::format("'data/{}-00000-of-...': '{}' is no name of a "
-                                                   "split",
-                                                   split, split))
+      return Error(err::kDatasetEmpty,
+                   fmt::format("'data/{}-00000-of-...': '{}' is not the name of a "
+                               "split",
+                               split, split))
           .todo(
               "split names are words of letters, digits and '_'; rename the files, or say in the "
               "README.md header which files are which split");

@@ -140,12 +140,12 @@ int64_t GenerationConfig::end_length(int64_t prompt, int64_t positions) const {
 
 Status apply_generation_json(GenerationConfig& c, const Json& json, const std::string& place) {
   if (!json.is_object())
-    return Error(err::kBadGeneration, "the generation config is no JSON object").at(place);
+    return Error(err::kBadGeneration, "the generation config is not a JSON object").at(place);
   for (const auto& [name, value] : json.items()) {
     for (const auto& [refused, harmless] : refused_keys())
       if (name == refused && !value.is_null() && value != harmless)
         return Error(err::kGenerationNotOffered,
-                     fmt::format("{} = {} is not offered", name,
+                     fmt::format("{} = {} is not supported", name,
                                  value.dump(-1, ' ', false, Json::error_handler_t::replace)))
             .at(place)
             .todo(fmt::format("remove the key{}",
@@ -207,7 +207,7 @@ Status check_generation(const GenerationConfig& c, int64_t vocab) {
                "use a share of the top token's probability from 0 to 1");
   if (!(c.repetition_penalty > 0) || std::isinf(c.repetition_penalty))
     return bad(fmt::format("repetition_penalty is {}", c.repetition_penalty),
-               "use a number above 0; 1 is no penalty");
+               "use a number above 0; 1 means no penalty");
   if (!std::isfinite(c.length_penalty))
     return bad(fmt::format("length_penalty is {}", c.length_penalty),
                "use a finite number; 1 is the average log probability");

@@ -293,7 +293,7 @@ class Generator::Work {
     for (const auto& group : groups_)
       for (Member& m : group->members) model_.drop(m.cache);
     return Error(err::kLogitsNotFinite,
-                 fmt::format("the logits behind token {} of prompt {} are not finite", tokens,
+                 fmt::format("the logits after token {} of prompt {} are not finite", tokens,
                              prompt + 1))
         .todo(
             "the activations overflow, as after a training that diverged: take an earlier "

@@ -122,7 +122,7 @@ TEST(Generate, LogitsThatAreNotFiniteEndIt) {
     const Result<std::vector<Generated>> r = generator->run(prompts, config);
     ASSERT_FALSE(r.ok());
     EXPECT_THAT(r.error().text(),
-                testing::StartsWith("H2505  the logits behind token 3 of prompt 1 are not finite"));
+                testing::StartsWith("H2505  the logits after token 3 of prompt 1 are not finite"));
     std::copy(old.begin(), old.end(), weight.begin());
     EXPECT_EQ(run(*generator, prompts, config).size(), 2u) << "nothing of the cache is held";
   }
@@ -460,7 +460,8 @@ TEST(Generate, ErrorsNameTheSetting) {
   auto starts = [](const std::string& text, const std::string& with) {
     return text.substr(0, with.size()) == with ? std::string() : text;
   };
-  EXPECT_EQ(starts(error({{"typical_p", 0.9}}, {1}), "H2502  typical_p = 0.9 is not offered"), "");
+  EXPECT_EQ(starts(error({{"typical_p", 0.9}}, {1}), "H2502  typical_p = 0.9 is not supported"),
+            "");
   EXPECT_EQ(starts(error({{"top_k", "many"}}, {1}),
                    "H2501  top_k is \"many\"; a whole number is expected"),
             "");

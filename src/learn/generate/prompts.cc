@@ -15,13 +15,13 @@ Result<PromptRow> prompt_row(const Json& json, const std::string& place) {
         .at(place)
         .todo("write rows as {\"prompt\": \"...\"} or {\"prompt_tokens\": [1, 2, 3]}");
   };
-  if (!json.is_object()) return wrong("the row is no JSON object");
+  if (!json.is_object()) return wrong("the row is not a JSON object");
   PromptRow row;
   if (auto ids = json.find("prompt_tokens"); ids != json.end()) {
-    if (!ids->is_array()) return wrong("prompt_tokens is no list");
+    if (!ids->is_array()) return wrong("prompt_tokens is not a list");
     for (const Json& id : *ids) {
       if (!id.is_number_integer() || id < 0 || id > INT32_MAX)
-        return wrong(fmt::format("prompt_tokens holds {}, which is no token id", dump_json(id)));
+        return wrong(fmt::format("prompt_tokens holds {}, which is not a token id", dump_json(id)));
       row.tokens.push_back(id.get<int32_t>());
     }
     return row;
@@ -31,7 +31,7 @@ Result<PromptRow> prompt_row(const Json& json, const std::string& place) {
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items()) keys.push_back(key);
     return wrong(text != json.end()
-                     ? std::string("prompt is no text")
+                     ? std::string("prompt is not a text")
                      : fmt::format("the row has neither prompt nor prompt_tokens; its keys are: {}",
                                    fmt::join(keys, ", ")));
   }

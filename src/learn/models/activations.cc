@@ -33,7 +33,7 @@ Status check_activation(const ModelConfig& c, const char* key, const std::string
   std::vector<std::string> offered;
   for (const auto& [known, kind] : kinds()) offered.push_back(known);
   return Error(err::kConfigNotOffered,
-               fmt::format("config.json: {} '{}' is not offered", key, name))
+               fmt::format("config.json: {} '{}' is not supported", key, name))
       .todo(fmt::format("{} work", fmt::join(offered, ", ")));
 }
 

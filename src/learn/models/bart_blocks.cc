@@ -145,12 +145,12 @@ Status read_bart_config(ModelConfig& c) {
   HONE_TRY(check_activation(c, "activation_function", kActivation));
   if (!c.flag("is_encoder_decoder", true))
     return Error(err::kConfigNotOffered,
-                 "config.json: one half of an encoder-decoder is not offered")
+                 "config.json: one half of an encoder-decoder is not supported")
         .todo("give a folder of the whole model: is_encoder_decoder true");
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
     if (c.real(key, 0) != 0)
       return Error(err::kConfigNotOffered,
-                   fmt::format("config.json: {} {} is not offered", key, c.real(key, 0)))
+                   fmt::format("config.json: {} {} is not supported", key, c.real(key, 0)))
           .todo(fmt::format("set {} to 0: every layer is then part of every step", key));
   return Ok{};
 }

@@ -79,10 +79,10 @@ TEST(EncoderDecoders, WhatIsNotOfferedIsRefused) {
             HasSubstr("pegasus"), Not(HasSubstr("gpt2"))));
   json config = small("bart");
   config["activation_function"] = "mish";
-  EXPECT_THAT(refusal(config), HasSubstr("activation_function 'mish' is not offered"));
+  EXPECT_THAT(refusal(config), HasSubstr("activation_function 'mish' is not supported"));
   config = small("pegasus");
   config["encoder_layerdrop"] = 0.1;
-  EXPECT_THAT(refusal(config), HasSubstr("encoder_layerdrop 0.1 is not offered"));
+  EXPECT_THAT(refusal(config), HasSubstr("encoder_layerdrop 0.1 is not supported"));
   config = small("mbart");
   config["encoder_attention_heads"] = 3;
   EXPECT_THAT(refusal(config), HasSubstr("not a multiple of encoder_attention_heads 3"));

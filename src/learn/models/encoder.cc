@@ -60,11 +60,11 @@ Status read_encoder_config(ModelConfig& c) {
   HONE_TRY(check_activation(c, "hidden_act", kHiddenAct));
   if (const std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
     return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: position_embedding_type '{}' is not offered", kind))
+                 fmt::format("config.json: position_embedding_type '{}' is not supported", kind))
         .todo("absolute works");
   for (const char* key : {"is_decoder", "add_cross_attention"})
     if (c.flag(key, false))
-      return Error(err::kConfigNotOffered, fmt::format("config.json: {} is not offered", key))
+      return Error(err::kConfigNotOffered, fmt::format("config.json: {} is not supported", key))
           .todo("models of this family are encoders here: their tokens see both sides");
   return Ok{};
 }

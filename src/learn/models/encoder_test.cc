@@ -39,9 +39,9 @@ std::string refusal(const std::string& key, const json& value,
 
 TEST(Encoder, ConfigsThatAreNoEncoderAreRefused) {
   EXPECT_EQ(refusal("hidden_act", "silu"), "");
-  EXPECT_THAT(refusal("hidden_act", "mish"), HasSubstr("hidden_act 'mish' is not offered"));
+  EXPECT_THAT(refusal("hidden_act", "mish"), HasSubstr("hidden_act 'mish' is not supported"));
   EXPECT_THAT(refusal("position_embedding_type", "relative_key"), HasSubstr("relative_key"));
-  EXPECT_THAT(refusal("is_decoder", true), HasSubstr("is_decoder is not offered"));
+  EXPECT_THAT(refusal("is_decoder", true), HasSubstr("is_decoder is not supported"));
   EXPECT_THAT(refusal("add_cross_attention", true), HasSubstr("add_cross_attention"));
   EXPECT_THAT(refusal("num_attention_heads", 3), HasSubstr("not a multiple"));
   EXPECT_THAT(refusal("hidden_dropout_prob", 1.5), HasSubstr("'hidden_dropout_prob' is 1.5"));

@@ -119,7 +119,7 @@ std::string name_of(Head h) {
 }
 
 Result<ModelConfig> read_model_config(const nlohmann::json& config) {
-  if (!config.is_object()) return Error(err::kBadConfig, "config.json is no JSON object");
+  if (!config.is_object()) return Error(err::kBadConfig, "config.json is not a JSON object");
   ModelConfig c;
   c.config = config;
   std::string type = c.text("model_type", "");

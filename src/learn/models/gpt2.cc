@@ -24,7 +24,7 @@ Status read_config(ModelConfig& c) {
   c.head_dim = c.hidden / c.heads;
   HONE_TRY(check_activation(c, "activation_function", kActivation));
   if (c.flag("add_cross_attention", false))
-    return Error(err::kConfigNotOffered, "config.json: add_cross_attention is not offered");
+    return Error(err::kConfigNotOffered, "config.json: add_cross_attention is not supported");
   return Ok{};
 }
 

@@ -30,7 +30,7 @@ Status read_rope(const ModelConfig& c) {
                    fmt::format("config.json: '{}' is {}, an object is expected", key, it->dump()));
   json rope = rope_parameters(c);
   if (!rope["rope_type"].is_string())
-    return Error(err::kBadConfig, "config.json: rope_type is no text");
+    return Error(err::kBadConfig, "config.json: rope_type is not a text");
   std::string type = rope["rope_type"];
   std::vector<const char*> keys{"rope_theta"};
   if (type == "linear")
@@ -40,7 +40,7 @@ Status read_rope(const ModelConfig& c) {
                              "original_max_position_embeddings"});
   else if (type != "default")
     return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: rope_type '{}' is not offered", type))
+                 fmt::format("config.json: rope_type '{}' is not supported", type))
         .todo("default, linear and llama3 work");
   for (const char* key : keys)
     if (!rope.contains(key) || !rope[key].is_number() || rope[key].get<double>() <= 0)
@@ -71,7 +71,7 @@ Status read_config(ModelConfig& c) {
   std::string act = c.text("hidden_act", "silu");
   if (act != "silu")
     return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: hidden_act '{}' is not offered", act))
+                 fmt::format("config.json: hidden_act '{}' is not supported", act))
         .todo("silu works");
   if (type == "mistral" || (type == "qwen2" && c.flag("use_sliding_window", false)))
     c.window = HONE_TRY(c.integer("sliding_window", 0));

@@ -85,12 +85,12 @@ Status read_config(ModelConfig& c) {
                     max_distance(c), bucket_count(c)));
   if (const FeedForward f = feed_forward(c); !knows_activation(f.act) || (f.gated && !gates(f.act)))
     return Error(err::kConfigNotOffered,
-                 fmt::format("config.json: feed_forward_proj '{}' is not offered",
+                 fmt::format("config.json: feed_forward_proj '{}' is not supported",
                              c.text("feed_forward_proj", "")))
         .todo("relu, gelu, gelu_new, silu and swish work, and each of them as gated-...");
   if (!c.flag("is_encoder_decoder", true))
     return Error(err::kConfigNotOffered,
-                 "config.json: one half of an encoder-decoder is not offered")
+                 "config.json: one half of an encoder-decoder is not supported")
         .todo("give a folder of the whole model: is_encoder_decoder true");
   const int64_t padding = HONE_TRY(c.integer("pad_token_id", 0));
   c.decoder_start = HONE_TRY(c.integer("decoder_start_token_id", padding));

@@ -110,7 +110,7 @@ TEST(T5, WhatIsNotOfferedIsRefused) {
                                      HasSubstr("did you mean 'mt5'?")));
   config = small("t5");
   config["feed_forward_proj"] = "gated-tanh";
-  EXPECT_THAT(refusal(config), HasSubstr("feed_forward_proj 'gated-tanh' is not offered"));
+  EXPECT_THAT(refusal(config), HasSubstr("feed_forward_proj 'gated-tanh' is not supported"));
   config = small("t5");
   config["is_encoder_decoder"] = false;
   EXPECT_THAT(refusal(config), HasSubstr("one half of an encoder-decoder"));

@@ -156,7 +156,7 @@ Status PickleMachine::step(uint8_t opcode) {
     }
     case 0x92: {  // NEWOBJ_EX
       const Ref named = HONE_TRY(pop()), args = HONE_TRY(pop()), callable = HONE_TRY(pop());
-      if (kind(named) != Kind::dict) return damaged("named arguments are no dict");
+      if (kind(named) != Kind::dict) return damaged("named arguments are not a dict");
       std::vector<Ref> all = kind(args) == Kind::tuple ? box(args).items : std::vector<Ref>{args};
       cost_ += static_cast<int64_t>(all.size() * sizeof(Ref));
       all.push_back(named);

@@ -43,7 +43,7 @@ class PickleMachine {
   static constexpr int64_t kFree = int64_t{256} << 20, kCostPerByte = 16;
 
   Error damaged(std::string what) const {
-    return Error(err::kPickleDamaged, fmt::format("'{}' is no whole pickle: {}", name_, what))
+    return Error(err::kPickleDamaged, fmt::format("'{}' is not a whole pickle: {}", name_, what))
         .at(fmt::format("byte {}", start_))
         .todo("get the file again from its source, or save it again");
   }
@@ -135,7 +135,7 @@ class PickleMachine {
     const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), x);
     if (ec == std::errc::result_out_of_range) return make(Kind::big);
     if (ec != std::errc() || end != digits.data() + digits.size() || digits.empty())
-      return damaged(fmt::format("'{}' is no integer", digits.substr(0, 40)));
+      return damaged(fmt::format("'{}' is not an integer", digits.substr(0, 40)));
     return integer(x);
   }
 

@@ -76,7 +76,7 @@ Status PickleMachine::old_step(uint8_t opcode) {
       const std::string text(HONE_TRY(line()).substr(0, 400));
       char* end = nullptr;
       const double x = std::strtod(text.c_str(), &end);
-      if (text.empty() || *end != '\0') return damaged(fmt::format("'{}' is no number", text));
+      if (text.empty() || *end != '\0') return damaged(fmt::format("'{}' is not a number", text));
       push(real(x));
       return Ok{};
     }
@@ -129,7 +129,7 @@ Status PickleMachine::old_step(uint8_t opcode) {
     case 0x84:
       return damaged("it names classes by numbers of a private registry");
     default:
-      return damaged(fmt::format("0x{:02x} is no opcode", opcode));
+      return damaged(fmt::format("0x{:02x} is not an opcode", opcode));
   }
 }
 

@@ -117,7 +117,7 @@ TEST(Pickle, NamesAreOnlyNames) {
   EXPECT_EQ(read("(S'a'\nios\nsystem\n."), "os.system('a')<; None>");
   EXPECT_EQ(read("(cos\nsystem\nK\x01o."), "os.system(1)<; None>");
   EXPECT_EQ(read("\x80\x02(K\x01K\x02u."),
-            "H2701  'x.pkl' is no whole pickle: an opcode wants a "
+            "H2701  'x.pkl' is not a whole pickle: an opcode wants a "
             "value and the stack is empty\n  at   byte 7\n  do   get "
             "the file again from its source, or save it again");
   EXPECT_EQ(read("\x80\x02"
@@ -129,9 +129,9 @@ TEST(Pickle, NamesAreOnlyNames) {
 TEST(Pickle, ValuesMayHoldThemselves) { EXPECT_EQ(read("]q\0h\0a."s), "[[[[...]]]]"); }
 
 TEST(Pickle, ErrorsNameTheByte) {
-  EXPECT_THAT(read("\x80\x09."), HasSubstr("H2701  'x.pkl' is no whole pickle: protocol 9"));
+  EXPECT_THAT(read("\x80\x09."), HasSubstr("H2701  'x.pkl' is not a whole pickle: protocol 9"));
   EXPECT_THAT(read("hello"), HasSubstr("H2701"));
-  EXPECT_THAT(read("\x80\x02\xff"), HasSubstr("0xff is no opcode\n  at   byte 2"));
+  EXPECT_THAT(read("\x80\x02\xff"), HasSubstr("0xff is not an opcode\n  at   byte 2"));
   EXPECT_THAT(read("h\x03."), HasSubstr("memo entry 3 was never set"));
   EXPECT_THAT(read("K\x01K\x02s."), HasSubstr("stack is empty"));
   EXPECT_THAT(read("NK\x02"

@@ -110,7 +110,7 @@ Result<LabelSources> find_label_sources(const LabelSourceRequest& r) {
   if (!dataset.name.empty()) {
     if (files)
       out.notes.push_back(fmt::format(
-          "--train_file and --validation_file are not read: --dataset_name {} goes before them",
+          "--train_file and --validation_file are not read: --dataset_name {} takes precedence",
           dataset.name));
     HONE_TRY(from_dataset(dataset, r, out));
     return out;

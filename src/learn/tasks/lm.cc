@@ -66,7 +66,8 @@ class LmSettings : public MlmSettings, public LmOwnSettings {
 
   Status settle(const Schema& schema) override {
     if (job_dir.find("://") != std::string::npos)
-      return Error(err::kNoData, fmt::format("--job_dir {} is no folder of this machine", job_dir))
+      return Error(err::kNoData,
+                   fmt::format("--job_dir {} is not a folder of this machine", job_dir))
           .todo("name a local folder and copy the model from there");
     if (!job_dir.empty() && !given(schema, "output_dir"))
       output_dir = (std::filesystem::path(job_dir) / output_dir).string();

@@ -51,7 +51,8 @@ class NliSettings : public ClassificationSettings, public NliOwnSettings {
   }
   Status settle(const Schema&) override {
     if (job_dir.find("://") != std::string::npos)
-      return Error(err::kNoData, fmt::format("--job_dir {} is no folder of this machine", job_dir))
+      return Error(err::kNoData,
+                   fmt::format("--job_dir {} is not a folder of this machine", job_dir))
           .todo("name a local folder and copy the weights from there");
     per_device_eval_batch_size = per_device_train_batch_size;
     // Files that are named go before the preset's data set.

@@ -115,7 +115,7 @@ Status RowFeed::go_to(const Json& place, const std::string& name) {
   if (place.is_null())
     return Error(err::kResumeMismatch, "the checkpoint is of a run without --streaming")
         .at(name)
-        .todo("go on without --streaming, or give another --output_dir");
+        .todo("continue without --streaming, or give another --output_dir");
   return train_stream_->go_to(HONE_TRY(stream_place_from_json(place, name)));
 }
 

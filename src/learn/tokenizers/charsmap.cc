@@ -74,7 +74,7 @@ Result<Charsmap> Charsmap::parse(std::string_view blob) {
     return damaged("its replacements are not UTF-8");
   for (const uint32_t unit : map.units_)
     if ((unit & kLeaf) && (unit & ~kLeaf) >= map.replacements_.size())
-      return damaged(fmt::format("a replacement lies at {}, the last at {}", unit & ~kLeaf,
+      return damaged(fmt::format("a replacement is at {}, the last at {}", unit & ~kLeaf,
                                  map.replacements_.size()));
   for (int c = 1; c < 128; ++c) {
     bool stays = c != '\r';  // it stays with a line feed

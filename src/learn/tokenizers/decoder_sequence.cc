@@ -54,9 +54,9 @@ Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext& co
       lead.content = HONE_TRY(at.string("content"));
       lead.count = HONE_TRY(HONE_TRY(at.get("start")).integer());
     } else if (type != "Fuse") {
-      return Error(err::kTokenizerStage, fmt::format("the decoder \"{}\" behind \"Fuse\"", type))
+      return Error(err::kTokenizerStage, fmt::format("the decoder \"{}\" after \"Fuse\"", type))
           .at(at.where)
-          .todo("behind Fuse hone carries out one Strip, at the beginning of the text (stop 0)");
+          .todo("after Fuse hone carries out one Strip, at the beginning of the text (stop 0)");
     }
     fused = fused || type == "Fuse";
   }

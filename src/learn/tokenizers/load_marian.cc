@@ -155,7 +155,8 @@ Result<SentencePieceModel> parse(const std::string& bytes, const std::string& pa
   auto model = parse_sentencepiece(bytes);
   if (!model.ok()) return std::move(model.error()).at(path);
   if (model->model_type != 1 || model->space_as_suffix || !model->escape)
-    return Error(err::kTokenizerKind, "Marian with a SentencePiece model that is no Unigram model")
+    return Error(err::kTokenizerKind,
+                 "Marian with a SentencePiece model that is not a Unigram model")
         .at(path)
         .todo("hone reads Unigram models, which all OPUS-MT checkpoints have");
   return model;

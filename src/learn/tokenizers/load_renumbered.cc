@@ -161,7 +161,7 @@ Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerCo
   const SentencePieceModel m = HONE_TRY(parse_sentencepiece(bytes));
   if (m.model_type != 1)
     return Error(err::kTokenizerKind,
-                 fmt::format("{} with a SentencePiece model that is no Unigram model",
+                 fmt::format("{} with a SentencePiece model that is not a Unigram model",
                              config.tokenizer_class))
         .todo("take a checkpoint with tokenizer.json");
   const bool pegasus = config.tokenizer_class == "PegasusTokenizer";

@@ -252,7 +252,7 @@ TEST_F(Loaders, ErrorsNamePlaceAndRemedy) {
               HasSubstr("H2004  BPE with a end_of_word_suffix"));
   EXPECT_THAT(json_error(R"({"decoder":{"type":"Sequence","decoders":[{"type":"Fuse"},
                              {"type":"ByteFallback"}]}})"),
-              HasSubstr("the decoder \"ByteFallback\" behind \"Fuse\""));
+              HasSubstr("the decoder \"ByteFallback\" after \"Fuse\""));
   EXPECT_THAT(json_error(R"({"pre_tokenizer":{"type":"Metaspace","prepend_scheme":"sometimes"}})"),
               HasSubstr("the schemes are always, first and never"));
   EXPECT_THAT(

@@ -272,9 +272,9 @@ std::string Unigram::to_json() const {
 
 Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
   if (context.byte_level)
-    return Error(err::kTokenizerKind, "Unigram behind a ByteLevel pre-tokenizer")
+    return Error(err::kTokenizerKind, "Unigram after a ByteLevel pre-tokenizer")
         .at(spec.where)
-        .todo("hone reads Unigram behind pre-tokenizers that leave the text as it is");
+        .todo("hone reads Unigram after pre-tokenizers that leave the text as it is");
   UnigramParts parts;
   parts.look_up_unknown = true;
   parts.byte_fallback = HONE_TRY(spec.boolean_or("byte_fallback", false));

@@ -75,9 +75,9 @@ class WordPiece : public Model {
 
 Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
   if (context.byte_level)
-    return Error(err::kTokenizerKind, "WordPiece behind a ByteLevel pre-tokenizer")
+    return Error(err::kTokenizerKind, "WordPiece after a ByteLevel pre-tokenizer")
         .at(spec.where)
-        .todo("hone reads WordPiece behind pre-tokenizers that leave the text as it is");
+        .todo("hone reads WordPiece after pre-tokenizers that leave the text as it is");
   WordPieceParts parts;
   if (const auto at = spec.find("unk_token")) parts.unk_token = HONE_TRY(at->string());
   if (const auto at = spec.find("continuing_subword_prefix")) parts.prefix = HONE_TRY(at->string());

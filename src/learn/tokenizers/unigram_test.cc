@@ -122,7 +122,7 @@ TEST(Unigram, ErrorsNamePlaceAndRemedy) {
   EXPECT_THAT(map_error(std::string("\x08\0\0\0abcdef", 10)),
               HasSubstr("its table is 8 bytes long, 6 are there"));
   EXPECT_THAT(map_error(std::string("\x04\0\0\0\xff\0\0\x80x\0", 10)),
-              HasSubstr("a replacement lies at 255"));
+              HasSubstr("a replacement is at 255"));
   EXPECT_THAT(map_error(std::string("\x04\0\0\0\0\0\0\0\xff\0", 10)), HasSubstr("are not UTF-8"));
   EXPECT_EQ(map_error(std::string("\x04\0\0\0\0\0\0\0x\0", 10)), "no error");
 }

@@ -52,7 +52,7 @@ Status check_strategies(const TrainSettings& s) {
   const double ratio = s.save_steps / eval_steps;
   if ((eval_steps < 1) != (s.save_steps < 1) || std::abs(ratio - std::round(ratio)) > 1e-6)
     return refuse(
-        fmt::format("--save_steps {} is no multiple of --eval_steps {}, so the best model "
+        fmt::format("--save_steps {} is not a multiple of --eval_steps {}, so the best model "
                     "may have no checkpoint",
                     s.save_steps, eval_steps),
         "--load_best_model_at_end",

@@ -25,7 +25,7 @@ TEST(BestModel, StrategiesMustFit) {
   TrainSettings s = best_by_steps();
   EXPECT_EQ(refusal(s), "");
   s.save_steps = 30;
-  EXPECT_THAT(refusal(s), HasSubstr("--save_steps 30 is no multiple of --eval_steps 20"));
+  EXPECT_THAT(refusal(s), HasSubstr("--save_steps 30 is not a multiple of --eval_steps 20"));
   s.save_steps = 0.5;
   EXPECT_THAT(refusal(s), HasSubstr("no multiple"));
   s.eval_steps = 0.1;

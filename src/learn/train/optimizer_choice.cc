@@ -18,7 +18,7 @@ Result<std::map<std::string, std::string>> pairs_of(const std::string& text) {
     const std::string one(trim(part));
     const size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0)
-      return Error(err::kOptimizerArgument, fmt::format("'{}' is no name=value", one))
+      return Error(err::kOptimizerArgument, fmt::format("'{}' is not name=value", one))
           .at("--optim_args " + text)
           .todo("write name=value pairs with commas between them: momentum=0.9,nesterov=true");
     pairs[std::string(trim(one.substr(0, equals)))] = trim(one.substr(equals + 1));

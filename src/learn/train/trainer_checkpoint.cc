@@ -36,7 +36,7 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
                       : fmt::format("the checkpoint has no '{}'", name))
         .at(checkpoint)
         .todo(
-            "continue with the model and --optim that the checkpoint is of, or begin anew with "
+            "continue with the model and --optim that the checkpoint is of, or start again with "
             "--overwrite_output_dir");
   return from.read(name, DType::f32, s.state(name));
 }
@@ -111,7 +111,7 @@ Result<bool> Trainer::begin(const TrainStart& start) {
                      fmt::format("a run with another '{}' ended in '{}': {} then, {} now", key,
                                  s_.output_dir, start.ended[key].dump(), value.dump()))
             .at("--output_dir " + s_.output_dir)
-            .todo("name another folder, or begin anew with --overwrite_output_dir");
+            .todo("name another folder, or start again with --overwrite_output_dir");
   } else if (done_ < total) {
     // Stopped early, or its last checkpoint is gone; else the command asks for more steps.
     bool whole = false;
@@ -122,7 +122,7 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   }
   log_info(
       "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
-      "(--overwrite_output_dir begins anew, a larger --num_train_epochs or --max_steps goes on)",
+      "(--overwrite_output_dir starts again, a larger --num_train_epochs or --max_steps continues)",
       "finished", s_.output_dir, done_ > 0 ? done_ : total);
   return true;
 }

@@ -122,7 +122,7 @@ TEST(Update, ArgumentsAreChecked) {
   EXPECT_THAT(refusal("sgd", "momentun=0.9"),
               HasSubstr("H2409  the optimizer sgd takes no argument"));
   EXPECT_THAT(refusal("sgd", "momentum=much"), HasSubstr("momentum cannot be 'much'"));
-  EXPECT_THAT(refusal("sgd", "momentum"), HasSubstr("'momentum' is no name=value"));
+  EXPECT_THAT(refusal("sgd", "momentum"), HasSubstr("'momentum' is not name=value"));
   EXPECT_THAT(refusal("sgd", "nesterov=true"), HasSubstr("nesterov needs a momentum"));
   EXPECT_THAT(refusal("rmsprop", "weight_decay=0.1"), HasSubstr("use --weight_decay 0.1"));
   EXPECT_THAT(refusal("sgd", "momentum=-1"), HasSubstr("give a number, 0 or more"));

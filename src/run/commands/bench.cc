@@ -212,7 +212,7 @@ Result<int> run_bench_command(const std::vector<std::string>& args) {
 
 Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
   const std::string name = as_profile ? "hone profile" : "hone bench",
-                    summary = as_profile ? "where the time of a training step goes"
+                    summary = as_profile ? "show where the time of a training step goes"
                                          : "time training steps";
   ReportSettings out;
   const auto preset = [&](Schema& schema, const char* steps) {

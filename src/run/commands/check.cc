@@ -1,4 +1,4 @@
-// hone check --task T: what is wrong with a run, before it: the flags of train, status 1 when
+// hone check --task T: validates data, model and settings; the flags of train, status 1 when
 // something would fail.
 #include <unistd.h>
 
@@ -80,8 +80,8 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
   for (const std::string& file : files) {
     const Format format = HONE_TRY(find_format(file, options));
     if (!format.text) {
-      text +=
-          fmt::format("{}: {} is no text format, so there is nothing to mend\n", file, format.name);
+      text += fmt::format("{}: {} is not a text format, so there is nothing to mend\n", file,
+                          format.name);
       continue;
     }
     const std::string name = std::filesystem::path(file).filename();
@@ -103,7 +103,8 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
     text += fmt::format("{} -> {}: {}{}{}\n", file, to, r.encoding, r.unpacked ? ", unpacked" : "",
                         r.byte_order_mark ? ", byte order mark taken off" : "");
     if (r.repaired > 0) text += fmt::format("  bytes read as cp1252: {}\n", r.repaired);
-    if (r.lost > 0) text += fmt::format("  bytes that are no text and became U+FFFD: {}\n", r.lost);
+    if (r.lost > 0)
+      text += fmt::format("  bytes that are not text and became U+FFFD: {}\n", r.lost);
     for (const std::string& place : r.places) text += fmt::format("  at   {}\n", place);
   }
   print_out(json ? dump_json(OrderedJson{{"files", list}}) + "\n" : text);
@@ -112,12 +113,13 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
 
 Result<int> run_check(const std::vector<std::string>& args) {
   CheckOnly only;
-  const auto chosen = HONE_TRY(choose_task({.name = "hone check",
-                                            .summary = "what is wrong with a run, before it",
-                                            .defaults = [](TaskSettings& s) { s.do_train = true; },
-                                            .more = [&](Schema& schema) { only.bind(schema); },
-                                            .takes = reads_rows_of},
-                                           args));
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone check",
+                            .summary = "validate data, model and settings before training",
+                            .defaults = [](TaskSettings& s) { s.do_train = true; },
+                            .more = [&](Schema& schema) { only.bind(schema); },
+                            .takes = reads_rows_of},
+                           args));
   if (!chosen->settings) return kExitDone;
   const TaskSettings& s = *chosen->settings;
   const Schema& schema = chosen->schema;
@@ -175,7 +177,7 @@ Result<int> run_check(const std::vector<std::string>& args) {
 
 Command command_check() {
   return {.name = "check",
-          .summary = "what is wrong with a run's data, model and settings, before it",
+          .summary = "validate data, model and settings before training",
           .run = run_check};
 }
 

@@ -76,7 +76,7 @@ Result<size_t> skip_flag(const std::vector<std::string>& args, size_t i) {
   }
   const std::string near = nearest_name("--" + name, names);
   return Error(err::kUnknownScript, fmt::format("the deepspeed launcher has no flag '{}'", args[i]))
-      .todo(near.empty() ? usage() + "; the script's own flags come behind it"
+      .todo(near.empty() ? usage() + "; the script's own flags follow it"
                          : fmt::format("did you mean {}?", near));
 }
 
@@ -111,7 +111,7 @@ Result<int> run_deepspeed(const std::vector<std::string>& args) {
 
 Command command_deepspeed() {
   return {.name = "deepspeed",
-          .summary = "a launcher's line of a recipe: hone deepspeed [--num_gpus N] run_clm.py ...",
+          .summary = "run a deepspeed command line: hone deepspeed [--num_gpus N] run_clm.py ...",
           .run = run_deepspeed};
 }
 

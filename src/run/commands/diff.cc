@@ -99,16 +99,16 @@ Result<Departure> compare(const WeightSource& a, const WeightSource& b, const st
 }
 
 std::string line(const Departure& d, bool departs) {
-  if (!d.shapes.empty()) return fmt::format("departs  {}: shapes {}\n", d.name, d.shapes);
+  if (!d.shapes.empty()) return fmt::format("differs  {}: shapes {}\n", d.name, d.shapes);
   return fmt::format(
       "{:<7}  {}: {:.3g} of its largest magnitude {:.6g}, at {}: {:.9g} and {:.9g}\n",
-      departs ? "departs" : "agrees", d.name, d.relative, d.magnitude, text_of(d.index), d.first,
+      departs ? "differs" : "agrees", d.name, d.relative, d.magnitude, text_of(d.index), d.first,
       d.second);
 }
 
 Result<int> run_diff(const std::vector<std::string>& args) {
   DiffSettings s;
-  Schema schema("hone diff", "the first tensor in which two files depart");
+  Schema schema("hone diff", "find the first tensor in which two files differ");
   s.bind(schema);
   schema.positional("first");
   schema.positional("second");
@@ -163,7 +163,7 @@ Result<int> run_diff(const std::vector<std::string>& args) {
 
 Command command_diff() {
   return {.name = "diff",
-          .summary = "the first tensor in which two safetensors files depart",
+          .summary = "find the first tensor in which two safetensors files differ",
           .run = run_diff};
 }
 

@@ -77,7 +77,7 @@ Finding numa(OrderedJson& json) {
   json["numa_interleaved"] = interleaved;
   if (count == 1) return {"memory nodes", "one (NUMA)", ""};
   if (!interleaved)
-    return {"memory nodes", fmt::format("{} (NUMA); memory lies where numactl says", count), ""};
+    return {"memory nodes", fmt::format("{} (NUMA); memory is where numactl puts it", count), ""};
   return {"memory nodes", fmt::format("{} (NUMA); a run's memory is dealt out over them", count),
           "a run that fits into one node is faster there: numactl --cpunodebind=0 --membind=0 hone "
           "train ...   (Debian, Ubuntu: apt install numactl)"};
@@ -278,7 +278,7 @@ Finding versions(OrderedJson& json) {
 
 Result<int> run_doctor(const std::vector<std::string>& args) {
   DoctorSettings settings;
-  Schema schema("hone doctor", "what this machine has, what hone will use, what is missing");
+  Schema schema("hone doctor", "show what this machine has, what hone uses, what is missing");
   settings.bind(schema);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
@@ -307,7 +307,7 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
 
 Command command_doctor() {
   return {.name = "doctor",
-          .summary = "what this machine has, what hone will use, what is missing",
+          .summary = "show what this machine has, what hone uses, what is missing",
           .run = run_doctor};
 }
 

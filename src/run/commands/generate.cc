@@ -73,7 +73,7 @@ Status read_end_tokens(const GenerateSettings& s, GenerationConfig& c) {
     int32_t id = 0;
     auto [end, ec] = std::from_chars(word.data(), word.data() + word.size(), id);
     if (ec != std::errc() || end != word.data() + word.size() || id < -1)
-      return Error(err::kBadGeneration, fmt::format("'{}' is no token id", word))
+      return Error(err::kBadGeneration, fmt::format("'{}' is not a token id", word))
           .at("--eos_token_id")
           .todo("give ids, such as --eos_token_id 50256");
     if (id >= 0) c.eos_token_id.push_back(id);

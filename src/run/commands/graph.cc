@@ -174,10 +174,10 @@ Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
   };
   std::vector<std::vector<int32_t>> rows;
   const auto add_json = [&](const Json& row) -> Status {
-    if (!row.is_array()) return bad("a row of ids is no list");
+    if (!row.is_array()) return bad("a row of ids is not a list");
     std::vector<int32_t>& ids = rows.emplace_back();
     for (const Json& id : row) {
-      if (!id.is_number_integer()) return bad(fmt::format("'{}' is no token id", id.dump()));
+      if (!id.is_number_integer()) return bad(fmt::format("'{}' is not a token id", id.dump()));
       ids.push_back(id.get<int32_t>());
     }
     return Ok{};
@@ -215,7 +215,7 @@ Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
       } catch (const std::exception&) {
         read = 0;
       }
-      if (read != word.size()) return bad(fmt::format("'{}' is no token id", word));
+      if (read != word.size()) return bad(fmt::format("'{}' is not a token id", word));
       ids.push_back(id);
     }
     if (ids.empty()) rows.pop_back();
@@ -289,7 +289,8 @@ Result<int> run_graph(const std::vector<std::string>& args) {
 
 Command command_graph() {
   return {.name = "graph",
-          .summary = "a model's program after any pass, its memory plan, a trace of its values",
+          .summary =
+              "print a model's program after any pass, its memory plan, or a trace of its values",
           .run = run_graph};
 }
 

@@ -67,11 +67,12 @@ Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, cons
 
 Result<int> run_plan(const std::vector<std::string>& args) {
   PlanOnly only;
-  const auto chosen = HONE_TRY(choose_task({.name = "hone plan",
-                                            .summary = "the memory and time of a run, before it",
-                                            .defaults = [](TaskSettings& s) { s.do_train = true; },
-                                            .more = [&](Schema& schema) { only.bind(schema); }},
-                                           args));
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone plan",
+                            .summary = "exact memory and estimated time of a run, before it starts",
+                            .defaults = [](TaskSettings& s) { s.do_train = true; },
+                            .more = [&](Schema& schema) { only.bind(schema); }},
+                           args));
   if (!chosen->settings) return kExitDone;
   const TaskSettings& s = *chosen->settings;
   bool from_scratch = false;
@@ -151,7 +152,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
 
 Command command_plan() {
   return {.name = "plan",
-          .summary = "the exact memory and the time of a run, before it",
+          .summary = "exact memory and estimated time of a run, before it starts",
           .run = run_plan};
 }
 

@@ -121,7 +121,7 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
   show_notes(done.notes);
   if (done.stopped) {
     log_info("{:<11} the same command {}", "stopped",
-             task.sharded_rows() ? "begins anew" : "goes on from here");
+             task.sharded_rows() ? "starts again" : "continues from here");
     return 128 + stop_signal();
   }
   for (const ShardSplit& split : done.manifest.splits)

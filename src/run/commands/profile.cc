@@ -1,4 +1,4 @@
-// hone profile: where the time of a training step goes.
+// hone profile: show where the time of a training step goes.
 #include "run/commands/bench.h"
 
 namespace hone {
@@ -18,8 +18,9 @@ Result<int> run_profile(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_profile() {
-  return {
-      .name = "profile", .summary = "where the time of a training step goes", .run = run_profile};
+  return {.name = "profile",
+          .summary = "show where the time of a training step goes",
+          .run = run_profile};
 }
 
 }  // namespace hone

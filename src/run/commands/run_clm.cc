@@ -6,7 +6,7 @@ namespace hone {
 
 Command command_run_clm() {
   return {.name = "run_clm",
-          .summary = "the same as train --task clm",
+          .summary = "same as train --task clm",
           .aliases = {"run_clm.py"},
           .run = [](const std::vector<std::string>& args) {
             return run_script("run_clm", "clm", args);

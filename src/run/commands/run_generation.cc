@@ -19,7 +19,7 @@ Result<int> run_run_generation(const std::vector<std::string>& args) {
 
 Command command_run_generation() {
   return {.name = "run_generation",
-          .summary = "generate as Transformers' script does: sampling by default",
+          .summary = "generate like Transformers' run_generation.py: sampling by default",
           .aliases = {"run_generation.py"},
           .run = run_run_generation};
 }

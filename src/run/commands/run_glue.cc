@@ -13,7 +13,7 @@ Result<int> run_run_glue(const std::vector<std::string>& args) {
 
 Command command_run_glue() {
   return {.name = "run_glue",
-          .summary = "the same as train --task classification",
+          .summary = "same as train --task classification",
           .aliases = {"run_glue.py"},
           .run = run_run_glue};
 }

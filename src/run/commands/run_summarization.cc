@@ -7,7 +7,7 @@ namespace hone {
 
 Command command_run_summarization() {
   return {.name = "run_summarization",
-          .summary = "the same as train --task summarization",
+          .summary = "same as train --task summarization",
           .aliases = {"run_summarization.py"},
           .run = [](const std::vector<std::string>& args) {
             return run_script("run_summarization", "summarization", args);

@@ -7,7 +7,7 @@ namespace hone {
 
 Command command_run_translation() {
   return {.name = "run_translation",
-          .summary = "the same as train --task translation",
+          .summary = "same as train --task translation",
           .aliases = {"run_translation.py"},
           .run = [](const std::vector<std::string>& args) {
             return run_script("run_translation", "translation", args);

@@ -76,7 +76,7 @@ Result<double> number_of(std::string_view text, const Column& column) {
   const auto [end, failed] =
       std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value);
   if (failed == std::errc() && end == trimmed.data() + trimmed.size()) return value;
-  return Error(err::kMetricNumber, fmt::format("'{}' is no number", text))
+  return Error(err::kMetricNumber, fmt::format("'{}' is not a number", text))
       .at(column.where())
       .todo(
           "correlations compare numbers; name their column with --predictions_column and "

@@ -47,7 +47,7 @@ Result<int> run_texttocsv(const std::vector<std::string>& args) {
 
 Command command_texttocsv() {
   return {.name = "texttocsv",
-          .summary = "write a text file as csv with one row, every byte kept",
+          .summary = "write a text file as a csv of one row, every byte kept",
           .run = run_texttocsv};
 }
 

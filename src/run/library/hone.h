@@ -40,7 +40,7 @@ HONE_API const char* hone_version(void);
 HONE_API const char* hone_error(void);
 
 /* A model folder, a .safetensors or .gguf file, or a hub name. `options` is a JSON object, or NULL:
- *   threads (0: one per core), batch_size (8: sequences alive at once, beams among them),
+ *   threads (0: one per core), batch_size (8: sequences held at once, beams included),
  *   max_length (0: the model's positions, at most 2048: tokens of a sequence, prompt included),
  *   tokenizer_name, model_revision, cache_dir, token. */
 HONE_API hone_model* hone_open(const char* name, const char* options);

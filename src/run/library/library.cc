@@ -67,7 +67,7 @@ Result<GenerationConfig> read_settings(GenerationConfig config, const char* text
   }
   if (json.is_object() && json.contains("seed")) {
     if (!json["seed"].is_number_integer())
-      return Error(err::kBadGeneration, "seed is no whole number").at("settings");
+      return Error(err::kBadGeneration, "seed is not a whole number").at("settings");
     config.seed = static_cast<uint64_t>(json["seed"].get<int64_t>());
     json.erase("seed");
   }

@@ -110,11 +110,11 @@ TEST(Cases, ErrorsSayFileAndLine) {
   const std::vector<std::array<const char*, 3>> bad{
       {"case {}\n", "before its op", "x.case:1"},
       {"op ad\n", "no op is named 'ad'", "x.case:1"},
-      {"op add\ncase {}\n  f31[3] normal\n", "'f31' is no element type", "x.case:3"},
-      {"op add\ncase {}\n  f32[3] gauss\n", "'gauss' is no way", "x.case:3"},
+      {"op add\ncase {}\n  f31[3] normal\n", "'f31' is not an element type", "x.case:3"},
+      {"op add\ncase {}\n  f32[3] gauss\n", "'gauss' is not a way", "x.case:3"},
       {"op add\ncase {}\n  f32[3] list 1 2\n", "2 numbers for f32[3]", "x.case:3"},
       {"op add\ncase {}\n  f32[3] uniform 1\n", "uniform needs 2 numbers", "x.case:3"},
-      {"op add\ncase {}\n  f32[3] normal two\n", "'two' is no number", "x.case:3"},
+      {"op add\ncase {}\n  f32[3] normal two\n", "'two' is not a number", "x.case:3"},
   };
   for (const auto& [text, what, place] : bad) {
     auto r = parse_cases(text, op_table(), "x.case");

@@ -80,7 +80,7 @@ class DecodedSource final : public SequentialSource {
       }
       const char32_t c = encoding_ == Charset::kLatin1 ? byte : cp1252_character(byte);
       if (c == 0) {
-        bad_ = fmt::format("byte 0x{:02X} is no character", byte);
+        bad_ = fmt::format("byte 0x{:02X} is not a character", byte);
         return i;
       }
       append_utf8(ready_, c);
@@ -107,7 +107,7 @@ class DecodedSource final : public SequentialSource {
         if (c < 0xDC00 && i + 4 > in_.size() && !ended_) return i;
         const uint32_t low = c < 0xDC00 && i + 4 <= in_.size() ? pair(i + 2) : 0;
         if (low < 0xDC00 || low >= 0xE000) {
-          bad_ = fmt::format("0x{:04X} without its partner is no character", c);
+          bad_ = fmt::format("0x{:04X} without its partner is not a character", c);
           return i;
         }
         c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
@@ -116,7 +116,7 @@ class DecodedSource final : public SequentialSource {
       append_utf8(ready_, c);
     }
     if (ended_ && i < in_.size())
-      bad_ = fmt::format("a last single byte 0x{:02X} is no character",
+      bad_ = fmt::format("a last single byte 0x{:02X} is not a character",
                          static_cast<unsigned char>(in_[i]));
     return i;
   }
@@ -153,7 +153,8 @@ Result<Charset> encoding_of(std::string_view name) {
     names.push_back(known.name);
   }
   const std::string near = nearest_name(to_lower(name), names);
-  return Error(err::kEncoding, fmt::format("--encoding {} is no encoding hone knows", name))
+  return Error(err::kEncoding,
+               fmt::format("--encoding {} is not an encoding that hone knows", name))
       .todo(fmt::format("{}it is one of {}; of others make a copy in UTF-8 by iconv",
                         near.empty() ? "" : fmt::format("did you mean {}? ", near),
                         fmt::join(names, ", ")));

@@ -367,7 +367,7 @@ TEST(Encodings, AreReadWhenNamed) {
   options.encoding = Charset::kCp1252;
   EXPECT_THAT(texts(read("a.txt", "\x80 \x93q\x94 \xe9\xff", options)), ElementsAre("€ “q” éÿ"));
   EXPECT_EQ(read("a.txt", "ok\nno\x81\n", options).error,
-            "H2108  byte 0x81 is no character of cp1252 text\n"
+            "H2108  byte 0x81 is not a character of cp1252 text\n"
             "  at   a.txt:2:3\n"
             "  do   check the encoding: --encoding names it; `file` guesses it");
   options.encoding = Charset::kLatin1;

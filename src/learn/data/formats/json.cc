@@ -48,7 +48,7 @@ class JsonRowsReader final : public TextRowReader {
     if (rows_ > 0 && c == ',') {
       in_.get();
       c = skip_json_space(in_);
-      if (c == close) return syntax("a comma stands before the closing bracket");
+      if (c == close) return syntax("a comma comes before the closing bracket");
     } else if (rows_ > 0 && c != close && c != ByteReader::kEnd) {
       return syntax("a comma is missing between two elements");
     }
@@ -93,7 +93,7 @@ class JsonRowsReader final : public TextRowReader {
     if (in_.peek() != '"') return syntax("a key in quotes is missing");
     key.clear();
     HONE_TRY(take_json_value(in_, key));
-    if (skip_json_space(in_) != ':') return syntax("a colon is missing behind a key");
+    if (skip_json_space(in_) != ':') return syntax("a colon is missing after a key");
     in_.get();
     return Ok{};
   }

@@ -71,7 +71,7 @@ class FrameReader {
       std::unique_ptr<CellArray> cells;
       if (is_ndarray(data)) {
         const Ndarray a = HONE_TRY(read_ndarray(data, file_));
-        if (a.shape.size() != 1) return damaged_table(file_, "its column names are no list");
+        if (a.shape.size() != 1) return damaged_table(file_, "its column names are not a list");
         cells = cells_of(a, 0, file_);
       } else if (data.is(Kind::list)) {
         cells = cells_of_list(data, file_);
@@ -107,15 +107,15 @@ class FrameReader {
       // The end may lie up to a step behind the last column; none means down to the first one.
       const int64_t start = part(0, 0), step = part(2, 1), stop = part(1, step < 0 ? -1 : columns);
       if (step == 0 || step < -kMaxColumns || step > kMaxColumns || start < 0 || start > columns)
-        return damaged_table(file_, "a block lies outside its columns");
+        return damaged_table(file_, "a block is outside its columns");
       for (int64_t i = start; step > 0 ? i < stop : i > stop; i += step) {
-        if (i < 0 || i >= columns) return damaged_table(file_, "a block lies outside its columns");
+        if (i < 0 || i >= columns) return damaged_table(file_, "a block is outside its columns");
         places.push_back(i);
       }
     } else {
       const Ndarray a = HONE_TRY(read_ndarray(v, file_));
       if (a.kind == 'O' || a.shape.size() != 1)
-        return damaged_table(file_, "a block does not say where it lies");
+        return damaged_table(file_, "a block does not say where it is");
       const auto cells = cells_of(a, 0, file_);
       for (int64_t i = 0; i < cells->size(); ++i) {
         const Cell cell = HONE_TRY(cells->cell(i));
@@ -175,10 +175,10 @@ Status read_records(const PickleValue& list, const std::string& file, PickledTab
   std::unordered_set<std::string_view> known;
   for (int64_t i = 0; i < list.size(); ++i) {
     if (!list[i].is(Kind::dict))
-      return damaged_table(file, fmt::format("element {} of its list is no dict", i));
+      return damaged_table(file, fmt::format("element {} of its list is not a dict", i));
     for (int64_t k = 0; k < list[i].pairs(); ++k) {
       const PickleValue key = list[i].key(k);
-      if (!key.is(Kind::text)) return damaged_table(file, "a key is no text");
+      if (!key.is(Kind::text)) return damaged_table(file, "a key is not a text");
       if (!known.insert(key.text()).second) continue;
       const Cell name = HONE_TRY(cell_of(key, file));
       table.names.push_back(std::get<std::string>(name));
@@ -195,7 +195,8 @@ Status read_lists(const PickleValue& dict, const std::string& file, PickledTable
     const auto* text = std::get_if<std::string>(&name);
     const PickleValue list = dict.value(i);
     if (text == nullptr || !list.is(Kind::list))
-      return damaged_table(file, "its dict has a key that is no text, or a value that is no list");
+      return damaged_table(file,
+                           "its dict has a key that is not a text, or a value that is not a list");
     if (i > 0 && list.size() != table.rows)
       return damaged_table(file, fmt::format("column '{}' has {} rows, the first one {}", *text,
                                              list.size(), table.rows));

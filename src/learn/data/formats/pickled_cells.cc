@@ -263,7 +263,7 @@ Result<Json> json_of(const PickleValue& v, int depth, int64_t& left, const std::
     for (int64_t i = 0; i < v.pairs(); ++i) {
       left -= 16 + static_cast<int64_t>(v.key(i).text().size());
       if (!v.key(i).is(Kind::text) && !v.key(i).is(Kind::bytes))
-        return refused_class(file, "a dict whose keys are no text",
+        return refused_class(file, "a dict whose keys are not text",
                              "write nested values as JSON text");
       const Cell key = HONE_TRY(cell_of(v.key(i), file));
       object[std::get<std::string>(key)] = HONE_TRY(json_of(v.value(i), depth + 1, left, file));
@@ -298,7 +298,7 @@ Error damaged_table(const std::string& file, std::string what) {
 
 Error refused_table_class(const std::string& file, const PickleValue& v) {
   const std::string name = class_name(v);
-  return refused_class(file, name.empty() ? "of a value that is no table" : name,
+  return refused_class(file, name.empty() ? "of a value that is not a table" : name,
                        "write the table as parquet, in Python: df.to_parquet('df.parquet')");
 }
 
@@ -371,7 +371,7 @@ Result<std::unique_ptr<CellArray>> cells_of_extension(const PickleValue& v,
       if (is_ndarray(state[i])) data = state[i];
     const Ndarray a = HONE_TRY(read_ndarray(data, file));
     if (a.shape.size() != 1 || a.kind != 'O')
-      return damaged_table(file, "a StringArray is no row of texts");
+      return damaged_table(file, "a StringArray is not a row of texts");
     return cells_of(a, 0, file);
   }
   if (last == "IntegerArray" || last == "BooleanArray" || last == "FloatingArray") {

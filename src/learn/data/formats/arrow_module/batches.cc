@@ -137,7 +137,7 @@ std::unique_ptr<Batches> ipc_batches(const Input& input) {
   if (std::memcmp(magic, "ARROW1", 6) == 0) return std::make_unique<IpcFileBatches>(input);
   if (std::memcmp(magic, "FEA1", 4) == 0)
     throw std::runtime_error(
-        "it is Feather version 1, which is no Arrow file: write it again with "
+        "it is Feather version 1, which is not an Arrow file: write it again with "
         "pandas.read_feather(x).to_parquet(y)");
   return std::make_unique<IpcStreamBatches>(input);
 }
