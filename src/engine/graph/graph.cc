@@ -111,13 +111,24 @@ void Program::compact() {
   renumber_producers();
 }
 
+int accumulated_output(const Node& n) {
+  const Op& op = *n.op;
+  if (op.accumulator < 0) return -1;
+  size_t optional = n.out.size();  // the place of the first optional result
+  for (const std::string& flag : op.optional_results) optional -= n.attrs.flag(flag) ? 1 : 0;
+  const auto at = static_cast<size_t>(op.accumulated_output);
+  if (at >= optional)  // by its flag, and first among those
+    return n.attrs.flag(op.optional_results[at - optional]) ? op.accumulated_output : -1;
+  return op.accumulated_output;
+}
+
 std::vector<size_t> inplace_inputs(const NodeView& n, size_t k) {
   std::vector<size_t> list;
   const Op& op = *n.node.op;
   auto offer = [&](int i) {
     if (i >= 0 && n.has(static_cast<size_t>(i))) list.push_back(static_cast<size_t>(i));
   };
-  if (op.accumulator >= 0 && op.accumulated_output == static_cast<int>(k)) offer(op.accumulator);
+  if (accumulated_output(n.node) == static_cast<int>(k)) offer(op.accumulator);
   if (k < op.inplace.size()) offer(op.inplace[k]);
   if (op.inplace_for) offer(op.inplace_for(n, k));
   return list;

@@ -63,9 +63,16 @@ struct Op {
   int accumulator = -1;
   int accumulated_output = 0;
 
+  // The flags that each ask for one more result, in the order of those results, which come after
+  // all others. A pass drops what nobody reads.
+  std::vector<std::string> optional_results = {};
+
   // For ops with lists of operands: the input that output `k` may be written over, or -1.
   int (*inplace_for)(const NodeView&, size_t k) = nullptr;
 };
+
+// The output that the node's accumulator is for, or -1 where it makes none.
+int accumulated_output(const Node& n);
 
 // The inputs that output `k` of the node may be written over.
 std::vector<size_t> inplace_inputs(const NodeView& n, size_t k);

@@ -66,7 +66,11 @@ Cost cost(const NodeView& n) {
 
 }  // namespace
 
-Op define_linear() { return {"linear", infer, decompose, grad, cost, {3}}; }
+Op define_linear() {
+  Op op{"linear", infer, decompose, grad, cost, {3}};
+  op.optional_results = {"save_pre"};
+  return op;
+}
 
 ValueId ops::linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o) {
   Attrs attrs;

@@ -2,19 +2,33 @@
 // whose logits x w^T + bias are never held whole by a fused kernel:
 //   nll[t] = logsumexp_v(logits[t,:]) - logits[t, labels[t]], 0 where labels[t] < 0 (ignored),
 //   loss = scale * sum nll,   correct[t] = (first largest logit is the label),
-// and with attribute grads, made in the same visit (p = softmax, onehot of the label, ignored rows
-// 0):
-//   dlogits = scale (p - onehot),   dx = dlogits w,   dw = dw_acc + dlogits^T x,
+// and with attributes dw, dx, dbias, all made in the same visit (p = softmax, onehot of the label,
+// ignored rows 0):
+//   dlogits = scale (p - onehot),   dw = dw_acc + dlogits^T x,   dx = dlogits w,
 //   dbias = column sums of dlogits.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
 // With attribute bf16 the operands of the three products are rounded to it.
-// x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], dx
-// [T,C], dw [V,C], dbias [V] (with a bias).
+// x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], and as
+// asked for dw [V,C], dx [T,C], dbias [V].
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
+
+constexpr size_t kReports = 3;  // results that are always there
+constexpr const char* kGradients[] = {"dw", "dx", "dbias"};
+
+// The place of a gradient among the results; 0: not asked for.
+size_t place_of(const NodeView& n, const std::string& gradient) {
+  size_t at = kReports;
+  for (const char* g : kGradients) {
+    const bool there = n.attrs().flag(g);
+    if (gradient == g) return there ? at : 0;
+    at += there ? 1 : 0;
+  }
+  return 0;
+}
 
 Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_inputs(n, 4, 6));
@@ -31,15 +45,15 @@ Result<Types> infer(const NodeView& n) {
   const double smoothing = n.attrs().real("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1))
     return bad_operands(n, fmt::format("smoothing={} is not a share", smoothing));
-  bool grads = n.attrs().flag("grads");
-  if (grads) t.insert(t.end(), {x, w});
-  if (n.has(4) && !grads) return bad_operands(n, "an accumulator of dw needs attribute grads");
+  const Type bias{w.dtype, {w.shape[0]}};
+  if (n.attrs().flag("dw")) t.push_back(w);
+  if (n.attrs().flag("dx")) t.push_back(x);
+  if (n.attrs().flag("dbias")) t.push_back(bias);
+  if (n.has(4) && !n.attrs().flag("dw"))
+    return bad_operands(n, "an accumulator of dw needs attribute dw");
   if (n.has(4)) HONE_TRY(expect_same(n, 4, 1));
-  if (n.has(5)) {
-    const Type bias{w.dtype, {w.shape[0]}};
-    HONE_TRY(expect_type(n, 5, bias));
-    if (grads) t.push_back(bias);
-  }
+  if (n.has(5)) HONE_TRY(expect_type(n, 5, bias));
+  if (n.attrs().flag("dbias") && !n.has(5)) return bad_operands(n, "attribute dbias needs a bias");
   return t;
 }
 
@@ -81,7 +95,7 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId correct =
       ops::cast(b, ops::minimum(b, valid, ops::compare(b, first, label, "eq")), DType::i32);
   Values out{loss, nll, correct};
-  if (!n.attrs().flag("grads")) return out;
+  if (!place_of(n, "dw") && !place_of(n, "dx") && !place_of(n, "dbias")) return out;
 
   ValueId p = ops::div(b, e, along_rows(b, sum, logits_type));
   ValueId q = ops::cast(b, onehot, logits_type.dtype);
@@ -90,23 +104,26 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId d = ops::sub(b, p, q);
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
   d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input(3)), x.dtype);
-  out.push_back(ops::matmul(b, d, n.input(1), false, false, bf16));
-  ValueId dw = ops::matmul(b, d, n.input(0), true, false, bf16);
-  out.push_back(n.has(4) ? ops::add(b, n.input(4), dw) : dw);
-  if (n.has(5)) out.push_back(ops::reduce_sum(b, d, {0}));
+  if (place_of(n, "dw")) {
+    const ValueId dw = ops::matmul(b, d, n.input(0), true, false, bf16);
+    out.push_back(n.has(4) ? ops::add(b, n.input(4), dw) : dw);
+  }
+  if (place_of(n, "dx")) out.push_back(ops::matmul(b, d, n.input(1), false, false, bf16));
+  if (place_of(n, "dbias")) out.push_back(ops::reduce_sum(b, d, {0}));
   return out;
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  HONE_BUG_IF(!n.attrs().flag("grads"), "linear_cross_entropy needs grads for its gradient");
+  HONE_BUG_IF(!place_of(n, "dx") || !place_of(n, "dw") || n.has(5) != (place_of(n, "dbias") > 0),
+              "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
   HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: nll is a report without a gradient");
   HONE_BUG_IF(n.has(4), "linear_cross_entropy: dw is already accumulated");
   Values g(n.inputs(), kNoValue);
-  g[0] = n.output(3);
-  g[1] = n.output(4);
-  if (n.has(5)) g[5] = n.output(5);
+  g[0] = n.output(place_of(n, "dx"));
+  g[1] = n.output(place_of(n, "dw"));
+  if (n.has(5)) g[5] = n.output(place_of(n, "dbias"));
   if (is_constant(b, d[0], 1)) return g;
-  ValueId by = ops::cast(b, d[0], b.type(n.output(3)).dtype);
+  ValueId by = ops::cast(b, d[0], b.type(g[0]).dtype);
   for (ValueId& v : g)
     if (v != kNoValue) v = ops::mul(b, v, by);
   return g;
@@ -116,14 +133,16 @@ Cost cost(const NodeView& n) {
   Cost c = elementwise(n, 0);
   double product =
       2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
-  c.flops = product * (n.attrs().flag("grads") ? 3 : 1);
+  c.flops = product * (1 + (n.attrs().flag("dw") ? 1 : 0) + (n.attrs().flag("dx") ? 1 : 0));
   return c;
 }
 
 }  // namespace
 
 Op define_linear_cross_entropy() {
-  return {"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4, 4};
+  Op op{"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4, kReports};
+  op.optional_results = {std::begin(kGradients), std::end(kGradients)};
+  return op;
 }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,
@@ -131,12 +150,13 @@ ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, Va
                                             ValueId bias) {
   Attrs attrs;
   if (smoothing != 0) attrs.set("smoothing", smoothing);
-  if (grads) attrs.set("grads", true);
+  for (const char* g : kGradients)
+    if (grads && (bias != kNoValue || g != std::string("dbias"))) attrs.set(g, true);
   Values in{x, w, labels, scale};
   if (bias != kNoValue) in.insert(in.end(), {kNoValue, bias});
   Values v = b.emit("linear_cross_entropy", in, attrs);
   v.resize(6, kNoValue);
-  return {v[0], v[1], v[2], v[3], v[4], v[5]};
+  return {v[0], v[1], v[2], v[4], v[3], v[5]};
 }
 
 }  // namespace hone

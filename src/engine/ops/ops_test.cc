@@ -86,10 +86,10 @@ TEST(Ops, RefusalsNameOpRuleAndShapes) {
       HasSubstr("the bias must be f32[2, an odd number of distances]"));
   EXPECT_THAT(refusal("linear_cross_entropy", {"f32[3,4]", "f32[9,5]", "i32[3]", "f32[]"}),
               HasSubstr("inner sizes"));
-  EXPECT_THAT(
-      refusal("linear_cross_entropy",
-              {"f32[3,4]", "f32[9,4]", "i32[3]", "f32[]", "f32[9,4]", "f32[8]"}, "{grads=true}"),
-      HasSubstr("f32[9]"));
+  EXPECT_THAT(refusal("linear_cross_entropy",
+                      {"f32[3,4]", "f32[9,4]", "i32[3]", "f32[]", "f32[9,4]", "f32[8]"},
+                      "{dw=true, dx=true}"),
+              HasSubstr("f32[9]"));
   EXPECT_THAT(refusal("adamw", {"f32[3]", "f32[3]", "f32[3]", "f32[3]", "f64[]", "i64[]", "f64[]"},
                       "{count=2}"),
               HasSubstr("takes 11 inputs"));

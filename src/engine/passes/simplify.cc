@@ -142,11 +142,16 @@ bool drop_unread_results(Program& p) {
   std::vector<int32_t> uses = count_uses(p);
   bool any = false;
   for (Node& n : p.nodes) {
-    if (!n.attrs.flag("save_pre") || n.out.size() != 2 || uses[static_cast<size_t>(n.out[1])] > 0)
-      continue;
-    n.attrs.erase("save_pre");
-    n.out.pop_back();
-    any = true;
+    const std::vector<std::string>& flags = n.op->optional_results;
+    size_t result = n.out.size();  // behind that of the flag
+    for (size_t k = flags.size(); k-- > 0;) {
+      if (!n.attrs.flag(flags[k])) continue;
+      --result;
+      if (uses[static_cast<size_t>(n.out[result])] > 0) continue;
+      n.attrs.erase(flags[k]);
+      n.out.erase(n.out.begin() + static_cast<std::ptrdiff_t>(result));
+      any = true;
+    }
   }
   return any;
 }

@@ -92,17 +92,24 @@ Kernel head(const NodeView& n, int threads) {
   l.vocabulary = n.in(1).shape[0];
   l.smoothing = n.attrs().real("smoothing");
   l.bf16 = n.attrs().flag("bf16");
-  const bool grads = n.attrs().flag("grads"), bias = n.has(5);
+  const bool bias = n.has(5);
+  size_t results = 3, place[3] = {};  // of dw, dx, dbias; 0: not wanted
+  const char* const gradients[] = {"dw", "dx", "dbias"};
+  for (size_t i = 0; i < 3; ++i)
+    if (n.attrs().flag(gradients[i])) place[i] = results++;
+  const auto [dw, dx, dbias] = place;
   l.accumulate_dw = n.has(4);
   // The workspace asks whether gradients are made, not where they go.
   float there = 0;
   LinearCrossEntropy sized = l;
-  if (grads) sized.dx = sized.dw = &there;
+  if (dw) sized.dw = &there;
+  if (dx) sized.dx = &there;
   const int64_t rows = linear_cross_entropy_chunk(l.tokens, l.vocabulary);  // the k of dW
   const GemmSums sums = gemm_sums({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16});
   const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}", sums.block_k, rows,
                                      *sums.parts ? "." : "", sums.parts);
-  return {id, linear_cross_entropy_workspace_bytes(sized, threads), [=](const KernelArgs& a) {
+  return {id, linear_cross_entropy_workspace_bytes(sized, threads),
+          [=, dw = dw, dx = dx, dbias = dbias](const KernelArgs& a) {
             LinearCrossEntropy call = l;
             call.x = in(a, 0);
             call.w = in(a, 1);
@@ -111,12 +118,10 @@ Kernel head(const NodeView& n, int threads) {
             if (bias) call.bias = in(a, 5);
             call.nll = out(a, 1);
             call.correct = static_cast<int32_t*>(a.out[2]);
-            if (grads) {
-              call.dx = out(a, 3);
-              call.dw = out(a, 4);
-              if (bias) call.dbias = out(a, 5);
-              if (l.accumulate_dw) copy_if_apart(a, 4, 4, l.vocabulary * l.columns);
-            }
+            if (dx) call.dx = out(a, dx);
+            if (dw) call.dw = out(a, dw);
+            if (dbias) call.dbias = out(a, dbias);
+            if (l.accumulate_dw) copy_if_apart(a, 4, dw, l.vocabulary * l.columns);
             linear_cross_entropy(call, a.workspace, a.pool);
             double sum = 0;
             for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);

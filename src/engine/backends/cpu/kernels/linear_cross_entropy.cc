@@ -70,8 +70,9 @@ int64_t linear_cross_entropy_workspace_bytes(const LinearCrossEntropy& l, int th
   for (const int64_t rows : {chunk, chunk > 0 ? l.tokens % chunk : 0}) {
     if (rows == 0) continue;
     const Products p = products(l, 0, rows, nullptr);
-    for (const Gemm* g : {&p.logits, &p.dx, &p.dw})
-      work = std::max(work, gemm_workspace_bytes(*g, threads));
+    work = std::max(work, gemm_workspace_bytes(p.logits, threads));
+    if (l.dx) work = std::max(work, gemm_workspace_bytes(p.dx, threads));
+    if (l.dw) work = std::max(work, gemm_workspace_bytes(p.dw, threads));
   }
   return logits_bytes(l) + work;
 }
