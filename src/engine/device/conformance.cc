@@ -42,8 +42,12 @@ struct OneOp {
 
 class Suite {
  public:
-  Suite(const Backend& backend, const Backend& oracle, const std::vector<int>& threads)
-      : backend_(backend), oracle_(oracle) {
+  // A backend for each number of threads.
+  Suite(std::vector<const Backend*> backends, const Backend& oracle,
+        const std::vector<int>& threads)
+      : backends_(std::move(backends)), oracle_(oracle) {
+    HONE_BUG_IF(backends_.size() != threads.size(), "{} backends for {} numbers of threads",
+                backends_.size(), threads.size());
     for (int n : threads) pools_.push_back(std::make_unique<ThreadPool>(n));
   }
 
@@ -56,8 +60,8 @@ class Suite {
     if (op.accumulator < 0 || given.count(std::to_string(slot))) return;
     Tensors plain = given;
     OneOp one(c, plain);
-    auto made = static_cast<size_t>(op.accumulated_output);
-    if (one.node.out.size() <= made) return;
+    if (accumulated_output(one.node) < 0) return;
+    const auto made = static_cast<size_t>(accumulated_output(one.node));
     OpCase accumulating = c;
     while (accumulating.inputs.size() <= slot) accumulating.inputs.push_back({true, {}, "", {}});
     accumulating.inputs[slot] = {false, one.program.type(one.node.out[made]), "normal", {}};
@@ -124,19 +128,26 @@ class Suite {
   void variants(const OpCase& c, const Tensors& given, const std::string& how) {
     OneOp one(c, given);
     if (!is_view({one.program, one.node})) {
-      if (Result<Kernel> kernel = backend_.kernel({one.program, one.node}); !kernel) {
+      if (Result<Kernel> kernel = backends_[0]->kernel({one.program, one.node}); !kernel) {
         report.declined.push_back(fmt::format("{}{}: {}", at_, how, kernel.error().what()));
-        if (!lower(one.program, backend_)) return;
+        if (!lower(one.program, *backends_[0])) return;
       }
     }
     Tensors wide = in_f64(given);
     Tensors expected = run(OneOp(c, wide).program, oracle_, wide, one_, {}).outputs;
-    for (const auto& pool : pools_) {
+    Tensors first;  // of the first number of threads
+    for (size_t i = 0; i < pools_.size(); ++i) {
+      const auto& pool = pools_[i];
+      const Backend& backend = *backends_[i];
       std::string threads =
           fmt::format("{}, {} thread{}", how, pool->size(), pool->size() > 1 ? "s" : "");
-      Tensors plain = run(one.program, backend_, given, *pool, {}).outputs;
+      Tensors plain = run(one.program, backend, given, *pool, {}).outputs;
       for (const auto& [name, t] : plain) differ(c, name + threads, t, expected[name]);
-      Tensors placed = run(one.program, backend_, given, *pool, {.in_place = true}).outputs;
+      if (i == 0) first = plain;
+      for (const auto& [name, t] : plain)
+        if (t.bytes != first[name].bytes)
+          fail(fmt::format("{}{}: other bits than with {}", name, threads, pools_[0]->size()));
+      Tensors placed = run(one.program, backend, given, *pool, {.in_place = true}).outputs;
       for (const auto& [name, t] : placed)
         if (t.bytes != plain[name].bytes)
           fail(fmt::format("{}{}: other bits when written in place", name, threads));
@@ -196,7 +207,7 @@ class Suite {
     }
   }
 
-  const Backend& backend_;
+  const std::vector<const Backend*> backends_;
   const Backend& oracle_;
   ThreadPool one_{1};
   std::vector<std::unique_ptr<ThreadPool>> pools_;
@@ -240,13 +251,22 @@ std::string ConformanceReport::text() const {
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
                                   const std::string& folder, const std::string& only,
                                   const std::vector<int>& threads) {
-  Suite suite(backend, oracle, threads);
+  Suite suite(std::vector<const Backend*>(threads.size(), &backend), oracle, threads);
+  return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
+}
+
+ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
+                                  const Backend& oracle, const std::string& folder,
+                                  const std::string& only, const std::vector<int>& threads) {
+  std::vector<const Backend*> list;
+  for (const auto& b : backends) list.push_back(b.get());
+  Suite suite(std::move(list), oracle, threads);
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
 }
 
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
                                   const std::string& only) {
-  Suite suite(oracle, oracle, {});
+  Suite suite({}, oracle, {});
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.gradient(c); });
 }
 

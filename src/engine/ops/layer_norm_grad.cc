@@ -1,13 +1,14 @@
-// layer_norm_grad(x, gamma, mean, rstd, dy): with xhat = (x - mean) rstd and g = dy gamma,
-// dx = rstd (g - mean_C(g) - xhat mean_C(g xhat)), dgamma = sum_T(dy xhat), dbeta = sum_T(dy).
-// x, dy [T,C], gamma [C], mean, rstd [T] -> dx [T,C], dgamma [C], dbeta [C]
+// layer_norm_grad(x, gamma, mean, rstd, dy, dsum?): with xhat = (x - mean) rstd and g = dy gamma,
+// dx = rstd (g - mean_C(g) - xhat mean_C(g xhat)) + dsum, dgamma = sum_T(dy xhat),
+// dbeta = sum_T(dy). dsum: the gradient that reaches x by another way (the residual path).
+// x, dy, dsum [T,C], gamma [C], mean, rstd [T] -> dx [T,C], dgamma [C], dbeta [C]
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 5, 5));
+  HONE_TRY(expect_inputs(n, 5, 6));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -16,6 +17,7 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_type(n, 2, row));
   HONE_TRY(expect_type(n, 3, row));
   HONE_TRY(expect_same(n, 0, 4));
+  if (n.has(5)) HONE_TRY(expect_same(n, 0, 5));
   return Types{x, channel, channel};
 }
 
@@ -30,15 +32,21 @@ Values decompose(Builder& b, const NodeView& n) {
   };
   ValueId mean_g = mean(g), mean_gx = mean(ops::mul(b, g, xhat));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, ops::sub(b, g, mean_g), ops::mul(b, xhat, mean_gx)));
+  dx = ops::cast(b, dx, x.dtype);
+  if (n.has(5)) dx = ops::add(b, dx, n.input(5));
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0}),
           dbeta = ops::reduce_sum(b, dy, {0});
-  return {ops::cast(b, dx, x.dtype), ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)};
+  return {dx, ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)};
 }
 
 Cost cost(const NodeView& n) { return elementwise(n, 14); }
 
 }  // namespace
 
-Op define_layer_norm_grad() { return {"layer_norm_grad", infer, decompose, nullptr, cost, {4}}; }
+Op define_layer_norm_grad() {
+  Op op{"layer_norm_grad", infer, decompose, nullptr, cost, {4}};
+  op.inplace_for = [](const NodeView&, size_t k) { return k == 0 ? 5 : -1; };
+  return op;
+}
 
 }  // namespace hone

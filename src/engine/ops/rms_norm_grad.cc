@@ -1,13 +1,14 @@
-// rms_norm_grad(x, gamma, rstd, dy): with xhat = x rstd and g = dy gamma,
-// dx = rstd (g - xhat mean_C(g xhat)), dgamma = sum_T(dy xhat).
-// x, dy [T,C], gamma [C], rstd [T] -> dx [T,C], dgamma [C]
+// rms_norm_grad(x, gamma, rstd, dy, dsum?): with xhat = x rstd and g = dy gamma,
+// dx = rstd (g - xhat mean_C(g xhat)) + dsum, dgamma = sum_T(dy xhat). dsum: the gradient that
+// reaches x by another way (the residual path).
+// x, dy, dsum [T,C], gamma [C], rstd [T] -> dx [T,C], dgamma [C]
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 4, 4));
+  HONE_TRY(expect_inputs(n, 4, 5));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -15,6 +16,7 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_type(n, 1, channel));
   HONE_TRY(expect_type(n, 2, {wide(x.dtype), {x.shape[0]}}));
   HONE_TRY(expect_same(n, 0, 3));
+  if (n.has(4)) HONE_TRY(expect_same(n, 0, 4));
   return Types{x, channel};
 }
 
@@ -26,14 +28,20 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, g, xhat), {1}),
                           number(b, static_cast<double>(x.shape[1]), g));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, g, ops::mul(b, xhat, along_rows(b, mean, w))));
+  dx = ops::cast(b, dx, x.dtype);
+  if (n.has(4)) dx = ops::add(b, dx, n.input(4));
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0});
-  return {ops::cast(b, dx, x.dtype), ops::cast(b, dgamma, x.dtype)};
+  return {dx, ops::cast(b, dgamma, x.dtype)};
 }
 
 Cost cost(const NodeView& n) { return elementwise(n, 10); }
 
 }  // namespace
 
-Op define_rms_norm_grad() { return {"rms_norm_grad", infer, decompose, nullptr, cost, {3}}; }
+Op define_rms_norm_grad() {
+  Op op{"rms_norm_grad", infer, decompose, nullptr, cost, {3}};
+  op.inplace_for = [](const NodeView&, size_t k) { return k == 0 ? 4 : -1; };
+  return op;
+}
 
 }  // namespace hone

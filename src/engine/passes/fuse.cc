@@ -121,11 +121,10 @@ bool absorb_accumulator(Facts& f, size_t i) {
     if (x == acc || f.p.type(x) != f.p.type(acc)) continue;
     if (f.uses(acc) != 1) continue;  // it is written over
     Node* n = f.sole_producer(x);
-    if (!n || n->op->accumulator < 0) continue;
+    if (!n || accumulated_output(*n) < 0) continue;
     const auto slot = static_cast<size_t>(n->op->accumulator);
     if (n->in.size() > slot && n->in[slot] != kNoValue) continue;
-    const auto out = static_cast<size_t>(n->op->accumulated_output);
-    if (n->out.size() <= out || n->out[out] != x) continue;
+    if (n->out[static_cast<size_t>(accumulated_output(*n))] != x) continue;
     if (f.producer(acc) < f.producer(x)) {  // the sum is known where the node stands
       set_input(*n, slot, acc);
       f.skip(i, x);
@@ -137,6 +136,23 @@ bool absorb_accumulator(Facts& f, size_t i) {
     } else {
       continue;
     }
+    return true;
+  }
+  return false;
+}
+
+// add(r, dx) with dx the first result of `op`, a gradient, which takes r as operand number `slot`.
+bool absorb_gradient(Facts& f, size_t i, std::string_view op, size_t slot) {
+  const Node& sum = f.p.nodes[i];
+  if (sum.op->name != "add") return false;
+  for (size_t k = 0; k < 2; ++k) {
+    const ValueId dx = sum.in[k], r = sum.in[1 - k];
+    Node* n = f.sole_producer(dx, op);
+    if (!n || n->out[0] != dx || f.p.type(dx) != f.p.type(r) || f.producer(r) >= f.producer(dx) ||
+        (n->in.size() > slot && n->in[slot] != kNoValue))
+      continue;
+    set_input(*n, slot, r);
+    f.skip(i, dx);
     return true;
   }
   return false;
@@ -171,9 +187,13 @@ Result<bool> fuse_forward(Program& p, int64_t* looked_at) {
 
 Result<bool> fuse_accumulate(Program& p, int64_t* looked_at) {
   auto residual = [](Facts& f, size_t i) { return absorb_residual(f, i, "linear", 3); };
+  auto gradient = [](Facts& f, size_t i) {
+    return absorb_gradient(f, i, "layer_norm_grad", 5) || absorb_gradient(f, i, "rms_norm_grad", 4);
+  };
   bool a = apply(p, absorb_accumulator, looked_at);
   bool b = apply(p, residual, looked_at);
-  return a || b;
+  bool c = apply(p, gradient, looked_at);
+  return a || b || c;
 }
 
 }  // namespace hone

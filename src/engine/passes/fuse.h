@@ -7,6 +7,7 @@
 //   accumulate (after differentiate)
 //     add(acc, matmul(x, y))         -> matmul with accumulator acc, written in place
 //     add(linear(x, w), r)           -> linear with residual r
+//     add(layer_norm_grad(...), r)   -> layer_norm_grad with dsum r; rms_norm_grad the same
 //
 // A value is only absorbed when the other node is its sole reader. Numeric: the rounding of a fused
 // kernel may differ from that of two. `looked_at`, if given, grows by one for each look at a node.

@@ -34,20 +34,23 @@ Kernel norm_forward(const NodeView& n, NormKind kind) {
           }};
 }
 
-Kernel norm_gradient(const NodeView& n, NormKind kind, int threads) {
+Kernel norm_gradient(const NodeView& n, NormKind kind) {
   NormBackward base;
   base.kind = kind;
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
   const bool layer = kind == NormKind::layer;
-  return {"cpu.norm_grad", norm_backward_workspace_bytes(base.columns, threads),
+  const size_t dy = layer ? 4 : 3;
+  const bool residual = n.has(dy + 1);
+  return {"cpu.norm_grad", norm_backward_workspace_bytes(base.rows, base.columns),
           [=](const KernelArgs& a) {
             NormBackward call = base;
             call.x = in(a, 0);
             call.gamma = in(a, 1);
             call.mean = layer ? in(a, 2) : nullptr;
             call.rstd = in(a, layer ? 3 : 2);
-            call.dy = in(a, layer ? 4 : 3);
+            call.dy = in(a, dy);
+            call.dsum = residual ? in(a, dy + 1) : nullptr;
             call.dx = out(a, 0);
             call.dgamma = out(a, 1);
             call.dbeta = layer ? out(a, 2) : nullptr;
@@ -252,8 +255,7 @@ auto norm_of(NormKind kind) {
   return for_f32([kind](const NodeView& n, int) { return norm_forward(n, kind); });
 }
 auto norm_gradient_of(NormKind kind) {
-  return for_f32(
-      [kind](const NodeView& n, int threads) { return norm_gradient(n, kind, threads); });
+  return for_f32([kind](const NodeView& n, int) { return norm_gradient(n, kind); });
 }
 
 }  // namespace

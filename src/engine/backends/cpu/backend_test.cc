@@ -13,13 +13,13 @@ namespace hone {
 namespace {
 
 TEST(CpuBackend, Conformance) {
-  for (int threads : {1, 3}) {
-    auto backend = make_cpu_backend(threads);
-    ConformanceReport r =
-        run_conformance(*backend, reference_backend(), HONE_SOURCE_DIR "/tests/ops", "", {threads});
-    EXPECT_TRUE(r.failures.empty()) << r.text();
-    EXPECT_GT(r.checks, 100);
-  }
+  const std::vector<int> threads{1, 2, 3, 7};
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const int n : threads) backends.push_back(make_cpu_backend(n));
+  ConformanceReport r =
+      run_conformance(backends, reference_backend(), HONE_SOURCE_DIR "/tests/ops", "", threads);
+  EXPECT_TRUE(r.failures.empty()) << r.text();
+  EXPECT_GT(r.checks, 400);
 }
 
 // A resumed run compares ids: constants that decide bits must stand in them.

@@ -94,6 +94,15 @@ TEST(Conformance, SeesAWriteOutsideTheWorkspace) {
   EXPECT_THAT(failures_of(fault, "div"), HasSubstr("writes outside its workspace"));
 }
 
+TEST(Conformance, SeesBitsThatDependOnThreads) {
+  auto fault = [](const Type&, const Kernel& good, const KernelArgs& a) {
+    good.run(a);
+    if (a.pool.size() == 3) static_cast<uint8_t*>(a.out[0])[0] ^= 1;  // within the tolerance
+  };
+  EXPECT_THAT(failures_of(fault, "exp"),
+              HasSubstr("FAILED   exp.case:5 exp: y0, 3 threads: other bits than with 1"));
+}
+
 TEST(Conformance, ListsWhatIsDeclined) {
   class Nothing : public Backend {
     std::string_view name() const override { return "nothing"; }

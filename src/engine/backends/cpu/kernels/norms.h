@@ -41,9 +41,10 @@ struct NormBackward {
   float* dx = nullptr;      // may be dy or dsum
   float* dgamma = nullptr;  // [columns] or none
   float* dbeta = nullptr;   // [columns] or none
-  bool accumulate = false;  // dgamma, dbeta: add to what is there
 };
-int64_t norm_backward_workspace_bytes(int64_t columns, int threads);
+// dgamma and dbeta are summed in leaves of 64 rows, and the leaves in their order: the same bits
+// for every number of threads.
+int64_t norm_backward_workspace_bytes(int64_t rows, int64_t columns);
 void norm_backward(const NormBackward& n, void* workspace, ThreadPool& pool);
 
 }  // namespace hone::cpu

@@ -95,13 +95,16 @@ void backward_rows(const NormBackward& n, int64_t begin, int64_t end, float* par
   }
 }
 
-// out (=|+=) the sum over threads of part[t * stride], columns [j0, j1), in thread order.
-void sum_parts(const float* part, int64_t stride, int threads, bool accumulate, int64_t j0,
-               int64_t j1, float* out) {
+constexpr int64_t kLeaf = 64;  // rows whose dgamma and dbeta are summed as one
+
+int64_t leaves_of(int64_t rows) { return (rows + kLeaf - 1) / kLeaf; }
+
+// out = the sum over leaves of part[leaf * stride], columns [j0, j1), in their order.
+void sum_leaves(const float* part, int64_t stride, int64_t leaves, int64_t j0, int64_t j1,
+                float* out) {
   for (int64_t j = j0; j < j1; j += W) {
-    F s = load_n(part + j, j1 - j);
-    for (int t = 1; t < threads; ++t) s = s + load_n(part + t * stride + j, j1 - j);
-    if (accumulate) s = s + load_n(out + j, j1 - j);
+    F s = zero();
+    for (int64_t k = 0; k < leaves; ++k) s = s + load_n(part + k * stride + j, j1 - j);
     store_n(out + j, s, j1 - j);
   }
 }
@@ -117,26 +120,28 @@ void norm(const Norm& n, ThreadPool& pool) {
   });
 }
 
-int64_t norm_backward_workspace_bytes(int64_t columns, int threads) {
-  return 4 * threads * ((2 * columns + 15) / 16 * 16);
+int64_t norm_backward_workspace_bytes(int64_t rows, int64_t columns) {
+  return 4 * leaves_of(rows) * ((2 * columns + 15) / 16 * 16);
 }
 
 void norm_backward(const NormBackward& n, void* workspace, ThreadPool& pool) {
   float* parts = static_cast<float*>(workspace);
-  const int64_t stride = (2 * n.columns + 15) / 16 * 16;
+  const int64_t stride = (2 * n.columns + 15) / 16 * 16, leaves = leaves_of(n.rows);
   pool.run([&](int thread) {
-    float* part = parts + thread * stride;
-    memset(part, 0, 2 * n.columns * sizeof(float));
-    const Range r = thread_range(n.rows, thread, pool.size());
-    if (n.kind == NormKind::layer)
-      backward_rows<NormKind::layer>(n, r.begin, r.end, part);
-    else
-      backward_rows<NormKind::rms>(n, r.begin, r.end, part);
+    const Range mine = thread_range(leaves, thread, pool.size());
+    for (int64_t k = mine.begin; k < mine.end; ++k) {
+      float* part = parts + k * stride;
+      memset(part, 0, 2 * n.columns * sizeof(float));
+      const int64_t begin = k * kLeaf, end = begin + kLeaf < n.rows ? begin + kLeaf : n.rows;
+      if (n.kind == NormKind::layer)
+        backward_rows<NormKind::layer>(n, begin, end, part);
+      else
+        backward_rows<NormKind::rms>(n, begin, end, part);
+    }
     pool.barrier();
     const Range c = thread_range(n.columns, thread, pool.size());
-    if (n.dgamma) sum_parts(parts, stride, pool.size(), n.accumulate, c.begin, c.end, n.dgamma);
-    if (n.dbeta)
-      sum_parts(parts + n.columns, stride, pool.size(), n.accumulate, c.begin, c.end, n.dbeta);
+    if (n.dgamma) sum_leaves(parts, stride, leaves, c.begin, c.end, n.dgamma);
+    if (n.dbeta) sum_leaves(parts + n.columns, stride, leaves, c.begin, c.end, n.dbeta);
   });
 }
 
