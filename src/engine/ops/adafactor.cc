@@ -74,8 +74,8 @@ Values decompose(Builder& b, const NodeView& n) {
       rows.push_back(mix(u.state(0, i), square));
       change = ops::mul(b, g, root_below(rows[i]));
     }
-    ValueId rms = ops::sqrt(
-        b, u.scaled(ops::sum_squares(b, {change}), 1 / static_cast<double>(type.count())));
+    ValueId rms =
+        ops::sqrt(b, u.scaled(ops::sum_squares(b, change), 1 / static_cast<double>(type.count())));
     ValueId clip = ops::maximum(b, one, u.scaled(rms, 1 / u.attr("clip_threshold")));
     p.push_back(ops::sub(b, u.shrunk(i), u.times(change, ops::div(b, u.lr(), clip))));
   }

@@ -26,8 +26,8 @@ Values decompose(Builder& b, const NodeView& n) {
     ValueId below = u.plus(ops::div(b, ops::sqrt(b, v[i]), ops::cast(b, root, t)), u.attr("eps"));
     ValueId change = ops::div(b, above, below);
     if (u.decay(i) != 0) change = ops::add(b, change, u.scaled(u.p(i), u.decay(i)));
-    ValueId weight = ops::sqrt(b, ops::sum_squares(b, {u.p(i)}));
-    ValueId size = ops::sqrt(b, ops::sum_squares(b, {change}));
+    ValueId weight = ops::sqrt(b, ops::sum_squares(b, u.p(i)));
+    ValueId size = ops::sqrt(b, ops::sum_squares(b, change));
     ValueId both =
         ops::minimum(b, ops::compare(b, weight, zero, "gt"), ops::compare(b, size, zero, "gt"));
     ValueId trust = ops::select(b, both, ops::div(b, weight, size), one);

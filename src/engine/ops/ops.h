@@ -124,17 +124,18 @@ Attention attention(Builder& b, const AttentionInputs& in, const AttentionOption
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
 // Loss of a language-model head (or a classifier) without full logits. x [T,C], w [V,C], labels
 // i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. With gradients asked
-// for, dx and dw are made in the same visit (three matmuls); input 4 accumulates dw. Outputs: loss
-// [], nll [T], correct i32[T] (argmax = label), dx [T,C], dw [V,C], dbias [V] (the last three only
-// with attribute grads). smoothing e: the label stands for (1-e) onehot + e/V, as Transformers'
+// for, dx, dw and dbias are made in the same visit (three matmuls); input 4 accumulates dw. Outputs:
+// loss [], nll [T], correct i32[T] (argmax = label), and with the attributes of these names dw
+// [V,C], dx [T,C], dbias [V]. smoothing e: the label stands for (1-e) onehot + e/V, as Transformers'
 // LabelSmoother has it.
 struct CrossEntropy {
   ValueId loss, nll, correct, dx, dw, dbias;
 };
 CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels, ValueId scale,
                                   bool grads, double smoothing = 0, ValueId bias = kNoValue);
-// Sum of squares over a list of tensors -> f64[].
+// Sums of squares of n tensors -> f64[n]; of one -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
+ValueId sum_squares(Builder& b, ValueId tensor);
 // One step of an optimizer over all tensors; `rule` is one of the ops adamw, sgd, adagrad, rmsprop,
 // lion, lamb, adafactor, whose files say their formula, states and attributes. `states`: what the
 // rule keeps, one list after another. lr f64[], step i64[] (1 for the first), g_scale f64[] (times

@@ -1,4 +1,5 @@
-// sum_squares(x0, x1, ...) = the sum of the squares of all elements of all tensors, as f64[].
+// sum_squares(x0, x1, ...) = the sum of the squares of each tensor's elements, as f64[n] for n
+// tensors. Each sum is made by itself in f64, so that cutting the list changes no bit.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -10,16 +11,16 @@ Result<Types> infer(const NodeView& n) {
     if (!n.has(i)) return bad_operands(n, fmt::format("input {} is absent", i));
     HONE_TRY(expect_float(n, i));
   }
-  return Types{{DType::f64, {}}};
+  return Types{{DType::f64, {static_cast<int64_t>(n.inputs())}}};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  ValueId sum = ops::constant(b, 0, {DType::f64, {}});
+  Values sums;
   for (size_t i = 0; i < n.inputs(); ++i) {
-    ValueId x = ops::cast(b, n.input(i), DType::f64);
-    sum = ops::add(b, sum, fit(b, ops::mul(b, x, x), {DType::f64, {}}));
+    const ValueId x = ops::cast(b, n.input(i), DType::f64);
+    sums.push_back(ops::reshape(b, fit(b, ops::mul(b, x, x), {DType::f64, {}}), {1}));
   }
-  return {sum};
+  return {ops::concat(b, sums, 0)};
 }
 
 Cost cost(const NodeView& n) {
@@ -34,6 +35,10 @@ Op define_sum_squares() { return {"sum_squares", infer, decompose, nullptr, cost
 
 ValueId ops::sum_squares(Builder& b, const Values& tensors) {
   return b.emit1("sum_squares", tensors);
+}
+
+ValueId ops::sum_squares(Builder& b, ValueId tensor) {
+  return ops::reshape(b, sum_squares(b, Values{tensor}), {});
 }
 
 }  // namespace hone

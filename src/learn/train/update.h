@@ -3,6 +3,8 @@
 //   inputs  lr f64[], step i64[] (1 for the first)
 //   states  <weight>, grad.<weight> (read), the rule's own: exp_avg.<weight>, ... (zero at first)
 //   output  grad_norm f64[], before clipping; when it is not finite, no state is changed
+//
+// The rule is one node for each group of at most 64 MiB of weights; groups change no bit.
 #pragma once
 
 #include <string>

@@ -90,7 +90,7 @@ Kernel squares_kernel(const NodeView& n) {
   return {"cpu.sum_squares", sum_squares_workspace_bytes(all, static_cast<int64_t>(n.inputs())),
           [=](const KernelArgs& a) {
             for (size_t i = 0; i < views->size(); ++i) (*views)[i].data = in(a, i);
-            static_cast<double*>(a.out[0])[0] = sum_squares(*views, a.workspace, a.pool);
+            sum_squares(*views, static_cast<double*>(a.out[0]), a.workspace, a.pool);
           }};
 }
 

@@ -122,7 +122,8 @@ int64_t sum_squares_workspace_bytes(int64_t all_elements, int64_t tensors) {
   return 8 * (all_elements / kBlock + tensors);
 }
 
-double sum_squares(std::span<const TensorView> tensors, void* workspace, ThreadPool& pool) {
+void sum_squares(std::span<const TensorView> tensors, double* sums, void* workspace,
+                 ThreadPool& pool) {
   auto* part = static_cast<double*>(workspace);
   int64_t blocks = 0;
   for (const auto& t : tensors) blocks += (t.count + kBlock - 1) / kBlock;
@@ -137,9 +138,13 @@ double sum_squares(std::span<const TensorView> tensors, void* workspace, ThreadP
       at += n;
     }
   });
-  double sum = 0;
-  for (int64_t b = 0; b < blocks; ++b) sum += part[b];
-  return sum;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const int64_t n = (tensors[i].count + kBlock - 1) / kBlock;
+    for (int64_t step = 1; step < n; step *= 2)
+      for (int64_t b = 0; b + step < n; b += 2 * step) part[b] += part[b + step];
+    sums[i] = n > 0 ? part[0] : 0;
+    part += n;
+  }
 }
 
 void f32_to_bf16(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {

@@ -86,9 +86,11 @@ struct TensorView {
   const float* data = nullptr;
   int64_t count = 0;
 };
-// Sum of squares of all elements in f64, the same bits for every thread count.
+// sums[i] = the sum of the squares of tensor i, in f64: blocks of 16,384 elements, joined in pairs
+// by a tree that depends on the tensor's size only.
 int64_t sum_squares_workspace_bytes(int64_t all_elements, int64_t tensors);
-double sum_squares(std::span<const TensorView> tensors, void* workspace, ThreadPool& pool);
+void sum_squares(std::span<const TensorView> tensors, double* sums, void* workspace,
+                 ThreadPool& pool);
 
 // Round to nearest even; bf16 and f16 as their bits. NaN stays NaN.
 void f32_to_bf16(int64_t count, const float* x, uint16_t* y, ThreadPool& pool);
