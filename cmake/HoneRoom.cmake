@@ -11,7 +11,8 @@
 # SHELF makes the file name the registration: for each x.cc in the folder the function
 # <prefix>_x() is declared and called by the generated <room>_all.gen.cc, which defines
 # `std::vector<type> all_<prefix>();`. A file without its function is a link error.
-# NOT_ON_SHELF names the files of the folder that are helpers and define no such function.
+# A helper of the shelf has a header: x.h makes x.cc and x_more.cc helpers, which define no such
+# function. NOT_ON_SHELF names the helpers instead, where members of the shelf have headers too.
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HONE_LAYERS REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/LAYERS)
@@ -53,7 +54,18 @@ function(hone_room NAME)
     set(CALLS "")
     foreach(F ${SOURCES})
       get_filename_component(STEM ${F} NAME_WE)
-      if(NOT STEM IN_LIST R_NOT_ON_SHELF)
+      set(HELPER ${STEM})  # x.h makes x.cc and x_more.cc helpers
+      while(HELPER AND NOT EXISTS ${DIR}/${HELPER}.h)
+        if(NOT HELPER MATCHES "_")
+          set(HELPER "")
+        else()
+          string(REGEX REPLACE "_[^_]*$" "" HELPER ${HELPER})
+        endif()
+      endwhile()
+      if(R_NOT_ON_SHELF)
+        set(HELPER "")
+      endif()
+      if(NOT HELPER AND NOT STEM IN_LIST R_NOT_ON_SHELF)
         string(APPEND DECLS "${TYPE} ${PREFIX}_${STEM}();\n")
         string(APPEND CALLS "  shelf.push_back(${PREFIX}_${STEM}());\n")
       endif()
@@ -81,7 +93,11 @@ ${CALLS}  return shelf;
   target_compile_options(hone_${ID} PRIVATE ${R_OPTIONS})
   target_link_libraries(hone_${ID} PUBLIC hone_flags ${R_LINKS})
   if(NOT R_OPTIONS)
-    target_precompile_headers(hone_${ID} REUSE_FROM hone_pch)
+    if("engine/session" IN_LIST R_USES)
+      target_precompile_headers(hone_${ID} REUSE_FROM hone_pch_high)
+    else()
+      target_precompile_headers(hone_${ID} REUSE_FROM hone_pch)
+    endif()
   endif()
   set(TEST_LIBRARIES)
   foreach(U ${R_USES} ${R_TEST_USES})
@@ -109,7 +125,7 @@ ${CALLS}  return shelf;
       set(PROGRAM ${ID}${SPEED}_test)
       add_executable(${PROGRAM} ${FILES})
       target_link_libraries(${PROGRAM} PRIVATE hone_${ID} ${TEST_LIBRARIES} GTest::gtest_main GTest::gmock)
-      target_precompile_headers(${PROGRAM} REUSE_FROM hone_pch)
+      target_precompile_headers(${PROGRAM} REUSE_FROM hone_pch_test)
       target_compile_definitions(${PROGRAM} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       add_test(NAME ${PROGRAM} COMMAND ${PROGRAM})
       set_tests_properties(${PROGRAM} PROPERTIES WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}

@@ -2,8 +2,8 @@
 
 #include <utf8proc.h>
 
+#include "base/unicode/unicode.h"
 #include "learn/metrics/characters.h"
-#include "learn/tokenizers/unicode.h"
 
 namespace hone {
 namespace {

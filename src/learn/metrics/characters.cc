@@ -1,6 +1,6 @@
 #include "learn/metrics/characters.h"
 
-#include "learn/tokenizers/unicode.h"
+#include "base/unicode/unicode.h"
 
 namespace hone {
 

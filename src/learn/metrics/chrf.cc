@@ -5,11 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "base/unicode/unicode.h"
 #include "learn/metrics/characters.h"
 #include "learn/metrics/counted.h"
 #include "learn/metrics/interner.h"
 #include "learn/metrics/ngrams.h"
-#include "learn/tokenizers/unicode.h"
 
 namespace hone {
 namespace {

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/unicode/unicode.h"
 #include "learn/metrics/characters.h"
 #include "learn/metrics/errors.h"
-#include "learn/tokenizers/unicode.h"
 
 namespace hone {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "learn/pretrained/pretrained.h"
+#include "learn/tokenizers/load/load.h"
 
 namespace hone {
 

@@ -6,6 +6,7 @@
 #include "learn/checkpoint/torch_writer.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
+#include "learn/tokenizers/load/load.h"
 
 namespace hone {
 namespace fs = std::filesystem;

@@ -14,6 +14,7 @@
 #include "learn/tasks/mlm.h"
 #include "learn/tasks/mlm_masks.h"
 #include "learn/tasks/mlm_programs.h"
+#include "learn/tokenizers/load/load.h"
 #include "learn/train/schedule.h"
 #include "learn/train/update.h"
 

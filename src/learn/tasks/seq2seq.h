@@ -5,6 +5,7 @@
 #include "learn/generate/generate.h"
 #include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/token_task.h"
+#include "learn/tokenizers/load/load.h"
 
 namespace hone {
 

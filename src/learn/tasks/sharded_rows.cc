@@ -3,6 +3,7 @@
 #include "base/store/hash.h"
 #include "learn/data/files.h"
 #include "learn/tasks/text_rows.h"
+#include "learn/tokenizers/load/load.h"
 #include "learn/train/errors.h"
 
 namespace hone {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "learn/tokenizers/load/load.h"
+
 namespace hone {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "learn/tokenizers/unicode.h"
+#include "base/unicode/unicode.h"
 
 namespace hone {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/core/threads.h"
-#include "learn/tokenizers/stages.h"
+#include "learn/tokenizers/stages/stages.h"
 
 namespace hone {
 

@@ -1,5 +1,5 @@
+#include "base/unicode/unicode.h"
 #include "learn/tokenizers/tokenizer.h"
-#include "learn/tokenizers/unicode.h"
 
 namespace hone {
 

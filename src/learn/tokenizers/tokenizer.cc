@@ -1,9 +1,9 @@
 #include "learn/tokenizers/tokenizer.h"
 
-#include "learn/tokenizers/errors.h"
+#include "base/unicode/unicode.h"
 #include "learn/tokenizers/scratch_pool.h"
-#include "learn/tokenizers/scratch_string.h"
-#include "learn/tokenizers/unicode.h"
+#include "learn/tokenizers/text/errors.h"
+#include "learn/tokenizers/text/scratch_string.h"
 
 namespace hone {
 namespace {

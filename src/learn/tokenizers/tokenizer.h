@@ -1,6 +1,6 @@
-// The door of the room: text to token ids and back, as Hugging Face tokenizers do it.
+// Text to token ids and back, as Hugging Face tokenizers do it.
 //
-//   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));
+//   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));         // load/load.h
 //   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> where the model has
 //   std::string text = tok.decode(ids);
 //
@@ -20,7 +20,7 @@
 #include "base/core/error.h"
 #include "base/core/threads.h"
 #include "learn/tokenizers/added_tokens.h"
-#include "learn/tokenizers/stages.h"
+#include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/truncation.h"
 
 namespace hone {
@@ -176,45 +176,5 @@ class StreamingDecoder {
   Tokenizer::DecodeState state_;
   std::string held_;
 };
-
-// The vocabulary that a GGUF file carries (keys tokenizer.ggml.*).
-struct GgufVocab {
-  std::string model;  // "gpt2" = byte-level BPE, "llama" = SentencePiece BPE
-  std::string pre;    // "gpt-2", "smollm", "llama-bpe", "qwen2", ...
-  std::vector<std::string> tokens;
-  std::vector<int32_t> types;  // 1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte
-  std::vector<std::string> merges;                 // "a b"
-  std::vector<float> scores;                       // of the tokens, for "llama"
-  int64_t bos = -1, eos = -1, unk = -1, pad = -1;  // ids, -1 = not given
-  std::optional<bool> add_bos, add_eos, add_space_prefix;
-  std::string chat_template;
-};
-Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-
-// Which texts a tokenizer of a translation model is for. Names of languages are the model's
-// ("en_XX"); empty: those of tokenizer_config.json.
-struct TokenizerSide {
-  bool targets = false;  // the texts that the decoder is to write
-  std::string source_lang = {}, target_lang = {};
-};
-
-// A folder with tokenizer.json; vocab.json and merges.txt (or encoder.json and vocab.bpe);
-// vocab.txt; a SentencePiece model (spiece.model, sentencepiece.bpe.model) or tiktoken rank file
-// (tokenizer.model, *.tiktoken); or Marian's source.spm, target.spm and vocab.json;
-// tokenizer_config.json, special_tokens_map.json and added_tokens.json beside them are respected.
-// Or the path of a tokenizer.json, vocab.txt, model or rank file.
-// Errors: kTokenizerMissing with the list of readable files; kTokenizerKind for other kinds;
-// kTokenizerFormat and kTokenizerStage with file and key.
-Result<Tokenizer> load_tokenizer(const std::string& path, const TokenizerSide& side = {});
-
-// vocab.json + merges.txt by their own names.
-Result<Tokenizer> load_vocab_merges(const std::string& vocab_path, const std::string& merges_path);
-
-// Writes what Transformers needs to load the same tokenizer: copies of the files it was read from,
-// and tokenizer.json, tokenizer_config.json and special_tokens_map.json where they were missing.
-Status save_tokenizer(const Tokenizer& tokenizer, const std::string& folder);
-
-// The whole tokenizer.json of a tokenizer.
-std::string tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace hone

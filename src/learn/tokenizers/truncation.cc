@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "learn/tokenizers/errors.h"
+#include "learn/tokenizers/text/errors.h"
 
 namespace hone {
 namespace {

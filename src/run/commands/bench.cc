@@ -1,8 +1,6 @@
 // hone bench step: seconds of whole training steps on this machine, for comparisons with other
 // programs. hone bench --task T: those of hone train --task T on its own data. hone profile: either
 // with its table and trace.
-#include "run/commands/bench.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -17,6 +15,7 @@
 #include "learn/tasks/clm.h"
 #include "learn/train/update.h"
 #include "run/commands/command.h"
+#include "run/commands/run_bench.h"
 #include "run/commands/training.h"
 
 namespace hone {

@@ -1,6 +1,4 @@
 // hone generate: continues prompts with a causal language model.
-#include "run/commands/generate.h"
-
 #include <charconv>
 #include <chrono>
 #include <iostream>
@@ -14,6 +12,7 @@
 #include "learn/generate/prompts.h"
 #include "learn/pretrained/open.h"
 #include "run/commands/errors.h"
+#include "run/commands/run_generate.h"
 
 namespace hone {
 namespace {

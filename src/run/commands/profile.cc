@@ -1,5 +1,5 @@
 // hone profile: show where the time of a training step goes.
-#include "run/commands/bench.h"
+#include "run/commands/run_bench.h"
 
 namespace hone {
 namespace {

@@ -1,5 +1,5 @@
 // hone run_generation ...: Transformers' example script as people type it.
-#include "run/commands/generate.h"
+#include "run/commands/run_generate.h"
 
 namespace hone {
 namespace {

@@ -1,0 +1,164 @@
+// The vocabularies of GGUF files: byte-level ones, where "pre" names the splitting pattern, and
+// SentencePiece's, where scores order the merges.
+// Reference: llama.cpp's names of pre-tokenizers; the pipelines are those of the models'
+// tokenizer.json files.
+#include <cmath>
+
+#include "learn/tokenizers/load/loaders.h"
+#include "learn/tokenizers/text/errors.h"
+#include "learn/tokenizers/text/scanners.h"
+
+namespace hone {
+namespace {
+
+constexpr int32_t kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;  // token types
+
+enum class Splitting { kGpt2, kDigitsGpt2, kCl100k, kQwen2 };
+struct Pre {
+  std::string_view name;
+  Splitting splitting;
+  bool ignore_merges, nfc, bos_by_default;
+};
+constexpr Pre kPres[] = {
+    {"gpt-2", Splitting::kGpt2, false, false, false},
+    {"gpt2", Splitting::kGpt2, false, false, false},
+    {"phi-2", Splitting::kGpt2, false, false, false},
+    {"mpt", Splitting::kGpt2, false, false, false},
+    {"olmo", Splitting::kGpt2, false, false, false},
+    {"roberta-bpe", Splitting::kGpt2, false, false, false},
+    {"smollm", Splitting::kDigitsGpt2, false, false, false},
+    {"starcoder", Splitting::kDigitsGpt2, false, false, false},
+    {"refact", Splitting::kDigitsGpt2, false, false, false},
+    {"codeshell", Splitting::kDigitsGpt2, false, false, false},
+    {"llama-bpe", Splitting::kCl100k, true, false, true},
+    {"llama3", Splitting::kCl100k, true, false, true},
+    {"llama-v3", Splitting::kCl100k, true, false, true},
+    {"qwen2", Splitting::kQwen2, false, true, false},
+    {"deepseek-r1-qwen", Splitting::kQwen2, false, true, false},
+};
+
+std::string pre_tokenizer_json(Splitting splitting) {
+  switch (splitting) {
+    case Splitting::kGpt2:
+      return byte_level_json(false, true);
+    case Splitting::kDigitsGpt2:
+      return fmt::format(
+          R"({{"type":"Sequence","pretokenizers":[{{"type":"Digits","individual_digits":true}},{}]}})",
+          byte_level_json(false, true));
+    case Splitting::kCl100k:
+      return split_then_bytes_json(kCl100kPattern, false);
+    case Splitting::kQwen2:
+      return split_then_bytes_json(kQwen2Pattern, false);
+  }
+  return "null";
+}
+
+Result<Pre> find_pre(const GgufVocab& vocab) {
+  std::vector<std::string> names;
+  for (const Pre& pre : kPres) {
+    if (vocab.pre == pre.name) return pre;
+    names.emplace_back(pre.name);
+  }
+  const std::string nearest = nearest_name(vocab.pre, names);
+  return Error(err::kTokenizerStage, fmt::format("unknown pre-tokenizer \"{}\"", vocab.pre))
+      .at("tokenizer.ggml.pre")
+      .todo(fmt::format("hone knows {}{}; or give a folder with tokenizer.json by --tokenizer_name",
+                        fmt::join(names, ", "),
+                        nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
+}
+
+Status read_merges(const GgufVocab& vocab, BpeParts& bpe) {
+  bpe.merges.reserve(vocab.merges.size());
+  for (size_t i = 0; i < vocab.merges.size(); ++i) {
+    const std::string_view line = vocab.merges[i];
+    const std::string where = fmt::format("tokenizer.ggml.merges[{}]", i);
+    const size_t space = line.find(' ');
+    if (space == line.npos)
+      return Error(err::kTokenizerFormat,
+                   fmt::format("expected two tokens with a space between, found \"{}\"", line))
+          .at(where)
+          .todo("convert the model again; its merges are damaged");
+    bpe.merges.push_back(HONE_TRY(
+        resolve_merge(bpe.vocabulary, line.substr(0, space), line.substr(space + 1), where)));
+  }
+  return Ok{};
+}
+
+Status read_scores(const GgufVocab& vocab, BpeParts& bpe) {
+  if (vocab.scores.size() != vocab.tokens.size())
+    return Error(err::kTokenizerFormat,
+                 fmt::format("{} scores for {} tokens", vocab.scores.size(), vocab.tokens.size()))
+        .at("tokenizer.ggml.scores")
+        .todo("convert the model again; its vocabulary is damaged");
+  std::vector<float> scores = vocab.scores;
+  for (size_t id = 0; id < std::min(vocab.types.size(), scores.size()); ++id) {
+    const int32_t type = vocab.types[id];
+    if (type == kUnknown || type == kControl || type == kByte) scores[id] = NAN;
+    if (type == kByte) bpe.byte_fallback = true;
+  }
+  bpe.byte_level = false;
+  bpe.fuse_unk = true;
+  return merges_from_scores(scores, bpe);
+}
+
+}  // namespace
+
+Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
+  const bool sentencepiece = vocab.model == "llama";
+  if (!sentencepiece && vocab.model != "gpt2")
+    return Error(err::kTokenizerKind,
+                 fmt::format("the vocabulary is of the kind \"{}\"", vocab.model))
+        .at("tokenizer.ggml.model")
+        .todo(
+            "hone reads \"gpt2\", byte-level BPE, and \"llama\", SentencePiece BPE; give a folder "
+            "with tokenizer.json by --tokenizer_name instead");
+  constexpr Pre kLlama = {"", Splitting::kGpt2, false, false, true};  // only bos counts
+  const Pre pre = sentencepiece ? kLlama : HONE_TRY(find_pre(vocab));
+  BpeParts bpe;
+  bpe.ignore_merges = pre.ignore_merges;
+  bpe.vocabulary.reserve(vocab.tokens.size(), vocab.tokens.size() * 8);
+  for (size_t id = 0; id < vocab.tokens.size(); ++id) {
+    auto added = bpe.vocabulary.add(vocab.tokens[id], static_cast<int64_t>(id));
+    if (!added.ok()) return std::move(added.error()).at("tokenizer.ggml.tokens");
+  }
+  HONE_TRY(sentencepiece ? read_scores(vocab, bpe) : read_merges(vocab, bpe));
+
+  const auto id_given = [&](int64_t id) {
+    return id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());
+  };
+  const auto text_of = [&](int64_t id) {
+    return id_given(id) ? vocab.tokens[static_cast<size_t>(id)] : std::string();
+  };
+  const auto ask = [&](const std::optional<bool>& flag, bool fallback, int64_t id) {
+    return flag.value_or(fallback) && id_given(id) ? std::optional(static_cast<int32_t>(id))
+                                                   : std::nullopt;
+  };
+  TokenizerParts parts;
+  parts.kind = "GGUF";
+  parts.bos = text_of(vocab.bos);
+  parts.eos = text_of(vocab.eos);
+  parts.pad = text_of(vocab.pad);
+  parts.unk = text_of(vocab.unk);
+  if (sentencepiece) bpe.unk_token = parts.unk;
+  parts.chat_template = vocab.chat_template;
+  StagesJson stages = sentencepiece
+                          ? sentencepiece_stages(vocab.add_space_prefix.value_or(true), false)
+                          : byte_level_stages(pre.nfc ? R"({"type":"NFC"})" : "null",
+                                              pre_tokenizer_json(pre.splitting), "null");
+  stages.post_processor =
+      bos_eos_template(parts.bos, ask(vocab.add_bos, pre.bos_by_default, vocab.bos), parts.eos,
+                       ask(vocab.add_eos, false, vocab.eos));
+  HONE_TRY(make_stages(std::move(stages), parts));
+  parts.model = HONE_TRY(make_bpe(std::move(bpe)));
+  for (size_t id = 0; id < std::min(vocab.types.size(), vocab.tokens.size()); ++id) {
+    const int32_t type = vocab.types[id];
+    if (type != kUnknown && type != kControl && type != kUserDefined) continue;
+    AddedToken token;
+    token.content = vocab.tokens[id];
+    token.special = type != kUserDefined;
+    parts.added.add(std::move(token), parts.model->vocabulary(), parts.normalizer.get());
+  }
+  return Tokenizer::make(std::move(parts));
+}
+
+}  // namespace hone

@@ -1,0 +1,63 @@
+// The merging of byte pair encoding: what byte-level and character-level BPE share.
+//
+// The adjacent pair with the lowest rank, the leftmost of equals, is replaced by its result until
+// no pair has a rank. Short pieces scan an array; long ones use a heap, so n symbols take
+// O(n log n).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "learn/tokenizers/stages/bpe.h"
+#include "learn/tokenizers/text/piece_cache.h"
+
+namespace hone {
+
+// What a pair merges to: rank in the high half, result in the low one. kNoMerge is larger than any.
+using MergeStep = uint64_t;
+inline constexpr MergeStep kNoMerge = ~MergeStep{0};
+
+class MergeTable {
+ public:
+  // ranks as in BpeParts.
+  MergeTable(std::span<const Merge> merges, std::span<const int32_t> ranks);
+
+  MergeStep find(int32_t left, int32_t right) const {
+    const uint64_t key = key_of(left, right);
+    for (size_t i = home(key);; i = (i + 1) & mask_) {
+      if (slots_[i].key == key) return slots_[i].step;
+      if (slots_[i].key == kFree) return kNoMerge;
+    }
+  }
+
+ private:
+  static constexpr uint64_t kFree = ~uint64_t{0};
+  struct Slot {
+    uint64_t key = kFree;
+    MergeStep step = kNoMerge;
+  };
+  static uint64_t key_of(int32_t left, int32_t right) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
+  }
+  size_t home(uint64_t key) const { return (key * 0x9e3779b97f4a7c15u >> 20) & mask_; }
+
+  std::vector<Slot> slots_;
+  size_t mask_;
+};
+
+struct BpeScratch : ModelScratch {
+  PieceCache cache;
+  std::vector<int32_t> symbols;
+  std::vector<MergeStep> steps;
+  struct Node {
+    int32_t symbol, previous, next;
+  };
+  std::vector<Node> nodes;
+  std::vector<uint64_t> heap;  // rank in the high half, place of the left symbol in the low one
+};
+
+// Merges scratch.symbols, which hold the first symbols of a piece, until nothing merges.
+void merge_symbols(const MergeTable& table, BpeScratch& scratch);
+
+}  // namespace hone

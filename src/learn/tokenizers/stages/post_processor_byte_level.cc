@@ -1,0 +1,23 @@
+// "ByteLevel": only trims offsets, which hone does not keep; ids pass unchanged.
+#include "learn/tokenizers/stages/stages.h"
+#include "learn/tokenizers/text/json_dom.h"
+
+namespace hone {
+namespace {
+
+class ByteLevel : public PostProcessor {
+ public:
+  void process(std::vector<Encoding>&) const override {}
+};
+
+Result<std::unique_ptr<PostProcessor>> make(const JsonAt&, const StageContext&) {
+  return std::unique_ptr<PostProcessor>(std::make_unique<ByteLevel>());
+}
+
+}  // namespace
+
+StageType tokenizer_stage_post_processor_byte_level() {
+  return {.types = {"ByteLevel"}, .post_processor = make};
+}
+
+}  // namespace hone

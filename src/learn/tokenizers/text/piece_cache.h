@@ -1,0 +1,130 @@
+// The ids of pieces seen lately, which the models of a thread keep.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "learn/tokenizers/text/vocabulary.h"
+
+namespace hone {
+
+// Ids of pieces seen lately: two places for each piece, so bounded. Entries hold pieces of up to 16
+// bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. What is longer has one
+// place among the Longs; 128 bytes each, half a megabyte in all.
+class PieceCache {
+ public:
+  struct Entry {
+    uint64_t low, high;  // together with `length` they give every byte of the piece
+    uint8_t packed[13];  // the first ids, three bytes each, and room for a four-byte copy
+    uint8_t length = 0;  // 0 = free
+    uint8_t count = 0;   // or kInLong
+    int8_t extra = 0;    // for the model
+
+    // Ids have at most 24 bits: Vocabulary::kMaxId.
+    int32_t id(int i) const {
+      uint32_t four;
+      std::memcpy(&four, packed + 3 * i, 4);
+      return static_cast<int32_t>(four & 0xffffff);
+    }
+    void set(std::span<const int32_t> ids) {
+      count = static_cast<uint8_t>(ids.size());
+      for (size_t i = 0; i < ids.size(); ++i) std::memcpy(packed + 3 * i, &ids[i], 3);
+    }
+  };
+  static constexpr size_t kMaxBytes = 16, kMaxIds = 4, kPairs = size_t{1} << 15;
+  static constexpr size_t kMostBytes = 53, kLongs = size_t{1} << 12;
+  static constexpr uint8_t kInLong = 255;  // more than kMaxIds ids: see find_long()
+
+  struct alignas(64) Long {
+    std::array<int32_t, 18> ids;
+    std::array<char, kMostBytes> bytes;
+    int8_t extra = 0;
+    uint8_t length = 0;  // 0 = free
+    uint8_t count = 0;
+  };
+
+  // The entry where `piece` (1 to kMaxBytes bytes) belongs; hit tells whether it is there. If not,
+  // its key is written and the caller fills ids and count.
+  Entry& at(std::string_view piece, bool& hit) {
+    const char* p = piece.data();
+    const size_t n = piece.size();
+    uint64_t low = 0, high = 0;
+    if (n >= 8) {
+      std::memcpy(&low, p, 8);
+      std::memcpy(&high, p + n - 8, 8);
+    } else if (n >= 4) {
+      uint32_t a, b;
+      std::memcpy(&a, p, 4);
+      std::memcpy(&b, p + n - 4, 4);
+      low = a, high = b;
+    } else {  // first, middle and last byte are all there is
+      low = static_cast<unsigned char>(p[0]) | static_cast<unsigned char>(p[n / 2]) << 8 |
+            static_cast<unsigned char>(p[n - 1]) << 16;
+    }
+    Pair& pair = pairs_[mix64(low, high ^ n << 56) & (kPairs - 1)];
+    for (Entry& e : pair.entries) {
+      hit = e.low == low && e.high == high && e.length == n;
+      if (hit) return e;
+    }
+    pair.entries[1] = pair.entries[0];  // the older one goes
+    Entry& e = pair.entries[0];
+    e.low = low;
+    e.high = high;
+    e.length = static_cast<uint8_t>(n);
+    return e;
+  }
+
+  // What keep_long() kept of a piece, if it is still there.
+  const Long* find_long(std::string_view piece) const {
+    const Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
+    return std::string_view(l.bytes.data(), l.length) == piece ? &l : nullptr;
+  }
+  // Nothing is kept of a piece of more than kMostBytes, or of too many ids.
+  void keep_long(std::string_view piece, std::span<const int32_t> ids, int8_t extra = 0) {
+    Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
+    if (piece.size() > kMostBytes || ids.size() > l.ids.size()) return;
+    l.length = static_cast<uint8_t>(piece.copy(l.bytes.data(), piece.size()));
+    l.count = static_cast<uint8_t>(ids.size());
+    std::copy(ids.begin(), ids.end(), l.ids.begin());
+    l.extra = extra;
+  }
+
+ private:
+  struct alignas(64) Pair {
+    Entry entries[2];
+  };
+  std::vector<Pair> pairs_ = std::vector<Pair>(kPairs);
+  std::vector<Long> longs_ = std::vector<Long>(kLongs);
+};
+
+// Appends the ids of a piece: from the cache, or from compute(piece, ids), which appends them.
+template <class Compute>
+void append_cached(std::string_view piece, std::vector<int32_t>& ids, PieceCache& cache,
+                   const Compute& compute) {
+  bool hit = false;
+  PieceCache::Entry* const e =
+      piece.size() <= PieceCache::kMaxBytes ? &cache.at(piece, hit) : nullptr;
+  if (hit && e->count != PieceCache::kInLong) {
+    for (int i = 0; i < e->count; ++i) ids.push_back(e->id(i));
+    return;
+  }
+  if (piece.size() > PieceCache::kMostBytes) return compute(piece, ids);
+  if (hit || !e)
+    if (const PieceCache::Long* const l = cache.find_long(piece)) {
+      ids.insert(ids.end(), l->ids.begin(), l->ids.begin() + l->count);
+      return;
+    }
+  const size_t before = ids.size();
+  compute(piece, ids);
+  const std::span<const int32_t> made = std::span(ids).subspan(before);
+  if (e && made.size() <= PieceCache::kMaxIds) return e->set(made);
+  if (e) e->count = PieceCache::kInLong;
+  cache.keep_long(piece, made);
+}
+
+}  // namespace hone
