@@ -1,6 +1,7 @@
 // The schema itself: description, lookup, storing one value with its checks.
 #include "base/settings/settings.h"
 
+#include "base/core/text.h"
 #include "base/settings/errors.h"
 
 namespace hone {
@@ -18,8 +19,18 @@ void Schema::add(const std::string& name, Field field, const std::string& group,
   s.group = group;
   s.help = help;
   s.field = field;
-  s.default_value = value_of(field);
+  s.default_value = s.defined_value = value_of(field);
   settings_.push_back(std::move(s));
+}
+
+void Schema::decides(const std::string& name, std::string_view words,
+                     const OrderedJson& defined_value) {
+  Setting& s = find(name);
+  s.defined_value = defined_value;
+  if (words.empty()) return;
+  s.decides.clear();
+  for (const std::string& word : split(words, ','))
+    if (const std::string_view one = trim(word); one != "nothing") s.decides.emplace_back(one);
 }
 
 void Schema::add_foreign(const std::string& name, Foreign foreign) {

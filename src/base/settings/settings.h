@@ -23,6 +23,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -45,6 +46,10 @@ struct Setting {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool required = false, secret = false;
+  // What it decides about the results, in words of the program that compares them ("rows"). A
+  // setting that says nothing decides "bits", so that one that is forgotten is compared.
+  std::vector<std::string> decides = {"bits"};
+  OrderedJson defined_value;  // the default of its line, which an object may have changed
 
   OrderedJson value() const { return value_of(field); }
   bool changed() const { return value() != default_value; }
@@ -68,6 +73,8 @@ class Schema {
   // --- describing (fields.inc calls most of these; a mistake is a Bug) -----------------------
   // The field must outlive the schema; its value at this moment is the default.
   void add(const std::string& name, Field field, const std::string& group, const std::string& help);
+  // `words` as in the line of the settings.def: "", "nothing", or "source, order".
+  void decides(const std::string& name, std::string_view words, const OrderedJson& defined_value);
   void choices(const std::string& name, std::vector<std::string> allowed);
   void bounds(const std::string& name, double least, double most);
   void alias(const std::string& name, const std::string& other, bool deprecated);

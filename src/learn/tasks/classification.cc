@@ -145,10 +145,6 @@ OrderedJson ClassificationTask::metrics(int64_t rows) {
   return out;
 }
 
-Json ClassificationTask::own_fingerprint() const {
-  return {{"max_seq_length", s_.max_seq_length}, {"task_name", s_.task_name}};
-}
-
 Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& task_name) {
   Json &json = config.config, to_id = Json::object(), to_label = Json::object();
   std::vector<std::string> names = map.names;

@@ -70,7 +70,6 @@ class ClassificationTask : public TokenTask {
   bool add_metrics(size_t program, const MicroBatch& batch) override;
   double loss_so_far() const override { return metrics_->loss(); }
   OrderedJson metrics(int64_t rows) override;
-  Json own_fingerprint() const override;
 
   const ClassificationSettings& s_;
   RowLabels train_labels_, eval_labels_;

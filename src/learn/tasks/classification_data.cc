@@ -40,13 +40,7 @@ Result<OrderedJson> shard_settings_of(const ClassificationSettings& s, const Pre
   OrderedJson j;
   j["task"] = "classification";
   j["tokenizer"] = tokenizer_hash(*HONE_TRY(tokenizer_of(model)));
-  j["max_seq_length"] = s.row_tokens(model.config);
-  if (all || !s.task_name.empty()) j["task_name"] = s.task_name;
-  if (all || !s.text_column_names.empty()) j["text_column_names"] = s.text_column_names;
-  if (all || !s.label_column_name.empty()) j["label_column_name"] = s.label_column_name;
-  if (all || !s.column_names.empty()) j["column_names"] = s.column_names;
-  if (all || !s.data_format.empty()) j["data_format"] = s.data_format;
-  add_data_settings(s, all, j);
+  add_row_settings(s, {{"max_seq_length", s.row_tokens(model.config)}}, all, j);
   return j;
 }
 

@@ -84,11 +84,8 @@ OrderedJson ClmSettings::shard_settings(const Pretrained& model, const CausalOpt
   OrderedJson j;
   j["task"] = "clm";
   if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
-  j["packing"] = packing;
-  j["block_size"] = causal.block_size;
   if (packing) j["eos_token_id"] = causal.eos ? OrderedJson(*causal.eos) : OrderedJson();
-  if (all || !keep_linebreaks) j["keep_linebreaks"] = keep_linebreaks;
-  add_reading_settings(*this, *this, all, j);
+  add_row_settings(*this, {{"block_size", causal.block_size}}, all, j);
   return j;
 }
 

@@ -76,9 +76,6 @@ class MlmTask : public TokenTask {
   }
   double loss_so_far() const override { return metrics_->loss.eval_loss_per_token(); }
   OrderedJson metrics(int64_t rows) override { return metrics_->json(rows); }
-  Json own_fingerprint() const override {
-    return {{"name", "mlm"}, {"mlm_probability", s_.mlm_probability}};
-  }
 
   const MlmSettings& s_;
   std::optional<TokenMasker> masker_;
@@ -152,9 +149,7 @@ OrderedJson MlmSettings::shard_settings(const Pretrained& model, const CausalOpt
   OrderedJson j;
   j["task"] = "mlm";
   if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
-  j["line_by_line"] = line_by_line;
-  j["max_seq_length"] = causal.block_size;
-  add_reading_settings(*this, *this, all, j);
+  add_row_settings(*this, {{"max_seq_length", causal.block_size}}, all, j);
   return j;
 }
 

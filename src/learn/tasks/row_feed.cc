@@ -101,6 +101,17 @@ Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
   return Ok{};
 }
 
+Json RowFeed::order_effect() const {
+  const bool leaves_out = s_.dataloader_drop_last &&
+                          (train_stream_ || train_rows_ % s_.per_device_train_batch_size != 0);
+  Json j{{"seed", s_.shuffle ? Json(s_.data_seed.value_or(s_.seed)) : Json()},
+         {"leaves_out", leaves_out}};
+  if (!train_stream_) return j;
+  j["window_rows"] = s_.shuffle ? s_.buffer_size : 1;
+  j["first_rows"] = s_.max_train_samples;
+  return j;
+}
+
 void RowFeed::reserve() {
   if (steps_) rows_.reserve(static_cast<size_t>(steps_->rows_per_step()));
 }

@@ -37,7 +37,11 @@ class RowFeed {
   const TokenRows* eval() const { return eval_.get(); }
   int64_t train_rows() const { return train_rows_; }
   const std::optional<StepCount>& steps() const { return steps_; }
+  // Of the training rows; of a stream of its files and of how rows are made of them.
   uint64_t hash() const { return hash_; }
+  bool streams() const { return train_stream_ || eval_stream_; }
+  // In which order steps take rows, as a fingerprint has it.
+  Json order_effect() const;
   void reserve();  // so that no step allocates
 
   // Valid until the next call.

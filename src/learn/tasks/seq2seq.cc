@@ -361,10 +361,4 @@ Status Seq2SeqTask::save_model_files(const std::string& folder) {
   return file_store().write(file, dump_json(config, {.indent = 2}) + "\n");
 }
 
-Json Seq2SeqTask::own_fingerprint() const {
-  return {{"source_prefix", s_.source_prefix},
-          {"max_source_length", s_.max_source_length},
-          {"max_target_length", s_.max_target_length}};
-}
-
 }  // namespace hone

@@ -103,7 +103,6 @@ class Seq2SeqTask : public TokenTask {
   bool add_metrics(size_t program, const MicroBatch& batch) override;
   double loss_so_far() const override { return metrics_->loss.eval_loss_per_token(); }
   OrderedJson metrics(int64_t rows) override;
-  Json own_fingerprint() const override;
 
   Status choose_generation();
   Result<OrderedJson> evaluate_range(int64_t begin, int64_t end, std::vector<std::string>* texts);

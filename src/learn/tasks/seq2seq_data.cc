@@ -27,19 +27,13 @@ OrderedJson shard_settings_of(const Seq2SeqSettings& s, const ModelConfig& confi
   j["task"] = wish.source_lang.empty() ? "summarization" : "translation";
   j["tokenizer"] = tokenizer_hash(tokenizers.sources);
   j["target_tokenizer"] = tokenizer_hash(tokenizers.targets);
-  j["source_prefix"] = s.source_prefix;
-  j["max_source_length"] = s.row_tokens(config);
-  j["max_target_length"] = target_limit(s, config, "train");
-  j["val_max_target_length"] = target_limit(s, config, "validation");
-  if (!wish.source_lang.empty()) {
-    j["source_lang"] = wish.source_lang;
-    j["target_lang"] = wish.target_lang;
-  }
-  for (const auto& [flag, column] :
-       {std::pair(wish.source_flag, wish.source_column), {wish.target_flag, wish.target_column}})
-    if (all || !column.empty()) j[flag.substr(2)] = column;
-  if (all || !s.data_format.empty()) j["data_format"] = s.data_format;
-  add_data_settings(s, all, j);
+  add_row_settings(s,
+                   {{"max_source_length", s.row_tokens(config)},
+                    {"max_target_length", target_limit(s, config, "train")},
+                    {"val_max_target_length", target_limit(s, config, "validation")},
+                    {wish.source_flag.substr(2), wish.source_column},
+                    {wish.target_flag.substr(2), wish.target_column}},
+                   all, j);
   return j;
 }
 

@@ -1,5 +1,7 @@
 #include "learn/tasks/sharded_rows.h"
 
+#include <algorithm>
+
 #include "base/store/hash.h"
 #include "learn/data/files.h"
 #include "learn/tasks/text_rows.h"
@@ -53,11 +55,18 @@ std::string tokenizer_hash(const Tokenizer& tokenizer) {
   return hash.hex();
 }
 
-void add_data_settings(const DataSettings& data, bool all, OrderedJson& j) {
-  const DataSettings usual;
-  if (all || data.encoding != usual.encoding) j["encoding"] = data.encoding;
-  if (all || data.validation_split_percentage != usual.validation_split_percentage)
-    j["validation_split_percentage"] = data.validation_split_percentage;
+void add_row_settings(const TaskSettings& s, const OrderedJson& chosen, bool all, OrderedJson& j) {
+  const Schema schema = s.described();
+  for (const Setting& setting : schema.all()) {
+    const auto decides = [&](const char* word) {
+      return std::find(setting.decides.begin(), setting.decides.end(), word) !=
+             setting.decides.end();
+    };
+    if (!decides("rows") && !decides("reading")) continue;
+    const OrderedJson value =
+        chosen.contains(setting.name) ? chosen[setting.name] : setting.value();
+    if (all || decides("rows") || value != setting.defined_value) j[setting.name] = value;
+  }
 }
 
 }  // namespace hone

@@ -36,7 +36,9 @@ Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources);
 Result<const Tokenizer*> tokenizer_of(const Pretrained& model);
 // SHA-256 of tokenizer.json, in which spaces and the order of keys do not count.
 std::string tokenizer_hash(const Tokenizer& tokenizer);
-// Adds to `j` the settings of which data are read, with `all` or where they are not the default.
-void add_data_settings(const DataSettings& data, bool all, OrderedJson& j);
+// Adds to `j` the settings that decide `rows` and `reading` (learn/train/ledger.h), those of reading
+// with `all` or where they are not the default. `chosen`: values that the model or the data set have
+// in their place.
+void add_row_settings(const TaskSettings& s, const OrderedJson& chosen, bool all, OrderedJson& j);
 
 }  // namespace hone

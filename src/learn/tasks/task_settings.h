@@ -44,6 +44,8 @@ class TaskSettings : public TrainSettings, public DataSettings {
   void bind(Schema& schema) { TrainSettings::bind(schema), bind_data(schema); }
   void bind_data(Schema& schema) { DataSettings::bind(schema), bind_own(schema); }
   virtual void bind_own(Schema& schema) = 0;
+  // All settings with their values, to be read.
+  Schema described() const;
   // After flags and files are read: settings that follow from others.
   virtual Status settle(const Schema&) { return Ok{}; }
 

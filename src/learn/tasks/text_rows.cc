@@ -51,12 +51,10 @@ bool has_shards(const CausalFiles& files) {
   return shards(files.train_files) || shards(files.validation_files);
 }
 
-void add_reading_settings(const DataSettings& data, const TextSettings& text, bool all,
-                          OrderedJson& j) {
-  const TextSettings usual;
-  if (all || text.text_column != usual.text_column) j["text_column"] = text.text_column;
-  if (all || text.sample_by != usual.sample_by) j["sample_by"] = text.sample_by;
-  add_data_settings(data, all, j);
+Schema TaskSettings::described() const {
+  Schema schema("hone train", "");
+  const_cast<TaskSettings*>(this)->bind(schema);  // which would write into them when it parses
+  return schema;
 }
 
 Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool) {

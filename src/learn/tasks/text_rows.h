@@ -51,9 +51,6 @@ Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& te
                                 const TextWish& wish, std::vector<std::string>& notes);
 // whether some of these are shard folders, which come with settings of their own;
 bool has_shards(const CausalFiles& files);
-// adds to `j` the settings of reading text, with `all` or where they are not the default;
-void add_reading_settings(const DataSettings& data, const TextSettings& text, bool all,
-                          OrderedJson& j);
 // and texts through the model's tokenizer, with its special tokens.
 Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool);
 

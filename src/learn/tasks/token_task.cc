@@ -9,6 +9,7 @@
 #include "learn/models/positions.h"
 #include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
+#include "learn/train/ledger.h"
 
 namespace hone {
 
@@ -199,28 +200,17 @@ double TokenTask::flops_of_step(const StepSums& sums) const {
 }
 
 Json TokenTask::fingerprint() const {
-  Json j = {
-      {"data", fmt::format("{:016x}", feed_->hash())},
-      {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
-      {"kernels", session_->kernel_manifest()},
-      {"machine", backend_->description()},
-      {"micro_batch_rows", shapes_.train_rows()},
-      {"batch_rows", s_.per_device_train_batch_size},
-      {"accumulation", s_.gradient_accumulation_steps},
-      {"seed", s_.seed},
-      {"data_seed", s_.data_seed.value_or(s_.seed)},
-      {"shuffle", s_.shuffle},
-      {"learning_rate", s_.learning_rate},
-      {"schedule",
-       {s_.lr_scheduler_type, s_.lr_scheduler_kwargs, s_.warmup_steps, s_.warmup_ratio}},
-      {"optimizer",
-       {s_.optim, s_.optim_args, s_.adam_beta1, s_.adam_beta2, s_.adam_epsilon, s_.weight_decay}},
-      {"max_grad_norm", s_.max_grad_norm},
-      {"label_smoothing", s_.label_smoothing_factor},
-      {"bf16", s_.bf16},
-      {"total_steps", feed_->steps() ? feed_->steps()->total_steps() : 0}};
-  if (const Json own = own_fingerprint(); !own.is_null()) j["task"] = own;
-  return j;
+  const std::optional<StepCount>& steps = feed_->steps();
+  return {{feed_->streams() ? "stream" : "data", fmt::format("{:016x}", feed_->hash())},
+          {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
+          {"kernels", session_->kernel_manifest()},
+          {"machine", backend_->description()},
+          {"micro_batch_rows", shapes_.train_rows()},
+          {"order", feed_->order_effect()},
+          {"total_steps", steps ? steps->total_steps() : 0},
+          {"update", update_effect(s_)},
+          {"evaluation", evaluation_effect(s_)},
+          {"settings", ledger_of(s_.described())}};
 }
 
 }  // namespace hone

@@ -78,8 +78,6 @@ class TokenTask : public TrainTask {
   virtual bool add_metrics(size_t program, const MicroBatch& batch) = 0;
   virtual double loss_so_far() const = 0;  // for the progress line
   virtual OrderedJson metrics(int64_t rows) = 0;
-  // Settings of the task that decide bits, for fingerprint().
-  virtual Json own_fingerprint() const { return nullptr; }
 
   // How rows become micro-batches: packed as batch.h has it. Tasks of pairs say how instead.
   virtual RunShapes shapes_for(int64_t rows) const;

@@ -57,7 +57,7 @@ class TrainTask {
     (void)place, (void)name;
     return Ok{};
   }
-  // What decides the bits besides the kernels: model, data, split. Compared on resume.
+  // What decides the results (ledger.h). Compared on resume.
   virtual Json fingerprint() const = 0;
 };
 

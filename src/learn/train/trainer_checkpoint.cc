@@ -3,6 +3,7 @@
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/ledger.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
@@ -103,13 +104,11 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   if (!start.finished) return false;
   const int64_t total = task_.steps().total_steps();
   if (start.checkpoint.empty()) {
-    const Json now = task_.fingerprint();
-    for (const auto& [key, value] : now.items())
-      if (key != "machine" && key != "kernels" && key != "micro_batch_rows" &&
-          start.ended.is_object() && start.ended.contains(key) && start.ended[key] != value)
+    if (start.ended.is_object())
+      for (const Difference& d : differences(start.ended, task_.fingerprint(), false))
         return Error(err::kOutputFolderTaken,
-                     fmt::format("a run with another '{}' ended in '{}': {} then, {} now", key,
-                                 s_.output_dir, start.ended[key].dump(), value.dump()))
+                     fmt::format("a run with another '{}' ended in '{}': {} then, {} now", d.name,
+                                 s_.output_dir, d.then.dump(), d.now.dump()))
             .at("--output_dir " + s_.output_dir)
             .todo("name another folder, or start again with --overwrite_output_dir");
   } else if (done_ < total) {
@@ -163,13 +162,11 @@ Status Trainer::resume(const std::string& checkpoint) {
     const Json listeners = from.trainer_state.value("stateful_callbacks", Json::object());
     for (const auto& c : callbacks_)
       if (listeners.contains(c->name())) c->restore(listeners[c->name()]);
-    const Json now = task_.fingerprint();
-    for (const auto& [key, value] : state.at("run").items())
-      if (now.contains(key) && now[key] != value)
-        log_warning(
-            "resume: '{}' was {} and is {} now: the bits will differ from those of an "
-            "uninterrupted run",
-            key, value.dump(), now[key].dump());
+    for (const Difference& d : differences(state.at("run"), task_.fingerprint()))
+      log_warning(
+          "resume: '{}' was {} and is {} now: the bits will differ from those of an "
+          "uninterrupted run",
+          d.name, d.then.dump(), d.now.dump());
   } catch (const Json::exception& e) {
     return Error(err::kResumeMismatch,
                  fmt::format("the checkpoint's state cannot be read: {}", e.what()))

@@ -1,0 +1,104 @@
+#include "learn/train/ledger.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "learn/train/update.h"
+
+namespace hone {
+namespace {
+
+// The keys of a fingerprint that settings of a word lead to. `stream`: of rows that are not read
+// before the run.
+const std::map<std::string, std::vector<std::string>>& effects() {
+  static const std::map<std::string, std::vector<std::string>> all = {
+      {"bits", {}},
+      {"source", {"data", "stream"}},
+      {"reading", {"data", "stream"}},
+      {"rows", {"data", "stream"}},
+      {"order", {"order"}},
+      {"length", {"total_steps"}},
+      {"model", {"model"}},
+      {"update", {"update"}},
+      {"machine", {"kernels", "machine", "micro_batch_rows", "split_rows"}},
+      {"evaluation", {"evaluation"}}};
+  return all;
+}
+
+bool differ(const Json& then, const Json& now, const std::string& key) {
+  return then.contains(key) && now.contains(key) && then[key] != now[key];
+}
+
+bool is_of_machine(const std::string& key) {
+  const std::vector<std::string>& keys = effects().at("machine");
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+}  // namespace
+
+Json ledger_of(const Schema& schema) {
+  Json ledger = Json::object();
+  for (const auto& [word, keys] : effects()) ledger[word] = Json::object();
+  for (const Setting& s : schema.all())
+    for (const std::string& word : s.decides) {
+      HONE_BUG_IF(!ledger.contains(word), "{} decides '{}', which the ledger does not know", s.name,
+                  word);
+      ledger[word][s.name] = Json(s.value());
+    }
+  return ledger;
+}
+
+Json update_effect(const TrainSettings& s) {
+  const Result<UpdateOptions> options = update_options(s);
+  if (!options.ok()) return nullptr;  // the run ends before its first step
+  Json attrs = Json::object();
+  for (const auto& [name, value] : options->attrs.all())
+    std::visit([&](const auto& v) { attrs[name] = v; }, value);
+  // Where nothing decays, it does not matter how.
+  const bool decays = s.weight_decay != 0;
+  if (!decays) attrs.erase("l2");
+  const Optimizer& optimizer = optimizer_named(options->optimizer);
+  return {{"rule", optimizer.op},
+          {"arguments", attrs},
+          {"decays_all", decays && optimizer.decay_all},
+          {"max_grad_norm", options->max_grad_norm}};
+}
+
+Json evaluation_effect(const TrainSettings& s) {
+  if (!s.load_best_model_at_end && !s.early_stopping_patience) return nullptr;
+  return {{"best", s.load_best_model_at_end}, {"stops", s.early_stopping_patience.has_value()}};
+}
+
+std::vector<Difference> differences(const Json& then, const Json& now, bool machine) {
+  std::map<std::string, Difference> found;
+  std::set<std::string> explained;
+  const Json none = Json::object();
+  const Json& settings_then = then.contains("settings") ? then["settings"] : none;
+  const Json& settings_now = now.contains("settings") ? now["settings"] : none;
+  for (const auto& [word, keys] : effects()) {
+    if (!settings_then.contains(word) || !settings_now.contains(word)) continue;
+    if (word == "machine" && !machine) continue;
+    const bool matters = word == "bits" ||
+                         (word == "evaluation" && (!then.value("evaluation", Json()).is_null() ||
+                                                   !now.value("evaluation", Json()).is_null())) ||
+                         std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+                           return differ(then, now, key);
+                         });
+    if (!matters) continue;
+    for (const auto& [name, value] : settings_now[word].items()) {
+      if (!differ(settings_then[word], settings_now[word], name)) continue;
+      found[name] = {name, settings_then[word][name], value};
+      explained.insert(keys.begin(), keys.end());
+    }
+  }
+  for (const auto& [key, value] : now.items())
+    if (key != "settings" && differ(then, now, key) && !explained.contains(key) &&
+        (machine || !is_of_machine(key)))
+      found[key] = {key, then[key], value};
+  std::vector<Difference> all;
+  for (auto& [name, difference] : found) all.push_back(std::move(difference));
+  return all;
+}
+
+}  // namespace hone

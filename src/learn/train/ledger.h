@@ -1,0 +1,46 @@
+// The ledger of what decides the results of a run. A setting says it in its line of a settings.def
+// (Setting::decides), by these words:
+//
+//   nothing     output, logs, the place of things
+//   bits        its value is compared; what is said of a setting that says nothing
+//   source      which rows are taken: files, data sets, how many
+//   reading     how a row is read from a file; prepared rows do not depend on it any more
+//   rows        how what was read becomes rows of tokens; prepared rows have to agree
+//   order       the order in which steps take rows
+//   length      the number of steps
+//   model       the model's config
+//   update      the arithmetic of the optimizer
+//   machine     kernels, and the rows of a micro-batch
+//   evaluation  what evaluations give and when; it matters where they choose the model that stays
+//
+// A fingerprint (TrainTask::fingerprint) holds the values of all settings that decide something, and
+// what they lead to: the hash of the rows, the resolved optimizer, ... A setting that is not `bits`
+// counts as another one only where what it leads to is another: --optim adam without weight decay is
+// --optim adamw_torch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/settings/settings.h"
+#include "learn/train/settings.h"
+
+namespace hone {
+
+// "settings" of a fingerprint: by word the names and values of the schema's settings.
+Json ledger_of(const Schema& schema);
+
+// What the settings of these words lead to.
+Json update_effect(const TrainSettings& s);      // "update"
+Json evaluation_effect(const TrainSettings& s);  // "evaluation"; null: they choose nothing
+
+// A setting, or, where no setting explains it, the key of the fingerprint.
+struct Difference {
+  std::string name;
+  Json then, now;
+};
+// In order of names. What one of the two does not hold is not compared: fingerprints of earlier
+// versions hold less. Without `machine` what belongs to the machine alone is left out.
+std::vector<Difference> differences(const Json& then, const Json& now, bool machine = true);
+
+}  // namespace hone
