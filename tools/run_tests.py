@@ -2,6 +2,8 @@
 """Runs transcripts: text files that say what is typed and what must be printed.
 
     tools/run_tests.py [--hone build/hone] tests/run/train.run ...    (no files: all of tests/)
+    tools/run_tests.py --config tests/configs/threads_1.txt      the transcripts that it names, run again
+    tools/run_tests.py --wrap FILE...       breaks lines of more than 120 columns with '+ '
 
 One file runs in one fresh folder, which is the working directory, HOME and hub cache of its
 commands. Lines of a .run file:
@@ -17,17 +19,36 @@ commands. Lines of a .run file:
     $> hone ...                 compare standard output alone; plain '$' compares both, in order
     $ sh: hone a | head -n 1    run a shell line (hone is on its PATH)
     $ terminal: hone generate   run on a terminal of 80 columns
+    $ same A B                  the files A and B have the same bytes; FILE#key is a value in a JSON file
+    $ close A B 1e-5            the numbers A and B, or lists of them, differ by at most this share of B
+    $ more A B                  the number A is larger than the number B
+    $ json FILE key... -> 1 "x" the values of these keys, as JSON with blanks between, are these
+    $ files DIR                 the names in a folder, sorted, one a line; folders end in '/'
+    $ set FILE key VALUE        changes a value of a JSON file; FILE may be new
+    + more                      continues the line before it, after one blank
     < text                      lines for its standard input
     expected output             '...' in a line stands for any text, a line '...' for any lines;
                                 a leading '\\' is dropped, so '\\# x' and '\\$ x' can be expected
     (nothing)                   it must print nothing; no expected lines at all: output is not compared
     ? 1                         exit status (0 when not given)
 
-Variables: ${DATA}, ${SOURCE} (the repository), ${TMP} (the fresh folder), ${VENV_PYTHON} and the
+A key is a path such as log_history.0.loss. '*' stands for every element that has the rest of the
+path, '@keys' for the sorted keys of an object, '@len' for the number of elements, '@sum' and '@max'
+for these of its numbers; after a '*' they are of what it found. A .jsonl file is
+the list of its rows. No line of a transcript is longer than 120 columns, and none holds Python:
+what a transcript needs beyond these lines is a program of its own in tests/support.
+
+A configuration (tests/configs/*.txt) runs transcripts again with other settings; what they must print
+stays the same. Its lines: '# comment', 'NAME=value' for the environment (HONE_THREADS=1 gives every
+command --threads 1 unless it says another), 'run: tests/runs/x.run'. ctest has each under its name
+with the label nightly.
+
+Variables: ${DATA}, ${SOURCE} (the repository), ${SUPPORT} (its tests/support), ${TMP} (the fresh folder), ${VENV_PYTHON} and the
 names of tests/variables.txt. Exit status: 0 passed, 1 failed, 77 everything was skipped.
 """
 import argparse
 import difflib
+import json
 import os
 import pty
 import re
@@ -45,6 +66,10 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SKIPPED = 77
 
 
+MOST_COLUMNS = 120
+VERBS = ("same", "close", "more", "json", "files", "set")
+
+
 class Command:
     def __init__(self, line, number):
         self.line, self.number = line, number
@@ -60,10 +85,14 @@ class Transcript:
         self.path, self.needs, self.timeout, self.steps = path, [], 120, []
         with open(path, encoding="utf-8", newline="") as f:
             lines = f.read().split("\n")
+        self.refuse_what_cannot_be_read(lines)
         at, command = 0, None
         while at < len(lines):
             line, number = lines[at], at + 1
             at += 1
+            while at < len(lines) and lines[at].startswith("+ "):
+                line += lines[at][1:]
+                at += 1
             if m := re.match(r"# needs: *(.*)", line):
                 self.needs += m.group(1).replace(",", " ").split()
             elif m := re.match(r"# timeout: *(\d+)", line):
@@ -101,6 +130,165 @@ class Transcript:
                     step.expected.pop()
 
 
+    def refuse_what_cannot_be_read(self, lines):
+        data = False
+        for number, line in enumerate(lines, 1):
+            if line.startswith("# file"):
+                data = True
+            if len(line) > MOST_COLUMNS:
+                raise ValueError(f"{self.path}:{number}: {len(line)} columns; {MOST_COLUMNS} is the most "
+                                 "('+ ' continues a line)")
+            if re.search(r"python3? +-c\b", line) or (not data and re.search(r"python3? +- *<<", line)):
+                raise ValueError(f"{self.path}:{number}: Python in a transcript: use json, close, same or "
+                                 "a program in tests/support")
+            if line == "# end":
+                data = False
+
+
+def dump(value):
+    return json.dumps(value, ensure_ascii=False)
+
+
+def look_up(value, path):
+    """The value at a path of keys; raises KeyError. See the head of this file."""
+    if not path:
+        return value
+    key, rest = path[0], path[1:]
+    if key == "@keys":
+        return look_up(sorted(value), rest)
+    if key == "@len":
+        return look_up(len(value), rest)
+    if key in ("@sum", "@max"):
+        numbers = list(value.values()) if isinstance(value, dict) else value
+        return look_up(sum(numbers) if key == "@sum" else max(numbers), rest)
+    if key == "*":
+        found, many = [], next((i for i, k in enumerate(rest) if k[:1] == "@"), len(rest))
+        for element in value.values() if isinstance(value, dict) else value:
+            try:
+                found.append(look_up(element, rest[:many]))
+            except (KeyError, IndexError, TypeError):
+                pass
+        return look_up(found, rest[many:])
+    return look_up(value[int(key)] if isinstance(value, list) else value[key], rest)
+
+
+class Refused(Exception):
+    """What a verb found to be otherwise."""
+
+
+class Verbs:
+    """The lines that look at files: each gets its words and returns what it prints."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def load(self, name):
+        text = self.read(name).decode()
+        if name.endswith(".jsonl"):
+            return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return json.loads(text)
+
+    def value(self, word):
+        name, key = word.split("#", 1)
+        try:
+            return look_up(self.load(name), key.split(".") if key else [])
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise Refused(f"{name} has no {key}") from None
+
+    def same(self, words):
+        first, second = words
+        if "#" in first or "#" in second:
+            a, b = self.value(first), self.value(second)
+            if a != b:
+                raise Refused(f"{first} is {dump(a)[:200]}, {second} is {dump(b)[:200]}")
+            return ""
+        a, b = self.read(first), self.read(second)
+        if a != b:
+            at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+            raise Refused(f"{first} ({len(a)} bytes) and {second} ({len(b)} bytes) differ at byte {at}")
+        return ""
+
+    def close(self, words):
+        first, second, share = words
+        numbers = [self.value(w) if "#" in w else float(w) for w in (first, second)]
+        a, b = [n if isinstance(n, list) else [n] for n in numbers]
+        if not a or len(a) != len(b):
+            raise Refused(f"{first} has {len(a)} numbers, {second} has {len(b)}")
+        for i, (x, y) in enumerate(zip(a, b)):
+            if not abs(x - y) <= float(share) * abs(y):
+                raise Refused(f"number {i}: {x!r} of {first} is not within {share} of {y!r} of {second}")
+        return ""
+
+    def more(self, words):
+        first, second = words
+        a, b = [self.value(w) if "#" in w else float(w) for w in words]
+        if not a > b:
+            raise Refused(f"{first} is {a!r}, {second} is {b!r}")
+        return ""
+
+    def json(self, words):
+        values = [dump(self.value(words[0] + "#" + key)) for key in words[1:]]
+        return "".join(v + "\n" for v in values)
+
+    def files(self, words):
+        names = sorted(os.listdir(self.path(words[0])))
+        return "".join(n + ("/" if os.path.isdir(self.path(os.path.join(words[0], n))) else "") + "\n"
+                       for n in names)
+
+    def set(self, words):
+        name, key, text = words
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        document = self.load(name) if os.path.exists(self.path(name)) else {}
+        *folders, last = key.split(".")
+        holder = look_up(document, folders)
+        holder[int(last) if isinstance(holder, list) else last] = value
+        with open(self.path(name), "w", encoding="utf-8") as f:
+            f.write(json.dumps(document, ensure_ascii=False, indent=2))
+        return ""
+
+
+def wrapped(line):
+    """The line as lines of at most 120 columns, the later ones with '+ '."""
+    pieces = []
+    while len(line) > MOST_COLUMNS - 2:
+        def rank(m):
+            before, after = line[:m.start()], line[m.end():]
+            kind = (3 if before.endswith((";", "&&", "|")) or after.startswith(("&& ", "| ", "|| ")) else
+                    2 if after.startswith("--") else 1 if before.endswith((",", ".", ":")) else 0)
+            return kind * 5 + m.start() / 6
+        places = [m for m in re.finditer(r"(?<=[^ ]) (?=[^ ])", line[:MOST_COLUMNS - 2]) if m.start() > 8]
+        if not places:
+            break
+        at = max(places, key=rank).start()
+        pieces.append(line[:at])
+        line = line[at + 1:]
+    return [("+ " if i else "") + piece for i, piece in enumerate(pieces + [line])]
+
+
+def wrap(path):
+    with open(path, encoding="utf-8", newline="") as f:
+        lines = f.read().split("\n")
+    out, data = [], False
+    for line in lines:
+        data = data or line.startswith("# file")
+        long = len(line) > MOST_COLUMNS and not data and not line.startswith("#")
+        out += wrapped(line) if long else [line]
+        data = data and line != "# end"
+    if out != lines:
+        with open(path, "w", encoding="utf-8", newline="") as f:
+            f.write("\n".join(out))
+
+
 def matches(expected, actual):
     """Whether the lines agree; '...' alone stands for any number of lines."""
     def line_matches(pattern, text):
@@ -123,6 +311,7 @@ class Runner:
         self.data = os.path.abspath(data)
         self.python = os.environ.get("HONE_VENV_PYTHON", "")
         self.keep = options.keep
+        self.settings = {}
 
     def missing(self, need):
         if need == "data":
@@ -137,7 +326,8 @@ class Runner:
         return f"unknown need '{need}'"
 
     def variables(self, folder):
-        v = {"DATA": self.data, "SOURCE": SOURCE, "TMP": folder, "VENV_PYTHON": self.python}
+        v = {"DATA": self.data, "SOURCE": SOURCE, "SUPPORT": os.path.join(SOURCE, "tests", "support"),
+             "TMP": folder, "VENV_PYTHON": self.python}
         path = os.path.join(SOURCE, "tests", "variables.txt")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as f:
@@ -157,6 +347,7 @@ class Runner:
         env = {k: v for k, v in os.environ.items() if k in keep}
         env.update(HOME=folder, HF_HOME=os.path.join(folder, ".hf"), LC_ALL="C.UTF-8", TERM="xterm",
                    HF_HUB_OFFLINE="1", TMPDIR=folder, PATH=self.bin + ":" + env.get("PATH", ""))
+        env.update(self.settings)
         return env
 
     def file(self, path):
@@ -203,6 +394,8 @@ class Runner:
     def command(self, name, c, timeout, folder, variables, env):
         line = self.fill(c.line, variables)
         where = f"{name}:{c.number}: $ {c.line}"
+        if line.split(" ", 1)[0] in VERBS:
+            return self.verb(where, line, c, folder, variables)
         terminal = line.startswith("terminal: ")
         env = dict(env)
         if terminal:
@@ -250,6 +443,24 @@ class Runner:
             print("  standard error:")
             for e in errors.decode("utf-8", "replace").split("\n")[-40:]:
                 print("    " + e)
+        return False
+
+    def verb(self, where, line, c, folder, variables):
+        line, arrow, wanted = line.partition(" -> ")
+        words = shlex.split(line)
+        expected = [self.fill(e, variables) for e in c.expected]
+        try:
+            printed = getattr(Verbs(folder), words[0])(words[1:]).splitlines()
+        except (OSError, ValueError, Refused) as e:
+            print(f"FAIL {where}\n  {e}")
+            return False
+        if arrow:
+            expected, printed = [wanted], [" ".join(printed)]
+        if not expected or matches(expected, printed):
+            return True
+        print(f"FAIL {where}\n  expected (-) and found (+):")
+        for d in list(difflib.unified_diff(expected, printed, lineterm="", n=3))[2:]:
+            print("    " + d)
         return False
 
     def plain(self, argv, stdin, timeout, folder, env, stdout_only):
@@ -301,13 +512,37 @@ class Runner:
         return status, output.replace(b"\r\n", b"\n"), b""
 
 
+def configuration(path):
+    """The environment and the transcripts that a file of tests/configs names."""
+    settings, files = {}, []
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f.read().splitlines(), 1):
+            if m := re.fullmatch(r"(HONE_[A-Z0-9_]+)=(.*)", line):
+                settings[m.group(1)] = m.group(2)
+            elif m := re.fullmatch(r"run: (\S+)", line):
+                files.append(os.path.join(SOURCE, m.group(1)))
+            elif line and not line.startswith("#"):
+                raise SystemExit(f"{path}:{number}: neither a comment, NAME=value nor 'run: FILE'")
+    return settings, files
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("files", nargs="*")
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
     parser.add_argument("--keep", action="store_true", help="keep the folder a file ran in")
+    parser.add_argument("--config", help="a file of tests/configs")
+    parser.add_argument("--wrap", action="store_true", help="break long lines of these files")
     options = parser.parse_args()
     files = options.files
+    if options.wrap:
+        for f in files:
+            wrap(f)
+        return 0
+    settings = {}
+    if options.config:
+        settings, named = configuration(options.config)
+        files = files or named
     if not files:
         files = sorted(os.path.join(at, f) for at, _, names in os.walk(os.path.join(SOURCE, "tests"))
                        for f in names if f.endswith(".run"))
@@ -315,6 +550,7 @@ def main():
         print(f"no program at {options.hone}: make build")
         return 1
     runner = Runner(options)
+    runner.settings = settings
     results = [runner.file(os.path.abspath(f)) for f in files]
     if any(r == 1 for r in results):
         return 1
