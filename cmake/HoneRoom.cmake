@@ -1,5 +1,6 @@
 # hone_room(NAME [USES room...] [TEST_USES room...] [LINKS target...]
-#           [SHELF type function_prefix] [SHELF_HEADER header] [NOT_ON_SHELF stem...] [OPTIONS flag...])
+#           [SHELF type function_prefix] [SHELF_HEADER header] [NOT_ON_SHELF stem...] [OPTIONS flag...]
+#           [SANITIZE])
 #
 # Declares the room src/NAME. Its sources are the .cc files beside this CMakeLists.txt:
 #   x.cc -> library hone_<name with _>      x_test.cc -> one test program per room
@@ -13,6 +14,8 @@
 # `std::vector<type> all_<prefix>();`. A file without its function is a link error.
 # A helper of the shelf has a header: x.h makes x.cc and x_more.cc helpers, which define no such
 # function. NOT_ON_SHELF names the helpers instead, where members of the shelf have headers too.
+# SANITIZE: the room reads bytes from outside or places memory; .ci/run has its tests and fuzz
+# corpora under the address sanitizer (label sanitize). make nightly has all rooms.
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HONE_LAYERS REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/LAYERS)
@@ -20,7 +23,7 @@ set(HONE_FUZZERS ${CMAKE_BINARY_DIR}/fuzzers.txt)
 file(WRITE ${HONE_FUZZERS} "")
 
 function(hone_room NAME)
-  cmake_parse_arguments(R "" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;NOT_ON_SHELF;OPTIONS" ${ARGN})
+  cmake_parse_arguments(R "SANITIZE" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;NOT_ON_SHELF;OPTIONS" ${ARGN})
   string(REPLACE "/" "_" ID ${NAME})
   list(FIND HONE_LAYERS ${NAME} SELF)
   if(SELF EQUAL -1)
@@ -117,6 +120,9 @@ ${CALLS}  return shelf;
   foreach(SPEED "" "_slow")
     set(FILES ${TESTS})
     set(LABELS unit)
+    if(R_SANITIZE AND NOT SPEED)
+      list(APPEND LABELS sanitize)
+    endif()
     if(SPEED)
       set(FILES ${SLOW_TESTS})
       set(LABELS unit slow)
@@ -143,7 +149,11 @@ ${CALLS}  return shelf;
       add_executable(${ID}_${STEM} ${F} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.cc)
       target_link_libraries(${ID}_${STEM} PRIVATE hone_${ID} ${TEST_LIBRARIES})
       add_test(NAME ${ID}_${STEM} COMMAND ${ID}_${STEM} ${CMAKE_SOURCE_DIR}/tests/fuzz/${STEM})
-      set_tests_properties(${ID}_${STEM} PROPERTIES LABELS fuzz TIMEOUT 300)
+      set(LABELS fuzz)
+      if(R_SANITIZE)
+        list(APPEND LABELS sanitize)
+      endif()
+      set_tests_properties(${ID}_${STEM} PROPERTIES LABELS "${LABELS}" TIMEOUT 300)
     endif()
   endforeach()
   if(BENCHES AND HONE_BENCHES)

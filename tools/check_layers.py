@@ -8,9 +8,12 @@ What it looks at:
   - src/LAYERS lists each room once, floors in the order base < engine < learn < operate < run
   - an include of another room must be named in USES of the room's CMakeLists.txt (tests, fuzzers
     and benches may also use TEST_USES) and that room must stand earlier in src/LAYERS
+  - a room that USES names is included by a source that is not a test
   - every room has a folder and a line in MAP.md
   - a file of more than 1,000 lines, unless generated (.gen.)
-  - a room's README.md: there, at most 25 lines, one line starting with "Never:"
+  - a room's README.md: there, at most 25 lines of 110 columns, one line starting with "Never:"
+  - HONE_TRY after another element of a braced list: the compiler leaks the elements before it when
+    it returns from there
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
   - words that promise later work; exit or abort outside run/; disabled tests
@@ -33,11 +36,36 @@ TYPE = re.compile(r"^(?:class|struct|union|enum(?: class| struct)?) (?:alignas\(
 DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
 MOST_LINES = 1000
 README_LINES = 25
+README_COLUMNS = 110
+NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
 
 
 def lines_of(path):
     with open(path, encoding="utf-8", errors="replace") as f:
         return f.read().splitlines()
+
+
+def tries_in_lists(text):
+    """Line numbers of HONE_TRY that follow another element of a braced list."""
+    text = NO_CODE.sub(lambda m: re.sub(r"[^\n]", "_", m.group()), text)
+    for m in re.finditer(r"\bHONE_TRY\(", text):
+        depth, comma, at = 0, None, m.start() - 1
+        while at >= 0 and not (depth == 0 and text[at] == ";"):
+            c = text[at]
+            if c in ")]}":
+                depth += 1
+            elif c in "([{" and depth > 0:
+                depth -= 1
+            elif c == "(" or c == "[":  # an argument of a call: only the list around it counts
+                comma = None
+            elif c == "{":
+                declares = comma and re.match(r"\s*\w+ = ", text[comma + 1:])  # `const X a = ..., b = ...`
+                if comma and not declares:
+                    yield text.count("\n", 0, m.start()) + 1
+                break
+            elif c == "," and depth == 0 and comma is None:
+                comma = at
+            at -= 1
 
 
 class Check:
@@ -46,6 +74,7 @@ class Check:
         self.found = []
         self.rooms = []
         self.uses = {}
+        self.used = {}
         self.test_uses = {}
         self.types = {}
         self.counts = {"files": 0, "includes": 0, "codes": 0}
@@ -98,7 +127,7 @@ class Check:
     def declarations(self):
         for room in self.rooms:
             path = os.path.join(self.root, "src", room, "CMakeLists.txt")
-            self.uses[room], self.test_uses[room] = set(), set()
+            self.uses[room], self.test_uses[room], self.used[room] = set(), set(), set()
             if not os.path.exists(path):
                 if os.path.isdir(os.path.dirname(path)):
                     self.say(path, 0, f"room '{room}' has no CMakeLists.txt")
@@ -138,15 +167,27 @@ class Check:
             beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
             allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())
             self.definitions(path, text)
+            for n in tries_in_lists("\n".join(text)):
+                self.say(path, n, "HONE_TRY after another element of a braced list: give it a statement of its own")
             for n, line in enumerate(text, 1):
                 m = INCLUDE.match(line)
                 if m:
                     self.include(path, n, room, m.group(1), allowed)
+                    if not beside:
+                        self.used[room].add(self.room_of(m.group(1)))
                 if re.search(r"\bDISABLED_\w", line):
                     self.say(path, n, "a disabled test; delete it or give it a reason to skip")
                 code = line.split("//")[0]
                 if room != "run" and not beside and DIES.search(code):
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
+
+    def unused(self):
+        for room in self.rooms:
+            path = os.path.join(self.root, "src", room, "CMakeLists.txt")
+            earlier = set(self.rooms[:self.rooms.index(room)])
+            for other in sorted((self.uses[room] - self.used[room]) & earlier):
+                self.say(path, 0, f"'{room}' names {other} in USES and includes nothing of it"
+                                  " (TEST_USES is for tests)")
 
     def definitions(self, path, text):
         """Types that stand in the first column of a file formatted by clang-format."""
@@ -193,6 +234,9 @@ class Check:
             text = lines_of(path)
             if len(text) > README_LINES:
                 self.say(path, 0, f"{len(text)} lines; {README_LINES} is the most")
+            for n, line in enumerate(text, 1):
+                if len(line) > README_COLUMNS:
+                    self.say(path, n, f"{len(line)} columns; {README_COLUMNS} is the most")
             if not any(re.match(r"[*_> -]*Never:", line) for line in text):
                 self.say(path, 0, 'no line starting with "Never:"')
 
@@ -244,6 +288,7 @@ def main():
     check.layers()
     check.declarations()
     check.sources()
+    check.unused()
     check.readmes()
     check.errors()
     check.words()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tools/sanitize.sh asan|ubsan|tsan [PROGRAM ...]   builds the unit tests in build/<preset> and runs
-# them all but the slow ones; programs name some of them. hone turns its own mistakes into bugs, so
-# leaks and races are the point here.
+# tools/sanitize.sh asan|ubsan|tsan [--label LABEL | PROGRAM ...]   builds the unit tests in
+# build/<preset> and runs them all but the slow ones; a ctest label or programs name some of them.
+# hone turns its own mistakes into bugs, so leaks and races are the point here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-asan}
@@ -12,6 +12,10 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:suppressions=$PWD/tools/tsan
 mkdir -p build
 cmake --preset "$preset" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
 chosen=(--test-dir "build/$preset" -L 'unit|fuzz' -LE 'slow|nightly')
+if [ "${2:-}" = --label ]; then
+  chosen=(--test-dir "build/$preset" -L "^$3$" -LE 'slow|nightly')
+  set -- "$preset"
+fi
 [ $# -lt 2 ] || chosen+=(-R "^($(IFS='|'; echo "${*:2}"))$")
 mapfile -t programs < <(ctest -N "${chosen[@]}" | sed -n 's/^ *Test *#[0-9]*: //p')
 nice ninja -C "build/$preset" -j "$jobs" "${programs[@]}"

@@ -64,8 +64,9 @@ Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, b
     sum.outputs.push_back({"z", ops::add(b, x, y)});
   }
   const double flops = 2.0 * kSide * kSide * kSide, bytes = 3.0 * 4 * kCount;
-  return MachineLimits{flops / HONE_TRY(best_seconds(std::move(product), backend, pool)),
-                       bytes / HONE_TRY(best_seconds(std::move(sum), backend, pool))};
+  const double product_s = HONE_TRY(best_seconds(std::move(product), backend, pool));
+  const double sum_s = HONE_TRY(best_seconds(std::move(sum), backend, pool));
+  return MachineLimits{flops / product_s, bytes / sum_s};
 }
 
 std::vector<OpTime> times_by_op(const Session& session, const Profile& profile) {

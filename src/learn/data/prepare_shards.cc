@@ -12,11 +12,12 @@ namespace {
 Result<OrderedJson> sources_of(const std::vector<PreparedFiles>& splits) {
   OrderedJson sources = OrderedJson::array();
   for (const auto& [split, files] : splits)
-    for (const std::string& file : files)
-      sources.push_back({{"split", split},
-                         {"file", file},
-                         {"bytes", HONE_TRY(file_store().bytes(file))},
-                         {"sha256", HONE_TRY(sha256_of_file(file_store(), file))}});
+    for (const std::string& file : files) {
+      const auto bytes = HONE_TRY(file_store().bytes(file));
+      std::string sha256 = HONE_TRY(sha256_of_file(file_store(), file));
+      sources.push_back(
+          {{"split", split}, {"file", file}, {"bytes", bytes}, {"sha256", std::move(sha256)}});
+    }
   return sources;
 }
 

@@ -45,7 +45,8 @@ Result<SplitPatterns> patterns_of(const Json& data_files, const std::string& whe
   if (!by_split) {
     if (data_files.is_object())
       return malformed(where, "data_files is a list of '- split: ...' with 'path: ...', not a map");
-    return SplitPatterns{{"train", HONE_TRY(globs_of(data_files, where))}};
+    auto globs = HONE_TRY(globs_of(data_files, where));
+    return SplitPatterns{{"train", std::move(globs)}};
   }
   SplitPatterns patterns;
   for (const Json& entry : data_files) {
@@ -56,7 +57,8 @@ Result<SplitPatterns> patterns_of(const Json& data_files, const std::string& whe
     for (const auto& [other, globs] : patterns) {
       if (other == split) return malformed(where, fmt::format("split '{}' appears twice", split));
     }
-    patterns.push_back({split, HONE_TRY(globs_of(*path, where))});
+    auto globs = HONE_TRY(globs_of(*path, where));
+    patterns.push_back({split, std::move(globs)});
   }
   return patterns;
 }

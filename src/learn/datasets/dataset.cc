@@ -171,8 +171,10 @@ Status Dataset::open_folder(const DatasetRequest& request) {
       return no_such_config(request.name, request.config, {});
     std::vector<std::string> names = HONE_TRY(dataset_splits(request.name));
     if (names.empty()) names = {"train"};
-    for (const std::string& split : names)
-      splits_.push_back({split, HONE_TRY(dataset_files(request.name, split))});
+    for (const std::string& split : names) {
+      auto files = HONE_TRY(dataset_files(request.name, split));
+      splits_.push_back({split, std::move(files)});
+    }
     return Ok{};
   }
   folder_ = request.name;

@@ -21,7 +21,8 @@ class F1 final : public LabelMetric {
 
  private:
   Result<MetricValues> values_of(const Confusion& c) const override {
-    return MetricValues{{"f1", HONE_TRY(value_of(c))}};
+    const double f1 = HONE_TRY(value_of(c));
+    return MetricValues{{"f1", f1}};
   }
 
   Result<double> value_of(const Confusion& c) const {

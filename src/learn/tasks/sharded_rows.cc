@@ -38,7 +38,10 @@ Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources) {
                                      {"validation_mismatched", &sources.mismatched},
                                      {"test", &sources.test},
                                      {"test_mismatched", &sources.test_mismatched}})
-    if (!files->empty()) all.push_back({split, HONE_TRY(expand_files(*files, split))});
+    if (!files->empty()) {
+      auto expanded = HONE_TRY(expand_files(*files, split));
+      all.push_back({split, std::move(expanded)});
+    }
   return all;
 }
 
