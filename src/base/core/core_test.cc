@@ -6,7 +6,9 @@
 #include "base/core/errors.h"
 #include "base/core/json.h"
 #include "base/core/log.h"
+#include "base/core/memory.h"
 #include "base/core/process.h"
+#include "base/core/signals.h"
 #include "base/core/text.h"
 
 namespace hone {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/core/error.h"
+#include "base/core/hash.h"
 
 namespace hone {
 namespace {
@@ -23,11 +24,7 @@ PhiloxBlock philox4x32(PhiloxBlock c, DropoutKey key) {
   return c;
 }
 
-uint64_t scope_hash(std::string_view scope) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (const char c : scope) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return h;
-}
+uint64_t scope_hash(std::string_view scope) { return fnv1a(scope); }
 
 DropoutKey dropout_key(uint64_t seed, uint64_t step, uint64_t scope_hash) {
   const PhiloxBlock b = philox4x32({lo32(step), hi32(step), lo32(scope_hash), hi32(scope_hash)},

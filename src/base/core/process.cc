@@ -7,9 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "base/core/clock.h"
@@ -22,7 +20,6 @@ namespace hone {
 
 bool is_terminal(int fd) { return ::isatty(fd) == 1; }
 
-// ---------------------------------------------------------------- other programs
 namespace {
 struct Fd {
   int fd = -1;
@@ -139,101 +136,6 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv,
   }
   result.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return result;
-}
-
-// ---------------------------------------------------------------- signals
-namespace {
-std::atomic<int> stop_flag{0};
-static_assert(std::atomic<int>::is_always_lock_free);
-
-void on_stop(int signal) {
-  if (signal == SIGINT && stop_flag.load() == SIGINT) {
-    constexpr std::string_view kText =
-        "\ninterrupted twice: ending at once, nothing more is saved\n";
-    (void)!::write(STDERR_FILENO, kText.data(), kText.size());
-    ::_exit(130);
-  }
-  stop_flag.store(signal);
-}
-}  // namespace
-
-void install_stop_handlers() {
-  struct sigaction action {};
-  action.sa_handler = on_stop;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
-}
-bool stop_requested() { return stop_flag.load(std::memory_order_relaxed) != 0; }
-int stop_signal() { return stop_flag.load(); }
-void request_stop(int signal) { stop_flag.store(signal); }
-
-// ---------------------------------------------------------------- memory
-namespace {
-// The number after "key:" in a file of "key: N kB" lines, in bytes.
-int64_t field_bytes(std::string_view text, std::string_view key) {
-  size_t at = text.find(key);
-  if (at == std::string_view::npos) return 0;
-  std::string_view rest = trim(text.substr(at + key.size(), 64));
-  int64_t kib = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), kib);
-  return kib * 1024;
-}
-
-std::optional<int64_t> number_in(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  if (!text.ok()) return std::nullopt;
-  std::string_view digits = trim(*text);
-  int64_t n = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  // Version 1 writes "no limit" as nearly 2^63.
-  if (error != std::errc() || n <= 0 || n >= (int64_t{1} << 60)) return std::nullopt;
-  return n;
-}
-
-// Walks from our control group to the root and takes the smallest limit.
-std::optional<int64_t> control_group_limit() {
-  Result<std::string> groups = read_file("/proc/self/cgroup");
-  if (!groups.ok()) return std::nullopt;
-  std::optional<int64_t> least;
-  for (const std::string& line : split(*groups, '\n')) {
-    std::vector<std::string> part = split(line, ':');  // id:controllers:path
-    if (part.size() < 3) continue;
-    bool v2 = part[1].empty();
-    if (!v2 && ("," + part[1] + ",").find(",memory,") == std::string::npos) continue;
-    std::string root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    const char* file = v2 ? "/memory.max" : "/memory.limit_in_bytes";
-    for (std::string path = part[2] == "/" ? "" : part[2];; path.resize(path.rfind('/'))) {
-      if (std::optional<int64_t> n = number_in(root + path + file)) {
-        least = least ? std::min(*least, *n) : *n;
-      }
-      if (path.empty() || path.rfind('/') == std::string::npos) break;
-    }
-  }
-  return least;
-}
-}  // namespace
-
-int64_t MemoryReading::usable_bytes() const {
-  return limit_bytes ? std::min(*limit_bytes, total_bytes) : total_bytes;
-}
-
-MemoryReading read_memory() {
-  MemoryReading m;
-  if (Result<std::string> status = read_file("/proc/self/status"); status.ok()) {
-    m.rss_anon_bytes = field_bytes(*status, "RssAnon:");
-    m.rss_shmem_bytes = field_bytes(*status, "RssShmem:");
-    m.rss_file_bytes = field_bytes(*status, "RssFile:");
-    m.rss_peak_bytes = field_bytes(*status, "VmHWM:");
-  }
-  if (Result<std::string> machine = read_file("/proc/meminfo"); machine.ok()) {
-    m.total_bytes = field_bytes(*machine, "MemTotal:");
-    m.available_bytes = field_bytes(*machine, "MemAvailable:");
-  }
-  m.limit_bytes = control_group_limit();
-  return m;
 }
 
 }  // namespace hone

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
 

@@ -11,6 +11,7 @@
 #include "base/core/json.h"
 #include "base/core/log.h"
 #include "base/core/process.h"
+#include "base/core/signals.h"
 #include "base/store/fake_hub.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "base/core/hash.h"
 #include "engine/graph/op.h"
 
 namespace hone {
@@ -18,9 +19,7 @@ class Hash {
   }
   void add(std::string_view text) {
     add(text.size());
-    uint64_t h = 0xcbf29ce484222325u;  // FNV-1a
-    for (unsigned char c : text) h = (h ^ c) * 0x100000001b3u;
-    add(h);
+    add(fnv1a(text));
   }
   void add(const Shape& list) {
     add(list.size());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/core/hash.h"
 #include "engine/device/lower.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
@@ -162,11 +163,10 @@ std::span<const std::byte> Session::output_bytes(size_t program, std::string_vie
 }
 
 std::string Session::kernel_manifest() const {
-  uint64_t h = 0xcbf29ce484222325ull;
+  uint64_t h = kFnvBasis;
   for (size_t i = 0; i < programs_.size(); ++i)
     for (size_t k = 0; k < kernels_[i].size(); ++k)
-      for (unsigned char c : programs_[i].nodes[k].op->name + " " + kernels_[i][k].id + "\n")
-        h = (h ^ c) * 0x100000001b3ull;
+      h = fnv1a(programs_[i].nodes[k].op->name + " " + kernels_[i][k].id + "\n", h);
   return fmt::format("{:016x}", h);
 }
 

@@ -218,24 +218,14 @@ TEST(StepCount, IsTheTrainers) {
     }
     EXPECT_EQ(at, o.drop_last ? o.rows / o.batch_rows * o.batch_rows : o.rows);
     EXPECT_EQ(steps->epoch_after(steps->steps_per_epoch()), 1.0);
-    EXPECT_EQ(cursor_after(*steps, steps->steps_per_epoch()), (TrainCursor{1, 0}));
   }
   StepOptions o;
   o.rows = 10, o.batch_rows = 2, o.accumulation = 2;
   auto steps = StepCount::make(o);
   EXPECT_EQ(steps->epoch_after(1), 0.4);
   EXPECT_EQ(steps->epoch_after(4), 1.4);
-  EXPECT_EQ(cursor_after(*steps, 4), (TrainCursor{1, 4}));
   o.rows = 1, o.drop_last = true;
   EXPECT_THAT(StepCount::make(o).error().text(), HasSubstr("H2113"));
-}
-
-TEST(TrainCursor, RoundTrips) {
-  const TrainCursor cursor{3, 1234567890123};
-  EXPECT_EQ(cursor.to_json(), "{\"epoch\": 3, \"row\": 1234567890123}");
-  EXPECT_EQ(*cursor_from_json(cursor.to_json(), "x"), cursor);
-  EXPECT_FALSE(cursor_from_json("{\"epoch\": -1, \"row\": 2}", "x").ok());
-  EXPECT_FALSE(cursor_from_json("{", "x").ok());
 }
 
 TEST(Selection, RoundsAsPython) {

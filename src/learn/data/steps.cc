@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/core/json.h"
-#include "learn/data/formats/bytes.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -54,29 +52,6 @@ double StepCount::epoch_after(int64_t done) const {
   const int64_t batches = std::min((last % steps_ + 1) * options_.accumulation, batches_);
   return static_cast<double>(last / steps_) +
          static_cast<double>(batches) / static_cast<double>(batches_);
-}
-
-std::string TrainCursor::to_json() const {
-  return fmt::format("{{\"epoch\": {}, \"row\": {}}}", epoch, row);
-}
-
-TrainCursor cursor_after(const StepCount& steps, int64_t done) {
-  const StepRows next = steps.rows_of_step(done);
-  return {next.epoch, next.begin};
-}
-
-Result<TrainCursor> cursor_from_json(const std::string& text, const std::string& name) {
-  Json value = HONE_TRY(parse_json(text, name));
-  const auto whole = [&](const char* key) {
-    return value.is_object() && value.contains(key) && value[key].is_number_integer() &&
-           value[key].get<int64_t>() >= 0;
-  };
-  if (!whole("epoch") || !whole("row")) {
-    return Error(err::kDataRead, fmt::format("'{}' holds no place in the data", preview(text)))
-        .at(name)
-        .todo("the checkpoint is damaged: continue from the one before it");
-  }
-  return TrainCursor{value["epoch"].get<int64_t>(), value["row"].get<int64_t>()};
 }
 
 Result<int64_t> validation_rows(int64_t rows, double percentage) {

@@ -44,17 +44,6 @@ class StepCount {
   int64_t batches_ = 0, steps_ = 0, total_ = 0, epochs_ = 0;
 };
 
-// Where training stands: rows [0, row) of `epoch` are done. Saved with a checkpoint.
-struct TrainCursor {
-  int64_t epoch = 0;
-  int64_t row = 0;
-  bool operator==(const TrainCursor&) const = default;
-  std::string to_json() const;  // {"epoch": 1, "row": 128}
-};
-TrainCursor cursor_after(const StepCount& steps, int64_t done);
-Result<TrainCursor> cursor_from_json(const std::string& text,
-                                     const std::string& name);  // H0001, H2102
-
 // How many rows a selection leaves (round is to the nearest, halves to even, as Python's).
 // --validation_split_percentage p: rows [0, n) are for validation, [n, rows) for training
 // (run_clm's train[:p%] and train[p%:]). Errors: H2115 when p is not in 0..100.

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/core/hash.h"
 #include "base/store/mapped_file.h"
 
 namespace hone {
@@ -19,7 +20,7 @@ struct RowsView {
   int64_t rows = 0, tokens = 0;
 };
 
-// Sequences of token ids: one behind the other in one array, or those of files that are mapped.
+// Sequences of token ids: contiguous in one array, or in files that are mapped.
 class TokenRows {
  public:
   int64_t size() const { return rows_; }
@@ -33,8 +34,8 @@ class TokenRows {
     return viewed_row(i);
   }
   void add(std::span<const int32_t> ids);
-  void add(RowsView view);        // behind the rows of other views; never beside rows of ids
-  void keep_first(int64_t rows);  // drops the rows behind the first `rows`
+  void add(RowsView view);        // after the rows of other views; never with rows of ids
+  void keep_first(int64_t rows);  // drops the rows after the first `rows`
   void clear();                   // keeps the memory
   void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(); }
   bool is_mapped() const { return !views_.empty(); }
@@ -64,7 +65,7 @@ class TokenRows {
 // FNV-1a over rows as they come.
 class RowsHash {
  public:
-  explicit RowsHash(uint64_t begin = 0xcbf29ce484222325ull) : value_(begin) {}
+  explicit RowsHash(uint64_t begin = kFnvBasis) : value_(begin) {}
   void add(std::span<const int32_t> row) {
     add(static_cast<uint64_t>(row.size()));
     for (const int32_t id : row) add(static_cast<uint64_t>(static_cast<uint32_t>(id)));
@@ -72,7 +73,7 @@ class RowsHash {
   uint64_t value() const { return value_; }
 
  private:
-  void add(uint64_t x) { value_ = (value_ ^ x) * 0x100000001b3ull; }
+  void add(uint64_t x) { value_ = fnv1a(value_, x); }
   uint64_t value_;
 };
 
@@ -102,7 +103,7 @@ struct CausalCounts {
   int64_t eos_appended = 0;
 };
 
-// What is not in a row yet, and what was counted: all that a CausalBuilder needs to go on.
+// What is not in a row yet, and what was counted: all that a CausalBuilder needs to continue.
 struct CausalState {
   CausalCounts counts;
   std::vector<int32_t> pending;  // tokens of the group that are in no block yet

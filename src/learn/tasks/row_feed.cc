@@ -1,8 +1,8 @@
 #include "learn/tasks/row_feed.h"
 
+#include "base/core/hash.h"
 #include "base/core/log.h"
 #include "base/store/store.h"
-#include "learn/tasks/token_task.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -88,10 +88,12 @@ Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
     (train ? train_stream_ : eval_stream_) =
         HONE_TRY(TokenStream::open(part, text.tokenize(model_, pool_), o));
     OrderedJson sources = OrderedJson::array();
-    for (const std::string& file : part.files)
-      sources.push_back(OrderedJson::array({file, HONE_TRY(file_store().bytes(file))}));
+    for (const std::string& file : part.files) {
+      const auto bytes = HONE_TRY(file_store().bytes(file));
+      sources.push_back(OrderedJson::array({file, bytes}));
+    }
     if (train)
-      hash_ = text_hash(sources.dump() + text.shard_settings(model_, part.causal, true).dump());
+      hash_ = fnv1a(sources.dump() + text.shard_settings(model_, part.causal, true).dump());
     log_info("{:<11} {}: streamed{}", "data", part.split,
              o.shuffle ? fmt::format(", {} rows at a time in random order", o.window_rows) : "");
   }

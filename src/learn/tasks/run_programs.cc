@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/core/process.h"
+#include "base/core/memory.h"
+#include "base/core/text.h"
 #include "engine/backends/null/null.h"
 #include "engine/passes/pipelines.h"
 #include "learn/generate/prompts.h"
@@ -150,16 +151,10 @@ int64_t memory_for_arenas(const TrainSettings& s) {
   return free_bytes - kRuntimeBudget;
 }
 
-std::string bytes_text(int64_t bytes) {
-  if (bytes >= int64_t{1} << 30)
-    return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1 << 30));
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
 std::string MemoryReport::text() const {
-  return fmt::format("planned {}, measured {}; the runtime {} of {}", bytes_text(planned_bytes),
-                     bytes_text(measured_bytes), bytes_text(runtime_bytes),
-                     bytes_text(kRuntimeBudget));
+  return fmt::format("planned {}, measured {}; the runtime {} of {}", format_bytes(planned_bytes),
+                     format_bytes(measured_bytes), format_bytes(runtime_bytes),
+                     format_bytes(kRuntimeBudget));
 }
 
 }  // namespace hone

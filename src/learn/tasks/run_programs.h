@@ -27,7 +27,7 @@ std::string program_name(std::string_view kind, const BatchShape& shape);
 // where their lengths are not known, the most that it can need.
 RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
                               bool eval, const PairNeeds& pairs = {});
-// Of a model. Errors: those of its generation config.
+// The limits for a model. Errors: those of its generation config.
 Result<PairNeeds> pair_needs(const TaskSettings& s, const Pretrained& model);
 
 // Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>, and those
@@ -52,9 +52,6 @@ int64_t memory_for_arenas(const TrainSettings& s);
 
 // Bytes of the runtime besides the arena (code, tokenizer, data): the plan's own line.
 inline constexpr int64_t kRuntimeBudget = 192 << 20;
-
-// "12.5 MiB", "3.42 GiB".
-std::string bytes_text(int64_t bytes);
 
 // Planned and measured memory of a run. Measured: what the process keeps in anonymous and shared
 // pages now, less what it kept just before the arena was mapped.

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/generate/errors.h"

@@ -4,20 +4,16 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/core/hash.h"
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/memory.h"
+#include "base/core/signals.h"
 #include "learn/models/positions.h"
 #include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
 
 namespace hone {
-
-uint64_t text_hash(std::string_view text) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
-  return h;
-}
 
 void TokenTask::put_bytes(size_t program, const char* name, std::span<const std::byte> bytes) {
   auto to = session_->input_bytes(program, name);
@@ -202,7 +198,7 @@ double TokenTask::flops_of_step(const StepSums& sums) const {
 Json TokenTask::fingerprint() const {
   const std::optional<StepCount>& steps = feed_->steps();
   return {{feed_->streams() ? "stream" : "data", fmt::format("{:016x}", feed_->hash())},
-          {"model", fmt::format("{:016x}", text_hash(model_.config.config.dump()))},
+          {"model", fmt::format("{:016x}", fnv1a(model_.config.config.dump()))},
           {"kernels", session_->kernel_manifest()},
           {"machine", backend_->description()},
           {"micro_batch_rows", shapes_.train_rows()},

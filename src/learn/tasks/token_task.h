@@ -19,9 +19,6 @@
 
 namespace hone {
 
-// FNV-1a.
-uint64_t text_hash(std::string_view text);
-
 class TokenTask : public TrainTask {
  public:
   Session& session() override { return *session_; }

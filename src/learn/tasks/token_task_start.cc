@@ -2,7 +2,8 @@
 #include <algorithm>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/memory.h"
+#include "base/core/text.h"
 #include "engine/backends/cpu/backend.h"
 #include "learn/tasks/token_task.h"
 #include "learn/train/errors.h"
@@ -67,16 +68,16 @@ Status TokenTask::compile(bool from_scratch) {
   Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, wanted, memory,
                              [&](int64_t rows) { return shapes_for(rows); }));
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
-    if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, bytes_text(bytes));
-  if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", bytes_text(stream));
+    if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
+  if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
   log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
-           "memory", "total", bytes_text(fit.plan.arena_bytes()),
-           bytes_text(std::max<int64_t>(memory, 0)), bytes_text(kRuntimeBudget));
+           "memory", "total", format_bytes(fit.plan.arena_bytes()),
+           format_bytes(std::max<int64_t>(memory, 0)), format_bytes(kRuntimeBudget));
   if (fit.rows == 0)
     return Error(err::kDoesNotFit,
                  fmt::format("the run needs {} with one row of {} tokens, {} may be used",
-                             bytes_text(fit.plan.arena_bytes()), row_tokens_,
-                             bytes_text(std::max<int64_t>(memory, 0))))
+                             format_bytes(fit.plan.arena_bytes()), row_tokens_,
+                             format_bytes(std::max<int64_t>(memory, 0))))
         .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
                           "shows what a run needs",
                           s_.row_tokens_flag()));

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/signals.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"

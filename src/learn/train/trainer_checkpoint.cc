@@ -228,7 +228,6 @@ Status Trainer::save_checkpoint() {
     const TrainLoss::State l = loss_.state();
     Json state{
         {"step", done_},
-        {"cursor", Json::parse(cursor_after(task_.steps(), done_).to_json())},
         {"loss",
          {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
         {"total_flos", flops_},

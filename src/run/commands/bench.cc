@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/memory.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "engine/backends/cpu/backend.h"

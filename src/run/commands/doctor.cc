@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <set>
 
+#include "base/core/memory.h"
 #include "base/core/memory_nodes.h"
-#include "base/core/process.h"
 #include "base/core/system_files.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"

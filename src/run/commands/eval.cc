@@ -1,6 +1,6 @@
 // hone eval --task T: metrics of a model on a file.
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/signals.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
 

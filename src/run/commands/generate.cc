@@ -5,6 +5,7 @@
 
 #include "base/core/json.h"
 #include "base/core/log.h"
+#include "base/core/memory.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "engine/backends/cpu/backend.h"
@@ -93,7 +94,7 @@ Result<GenerationConfig> generation_from(const GenerateSettings& s,
     if (!task.empty())
       origin = fmt::format("task_specific_params.{} in the model's config.json", task);
     if (!c.has_length()) {
-      c.max_length = kUntoldLength;
+      c.max_length = kDefaultTargetLength;
       origin = "";
     }
   }

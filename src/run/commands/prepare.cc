@@ -1,6 +1,6 @@
 // hone prepare --task T: data tokenised once, in shards that hone train maps or reads.
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/signals.h"
 #include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shards.h"

@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
+#include "base/core/signals.h"
 #include "engine/backends/cpu/kernels/isa.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"

@@ -1,3 +1,4 @@
+#include "base/core/hash.h"
 #include "engine/backends/reference/numbers.h"
 
 namespace hone::reference {
@@ -11,8 +12,7 @@ struct Key {
 Key key_of(const void* rng, const std::string& place) {
   const auto* seed_step = static_cast<const int64_t*>(rng);
   auto seed = static_cast<uint64_t>(seed_step[0]), step = static_cast<uint64_t>(seed_step[1]);
-  uint64_t hash = 14695981039346656037ull;
-  for (char ch : place) hash = (hash ^ static_cast<uint8_t>(ch)) * 1099511628211ull;
+  const uint64_t hash = fnv1a(place);
   Words w = philox({{uint32_t(step), uint32_t(step >> 32), uint32_t(hash), uint32_t(hash >> 32)}},
                    uint32_t(seed), uint32_t(seed >> 32));
   return {w.w[0], w.w[1]};

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/core/hash.h"
 #include "learn/tokenizers/load/loaders.h"
 
 namespace hone {
@@ -33,12 +34,12 @@ T must(Result<T> r) {
 }
 
 inline uint64_t fnv(uint64_t h, uint32_t value) {
-  for (int i = 0; i < 4; ++i) h = (h ^ (value >> (8 * i) & 0xff)) * 0x100000001b3u;
+  for (int i = 0; i < 4; ++i) h = fnv1a(h, value >> (8 * i) & 0xff);
   return h;
 }
 template <class Rows>
 std::string fnv_rows(const Rows& rows) {
-  uint64_t h = 0xcbf29ce484222325u;
+  uint64_t h = kFnvBasis;
   for (const auto& row : rows) {
     for (const auto id : row) h = fnv(h, static_cast<uint32_t>(id));
     h = fnv(h, 0x7fffffff);

@@ -53,7 +53,7 @@ TEST(WordPiece, EveryPipelineGivesTheIdsOfHuggingFace) {
 
 // Hashes over every character of Unicode.
 std::string fnv_every_char(FunctionRef<uint64_t(uint64_t, const std::string&)> more) {
-  uint64_t h = 0xcbf29ce484222325u;
+  uint64_t h = kFnvBasis;
   for (uint32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xd800 && c < 0xe000) continue;
     std::string text;

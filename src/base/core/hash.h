@@ -1,0 +1,21 @@
+// FNV-1a with 64 bits: a hash of names and rows that may be kept in files, because its values never
+// change. Not for tables of keys that outsiders choose: collisions are easy to make.
+//   H(x1 ... xn) = (...((basis ^ x1) * prime) ^ ...) ^ xn) * prime   (fnvhash.github.io)
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hone {
+
+inline constexpr uint64_t kFnvBasis = 0xcbf29ce484222325u;
+
+// One more value, usually a byte, after those that `hash` is of.
+constexpr uint64_t fnv1a(uint64_t hash, uint64_t value) { return (hash ^ value) * 0x100000001b3u; }
+
+constexpr uint64_t fnv1a(std::string_view text, uint64_t hash = kFnvBasis) {
+  for (const char c : text) hash = fnv1a(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
+}  // namespace hone

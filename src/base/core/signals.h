@@ -1,0 +1,13 @@
+// SIGINT and SIGTERM as a flag that long work asks for.
+#pragma once
+
+namespace hone {
+
+// After this, SIGINT and SIGTERM set a flag that long work asks for with stop_requested(); a
+// second SIGINT ends the program at once with status 130. SIGPIPE is ignored.
+void install_stop_handlers();
+bool stop_requested();
+int stop_signal();              // 0, SIGINT or SIGTERM
+void request_stop(int signal);  // as if it had come; 0 takes the request back (tests)
+
+}  // namespace hone
