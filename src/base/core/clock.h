@@ -16,7 +16,7 @@ class Clock {
 // The machine's clock.
 Clock& system_clock();
 
-// A clock that moves only when told to; sleep() moves it.
+// A clock that moves only by set and sleep().
 class FakeClock : public Clock {
  public:
   double seconds() const override { return now_; }

@@ -72,7 +72,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of `total` units are done; `text` (loss, speed) stands at the end of the line.
+  // `done` of `total` units are done; `text` (loss, speed) ends the line.
   void update(int64_t done, std::string_view text = {});
   void set_total(int64_t total) { total_ = total; }
   // The last line; later calls do nothing.

@@ -14,11 +14,11 @@ std::vector<int> parse_node_list(std::string_view text);
 std::vector<int> usable_nodes(std::string_view has_memory, std::string_view status);
 std::vector<int> usable_nodes();  // of this process
 
-// Of get_mempolicy(2): the policy of memory that has none of its own.
+// From get_mempolicy(2): the policy of memory that has none of its own.
 inline constexpr int kDefaultMemoryPolicy = 0;
 int memory_policy();  // also when the system has none or does not say
-// Whether pages are dealt out over the nodes: there are several, and nobody said where memory
-// shall lie (numactl).
+// Whether pages are dealt out over the nodes: there are several, and numactl did not say where
+// memory goes.
 bool wants_interleaving(size_t nodes, int policy);
 
 // For memory that all threads read all of, before it is touched: its pages are dealt out over the

@@ -1,4 +1,4 @@
-// YAML texts that are no settings, such as the header of a data set's README.md.
+// YAML texts that are not settings, such as the header of a data set's README.md.
 #pragma once
 
 #include "base/core/json.h"
@@ -6,7 +6,7 @@
 namespace hone {
 
 // One YAML document; every scalar is its text ("no", "1.0", "true"), only null is null. `name`
-// stands in messages. Errors H0208.
+// appears in messages. Errors H0208.
 Result<Json> parse_yaml(std::string_view text, const std::string& name);
 
 }  // namespace hone

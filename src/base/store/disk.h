@@ -57,7 +57,7 @@ class SimulatedDisk : public Disk {
   // Comes back with what was durable, and a part of the rest that `seed` chooses.
   void power_on(uint64_t seed);
   void set_capacity(int64_t bytes);       // writes beyond fail with ENOSPC
-  void set_longest_write(int64_t bytes);  // writes take at most so many bytes
+  void set_longest_write(int64_t bytes);  // a write takes at most this number of bytes
   int64_t operations() const;             // since the start
 
   int64_t open(const std::string& path, Open mode) override;

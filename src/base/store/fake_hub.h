@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// The environment of a user who has neither token nor cache: HF_HOME lies in `folder`.
+// The environment of a user without token and cache: HF_HOME is in `folder`.
 inline void fresh_hub_environment(const std::string& folder) {
   for (const char* v : {"HF_TOKEN", "HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "HF_ENDPOINT",
                         "HF_HUB_CACHE", "http_proxy"})

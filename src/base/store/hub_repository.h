@@ -26,7 +26,7 @@
 namespace hone {
 
 struct HubOptions {
-  std::string revision = "main";     // branch, tag or commit; name@revision goes before it
+  std::string revision = "main";     // branch, tag or commit; name@revision takes precedence
   std::optional<std::string> token;  // else HF_TOKEN, else the file HF_TOKEN_PATH or HF_HOME/token
   std::string cache_dir;             // else HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/...
   std::optional<bool> offline;  // else HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_DATASETS_OFFLINE
@@ -48,7 +48,7 @@ class HubRepository {
   // Whether the files of a snapshot suffice to go without the hub.
   using Enough = std::function<bool(const std::string& snapshot, const std::vector<std::string>&)>;
 
-  // `name` is org/name or name, with @revision; hf:// or hf://datasets/ may stand before it. What
+  // `name` is org/name or name, with @revision; hf:// or hf://datasets/ may precede it. What
   // the revision means is asked of the hub; the cache answers when offline, when the hub cannot be
   // reached, and for a commit, if it holds `enough` (by default: any file). Renamed repositories
   // are followed. Errors H0107 to H0114.

@@ -1,6 +1,6 @@
 // A file of this machine in memory, read only.
 //
-// Somebody may cut the file short, write into it, or the disk or server behind it may go while it
+// Somebody may cut the file short, write into it, or its disk or server may go away while it
 // is read. A read of bytes that are gone gives zeros instead of ending the process (SIGBUS), and
 // check_unchanged() says so from then on. So: read, check, and only then use what was read; sizes
 // and places that were read are bounded before.

@@ -56,7 +56,7 @@ class Store {
   };
   virtual ~Store() = default;
 
-  virtual Result<Info> info(const std::string& path) = 0;  // an absent path is no Error
+  virtual Result<Info> info(const std::string& path) = 0;  // an absent path is not an Error
   virtual Result<std::unique_ptr<Reader>> open(const std::string& path) = 0;
   // Sorted by name; temporary files of unfinished writes are left out.
   virtual Result<std::vector<Entry>> list(const std::string& folder) = 0;
@@ -66,7 +66,7 @@ class Store {
   // Atomic and durable; an existing file, or an empty folder, at `to` is replaced.
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;  // a file or an empty folder
-  // A folder and all in it; links are removed, not followed; absent is no Error. Not atomic:
+  // A folder and all in it; links are removed, not followed; absent is not an Error. Not atomic:
   // rename it away first where that counts.
   virtual Status remove_all(const std::string& path) = 0;
   virtual Status make_dirs(const std::string& path) = 0;

@@ -1,6 +1,6 @@
 // Compressed files as a stream: gzip (RFC 1952), zstd (RFC 8878), bzip2, xz, and ZIP archives of
-// one file. Several members one behind the other are one file, as the tools that made them read
-// them; zero bytes behind the last one are padding.
+// one file. Several members in a row are one file, as the tools that made them read
+// them; zero bytes after the last one are padding.
 //
 //   Unpacker unpacker(Packing::kGzip, "train.csv.gz", [&](char* to, int64_t size) { ... });
 //   int64_t n = HONE_TRY(unpacker.read(buffer, sizeof buffer));   // 0 at the end
@@ -31,7 +31,7 @@ class Unpacker {
  public:
   // Gives up to `size` packed bytes, 0 at their end.
   using Pull = std::function<Result<int64_t>(char* to, int64_t size)>;
-  // `name` stands in messages.
+  // `name` appears in messages.
   Unpacker(Packing packing, std::string name, Pull pull);
   ~Unpacker();
 
@@ -40,7 +40,7 @@ class Unpacker {
   // archive that holds something else; pull's own.
   Result<int64_t> read(char* to, int64_t size);
 
-  // What is behind each kind.
+  // What each kind unpacks with.
   class Codec {
    public:
     enum class Did { kSome, kMemberEnd, kFailed, kRefused };

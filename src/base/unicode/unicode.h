@@ -1,6 +1,6 @@
 // UTF-8 and the few Unicode properties that tokenizers ask for.
 //
-// Text may hold bytes that are no UTF-8: every such byte counts as one character of class kOther,
+// Text may hold bytes that are not UTF-8: every such byte counts as one character of class kOther,
 // so that all bytes of a text reach the byte-level encoder unchanged.
 #pragma once
 
@@ -53,7 +53,7 @@ bool is_word_char(uint32_t code);
 
 // Appends the character in lower case, by Unicode 17.
 void append_lower_char(uint32_t code, std::string& out);
-// Appends the text in lower case; bytes that are no UTF-8 stay.
+// Appends the text in lower case; bytes that are not UTF-8 stay.
 void append_lowercase(std::string_view text, std::string& out);
 
 enum class NormalForm { kC, kD, kKC, kKD };

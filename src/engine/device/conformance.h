@@ -24,7 +24,7 @@ struct ConformanceReport {
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
                                   const std::string& folder, const std::string& only = "",
                                   const std::vector<int>& threads = {1, 2, 3, 7});
-// Of a backend that is made for a number of threads: one for each of `threads`, in their order.
+// Makes a backend for a number of threads: one for each of `threads`, in their order.
 ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
                                   const Backend& oracle, const std::string& folder,
                                   const std::string& only, const std::vector<int>& threads);

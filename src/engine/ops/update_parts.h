@@ -2,7 +2,7 @@
 //   op(p..., g..., states..., lr, step, g_scale) -> p'..., states'...
 // p parameters; g gradients of their shapes, multiplied by g_scale first (clipping); states: what
 // the rule keeps for each tensor, zero before the first step, one list after another; lr f64[],
-// step i64[] (1 for the first), g_scale f64[]. Every result lies over its operand, and when g_scale
+// step i64[] (1 for the first), g_scale f64[]. Every result overwrites its operand, and when g_scale
 // is not finite is its operand: a step whose gradients overflowed changes nothing.
 // Attribute decay[i] says whether weight_decay is for tensor i; an empty list means all.
 #pragma once
@@ -15,7 +15,7 @@ namespace hone {
 Result<Types> infer_update(const NodeView& n, size_t lists);
 // The same for states of other types: `states` says all of them, in their order, given p and g.
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
-// An optimizer op: no gradient, result k lies over its operand.
+// An optimizer op: no gradient, result k overwrites its operand.
 Op update_op(std::string name, decltype(Op::infer) infer, decltype(Op::decompose) decompose,
              decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);

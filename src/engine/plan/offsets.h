@@ -13,14 +13,14 @@ struct Lifetime {
 };
 
 struct Search {
-  // Up to so many buffers are looked at one by one, which is faster than an index and gives the
+  // Up to this number of buffers are looked at one by one, which is faster than an index and gives the
   // same places.
   size_t few = 512;
   int64_t looked_at = 0;  // result: looks at what was placed before
 };
 
 // Gives each buffer an offset so that no two alive together overlap; returns the region's size.
-// Tries several orders (by size, by area, by birth), then moves what lies highest until the region
+// Tries several orders (by size, by area, by birth), then moves the highest ones until the region
 // is within half a percent of most_alive(), which no placement can beat and not every set of
 // lifetimes can reach. The same buffers get the same offsets; the search ends after a fixed amount
 // of work, about 0.2 s, and when that leaves more than 2 %, about 2 s. The buffers of a program of

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-// Of rows that are pairs: the other counts are of both texts, those of tokens of the sources.
+// For pairs: other counts are of both texts; counts of tokens are of the sources.
 struct PairSplit {
   int64_t empty_sources = 0, empty_targets = 0;
   int64_t target_tokens = 0;

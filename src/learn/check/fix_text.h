@@ -13,8 +13,8 @@ struct FixReport {
   std::string encoding;   // that was read: "utf-8", "utf-16", ...
   bool unpacked = false;  // the file was compressed
   bool byte_order_mark = false;
-  int64_t repaired = 0;  // bytes read as cp1252 in a file that is otherwise UTF-8
-  int64_t lost = 0;      // bytes that are no text in any encoding: U+FFFD stands for them
+  int64_t repaired = 0;             // bytes read as cp1252 in a file that is otherwise UTF-8
+  int64_t lost = 0;                 // bytes that are not text in any encoding, now U+FFFD
   std::vector<std::string> places;  // file:line:column of the first of both, at most 5
 };
 

@@ -35,13 +35,13 @@ class RowFaults {
   void note(RowFault fault, RowPlace place);
   int64_t rows(RowFault fault) const { return seen_[static_cast<size_t>(fault)].rows; }
 
-  // Of a text that is not empty.
+  // For a text that is not empty.
   void look_at_text(std::string_view text, RowPlace place);
   // `pair`: the row is of two texts. `tokenizer` may be null.
   void look_at_ids(std::span<const int32_t> ids, const Tokenizer* tokenizer, int64_t vocab,
                    bool pair, RowPlace place);
-  // Of a text that is to be written: it ends with token `end`, once. Codes of languages may stand
-  // behind it.
+  // For a target: it ends with token `end`, once. Language codes may follow
+  // it.
   void look_at_end(std::span<const int32_t> ids, const Tokenizer& tokenizer, int32_t end,
                    RowPlace place);
 

@@ -1,4 +1,4 @@
-// Which rows stand more than once, in bounded memory.
+// Which rows appear more than once, in bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class RowFiles {
   std::vector<std::string> names_;
 };
 
-// Rows by a 64-bit hash of their text. When there are more different ones than `most`, it goes on
+// Rows by a 64-bit hash of their text. When there are more different ones than `most`, it continues
 // with those of every second, fourth, ... hash: a sample that keeps all copies of a text together,
 // so that shares stay right. Counts of such a table are estimates (`share()` < 1).
 class RowTable {

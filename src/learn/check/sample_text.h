@@ -6,7 +6,7 @@
 namespace hone {
 
 // The first tokens, told apart by colour, or by bars where there is none. A token that is to be
-// predicted where another stands is shown behind it (`[MASK]>cat`, in colour green); the label of
+// predicted instead of another is shown after it (`[MASK]>cat`, in colour green); the label of
 // the row comes last.
 std::string sample_text(const Tokenizer& tokenizer, const SampleRow& row, bool color);
 

@@ -41,7 +41,7 @@ Stored stored_of(DType t);
 // Returns an empty view, or why it cannot be done.
 std::string_view convert(Stored from, const std::byte* in, DType to, std::byte* out, int64_t n);
 
-// Reads `t`, whose elements lie side by side in `file` as `from`, as elements of `to`; no copy when
+// Reads `t`, whose elements are contiguous in `file` as `from`, as elements of `to`; no copy when
 // they are the same. `out` has the size. H2206, and the file's errors.
 Status read_elements(const ByteFile& file, const TensorInfo& t, Stored from, DType to,
                      std::span<std::byte> out);

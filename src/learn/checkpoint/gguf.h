@@ -1,4 +1,4 @@
-// Reading GGUF: metadata and where the tensors lie. Format and validity rule: docs/formats/gguf.md.
+// Reading GGUF: metadata and where the tensors are. Format and validity rule: docs/formats/gguf.md.
 #pragma once
 
 #include <map>

@@ -16,7 +16,7 @@ enum class OutputDirKind {
   absent,           // begin
   empty,            // begin
   hone_unfinished,  // hone's run file and no checkpoint: begin again
-  has_checkpoints,  // continue from checkpoints.front(), or start anew
+  has_checkpoints,  // continue from checkpoints.front(), or start again
   finished,         // hone ended its run here (checkpoints may be there)
   foreign_files,    // files of something else: refuse
 };

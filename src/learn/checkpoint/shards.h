@@ -1,4 +1,4 @@
-// Weights in several files beside an index that says which tensor lies where.
+// Weights in several files beside an index that says which tensor is where.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// JSON where a key that stands twice would hide something: file headers and manifests.
+// JSON where a key that appears twice would hide something: file headers and manifests.
 #pragma once
 
 #include <string>

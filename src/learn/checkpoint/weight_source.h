@@ -1,4 +1,4 @@
-// The door for reading weights: tensors by their Hugging Face name, whatever file they lie in.
+// Reads weights: tensors by their Hugging Face name, whatever file they are in.
 //
 //   auto weights = HONE_TRY(open_weights("gpt2"));            // folder or file
 //   const TensorInfo* t = weights->find("transformer.wte.weight");

@@ -15,7 +15,7 @@ class Xxh64 {
  public:
   explicit Xxh64(uint64_t seed = 0);
   void update(std::span<const std::byte> bytes);
-  uint64_t digest() const;  // of everything so far; update may go on afterwards
+  uint64_t digest() const;  // of everything so far; update may continue afterwards
 
  private:
   std::array<uint64_t, 4> lanes_;

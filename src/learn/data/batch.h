@@ -1,7 +1,7 @@
 // Packed micro-batches: from the rows of one optimizer step to fixed budgets of tokens.
 //
 // T is the budget of tokens of a micro-batch, S its sequence slots. Nothing is padded inside:
-// sequences stand one behind the other, and only what the last one leaves of T is slack.
+// sequences are packed one after another, and only what the last one leaves of T is slack.
 #pragma once
 
 #include <algorithm>
@@ -81,7 +81,7 @@ void plan_step(std::span<const int64_t> lengths, const BatchGrid& grid, StepPlan
 
 // Inputs of one micro-batch. Sequence s holds tokens [cu_seqlens[s], cu_seqlens[s + 1]).
 // Slack, if any, is one last sequence: ids 0, labels -100, positions 0, sample_ids -1, so that
-// every token belongs to exactly one sequence; empty slots behind it repeat T.
+// every token belongs to exactly one sequence; empty slots after it repeat T.
 struct MicroBatch {
   std::vector<int32_t> ids;  // [T]
   std::vector<int32_t>

@@ -19,14 +19,14 @@ struct CausalFiles {
   // train_files is, the first rows of train_files, this share, are the validation set
   // and not trained on, also when nothing is evaluated.
   double validation_split_percentage = 5;
-  // Of what the grouping gives (rows, or blocks): its first ones.
+  // The first of what the grouping gives (rows, or blocks).
   int64_t max_train_samples = -1, max_eval_samples = -1;
   double fraction_of_train_data = 1;
   bool want_train = true, want_eval = false;
   bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
   bool eval_optional = false;   // no error when the share kept for validation is empty
   CausalOptions causal;         // grouping, block_size, eos; the rest is set here
-  // What prepared shards (shards.h), which may stand where a file may, have to be made with.
+  // What prepared shards (shards.h), which may be given as a file, must be made with.
   OrderedJson shard_settings;
 };
 

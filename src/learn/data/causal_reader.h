@@ -1,5 +1,5 @@
 // From a reader of text rows to token rows, a batch at a time, so that it can stop between batches
-// and go on later from a saved place, with the same rows.
+// and continue later from a saved place, with the same rows.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct CausalPlace {
 
   Json to_json() const;
 };
-// `name` (a file) stands in messages. Errors: H2102.
+// `name` (a file) appears in messages. Errors: H2102.
 Result<CausalPlace> place_from_json(const Json& json, const std::string& name);
 
 class CausalReader {

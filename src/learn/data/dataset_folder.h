@@ -22,7 +22,7 @@ Result<std::vector<std::string>> dataset_splits(const std::string& folder);
 // Errors: H2131 (no such split, a file that is missing, rows chosen by an indices file).
 Result<std::vector<std::string>> dataset_files(const std::string& folder, const std::string& split);
 
-// The texts of dataset_dict.json and state.json; `name` stands in messages.
+// The texts of dataset_dict.json and state.json; `name` appears in messages.
 Result<std::vector<std::string>> splits_of_text(std::string_view text, const std::string& name);
 Result<std::vector<std::string>> files_of_text(std::string_view text, const std::string& name);
 

@@ -21,7 +21,7 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
 // row that lacks one has a null there.
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
-// Bytes that a Store brought; `name` gives the format and stands in messages.
+// Bytes that a Store brought; `name` gives the format and appears in messages.
 Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::string bytes,
                                                       const RowOptions& options = {});
 
@@ -29,7 +29,7 @@ Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::str
 // one (as run_clm). Errors: H2109 with the nearest name.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
-// The column `text`, or else the only one that holds text (which is no number) in the first rows;
+// The column `text`, or else the only one that holds text (not numbers) in the first rows;
 // the reader goes back. Errors: H2109 when there are none or several.
 Result<size_t> only_text_column(RowReader& rows);
 

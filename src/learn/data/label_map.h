@@ -44,10 +44,10 @@ struct LabelMap {
   std::map<std::string, int32_t, std::less<>> ids;  // of the labels as the data spell them
 };
 
-// Of a data set or task that names its labels: texts are names, whole numbers are ids; without
+// For a data set or task that names its labels: texts are names, whole numbers are ids; without
 // names it is a regression.
 LabelMap named_labels(const std::vector<std::string>& names);
-// Of own files. Errors: H2121 when all rows have the same label or none.
+// For the user's files. Errors: H2121 when all rows have the same label or none.
 Result<LabelMap> sorted_labels(const SeenLabels& seen);
 
 // The same labels under the ids of a checkpoint, when both have the same names (in any case), as

@@ -12,7 +12,7 @@ struct LabelInputs {
   std::vector<float> values, weight;  // [S] regression: the label, and 1 where there is one
 };
 
-// Of a packed micro-batch of `rows`: its row_ids say which. The memory of `out` is used again.
+// For a packed micro-batch of `rows`: its row_ids say which. The memory of `out` is used again.
 void fill_label_inputs(const TokenRows& rows, const RowLabels& labels, const MicroBatch& batch,
                        LabelInputs& out);
 void reserve_label_inputs(const BatchGrid& grid, LabelInputs& out);

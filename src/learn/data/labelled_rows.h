@@ -24,13 +24,13 @@ using EncodeTexts =
     std::function<Status(std::span<const std::string_view> first,
                          std::span<const std::string_view> second, EncodedTexts& out)>;
 
-// What stands beside rows of tokens.
+// What belongs to rows of tokens besides ids.
 struct RowLabels {
-  std::vector<uint8_t> types;    // by token, of all rows one behind the other; empty: all 0
+  std::vector<uint8_t> types;    // by token, of all rows in order; empty: all 0
   std::vector<int32_t> classes;  // by row; empty for regression and unlabelled rows
   std::vector<float> values;     // by row; regression
 
-  // Of the tokens of row i of `rows`, which these belong to; empty: all 0.
+  // The types of row i of `rows`, which these belong to; empty: all 0.
   std::span<const uint8_t> types_of(const TokenRows& rows, int64_t i) const;
 };
 

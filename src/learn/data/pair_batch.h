@@ -18,7 +18,7 @@ struct PairGrid {
   int64_t slots = 0;                // S: max_rows, and one for the slack of both sides
   static constexpr size_t kMaxBudgets = 8;
   const PairBudget& largest() const { return budgets.back(); }
-  // The place of the budget that holds so many tokens with the least slack.
+  // The index of the budget that holds this number of tokens with the least slack.
   size_t index(int64_t source, int64_t target) const;
 };
 
@@ -48,7 +48,7 @@ void plan_pair_step(std::span<const int64_t> source_lengths,
                     PairStepPlan& plan);
 
 // Inputs of one micro-batch. target.ids is what the decoder reads: the labels moved on by one
-// behind the start token. Slack as in MicroBatch, in the same slot on both sides; source.labels is
+// after the start token. Slack as in MicroBatch, in the same slot on both sides; source.labels is
 // empty.
 struct PairMicroBatch {
   MicroBatch source, target;

@@ -15,7 +15,7 @@ namespace hone {
 // "en" of "en_XX", as run_translation takes the keys of its rows.
 std::string language_key(const std::string& lang);
 
-// Where the two texts of a row stand.
+// Where the two texts of a row are.
 struct PairWish {
   // Columns by name, with the flags that name them. Without a name the first columns of the file
   // that are not taken yet.
@@ -46,7 +46,7 @@ class PairReader {
                                           const std::vector<std::string>& targets,
                                           const RowOptions& options);
 
-  // False behind the last pair. A null is an empty text. Errors: those of the reader; H2110 a cell
+  // False after the last pair. A null is an empty text. Errors: those of the reader; H2110 a cell
   // that holds no text, H2124 a translation without the language, or one more line in one file.
   Result<bool> next(TextPair& pair);
 
@@ -70,7 +70,7 @@ class PairReader {
 };
 
 // The pairs of parallel files, by the ends of their names: train.en.gz is of language en, or en_XX.
-// None: the files are no such pair. Order is kept. Without `need_targets` all may be of the source
+// None: the files are not such a pair. Order is kept. Without `need_targets` all may be of the source
 // language.
 struct ParallelFiles {
   std::vector<std::string> sources, targets;

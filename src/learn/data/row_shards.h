@@ -4,7 +4,7 @@
 //                    value), but not of rows to be predicted
 //   pairs            input_ids, labels: the ids of the target; empty where there is none
 //
-// Classes are numbered as the data say, by names that stand in the manifest: a run maps them to
+// Classes are numbered as the data say, by names that are in the manifest: a run maps them to
 // those of its checkpoint as it does with a data set that names its labels.
 #pragma once
 

@@ -15,14 +15,14 @@
 
 namespace hone {
 
-// A column that stands beside input_ids, as it is written.
+// A column beside input_ids, as it is written.
 struct RowColumn {
   std::string name;
   std::variant<TokenRows, std::vector<int64_t>, std::vector<float>>
       rows;  // a list or a number each
 };
 
-// Where the arrays of such a column lie, at multiples of 64.
+// Where the arrays of such a column are, at multiples of 64.
 struct ShardColumn {
   std::string name;
   enum class Kind { kList, kInt64, kFloat } kind = Kind::kList;
@@ -35,7 +35,7 @@ struct ShardColumn {
 std::string kind_name(ShardColumn::Kind kind);
 std::optional<ShardColumn::Kind> kind_of(const std::string& name);
 
-// Where the arrays lie; both places are multiples of 64.
+// Where the arrays are; both places are multiples of 64.
 struct ShardFile {
   std::string file;  // name in its folder
   int64_t rows = 0, tokens = 0;
@@ -55,7 +55,7 @@ struct MappedShard {
   RowsView ids;
   std::vector<std::variant<RowsView, std::span<const int64_t>, std::span<const float>>> beside;
 };
-// Maps the file, read only, and checks that the arrays lie in it and that the offsets ascend.
+// Maps the file, read only, and checks that the arrays are in it and that the offsets ascend.
 // Errors: H2132, H0117.
 Result<MappedShard> map_shard(const std::string& folder, const ShardFile& shard);
 

@@ -1,7 +1,7 @@
 // Prepared token shards: the rows of a data set, tokenised and grouped once, in files that training
 // maps (shard_file.h). The folder is a DatasetDict of the datasets library as well:
 //
-//   D/hone_shards.json                    what the rows were made of, and where they lie
+//   D/hone_shards.json                    what the rows were made from, and where they are
 //   D/dataset_dict.json
 //   D/train/data-00000.arrow ...          D/train/state.json, dataset_info.json
 //   D/validation/...
@@ -73,7 +73,7 @@ struct Prepared {
   bool was_there = false;  // the folder held the finished shards already
   std::vector<std::string> notes;
 };
-// Reads, tokenises and writes every part. A run that was killed goes on behind its last finished
+// Reads, tokenises and writes every part. A run that was killed continues after its last finished
 // shard, with the bytes of one that was not; finished shards are never written again.
 // Errors: those of the data; H2133 when the folder holds shards of other settings or sources;
 // H2132 when it holds anything else.
@@ -92,7 +92,7 @@ struct PreparedFiles {
   std::vector<std::string> files;
 };
 // The same for these. They are only read where the folder does not hold them already; a run that
-// was killed begins anew.
+// was killed starts again.
 Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
                               const PrepareOptions& options,
                               const std::function<Result<std::vector<RowSplit>>()>& read);

@@ -20,7 +20,7 @@ struct StreamOptions {
   int64_t max_rows = -1;  // of an epoch: its first ones; -1: all
 };
 
-// Where the next row stands. Opaque but for being saved and given back.
+// Where the next row is. Opaque; it can be saved and given back.
 struct StreamPlace {
   int64_t epoch = 0;
   CausalPlace window;  // before the window that the row is in

@@ -37,7 +37,7 @@ struct DatasetCard {
   std::map<std::string, LabelNames> labels;  // by configuration ("default" for none)
 };
 
-// `readme` is the text of README.md; one without a header gives an empty card. `name` stands in
+// `readme` is the text of README.md; one without a header gives an empty card. `name` appears in
 // messages. Errors: H2803.
 Result<DatasetCard> parse_card(std::string_view readme, const std::string& name);
 

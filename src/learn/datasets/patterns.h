@@ -17,7 +17,7 @@ using SplitFiles = SplitPatterns;
 
 // The files that a glob means: '*', '?', [sets] within a folder, '**' as a whole part for any
 // folders. Hidden files and __folders__ only if the glob says so, README.md, config.json and their
-// like only if it names them; those whose extension is no data format's are left out when
+// like only if it names them; those without the extension of a data format are left out when
 // `data_only`. A text without any of these signs is the name of one file.
 // Errors: H2806 for '**' beside other signs.
 Result<std::vector<std::string>> matching_files(const std::string& glob,

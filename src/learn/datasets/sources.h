@@ -20,7 +20,7 @@ struct SourceRequest {
   bool want_train = true, want_validation = false;
 };
 
-// A data set goes before files, as in run_clm. When validation is wanted and there is none, the
+// A data set takes precedence over files, as in run_clm. When validation is wanted and there is none, the
 // training rows are given to be split. Errors: those of dataset.h and fetch.h; H2802 when a split
 // that is wanted is not there.
 Result<DataSources> find_sources(const SourceRequest& request);

@@ -1,4 +1,4 @@
-// Beam search over one prompt, as Transformers 5.23 does it: which hypotheses go on, which are
+// Beam search over one prompt, as Transformers 5.23 does it: which hypotheses continue, which are
 // finished with which score, and when nothing can improve any more. It knows tokens and scores,
 // no cache and no model.
 #pragma once

@@ -48,7 +48,7 @@ class CachedModel {
   const CacheLimits& limits() const { return limits_; }
 
  private:
-  struct Bound {  // a program and where its tensors lie
+  struct Bound {  // a program and where its tensors are
     size_t program;
     CachedShape shape;
     int32_t *ids, *positions, *cu_seqlens, *cu_cache, *block_table, *slots, *rows;

@@ -54,8 +54,8 @@ struct GenerationConfig {
   bool has_length() const { return max_length.has_value() || max_new_tokens.has_value(); }
 };
 
-// Takes over the keys of a generation_config.json. `place` stands in errors. Keys without effect on
-// tokens are passed over; one that would change them and is not offered is an Error that names it.
+// Takes over the keys of a generation_config.json. `place` appears in errors. Keys without effect on
+// tokens are passed over; one that would change them and is not supported is an Error that names it.
 Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
                              const std::string& place);
 

@@ -41,11 +41,11 @@ std::string continuation_text(const Tokenizer& tokenizer, std::span<const int32_
 // ids of its config.json, and for encoder-decoders every key that older folders keep there.
 Result<GenerationConfig> generation_of(const Pretrained& model);
 
-// The length that nobody gave an encoder-decoder: the target length that run_summarization trains
-// with unless it is told another.
-inline constexpr int64_t kUntoldLength = 128;
+// The maximum length of an encoder-decoder's text if nothing gives one: run_summarization's default
+// target length.
+inline constexpr int64_t kDefaultTargetLength = 128;
 
-// Where generation_config.json says nothing of a length: the task of config.json's
+// If generation_config.json gives no length: the task of config.json's
 // task_specific_params that the texts are for, by the prefix that all of them begin with (the only
 // task, when there is one). Its settings join those that generation_config.json leaves open; ""
 // when there is no such task.

@@ -30,14 +30,14 @@ void log_softmax(std::span<float> x);
 
 class ScoreRules {
  public:
-  // `end` is the length at which generation stops (forced_eos_token_id), `prompt` that of the
-  // prompt.
+  // The rules that `config` asks for, in Transformers' order. `config` must outlive this.
   explicit ScoreRules(const GenerationConfig& config);
 
   // True when the rules leave every score as it is.
   bool none() const { return none_; }
   // Applies the processors to one row of scores of the token after `tokens` (prompt and new ones).
-  // `source` is what the encoder read, or the prompt.
+  // `prompt` is the length of the prompt, `end` that at which generation stops (forced_eos_token_id),
+  // `source` what the encoder read, or the prompt.
   void apply(std::span<float> scores, std::span<const int32_t> tokens, int64_t prompt, int64_t end,
              std::span<const int32_t> source = {});
   // Applies the warpers of sampling: what remains, in no order. The result lives until the next

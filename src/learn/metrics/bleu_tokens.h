@@ -8,7 +8,7 @@
 namespace hone {
 
 // 13a: mteval-v13a, the default. intl: mteval-v14, splits at Unicode's punctuation and symbols.
-// zh: Chinese characters stand alone, the rest as 13a. char: every character. none: white space.
+// zh: Chinese characters are tokens, the rest as 13a. char: every character. none: white space.
 enum class BleuTokenizer { k13a, kIntl, kZh, kChar, kNone };
 
 // Names as sacreBLEU's --tokenize and signature have them.

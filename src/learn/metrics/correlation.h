@@ -24,7 +24,7 @@ class Correlation {
   ExactSum x_, y_, xx_, yy_, xy_;
 };
 
-// For each place, where its value stands among all, each taken times[i] times (empty: once), times
+// For each place, the rank of its value among all, each taken times[i] times (empty: once), times
 // two: equal values share the mean of their ranks, as scipy's rankdata. `order` sorts the values.
 std::vector<int64_t> doubled_ranks(std::span<const double> values, std::span<const int32_t> order,
                                    std::span<const int32_t> times);

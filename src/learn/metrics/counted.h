@@ -55,7 +55,7 @@ class CountedMetric : public Metric {
   std::vector<std::array<int32_t, N>> kept_;
 };
 
-// The release whose numbers BLEU and chrF have; it stands in their signatures.
+// The release whose numbers BLEU and chrF have; it is in their signatures.
 inline constexpr const char* kSacrebleuVersion = "2.6.0";
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-// Sums behind losses, perplexity and accuracy: exact counts and double sums, in any order of rows.
+// Sums for losses, perplexity and accuracy: exact counts and double sums, in any order of rows.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace hone {
 __extension__ using uint128_t = unsigned __int128;
 
 // The n-grams of a text for every n up to `most`, sorted once: each place of the text gives its
-// `most` next symbols, packed from the top; behind the end stand zeros. Bits * most <= 128.
+// `most` next symbols, packed from the top; zeros follow the end. Bits * most <= 128.
 template <int Bits, int Most>
 class Ngrams {
   static_assert(Bits * Most <= 128);
@@ -56,7 +56,7 @@ class Ngrams {
 
  private:
   static int shift(int n) { return Bits * (Most - n); }
-  // n symbols, none of them behind the end.
+  // n symbols, none of them past the end.
   static bool whole(uint128_t gram) { return (gram & ((uint128_t{1} << Bits) - 1)) != 0; }
 
   std::vector<uint128_t> keys_;

@@ -10,7 +10,7 @@ Status check_activation(const ModelConfig& c, const char* key, const std::string
 bool knows_activation(const std::string& name);
 // The kind that ops::activation and ops::gate take for a known name; "tanh" is an op of its own.
 std::string activation_kind(const std::string& name);
-// Of x, any shape, by a known name.
+// Applied to x, any shape, by a known name.
 ValueId activate(Builder& b, ValueId x, const std::string& name);
 
 }  // namespace hone

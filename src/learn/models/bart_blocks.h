@@ -1,6 +1,6 @@
 // What the encoder-decoders of BART's kind share: attention and MLP blocks with layer norms, one
 // stack over the source, one over the target that also looks at the source's. Linear weights are
-// [out, in]. How a family departs from that is a BartStyle.
+// [out, in]. How a family differs from that is a BartStyle.
 #pragma once
 
 #include "learn/models/family.h"
@@ -8,7 +8,7 @@
 namespace hone {
 
 struct BartStyle {
-  // Norms stand before the sublayers, and one more ends each stack; or after them.
+  // Norms come before the sublayers, and one more ends each stack; or after them.
   bool pre_norm = false;
   bool embedding_norm = true;  // layernorm_embedding
   enum class Positions {

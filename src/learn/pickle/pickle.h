@@ -32,12 +32,12 @@ enum class PickleKind : uint8_t {
   set,         // set, frozenset
   global,      // a class or function, by name
   object,      // callable(), args(), then what was added: state(), elements or pairs
-  persistent,  // args() says what lies outside the pickle
+  persistent,  // args() says what is outside the pickle
 };
 
 class Pickle;
 
-// A value of a Pickle, valid while that stands where it is. Asked for what its kind does not have,
+// A value of a Pickle, valid while the Pickle is not moved. Asked for what its kind does not have,
 // or for an element that is not there, it gives 0, empty or none: readers look before they trust.
 class PickleValue {
  public:
@@ -47,7 +47,7 @@ class PickleValue {
   double real() const;            // real
   std::string_view text() const;  // text, bytes: the bytes themselves, UTF-8 not checked
   bool is_global(std::string_view name) const;  // "module.name"
-  std::string global() const;                   // "module.name"; empty when it is no global
+  std::string global() const;                   // "module.name"; empty when it is not a global
 
   int64_t size() const;  // elements of a list, tuple or set, or appended to an object
   PickleValue operator[](int64_t i) const;

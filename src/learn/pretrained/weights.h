@@ -18,9 +18,9 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
 // usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);
 
-// The name under which a saved model holds that weight once more; "": under none. A head for masked
-// language modelling that is tied to nothing has its bias twice: Transformers 5 computes with the
-// decoder's and misses the other, version 4 computes with the other.
+// The second name under which a saved model holds that weight; "": none. An untied MLM head stores
+// its bias twice: Transformers 5 reads `decoder.bias` and warns if the other is missing, version 4
+// reads `bias`.
 std::string second_name(const ModelConfig& config, const std::string& name);
 
 // i8 values and a scale for each row, or each column, of x [.., columns], row-major: x is

@@ -44,7 +44,7 @@ class ClassificationSettings : public TaskSettings,
                                            std::vector<std::string>& notes) const override;
 
   const GlueTask* glue() const { return find_glue_task(task_name); }
-  // Of a data set whose validation rows are matched and mismatched ones, evaluate both.
+  // For a data set with matched and mismatched validation rows: evaluate both.
   virtual bool wants_mismatched() const { return true; }
 };
 
@@ -74,7 +74,7 @@ class ClassificationTask : public TokenTask {
   const ClassificationSettings& s_;
   RowLabels train_labels_, eval_labels_;
   int64_t labelled_rows_ = 0;
-  // Rows of evaluation, one kind behind the other.
+  // Rows of evaluation, kind by kind.
   int64_t matched_ = 0, mismatched_ = 0, test_ = 0, test_mismatched_ = 0;
   std::vector<float> predictions_;  // of the rows to predict: values, or numbers of classes
   LabelInputs inputs_;

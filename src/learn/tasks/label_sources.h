@@ -22,7 +22,7 @@ struct LabelSourceRequest {
   bool want_train = true, want_validation = false, want_test = false;
 };
 
-// A data set goes before files, and files before the folder. A data set's validation rows are
+// A data set takes precedence over files, and files over the folder. A data set's validation rows are
 // `validation`, or else `validation_matched` with `validation_mismatched` beside it; its rows to
 // predict likewise. A folder of prepared shards stands for every split that it holds. Errors: those
 // of dataset.h and fetch.h, H2101 when nothing is named or data_dir lacks a file.

@@ -13,7 +13,7 @@ namespace hone {
 struct TakenRows {
   const TokenRows* data = nullptr;
   std::span<const int64_t> rows;
-  // Of data's rows in the epoch, where those are other numbers (streams); empty: the indices.
+  // Numbers of data's rows in the epoch, if they are not the indices (streams); empty: the indices.
   std::span<const int64_t> numbers;
   int64_t number(int64_t row) const {
     return numbers.empty() ? row : numbers[static_cast<size_t>(row)];
@@ -37,7 +37,7 @@ class RowFeed {
   const TokenRows* eval() const { return eval_.get(); }
   int64_t train_rows() const { return train_rows_; }
   const std::optional<StepCount>& steps() const { return steps_; }
-  // Of the training rows; of a stream of its files and of how rows are made of them.
+  // The training rows; for a stream, its files and how rows are made from them.
   uint64_t hash() const { return hash_; }
   bool streams() const { return train_stream_ || eval_stream_; }
   // In which order steps take rows, as a fingerprint has it.
@@ -73,7 +73,7 @@ class RowFeed {
   std::optional<StepCount> steps_;
   std::optional<RowOrder> order_;
   uint64_t hash_ = 0;
-  // Of the step, or of this part of the evaluation.
+  // Rows of the step, or of this part of the evaluation.
   std::vector<int64_t> rows_, eval_rows_;
   TokenRows stream_rows_, eval_stream_rows_;
   std::vector<int64_t> numbers_, eval_numbers_;  // of these, in the epoch

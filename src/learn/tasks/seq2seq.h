@@ -63,7 +63,7 @@ class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings, public S
 struct PairTokenizers {
   Tokenizer sources, targets;
 };
-// Of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2407 without one.
+// The tokenizer of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2407 without one.
 Result<PairTokenizers> open_pair_tokenizers(const Seq2SeqSettings& s, const Pretrained& model);
 
 // The words before a text that tell the model its task.
@@ -71,7 +71,7 @@ struct TaskPrefix {
   std::string text;
   bool of_checkpoint = false;  // config.json says them; else what T5 usually knows the task by
 };
-// None: the model's config names none, and it is no T5.
+// None: the model's config names none, and it is not a T5.
 std::optional<TaskPrefix> task_prefix(const Seq2SeqSettings& s, const ModelConfig& config);
 
 class Seq2SeqTask : public TokenTask {
@@ -113,7 +113,7 @@ class Seq2SeqTask : public TokenTask {
   const Seq2SeqSettings& s_;
   std::optional<PairTokenizers> tokenizers_;
   TokenRows train_sources_, eval_sources_;
-  int64_t eval_rows_ = 0, test_rows_ = 0;  // of evaluation, one kind behind the other
+  int64_t eval_rows_ = 0, test_rows_ = 0;  // of evaluation, kind by kind
   int64_t first_row_ = 0;                  // of the evaluation that runs
   bool test_has_targets_ = true;
   PairStepPlan pair_plan_;

@@ -27,7 +27,7 @@ class ShardedRows {
 
 // What the flags that all such tasks have ask for.
 LabelSourceRequest named_sources(const TaskSettings& s, const std::vector<std::string>& test_file);
-// Of these flags all splits that they name; without any file a data set, folder or task is named.
+// All splits that the flags name; without any file, a data set, folder or task is named.
 void want_named_splits(TaskSettings& s, const std::vector<std::string>& test_file);
 // Each split with its files, globs expanded.
 Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources);

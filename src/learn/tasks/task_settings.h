@@ -60,13 +60,13 @@ class TaskSettings : public TrainSettings, public DataSettings {
   virtual int64_t row_tokens(const ModelConfig& config) const = 0;
   virtual std::string row_tokens_flag() const = 0;
   virtual int64_t row_tokens_given() const = 0;
-  // Of tasks that learn a target from a source: tokens of the longest target (row_tokens is of the
+  // For tasks that learn a target from a source: tokens of the longest target (row_tokens is of the
   // sources then). 0: rows have one side.
   virtual int64_t target_tokens(const ModelConfig& config) const {
     (void)config;
     return 0;
   }
-  // What writing texts in evaluations needs, of sources of at most so many tokens and `rows` rows;
+  // What generating texts in evaluations needs, for sources of at most this number of tokens and `rows` rows;
   // none: the run writes none.
   virtual std::optional<CacheLimits> generation_limits(const PairNeeds& needs,
                                                        int64_t source_tokens, int64_t rows) const {
@@ -74,7 +74,7 @@ class TaskSettings : public TrainSettings, public DataSettings {
     return {};
   }
 
-  // Rows of any length, one behind the other; false: blocks of row_tokens each.
+  // Rows of any length, packed; false: blocks of row_tokens each.
   virtual bool rows_apart() const = 0;
   // An optimizer step may take more than one micro-batch of `rows` rows.
   virtual bool accumulates(int64_t rows) const {
@@ -95,9 +95,9 @@ class TaskSettings : public TrainSettings, public DataSettings {
   // Standard output, for tasks whose lines other programs read; the command sets it.
   std::function<void(std::string_view)> print = [](std::string_view) {};
 
-  // Of tasks that learn from text alone; null: the others.
+  // Not null if and only if the task trains on plain text.
   virtual const TextRows* text_rows() const { return nullptr; }
-  // Of the others; null: those.
+  // Not null for the other tasks.
   virtual ShardedRows* sharded_rows() { return nullptr; }
 };
 

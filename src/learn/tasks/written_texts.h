@@ -5,7 +5,7 @@
 
 namespace hone {
 
-// gen_len: the mean number of tokens that are no padding, the decoder's start token among them.
+// gen_len: the mean number of tokens that are not padding, the decoder's start token among them.
 class WrittenLengths {
  public:
   explicit WrittenLengths(int32_t pad) : pad_(pad) {}

@@ -21,7 +21,7 @@ struct TracedTensor {
   std::vector<float> values;
 };
 
-// Rows run packed, one behind the other. In the order of computation. Errors: those of the weights
+// Rows run packed. In the order of computation. Errors: those of the weights
 // and of compiling; H2901 when the rows hold nothing to learn or an id is outside the vocabulary.
 Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
                                             const std::vector<std::vector<int32_t>>& rows,

@@ -22,7 +22,7 @@ struct BestMetric {
 // metric_for_best_model and greater_is_better with their defaults: loss when a best model is
 // wanted, greater is better unless the name ends in "loss". None: no evaluation is judged.
 std::optional<BestMetric> best_metric_of(const TrainSettings& s);
-// Of an evaluation. Errors: H2411 it has no such metric.
+// The metric of an evaluation. Errors: H2411 it has no such metric.
 Result<double> value_of(const BestMetric& metric, const OrderedJson& metrics);
 
 struct BestModel {

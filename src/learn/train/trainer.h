@@ -49,8 +49,8 @@ class TrainTask {
   virtual std::string second_name(const std::string&) const { return ""; }
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
-  // Where the next step's rows stand in data that are streamed; null when a step is found by its
-  // number. Saved with a checkpoint and given back by go_to(); `name` (the checkpoint) stands in
+  // Where the next step's rows are in data that are streamed; null when a step is found by its
+  // number. Saved with a checkpoint and given back by go_to(); `name` (the checkpoint) appears in
   // messages.
   virtual Json data_place() const { return nullptr; }
   virtual Status go_to(const Json& place, const std::string& name) {

@@ -25,7 +25,7 @@ struct ChosenTask {
   std::string task;
 };
 
-// The task stands among the flags, in the environment or in the settings file; it decides which
+// The task is among the flags, in the environment or in the settings file; it decides which
 // flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203 no
 // such task, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,

@@ -54,7 +54,7 @@ struct HoneArrowApi {
   int64_t (*columns)(const HoneArrowFile* file);
   const char* (*column_name)(const HoneArrowFile* file, int64_t column);
   int32_t (*seek)(HoneArrowFile* file, int64_t row);
-  // Fills columns() cells with the next row: 1, or 0 behind the last row, or -1.
+  // Fills columns() cells with the next row: 1, or 0 after the last row, or -1.
   int32_t (*next)(HoneArrowFile* file, HoneArrowCell* cells);
   const char* (*error)(const HoneArrowFile* file);
   // The text that the schema keeps under a key, or null.

@@ -18,7 +18,7 @@ class Source {
   virtual ~Source() = default;
   // Up to `size` bytes at the current place; 0 at the end. Errors: H2102, H0116, H2108.
   Result<int64_t> read(char* to, int64_t size);
-  // Free among the bytes that head() holds as long as none behind them were read.
+  // Free within the bytes that head() holds, as long as none after them were read.
   Status seek(int64_t offset);
   // The first bytes, kHeadBytes or all there are. Only before the first read.
   Result<std::string_view> head();
@@ -50,7 +50,7 @@ Result<std::unique_ptr<Source>> unpacked(std::unique_ptr<Source> source);
 // All that the source still gives, as a memory_source.
 Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source);
 
-// A source whose bytes are made one after the other: moving forward reads, moving back begins anew.
+// A source that makes its bytes in order: moving forward reads, moving back starts again.
 class SequentialSource : public Source {
  protected:
   using Source::Source;
@@ -103,7 +103,7 @@ class ByteReader {
   std::string place(int64_t line, int64_t column) const;
 
  private:
-  bool refill();  // more bytes behind buffer_; drops those consumed
+  bool refill();  // more bytes after buffer_; drops those consumed
 
   std::unique_ptr<Source> source_;
   std::string buffer_;

@@ -19,7 +19,7 @@ Result<Charset> encoding_of(std::string_view name);
 const char* encoding_name(Charset encoding);  // as --encoding takes it
 
 // The text of `source` as UTF-8, streamed; a byte order mark stays. A place that the encoding does
-// not allow is error H2108, given behind all text before it; of UTF-8 the source itself.
+// not allow is error H2108, given after all text before it; for UTF-8 the source itself.
 std::unique_ptr<Source> as_utf8(std::unique_ptr<Source> source, Charset encoding);
 
 bool is_utf32(std::string_view head);  // by its byte order mark

@@ -20,7 +20,7 @@ Result<bool> take_json_value(ByteReader& in, std::string& to);
 // Skips white space; the next byte (not consumed) or kEnd.
 int skip_json_space(ByteReader& in);
 
-// From where `in` stands.
+// From where `in` is.
 Result<std::unique_ptr<RowReader>> open_json_lines(ByteReader in);
 
 }  // namespace hone

@@ -26,7 +26,7 @@ struct PickledTable {
   int64_t rows = 0;
 };
 
-// Views into the pickle. NaN, None, NA are null. Of a DataFrame the row index is left out.
+// Views into the pickle. NaN, None, NA are null. The row index of a DataFrame is left out.
 // H2701 (it is not what pandas writes), H2703 (a class beyond text, numbers and booleans, by its
 // name), as do cells; H2704 (a cell that unpacks to too much).
 Result<PickledTable> read_pickled_table(const Pickle& pickle, const std::string& file);

@@ -18,7 +18,7 @@ bool is_ndarray(const PickleValue& v);
 Result<Ndarray> read_ndarray(const PickleValue& v, const std::string& file);
 
 // Row `row` of an array of two dimensions, or (row 0) an array of one. `array` is whole: every cell
-// lies within its data.
+// is within its data.
 std::unique_ptr<CellArray> cells_of(const Ndarray& array, int64_t row, const std::string& file);
 std::unique_ptr<CellArray> cells_of_list(const PickleValue& list, const std::string& file);
 // pandas' arrays of one column: ArrowStringArray, StringArray, and those with a mask. H2703.

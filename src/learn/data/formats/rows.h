@@ -73,7 +73,7 @@ class RowReader {
   virtual ~RowReader() = default;
   // Names in file order. json and jsonl may append names while rows are read.
   virtual const std::vector<std::string>& columns() const = 0;
-  // Fills `row`; false behind the last one. After an error the reader stays where it was.
+  // Fills `row`; false after the last one. After an error the reader stays where it was.
   virtual Result<bool> next(Row& row) = 0;
   // Before the row that next() would give.
   virtual RowPosition position() const = 0;

@@ -9,8 +9,8 @@
 // fewer fields is filled with nulls; one with
 //   more is an error.
 // - tsv: most such files are written without quoting. A field that begins with a quote counts
-//   as quoted only if its closing quote stands before a tab, a line end or the end of the file
-//   and no single quote stands inside it; else the quote is an ordinary byte.
+//   as quoted only if its closing quote comes before a tab, a line end or the end of the file
+//   and no single quote is inside it; else the quote is an ordinary byte.
 #pragma once
 
 #include "learn/data/formats/rows.h"

@@ -16,7 +16,7 @@ class TextRowReader : public RowReader {
 
  protected:
   // Fills the cells of the next row, and row.line when it does not begin at the reader's place;
-  // false behind the last row. What it has read when it fails is read again.
+  // false after the last row. What it has read when it fails is read again.
   virtual Result<bool> read_row(Row& row) = 0;
   // Names the columns of formats that learn them from rows.
   Status look_at_first_row();

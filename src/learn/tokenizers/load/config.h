@@ -42,7 +42,7 @@ struct TokenizerConfig {
   bool is_mbart() const {
     return tokenizer_class == "MBartTokenizer" || tokenizer_class == "MBart50Tokenizer";
   }
-  // Classes that number the pieces of a SentencePiece model anew.
+  // Classes that renumber the pieces of a SentencePiece model.
   bool renumbers() const {
     return is_mbart() || tokenizer_class == "XLMRobertaTokenizer" ||
            tokenizer_class == "PegasusTokenizer";
@@ -50,7 +50,7 @@ struct TokenizerConfig {
   bool is_llama() const { return tokenizer_class == "LlamaTokenizer"; }
 };
 
-// Reads what there is in the folder; a missing file is no error. As in Transformers 5,
+// Reads what there is in the folder; a missing file is not an error. As in Transformers 5,
 // special_tokens_map.json and added_tokens.json count only without an added_tokens_decoder.
 Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
 

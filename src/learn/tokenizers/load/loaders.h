@@ -48,7 +48,7 @@ bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);
 
-// The same by Transformers 5's classes that number the pieces anew: XLMRobertaTokenizer,
+// The same by Transformers 5's classes that renumber the pieces: XLMRobertaTokenizer,
 // MBartTokenizer, MBart50Tokenizer, PegasusTokenizer (config.renumbers()).
 Result<TokenizerParts> read_renumbered(std::string_view bytes, const TokenizerConfig& config);
 // mBART's post-processor: the code of the language that the configuration names for its side.
@@ -73,7 +73,7 @@ Status set_t5_post_processor(TokenizerParts& parts);
 // JSON of stages.
 std::string metaspace_json(bool prefix);
 // TemplateProcessing with tokens that the tokenizer knows, by name. `second` is the segment of B
-// and of what stands behind it; A's is 0.
+// and of what follows it; A's is 0.
 struct PairTemplate {
   std::vector<std::string> before, between, after;  // of a pair
   std::vector<std::string> before_one, after_one;   // of a single text

@@ -1,4 +1,4 @@
-// A SentencePiece model file: its pieces and settings, as they stand.
+// A SentencePiece model file: its pieces and settings, unchanged.
 // Reference: google/sentencepiece sentencepiece_model.proto for the fields; the protobuf encoding
 // guide for the bytes.
 #pragma once

@@ -1,7 +1,7 @@
 // Byte pair encoding.
 //
 // Byte-level (GPT-2 and its kin): a piece starts as one symbol per byte. Character-level
-// (SentencePiece): as one symbol per character; a character that is no token becomes the tokens
+// (SentencePiece): as one symbol per character; a character that is not a token becomes the tokens
 // "<0x..>" of its bytes (byte_fallback), else the unknown token.
 // Reference: Sennrich et al. 2016; huggingface/tokenizers models/bpe for unk and ignore_merges;
 // Kudo and Richardson 2018 for byte fallback.
@@ -25,7 +25,7 @@ struct BpeParts {
   std::vector<int32_t> ranks;  // of the merges, not negative; empty: rank = index
   bool byte_level = true;
   bool byte_fallback = false;  // character-level only
-  std::string unk_token;       // for what is no token; "" = such text is dropped
+  std::string unk_token;       // for what is not a token; "" = such text is dropped
   bool fuse_unk = false;       // a run of it is one unknown token
   bool ignore_merges = false;  // a piece that is a token needs no merges
 };

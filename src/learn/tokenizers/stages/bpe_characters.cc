@@ -53,7 +53,7 @@ class CharacterBpe : public Model {
     const char* const end = piece.data() + piece.size();
     for (const char* p = piece.data(); p < end;) {
       const char* q = metaspace_at(p, end) ? p + kMetaspace.size() : p + 1;
-      // Letters stay together, also where they could not merge: it is found sooner so.
+      // Keep letter runs whole even if they cannot merge: the cut is found faster that way.
       do q = skip_letters(q, end);
       while (q < end && joined(q, end) && ++q);
       append_cached({p, static_cast<size_t>(q - p)}, ids, s.cache, compute);

@@ -1,6 +1,6 @@
 // SentencePiece's own normalization, in one walk over the text: the longest keys of a charsmap,
-// user defined pieces as they stand, runs of spaces and those at the ends taken off, a space in
-// front, every space as U+2581. What is no UTF-8 becomes U+FFFD, byte by byte. Reference:
+// user defined pieces unchanged, runs of spaces and those at the ends taken off, a space in
+// front, every space as U+2581. What is not UTF-8 becomes U+FFFD, byte by byte. Reference:
 // google/sentencepiece normalizer.cc.
 #pragma once
 

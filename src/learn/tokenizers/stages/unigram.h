@@ -1,5 +1,5 @@
 // Unigram: the cover of a text by pieces whose scores have the largest sum (Viterbi). A character
-// that is no piece is unknown; a run of such characters becomes the tokens "<0x..>" of its bytes
+// that is not a piece is unknown; a run of such characters becomes the tokens "<0x..>" of its bytes
 // (byte_fallback), else one unknown token.
 // Reference: Kudo 2018 (arXiv 1804.10959); google/sentencepiece unigram_model.cc, EncodeOptimized;
 // huggingface/tokenizers models/unigram.
@@ -26,7 +26,7 @@ struct UnigramParts {
   double unk_score = 0;  // of an unknown character: kUnknownPenalty below the lowest score
   bool byte_fallback = false;
   // Sums are floats that begin again where they pass 100,000, as in SentencePiece 0.2.3, which
-  // shows in long texts; else they are double and go on, as in tokenizers.
+  // shows in long texts; else they are double and continue, as in tokenizers.
   bool single_precision = false;
   // A run of unknown characters that the vocabulary has is that token, as in tokenizers and Marian.
   bool look_up_unknown = false;

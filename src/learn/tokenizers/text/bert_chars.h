@@ -12,7 +12,7 @@ namespace hone {
 enum BertChar : uint8_t {
   kBertControl = 1,  // dropped by clean_text, as are U+0000 and U+FFFD
   kBertSpace = 2,    // White_Space, and control characters among them have kBertControl too
-  kBertChinese = 4,  // CJK ideographs, which stand alone
+  kBertChinese = 4,  // CJK ideographs, each a token
   kBertMark = 8,     // Mn: accents
   kBertPunctuation = 16,
   kBertMixed = 32,  // a canonical decomposition, a combining class or a lower case of its own

@@ -32,7 +32,7 @@ struct JsonAt {
 
   JsonAt item(JsonElement v, size_t index) const;
 
-  // The member, or nothing when it is absent or null or this is no object.
+  // The member, or nothing when it is absent or null or this is not an object.
   std::optional<JsonAt> find(std::string_view key) const;
   // The member; an error when it is absent or null.
   Result<JsonAt> get(std::string_view key) const;
@@ -48,7 +48,7 @@ struct JsonAt {
   Error expected(std::string_view what) const;  // "expected a string, found 12"
 };
 
-// The text as a JSON string with quotes. Bytes that are no UTF-8 become U+FFFD.
+// The text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_quote(std::string_view text);
 
 // A whole file. kTokenizerMissing when it cannot be opened.

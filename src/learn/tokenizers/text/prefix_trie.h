@@ -15,7 +15,7 @@ class PrefixTrie {
  public:
   using Key = std::pair<std::string_view, int32_t>;  // value >= 0
   PrefixTrie() : PrefixTrie(std::vector<Key>{}) {}
-  // Of keys given twice the last one counts. Empty keys are never found.
+  // If a key is given twice, the last one counts. Empty keys are never found.
   explicit PrefixTrie(std::vector<Key> keys);
 
   // Calls take(end, value) for every key that [p, end) begins with, the shortest first.

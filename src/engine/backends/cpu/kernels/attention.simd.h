@@ -1,4 +1,4 @@
-// Forward and paged decoding; the method is told in attention_blocks.simd.h.
+// Forward and paged decoding; attention_blocks.simd.h explains the method.
 #include "engine/backends/cpu/kernels/attention_blocks.simd.h"
 
 namespace hone::cpu::HONE_ISA {
@@ -82,7 +82,7 @@ void forward_block(const Attention& a, const Drop& drop, int64_t s, int64_t h, i
       }
       if (k < hi) top = max(load(sv + k * kBQ), top);
       top = max(top, other);
-      const F base = max(top, set1(-1e30f));  // finite, so that -inf - base is no NaN
+      const F base = max(top, set1(-1e30f));  // finite, so that -inf - base is not NaN
       const F factor = exp2(m[v] - base);
       m[v] = top;
       sum[v] = sum[v] * factor;

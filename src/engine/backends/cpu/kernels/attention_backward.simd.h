@@ -1,4 +1,4 @@
-// Backward; the method is told in attention_blocks.simd.h.
+// Backward; attention_blocks.simd.h explains the method.
 #include "engine/backends/cpu/kernels/attention_blocks.simd.h"
 
 namespace hone::cpu::HONE_ISA {
@@ -24,7 +24,7 @@ int64_t backward_floats(const Attention& a) {
 // The gradient of the bias sums dS along diagonals. Each head, sequence and part of its keys (at
 // most kParts, cut by length alone) has sums of its own, so that their order does not depend on
 // the threads; along a diagonal queries and keys grow together, so it does not depend either on
-// which of them the loops walk first. Sum j - i of a part lies at
+// which of them the loops walk first. Sum j - i of a part is at
 // [j - from - i + (lq rounded up to kBQB)], where `from` is the part's first key.
 constexpr int64_t kParts = 4;
 
@@ -302,7 +302,7 @@ void attention_backward(const AttentionBackward& b, void* workspace, ThreadPool&
       const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
       const int64_t cost = group * pairs(a, lq, lk);
       for (int64_t hk = 0; hk < a.kv_heads; ++hk) {
-        // A sequence without queries costs nothing, also behind the last other one: its keys still
+        // A sequence without queries costs nothing, also after the last other one: its keys still
         // need gradients of zero.
         const bool mine =
             thread ==

@@ -1,6 +1,6 @@
 // Blocks of kBK keys against a group of queries. Scores are kept transposed, S^T[key][query], with
 // queries in vector lanes: maxima and sums over keys are then plain vector operations, and K, V,
-// Q, dO are read where they lie, as broadcasts or rows; only Q and dO are transposed, once each.
+// Q, dO are read in place, as broadcasts or rows; only Q and dO are transposed, once each.
 //   forward:   S^T = K Q^T;  O^T = V^T P^T
 //   backward:  S^T = K Q^T;  dP^T = V dO^T;  dV = P^T dO;  dK = dS^T Q;  dQ^T = K^T dS^T
 #pragma once
@@ -165,7 +165,7 @@ void bias_row(const Attention& a, int64_t h, int64_t o, int64_t q0, int64_t lane
   const int64_t columns = 2 * a.reach - 1, top = keys.end - 1 - q0 - o + a.reach - 1;
   const float* from = a.bias + h * columns;
   const int64_t count = keys.end - keys.begin / kBK * kBK + lanes - 1;
-  // lanes behind the last query may lie outside the table
+  // lanes after the last query may be outside the table
   const int64_t x0 = min_of(count, max_of<int64_t>(0, top - columns + 1));
   const int64_t x1 = max_of(x0, min_of(count, top + 1));
   for (int64_t x = 0; x < x0; ++x) to[x] = 0.0f;
@@ -186,7 +186,7 @@ HONE_INLINE void add_bias(const float* row, int64_t end, int64_t k0, int64_t lo,
 
 // ---- rows of one head ----------------------------------------------------------------------
 
-// In a buffer of all heads the rows of one head lie apart by whole pages or nearly so, and share a
+// In a buffer of all heads the rows of one head are apart by whole pages or nearly so, and share a
 // few sets of the L1 cache. Blocks therefore work on a copy, rows end to end, where there are
 // enough rows to matter and they fit.
 constexpr int64_t kPackedKeys = 1024;
@@ -280,7 +280,7 @@ HONE_INLINE void for_units(const Attention& a, int64_t block, int thread, int th
     for (int64_t q0 = 0; q0 < lq; q0 += block) total += cost(lq, lk, q0);
   }
   total *= a.heads;
-  int64_t at = 0;  // a unit belongs to the thread in whose share its middle lies
+  int64_t at = 0;  // a unit belongs to the thread in whose share its middle is
   for (int64_t s = 0; s < a.sequences; ++s) {
     const int64_t lq = a.cu_q[s + 1] - a.cu_q[s], lk = a.cu_k[s + 1] - a.cu_k[s];
     for (int64_t h = 0; h < a.heads; ++h)

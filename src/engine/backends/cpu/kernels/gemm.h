@@ -53,7 +53,7 @@ constexpr int64_t kGemmSmallRows = 16;
 constexpr int64_t kGemmFewRows = 64;
 constexpr int64_t kGemmSplitRows = 64;
 // A sum over k is made of blocks, one after the other: equal parts of k of at most this. Another
-// value gives other bits, so it stands in the kernel's id.
+// value gives other bits, so it is part of the kernel's id.
 constexpr int64_t kGemmBlockK = 1024;
 constexpr int64_t kGemmBf16BlockK = 2048;
 

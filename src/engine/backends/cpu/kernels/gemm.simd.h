@@ -82,8 +82,8 @@ HONE_INLINE Range small_columns(const Gemm& g, int64_t begin, int64_t end) {
 // same rows of B, each its columns, get a fifth less from memory than two that read rows far apart.
 HONE_INLINE int64_t first_half(int64_t k) { return k < 64 ? k : round_up(k / 2, 8); }
 
-// Floats before and behind the second sums: processors fetch the line that would come after the
-// rows of C, and what lies there is not to be taken from the thread that is adding to it.
+// Floats before and after the second sums: processors fetch the line that would come after the
+// rows of C, and what is there must not be taken from the thread that is adding to it.
 constexpr int64_t kGap = 1024;
 
 void multiply_small_nn(const Gemm& g, float* workspace, ThreadPool& pool) {
@@ -172,7 +172,7 @@ HONE_INLINE void dots(const Gemm& g, const T* all_b, const float* a, int64_t i, 
   });
 }
 
-// The rows of B that are read at once lie far apart: memory serves several streams faster than one.
+// The rows of B that are read at once are far apart: memory serves several streams faster than one.
 template <int R, int Q, int U, class T>
 void dot_rows(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1) {
   const int64_t floats = ceil_div(g.k, W) * W, step = (j1 - j0) / Q;

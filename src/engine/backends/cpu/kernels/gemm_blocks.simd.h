@@ -2,8 +2,8 @@
 // High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 //
 // B blocks (kKC x kNC) are packed by all threads together into one of two shared buffers (one
-// barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads stand
-// in a grid tm x tn over rows and columns, and help each other at the end of a block (Share).
+// barrier a block); each thread packs its own A blocks (kMC x kKC, for the L2 cache). Threads
+// form a grid tm x tn over rows and columns, and help each other at the end of a block (Share).
 // `Tiles` says what a tile is:
 //
 //   kMR, kNR        rows and columns of a tile: of a panel of packed A, of one of packed B
@@ -13,7 +13,7 @@
 //   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
 //   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B, for the
-//                 turn-th time this panel of B; the one after it lies behind it, to be prefetched
+//                 turn-th time this panel of B; the next one follows it, to be prefetched
 //   Thread          an object that each thread holds while it multiplies
 #pragma once
 
@@ -66,7 +66,7 @@ void epilogue(const Gemm& g, int64_t i0, int64_t rows, int64_t j0, int64_t colum
   }
 }
 
-// The share of the turn-th of `turns` tiles in the panel of B, of `words`, that lies behind b: what
+// The share of the turn-th of `turns` tiles in the panel of B, of `words`, that follows b: what
 // it fetches ahead from the L3 cache or memory.
 HONE_INLINE const float* share_of_next(const float* b, int64_t words, int64_t turn, int64_t turns) {
   return b + words + turn % turns * (words / turns);

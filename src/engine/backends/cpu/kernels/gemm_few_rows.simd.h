@@ -1,6 +1,6 @@
-// Products of 17 to 64 rows (beams, batches of decoding) with B [n,k]: B is read where it lies,
+// Products of 17 to 64 rows (beams, batches of decoding) with B [n,k]: B is read in place,
 // once from memory, and not packed. A is small and packed as [groups][k][lanes of a group]: rows of
-// A lie in the lanes of vectors, an element of B is broadcast to them, and C is made transposed, a
+// A are in the lanes of vectors, an element of B is broadcast to them, and C is made transposed, a
 // strip of columns at a time in the L1 cache.
 //
 // Sums are those of the tiles in gemm_tiles.simd.h, bit for bit. B [k,n] is left to those: a strip
@@ -90,7 +90,7 @@ void lane_sums(const Gemm& g, const T* b, const float* a, int64_t j, float* sums
   const T* rows[J];
   float scale[J];
   for (int r = 0; r < J; ++r) {
-    const int64_t column = min_of(j + r, g.n - 1);  // what lies behind the last one is not stored
+    const int64_t column = min_of(j + r, g.n - 1);  // what is past the last one is not stored
     rows[r] = b + column * g.ldb;
     if constexpr (kScaled<T>) scale[r] = g.b_scale[column];
   }
@@ -149,7 +149,7 @@ bool takes_few_rows_path(const Gemm& g) {
          g.m <= kGemmFewRows;
 }
 
-// So many threads pack A each for itself: less than waiting and fetching it from other cores costs.
+// Up to this number of threads pack A each for itself: less than waiting and fetching it from other cores costs.
 constexpr int kOwnLanes = 4;
 
 int64_t lane_words(const Gemm& g) { return round_up(lane_count(g.m), 16) * g.k; }

@@ -21,7 +21,7 @@ class Batches {
  public:
   virtual ~Batches() = default;
   const arrow::Schema& schema() const { return *schema_; }
-  // The next batch, whose contents are known to be well formed; null behind the last one.
+  // The next batch, whose contents are known to be well formed; null after the last one.
   virtual std::shared_ptr<arrow::RecordBatch> next() = 0;
   // The next batch will be one that begins at or before `row`: its first row is the result.
   virtual int64_t seek(int64_t row) = 0;
