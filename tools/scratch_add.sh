@@ -1,18 +1,22 @@
 #!/usr/bin/env bash
-# tools/scratch_add.sh [FOLDER]   adds an op, a model family and a data format to a scratch copy of
-# the last commit, builds it, runs their tests and counts the files that were touched. Fails when a
-# count is larger than CONTRIBUTING.md says (op 3, model 1, format 1) or a test does not pass.
-# FOLDER (a temporary one by default) keeps the copy and its build.
+# tools/scratch_add.sh [FOLDER]   adds one of each thing of CONTRIBUTING.md's table to a scratch copy
+# of the last commit, builds it, uses or tests each, and counts the files that each touched. Fails
+# when a count is larger than CONTRIBUTING.md says or a check does not pass.
+# FOLDER (a temporary one by default) keeps the copy and its build. HONE_SCRATCH_TREE=CLONE takes a
+# clone that has a build instead of making one: its changes are committed there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
 folder=${1:-$(mktemp -d)}
-tree=$folder/tree
+tree=${HONE_SCRATCH_TREE:-$folder/tree}
 jobs=${JOBS:-$(nproc)}
 mkdir -p "$folder"
-rm -rf "$tree"
-git clone -q --no-hardlinks "$source" "$tree"
+if [ -z "${HONE_SCRATCH_TREE:-}" ]; then
+  rm -rf "$tree"
+  git clone -q --no-hardlinks "$source" "$tree"
+fi
 cd "$tree"
+[ -z "$(git status --porcelain)" ] || { echo "$tree has changes that are not committed" >&2; exit 1; }
 
 count() {  # what, most: counts what the working tree changed, then commits it
   git add -A
@@ -20,7 +24,7 @@ count() {  # what, most: counts what the working tree changed, then commits it
   n=$(git diff --cached --name-only | wc -l)
   echo "$1: $n files touched (at most $2)"
   git diff --cached --stat | sed '$d'
-  git -c user.name=scratch -c user.email=scratch@localhost commit -q -m "$1"
+  git -c user.name=scratch -c user.email=scratch@localhost commit -q --no-verify -m "scratch: add $1"
   [ "$n" -le "$2" ] || { echo "more files than CONTRIBUTING.md says" >&2; exit 1; }
 }
 
@@ -54,6 +58,33 @@ CC
 sed -i 's/^ValueId gelu(Builder& b, ValueId x);.*/&\nValueId tanh_shrink(Builder\& b, ValueId x);/' src/engine/ops/ops.h
 sed 's/\bsilu\b/tanh_shrink/g' tests/ops/silu.case >tests/ops/tanh_shrink.case
 count "an op" 3
+
+# A CPU kernel for it: a vector form, its case in the switch, its row in the table.
+sed -i 's/^enum class Unary : int { \(.*\) };/enum class Unary : int { \1, tanh_shrink };/' \
+  src/engine/backends/cpu/kernels/elementwise.h
+python3 - <<'PYTHON'
+path = "src/engine/backends/cpu/kernels/elementwise.simd.h"
+text = open(path).read()
+text = text.replace("template <class Fn>\nHONE_INLINE void with_unary", """struct TanhShrink {
+  static HONE_INLINE F forward(F x) { return x - Tanh::forward(x); }
+  static HONE_INLINE F backward(F x, F dy) { return dy - Tanh::backward(x, dy); }
+};
+
+template <class Fn>
+HONE_INLINE void with_unary""", 1)
+text = text.replace("      return f(Tanh{});\n", "      return f(Tanh{});\n    case Unary::tanh_shrink:\n      return f(TanhShrink{});\n", 1)
+open(path, "w").write(text)
+path = "src/engine/backends/cpu/backend_rows.cc"
+text = open(path).read()
+text = text.replace("""  return declined(n, fmt::format("no kernel for activation""", """  if (kind == "tanh_shrink") return Unary::tanh_shrink;
+  return declined(n, fmt::format("no kernel for activation""", 1)
+text = text.replace("""          {"relu", for_f32(activation)},
+""", """          {"relu", for_f32(activation)},
+          {"tanh_shrink", for_f32(activation)},
+""", 1)
+open(path, "w").write(text)
+PYTHON
+count "a CPU kernel for the op" 3
 
 # A model family: learned positions, pre-norm blocks, separate q, k, v, ReLU.
 cat >src/learn/models/scratch.cc <<'CC'
@@ -163,10 +194,160 @@ Format format_psv() {
 CC
 count "a data format" 1
 
-tools/setup.sh check
-cmake --preset cpu ${HONE_PYTHON:+-DHONE_PYTHON=$HONE_PYTHON} >configure.log || { cat configure.log; exit 1; }
+# A metric of labels: the share of wrong ones.
+cat >src/learn/metrics/error_rate.cc <<'CC'
+// error_rate: the share of predictions that are not the reference, 1 - accuracy.
+#include "learn/metrics/confusion.h"
+#include "learn/metrics/loss.h"
+
+namespace hone {
+namespace {
+
+class ErrorRateMetric final : public LabelMetric {
+ public:
+  using LabelMetric::LabelMetric;
+
+ private:
+  Result<MetricValues> values_of(const Confusion& c) const override {
+    return MetricValues{{"error_rate", 1 - Accuracy{c.right(), c.total()}.value()}};
+  }
+};
+
+}  // namespace
+
+MetricType metric_error_rate() {
+  return {"error_rate", "share of wrong labels", MetricInput::kLabel, {},
+          [](const MetricOptions& o) -> std::unique_ptr<Metric> {
+            return std::make_unique<ErrorRateMetric>(o);
+          }};
+}
+
+}  // namespace hone
+CC
+count "a metric" 1
+
+# An optimizer: Lion's rule under another name, with fixed betas.
+cat >src/learn/train/optimizers/scratch.cc <<'CC'
+// Lion with beta1 = 0.95 and beta2 = 0.98.
+#include "learn/train/optimizers/optimizer.h"
+
+namespace hone {
+
+Optimizer optimizer_scratch() {
+  return {.names = {"scratch"},
+          .op = "lion",
+          .fixed = {{"beta1", 0.95}, {"beta2", 0.98}},
+          .states = [](const Attrs&) { return StateLists{state_like_weight("exp_avg")}; },
+          .usual_rates = {1e-6, 1e-2}};
+}
+
+}  // namespace hone
+CC
+count "an optimizer" 1
+
+# A schedule: half the rate after half of the steps.
+cat >src/learn/train/schedules/scratch_half.cc <<'CC'
+// The peak for the first half of the steps, half of it afterwards.
+#include "learn/train/schedules/schedule_form.h"
+
+namespace hone {
+
+ScheduleForm schedule_scratch_half() {
+  return {.name = "scratch_half", .make = [](const ScheduleOptions& o) -> Result<Rate> {
+            return after_warmup(o, [=](double step) {
+              return o.learning_rate * (progress_of(o, step) < 0.5 ? 1.0 : 0.5);
+            });
+          }};
+}
+
+}  // namespace hone
+CC
+count "a schedule" 1
+
+# A tokenizer stage: a normalizer that turns every '-' into a space.
+cat >src/learn/tokenizers/stages/normalizer_no_dash.cc <<'CC'
+// "NoDash": every '-' becomes a space.
+#include <algorithm>
+
+#include "learn/tokenizers/stages/stages.h"
+#include "learn/tokenizers/text/json_dom.h"
+
+namespace hone {
+namespace {
+
+class NoDash : public Normalizer {
+ public:
+  std::string_view normalize(std::string_view text, std::string& buffer) const override {
+    buffer = text;
+    std::replace(buffer.begin(), buffer.end(), '-', ' ');
+    return buffer;
+  }
+};
+
+Result<std::unique_ptr<Normalizer>> make(const JsonAt&, const StageContext&) {
+  return std::unique_ptr<Normalizer>(std::make_unique<NoDash>());
+}
+
+}  // namespace
+
+StageType tokenizer_stage_normalizer_no_dash() { return {.types = {"NoDash"}, .normalizer = make}; }
+
+}  // namespace hone
+CC
+count "a tokenizer stage" 1
+
+# A setting of every training task.
+echo 'SETTING(scratch_note, std::string, "none", "Output", "a word for the record of the run")' \
+  >>src/learn/train/settings.def
+count "a setting (docs/commands.md is written by the program)" 1
+
+# A command with settings of its own.
+cat >src/run/commands/scratch.def <<'CC'
+SETTING(input, std::string, "", "Data", "text file whose lines are counted")
+REQUIRED(input)
+CC
+cat >src/run/commands/scratch.cc <<'CC'
+// hone scratch --input FILE: how many lines a file has.
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "run/commands/command.h"
+
+namespace hone {
+namespace {
+
+struct ScratchSettings {
+#define HONE_SETTINGS "run/commands/scratch.def"
+#include "base/settings/fields.inc"
+};
+
+Result<int> run_scratch(const std::vector<std::string>& args) {
+  ScratchSettings s;
+  Schema schema("hone scratch", "count the lines of a file");
+  s.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  const std::string text = HONE_TRY(read_file(s.input));
+  print_out(fmt::format("{}\n", std::count(text.begin(), text.end(), '\n')));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_scratch() {
+  return {.name = "scratch", .summary = "count the lines of a file", .run = run_scratch};
+}
+
+}  // namespace hone
+CC
+count "a command" 2
+
+mkdir -p build
+if [ -z "${HONE_SCRATCH_TREE:-}" ]; then
+  tools/setup.sh check
+  cmake --preset cpu ${HONE_PYTHON:+-DHONE_PYTHON=$HONE_PYTHON} >build/configure.log || { cat build/configure.log; exit 1; }
+fi
 nice ninja -C build/cpu -j "$jobs" hone engine_backends_reference_test \
-  engine_backends_cpu_test learn_data_formats_test >build.log || { tail -n 30 build.log; exit 1; }
+  engine_backends_cpu_test learn_data_formats_test >build/build.log || { tail -n 30 build/build.log; exit 1; }
 
 # The op: every backend against the reference in f64 and finite differences, over tests/ops.
 ctest --test-dir build/cpu --output-on-failure -R '^engine_backends_(reference|cpu)_test$' --no-tests=error
@@ -192,15 +373,40 @@ with open(f"{folder}/rows.psv", "w") as f:
     f.write("number|text\n")
     f.writelines(f"{i}|one, two, three, four; \n" for i in range(200))
 PYTHON
-build/cpu/bin/hone plan --task clm --model_name_or_path "$work" --block_size 32
-build/cpu/bin/hone train --task clm --config_name "$work" --tokenizer_name "$work" \
-  --train_file "$work/rows.psv" --do_train --block_size 32 --max_steps 40 --learning_rate 1e-2 \
-  --logging_steps 1 --output_dir "$work/out" --overwrite_output_dir
+hone=build/cpu/bin/hone
+$hone plan --task clm --model_name_or_path "$work" --block_size 32
+train=("$hone" train --task clm --config_name "$work" --tokenizer_name "$work" --train_file "$work/rows.psv"
+  --do_train --block_size 32 --max_steps 40 --logging_steps 1 --save_strategy no --overwrite_output_dir)
+"${train[@]}" --learning_rate 1e-2 --output_dir "$work/out"
+"${train[@]}" --learning_rate 1e-3 --optim scratch --lr_scheduler_type scratch_half --scratch_note here \
+  --output_dir "$work/other"
 python3 - "$work" <<'PYTHON'
 import json, sys
-log = json.load(open(f"{sys.argv[1]}/out/trainer_state.json"))["log_history"]
-losses = [entry["loss"] for entry in log if "loss" in entry]
-print(f"scratch: loss {losses[0]:.3f} at the first step, {losses[-1]:.3f} at the last")
-sys.exit(losses[-1] > losses[0] / 2)
+def entries(folder, key):
+    log = json.load(open(f"{sys.argv[1]}/{folder}/trainer_state.json"))["log_history"]
+    return [entry[key] for entry in log if key in entry]
+for folder in ("out", "other"):
+    losses = entries(folder, "loss")
+    print(f"{folder}: loss {losses[0]:.3f} at the first step, {losses[-1]:.3f} at the last")
+    assert losses[-1] < losses[0] / 2, losses
+rates = entries("other", "learning_rate")
+assert rates[0] == 1e-3 and rates[-1] == 5e-4, rates
 PYTHON
-echo "scratch_add: an op 3 files, a model 1, a format 1; built, tested, trained"
+
+# The metric, the stage, the setting and the command, as a user meets them.
+printf '1\n0\n1\n1\n' >"$work/predictions.txt"
+printf '1\n1\n1\n0\n' >"$work/references.txt"
+$hone score --predictions "$work/predictions.txt" --references "$work/references.txt" --metric error_rate --json |
+  grep -q '"error_rate": 0.5'
+sed 's/"normalizer": null/"normalizer": {"type": "NoDash"}/' "$work/tokenizer.json" >"$folder/dash.json"
+mkdir -p "$folder/dash" && mv "$folder/dash.json" "$folder/dash/tokenizer.json"
+echo '{"text": "a-b"}' >"$work/dash.jsonl"
+echo '{"text": "a b"}' >"$work/space.jsonl"
+cmp <($hone tokenize --model_name_or_path "$folder/dash" --input "$work/dash.jsonl") \
+  <($hone tokenize --model_name_or_path "$work" --input "$work/space.jsonl")
+$hone train --help | grep -q 'scratch_note'
+"${train[@]}" --scratch_not x --output_dir "$work/none" 2>&1 | grep -q 'did you mean --scratch_note'
+[ "$($hone scratch --input "$work/predictions.txt")" = 4 ]
+$hone help | grep -q 'count the lines of a file'
+echo "scratch_add: an op 3 files, its CPU kernel 3, a model 1, a format 1, a metric 1, an optimizer 1," \
+  "a schedule 1, a tokenizer stage 1, a setting 1, a command 2; built, tested, used"
