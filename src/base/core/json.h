@@ -16,13 +16,13 @@ using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
 struct TextPlace {
   int64_t line = 1, column = 1;  // both from 1; columns count bytes
 };
-// Where each value of a text stands, by JSON pointer ("/zero_optimization/stage").
+// Where each value of a text is, by JSON pointer ("/zero_optimization/stage").
 using JsonPlaces = std::map<std::string, TextPlace>;
 
 // Nesting allowed in a text; deeper is Error H0002.
 inline constexpr int kJsonMaxDepth = 256;
 
-// Parses one JSON value and nothing after it. `name` (a file, "--flag") stands in messages as
+// Parses one JSON value and nothing after it. `name` (a file, "--flag") is in messages as
 // name:line:column. Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity; of equal keys
 // the last wins; integers beyond 64 bits become doubles; a lone surrogate escape becomes U+FFFD.
 // Errors H0001 (syntax, bytes that are not UTF-8), H0002.

@@ -14,7 +14,7 @@
 // Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
 // `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
 // --name alone or --no_name. A list takes all words up to the next flag, or one "a,b".
-// The file is --config FILE, or the first argument that is no flag nor a flag's value, when its
+// The file is --config FILE, or the first argument that is neither a flag nor a flag's value, when its
 // name ends in .yaml, .yml or .json.
 #pragma once
 
@@ -93,7 +93,7 @@ class Schema {
   }
   // A value that this command sets before file, environment and flags.
   void preset(const std::string& name, const std::string& value);
-  // The arguments that are no flags fill these settings, in the order of the calls.
+  // The arguments that are not flags fill these settings, in the order of the calls.
   void positional(const std::string& name);
 
   // --- reading --------------------------------------------------------------------------------
@@ -119,12 +119,12 @@ class Schema {
 
   // Settings that differ from their default: "name  value  (origin)" in aligned columns.
   std::string changed_table() const;
-  // Every setting that is no secret, as JSON that apply_file reads back.
+  // Every setting that is not secret, as JSON that apply_file reads back.
   OrderedJson dump() const;
   std::string help(int width = 100) const;
   // The reference page in Markdown: a table for each group, old spellings, what is refused.
   std::string reference() const;
-  // The settings alone of both, for schemas that stand inside another's page.
+  // The settings alone of both, for schemas inside another's page.
   std::string settings_help(int width = 100) const;
   std::string settings_reference() const;
 

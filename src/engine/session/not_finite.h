@@ -13,7 +13,7 @@ struct NotFinite {
   std::string text() const;                    // "block 3, attn: attention: 12 of 393216 values"
 };
 
-// Of a tensor of a floating-point type; others have none.
+// For a tensor of a floating-point type; other types have none.
 NotFinite count_not_finite(const Type& type, const void* data);
 
 }  // namespace hone

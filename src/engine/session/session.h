@@ -1,4 +1,4 @@
-// The door for running programs: lowering to a backend, memory plan, arena, steps.
+// Runs programs: lowering to a backend, memory plan, arena, steps. Start reading the room here.
 //
 //   std::vector<Program> programs = {train, update, eval};        // after their passes
 //   Session s = HONE_TRY(Session::compile(std::move(programs), backend, pool));
@@ -6,7 +6,7 @@
 //   std::memcpy(s.state("wte.weight").data(), ...);
 //   s.input<int32_t>(0, "ids")[0] = ...;   s.run(0);   s.output<float>(0, "loss")[0]
 //
-// Inputs and outputs of a program lie in memory that its own steps and other programs reuse:
+// Inputs and outputs of a program are in memory that its own steps and other programs reuse:
 // write the inputs just before run(), read the outputs just after.
 #pragma once
 
@@ -78,7 +78,7 @@ class Session {
   // While set and empty, run() looks at every result for values that are not finite and puts the
   // first there. For finding out why a step failed: it reads all that the program writes.
   void find_not_finite(std::optional<NotFinite>* found) { not_finite_ = found; }
-  // Of a state, as it lies in memory.
+  // The bytes of a state, as they are in memory.
   NotFinite count_not_finite(std::string_view state) const;
 
  private:

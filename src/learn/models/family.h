@@ -21,10 +21,10 @@ struct ParamSpec {
   bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
   double ones = 1;        // what Init::ones begins as
-  bool trained = true;    // no: kept and saved as it is, and begun anew where a checkpoint lacks it
+  bool trained = true;    // no: kept and saved as it is, initialized where a checkpoint lacks it
 };
 
-// What stands on the body: which logits a model gives.
+// What follows the body: which logits a model gives.
 enum class Head {
   causal_lm,                // [T,V], the next token
   masked_lm,                // [T,V], or [M,V] of the rows that have a label

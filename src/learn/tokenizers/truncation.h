@@ -33,7 +33,7 @@ struct KeptLengths {
   int64_t first = 0, second = 0;
 };
 // first, second: tokens without special ones, no second one for a single text. special: tokens that
-// will stand around them. Errors: kSequenceTooShort when the strategy cannot reach the length
+// will be around them. Errors: kSequenceTooShort when the strategy cannot reach the length
 // (where tokenizers raises, and where it returns too many tokens because the special ones alone are
 // more).
 Result<KeptLengths> kept_lengths(int64_t first, std::optional<int64_t> second, int64_t special,

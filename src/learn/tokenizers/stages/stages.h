@@ -1,4 +1,4 @@
-// The stages of a tokenizer, as tokenizer.json names them, and the shelf they stand on.
+// The stages of a tokenizer, as tokenizer.json names them, and their shelf.
 //
 //   text -> Normalizer -> PreTokenizer -> Model -> PostProcessor -> ids,   ids -> Decoder -> text
 //
@@ -30,7 +30,7 @@ class Normalizer {
  public:
   virtual ~Normalizer() = default;
   // The normalised text: either `text` itself or a view into `buffer`.
-  // `text` never lies in `buffer`.
+  // `text` is never in `buffer`.
   virtual std::string_view normalize(std::string_view text, std::string& buffer) const = 0;
 };
 
@@ -93,7 +93,7 @@ class Decoder {
     int64_t count = 0;
   };
   virtual Lead lead() const { return {}; }
-  // Puts the text of all tokens behind `out` and says true, where tokens on their own do not decide
+  // Appends the text of all tokens to `out` and says true, where tokens on their own do not decide
   // it; append_token() then is as near as a stream comes.
   virtual bool append_all(std::span<const std::string_view> /*tokens*/,
                           std::string& /*out*/) const {
