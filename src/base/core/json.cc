@@ -39,7 +39,7 @@ class Parser {
     return false;
   }
   TextPlace place(size_t where) {
-    // Called in rising order when places are recorded, so the count goes on from the last call.
+    // Called in rising order when places are recorded, so the count continues from the last call.
     if (where < counted_) counted_ = line_start_ = 0, line_ = 1;
     for (; counted_ < where; ++counted_) {
       if (text_[counted_] == '\n') ++line_, line_start_ = counted_ + 1;

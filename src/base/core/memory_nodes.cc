@@ -80,7 +80,7 @@ bool interleave_over_nodes(void* data, size_t bytes) {
   std::array<unsigned long, kMostNodes / kBits> mask{};
   for (const int node : nodes)
     mask[static_cast<size_t>(node) / kBits] |= 1ul << (static_cast<size_t>(node) % kBits);
-  // The kernel counts one bit less than it is told. Refused (a container's filter): no harm done.
+  // The kernel counts one bit less than it is given. Refused (a container's filter): no harm done.
   return ::syscall(SYS_mbind, data, bytes, kInterleave, mask.data(),
                    static_cast<unsigned long>(kMostNodes) + 1, 0u) == 0;
 }

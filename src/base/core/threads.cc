@@ -123,7 +123,7 @@ struct ThreadPool::Shared {
   };
   std::vector<Begun> begun;
 
-  // Whether the calling thread is the one that does this part. After a success the round goes on
+  // Whether the calling thread is the one that does this part. After a success the round continues
   // until the part is finished, so `fn` is that round's.
   bool begin(int part, uint32_t now) {
     std::atomic<uint32_t>& last = begun[static_cast<size_t>(part)].round;
@@ -162,7 +162,7 @@ void ThreadPool::record_into(std::vector<std::vector<ThreadSpan>>* spans) {
 
 void ThreadPool::call(FunctionRef<void(int)> fn, int thread) {
   const Recorded recorded(shared_->spans, thread, false);
-  const int outer = std::exchange(this_thread, thread);  // a pool may stand inside another's thread
+  const int outer = std::exchange(this_thread, thread);  // a pool may be inside another's thread
   try {
     fn(thread);
   } catch (...) {

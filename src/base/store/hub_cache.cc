@@ -103,7 +103,7 @@ Status HubCache::link(const std::string& commit, const std::string& file,
   fs::remove(place, error);  // a link whose blob was removed
   fs::create_symlink(up + "blobs/" + etag, place, error);
   if (error && error != std::errc::file_exists) {
-    // A file system without links: the content itself stands in the snapshot, as huggingface_hub
+    // A file system without links: the content itself is in the snapshot, as huggingface_hub
     // does it there.
     fs::rename(blob(etag), place, error);
   }

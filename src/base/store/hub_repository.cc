@@ -253,7 +253,7 @@ Error HubRepository::refused(const HttpResponse& r) const {
       .todo("try again later; what is in the cache can be used with HF_HUB_OFFLINE=1");
 }
 
-// HEAD, following redirects within the hub (renamed models); one to where the content lies comes
+// HEAD, following redirects within the hub (renamed models); one to where the content is comes
 // with all that is asked.
 Result<HubRepository::FileInfo> HubRepository::look_at(std::string url) {
   for (int redirects = 0;; ++redirects) {

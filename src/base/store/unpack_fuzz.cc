@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     bool ok = true, again = true;
     const std::string text = unpack(packing, packed, 1 << 16, 1 << 16, ok);
     const std::string pieces = unpack(packing, packed, 5, 1000, again);
-    // Both end near kMost, not at the same byte: what stands there is seen by one of them alone.
+    // Both end near kMost, not at the same byte: what is there is seen by one of them alone.
     const bool bomb = std::max(text.size(), pieces.size()) > kMost - (1 << 16);
     if (!bomb && (ok != again || (ok && text != pieces))) __builtin_trap();
   }

@@ -39,9 +39,9 @@ std::string number(uint64_t value, int bytes) {
 struct ZipFile {
   std::string name, text;
   int method = 8, flags = 0;
-  bool sizes64 = false, mark = true;  // of what stands behind the data
+  bool sizes64 = false, mark = true;  // of what follows the data
 };
-// As Python's zipfile writes it: sizes in front or, with flag 8, behind.
+// As Python's zipfile writes it: sizes in front or, with flag 8, after.
 std::string zipped(const std::vector<ZipFile>& files) {
   std::string out, table;
   for (const ZipFile& f : files) {
@@ -180,7 +180,7 @@ TEST(Unpack, ZipArchivesOfOneFile) {
       EXPECT_EQ(got.error, "");
       EXPECT_TRUE(got.text == text) << method << sizes64;
     }
-  // Written to a pipe: the sizes behind the data, with a mark or without.
+  // Written to a pipe: the sizes after the data, with a mark or without.
   for (const bool sizes64 : {false, true})
     for (const bool mark : {false, true}) {
       const Unpacked got = unpack(Packing::kZip, zipped({{"x", text, 8, 8, sizes64, mark}}), 77);

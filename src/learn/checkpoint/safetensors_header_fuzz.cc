@@ -1,4 +1,4 @@
-// Any bytes: the header is refused with an Error, or every tensor lies within the file.
+// Any bytes: the header is refused with an Error, or every tensor is within the file.
 #include "base/core/error.h"
 #include "learn/checkpoint/safetensors.h"
 

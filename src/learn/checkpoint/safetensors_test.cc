@@ -141,7 +141,7 @@ TEST(SafetensorsWriter, ShardsConvertsAndReplaces) {
   data[0].type.dtype = DType::f32;
   data[0].as = DType::i32;
   EXPECT_STREQ(save_safetensors(t.path, "model", data).error().code(), "H2206");
-  EXPECT_EQ(open_weights(t.path).value()->tensors().size(), 5u);  // the earlier file stands
+  EXPECT_EQ(open_weights(t.path).value()->tensors().size(), 5u);  // the earlier file wins
 }
 
 TEST(Safetensors, HostileHeaders) {

@@ -27,7 +27,7 @@ struct Element {
   std::string_view dtype;    // "torch.float32", as tensors of an untyped storage name it
   Stored stored;
   int64_t bytes;
-  std::string_view scheme;  // as safetensors names those that are no DType
+  std::string_view scheme;  // as safetensors names those that are not a DType
 };
 constexpr Element kElements[] = {
     {"torch.DoubleStorage", "torch.float64", Stored::f64, 8, ""},
@@ -102,7 +102,7 @@ std::string made_by(const PickleValue& v) {
   return plain ? v.args()[0].global() : name;
 }
 
-// How a tensor lies in its storage.
+// How a tensor is laid out in its storage.
 struct View {
   const Element* element;
   std::vector<int64_t> strides;  // in elements

@@ -1,4 +1,4 @@
-// Any bytes behind the magic number of the legacy format: an Error, or every tensor can be read.
+// Any bytes after the magic number of the legacy format: an Error, or every tensor can be read.
 #include "learn/checkpoint/torch_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -106,7 +106,7 @@ class Pickler {
   std::string out_;
 };
 
-// Stored entries one behind the other, then the directory. PKWARE's APPNOTE.TXT 4.3.
+// Stored entries in a row, then the directory. PKWARE's APPNOTE.TXT 4.3.
 class ZipWriter {
  public:
   explicit ZipWriter(HashedFile& out) : out_(out) {}

@@ -61,7 +61,7 @@ Result<Directory> find_directory(const ByteFile& file) {
   return Directory{at<uint64_t>(e, 48), at<uint64_t>(e, 40), at<uint64_t>(e, 32)};
 }
 
-// Sizes and offset that do not fit 32 bits stand in the extra field 1, in this order.
+// Sizes and offset that do not fit 32 bits are in the extra field 1, in this order.
 void widen(std::string_view extra, uint64_t& size, uint64_t& packed, uint64_t& offset) {
   while (extra.size() >= 4) {
     const size_t length = std::min<size_t>(at<uint16_t>(extra, 2), extra.size() - 4);

@@ -34,7 +34,7 @@ BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t re
   const auto k = static_cast<double>(rows);
   const auto wanted = static_cast<int64_t>(std::ceil(k * mean + deviation * std::sqrt(k)));
   const int64_t full = round_up(std::clamp(wanted, *longest, rows * *longest), 64);
-  // Most micro-batches are nearly full: sizes stand close there, so that little runs on slack.
+  // Most micro-batches are nearly full: sizes are close there, so that little runs on slack.
   for (const double part : {1.0, 0.9, 0.8, 0.7, 0.4, 0.2}) {
     grid.budgets.push_back(
         round_up(static_cast<int64_t>(std::ceil(static_cast<double>(full) * part)), 64));

@@ -33,7 +33,7 @@ Error no_such_file(const std::string& path) {
           : fmt::format("the folder '{}' does not exist either", folder.string()));
 }
 
-// Files one behind the other; cells are put in the order of columns_ by name.
+// Files in order; cells are put in the order of columns_ by name.
 class Files final : public RowReader {
  public:
   Files(std::vector<std::string> names, RowOptions options)

@@ -32,7 +32,7 @@ Error no_column(const Names& columns, const std::string& name, const std::string
                         fmt::join(columns, ", ")));
 }
 
-// Text that is no number.
+// Text that is not a number.
 bool is_text(const Cell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
   if (!text) return false;

@@ -77,7 +77,7 @@ TEST_F(Labelled, OwnFilesTakeRunGluesColumnsAndSortedLabels) {
   ASSERT_TRUE(number_labels(*text, map, "training").ok());
   EXPECT_THAT(text->data.labels.classes, ElementsAre(0, 1, 0));
 
-  // sentence1 and sentence2 go before the order of columns; numbers are no text.
+  // sentence1 and sentence2 take precedence over the order of columns; numbers are not text.
   text = read(file("b.jsonl",
                    R"({"idx": 7, "x": "no", "sentence2": "b", "sentence1": "a", "label": 10})"
                    "\n"

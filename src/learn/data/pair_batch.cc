@@ -69,7 +69,7 @@ PairGrid choose_pair_grid(std::span<const int64_t> source_lengths,
   for (const double part : {0.125, 0.25, 0.375, 0.5, 0.75}) add(part, part);
   add(1, 0.5);
   add(0.5, 1);
-  // The full one stands last, also where a fraction came out as large.
+  // The full one comes last, also where a fraction came out as large.
   std::erase(grid.budgets, PairBudget{s.sizes.back(), t.sizes.back()});
   add(1, 1);
   return grid;

@@ -1,4 +1,4 @@
-// Two-sided packing: every token of every pair stands where its sequence is, on both sides.
+// Two-sided packing: every token of every pair is where its sequence is, on both sides.
 #include "learn/data/pair_batch.h"
 
 #include <gtest/gtest.h>

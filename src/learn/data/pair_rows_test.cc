@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// One token a byte behind a 1, four at most.
+// One token a byte after a 1, four at most.
 Status bytes_as_tokens(std::span<const std::string_view> texts, EncodedSide& out) {
   for (const std::string_view text : texts) {
     std::vector<int32_t>& ids = out.ids.emplace_back(1, 1);

@@ -21,7 +21,7 @@ Result<OrderedJson> sources_of(const std::vector<PreparedFiles>& splits) {
   return sources;
 }
 
-// Of a column as datasets describes it.
+// A column as datasets describes it.
 OrderedJson feature(const ShardColumn& column, const ShardSplit& split) {
   if (column.kind == ShardColumn::Kind::kList)
     return {{"feature", {{"dtype", "int32"}, {"_type", "Value"}}}, {"_type", "Sequence"}};
@@ -169,7 +169,7 @@ class Preparation {
   std::vector<ShardSplit>& splits() { return folder_.splits(); }
   void note(std::string text) { folder_.out.notes.push_back(std::move(text)); }
 
-  // True when all is done already. Goes on from the progress of a run that was killed.
+  // True when all is done already. Continues from the progress of a run that was killed.
   Result<bool> find_start() {
     std::vector<PreparedFiles> files;
     for (const CausalPart& part : parts_) files.push_back({part.split, part.files});

@@ -156,7 +156,7 @@ TEST_F(Shards, OtherSettingsAndFilesAreNamed) {
   EXPECT_TRUE(fs::exists(path("a.txt")));
 }
 
-// Whoever reads rows asks afterwards whether they were those of the file.
+// A reader of rows asks afterwards whether they were those of the file.
 TEST_F(Shards, AFileThatChangesUnderARunIsOneError) {
   ASSERT_TRUE(prepare().ok());
   CausalData data = std::move(

@@ -95,7 +95,7 @@ LabelNames labels_of(const Json* features) {
   return labels;
 }
 
-// What stands between the first line "---" and the next one, or nothing.
+// The text between the first line "---" and the next one, or nothing.
 std::optional<std::string> header_of(std::string_view readme) {
   std::string header;
   bool inside = false;

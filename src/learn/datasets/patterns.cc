@@ -14,7 +14,7 @@ namespace {
 struct Known {
   std::string_view extension, format;
 };
-// Those of other kinds stand here so that a folder of pictures with a metadata.csv is not taken
+// Those of other kinds are here so that a folder of pictures with a metadata.csv is not taken
 // for a csv data set.
 constexpr Known kExtensions[] = {
     {"csv", "csv"},
@@ -65,14 +65,14 @@ std::string_view format_of_extension(std::string_view extension) {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// All that stands between and behind the dots of a name: "a.csv.gz" -> csv, gz.
+// All that is between and after the dots of a name: "a.csv.gz" -> csv, gz.
 std::vector<std::string> suffixes(const std::string& path) {
   std::vector<std::string> parts = split(base_name(path), '.');
   parts.erase(parts.begin());
   return parts;
 }
 
-// Whether `c` is in the set whose '[' stands at pattern[at]; `at` goes behind its ']'. Nothing when
+// Whether `c` is in the set whose '[' is at pattern[at]; `at` moves past its ']'. Nothing when
 // the bracket is never closed and so means itself.
 std::optional<bool> in_set(std::string_view pattern, size_t& at, char c) {
   size_t i = at + 1;
@@ -175,7 +175,7 @@ const std::vector<std::string_view>& keywords(std::string_view split) {
 
 constexpr std::string_view kShard = "-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9]*.*";
 
-// "train" of "train-00000-of-00005.parquet": what stands before the last such number.
+// "train" of "train-00000-of-00005.parquet": the part before the last such number.
 std::string split_of_shard(const std::string& name) {
   for (size_t at = name.size(); at-- > 0;) {
     if (part_matches(kShard, std::string_view(name).substr(at))) return name.substr(0, at);

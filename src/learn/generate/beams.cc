@@ -83,7 +83,7 @@ float BeamSearch::worst_finished() const {
   return worst;
 }
 
-// Only the first width_ continuations may finish; the others stand by so that enough go on.
+// Only the first width_ continuations may finish; the others are kept so that enough continue.
 void BeamSearch::update_finished(int64_t length) {
   const bool full = std::all_of(finished_.begin(), finished_.end(),
                                 [](const Hypothesis& h) { return h.finished; });
@@ -120,7 +120,7 @@ void BeamSearch::step(std::span<const Row> rows, ScoreRules& rules) {
   }
   update_finished(length);
 
-  // The best that go on; one that stopped takes part only where there are too few others.
+  // The best that continue; one that stopped takes part only where there are too few others.
   auto running = [](const Continuation& c) { return c.score + (c.stops ? kOut : 0.0f); };
   std::stable_sort(
       continuations_.begin(), continuations_.end(),

@@ -33,7 +33,7 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
   copies_.reserve(static_cast<size_t>(limits.rows));
 }
 
-// Programs stand in rising order; the last is the one for all that is larger.
+// Programs are in rising order; the last is the one for all that is larger.
 const CachedModel::Bound& CachedModel::smallest(int64_t tokens, int64_t sequences) const {
   for (const Bound& b : bound_)
     if (b.shape.tokens >= tokens && b.shape.sequences >= sequences) return b;
@@ -216,7 +216,7 @@ std::span<const float> CachedModel::run(std::span<const Feed> feeds) {
     run_chunks(b, feeds, chunks_);
     if (first && left == 0 && chunks_.size() == feeds.size()) return {b.logits, feeds.size() * V};
     gathered_.resize(static_cast<size_t>(limits_.rows) * V);
-    // A feed that goes on in the next run leaves logits that the next run replaces.
+    // A feed that continues in the next run leaves logits that the next run replaces.
     for (size_t i = 0; i < chunks_.size(); ++i)
       std::memcpy(gathered_.data() + chunks_[i].feed * V, b.logits + i * V, V * sizeof(float));
   }

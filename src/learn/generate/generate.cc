@@ -169,7 +169,7 @@ class Generator::Work {
   }
 
  private:
-  struct Member {  // a sequence that goes on
+  struct Member {  // a sequence that continues
     size_t sequence;
     CacheEntry cache;
     std::vector<int32_t> tokens;  // prompt and new ones; for beams the search has them
@@ -306,7 +306,7 @@ class Generator::Work {
     times_.prefill += since(start);
   }
 
-  // Logits of the group's members, the first of them that of feed `row`; the others' lie `stride`
+  // Logits of the group's members, the first of them that of feed `row`; the others' are `stride`
   // rows apart, 0 where all share one.
   void advance(Group& g, const float* logits, size_t row, int64_t stride) {
     if (g.beams)

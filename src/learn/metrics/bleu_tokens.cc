@@ -23,7 +23,7 @@ void replace_all(std::string& s, std::string_view from, std::string_view to) {
 }
 
 // The four rules of mteval, one after the other as regular expressions would: a rule that takes two
-// characters goes on behind the second. Every character that matters is one byte, so bytes do.
+// characters continues after the second. Every character that matters is one byte, so bytes do.
 std::string western(const std::string& line) {
   std::string a, b;
   a.reserve(line.size() * 2);
@@ -34,13 +34,13 @@ std::string western(const std::string& line) {
     else
       a += c;
   }
-  // A point or comma behind what is no digit.
+  // A point or comma after what is not a digit.
   for (size_t i = 0; i < a.size(); ++i) {
     b += a[i];
     if (is_digit(a[i]) || i + 1 == a.size() || !is_point(a[i + 1])) continue;
     b += ' ', b += a[++i], b += ' ';
   }
-  // A point or comma in front of what is no digit.
+  // A point or comma in front of what is not a digit.
   a.clear();
   for (size_t i = 0; i < b.size(); ++i) {
     if (!is_point(b[i]) || i + 1 == b.size() || is_digit(b[i + 1])) {
@@ -49,7 +49,7 @@ std::string western(const std::string& line) {
     }
     a += ' ', a += b[i], a += ' ', a += b[++i];
   }
-  // A dash behind a digit.
+  // A dash after a digit.
   b.clear();
   for (size_t i = 0; i < a.size(); ++i) {
     b += a[i];
@@ -73,7 +73,7 @@ std::string tokenize_13a(std::string_view text) {
   return western(" " + line + " ");
 }
 
-// sacreBLEU's ranges as they work there: it writes two of them with five digits behind \u, so that
+// sacreBLEU's ranges as they work there: it writes two of them with five digits after \u, so that
 // they mean U+2001 to U+2A6D and U+2F81 to U+2FA1; ideographs beyond U+FFFF are not among them.
 bool is_chinese(uint32_t c) {
   return (c >= 0x2001 && c <= 0x2A6D) || (c >= 0x2E80 && c <= 0x2FDF) ||
@@ -124,7 +124,7 @@ Kind kind_of(uint32_t code) {
   }
 }
 
-// Punctuation is split off unless digits stand on both sides; symbols stand alone.
+// Punctuation is split off unless digits are on both sides; symbols are tokens.
 std::string tokenize_intl(std::string_view text) {
   struct Piece {
     std::string_view bytes;
@@ -137,14 +137,14 @@ std::string tokenize_intl(std::string_view text) {
     a.push_back({{p, static_cast<size_t>(c.length)}, kind_of(c.code)});
     p += c.length;
   }
-  for (size_t i = 0; i < a.size(); ++i) {  // behind what is no number
+  for (size_t i = 0; i < a.size(); ++i) {  // after what is not a number
     b.push_back(a[i]);
     if (a[i].kind == Kind::kNumber || i + 1 == a.size() || a[i + 1].kind != Kind::kPunctuation)
       continue;
     b.insert(b.end(), {kSpace, a[++i], kSpace});
   }
   a.clear();
-  for (size_t i = 0; i < b.size(); ++i) {  // in front of what is no number
+  for (size_t i = 0; i < b.size(); ++i) {  // in front of what is not a number
     if (b[i].kind != Kind::kPunctuation || i + 1 == b.size() || b[i + 1].kind == Kind::kNumber) {
       a.push_back(b[i]);
       continue;

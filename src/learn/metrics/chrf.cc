@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kCharacters = 6, kWords = 2, kBeta = 2;
 constexpr int32_t kKeptWords = 1 << 16;
-// Of each order: n-grams predicted, expected, common.
+// For each order: n-grams predicted, expected, common.
 constexpr size_t kCounts = size_t{3} * (kCharacters + kWords);
 
 class Chrf final : public CountedMetric<kCounts> {

@@ -252,7 +252,7 @@ std::array<RougeValue, kRougeTypes> RougeScorer::score(std::string_view predicti
   values[kRouge2] = value_of(common_pairs(), n - 1, m - 1);
   const int64_t common = common_subsequence(reference_.ids, prediction_.ids);
   values[kRougeL] = value_of(common, n, m);
-  // Of one sentence each, the union is the subsequence itself.
+  // With one sentence each, the union is the subsequence itself.
   const bool one = prediction_.ends.size() == 1 && reference_.ends.size() == 1;
   values[kRougeLsum] = value_of(one ? common : union_of_sentences(), n, m);
   return values;

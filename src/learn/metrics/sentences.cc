@@ -34,7 +34,7 @@ bool is_digit(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
 bool is_letter(char32_t c) { return is_word_char(c) && !is_digit(c); }
 
 bool is_end(char32_t c) { return c == '.' || c == '?' || c == '!'; }
-// Cannot stand within a word; a period in front of it may end a sentence.
+// Cannot be within a word; a period in front of it may end a sentence.
 bool is_non_word(char32_t c) {
   return is_one_of(U")\";}]*:@'({[\u2018\u2019\u201c\u201d\u00ab\u00bb?!", c);
 }
@@ -72,7 +72,7 @@ bool ends_word(View s, size_t i) {
   return end_or_punctuation(i) || (s[i] == ',' && end_or_punctuation(i + 1));
 }
 
-// Words of a line; punctuation but periods stands alone.
+// Words of a line; punctuation but periods is a word.
 void words_of(View line, std::vector<View>& words) {
   for (size_t i = 0; i < line.size();) {
     size_t length = punctuation_run(line, i);
@@ -318,7 +318,7 @@ std::vector<std::string_view> SentenceSplitter::split(std::string_view text) con
   while (end > 0 && is_space(s[end - 1])) --end;
   slices.emplace_back(last_break, end);
 
-  // Closing punctuation behind a break goes back to the sentence that it closes.
+  // Closing punctuation after a break goes back to the sentence that it closes.
   std::vector<std::string_view> sentences;
   const auto give = [&](size_t from, size_t to) {
     sentences.push_back(text.substr(offsets[from], offsets[std::max(from, to)] - offsets[from]));

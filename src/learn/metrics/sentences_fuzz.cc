@@ -9,7 +9,7 @@
 using namespace hone;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Five parts behind each other, each but the last ended by a zero byte.
+  // Five parts in a row, each but the last ended by a zero byte.
   std::vector<std::string> parts = split(std::string(reinterpret_cast<const char*>(data), size), 0);
   while (parts.size() < 5) parts.insert(parts.begin(), "");
   const std::string_view text = parts[4];

@@ -1,5 +1,5 @@
 // BERT (Devlin et al. 2019, arXiv 1810.04805): the encoder of encoder.h. The masked-language-model
-// head has a transform of its own before the tied decoder; classifiers of sequences stand on the
+// head has a transform of its own before the tied decoder; classifiers of sequences follow the
 // pooler, tanh of a linear layer over the first token.
 #include "learn/models/encoder.h"
 

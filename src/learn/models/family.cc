@@ -126,7 +126,7 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
   std::vector<std::string> known;
   for (const Family& f : families()) {
     for (const std::string& t : f.model_types) {
-      // Who has an encoder-decoder is helped by the names of others.
+      // For an encoder-decoder the names of others help.
       if (f.encoder || !c.flag("is_encoder_decoder", false)) known.push_back(t);
       if (t != type) continue;
       c.family = f.name;

@@ -22,7 +22,7 @@ Status PickleMachine::step(uint8_t opcode) {
       marks_.push_back(stack_.size());
       cost_ += static_cast<int64_t>(sizeof(size_t));
       return Ok{};
-    case '0':  // POP: a mark when nothing lies on it
+    case '0':  // POP: a mark when nothing is on it
       if (!marks_.empty() && stack_.size() == marks_.back()) {
         marks_.pop_back();
         return Ok{};

@@ -47,7 +47,7 @@ std::vector<std::string> mark_activations(Program& p) {
       mark("act." + module.substr(0, module.rfind('.')) + ".context", n.in[0]);
     const bool has_residual = op == "linear" && n.in.size() > 3 && n.in[3] != kNoValue;
     const bool has_activation = op == "linear" && n.attrs.text("act", "none") != "none";
-    if (has_residual) continue;  // the sum is no module's output
+    if (has_residual) continue;  // the sum is not the output of a module
     if (!has_activation)
       mark("act." + module, n.out[0]);
     else if (n.out.size() > 1)

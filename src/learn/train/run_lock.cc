@@ -14,7 +14,7 @@ namespace hone {
 Result<RunLock> RunLock::take(const std::string& folder) {
   HONE_TRY(file_store().make_dirs(folder));
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A folder that cannot be opened: whoever writes there next says why it cannot.
+  // A folder that cannot be opened: the next writer there says why it cannot.
   if (fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0) {
     (void)file_store().remove_unfinished(folder);  // they are only in the way
   } else if (errno == EWOULDBLOCK) {

@@ -56,7 +56,7 @@ std::string usage() {
       fmt::join(names, ", "));
 }
 
-// The place behind the launcher flag at args[i]; each is named in a line.
+// The place after the launcher flag at args[i]; each is named in a line.
 Result<size_t> skip_flag(const std::vector<std::string>& args, size_t i) {
   std::string name = args[i].substr(args[i].starts_with("--") ? 2 : 1);
   const bool joined = name.find('=') != std::string::npos;

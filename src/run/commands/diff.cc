@@ -1,4 +1,4 @@
-// hone diff A B: the first tensor, in the order of computation, in which two files depart
+// hone diff A B: the first tensor, in the order of computation, in which two files differ
 // (docs/tracing.md). Exit status 1 when one does.
 #include <cmath>
 #include <set>
@@ -24,7 +24,7 @@ struct Departure {
   std::string shapes;            // set when the shapes differ
 };
 
-// Names of A in the order of its metadata entry `order`, those it leaves out behind them.
+// Names of A in the order of its metadata entry `order`, those it leaves out after them.
 std::vector<std::string> names_in_order(const WeightSource& a) {
   std::vector<std::string> names;
   std::set<std::string> seen;

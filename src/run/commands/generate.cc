@@ -23,7 +23,7 @@ struct GenerateSettings {
 #include "base/settings/fields.inc"
 };
 
-// Every value of a flag that may stand several times; commas are part of the text.
+// Every value of a flag that may be given several times; commas are part of the text.
 std::vector<std::string> texts_of(const std::vector<std::string>& args, std::string_view flag) {
   std::vector<std::string> all;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -231,7 +231,7 @@ class Printer {
     if (!prompts_[prompt].source.empty()) return {};
     return prompts_[prompt].tokens;
   }
-  // What stands before the text of a continuation, once.
+  // What precedes the text of a continuation, once.
   std::string begin() {
     if (begun_) return "";
     begun_ = true;

@@ -20,7 +20,7 @@ struct ScoreSettings {
 #include "base/settings/fields.inc"
 };
 
-// One column of a file. In a predict_results file of run_glue that is what stands behind the index.
+// One column of a file. In a predict_results file of run_glue that is what follows the index.
 class Column {
  public:
   static Result<Column> open(const std::string& file, const std::string& wanted) {
@@ -33,7 +33,7 @@ class Column {
     return c;
   }
 
-  // Appends the texts of the next row; false behind the last one.
+  // Appends the texts of the next row; false after the last one.
   Result<bool> next(std::vector<std::string>& texts) {
     if (!HONE_TRY(rows_->next(row_))) return false;
     if (first_ && is_text("index\tprediction")) {

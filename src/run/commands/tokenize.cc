@@ -41,7 +41,7 @@ struct Item {
   }
 };
 
-// Where rows come from. next() gives false behind the last one.
+// Where rows come from. next() gives false after the last one.
 class Input {
  public:
   virtual ~Input() = default;
@@ -134,7 +134,7 @@ class Encoder {
         key_(s.text_column_name.empty() ? "text" : s.text_column_name) {}
 
   // Puts the lines of the batch into `chunks`, in order. One thread does `meanwhile` first, while
-  // the others begin. After an error they hold what stands before the chunk with the row that made
+  // the others begin. After an error they hold what precedes the chunk with the row that made
   // it.
   Status encode(std::span<const Item> batch, std::vector<std::string>& chunks,
                 FunctionRef<void()> meanwhile) {

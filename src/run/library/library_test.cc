@@ -1,4 +1,4 @@
-// The C door: what a caller gets, and what it is told when it asks for the impossible.
+// The C interface: what a caller gets, and the error when it asks for the impossible.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@ TEST(CpuBackend, Conformance) {
   EXPECT_GT(r.checks, 400);
 }
 
-// A resumed run compares ids: constants that decide bits must stand in them.
+// A resumed run compares ids: constants that decide bits must be in them.
 TEST(CpuBackend, ProductsNameTheBlocksOfTheirSums) {
   const Result<Program> program = parse_program(R"(program p
 input "x" %0 : f32[64,64]

@@ -126,7 +126,7 @@ class DecodedSource final : public SequentialSource {
   std::string in_;     // read and not decoded
   std::string ready_;  // decoded
   size_t ready_at_ = 0;
-  std::string bad_;  // what cannot be decoded behind ready_
+  std::string bad_;  // what cannot be decoded after ready_
   bool ended_ = false, at_start_ = true, big_ = false;
 };
 
@@ -206,7 +206,7 @@ Status check_not_utf16(std::string_view head, const std::string& file) {
 Status check_utf8(std::string_view text, const std::string& file, int64_t line, int64_t column) {
   const size_t bad = find_bad_utf8(text);
   if (bad == std::string_view::npos) return Ok{};
-  bool other_utf8 = false;  // characters that are UTF-8 and not ASCII stand before the bad byte
+  bool other_utf8 = false;  // characters that are UTF-8 and not ASCII precede the bad byte
   for (size_t i = 0; i < bad; ++i, ++column) {
     other_utf8 = other_utf8 || static_cast<unsigned char>(text[i]) >= 0x80;
     if (text[i] == '\n') {

@@ -40,7 +40,7 @@ class JsonRowsReader final : public TextRowReader {
   }
 
  private:
-  // The next byte stands before a row, before its comma, or before the closing bracket, which is
+  // The next byte is before a row, before its comma, or before the closing bracket, which is
   // never consumed.
   Result<bool> read_row(Row& row) override {
     const char close = keyed_ ? '}' : ']';

@@ -96,7 +96,7 @@ class FrameReader {
     return Ok{};
   }
 
-  // Where the rows of a block stand among the columns: slice(start, stop, step) or numbers.
+  // Where the rows of a block are among the columns: slice(start, stop, step) or numbers.
   Result<std::vector<int64_t>> read_places(const PickleValue& v) {
     std::vector<int64_t> places;
     const auto columns = static_cast<int64_t>(table_.columns.size());
@@ -104,7 +104,7 @@ class FrameReader {
       const auto part = [&](int64_t i, int64_t missing) {
         return v.args()[i].is(Kind::none) ? missing : v.args()[i].integer();
       };
-      // The end may lie up to a step behind the last column; none means down to the first one.
+      // The end may be up to a step after the last column; none means down to the first one.
       const int64_t start = part(0, 0), step = part(2, 1), stop = part(1, step < 0 ? -1 : columns);
       if (step == 0 || step < -kMaxColumns || step > kMaxColumns || start < 0 || start > columns)
         return damaged_table(file_, "a block is outside its columns");

@@ -99,7 +99,7 @@ class SeparatedReader final : public TextRowReader {
     }
   }
 
-  // From the opening quote to behind the closing one.
+  // From the opening quote to after the closing one.
   Status read_quoted(Field& field) {
     in_.get();
     for (;;) {

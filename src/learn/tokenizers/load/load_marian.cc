@@ -16,8 +16,8 @@
 namespace hone {
 namespace {
 
-// Between normalizer and model a language code stands between two such bytes, which no text has
-// behind a SentencePiece normalizer: it leaves UTF-8 only.
+// Between normalizer and model a language code is between two such bytes, which no text has
+// after a SentencePiece normalizer: it leaves UTF-8 only.
 constexpr char kMark = '\xff';
 
 class MarianNormalizer : public Normalizer {

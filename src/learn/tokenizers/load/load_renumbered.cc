@@ -1,5 +1,5 @@
 // Transformers 5's classes that give the pieces of a SentencePiece model other ids: fairseq's
-// dictionary (XLM-R, mBART: <s> <pad> </s> <unk> first, the pieces from the fourth on behind them,
+// dictionary (XLM-R, mBART: <s> <pad> </s> <unk> first, the pieces from the fourth on after them,
 // language codes and <mask> at the end) and Pegasus (103 tokens of its pre-training in front).
 // Reference: Transformers 5, models/{xlm_roberta,mbart,mbart50,pegasus}/tokenization_*.py and
 // convert_slow_tokenizer.py. Texts are covered as huggingface/tokenizers covers them.
@@ -49,7 +49,7 @@ class Pieces {
     parts_.pieces.push_back({std::string(text), score, static_cast<int32_t>(id)});
     return Ok{};
   }
-  // The pieces of the model behind the first `left_out`, which other tokens stand for.
+  // The pieces of the model after the first `left_out`, which other tokens stand for.
   Status add_model(const SentencePieceModel& m, size_t left_out) {
     for (size_t i = left_out; i < m.pieces.size(); ++i) {
       HONE_TRY(check_sentencepiece(m.pieces[i], i, parts_.vocabulary));
@@ -91,7 +91,7 @@ Result<std::unique_ptr<Model>> fairseq_model(const SentencePieceModel& m,
   return std::move(pieces).model(unknown);
 }
 
-// The tokens of pre-training that stand before Pegasus' pieces, without <pad> and </s>.
+// The tokens of pre-training that precede Pegasus' pieces, without <pad> and </s>.
 Result<std::vector<std::string>> pegasus_tokens(const TokenizerConfig& config) {
   const int64_t offset = config.offset.value_or(103);
   if (offset < 2 || offset > 100000)

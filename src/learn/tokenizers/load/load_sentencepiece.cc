@@ -61,7 +61,7 @@ Result<std::unique_ptr<Model>> bpe_of(const SentencePieceModel& m) {
   return make_bpe(std::move(bpe));
 }
 
-// T5 has sentinels behind its pieces, the last one first.
+// T5 has sentinels after its pieces, the last one first.
 Status add_sentinels(const TokenizerConfig& config, UnigramParts& unigram) {
   const int64_t count = config.extra_ids.value_or(100);
   if (count < 0 || count > 1000000)

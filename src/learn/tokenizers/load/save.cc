@@ -44,7 +44,7 @@ std::string config_json(const TokenizerParts& p) {
       p.model_max_length ? std::to_string(*p.model_max_length) : "1000000000000000019884624838656");
   if (!p.chat_template.empty()) add("chat_template", json_quote(p.chat_template));
   add("clean_up_tokenization_spaces", "false");
-  // The former reads tokenizer.json as it stands.
+  // The former reads tokenizer.json unchanged.
   add("tokenizer_class",
       p.fits_tokenizer_json ? "\"PreTrainedTokenizerFast\"" : "\"MarianTokenizer\"");
   return out + "\n}\n";

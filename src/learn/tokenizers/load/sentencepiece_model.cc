@@ -21,7 +21,7 @@ class Message {
     std::string_view bytes;  // of the wire 2
     size_t offset = 0;       // of the content, in the file
   };
-  // The next field; false behind the last one.
+  // The next field; false after the last one.
   Result<bool> next(Field& f) {
     if (at_ == bytes_.size()) return false;
     uint64_t tag = 0;

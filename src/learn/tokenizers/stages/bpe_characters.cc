@@ -66,7 +66,7 @@ class CharacterBpe : public Model {
     return end - p >= 3 && p[0] == kMetaspace[0] && p[1] == kMetaspace[1] && p[2] == kMetaspace[2];
   }
 
-  // Whether a token may hold the bytes before and behind q side by side.
+  // Whether a token may hold the bytes before and after q side by side.
   bool joined(const char* q, const char* end) const {
     const auto before = static_cast<unsigned char>(q[-1]), behind = static_cast<unsigned char>(*q);
     if (behind == 0xE2 && metaspace_at(q, end)) return before_space_[before];
@@ -129,7 +129,7 @@ class CharacterBpe : public Model {
   std::array<int32_t, 256> byte_ids_, ascii_ids_;
   bool all_bytes_ = false;
   int32_t unk_id_ = -1;
-  std::bitset<65536> neighbours_;  // byte before << 8 | byte behind
+  std::bitset<65536> neighbours_;  // byte before << 8 | byte after
   std::bitset<256> before_space_;  // byte before a U+2581
 };
 

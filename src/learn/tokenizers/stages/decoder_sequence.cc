@@ -1,4 +1,4 @@
-// "Sequence": decoders one after the other. Up to "Fuse" they see token by token; behind it the
+// "Sequence": decoders one after the other. Up to "Fuse" they see token by token; after it the
 // whole text, where hone carries out "Strip" at the beginning.
 #include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/text/errors.h"

@@ -24,7 +24,7 @@ namespace hone {
 namespace {
 
 constexpr int32_t kUnknown = -1;
-// Where a sum of floats is beyond this, SentencePiece goes on from zero.
+// Where a sum of floats is beyond this, SentencePiece continues from zero.
 constexpr double kLargestSum = 100000;
 constexpr int8_t kNoMargin = -128;
 constexpr size_t kKeptNodes = size_t{1} << 16;  // a rare giant must not pin its memory
@@ -173,7 +173,7 @@ class Unigram : public Model {
   }
 
   // Fills s.steps with the best cover of a text whose sum begins at `sum`, and s.sum with the sum
-  // behind it; gives the least distance between a cover and one that it was preferred to.
+  // after it; gives the least distance between a cover and one that it was preferred to.
   double cover(std::string_view text, double sum, UnigramScratch& s) const {
     auto& nodes = s.nodes;
     const char *const begin = text.data(), *const end = begin + text.size();

@@ -1,6 +1,6 @@
 // "BertNormalizer": drops control characters and makes white space a space, puts spaces around
 // Chinese characters, takes accents off (NFD without the marks Mn) and lowers the case; one walk
-// over the text. Bytes that are no UTF-8 stay.
+// over the text. Bytes that are not UTF-8 stay.
 #include <utf8proc.h>
 
 #include <algorithm>

@@ -24,7 +24,7 @@ class Precompiled : public Normalizer {
     for (const char* p = text.data(); p < end;) {
       const char* q = p;
       while (q < end && ascii(*q) && map_.stays(*q)) ++q;
-      // What is no ASCII may belong to the character before it.
+      // What is not ASCII may belong to the character before it.
       if (q > p && q < end && !ascii(*q)) --q;
       buffer.append(p, q);
       p = q;

@@ -12,7 +12,7 @@ class Sequence : public Normalizer {
 
   std::string_view normalize(std::string_view text, std::string& buffer) const override {
     ScratchString spare;
-    std::string *target = &buffer, *held = &*spare;  // `held` is the one that text may lie in
+    std::string *target = &buffer, *held = &*spare;  // `held` is the one that text may be in
     for (const auto& step : steps_) {
       text = step->normalize(text, *target);
       if (lies_in(text, *target)) std::swap(target, held);

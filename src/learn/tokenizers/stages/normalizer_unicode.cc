@@ -1,4 +1,4 @@
-// "NFC", "NFD", "NFKC", "NFKD": the Unicode normal forms. Bytes that are no UTF-8 stay.
+// "NFC", "NFD", "NFKC", "NFKD": the Unicode normal forms. Bytes that are not UTF-8 stay.
 #include "base/unicode/unicode.h"
 #include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/text/json_dom.h"

@@ -1,5 +1,5 @@
 // "RobertaProcessing":  <s> A </s>  and  <s> A </s> </s> B </s>,  every segment id 0.
-// "BertProcessing":  [CLS] A [SEP]  and  [CLS] A [SEP] B [SEP],  the segment of B and behind it 1.
+// "BertProcessing":  [CLS] A [SEP]  and  [CLS] A [SEP] B [SEP],  the segment of B and after it 1.
 #include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/text/json_dom.h"
 

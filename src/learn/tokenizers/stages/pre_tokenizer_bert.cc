@@ -1,5 +1,5 @@
 // "BertPreTokenizer": words between white space, every punctuation character alone.
-// "WhitespaceSplit": what stands between white space.
+// "WhitespaceSplit": what is between white space.
 #include <array>
 
 #include "learn/tokenizers/stages/stages.h"

@@ -1,4 +1,4 @@
-// "Digits": numeric characters (\p{N}) stand apart, one by one or as runs.
+// "Digits": numeric characters (\p{N}) are split off, one by one or as runs.
 #include "base/unicode/unicode.h"
 #include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/text/json_dom.h"

@@ -31,7 +31,7 @@ class SentencePieceNormalizer : public Normalizer {
     while (p < end) {
       const char* q = p;
       while (q < end && plain_[static_cast<unsigned char>(*q)]) ++q;
-      // What is no ASCII may belong to the character before it.
+      // What is not ASCII may belong to the character before it.
       if (q > p && q < end && static_cast<unsigned char>(*q) >= 0x80) --q;
       if (!begun && how_.squeeze)
         while (p < q && *p == ' ') ++p;
@@ -94,7 +94,7 @@ class SentencePieceNormalizer : public Normalizer {
 
   SentencePieceNormalization how_;
   PrefixTrie user_defined_;
-  std::array<bool, 256> plain_{};  // alone, whatever ASCII stands behind it
+  std::array<bool, 256> plain_{};  // alone, whatever ASCII follows it
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 class TakenUnits {
  public:
   void take(size_t unit) { bits_[unit / 64] |= uint64_t{1} << unit % 64; }
-  // Behind the last one that can be asked for or taken.
+  // After the last one that can be asked for or taken.
   size_t limit() const { return (bits_.size() - kSpare) * 64; }
 
   // The least base >= 1 from search_from_ on where base + b is free for each of the bytes.
@@ -37,7 +37,7 @@ class TakenUnits {
   }
 
  private:
-  static constexpr size_t kSpare = 9;  // words: 512 units and a word, behind each place
+  static constexpr size_t kSpare = 9;  // words: 512 units and a word, after each place
 
   uint64_t sixty_four(size_t unit) const {
     const size_t word = unit / 64, shift = unit % 64;

@@ -40,7 +40,7 @@ inline const char* run(const uint8_t* classes, const char* p, const char* end, u
 struct Spaces {
   const char* end;            // of the run
   const char* last;           // where its last character starts
-  const char* after_newline;  // behind its last line break, or nullptr
+  const char* after_newline;  // after its last line break, or nullptr
 };
 inline Spaces spaces(const uint8_t* classes, const char* p, const char* end) {
   Spaces r{p, p, nullptr};

@@ -5,7 +5,7 @@
 namespace hone::cpu {
 namespace {
 
-// Of a finite x, rounded to nearest even.
+// Takes a finite x, rounds to nearest even.
 uint16_t bf16_bits(float x) {
   uint32_t u;
   std::memcpy(&u, &x, sizeof u);
@@ -290,7 +290,7 @@ Gemm product(int64_t m, int64_t n, int64_t k, Guarded& a, Guarded& b, bool trans
   return g;
 }
 
-// B as it lies and B packed beforehand: other loops, the same sums.
+// B unpacked and B packed beforehand: other loops, the same sums.
 TEST(Gemm, FewRowsHaveTheBitsOfTiles) {
   for_each_isa([] {
     ThreadPool pool(3);

@@ -1,4 +1,4 @@
-// libhone_arrow.so: rows of parquet and Arrow files through Arrow, behind the C interface of
+// libhone_arrow.so: rows of parquet and Arrow files through Arrow, with the C interface of
 // ../arrow_module.h.
 #include "learn/data/formats/arrow_module.h"
 
