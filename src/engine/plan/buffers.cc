@@ -1,6 +1,7 @@
 #include "engine/plan/buffers.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 namespace hone {
@@ -109,11 +110,15 @@ class Sharing {
       join(n.out[0], n.in[0], n.op->view_offset(view));
       return;
     }
+    std::unordered_map<int32_t, int32_t> users;  // buffer -> operands and results of n that use it
+    for (ValueId v : n.in)
+      if (v != kNoValue) ++users[b.of[static_cast<size_t>(v)].buffer];
     for (size_t k = 0; k < n.out.size(); ++k) {
       bool joined = false;
       for (size_t operand : inplace_inputs(view, k)) {
-        if (!may_overwrite(n, i, operand, n.out[k])) continue;
+        if (!may_overwrite(n.in[operand], i, n.out[k], users)) continue;
         join(n.out[k], n.in[operand], 0);
+        ++users[b.of[static_cast<size_t>(n.out[k])].buffer];
         joined = true;
         break;
       }
@@ -129,20 +134,15 @@ class Sharing {
            state_chain_[static_cast<size_t>(n.out[0])] == s;
   }
 
-  bool may_overwrite(const Node& n, int32_t i, size_t operand, ValueId out) {
-    ValueId v = n.in[operand];
+  bool may_overwrite(ValueId v, int32_t i, ValueId out,
+                     const std::unordered_map<int32_t, int32_t>& users) {
     const Storage s = b.of[static_cast<size_t>(v)];
     const Buffers::Buffer& from = b.all[static_cast<size_t>(s.buffer)];
     if (s.offset != 0 || from.bytes != p.type(out).bytes() || from.last != i) return false;
     if (from.state >= 0 && state_chain_[static_cast<size_t>(out)] != from.state) return false;
     if (from.first < 0 && from.state < 0) return false;  // an input
-    for (size_t k = 0; k < n.in.size(); ++k)             // read through another operand too
-      if (k != operand && n.in[k] != kNoValue &&
-          b.of[static_cast<size_t>(n.in[k])].buffer == s.buffer)
-        return false;
-    for (ValueId o : n.out)  // already taken by another result
-      if (o != out && b.of[static_cast<size_t>(o)].buffer == s.buffer) return false;
-    return true;
+    // Read through another operand too, or already taken by another result.
+    return users.at(s.buffer) == 1;
   }
 
   // The buffer that holds what was given to this one.
