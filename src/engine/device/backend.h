@@ -16,8 +16,7 @@ namespace hone {
 
 struct KernelArgs {
   const void* const* in;  // one per operand, nullptr where absent
-  void* const* out;       // one per result; may equal an operand that Op::inplace or
-                          // Op::accumulator names
+  void* const* out;       // one per result; may equal an operand that Op::over names
   void* workspace;        // 64-byte aligned, Kernel::workspace_bytes long
   ThreadPool& pool;
 };
@@ -37,6 +36,8 @@ class Backend {
   // then decomposes the node, and a primitive that is declined is refused by name.
   virtual Result<Kernel> kernel(const NodeView& n) const = 0;
 
+  // (optional, default the first) which of Op::decompositions replaces a node that was declined.
+  virtual size_t decomposition(const NodeView&) const { return 0; }
   // (optional, default true) whether arenas are allocated and kernels run; null only plans.
   virtual bool computes() const { return true; }
   // (optional, default "") what this backend chose and why: instruction set, threads.

@@ -1,9 +1,9 @@
 #include "engine/device/conformance.h"
 
-#include <chrono>
 #include <set>
 
 #include "base/core/philox.h"
+#include "engine/device/errors.h"
 #include "engine/device/lower.h"
 #include "engine/ops/ops.h"
 
@@ -40,6 +40,25 @@ struct OneOp {
   }
 };
 
+// A backend that takes the i-th decomposition of one op instead of a kernel.
+class Picks : public Backend {
+ public:
+  Picks(const Backend& backend, const Op& op, size_t i) : backend_(backend), op_(op), i_(i) {}
+  std::string_view name() const override { return backend_.name(); }
+  Result<Kernel> kernel(const NodeView& n) const override {
+    if (n.node.op == &op_) return Error(err::kDeclined, "another decomposition is wanted");
+    return backend_.kernel(n);
+  }
+  size_t decomposition(const NodeView& n) const override {
+    return n.node.op == &op_ ? i_ : backend_.decomposition(n);
+  }
+
+ private:
+  const Backend& backend_;
+  const Op& op_;
+  size_t i_;
+};
+
 class Suite {
  public:
   // A backend for each number of threads.
@@ -56,15 +75,18 @@ class Suite {
     Tensors given = make_operands(c);
     variants(c, given, "");
     const Op& op = *op_table().find(c.op);
-    auto slot = static_cast<size_t>(op.accumulator);
-    if (op.accumulator < 0 || given.count(std::to_string(slot))) return;
+    for (size_t i = 1; i < op.decompositions.size(); ++i) decomposed(c, given, i);
+    const Overwrite* onto = op.accumulator();
+    if (!onto) return;
+    const size_t slot = slot_of(op, onto->operand, c.inputs.size());
     Tensors plain = given;
     OneOp one(c, plain);
-    if (accumulated_output(one.node) < 0) return;
-    const auto made = static_cast<size_t>(accumulated_output(one.node));
+    const int made = accumulated_output(one.node);
+    if (given.count(std::to_string(slot)) || made < 0) return;
     OpCase accumulating = c;
     while (accumulating.inputs.size() <= slot) accumulating.inputs.push_back({true, {}, "", {}});
-    accumulating.inputs[slot] = {false, one.program.type(one.node.out[made]), "normal", {}};
+    accumulating.inputs[slot] = {
+        false, one.program.type(one.node.out[static_cast<size_t>(made)]), "normal", {}};
     given[std::to_string(slot)] = make_operand(accumulating.inputs[slot], 99);
     variants(accumulating, given, ", onto an accumulator");
   }
@@ -154,6 +176,17 @@ class Suite {
     }
   }
 
+  // The i-th decomposition gives what the first one does.
+  void decomposed(const OpCase& c, const Tensors& given, size_t i) {
+    const Tensors wide = in_f64(given);
+    const OneOp one(c, wide);
+    const Picks other(oracle_, *one.node.op, i);
+    const Tensors expected = run(one.program, oracle_, wide, one_, {}).outputs;
+    for (const auto& [name, t] : run(one.program, other, wide, one_, {}).outputs)
+      differ(c, fmt::format("{}, decomposition {}", name, one.node.op->decompositions[i].name), t,
+             expected.at(name));
+  }
+
   void differ(const OpCase& c, const std::string& name, const Tensor& got, const Tensor& want) {
     std::vector<double> a = got.numbers(), b = want.numbers();
     if (a.size() != b.size())
@@ -225,7 +258,7 @@ ConformanceReport each_case(Suite& suite, const std::string& folder, const std::
   std::set<std::string> seen;
   for (const OpCase& c : *cases) {
     seen.insert(c.op);
-    if (c.perf || (!only.empty() && c.op != only)) continue;
+    if (!only.empty() && c.op != only) continue;
     try {
       f(c);
     } catch (const std::exception& e) {  // a refused case, or a bug in a kernel
@@ -268,58 +301,6 @@ ConformanceReport check_gradients(const Backend& oracle, const std::string& fold
                                   const std::string& only) {
   Suite suite({}, oracle, {});
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.gradient(c); });
-}
-
-std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool,
-                       const std::string& only) {
-  Result<std::vector<OpCase>> cases = read_cases(folder, op_table());
-  if (!cases) return cases.error().text() + "\n";
-  using Clock = std::chrono::steady_clock;
-  std::string table;
-  for (const OpCase& c : *cases) {
-    if (!c.perf || (!only.empty() && c.op != only)) continue;
-    Tensors given = make_operands(c);
-    OneOp one(c, given);
-    const NodeView view{one.program, one.node};
-    Result<Kernel> kernel = backend.kernel(view);
-    if (!kernel) {
-      table += fmt::format("{:<40} declined: {}\n", c.place + " " + c.op, kernel.error().what());
-      continue;
-    }
-    constexpr size_t kLine = 64;  // kernels may count on aligned buffers
-    std::vector<std::vector<uint8_t>> memory;
-    auto aligned = [&](size_t bytes) -> void* {
-      auto& m = memory.emplace_back(bytes + kLine);
-      return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(m.data()) + kLine - 1) / kLine *
-                                     kLine);
-    };
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    for (size_t i = 0; i < view.inputs(); ++i) {
-      in.push_back(nullptr);
-      if (!view.has(i)) continue;
-      const Tensor& t = given[std::to_string(i)];
-      in[i] = std::memcpy(aligned(t.bytes.size()), t.bytes.data(), t.bytes.size());
-    }
-    for (size_t k = 0; k < one.node.out.size(); ++k)
-      out.push_back(aligned(static_cast<size_t>(view.out(k).bytes())));
-    KernelArgs args{in.data(), out.data(), aligned(static_cast<size_t>(kernel->workspace_bytes)),
-                    pool};
-    kernel->run(args);
-    double best = INFINITY, spent = 0;
-    for (int i = 0; i < 200 && (spent < 0.3 || i < 3); ++i) {
-      auto start = Clock::now();
-      kernel->run(args);
-      double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      best = std::min(best, seconds);
-      spent += seconds;
-    }
-    Cost cost = cost_of(view);
-    table +=
-        fmt::format("{:<40} {:<28} {:9.3f} ms {:8.1f} GFLOP/s {:7.1f} GB/s\n", c.place + " " + c.op,
-                    kernel->id, best * 1e3, cost.flops / best * 1e-9, cost.bytes / best * 1e-9);
-  }
-  return table;
 }
 
 }  // namespace hone

@@ -33,8 +33,4 @@ ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> back
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
                                   const std::string& only = "");
 
-// Times the `perf` cases: one line each with milliseconds, GFLOP/s and GB/s.
-std::string time_cases(const Backend& backend, const std::string& folder, ThreadPool& pool,
-                       const std::string& only = "");
-
 }  // namespace hone

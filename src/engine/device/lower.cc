@@ -40,7 +40,7 @@ class Lowering {
       Result<Kernel> kernel = backend_.kernel(view);
       if (!kernel) {
         declined = kernel.error();
-        if (!n.op->decompose) return refuse(n, declined);
+        if (n.op->decompositions.empty()) return refuse(n, declined);
         return expand(n, view);
       }
     }
@@ -53,14 +53,16 @@ class Lowering {
   Status expand(const Node& n, const NodeView& view) {
     const size_t first = to_.nodes.size();
     builder_.set_scope(n.scope);
-    const Values made = n.op->decompose(builder_, view);
+    builder_.set_phase(n.phase);
+    const Decomposition& how = n.op->decompositions[backend_.decomposition(view)];
+    const Values made = how.emit(builder_, view);
     HONE_BUG_IF(made.size() != n.out.size(),
-                "the decomposition of {} makes {} values, the op has {}", n.op->name, made.size(),
-                n.out.size());
+                "the decomposition {} of {} makes {} values, the op has {}", how.name, n.op->name,
+                made.size(), n.out.size());
     for (size_t i = 0; i < made.size(); ++i) {
       HONE_BUG_IF(to_.type(made[i]) != to_.type(n.out[i]),
-                  "the decomposition of {} makes {} for output {} of type {}", n.op->name,
-                  to_.type(made[i]).text(), i, to_.type(n.out[i]).text());
+                  "the decomposition {} of {} makes {} for output {} of type {}", how.name,
+                  n.op->name, to_.type(made[i]).text(), i, to_.type(n.out[i]).text());
       instead_.resize(std::max(instead_.size(), to_.values.size()), kNoValue);
       instead_[static_cast<size_t>(n.out[i])] = made[i];
     }

@@ -1,4 +1,4 @@
-// Builds programs: appends nodes, infers their types, carries the scope name.
+// Builds programs: appends nodes, infers their types, carries the scope name and the phase.
 // A wrong call is a mistake of the model's or pass's author, not of the user, so the Error of an
 // op's infer is thrown as UserVisible: session and run catch it and print its three parts.
 #pragma once
@@ -44,10 +44,13 @@ class Builder {
   };
   const std::string& scope() const { return scope_; }
   void set_scope(std::string s) { scope_ = std::move(s); }
+  Phase phase() const { return phase_; }  // of the nodes that follow
+  void set_phase(Phase p) { phase_ = p; }
 
  private:
   Program& program_;
   std::string scope_;
+  Phase phase_ = Phase::forward;
 };
 
 }  // namespace hone

@@ -1,6 +1,8 @@
 #include "engine/graph/fingerprint.h"
 
+#include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "base/core/hash.h"
 #include "engine/graph/op.h"
@@ -88,13 +90,11 @@ uint64_t fingerprint(const Program& p) {
     h.add(s.next);
     h.add(p.type(s.value));
     h.add(static_cast<uint64_t>(s.role) * 2 + s.trainable);
-    h.add(static_cast<uint64_t>(s.storage));
-    h.add(s.tie_group);
-    h.add(s.shard);
   }
   for (const Node& n : p.nodes) {
     h.add(hash_of(n));
     h.add(n.scope);
+    h.add(static_cast<uint64_t>(n.phase) * 2 + n.clone);
     for (ValueId v : n.out) {
       h.add(v);
       h.add(p.type(v));
@@ -103,6 +103,48 @@ uint64_t fingerprint(const Program& p) {
   for (const Named& n : p.outputs) {
     h.add(n.name);
     h.add(n.value);
+  }
+  return h.value();
+}
+
+uint64_t numeric_fingerprint(const Program& p) {
+  std::vector<uint64_t> number(p.values.size(), 0);
+  auto number_of = [&](ValueId v) { return v == kNoValue ? 0 : number[static_cast<size_t>(v)]; };
+  auto outside = [&](std::string_view kind, const std::string& name, ValueId v) {
+    Hash h;
+    h.add(kind);
+    h.add(name);
+    h.add(p.type(v));
+    number[static_cast<size_t>(v)] = h.value();
+  };
+  for (const Named& n : p.inputs) outside("input", n.name, n.value);
+  for (const State& s : p.states) outside("state", s.name, s.value);
+  for (const Node& n : p.nodes) {
+    const NodeView view{p, n};
+    const bool same_view =
+        n.op->view_offset && n.op->view_offset(view) == 0 && view.in(0) == view.out(0);
+    Hash node;
+    node.add(n.op->name);
+    node.add(n.attrs);
+    node.add(n.in.size());
+    for (ValueId v : n.in) node.add(number_of(v));
+    for (size_t k = 0; k < n.out.size(); ++k) {
+      Hash h = node;
+      h.add(uint64_t{k});
+      number[static_cast<size_t>(n.out[k])] =
+          k == 0 && (n.op->copies || same_view) ? number_of(n.in[0]) : h.value();
+    }
+  }
+  std::vector<std::tuple<int, std::string, uint64_t>> results;
+  for (const Named& n : p.outputs) results.emplace_back(0, n.name, number_of(n.value));
+  for (const State& s : p.states)
+    if (s.next != kNoValue) results.emplace_back(1, s.name, number_of(s.next));
+  std::sort(results.begin(), results.end());
+  Hash h;
+  for (const auto& [kind, name, result] : results) {
+    h.add(static_cast<uint64_t>(kind));
+    h.add(name);
+    h.add(result);
   }
   return h.value();
 }

@@ -20,8 +20,8 @@ T attr_or(const std::map<std::string, Attr, std::less<>>& map, std::string_view 
   HONE_BUG_IF(!value, "attribute '{}' has another type", name);
   return *value;
 }
-constexpr std::array<std::string_view, 7> kRoles{"param", "grad",   "moment",  "master",
-                                                 "cache", "metric", "constant"};
+constexpr std::array<std::string_view, 5> kRoles{"param", "grad", "moment", "cache", "constant"};
+constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "update"};
 }  // namespace
 
 bool Attrs::flag(std::string_view n, bool o) const { return attr_or<bool>(map_, n, o); }
@@ -39,6 +39,13 @@ Result<Role> role_named(std::string_view name) {
   for (size_t i = 0; i < kRoles.size(); ++i)
     if (kRoles[i] == name) return static_cast<Role>(i);
   return Error(err::kBadProgramText, fmt::format("'{}' is not a role of a state", name));
+}
+
+std::string_view name_of(Phase p) { return kPhases[static_cast<size_t>(p)]; }
+Result<Phase> phase_named(std::string_view name) {
+  for (size_t i = 0; i < kPhases.size(); ++i)
+    if (kPhases[i] == name) return static_cast<Phase>(i);
+  return Error(err::kBadProgramText, fmt::format("'{}' is not a phase of a step", name));
 }
 
 ValueId Program::new_value(Type type, int32_t node) {
@@ -111,51 +118,13 @@ void Program::compact() {
   renumber_producers();
 }
 
-int accumulated_output(const Node& n) {
-  const Op& op = *n.op;
-  if (op.accumulator < 0) return -1;
-  size_t optional = n.out.size();  // the place of the first optional result
-  for (const std::string& flag : op.optional_results) optional -= n.attrs.flag(flag) ? 1 : 0;
-  const auto at = static_cast<size_t>(op.accumulated_output);
-  if (at >= optional)  // by its flag, and first among those
-    return n.attrs.flag(op.optional_results[at - optional]) ? op.accumulated_output : -1;
-  return op.accumulated_output;
-}
-
-std::vector<size_t> inplace_inputs(const NodeView& n, size_t k) {
-  std::vector<size_t> list;
-  const Op& op = *n.node.op;
-  auto offer = [&](int i) {
-    if (i >= 0 && n.has(static_cast<size_t>(i))) list.push_back(static_cast<size_t>(i));
-  };
-  if (accumulated_output(n.node) == static_cast<int>(k)) offer(op.accumulator);
-  if (k < op.inplace.size()) offer(op.inplace[k]);
-  if (op.inplace_for) offer(op.inplace_for(n, k));
-  return list;
-}
-
-OpTable::OpTable(std::vector<Op> ops) {
-  for (Op& op : ops) {
-    std::string name = op.name;
-    HONE_BUG_IF(!ops_.emplace(name, std::move(op)).second, "two ops are named {}", name);
-  }
-}
-const Op* OpTable::find(std::string_view name) const {
-  auto it = ops_.find(name);
-  return it == ops_.end() ? nullptr : &it->second;
-}
-std::vector<const Op*> OpTable::all() const {
-  std::vector<const Op*> list;
-  for (const auto& [name, op] : ops_) list.push_back(&op);
-  return list;
-}
-
 Values Builder::emit(std::string_view name, Values in, Attrs attrs) {
   const Op* op = program_.ops().find(name);
   HONE_BUG_IF(!op, "no op is named {}", name);
   while (!in.empty() && in.back() == kNoValue) in.pop_back();
-  Node node{op, std::move(in), {}, std::move(attrs), scope_};
-  Result<Types> types = op->infer({program_, node});
+  Node node{op, std::move(in), {}, std::move(attrs), scope_, phase_};
+  const Status fits = check_node({program_, node});
+  Result<Types> types = fits.ok() ? op->infer({program_, node}) : Result<Types>(fits.error());
   if (!types) throw BuildError(scope_.empty() ? types.error() : types.error().at(scope_));
   int32_t index = static_cast<int32_t>(program_.nodes.size());
   for (Type& t : *types) node.out.push_back(program_.new_value(std::move(t), index));

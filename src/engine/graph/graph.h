@@ -47,24 +47,23 @@ class Attrs {
 struct Op;      // op.h
 class OpTable;  // op.h
 
+// The part of a training step that a node belongs to.
+enum class Phase : uint8_t { forward, backward, update };
+std::string_view name_of(Phase p);
+Result<Phase> phase_named(std::string_view name);
+
 struct Node {
   const Op* op = nullptr;
   std::vector<ValueId> in;  // kNoValue stands for an optional input that is absent
   std::vector<ValueId> out;
   Attrs attrs;
   std::string scope;  // "h.3.attn": names layers in errors, profiles and random numbers
+  Phase phase = Phase::forward;
+  bool clone = false;  // made again by a placement pass: never merged with the node it equals
 };
 
 // What a state value is for; `hone plan` sums bytes by it.
-enum class Role : uint8_t {
-  param = 0,
-  grad = 1,
-  moment = 2,
-  master = 3,
-  cache = 4,
-  metric = 5,
-  constant = 6
-};
+enum class Role : uint8_t { param, grad, moment, cache, constant };
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);
 
@@ -74,9 +73,6 @@ struct State {
   std::string name;          // unique in a run: Hugging Face's name for a parameter
   Role role = Role::param;
   bool trainable = false;
-  DType storage = DType::f32;  // dtype in checkpoints
-  std::string tie_group;       // parameters of one group are one tensor
-  std::string shard;           // shard spec; empty: every rank holds the whole
 };
 
 struct Named {
@@ -100,6 +96,7 @@ class Program {
   std::vector<Node> nodes;  // in execution order
   std::vector<Named> outputs;
   std::vector<ValueInfo> values;  // by ValueId
+  bool frozen = false;            // a placement pass has run: no numeric pass may follow
 
   const OpTable& ops() const { return *ops_; }
   ValueId new_value(Type type, int32_t node = -1);

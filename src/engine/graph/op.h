@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -12,7 +13,8 @@ namespace hone {
 
 class Builder;
 
-// A node with the types of its operands at hand.
+// A node with the types of its operands at hand. Operands and attributes are known by the names that
+// the op gives them; another name is a Bug.
 struct NodeView {
   const Program& program;
   const Node& node;
@@ -23,6 +25,18 @@ struct NodeView {
   ValueId output(size_t i) const { return node.out[i]; }
   const Type& in(size_t i) const { return program.type(node.in[i]); }
   const Type& out(size_t i) const { return program.type(node.out[i]); }
+
+  size_t slot(std::string_view operand) const;  // its number
+  bool has(std::string_view operand) const { return has(slot(operand)); }
+  ValueId input(std::string_view operand) const { return input(slot(operand)); }
+  const Type& in(std::string_view operand) const { return in(slot(operand)); }
+
+  // An attribute of the node, or what the op says for an absent one.
+  bool flag(std::string_view attr) const;
+  int64_t integer(std::string_view attr) const;
+  double real(std::string_view attr) const;
+  const std::string& text(std::string_view attr) const;
+  const std::vector<int64_t>& integers(std::string_view attr) const;
   const Attrs& attrs() const { return node.attrs; }
 };
 
@@ -34,15 +48,51 @@ struct Cost {
 using Types = std::vector<Type>;
 using Values = std::vector<ValueId>;
 
+// Written "x"; "bias?" where it may be absent; "parts..." for a list of one or more.
+struct Operand {
+  Operand(const char* text);
+  std::string name;
+  bool optional = false, list = false;
+};
+
+struct AttrSpec {
+  std::string name;
+  Attr value;                             // when it is absent; an attribute of a node has its type
+  std::vector<std::string> choices = {};  // of a text; empty: any
+  bool required = false;                  // then `value` only says the type
+};
+AttrSpec required(std::string name, Attr of_type, std::vector<std::string> choices = {});
+
+// Result `result` may be written over this operand's storage when the operand dies here and is as
+// large. `adds`: the op adds the result onto the operand (beta = 1); the fuse pass turns
+// add(acc, op(...)) into it.
+struct Overwrite {
+  size_t result = 0;
+  std::string operand;
+  bool adds = false;
+};
+
+// Emits the same values from simpler ops.
+struct Decomposition {
+  using Emit = Values (*)(Builder&, const NodeView&);
+  Decomposition(Emit e) : emit(e) {}
+  Decomposition(std::string n, Emit e) : name(std::move(n)), emit(e) {}
+  std::string name = "plain";
+  Emit emit;
+};
+
 struct Op {
   std::string name;
+  std::vector<Operand> operands = {};
+  std::vector<AttrSpec> attrs = {};
 
-  // Checks operands and attributes; the types of the results. Errors start with the op's name and
-  // show the shapes.
+  // Checks what check_node() cannot know of operands and attributes; the types of the results.
+  // Errors start with the op's name and show the shapes.
   Result<Types> (*infer)(const NodeView&) = nullptr;
 
-  // Emits the same values from simpler ops. Null: a primitive, which every backend implements.
-  Values (*decompose)(Builder&, const NodeView&) = nullptr;
+  // The backend picks one (Backend::decomposition); the first is the usual one. None: a primitive,
+  // which every backend implements.
+  std::vector<Decomposition> decompositions = {};
 
   // Emits the gradients of the inputs from those of the outputs (kNoValue where an output's
   // gradient is zero); one entry per input, kNoValue where there is none. Null: no gradient.
@@ -50,26 +100,36 @@ struct Op {
 
   Cost (*cost)(const NodeView&) = nullptr;
 
-  // Output 0 may be written over this input's storage when that input dies here; -1: none.
-  // A second pair may follow for output 1 and so on.
-  std::vector<int> inplace = {};
+  std::vector<Overwrite> over = {};
+  // For ops over lists of tensors: the input that result `k` may be written over, or -1.
+  int (*over_in_lists)(const NodeView&, size_t k) = nullptr;
 
   // Output 0 is a view of input 0 (reshape, contiguous slice): no storage of its own. The result
   // is the byte offset into the input.
   int64_t (*view_offset)(const NodeView&) = nullptr;
 
-  // >= 0: the op can add its accumulated output onto a tensor of the same type given as this
-  // extra input (beta = 1), written in place. The fuse pass turns add(acc, op(...)) into it.
-  int accumulator = -1;
-  int accumulated_output = 0;
-
   // The flags that each ask for one more result, in the order of those results, which come after
   // all others. A pass drops what nobody reads.
   std::vector<std::string> optional_results = {};
 
-  // For ops with lists of operands: the input that output `k` may be written over, or -1.
-  int (*inplace_for)(const NodeView&, size_t k) = nullptr;
+  // What passes ask for.
+  bool product = false;     // a matrix product: attribute bf16 rounds its two first operands
+  bool activation = false;  // elementwise on one operand; the name is a choice of linear's `act`
+  bool sum = false;         // adds its two operands
+  bool copies = false;      // output 0 has the bits of input 0, in another place or later
+  std::optional<double> neutral = {};  // f(x, neutral) = f(neutral, x) = x, bit for bit
+
+  const AttrSpec* attr(std::string_view attr_name) const;  // nullptr when it has none of this name
+  bool takes(std::string_view operand) const;
+  const Overwrite* accumulator() const;  // the one that adds, or nullptr
 };
+
+// The number of an operand in a node with so many inputs; a name the op does not know is a Bug.
+size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
+
+// The operands are there and no more than the op names; the attributes are known, of the right
+// type, and the required ones are there. Error H1003 names the first that is not.
+Status check_node(const NodeView& n);
 
 // The output that the node's accumulator is for, or -1 where it makes none.
 int accumulated_output(const Node& n);

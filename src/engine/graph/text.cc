@@ -251,6 +251,10 @@ class Parser {
       if (!line.text(scope_)) return fail(line, "a quoted scope name is expected");
       return Ok{};
     }
+    if (line.take("phase ")) {
+      phase_ = HONE_TRY(placed(line, phase_named(line.word())));
+      return Ok{};
+    }
     if (line.take("input ")) {
       std::string name;
       if (!line.text(name)) return fail(line, "a quoted name is expected");
@@ -264,17 +268,16 @@ class Parser {
       if (!line.text(s.name)) return fail(line, "a quoted name is expected");
       auto [n, t] = HONE_TRY(typed(line));
       Attrs a = HONE_TRY(attrs(line));
-      for (const auto& [key, v] : a.all())
+      for (const auto& [key, v] : a.all()) {
+        if (key != "role" && key != "trainable")
+          return fail(line, fmt::format("a state has no '{}'", key));
         if (key == "trainable" ? !std::holds_alternative<bool>(v)
                                : !std::holds_alternative<std::string>(v))
           return fail(line, fmt::format("'{}' of a state has another type", key));
+      }
       s.value = HONE_TRY(define(line, n, t));
       s.role = HONE_TRY(placed(line, role_named(a.text("role", "param"))));
       s.trainable = a.flag("trainable");
-      s.storage =
-          HONE_TRY(placed(line, dtype_named(a.text("storage", std::string(name_of(t.dtype))))));
-      s.tie_group = a.text("tie");
-      s.shard = a.text("shard");
       program_.states.push_back(std::move(s));
       return Ok{};
     }
@@ -314,7 +317,7 @@ class Parser {
       if (!near.empty()) e.todo(fmt::format("did you mean '{}'?", near));
       return e;
     }
-    Node n{op, {}, {}, {}, scope_};
+    Node n{op, {}, {}, {}, scope_, phase_};
     if (!line.take("(")) return fail(line, "'(' is expected");
     if (!line.take(")")) {
       do {
@@ -323,6 +326,7 @@ class Parser {
       if (!line.take(")")) return fail(line, "')' is expected");
     }
     n.attrs = HONE_TRY(attrs(line));
+    n.clone = line.take("clone");
     for (auto& [number, t] : results) n.out.push_back(HONE_TRY(define(line, number, t)));
     program_.nodes.push_back(std::move(n));
     return Ok{};
@@ -332,6 +336,7 @@ class Parser {
   std::string file_;
   Program program_;
   std::string scope_;
+  Phase phase_ = Phase::forward;
   std::map<int64_t, ValueId> ids_;
   size_t line_number_ = 0;
 };
@@ -348,14 +353,15 @@ std::string print(const Program& p) {
   for (const State& st : p.states) {
     std::vector<std::string> parts{fmt::format("role={}", quoted(name_of(st.role)))};
     if (st.trainable) parts.push_back("trainable=true");
-    if (st.storage != p.type(st.value).dtype)
-      parts.push_back(fmt::format("storage={}", quoted(name_of(st.storage))));
-    if (!st.tie_group.empty()) parts.push_back("tie=" + quoted(st.tie_group));
-    if (!st.shard.empty()) parts.push_back("shard=" + quoted(st.shard));
     s += fmt::format("state {} {}{}\n", quoted(st.name), typed(st.value), braces(parts));
   }
   std::string scope;
+  Phase phase = Phase::forward;
   for (const Node& n : p.nodes) {
+    if (n.phase != phase) {
+      phase = n.phase;
+      s += fmt::format("phase {}\n", name_of(phase));
+    }
     if (n.scope != scope) {
       scope = n.scope;
       s += fmt::format("scope {}\n", quoted(scope));
@@ -364,8 +370,8 @@ std::string print(const Program& p) {
     for (ValueId v : n.out) outs.push_back(typed(v));
     for (ValueId v : n.in) ins.push_back(value_text(v));
     for (const auto& [name, a] : n.attrs.all()) attrs.push_back(name + "=" + attr_text(a));
-    s += fmt::format("  {} = {}({}){}\n", fmt::join(outs, ", "), n.op->name, fmt::join(ins, ", "),
-                     braces(attrs));
+    s += fmt::format("  {} = {}({}){}{}\n", fmt::join(outs, ", "), n.op->name, fmt::join(ins, ", "),
+                     braces(attrs), n.clone ? " clone" : "");
   }
   for (const State& st : p.states)
     if (st.next != kNoValue) s += fmt::format("next %{} = %{}\n", st.value, st.next);

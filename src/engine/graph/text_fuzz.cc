@@ -5,10 +5,12 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hone;
-  static const OpTable table({Op{"op", [](const NodeView& n) -> Result<Types> {
-                                   if (!n.has(0))
-                                     return Types{{DType::f32, n.attrs().integers("shape")}};
-                                   return Types{n.in(0), n.in(0)};
+  static const OpTable table({Op{.name = "op",
+                                 .operands = {"x?", "y?"},
+                                 .attrs = {{"shape", Shape{}}, {"a", 1}, {"b", ""}},
+                                 .infer = [](const NodeView& n) -> Result<Types> {
+                                   if (!n.has("x")) return Types{{DType::f32, n.integers("shape")}};
+                                   return Types{n.in("x"), n.in("x")};
                                  }}});
   Result<Program> p = parse_program({reinterpret_cast<const char*>(data), size}, table);
   if (!p) return 0;

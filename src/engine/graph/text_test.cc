@@ -14,28 +14,45 @@ namespace {
 
 using testing::HasSubstr;
 
-// pair(x, y?) -> two values of x's type; leaf() -> f32[2].
+// pair(x, y?, z?) -> two values of x's type; leaf() -> f32[2]; join(parts..., by) -> by's type.
 const OpTable& table() {
   static const OpTable t([] {
-    Op pair{"pair", [](const NodeView& n) -> Result<Types> {
-              if (!n.has(0)) return Error({"H1203", ""}, "pair: input 0 is absent");
-              n.attrs().integer("size");
-              return Types{n.in(0), n.in(0)};
+    Op pair{.name = "pair",
+            .operands = {"x", "y?", "z?"},
+            .attrs = {{"a", false},
+                      {"b", 0},
+                      {"c", 0.0},
+                      {"d", ""},
+                      {"e", Shape{}},
+                      {"f", 0.0},
+                      {"g", Shape{}},
+                      {"h", 0.0},
+                      {"kind", "fast", {"fast", "exact"}}},
+            .infer = [](const NodeView& n) -> Result<Types> {
+              if (n.in("x").rank() == 0) return Error({"H1203", ""}, "pair: x is a scalar");
+              return Types{n.in("x"), n.in("x")};
             }};
-    Op leaf{"leaf", [](const NodeView&) -> Result<Types> { return Types{{DType::f32, {2}}}; }};
-    return std::vector<Op>{pair, leaf};
+    Op leaf{.name = "leaf", .attrs = {{"a", 0}}, .infer = [](const NodeView&) -> Result<Types> {
+              return Types{{DType::f32, {2}}};
+            }};
+    Op join{.name = "join",
+            .operands = {"parts...", "by"},
+            .attrs = {required("axis", 0)},
+            .infer = [](const NodeView& n) -> Result<Types> { return Types{n.in("by")}; }};
+    return std::vector<Op>{pair, leaf, join};
   }());
   return t;
 }
 
 const char* const kCanonical = R"(program step
 input "ids" %0 : i32[8]
-state "wte.weight" %1 : f32[4,2] {role="param", trainable=true, storage="bf16", tie="wte", shard="0"}
-state "odd \"name\"\\" %2 : f64[] {role="metric"}
+state "wte.weight" %1 : f32[4,2] {role="param", trainable=true}
+state "odd \"name\"\\" %2 : f64[] {role="cache"}
 scope "h.0"
   %3 : f32[4,2], %4 : f32[4,2] = pair(%1) {a=true, b=-3, c=1e-05, d="x // y", e=[1,-2], f=2.0, g=[], h=-inf}
+phase backward
 scope ""
-  %5 : f32[4,2], %6 : f32[4,2] = pair(%3, _, %0)
+  %5 : f32[4,2], %6 : f32[4,2] = pair(%3, _, %0) clone
   %7 : f32[2] = leaf()
 next %1 = %6
 output "loss" = %7
@@ -57,7 +74,9 @@ TEST(Text, RoundTrip) {
   EXPECT_EQ(p.nodes[0].attrs.text("d"), "x // y");
   EXPECT_EQ(p.nodes[1].in, (Values{3, kNoValue, 0}));
   EXPECT_EQ(p.nodes[1].scope, "");
-  EXPECT_EQ(p.state_named("wte.weight")->storage, DType::bf16);
+  EXPECT_EQ(p.nodes[0].phase, Phase::forward);
+  EXPECT_EQ(p.nodes[1].phase, Phase::backward);
+  EXPECT_TRUE(p.nodes[1].clone);
 }
 
 TEST(Text, CommentsSpacesAndNumbersAreFree) {
@@ -96,7 +115,9 @@ TEST(Text, ErrorsSayLineAndColumn) {
       {"%0 : f32[2] leaf()\n", "'=' is expected", "t.hir:1:13"},
       {"state \"w\" %0 : f32[2] {role=\"weight\"}\n", "'weight' is not a role", "t.hir:1:38"},
       {"state \"w\" %0 : f32[2] {role=3}\n", "another type", "t.hir:1:31"},
-      {"%0 : f32[2] = leaf()\nnext %0 = %0\n", "no state", "t.hir:2:13"},
+      {"state \"w\" %0 : f32[2] {tie=\"v\"}\n", "a state has no 'tie'", "t.hir:1:32"},
+      {"phase sideways\n", "'sideways' is not a phase", "t.hir:1:15"},
+      {"%0 : f32[2] = leaf()\nnext %0 = %0\n", "is not a state", "t.hir:2:13"},
       {"output \"y\" = _\n", "a value such as", "t.hir:1:14"},
       {"output \"y\"\n", "output \"name\" = %value", "t.hir:1:11"},
       {"scope h.0\n", "quoted scope", "t.hir:1:7"},
@@ -146,12 +167,59 @@ TEST_F(Verify, ReadBeforeDefined) {
   expect_broken("reads %3 before it is defined");
 }
 TEST_F(Verify, InferRefuses) {
+  p.nodes[0].in[0] = p.states[1].value;
+  expect_broken("pair: x is a scalar");
+}
+TEST_F(Verify, OperandAbsent) {
   p.nodes[0].in[0] = kNoValue;
-  expect_broken("input 0 is absent");
+  expect_broken("pair: operand 'x' is absent");
+}
+TEST_F(Verify, OperandsTooMany) {
+  p.nodes[1].in = {3, 3, 3, 3};
+  expect_broken("4 operands are given to pair(x, y?, z?)");
+}
+TEST_F(Verify, OperandOfAListAbsent) {
+  p.nodes[2].op = table().find("join");
+  p.nodes[2].attrs.set("axis", int64_t{0});
+  p.nodes[2].in = {3, 3};
+  p.values[7].type = p.type(3);
+  EXPECT_TRUE(verify(p).ok()) << verify(p).error().text();
+  p.nodes[2].in = {3};
+  expect_broken("1 operands are given to join(parts..., by)");
+  p.nodes[2].in = {3, kNoValue, 3};
+  expect_broken("join: operand 1 is absent");
 }
 TEST_F(Verify, AttributeOfAnotherType) {
-  p.nodes[0].attrs.set("size", std::string("x"));
-  expect_broken("attribute 'size' has another type");
+  p.nodes[0].attrs.set("b", std::string("x"));
+  expect_broken("attribute 'b' must be an integer");
+}
+TEST_F(Verify, AttributeUnknown) {
+  p.nodes[0].attrs.set("kinds", std::string("fast"));
+  expect_broken("pair: no attribute is named 'kinds'");
+  expect_broken("did you mean 'kind'?");
+}
+TEST_F(Verify, AttributeOfNoChoice) {
+  p.nodes[0].attrs.set("kind", std::string("fine"));
+  expect_broken("kind='fine' is not one of fast, exact");
+}
+TEST_F(Verify, AttributeRequired) {
+  p.nodes[2].op = table().find("join");
+  p.nodes[2].in = {3, 3};
+  expect_broken("join: attribute 'axis' is absent");
+}
+TEST(Schema, NamesDefaultsAndLists) {
+  Program p = parsed(
+      "%0 : f32[2] = leaf()\n%1 : f32[2] = join(%0, %0, %0) {axis=0}\n"
+      "%2 : f32[2], %3 : f32[2] = pair(%0, _, %1) {c=1}\n");
+  const NodeView join{p, p.nodes[1]}, pair{p, p.nodes[2]};
+  EXPECT_EQ(join.slot("by"), 2u);
+  EXPECT_FALSE(pair.has("y"));
+  EXPECT_EQ(pair.input("z"), 1);
+  EXPECT_EQ(pair.text("kind"), "fast");
+  EXPECT_EQ(pair.real("c"), 1.0);
+  EXPECT_THROW((void)pair.slot("w"), Bug);
+  EXPECT_THROW((void)pair.flag("b"), Bug);
+  EXPECT_THROW((void)pair.flag("size"), Bug);
 }
 TEST_F(Verify, OutputMissing) {
   p.nodes[0].out.pop_back();

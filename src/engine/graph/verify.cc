@@ -15,9 +15,9 @@ Error broken(const Program& p, size_t node, std::string what) {
                       n.scope));
 }
 
-// An attribute of another type than the op reads throws Bug, which is right in a builder; a program
-// from outside is only refused.
+// An infer that reads what its op does not name throws Bug; a program from outside is only refused.
 Result<Types> infer(const Program& p, const Node& n) {
+  HONE_TRY(check_node({p, n}));
   try {
     return n.op->infer({p, n});
   } catch (const Bug& e) {

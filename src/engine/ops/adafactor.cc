@@ -17,7 +17,7 @@ bool factored(const Type& t) { return t.rank() >= 2; }
 
 Types states(const NodeView& n) {
   Types rows, columns;
-  for (int64_t i = 0; i < n.attrs().integer("count"); ++i) {
+  for (int64_t i = 0; i < n.integer("count"); ++i) {
     const Type& p = n.in(static_cast<size_t>(i));
     Type row = p, column = p;
     if (factored(p)) {
@@ -86,6 +86,11 @@ Cost cost(const NodeView& n) { return update_cost(n, 16); }
 
 }  // namespace
 
-Op define_adafactor() { return update_op("adafactor", infer, decompose, cost); }
+Op define_adafactor() {
+  return update_op(
+      "adafactor",
+      {required("eps", 0.0), required("clip_threshold", 0.0), required("decay_rate", 0.0)}, infer,
+      decompose, cost);
+}
 
 }  // namespace hone

@@ -27,6 +27,8 @@ Cost cost(const NodeView& n) { return update_cost(n, 9); }
 
 }  // namespace
 
-Op define_adagrad() { return update_op("adagrad", infer, decompose, cost); }
+Op define_adagrad() {
+  return update_op("adagrad", {{"lr_decay", 0.0}, required("eps", 0.0)}, infer, decompose, cost);
+}
 
 }  // namespace hone

@@ -14,7 +14,7 @@ Result<Types> infer(const NodeView& n) { return infer_update(n, 2); }
 Values decompose(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double beta1 = u.attr("beta1"), beta2 = u.attr("beta2");
-  const bool l2 = n.attrs().flag("l2");
+  const bool l2 = n.flag("l2");
   ValueId step_size = ops::div(b, u.lr(), u.one_minus_power(beta1));
   ValueId root = ops::sqrt(b, u.one_minus_power(beta2));
   Values p, m, v;
@@ -33,6 +33,11 @@ Cost cost(const NodeView& n) { return update_cost(n, 16); }
 
 }  // namespace
 
-Op define_adamw() { return update_op("adamw", infer, decompose, cost); }
+Op define_adamw() {
+  return update_op(
+      "adamw",
+      {required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0), {"l2", false}}, infer,
+      decompose, cost);
+}
 
 }  // namespace hone

@@ -11,7 +11,15 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 }  // namespace
 
-Op define_add() { return {"add", same_as_both, nullptr, grad, nullptr, {0}}; }
+Op define_add() {
+  return {.name = "add",
+          .operands = {"x", "y"},
+          .infer = same_as_both,
+          .grad = grad,
+          .over = {{0, "x"}},
+          .sum = true,
+          .neutral = -0.0};
+}
 
 ValueId ops::add(Builder& b, ValueId x, ValueId y) { return b.emit1("add", {x, y}); }
 

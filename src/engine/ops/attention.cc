@@ -6,6 +6,8 @@
 // of j) behind query i: causal allows b >= 0, window w > 0 allows b < w (and b > -w if not causal).
 // bias f32[H,2*reach-1] has a value for each head and distance -b (T5, arXiv 1910.10683, section
 // 2.1); no segment may be longer than reach.
+// Attribute longest: no segment has more tokens (0: nobody knows); only the decomposition
+// "by_row_gather" asks, whose rows are that long.
 // Head h reads key/value head h / (heads/kv_heads). Shapes: ops.h. Tokens past the last segment
 // are no queries and no keys.
 #include "engine/ops/attention_parts.h"
@@ -14,12 +16,12 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  AttentionDims a = HONE_TRY(attention_dims(n, 3));
+  AttentionDims a = HONE_TRY(attention_dims(n));
   return Types{{a.dtype, {a.tq, a.heads * a.size}}, {wide(a.dtype), {a.heads, a.tq}}};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  AttentionParts a = attention_parts(b, n, 3);
+  AttentionParts a = attention_parts(b, n);
   const Type pairs = b.type(a.scores);
   auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs.shape, {0, 1}); };
   ValueId zero = number(b, 0, a.scores), nothing = number(b, -INFINITY, a.scores);
@@ -31,21 +33,20 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId sum = ops::reduce_sum(b, e, {2});
   ValueId lse = ops::add(b, ops::log(b, sum), largest);
   ValueId p = ops::div(b, e, over_keys(ops::select(b, empty, number(b, 1, sum), sum)));
-  ValueId out = ops::matmul(b, drop(b, a, p, n.attrs().real("dropout")), a.v);
+  ValueId out = ops::matmul(b, drop(b, a, p, n.real("dropout")), a.v);
   return {ops::cast(b, join_heads(b, out), a.dims.dtype), lse};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(d[1] != kNoValue, "attention: lse is a residual without a gradient");
-  HONE_BUG_IF(n.has(5), "attention over pages has no gradient");
-  Values in{n.input(0), n.input(1), n.input(2), n.output(0), n.output(1), d[0],
-            n.input(3), n.input(4), kNoValue,   n.input(6),  n.input(7)};
-  const bool biased = n.has(8);
-  if (biased) in.push_back(n.input(8));
+  HONE_BUG_IF(n.has("block_table"), "attention over pages has no gradient");
+  Values in{n.input("q"), n.input("k"),   n.input("v"),          n.output(0),
+            n.output(1),  d[0],           n.input("cu_q"),       n.input("cu_k"),
+            kNoValue,     n.input("rng"), n.input("sample_ids"), n.input("bias")};
   Values result(n.inputs(), kNoValue);
   Values g = b.emit("attention_grad", in, n.attrs());
-  if (biased) {
-    result[8] = g.back();
+  if (n.has("bias")) {
+    result[n.slot("bias")] = g.back();
     g.pop_back();
   }
   std::copy(g.begin(), g.end(), result.begin());
@@ -55,17 +56,26 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 // As if every query saw every key of an evenly split batch; causal halves it.
 Cost cost(const NodeView& n) {
   Cost c = elementwise(n, 0);
-  Result<AttentionDims> a = attention_dims(n, 3);
+  Result<AttentionDims> a = attention_dims(n);
   if (!a) return c;
   double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
   c.flops = 4.0 * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
-  if (n.attrs().flag("causal") && a->tq == a->tk) c.flops /= 2;
+  if (n.flag("causal") && a->tq == a->tk) c.flops /= 2;
   return c;
 }
 
 }  // namespace
 
-Op define_attention() { return {"attention", infer, decompose, grad, cost}; }
+Op define_attention() {
+  return {
+      .name = "attention",
+      .operands = {"q", "k?", "v?", "cu_q", "cu_k", "block_table?", "rng?", "sample_ids?", "bias?"},
+      .attrs = attention_attrs(),
+      .infer = infer,
+      .decompositions = {{"packed", decompose}, {"by_row_gather", attention_by_row}},
+      .grad = grad,
+      .cost = cost};
+}
 
 ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const AttentionOptions& o) {
   Attrs attrs{

@@ -9,15 +9,14 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 4, 4));
   HONE_TRY(expect_type(n, 0, {DType::i64, {2}}));
   HONE_TRY(expect_rank(n, 1, 1));
   HONE_TRY(expect_rank(n, 2, 1));
   HONE_TRY(expect_same(n, 2, 3));
   if (n.in(1).dtype != DType::i64 || n.in(2).dtype != DType::i32)
     return bad_operands(n, "sample ids are i64, segments i32");
-  double p = n.attrs().real("p");
-  int64_t heads = n.attrs().integer("heads"), tk = n.attrs().integer("tk");
+  double p = n.real("p");
+  int64_t heads = n.integer("heads"), tk = n.integer("tk");
   if (!(p >= 0 && p < 1) || heads < 0 || tk < 0)
     return bad_operands(n, fmt::format("p={}, heads={} or tk={} is out of range", p, heads, tk));
   return Types{{DType::boolean, {heads, n.in(1).shape[0], tk}}};
@@ -28,7 +27,12 @@ Cost cost(const NodeView& n) { return elementwise(n, 20); }
 }  // namespace
 
 Op define_attention_dropout_mask() {
-  return {"attention_dropout_mask", infer, nullptr, nullptr, cost};
+  return {
+      .name = "attention_dropout_mask",
+      .operands = {"rng", "sample_ids", "cu_q", "cu_k"},
+      .attrs = {required("p", 0.0), required("heads", 0), required("tk", 0), required("key", "")},
+      .infer = infer,
+      .cost = cost};
 }
 
 ValueId ops::attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,

@@ -12,29 +12,28 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  AttentionDims a = HONE_TRY(attention_dims(n, 6));
+  AttentionDims a = HONE_TRY(attention_dims(n));
   if (a.paged) return bad_operands(n, "attention over pages has no gradient");
-  if (!n.has(3) || !n.has(4) || !n.has(5)) return bad_operands(n, "out, lse and dout are needed");
-  HONE_TRY(expect_type(n, 3, {a.dtype, {a.tq, a.heads * a.size}}));
-  HONE_TRY(expect_type(n, 4, {wide(a.dtype), {a.heads, a.tq}}));
-  HONE_TRY(expect_same(n, 3, 5));
-  Types types{n.in(0)};
-  if (!a.fused) types = {n.in(0), n.in(1), n.in(2)};
-  if (a.reach > 0) types.push_back(n.in(11));
+  HONE_TRY(expect_type(n, n.slot("out"), {a.dtype, {a.tq, a.heads * a.size}}));
+  HONE_TRY(expect_type(n, n.slot("lse"), {wide(a.dtype), {a.heads, a.tq}}));
+  HONE_TRY(expect_same(n, n.slot("out"), n.slot("dout")));
+  Types types{n.in("q")};
+  if (!a.fused) types = {n.in("q"), n.in("k"), n.in("v")};
+  if (a.reach > 0) types.push_back(n.in("bias"));
   return types;
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  AttentionParts a = attention_parts(b, n, 6);
+  AttentionParts a = attention_parts(b, n);
   const AttentionDims& d = a.dims;
-  const double p_drop = n.attrs().real("dropout");
+  const double p_drop = n.real("dropout");
   const Shape pairs = b.type(a.scores).shape;
   auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs, {0, 1}); };
   ValueId zero = number(b, 0, a.scores);
-  ValueId out = split_heads(b, ops::cast(b, n.input(3), wide(d.dtype)), d.heads);
-  ValueId dout = split_heads(b, ops::cast(b, n.input(5), wide(d.dtype)), d.heads);
-  ValueId empty = ops::compare(b, n.input(4), number(b, -INFINITY, n.input(4)), "eq");
-  ValueId lse = ops::select(b, empty, zero, n.input(4));
+  ValueId out = split_heads(b, ops::cast(b, n.input("out"), wide(d.dtype)), d.heads);
+  ValueId dout = split_heads(b, ops::cast(b, n.input("dout"), wide(d.dtype)), d.heads);
+  ValueId empty = ops::compare(b, n.input("lse"), number(b, -INFINITY, n.input("lse")), "eq");
+  ValueId lse = ops::select(b, empty, zero, n.input("lse"));
   ValueId p = ops::exp(
       b,
       ops::sub(b, ops::select(b, a.allowed, a.scores, number(b, -INFINITY, zero)), over_keys(lse)));
@@ -42,7 +41,7 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId dp = drop(b, a, ops::matmul(b, dout, a.v, false, true), p_drop);
   ValueId delta = ops::reduce_sum(b, ops::mul(b, out, dout), {2});
   ValueId dscore = ops::mul(b, p, ops::sub(b, dp, over_keys(delta)));
-  ValueId ds = ops::mul(b, dscore, number(b, n.attrs().real("scale", 1), p));
+  ValueId ds = ops::mul(b, dscore, number(b, n.real("scale"), p));
   ValueId dq = ops::matmul(b, ds, a.k), dk = ops::matmul(b, ds, a.q, true);
   auto join = [&](ValueId x) { return ops::cast(b, join_heads(b, x), d.dtype); };
   auto sum_groups = [&](ValueId x) {
@@ -64,16 +63,24 @@ Values decompose(Builder& b, const NodeView& n) {
 // Five products of queries and keys against attention's two.
 Cost cost(const NodeView& n) {
   Cost c = elementwise(n, 0);
-  Result<AttentionDims> a = attention_dims(n, 6);
+  Result<AttentionDims> a = attention_dims(n);
   if (!a) return c;
   double keys = static_cast<double>(a->tk) / static_cast<double>(a->segments);
   c.flops = 10.0 * static_cast<double>(a->tq) * keys * static_cast<double>(a->heads * a->size);
-  if (n.attrs().flag("causal") && a->tq == a->tk) c.flops /= 2;
+  if (n.flag("causal") && a->tq == a->tk) c.flops /= 2;
   return c;
 }
 
 }  // namespace
 
-Op define_attention_grad() { return {"attention_grad", infer, decompose, nullptr, cost}; }
+Op define_attention_grad() {
+  return {.name = "attention_grad",
+          .operands = {"q", "k?", "v?", "out", "lse", "dout", "cu_q", "cu_k", "block_table?",
+                       "rng?", "sample_ids?", "bias?"},
+          .attrs = attention_attrs(),
+          .infer = infer,
+          .decompositions = {decompose},
+          .cost = cost};
+}
 
 }  // namespace hone

@@ -75,57 +75,71 @@ void add_bias(Builder& b, AttentionParts& a, ValueId bias, ValueId behind, Value
 
 }  // namespace
 
-Result<AttentionDims> attention_dims(const NodeView& n, size_t first) {
+ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, int64_t width) {
+  const Segments s = packed_segments(b, cu, count, segments);
+  auto whole = [&](int64_t x) { return ops::constant(b, static_cast<double>(x), kScalarInt); };
+  ValueId there = ops::compare(b, s.id, whole(segments), "lt");
+  ValueId row = ops::minimum(b, s.id, whole(segments - 1));
+  ValueId in_row =
+      ops::sub(b, ops::iota(b, {DType::i32, {count}}, 0), ops::gather_rows(b, cu, row));
+  return ops::select(b, there, ops::add(b, ops::mul(b, row, whole(width)), in_row), whole(-1));
+}
+
+std::vector<AttrSpec> attention_attrs() {
+  return {required("heads", 0), required("kv_heads", 0), {"causal", false}, {"window", 0},
+          {"longest", 0},       {"scale", 1.0},          {"dropout", 0.0},  {"key", ""}};
+}
+
+Result<AttentionDims> attention_dims(const NodeView& n) {
   AttentionDims a;
-  HONE_TRY(expect_inputs(n, 1, first + 6));
-  if (!n.has(first) || !n.has(first + 1)) return bad_operands(n, "cu_q and cu_k are needed");
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
-  const Type& q = n.in(0);
+  const Type& q = n.in("q");
   a.dtype = q.dtype;
   a.tq = q.shape[0];
-  a.heads = n.attrs().integer("heads");
-  a.kv_heads = n.attrs().integer("kv_heads");
+  a.heads = n.integer("heads");
+  a.kv_heads = n.integer("kv_heads");
   if (a.heads < 1 || a.kv_heads < 1 || a.heads % a.kv_heads != 0)
     return bad_operands(n, fmt::format("{} heads over {} key/value heads", a.heads, a.kv_heads));
-  a.fused = !n.has(1);
-  if (n.has(1) != n.has(2)) return bad_operands(n, "k and v are given together or not at all");
+  a.fused = !n.has("k");
+  if (n.has("k") != n.has("v")) return bad_operands(n, "k and v are given together or not at all");
   int64_t parts = a.fused ? a.heads + 2 * a.kv_heads : a.heads;
   a.size = q.shape[1] / parts;
   if (a.size * parts != q.shape[1])
     return bad_operands(n, fmt::format("rows of q hold no {} heads", parts));
-  const Type& cu = n.in(first);
-  HONE_TRY(expect_same(n, first, first + 1));
+  const Type& cu = n.in("cu_q");
+  HONE_TRY(expect_same(n, n.slot("cu_q"), n.slot("cu_k")));
   if (cu.rank() != 1 || cu.dtype != DType::i32 || cu.shape[0] < 2)
     return bad_operands(n, "cu_q and cu_k must be i32[S+1]");
   a.segments = cu.shape[0] - 1;
-  a.paged = n.has(first + 2);
+  a.paged = n.has("block_table");
   a.tk = a.tq;
   if (!a.fused) {
-    HONE_TRY(expect_same(n, 1, 2));
-    HONE_TRY(expect_rank(n, 1, a.paged ? 3 : 2));
-    if (n.in(1).dtype != q.dtype || n.in(1).shape.back() != a.kv_heads * a.size)
+    const Type& k = n.in("k");
+    HONE_TRY(expect_same(n, n.slot("k"), n.slot("v")));
+    HONE_TRY(expect_rank(n, n.slot("k"), a.paged ? 3 : 2));
+    if (k.dtype != q.dtype || k.shape.back() != a.kv_heads * a.size)
       return bad_operands(
           n, fmt::format("rows of k must be {}[{}]", name_of(q.dtype), a.kv_heads * a.size));
-    a.tk = n.in(1).shape[0];
+    a.tk = k.shape[0];
   }
   if (a.paged) {
-    const Type& table = n.in(first + 2);
+    const Type& table = n.in("block_table");
     if (a.fused || table.dtype != DType::i32 || table.rank() != 2 || table.shape[0] != a.segments)
       return bad_operands(n,
                           fmt::format("pages need k, v and a block table i32[{},B]", a.segments));
-    a.tk = table.count() * n.in(1).shape[1];
+    a.tk = table.count() * n.in("k").shape[1];
   }
-  double p = n.attrs().real("dropout");
+  double p = n.real("dropout");
   if (!(p >= 0 && p < 1)) return bad_operands(n, fmt::format("dropout={} is outside [0, 1)", p));
   if (p > 0) {
-    if (!n.has(first + 3) || !n.has(first + 4) || a.paged)
+    if (!n.has("rng") || !n.has("sample_ids") || a.paged)
       return bad_operands(n, "dropout needs rng, sample_ids and no pages");
-    HONE_TRY(expect_type(n, first + 3, {DType::i64, {2}}));
-    HONE_TRY(expect_type(n, first + 4, {DType::i64, {a.tq}}));
+    HONE_TRY(expect_type(n, n.slot("rng"), {DType::i64, {2}}));
+    HONE_TRY(expect_type(n, n.slot("sample_ids"), {DType::i64, {a.tq}}));
   }
-  if (n.has(first + 5)) {
-    const Type& bias = n.in(first + 5);
+  if (n.has("bias")) {
+    const Type& bias = n.in("bias");
     if (bias.dtype != wide(a.dtype) || bias.rank() != 2 || bias.shape[0] != a.heads ||
         bias.shape[1] % 2 != 1)
       return bad_operands(n, fmt::format("the bias must be {}[{}, an odd number of distances]",
@@ -150,14 +164,14 @@ ValueId drop(Builder& b, const AttentionParts& a, ValueId x, double p) {
   return ops::select(b, a.keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
 }
 
-AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first) {
-  Result<AttentionDims> checked = attention_dims(n, first);
+AttentionParts attention_parts(Builder& b, const NodeView& n) {
+  Result<AttentionDims> checked = attention_dims(n);
   HONE_BUG_IF(!checked, "{}", checked.error().text());
   AttentionParts a;
   a.dims = *checked;
   const AttentionDims& d = a.dims;
-  ValueId q = n.input(0), k = n.input(1), v = n.input(2), cu_q = n.input(first),
-          cu_k = n.input(first + 1);
+  ValueId q = n.input("q"), k = n.input("k"), v = n.input("v");
+  const ValueId cu_q = n.input("cu_q"), cu_k = n.input("cu_k");
   if (d.fused) {
     ValueId all = q;
     int64_t at = d.heads * d.size, step = d.kv_heads * d.size;
@@ -166,7 +180,8 @@ AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first) {
     v = ops::slice(b, all, 1, at + step, at + 2 * step);
   }
   if (d.paged) {
-    ValueId pages = ops::reshape(b, n.input(first + 2), {b.type(n.input(first + 2)).count()});
+    const ValueId table = n.input("block_table");
+    ValueId pages = ops::reshape(b, table, {b.type(table).count()});
     auto gather = [&](ValueId cache) {
       Shape s = b.type(cache).shape;
       ValueId rows = ops::gather_rows(b, ops::reshape(b, cache, {s[0], s[1] * s[2]}), pages);
@@ -185,18 +200,18 @@ AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first) {
   a.k = repeat(k);
   a.v = repeat(v);
   ValueId scores = ops::matmul(b, a.q, a.k, false, true);
-  a.scores = ops::mul(b, scores, number(b, n.attrs().real("scale", 1), scores));
+  a.scores = ops::mul(b, scores, number(b, n.real("scale"), scores));
   Segments keys = d.paged ? paged_segments(b, cu_k, d.tk, d.segments)
                           : packed_segments(b, cu_k, d.tk, d.segments);
   Segments queries = packed_segments(b, cu_q, d.tq, d.segments);
   ValueId behind = places_behind(b, queries, keys, {d.tq, d.tk});
-  ValueId allowed = allowed_pairs(b, d, queries, keys, behind, n.attrs().flag("causal"),
-                                  n.attrs().integer("window"));
+  ValueId allowed =
+      allowed_pairs(b, d, queries, keys, behind, n.flag("causal"), n.integer("window"));
   a.allowed = ops::broadcast(b, allowed, {d.heads, d.tq, d.tk}, {1, 2});
-  if (d.reach > 0) add_bias(b, a, n.input(first + 5), behind, allowed);
-  if (double p = n.attrs().real("dropout"); p > 0)
-    a.keep = ops::attention_dropout_mask(b, n.input(first + 3), n.input(first + 4), cu_q, cu_k, p,
-                                         d.heads, d.tk, n.attrs().text("key"));
+  if (d.reach > 0) add_bias(b, a, n.input("bias"), behind, allowed);
+  if (double p = n.real("dropout"); p > 0)
+    a.keep = ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu_q, cu_k, p,
+                                         d.heads, d.tk, n.text("key"));
   return a;
 }
 

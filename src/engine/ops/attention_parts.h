@@ -13,9 +13,11 @@ struct AttentionDims {
   DType dtype = DType::f32;
 };
 
-// Operands 0, 1, 2 are q, k, v (fused: q alone); from `first` on: cu_q, cu_k, block_table, rng,
-// sample_ids, bias. Checks them all.
-Result<AttentionDims> attention_dims(const NodeView& n, size_t first);
+// The attributes of both.
+std::vector<AttrSpec> attention_attrs();
+// Checks the operands that both have: q, k, v (fused: q alone), cu_q, cu_k, block_table, rng,
+// sample_ids, bias.
+Result<AttentionDims> attention_dims(const NodeView& n);
 
 struct AttentionParts {
   AttentionDims dims;
@@ -25,7 +27,13 @@ struct AttentionParts {
   ValueId allowed;               // bool [H,Tq,Tk]: one segment, causal, window
   ValueId keep = kNoValue;       // dropout's mask, bool [H,Tq,Tk]
 };
-AttentionParts attention_parts(Builder& b, const NodeView& n, size_t first);
+AttentionParts attention_parts(Builder& b, const NodeView& n);
+
+// The decomposition "by_row_gather" of attention.
+Values attention_by_row(Builder& b, const NodeView& n);
+// i32[count]: of each packed token its place when every segment has a row of `width` places; -1 past
+// the last segment.
+ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, int64_t width);
 
 ValueId split_heads(Builder& b, ValueId x, int64_t heads);               // [T,H*D] -> [H,T,D]
 ValueId join_heads(Builder& b, ValueId x);                               // [H,T,D] -> [T,H*D]

@@ -5,9 +5,8 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 1, 1));
-  Type t{n.in(0).dtype, n.attrs().integers("shape")};
-  std::vector<int64_t> axes = n.attrs().integers("axes");
+  Type t{n.in(0).dtype, n.integers("shape")};
+  std::vector<int64_t> axes = n.integers("axes");
   if (axes.size() != n.in(0).shape.size())
     return bad_operands(n, "needs one axis for each dimension of the input");
   for (int64_t d : t.shape)
@@ -24,7 +23,7 @@ Result<Types> infer(const NodeView& n) {
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  std::vector<int64_t> axes = n.attrs().integers("axes"), rest;
+  std::vector<int64_t> axes = n.integers("axes"), rest;
   for (int64_t a = 0; a < b.type(d[0]).rank(); ++a)
     if (std::find(axes.begin(), axes.end(), a) == axes.end()) rest.push_back(a);
   return {ops::reduce_sum(b, d[0], rest)};
@@ -34,7 +33,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
-Op define_broadcast() { return {"broadcast", infer, nullptr, grad, cost}; }
+Op define_broadcast() {
+  return {.name = "broadcast",
+          .operands = {"x"},
+          .attrs = {required("shape", Shape{}), required("axes", Shape{})},
+          .infer = infer,
+          .grad = grad,
+          .cost = cost};
+}
 
 ValueId ops::broadcast(Builder& b, ValueId x, Shape shape, std::vector<int64_t> axes) {
   return b.emit1("broadcast", {x}, {{"shape", std::move(shape)}, {"axes", std::move(axes)}});

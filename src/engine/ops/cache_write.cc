@@ -7,7 +7,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 3, 3));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 3));
   HONE_TRY(expect_rank(n, 1, 2));
@@ -34,7 +33,14 @@ Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.in(1).byte
 
 }  // namespace
 
-Op define_cache_write() { return {"cache_write", infer, decompose, nullptr, cost, {0}}; }
+Op define_cache_write() {
+  return {.name = "cache_write",
+          .operands = {"cache", "x", "slots"},
+          .infer = infer,
+          .decompositions = {decompose},
+          .cost = cost,
+          .over = {{0, "cache"}}};
+}
 
 ValueId ops::cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots) {
   return b.emit1("cache_write", {cache, x, slots});

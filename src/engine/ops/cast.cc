@@ -6,8 +6,7 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 1, 1));
-  return Types{{HONE_TRY(dtype_named(n.attrs().text("dtype"))), n.in(0).shape}};
+  return Types{{HONE_TRY(dtype_named(n.text("dtype"))), n.in(0).shape}};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
@@ -19,7 +18,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
-Op define_cast() { return {"cast", infer, nullptr, grad, cost}; }
+Op define_cast() {
+  return {.name = "cast",
+          .operands = {"x"},
+          .attrs = {required("dtype", "")},
+          .infer = infer,
+          .grad = grad,
+          .cost = cost};
+}
 
 ValueId ops::cast(Builder& b, ValueId x, DType to) {
   if (b.type(x).dtype == to) return x;

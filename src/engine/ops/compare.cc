@@ -6,17 +6,18 @@ namespace {
 
 Result<Types> infer(const NodeView& n) {
   Types t = HONE_TRY(same_as_both(n));
-  std::string how = n.attrs().text("how");
-  const std::vector<std::string> known{"eq", "ne", "lt", "le", "gt", "ge"};
-  if (std::find(known.begin(), known.end(), how) == known.end())
-    return bad_operands(n, fmt::format("how='{}' is not one of {}", how, fmt::join(known, " ")));
   t[0].dtype = DType::boolean;
   return t;
 }
 
 }  // namespace
 
-Op define_compare() { return {"compare", infer}; }
+Op define_compare() {
+  return {.name = "compare",
+          .operands = {"x", "y"},
+          .attrs = {required("how", "", {"eq", "ne", "lt", "le", "gt", "ge"})},
+          .infer = infer};
+}
 
 ValueId ops::compare(Builder& b, ValueId x, ValueId y, const std::string& how) {
   return b.emit1("compare", {x, y}, {{"how", how}});

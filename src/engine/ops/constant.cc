@@ -4,16 +4,18 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 0, 0));
-  return Types{HONE_TRY(type_attrs(n))};
-}
+Result<Types> infer(const NodeView& n) { return Types{HONE_TRY(type_attrs(n))}; }
 
 Cost cost(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
-Op define_constant() { return {"constant", infer, nullptr, nullptr, cost}; }
+Op define_constant() {
+  return {.name = "constant",
+          .attrs = {required("value", 0.0), required("dtype", ""), required("shape", Shape{})},
+          .infer = infer,
+          .cost = cost};
+}
 
 ValueId ops::constant(Builder& b, double value, Type type) {
   return b.emit1(

@@ -13,7 +13,13 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 }  // namespace
 
-Op define_div() { return {"div", same_as_both, nullptr, grad, nullptr, {0}}; }
+Op define_div() {
+  return {.name = "div",
+          .operands = {"x", "y"},
+          .infer = same_as_both,
+          .grad = grad,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::div(Builder& b, ValueId x, ValueId y) { return b.emit1("div", {x, y}); }
 

@@ -7,40 +7,48 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 4, 5));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   int64_t rows = n.in(0).shape[0];
   HONE_TRY(expect_type(n, 1, {DType::i64, {2}}));
   HONE_TRY(expect_type(n, 2, {DType::i64, {rows}}));
   HONE_TRY(expect_type(n, 3, {DType::i32, {rows}}));
-  if (n.has(4)) HONE_TRY(expect_same(n, 0, 4));
-  double p = n.attrs().real("p");
+  if (n.has("residual")) HONE_TRY(expect_same(n, n.slot("x"), n.slot("residual")));
+  double p = n.real("p");
   if (!(p >= 0 && p < 1)) return bad_operands(n, fmt::format("p={} is outside [0, 1)", p));
   return Types{n.in(0)};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  double p = n.attrs().real("p");
+  double p = n.real("p");
   int64_t channels = n.in(0).shape[1];
   ValueId x = n.input(0);
-  ValueId keep =
-      ops::dropout_mask(b, n.input(1), n.input(2), n.input(3), p, channels, n.attrs().text("key"));
+  ValueId keep = ops::dropout_mask(b, n.input("rng"), n.input("sample_ids"), n.input("positions"),
+                                   p, channels, n.text("key"));
   ValueId y = ops::select(b, keep, ops::mul(b, x, number(b, 1 / (1 - p), x)), number(b, 0, x));
-  return {n.has(4) ? ops::add(b, y, n.input(4)) : y};
+  return {n.has("residual") ? ops::add(b, y, n.input("residual")) : y};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  ValueId dx = ops::dropout(b, d[0], n.input(1), n.input(2), n.input(3), n.attrs().real("p"),
-                            n.attrs().text("key"));
-  return {dx, kNoValue, kNoValue, kNoValue, n.has(4) ? d[0] : kNoValue};
+  ValueId dx = ops::dropout(b, d[0], n.input("rng"), n.input("sample_ids"), n.input("positions"),
+                            n.real("p"), n.text("key"));
+  return {dx, kNoValue, kNoValue, kNoValue, n.has("residual") ? d[0] : kNoValue};
 }
 
 Cost cost(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
-Op define_dropout() { return {"dropout", infer, decompose, grad, cost, {0}}; }
+Op define_dropout() {
+  return {.name = "dropout",
+          .operands = {"x", "rng", "sample_ids", "positions", "residual?"},
+          .attrs = {required("p", 0.0), required("key", "")},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::dropout(Builder& b, ValueId x, ValueId rng, ValueId sample_ids, ValueId positions,
                      double p, const std::string& key, ValueId residual) {

@@ -8,13 +8,12 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 3, 3));
   HONE_TRY(expect_type(n, 0, {DType::i64, {2}}));
   HONE_TRY(expect_rank(n, 1, 1));
-  int64_t rows = n.in(1).shape[0], channels = n.attrs().integer("channels");
+  int64_t rows = n.in(1).shape[0], channels = n.integer("channels");
   HONE_TRY(expect_type(n, 1, {DType::i64, {rows}}));
   HONE_TRY(expect_type(n, 2, {DType::i32, {rows}}));
-  double p = n.attrs().real("p");
+  double p = n.real("p");
   if (!(p >= 0 && p < 1) || channels < 0)
     return bad_operands(n, fmt::format("p={} or channels={} is out of range", p, channels));
   return Types{{DType::boolean, {rows, channels}}};
@@ -24,7 +23,13 @@ Cost cost(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
-Op define_dropout_mask() { return {"dropout_mask", infer, nullptr, nullptr, cost}; }
+Op define_dropout_mask() {
+  return {.name = "dropout_mask",
+          .operands = {"rng", "sample_ids", "positions"},
+          .attrs = {required("p", 0.0), required("channels", 0), required("key", "")},
+          .infer = infer,
+          .cost = cost};
+}
 
 ValueId ops::dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p,
                           int64_t channels, const std::string& key) {

@@ -9,27 +9,26 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 3));
-  if (!n.has(2)) HONE_TRY(expect_float(n, 0));
+  if (!n.has("scales")) HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
     return bad_operands(n, "the ids must be i32[T]");
   DType dtype = n.in(0).dtype;
-  if (n.attrs().has("dtype")) dtype = HONE_TRY(dtype_named(n.attrs().text("dtype")));
-  if (n.has(2)) {
-    if (dtype != DType::i8 || n.in(2).shape != Shape{n.in(0).shape[0]})
+  if (!n.text("dtype").empty()) dtype = HONE_TRY(dtype_named(n.text("dtype")));
+  if (n.has("scales")) {
+    if (dtype != DType::i8 || n.in("scales").shape != Shape{n.in("table").shape[0]})
       return bad_operands(n, "scales belong to a table in i8, one for each of its rows");
-    dtype = n.in(2).dtype;
+    dtype = n.in("scales").dtype;
   }
   return Types{{dtype, {n.in(1).shape[0], n.in(0).shape[1]}}};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
   const ValueId y = ops::cast(b, ops::gather_rows(b, n.input(0), n.input(1)), n.out(0).dtype);
-  if (!n.has(2)) return {y};
+  if (!n.has("scales")) return {y};
   const int64_t rows = n.in(0).shape[0], tokens = n.in(1).count();
   const ValueId scale =
-      ops::gather_rows(b, ops::reshape(b, n.input(2), {rows, 1}), n.input(1));  // [T,1]
+      ops::gather_rows(b, ops::reshape(b, n.input("scales"), {rows, 1}), n.input(1));  // [T,1]
   return {
       ops::mul(b, y, ops::broadcast(b, ops::reshape(b, scale, {tokens}), b.type(y).shape, {0}))};
 }
@@ -38,9 +37,9 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(n.in(0).dtype != n.out(0).dtype, "embedding of a table in {} has no gradient",
               name_of(n.in(0).dtype));
   ValueId ids = n.input(1);
-  if (n.attrs().has("padding_row")) {
+  if (n.integer("padding_row") >= 0) {
     const ValueId row =
-        ops::constant(b, static_cast<double>(n.attrs().integer("padding_row")), {DType::i32, {}});
+        ops::constant(b, static_cast<double>(n.integer("padding_row")), {DType::i32, {}});
     const ValueId skipped = ops::constant(b, -1, n.in(1));
     ids = ops::select(b, ops::compare(b, ids, row, "eq"), skipped, ids);
   }
@@ -51,7 +50,15 @@ Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).byt
 
 }  // namespace
 
-Op define_embedding() { return {"embedding", infer, decompose, grad, cost}; }
+Op define_embedding() {
+  return {.name = "embedding",
+          .operands = {"table", "ids", "scales?"},
+          .attrs = {{"dtype", ""}, {"padding_row", -1}},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost};
+}
 
 ValueId ops::embedding(Builder& b, ValueId table, ValueId ids) {
   return b.emit1("embedding", {table, ids});

@@ -14,7 +14,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 16); }
 
 }  // namespace
 
-Op define_erf() { return {"erf", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_erf() {
+  return {.name = "erf",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::erf(Builder& b, ValueId x) { return b.emit1("erf", {x}); }
 

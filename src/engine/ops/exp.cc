@@ -12,7 +12,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 8); }
 
 }  // namespace
 
-Op define_exp() { return {"exp", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_exp() {
+  return {.name = "exp",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::exp(Builder& b, ValueId x) { return b.emit1("exp", {x}); }
 

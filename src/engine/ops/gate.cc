@@ -5,26 +5,33 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 2));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_same(n, 0, 1));
-  HONE_TRY(expect_activation(n, n.attrs().text("kind")));
   return Types{n.in(0)};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  return {ops::mul(b, ops::activation(b, n.input(0), n.attrs().text("kind")), n.input(1))};
+  return {ops::mul(b, ops::activation(b, n.input(0), n.text("kind")), n.input(1))};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  return b.emit("gate_grad", {n.input(0), n.input(1), d[0]}, {{"kind", n.attrs().text("kind")}});
+  return b.emit("gate_grad", {n.input(0), n.input(1), d[0]}, {{"kind", n.text("kind")}});
 }
 
 Cost cost(const NodeView& n) { return elementwise(n, 15); }
 
 }  // namespace
 
-Op define_gate() { return {"gate", infer, decompose, grad, cost, {0}}; }
+Op define_gate() {
+  return {.name = "gate",
+          .operands = {"a", "x"},
+          .attrs = {required("kind", "", activation_kinds())},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "a"}}};
+}
 
 ValueId ops::gate(Builder& b, ValueId a, ValueId x, const std::string& kind) {
   return b.emit1("gate", {a, x}, {{"kind", kind}});

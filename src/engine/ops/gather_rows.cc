@@ -6,7 +6,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 2));
   if (n.in(0).rank() < 1) return bad_operands(n, "the table must have rows");
   if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
     return bad_operands(n, "the ids must be i32[N]");
@@ -28,7 +27,10 @@ Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).byt
 
 }  // namespace
 
-Op define_gather_rows() { return {"gather_rows", infer, nullptr, grad, cost}; }
+Op define_gather_rows() {
+  return {
+      .name = "gather_rows", .operands = {"x", "ids"}, .infer = infer, .grad = grad, .cost = cost};
+}
 
 ValueId ops::gather_rows(Builder& b, ValueId x, ValueId ids) {
   return b.emit1("gather_rows", {x, ids});

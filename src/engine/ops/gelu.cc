@@ -18,7 +18,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
-Op define_gelu() { return {"gelu", same_as_first, decompose, grad, cost, {0}}; }
+Op define_gelu() {
+  return {.name = "gelu",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}},
+          .activation = true};
+}
 
 ValueId ops::gelu(Builder& b, ValueId x) { return b.emit1("gelu", {x}); }
 

@@ -19,7 +19,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
-Op define_gelu_tanh() { return {"gelu_tanh", same_as_first, decompose, grad, cost, {0}}; }
+Op define_gelu_tanh() {
+  return {.name = "gelu_tanh",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}},
+          .activation = true};
+}
 
 ValueId ops::gelu_tanh(Builder& b, ValueId x) { return b.emit1("gelu_tanh", {x}); }
 

@@ -5,9 +5,8 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 0, 0));
   Type t = HONE_TRY(type_attrs(n));
-  HONE_TRY(expect_axis(n, n.attrs().integer("axis"), t.rank()));
+  HONE_TRY(expect_axis(n, n.integer("axis"), t.rank()));
   return Types{t};
 }
 
@@ -15,7 +14,12 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
-Op define_iota() { return {"iota", infer, nullptr, nullptr, cost}; }
+Op define_iota() {
+  return {.name = "iota",
+          .attrs = {required("axis", 0), required("dtype", ""), required("shape", Shape{})},
+          .infer = infer,
+          .cost = cost};
+}
 
 ValueId ops::iota(Builder& b, Type type, int64_t axis) {
   return b.emit1(

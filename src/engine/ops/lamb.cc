@@ -40,6 +40,9 @@ Cost cost(const NodeView& n) { return update_cost(n, 22); }
 
 }  // namespace
 
-Op define_lamb() { return update_op("lamb", infer, decompose, cost); }
+Op define_lamb() {
+  return update_op("lamb", {required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0)},
+                   infer, decompose, cost);
+}
 
 }  // namespace hone

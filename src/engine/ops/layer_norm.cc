@@ -7,7 +7,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 3));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -25,7 +24,7 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId centred = ops::sub(b, v, along_rows(b, mean, w));
   ValueId variance = ops::div(b, ops::reduce_sum(b, ops::mul(b, centred, centred), {1}), size);
   ValueId rstd = ops::div(b, number(b, 1, v),
-                          ops::sqrt(b, ops::add(b, variance, number(b, n.attrs().real("eps"), v))));
+                          ops::sqrt(b, ops::add(b, variance, number(b, n.real("eps"), v))));
   ValueId y = ops::mul(b, centred, along_rows(b, rstd, w));
   y = ops::mul(b, y, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
   if (n.has(2)) y = ops::add(b, y, along_columns(b, ops::cast(b, n.input(2), w.dtype), w));
@@ -43,7 +42,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 8); }
 
 }  // namespace
 
-Op define_layer_norm() { return {"layer_norm", infer, decompose, grad, cost, {0}}; }
+Op define_layer_norm() {
+  return {.name = "layer_norm",
+          .operands = {"x", "gamma", "beta?"},
+          .attrs = {required("eps", 0.0)},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ops::Norm ops::layer_norm(Builder& b, ValueId x, ValueId gamma, ValueId beta, double eps) {
   Values v = b.emit("layer_norm", {x, gamma, beta}, {{"eps", eps}});

@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 5, 6));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -17,23 +16,24 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_type(n, 2, row));
   HONE_TRY(expect_type(n, 3, row));
   HONE_TRY(expect_same(n, 0, 4));
-  if (n.has(5)) HONE_TRY(expect_same(n, 0, 5));
+  if (n.has("dsum")) HONE_TRY(expect_same(n, 0, n.slot("dsum")));
   return Types{x, channel, channel};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
-  ValueId v = ops::cast(b, n.input(0), w.dtype), dy = ops::cast(b, n.input(4), w.dtype);
-  ValueId size = number(b, static_cast<double>(x.shape[1]), v), rstd = along_rows(b, n.input(3), w);
-  ValueId xhat = ops::mul(b, ops::sub(b, v, along_rows(b, n.input(2), w)), rstd);
-  ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
+  ValueId v = ops::cast(b, n.input("x"), w.dtype), dy = ops::cast(b, n.input("dy"), w.dtype);
+  ValueId size = number(b, static_cast<double>(x.shape[1]), v),
+          rstd = along_rows(b, n.input("rstd"), w);
+  ValueId xhat = ops::mul(b, ops::sub(b, v, along_rows(b, n.input("mean"), w)), rstd);
+  ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input("gamma"), w.dtype), w));
   auto mean = [&](ValueId t) {
     return along_rows(b, ops::div(b, ops::reduce_sum(b, t, {1}), size), w);
   };
   ValueId mean_g = mean(g), mean_gx = mean(ops::mul(b, g, xhat));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, ops::sub(b, g, mean_g), ops::mul(b, xhat, mean_gx)));
   dx = ops::cast(b, dx, x.dtype);
-  if (n.has(5)) dx = ops::add(b, dx, n.input(5));
+  if (n.has("dsum")) dx = ops::add(b, dx, n.input("dsum"));
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0}),
           dbeta = ops::reduce_sum(b, dy, {0});
   return {dx, ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)};
@@ -44,9 +44,12 @@ Cost cost(const NodeView& n) { return elementwise(n, 14); }
 }  // namespace
 
 Op define_layer_norm_grad() {
-  Op op{"layer_norm_grad", infer, decompose, nullptr, cost, {4}};
-  op.inplace_for = [](const NodeView&, size_t k) { return k == 0 ? 5 : -1; };
-  return op;
+  return {.name = "layer_norm_grad",
+          .operands = {"x", "gamma", "mean", "rstd", "dy", "dsum?"},
+          .infer = infer,
+          .decompositions = {decompose},
+          .cost = cost,
+          .over = {{0, "dy"}, {0, "dsum"}}};
 }
 
 }  // namespace hone

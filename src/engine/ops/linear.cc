@@ -9,53 +9,52 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 5));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
-  const Shape& w = n.in(1).shape;
-  bool trans = n.attrs().flag("trans_w");
+  const Shape& w = n.in("w").shape;
+  bool trans = n.flag("trans_w");
   int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
   if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
   Type y{n.in(0).dtype, {n.in(0).shape[0], cols}};
-  if (n.has(2) && n.in(2).shape != Shape{cols})
+  if (n.has("bias") && n.in("bias").shape != Shape{cols})
     return bad_operands(n, "the bias has another size than the result's rows");
-  if (n.has(3) && n.in(3) != y)
+  if (n.has("residual") && n.in("residual") != y)
     return bad_operands(n, "the residual has another type than the result");
-  const DType kept = n.in(1).dtype;
-  if (n.has(4) != (kept == DType::i8))
+  const DType kept = n.in("w").dtype;
+  if (n.has("scales") != (kept == DType::i8))
     return bad_operands(n, "a weight in i8 comes with scales, another one without");
-  if (n.has(4) && n.in(4) != Type{y.dtype, {cols}})
+  if (n.has("scales") && n.in("scales") != Type{y.dtype, {cols}})
     return bad_operands(n, "there is one scale, of the result's type, for each of its columns");
-  if (std::string act = n.attrs().text("act", "none"); act != "none")
-    HONE_TRY(expect_activation(n, act));
-  if (n.attrs().flag("save_pre")) return Types{y, y};
+  if (n.flag("save_pre")) return Types{y, y};
   return Types{y};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  const ValueId w = ops::cast(b, n.input(1), n.in(0).dtype);
-  ValueId pre =
-      ops::matmul(b, n.input(0), w, false, n.attrs().flag("trans_w"), n.attrs().flag("bf16"));
-  if (n.has(4)) pre = ops::mul(b, pre, ops::broadcast(b, n.input(4), b.type(pre).shape, {1}));
-  if (n.has(2)) pre = ops::add(b, pre, ops::broadcast(b, n.input(2), b.type(pre).shape, {1}));
-  ValueId y = ops::activation(b, pre, n.attrs().text("act", "none"));
-  if (n.has(3)) y = ops::add(b, y, n.input(3));
-  return n.attrs().flag("save_pre") ? Values{y, pre} : Values{y};
+  const ValueId w = ops::cast(b, n.input("w"), n.in("x").dtype);
+  ValueId pre = ops::matmul(b, n.input("x"), w, false, n.flag("trans_w"), n.flag("bf16"));
+  auto by_column = [&](const char* operand) {
+    return ops::broadcast(b, n.input(operand), b.type(pre).shape, {1});
+  };
+  if (n.has("scales")) pre = ops::mul(b, pre, by_column("scales"));
+  if (n.has("bias")) pre = ops::add(b, pre, by_column("bias"));
+  ValueId y = ops::activation(b, pre, n.text("act"));
+  if (n.has("residual")) y = ops::add(b, y, n.input("residual"));
+  return n.flag("save_pre") ? Values{y, pre} : Values{y};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  std::string act = n.attrs().text("act", "none");
-  bool trans = n.attrs().flag("trans_w"), bf16 = n.attrs().flag("bf16");
-  HONE_BUG_IF(act != "none" && !n.attrs().flag("save_pre"),
+  std::string act = n.text("act");
+  bool trans = n.flag("trans_w"), bf16 = n.flag("bf16");
+  HONE_BUG_IF(act != "none" && !n.flag("save_pre"),
               "linear with {} needs save_pre for its gradient", act);
-  HONE_BUG_IF(n.in(1).dtype != n.in(0).dtype, "linear with a weight in {} has no gradient",
-              name_of(n.in(1).dtype));
+  HONE_BUG_IF(n.in("w").dtype != n.in("x").dtype, "linear with a weight in {} has no gradient",
+              name_of(n.in("w").dtype));
   ValueId dpre = act == "none" ? d[0] : ops::activation_grad(b, n.output(1), d[0], act);
-  ValueId dx = ops::linear(b, dpre, n.input(1), {.trans_w = !trans, .bf16 = bf16});
-  ValueId dw = trans ? ops::matmul(b, dpre, n.input(0), true, false, bf16)
-                     : ops::matmul(b, n.input(0), dpre, true, false, bf16);
-  ValueId dbias = n.has(2) ? ops::sum_rows(b, dpre) : kNoValue;
-  return {dx, dw, dbias, n.has(3) ? d[0] : kNoValue};
+  ValueId dx = ops::linear(b, dpre, n.input("w"), {.trans_w = !trans, .bf16 = bf16});
+  ValueId dw = trans ? ops::matmul(b, dpre, n.input("x"), true, false, bf16)
+                     : ops::matmul(b, n.input("x"), dpre, true, false, bf16);
+  ValueId dbias = n.has("bias") ? ops::sum_rows(b, dpre) : kNoValue;
+  return {dx, dw, dbias, n.has("residual") ? d[0] : kNoValue};
 }
 
 Cost cost(const NodeView& n) {
@@ -67,9 +66,19 @@ Cost cost(const NodeView& n) {
 }  // namespace
 
 Op define_linear() {
-  Op op{"linear", infer, decompose, grad, cost, {3}};
-  op.optional_results = {"save_pre"};
-  return op;
+  return {.name = "linear",
+          .operands = {"x", "w", "bias?", "residual?", "scales?"},
+          .attrs = {{"trans_w", false},
+                    {"act", "none", activation_kinds("none")},
+                    {"save_pre", false},
+                    {"bf16", false}},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "residual"}},
+          .optional_results = {"save_pre"},
+          .product = true};
 }
 
 ValueId ops::linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o) {

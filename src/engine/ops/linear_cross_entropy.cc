@@ -23,7 +23,7 @@ constexpr const char* kGradients[] = {"dw", "dx", "dbias"};
 size_t place_of(const NodeView& n, const std::string& gradient) {
   size_t at = kReports;
   for (const char* g : kGradients) {
-    const bool there = n.attrs().flag(g);
+    const bool there = n.flag(g);
     if (gradient == g) return there ? at : 0;
     at += there ? 1 : 0;
   }
@@ -31,67 +31,66 @@ size_t place_of(const NodeView& n, const std::string& gradient) {
 }
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 4, 6));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
-  const Type &x = n.in(0), &w = n.in(1);
+  const Type &x = n.in("x"), &w = n.in("w");
   if (x.dtype != w.dtype || x.shape[1] != w.shape[1])
     return bad_operands(n, "inner sizes or element types differ");
-  HONE_TRY(expect_type(n, 2, {DType::i32, {x.shape[0]}}));
+  HONE_TRY(expect_type(n, n.slot("labels"), {DType::i32, {x.shape[0]}}));
   DType sums = wide(x.dtype);
-  HONE_TRY(expect_type(n, 3, {sums, {}}));
+  HONE_TRY(expect_type(n, n.slot("scale"), {sums, {}}));
   Types t{{sums, {}}, {sums, {x.shape[0]}}, {DType::i32, {x.shape[0]}}};
-  const double smoothing = n.attrs().real("smoothing");
+  const double smoothing = n.real("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1))
     return bad_operands(n, fmt::format("smoothing={} is not a share", smoothing));
   const Type bias{w.dtype, {w.shape[0]}};
-  if (n.attrs().flag("dw")) t.push_back(w);
-  if (n.attrs().flag("dx")) t.push_back(x);
-  if (n.attrs().flag("dbias")) t.push_back(bias);
-  if (n.has(4) && !n.attrs().flag("dw"))
+  if (n.flag("dw")) t.push_back(w);
+  if (n.flag("dx")) t.push_back(x);
+  if (n.flag("dbias")) t.push_back(bias);
+  if (n.has("dw_acc") && !n.flag("dw"))
     return bad_operands(n, "an accumulator of dw needs attribute dw");
-  if (n.has(4)) HONE_TRY(expect_same(n, 4, 1));
-  if (n.has(5)) HONE_TRY(expect_type(n, 5, bias));
-  if (n.attrs().flag("dbias") && !n.has(5)) return bad_operands(n, "attribute dbias needs a bias");
+  if (n.has("dw_acc")) HONE_TRY(expect_same(n, n.slot("dw_acc"), n.slot("w")));
+  if (n.has("bias")) HONE_TRY(expect_type(n, n.slot("bias"), bias));
+  if (n.flag("dbias") && !n.has("bias")) return bad_operands(n, "attribute dbias needs a bias");
   return t;
 }
 
 Values decompose(Builder& b, const NodeView& n) {
-  Type x = n.in(0), w = n.in(1);
+  Type x = n.in("x"), w = n.in("w");
   Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
-  const bool bf16 = n.attrs().flag("bf16");
-  ValueId logits =
-      ops::cast(b, ops::matmul(b, n.input(0), n.input(1), false, true, bf16), logits_type.dtype);
-  if (n.has(5))
-    logits = ops::add(
-        b, logits,
-        ops::broadcast(b, ops::cast(b, n.input(5), logits_type.dtype), logits_type.shape, {1}));
+  const bool bf16 = n.flag("bf16");
+  ValueId logits = ops::cast(b, ops::matmul(b, n.input("x"), n.input("w"), false, true, bf16),
+                             logits_type.dtype);
+  if (n.has("bias"))
+    logits = ops::add(b, logits,
+                      ops::broadcast(b, ops::cast(b, n.input("bias"), logits_type.dtype),
+                                     logits_type.shape, {1}));
   ValueId largest = ops::reduce_max(b, logits, {1});
   ValueId e = ops::exp(b, ops::sub(b, logits, along_rows(b, largest, logits_type)));
   ValueId sum = ops::reduce_sum(b, e, {1});
   ValueId lse = ops::add(b, ops::log(b, sum), largest);
   ValueId column = ops::iota(b, index, 1);
-  ValueId onehot = ops::compare(b, column, along_rows(b, n.input(2), index), "eq");
+  ValueId onehot = ops::compare(b, column, along_rows(b, n.input("labels"), index), "eq");
   ValueId zero = number(b, 0, logits);
   ValueId picked = ops::reduce_sum(b, ops::select(b, onehot, logits, zero), {1});
-  const double smoothing = n.attrs().real("smoothing");
+  const double smoothing = n.real("smoothing");
   const double share = smoothing / static_cast<double>(w.shape[0]);  // of each column
   if (smoothing != 0) {
     ValueId all = ops::reduce_sum(b, logits, {1});
     picked = ops::add(b, ops::mul(b, picked, number(b, 1 - smoothing, picked)),
                       ops::mul(b, all, number(b, share, all)));
   }
-  ValueId valid = ops::compare(b, n.input(2), ops::constant(b, 0, {DType::i32, {}}), "ge");
+  ValueId valid = ops::compare(b, n.input("labels"), ops::constant(b, 0, {DType::i32, {}}), "ge");
   ValueId nll = ops::select(b, valid, ops::sub(b, lse, picked), zero);
-  ValueId loss = ops::mul(b, ops::reduce_sum(b, nll, {0}), n.input(3));
+  ValueId loss = ops::mul(b, ops::reduce_sum(b, nll, {0}), n.input("scale"));
 
   // The first column that holds the largest logit is the largest of -column over those.
   ValueId hit = ops::compare(b, logits, along_rows(b, largest, logits_type), "eq");
   ValueId none = ops::constant(b, -static_cast<double>(w.shape[0]), {DType::i32, {}});
   ValueId negative = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), column);
   ValueId first = ops::reduce_max(b, ops::select(b, hit, negative, none), {1});
-  ValueId label = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), n.input(2));
+  ValueId label = ops::sub(b, ops::constant(b, 0, {DType::i32, {}}), n.input("labels"));
   ValueId correct =
       ops::cast(b, ops::minimum(b, valid, ops::compare(b, first, label, "eq")), DType::i32);
   Values out{loss, nll, correct};
@@ -103,27 +102,28 @@ Values decompose(Builder& b, const NodeView& n) {
     q = ops::add(b, ops::mul(b, q, number(b, 1 - smoothing, q)), number(b, share, q));
   ValueId d = ops::sub(b, p, q);
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
-  d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input(3)), x.dtype);
+  d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input("scale")), x.dtype);
   if (place_of(n, "dw")) {
-    const ValueId dw = ops::matmul(b, d, n.input(0), true, false, bf16);
-    out.push_back(n.has(4) ? ops::add(b, n.input(4), dw) : dw);
+    const ValueId dw = ops::matmul(b, d, n.input("x"), true, false, bf16);
+    out.push_back(n.has("dw_acc") ? ops::add(b, n.input("dw_acc"), dw) : dw);
   }
-  if (place_of(n, "dx")) out.push_back(ops::matmul(b, d, n.input(1), false, false, bf16));
+  if (place_of(n, "dx")) out.push_back(ops::matmul(b, d, n.input("w"), false, false, bf16));
   if (place_of(n, "dbias")) out.push_back(ops::reduce_sum(b, d, {0}));
   return out;
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  HONE_BUG_IF(!place_of(n, "dx") || !place_of(n, "dw") || n.has(5) != (place_of(n, "dbias") > 0),
-              "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
+  HONE_BUG_IF(
+      !place_of(n, "dx") || !place_of(n, "dw") || n.has("bias") != (place_of(n, "dbias") > 0),
+      "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
   HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: nll is a report without a gradient");
-  HONE_BUG_IF(n.has(4), "linear_cross_entropy: dw is already accumulated");
+  HONE_BUG_IF(n.has("dw_acc"), "linear_cross_entropy: dw is already accumulated");
   Values g(n.inputs(), kNoValue);
-  g[0] = n.output(place_of(n, "dx"));
-  g[1] = n.output(place_of(n, "dw"));
-  if (n.has(5)) g[5] = n.output(place_of(n, "dbias"));
+  g[n.slot("x")] = n.output(place_of(n, "dx"));
+  g[n.slot("w")] = n.output(place_of(n, "dw"));
+  if (n.has("bias")) g[n.slot("bias")] = n.output(place_of(n, "dbias"));
   if (is_constant(b, d[0], 1)) return g;
-  ValueId by = ops::cast(b, d[0], b.type(g[0]).dtype);
+  ValueId by = ops::cast(b, d[0], b.type(g[n.slot("x")]).dtype);
   for (ValueId& v : g)
     if (v != kNoValue) v = ops::mul(b, v, by);
   return g;
@@ -133,16 +133,24 @@ Cost cost(const NodeView& n) {
   Cost c = elementwise(n, 0);
   double product =
       2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
-  c.flops = product * (1 + (n.attrs().flag("dw") ? 1 : 0) + (n.attrs().flag("dx") ? 1 : 0));
+  c.flops = product * (1 + (n.flag("dw") ? 1 : 0) + (n.flag("dx") ? 1 : 0));
   return c;
 }
 
 }  // namespace
 
 Op define_linear_cross_entropy() {
-  Op op{"linear_cross_entropy", infer, decompose, grad, cost, {}, nullptr, 4, kReports};
-  op.optional_results = {std::begin(kGradients), std::end(kGradients)};
-  return op;
+  return {.name = "linear_cross_entropy",
+          .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
+          .attrs =
+              {{"dw", false}, {"dx", false}, {"dbias", false}, {"smoothing", 0.0}, {"bf16", false}},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{kReports, "dw_acc", true}},
+          .optional_results = {std::begin(kGradients), std::end(kGradients)},
+          .product = true};
 }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,

@@ -29,6 +29,9 @@ Cost cost(const NodeView& n) { return update_cost(n, 11); }
 
 }  // namespace
 
-Op define_lion() { return update_op("lion", infer, decompose, cost); }
+Op define_lion() {
+  return update_op("lion", {required("beta1", 0.0), required("beta2", 0.0)}, infer, decompose,
+                   cost);
+}
 
 }  // namespace hone

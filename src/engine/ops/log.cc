@@ -12,7 +12,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 8); }
 
 }  // namespace
 
-Op define_log() { return {"log", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_log() {
+  return {.name = "log",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::log(Builder& b, ValueId x) { return b.emit1("log", {x}); }
 

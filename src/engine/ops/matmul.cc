@@ -7,7 +7,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 3));
   HONE_TRY(expect_float(n, 0));
   const Type &x = n.in(0), &y = n.in(1);
   if (x.dtype != y.dtype) return bad_operands(n, "element types differ");
@@ -16,37 +15,46 @@ Result<Types> infer(const NodeView& n) {
   size_t r = x.shape.size() - 2;
   if (!std::equal(x.shape.begin(), x.shape.end() - 2, y.shape.begin()))
     return bad_operands(n, "leading dimensions differ");
-  bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y");
+  bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
   if (x.shape[r + !tx] != y.shape[r + ty]) return bad_operands(n, "inner sizes differ");
   Type t = x;
   t.shape[r] = x.shape[r + tx];
   t.shape[r + 1] = y.shape[r + !ty];
-  if (n.has(2)) HONE_TRY(expect_type(n, 2, t));
+  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
   return Types{t};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y");
+  bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
   ValueId x = n.input(0), y = n.input(1);
-  const bool bf16 = n.attrs().flag("bf16");
+  const bool bf16 = n.flag("bf16");
   ValueId dx =
       tx ? ops::matmul(b, y, d[0], ty, true, bf16) : ops::matmul(b, d[0], y, false, !ty, bf16);
   ValueId dy =
       ty ? ops::matmul(b, d[0], x, true, tx, bf16) : ops::matmul(b, x, d[0], !tx, false, bf16);
-  return {dx, dy, n.has(2) ? d[0] : kNoValue};
+  return {dx, dy, n.has("acc") ? d[0] : kNoValue};
 }
 
 Cost cost(const NodeView& n) {
   Cost c = elementwise(n, 0);
   const Shape& x = n.in(0).shape;
-  int64_t inner = n.attrs().flag("trans_x") ? x[x.size() - 2] : x.back();
+  int64_t inner = n.flag("trans_x") ? x[x.size() - 2] : x.back();
   c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(inner);
   return c;
 }
 
 }  // namespace
 
-Op define_matmul() { return {"matmul", infer, nullptr, grad, cost, {}, nullptr, 2}; }
+Op define_matmul() {
+  return {.name = "matmul",
+          .operands = {"x", "y", "acc?"},
+          .attrs = {{"trans_x", false}, {"trans_y", false}, {"bf16", false}},
+          .infer = infer,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "acc", true}},
+          .product = true};
+}
 
 ValueId ops::matmul(Builder& b, ValueId x, ValueId y, bool trans_x, bool trans_y, bool bf16) {
   Attrs attrs;

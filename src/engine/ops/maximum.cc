@@ -15,7 +15,13 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 }  // namespace
 
-Op define_maximum() { return {"maximum", same_as_both, nullptr, grad, nullptr, {0}}; }
+Op define_maximum() {
+  return {.name = "maximum",
+          .operands = {"x", "y"},
+          .infer = same_as_both,
+          .grad = grad,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::maximum(Builder& b, ValueId x, ValueId y) { return b.emit1("maximum", {x, y}); }
 

@@ -11,7 +11,14 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 }  // namespace
 
-Op define_mul() { return {"mul", same_as_both, nullptr, grad, nullptr, {0}}; }
+Op define_mul() {
+  return {.name = "mul",
+          .operands = {"x", "y"},
+          .infer = same_as_both,
+          .grad = grad,
+          .over = {{0, "x"}},
+          .neutral = 1.0};
+}
 
 ValueId ops::mul(Builder& b, ValueId x, ValueId y) { return b.emit1("mul", {x, y}); }
 

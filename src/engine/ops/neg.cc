@@ -10,7 +10,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 1); }
 
 }  // namespace
 
-Op define_neg() { return {"neg", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_neg() {
+  return {.name = "neg",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::neg(Builder& b, ValueId x) { return b.emit1("neg", {x}); }
 

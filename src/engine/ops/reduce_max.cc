@@ -7,7 +7,7 @@ namespace {
 // Equal largest elements share the gradient.
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   Shape shape = n.in(0).shape;
-  std::vector<int64_t> kept = kept_axes(n), axes = n.attrs().integers("axes");
+  std::vector<int64_t> kept = kept_axes(n), axes = n.integers("axes");
   ValueId hit = ops::compare(b, n.input(0), ops::broadcast(b, n.output(0), shape, kept), "eq");
   ValueId ties = ops::reduce_sum(b, ops::cast(b, hit, b.type(d[0]).dtype), axes);
   ValueId share = ops::broadcast(b, ops::div(b, d[0], ties), shape, kept);
@@ -22,7 +22,14 @@ Cost cost(const NodeView& n) {
 
 }  // namespace
 
-Op define_reduce_max() { return {"reduce_max", reduced, nullptr, grad, cost}; }
+Op define_reduce_max() {
+  return {.name = "reduce_max",
+          .operands = {"x"},
+          .attrs = {required("axes", Shape{})},
+          .infer = reduced,
+          .grad = grad,
+          .cost = cost};
+}
 
 ValueId ops::reduce_max(Builder& b, ValueId x, std::vector<int64_t> axes) {
   return b.emit1("reduce_max", {x}, {{"axes", std::move(axes)}});

@@ -17,7 +17,14 @@ Cost cost(const NodeView& n) {
 
 }  // namespace
 
-Op define_reduce_sum() { return {"reduce_sum", reduced, nullptr, grad, cost}; }
+Op define_reduce_sum() {
+  return {.name = "reduce_sum",
+          .operands = {"x"},
+          .attrs = {required("axes", Shape{})},
+          .infer = reduced,
+          .grad = grad,
+          .cost = cost};
+}
 
 ValueId ops::reduce_sum(Builder& b, ValueId x, std::vector<int64_t> axes) {
   return b.emit1("reduce_sum", {x}, {{"axes", std::move(axes)}});

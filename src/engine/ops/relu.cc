@@ -17,7 +17,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 1); }
 
 }  // namespace
 
-Op define_relu() { return {"relu", same_as_first, decompose, grad, cost, {0}}; }
+Op define_relu() {
+  return {.name = "relu",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}},
+          .activation = true};
+}
 
 ValueId ops::relu(Builder& b, ValueId x) { return b.emit1("relu", {x}); }
 

@@ -5,8 +5,7 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 1, 1));
-  Type t{n.in(0).dtype, n.attrs().integers("shape")};
+  Type t{n.in(0).dtype, n.integers("shape")};
   for (int64_t d : t.shape)
     if (d < 0)
       return bad_operands(n, fmt::format("the shape {} has a negative size", text_of(t.shape)));
@@ -23,7 +22,15 @@ int64_t view_offset(const NodeView&) { return 0; }
 
 }  // namespace
 
-Op define_reshape() { return {"reshape", infer, nullptr, grad, free_of_charge, {}, view_offset}; }
+Op define_reshape() {
+  return {.name = "reshape",
+          .operands = {"x"},
+          .attrs = {required("shape", Shape{})},
+          .infer = infer,
+          .grad = grad,
+          .cost = free_of_charge,
+          .view_offset = view_offset};
+}
 
 ValueId ops::reshape(Builder& b, ValueId x, Shape shape) {
   if (b.type(x).shape == shape) return x;

@@ -6,7 +6,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 2));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -19,8 +18,8 @@ Values decompose(Builder& b, const NodeView& n) {
   ValueId v = ops::cast(b, n.input(0), w.dtype);
   ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, v, v), {1}),
                           number(b, static_cast<double>(x.shape[1]), v));
-  ValueId rstd = ops::div(b, number(b, 1, v),
-                          ops::sqrt(b, ops::add(b, mean, number(b, n.attrs().real("eps"), v))));
+  ValueId rstd =
+      ops::div(b, number(b, 1, v), ops::sqrt(b, ops::add(b, mean, number(b, n.real("eps"), v))));
   ValueId xhat = ops::cast(b, ops::mul(b, v, along_rows(b, rstd, w)), x.dtype);
   return {ops::mul(b, xhat, along_columns(b, n.input(1), x)), rstd};
 }
@@ -34,7 +33,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 5); }
 
 }  // namespace
 
-Op define_rms_norm() { return {"rms_norm", infer, decompose, grad, cost, {0}}; }
+Op define_rms_norm() {
+  return {.name = "rms_norm",
+          .operands = {"x", "gamma"},
+          .attrs = {required("eps", 0.0)},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ops::Norm ops::rms_norm(Builder& b, ValueId x, ValueId gamma, double eps) {
   Values v = b.emit("rms_norm", {x, gamma}, {{"eps", eps}});

@@ -8,7 +8,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 4, 5));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -16,20 +15,20 @@ Result<Types> infer(const NodeView& n) {
   HONE_TRY(expect_type(n, 1, channel));
   HONE_TRY(expect_type(n, 2, {wide(x.dtype), {x.shape[0]}}));
   HONE_TRY(expect_same(n, 0, 3));
-  if (n.has(4)) HONE_TRY(expect_same(n, 0, 4));
+  if (n.has("dsum")) HONE_TRY(expect_same(n, 0, n.slot("dsum")));
   return Types{x, channel};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
-  ValueId dy = ops::cast(b, n.input(3), w.dtype), rstd = along_rows(b, n.input(2), w);
-  ValueId xhat = ops::mul(b, ops::cast(b, n.input(0), w.dtype), rstd);
-  ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input(1), w.dtype), w));
+  ValueId dy = ops::cast(b, n.input("dy"), w.dtype), rstd = along_rows(b, n.input("rstd"), w);
+  ValueId xhat = ops::mul(b, ops::cast(b, n.input("x"), w.dtype), rstd);
+  ValueId g = ops::mul(b, dy, along_columns(b, ops::cast(b, n.input("gamma"), w.dtype), w));
   ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, g, xhat), {1}),
                           number(b, static_cast<double>(x.shape[1]), g));
   ValueId dx = ops::mul(b, rstd, ops::sub(b, g, ops::mul(b, xhat, along_rows(b, mean, w))));
   dx = ops::cast(b, dx, x.dtype);
-  if (n.has(4)) dx = ops::add(b, dx, n.input(4));
+  if (n.has("dsum")) dx = ops::add(b, dx, n.input("dsum"));
   ValueId dgamma = ops::reduce_sum(b, ops::mul(b, dy, xhat), {0});
   return {dx, ops::cast(b, dgamma, x.dtype)};
 }
@@ -39,9 +38,12 @@ Cost cost(const NodeView& n) { return elementwise(n, 10); }
 }  // namespace
 
 Op define_rms_norm_grad() {
-  Op op{"rms_norm_grad", infer, decompose, nullptr, cost, {3}};
-  op.inplace_for = [](const NodeView&, size_t k) { return k == 0 ? 4 : -1; };
-  return op;
+  return {.name = "rms_norm_grad",
+          .operands = {"x", "gamma", "rstd", "dy", "dsum?"},
+          .infer = infer,
+          .decompositions = {decompose},
+          .cost = cost,
+          .over = {{0, "dy"}, {0, "dsum"}}};
 }
 
 }  // namespace hone

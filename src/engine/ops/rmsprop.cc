@@ -11,14 +11,13 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  return infer_update(
-      n, 1 + (n.attrs().flag("centered") ? 1 : 0) + (n.attrs().real("momentum") != 0 ? 1 : 0));
+  return infer_update(n, 1 + (n.flag("centered") ? 1 : 0) + (n.real("momentum") != 0 ? 1 : 0));
 }
 
 Values decompose(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double alpha = u.attr("alpha"), momentum = u.attr("momentum");
-  const bool centered = n.attrs().flag("centered");
+  const bool centered = n.flag("centered");
   Values p, squares, means, buffers;
   for (size_t i = 0; i < u.count(); ++i) {
     ValueId g = u.gradient_l2(i);
@@ -42,6 +41,11 @@ Cost cost(const NodeView& n) { return update_cost(n, 12); }
 
 }  // namespace
 
-Op define_rmsprop() { return update_op("rmsprop", infer, decompose, cost); }
+Op define_rmsprop() {
+  return update_op(
+      "rmsprop",
+      {required("alpha", 0.0), required("eps", 0.0), {"momentum", 0.0}, {"centered", false}}, infer,
+      decompose, cost);
+}
 
 }  // namespace hone

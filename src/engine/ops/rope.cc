@@ -8,13 +8,12 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 3, 3));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_type(n, 1, {DType::i32, {n.in(0).shape[0]}}));
   HONE_TRY(expect_rank(n, 2, 1));
   HONE_TRY(expect_float(n, 2));
-  int64_t heads = n.attrs().integer("heads");
+  int64_t heads = n.integer("heads");
   if (heads < 1 || n.in(0).shape[1] != heads * 2 * n.in(2).shape[0])
     return bad_operands(
         n, fmt::format("{} heads of twice as many channels as inv_freq do not make a row of x",
@@ -24,16 +23,16 @@ Result<Types> infer(const NodeView& n) {
 
 Values decompose(Builder& b, const NodeView& n) {
   Type x = n.in(0);
-  int64_t rows = x.shape[0], heads = n.attrs().integer("heads"), half = n.in(2).shape[0];
+  int64_t rows = x.shape[0], heads = n.integer("heads"), half = n.in(2).shape[0];
   DType w = wide(x.dtype);
   Shape angles{rows, half}, halves{rows, heads, half};
   ValueId position = ops::broadcast(b, ops::cast(b, n.input(1), w), angles, {0});
   ValueId angle =
       ops::mul(b, position, ops::broadcast(b, ops::cast(b, n.input(2), w), angles, {1}));
-  ValueId scale = number(b, n.attrs().real("attention_scaling", 1), angle);
+  ValueId scale = number(b, n.real("attention_scaling"), angle);
   ValueId c = ops::broadcast(b, ops::mul(b, ops::cos(b, angle), scale), halves, {0, 2});
   ValueId s = ops::broadcast(b, ops::mul(b, ops::sin(b, angle), scale), halves, {0, 2});
-  if (n.attrs().flag("inverse")) s = ops::neg(b, s);
+  if (n.flag("inverse")) s = ops::neg(b, s);
   ValueId v = ops::reshape(b, ops::cast(b, n.input(0), w), {rows, heads, 2 * half});
   ValueId first = ops::slice(b, v, 2, 0, half), second = ops::slice(b, v, 2, half, 2 * half);
   ValueId y1 = ops::sub(b, ops::mul(b, first, c), ops::mul(b, second, s));
@@ -43,7 +42,7 @@ Values decompose(Builder& b, const NodeView& n) {
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   Attrs attrs = n.attrs();
-  attrs.set("inverse", !attrs.flag("inverse"));
+  attrs.set("inverse", !n.flag("inverse"));
   return {b.emit1("rope", {d[0], n.input(1), n.input(2)}, attrs), kNoValue, kNoValue};
 }
 
@@ -51,7 +50,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 4); }
 
 }  // namespace
 
-Op define_rope() { return {"rope", infer, decompose, grad, cost, {0}}; }
+Op define_rope() {
+  return {.name = "rope",
+          .operands = {"x", "positions", "inv_freq"},
+          .attrs = {required("heads", 0), {"attention_scaling", 1.0}, {"inverse", false}},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::rope(Builder& b, ValueId x, ValueId positions, ValueId inv_freq, int64_t heads,
                   double attention_scaling) {

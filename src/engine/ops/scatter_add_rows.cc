@@ -6,19 +6,18 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 2, 3));
   HONE_TRY(expect_float(n, 1));
   HONE_TRY(expect_rank(n, 1, 2));
   HONE_TRY(expect_type(n, 0, {DType::i32, {n.in(1).shape[0]}}));
-  int64_t rows = n.attrs().integer("rows", -1);
-  if (rows < 0) return bad_operands(n, "attribute rows is missing");
+  int64_t rows = n.integer("rows");
+  if (rows < 0) return bad_operands(n, "there are no negative numbers of rows");
   Type t{n.in(1).dtype, {rows, n.in(1).shape[1]}};
-  if (n.has(2)) HONE_TRY(expect_type(n, 2, t));
+  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
   return Types{t};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  return {kNoValue, ops::gather_rows(b, d[0], n.input(0)), n.has(2) ? d[0] : kNoValue};
+  return {kNoValue, ops::gather_rows(b, d[0], n.input(0)), n.has("acc") ? d[0] : kNoValue};
 }
 
 Cost cost(const NodeView& n) {
@@ -30,7 +29,13 @@ Cost cost(const NodeView& n) {
 }  // namespace
 
 Op define_scatter_add_rows() {
-  return {"scatter_add_rows", infer, nullptr, grad, cost, {}, nullptr, 2};
+  return {.name = "scatter_add_rows",
+          .operands = {"ids", "dy", "acc?"},
+          .attrs = {required("rows", 0)},
+          .infer = infer,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "acc", true}}};
 }
 
 ValueId ops::scatter_add_rows(Builder& b, ValueId ids, ValueId dy, int64_t rows) {

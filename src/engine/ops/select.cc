@@ -6,7 +6,6 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 3, 3));
   if (n.in(0).dtype != DType::boolean) return bad_operands(n, "the condition must be bool");
   if (n.in(1).dtype != n.in(2).dtype) return bad_operands(n, "element types differ");
   Type t{n.in(1).dtype, {}};
@@ -27,7 +26,13 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 }  // namespace
 
-Op define_select() { return {"select", infer, nullptr, grad, nullptr, {1}}; }
+Op define_select() {
+  return {.name = "select",
+          .operands = {"condition", "x", "y"},
+          .infer = infer,
+          .grad = grad,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::select(Builder& b, ValueId condition, ValueId x, ValueId y) {
   return b.emit1("select", {condition, x, y});

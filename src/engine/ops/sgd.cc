@@ -8,14 +8,12 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
-  return infer_update(n, n.attrs().real("momentum") != 0 ? 1 : 0);
-}
+Result<Types> infer(const NodeView& n) { return infer_update(n, n.real("momentum") != 0 ? 1 : 0); }
 
 Values decompose(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double momentum = u.attr("momentum");
-  const bool nesterov = n.attrs().flag("nesterov");
+  const bool nesterov = n.flag("nesterov");
   ValueId one = ops::constant(b, 1, {DType::f64, {}});
   ValueId later = ops::constant(b, 1 - u.attr("dampening"), {DType::f64, {}});
   ValueId fresh = ops::select(b, ops::compare(b, u.step(), one, "le"), one, later);
@@ -37,6 +35,9 @@ Cost cost(const NodeView& n) { return update_cost(n, 8); }
 
 }  // namespace
 
-Op define_sgd() { return update_op("sgd", infer, decompose, cost); }
+Op define_sgd() {
+  return update_op("sgd", {{"momentum", 0.0}, {"dampening", 0.0}, {"nesterov", false}}, infer,
+                   decompose, cost);
+}
 
 }  // namespace hone

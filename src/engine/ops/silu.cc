@@ -17,7 +17,16 @@ Cost cost(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
-Op define_silu() { return {"silu", same_as_first, decompose, grad, cost, {0}}; }
+Op define_silu() {
+  return {.name = "silu",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}},
+          .activation = true};
+}
 
 ValueId ops::silu(Builder& b, ValueId x) { return b.emit1("silu", {x}); }
 

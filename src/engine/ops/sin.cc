@@ -12,7 +12,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
-Op define_sin() { return {"sin", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_sin() {
+  return {.name = "sin",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::sin(Builder& b, ValueId x) { return b.emit1("sin", {x}); }
 

@@ -5,10 +5,8 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 1, 1));
   Type t = n.in(0);
-  int64_t axis = n.attrs().integer("axis"), begin = n.attrs().integer("begin"),
-          end = n.attrs().integer("end");
+  int64_t axis = n.integer("axis"), begin = n.integer("begin"), end = n.integer("end");
   HONE_TRY(expect_axis(n, axis, t.rank()));
   int64_t& size = t.shape[static_cast<size_t>(axis)];
   if (begin < 0 || begin > end || end > size)
@@ -20,8 +18,7 @@ Result<Types> infer(const NodeView& n) {
 // Zeros before and after.
 Values grad(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), zeros = x;
-  int64_t axis = n.attrs().integer("axis"), begin = n.attrs().integer("begin"),
-          end = n.attrs().integer("end");
+  int64_t axis = n.integer("axis"), begin = n.integer("begin"), end = n.integer("end");
   auto at = static_cast<size_t>(axis);
   Values parts;
   auto pad = [&](int64_t size) {
@@ -35,19 +32,27 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 }
 
 Cost cost(const NodeView& n) {
-  return {0, n.attrs().integer("axis") == 0 ? 0.0 : 2.0 * static_cast<double>(n.out(0).bytes())};
+  return {0, n.integer("axis") == 0 ? 0.0 : 2.0 * static_cast<double>(n.out(0).bytes())};
 }
 
 // -1: not a view.
 int64_t view_offset(const NodeView& n) {
-  if (n.attrs().integer("axis") != 0) return -1;
+  if (n.integer("axis") != 0) return -1;
   const Type& x = n.in(0);
-  return x.shape[0] == 0 ? 0 : n.attrs().integer("begin") * (x.bytes() / x.shape[0]);
+  return x.shape[0] == 0 ? 0 : n.integer("begin") * (x.bytes() / x.shape[0]);
 }
 
 }  // namespace
 
-Op define_slice() { return {"slice", infer, nullptr, grad, cost, {}, view_offset}; }
+Op define_slice() {
+  return {.name = "slice",
+          .operands = {"x"},
+          .attrs = {required("axis", 0), required("begin", 0), required("end", 0)},
+          .infer = infer,
+          .grad = grad,
+          .cost = cost,
+          .view_offset = view_offset};
+}
 
 ValueId ops::slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end) {
   return b.emit1("slice", {x}, {{"axis", axis}, {"begin", begin}, {"end", end}});

@@ -12,7 +12,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 4); }
 
 }  // namespace
 
-Op define_sqrt() { return {"sqrt", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_sqrt() {
+  return {.name = "sqrt",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::sqrt(Builder& b, ValueId x) { return b.emit1("sqrt", {x}); }
 

@@ -11,7 +11,13 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 
 }  // namespace
 
-Op define_sub() { return {"sub", same_as_both, nullptr, grad, nullptr, {0}}; }
+Op define_sub() {
+  return {.name = "sub",
+          .operands = {"x", "y"},
+          .infer = same_as_both,
+          .grad = grad,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::sub(Builder& b, ValueId x, ValueId y) { return b.emit1("sub", {x, y}); }
 

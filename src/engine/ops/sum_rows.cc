@@ -5,21 +5,20 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 1, 2));
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   Type t{n.in(0).dtype, {n.in(0).shape[1]}};
-  if (n.has(1)) HONE_TRY(expect_type(n, 1, t));
+  if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
   return Types{t};
 }
 
 Values decompose(Builder& b, const NodeView& n) {
   ValueId sum = ops::reduce_sum(b, n.input(0), {0});
-  return {n.has(1) ? ops::add(b, n.input(1), sum) : sum};
+  return {n.has("acc") ? ops::add(b, n.input("acc"), sum) : sum};
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  return {along_columns(b, d[0], Type(n.in(0))), n.has(1) ? d[0] : kNoValue};
+  return {along_columns(b, d[0], Type(n.in(0))), n.has("acc") ? d[0] : kNoValue};
 }
 
 Cost cost(const NodeView& n) {
@@ -30,7 +29,15 @@ Cost cost(const NodeView& n) {
 
 }  // namespace
 
-Op define_sum_rows() { return {"sum_rows", infer, decompose, grad, cost, {}, nullptr, 1}; }
+Op define_sum_rows() {
+  return {.name = "sum_rows",
+          .operands = {"x", "acc?"},
+          .infer = infer,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "acc", true}}};
+}
 
 ValueId ops::sum_rows(Builder& b, ValueId x) { return b.emit1("sum_rows", {x}); }
 

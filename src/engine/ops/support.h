@@ -12,14 +12,13 @@ namespace hone {
 
 // "linear: <what>: inputs f32[2,3], ..." with the types of all operands.
 Error bad_operands(const NodeView& n, const std::string& what);
-// Between `least` and `most` operands, of which the first `least` are present.
-Status expect_inputs(const NodeView& n, size_t least, size_t most);
 Status expect_rank(const NodeView& n, size_t i, int rank);
 Status expect_same(const NodeView& n, size_t i, size_t j);       // equal dtype and shape
 Status expect_type(const NodeView& n, size_t i, const Type& t);  // exactly this type
 Status expect_float(const NodeView& n, size_t i);
 Status expect_axis(const NodeView& n, int64_t axis, int rank);  // 0 <= axis < rank
-Status expect_activation(const NodeView& n, const std::string& kind);
+// The elementwise functions that linear, gate and their gradients know by name, after `first`.
+std::vector<std::string> activation_kinds(const std::string& first = "");
 Result<Type> type_attrs(const NodeView& n);  // attributes dtype and shape
 
 Result<Types> same_as_first(const NodeView& n);  // one float operand -> its type

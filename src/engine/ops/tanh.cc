@@ -13,7 +13,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
-Op define_tanh() { return {"tanh", same_as_first, nullptr, grad, cost, {0}}; }
+Op define_tanh() {
+  return {.name = "tanh",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::tanh(Builder& b, ValueId x) { return b.emit1("tanh", {x}); }
 

@@ -5,8 +5,7 @@ namespace hone {
 namespace {
 
 Result<Types> infer(const NodeView& n) {
-  HONE_TRY(expect_inputs(n, 1, 1));
-  std::vector<int64_t> order = n.attrs().integers("permutation"), sorted = order;
+  std::vector<int64_t> order = n.integers("permutation"), sorted = order;
   Type t = n.in(0);
   std::sort(sorted.begin(), sorted.end());
   bool good = sorted.size() == t.shape.size();
@@ -20,7 +19,7 @@ Result<Types> infer(const NodeView& n) {
 }
 
 Values grad(Builder& b, const NodeView& n, const Values& d) {
-  std::vector<int64_t> order = n.attrs().integers("permutation"), inverse(order.size());
+  std::vector<int64_t> order = n.integers("permutation"), inverse(order.size());
   for (size_t i = 0; i < order.size(); ++i)
     inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   return {ops::transpose(b, d[0], inverse)};
@@ -30,7 +29,14 @@ Cost cost(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
-Op define_transpose() { return {"transpose", infer, nullptr, grad, cost}; }
+Op define_transpose() {
+  return {.name = "transpose",
+          .operands = {"x"},
+          .attrs = {required("permutation", Shape{})},
+          .infer = infer,
+          .grad = grad,
+          .cost = cost};
+}
 
 ValueId ops::transpose(Builder& b, ValueId x, std::vector<int64_t> permutation) {
   return b.emit1("transpose", {x}, {{"permutation", std::move(permutation)}});

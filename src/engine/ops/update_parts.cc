@@ -5,18 +5,19 @@ namespace {
 
 const Type kScalar{DType::f64, {}};
 
-size_t count_of(const NodeView& n) { return static_cast<size_t>(n.attrs().integer("count")); }
+size_t count_of(const NodeView& n) { return static_cast<size_t>(n.integer("count")); }
 
 Status expect_lists(const NodeView& n, size_t states) {
-  const int64_t count = n.attrs().integer("count");
+  const int64_t count = n.integer("count");
   if (count < 1 || count > 1 << 20)
     return bad_operands(n, fmt::format("count={} is out of range", count));
   const size_t size = count_of(n), lists = 2 * size + states;
-  HONE_TRY(expect_inputs(n, lists + 3, lists + 3));
-  HONE_TRY(expect_type(n, lists, kScalar));
-  HONE_TRY(expect_type(n, lists + 1, {DType::i64, {}}));
-  HONE_TRY(expect_type(n, lists + 2, kScalar));
-  const size_t decays = n.attrs().integers("decay").size();
+  if (n.inputs() != lists + 3)
+    return bad_operands(n, fmt::format("takes {} inputs, {} are given", lists + 3, n.inputs()));
+  HONE_TRY(expect_type(n, n.slot("lr"), kScalar));
+  HONE_TRY(expect_type(n, n.slot("step"), {DType::i64, {}}));
+  HONE_TRY(expect_type(n, n.slot("g_scale"), kScalar));
+  const size_t decays = n.integers("decay").size();
   if (decays != 0 && decays != size)
     return bad_operands(n, fmt::format("decay has {} entries for {} tensors", decays, count));
   for (size_t i = 0; i < size; ++i) {
@@ -47,10 +48,9 @@ Result<Types> infer_update(const NodeView& n, size_t lists) {
 }
 
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) {
-  const int64_t count = n.attrs().integer("count");
+  const int64_t count = n.integer("count");
   if (count < 1 || n.inputs() < 2 * static_cast<size_t>(count))
     return bad_operands(n, fmt::format("count={} is more than there are operands", count));
-  HONE_TRY(expect_inputs(n, 2 * count_of(n), n.inputs()));
   const Types kept = states(n);
   HONE_TRY(expect_lists(n, kept.size()));
   Types t;
@@ -62,11 +62,17 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) 
   return t;
 }
 
-Op update_op(std::string name, decltype(Op::infer) infer, decltype(Op::decompose) decompose,
-             decltype(Op::cost) cost) {
-  Op op{std::move(name), infer, decompose, nullptr, cost};
-  op.inplace_for = update_inplace;
-  return op;
+Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
+             Decomposition::Emit decompose, decltype(Op::cost) cost) {
+  attrs.insert(attrs.end(),
+               {required("count", 0), AttrSpec{"decay", Shape{}}, AttrSpec{"weight_decay", 0.0}});
+  return {.name = std::move(name),
+          .operands = {"p...", "g...", "states...", "lr", "step", "g_scale"},
+          .attrs = std::move(attrs),
+          .infer = infer,
+          .decompositions = {decompose},
+          .cost = cost,
+          .over_in_lists = update_inplace};
 }
 
 Cost update_cost(const NodeView& n, double flops_per_element) {
@@ -77,17 +83,17 @@ Cost update_cost(const NodeView& n, double flops_per_element) {
 }
 
 UpdateParts::UpdateParts(Builder& b, const NodeView& n) : b_(b), n_(n), count_(count_of(n)) {
-  step_ = ops::cast(b, n.input(n.inputs() - 2), DType::f64);
+  step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
 double UpdateParts::decay(size_t i) const {
-  const std::vector<int64_t> decay = n_.attrs().integers("decay");
+  const std::vector<int64_t> decay = n_.integers("decay");
   return decay.empty() || decay[i] != 0 ? attr("weight_decay") : 0;
 }
 
 ValueId UpdateParts::gradient(size_t i) {
   const ValueId g = ops::cast(b_, n_.input(count_ + i), b_.type(p(i)).dtype);
-  return times(g, n_.input(n_.inputs() - 1));
+  return times(g, n_.input("g_scale"));
 }
 
 ValueId UpdateParts::gradient_l2(size_t i) {
@@ -124,7 +130,7 @@ ValueId UpdateParts::plus(ValueId x, double addend) {
 }
 
 Values UpdateParts::results(const std::vector<Values>& lists) {
-  const ValueId g_scale = n_.input(n_.inputs() - 1);
+  const ValueId g_scale = n_.input("g_scale");
   const ValueId zero = ops::sub(b_, g_scale, g_scale);  // NaN unless it is finite
   const ValueId broken = ops::compare(b_, zero, ops::constant(b_, 0, kScalar), "ne");
   Values all;

@@ -16,8 +16,9 @@ Result<Types> infer_update(const NodeView& n, size_t lists);
 // The same for states of other types: `states` says all of them, in their order, given p and g.
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
 // An optimizer op: no gradient, result k overwrites its operand.
-Op update_op(std::string name, decltype(Op::infer) infer, decltype(Op::decompose) decompose,
-             decltype(Op::cost) cost);
+// `attrs`: the rule's own, beside count, decay and weight_decay.
+Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
+             Decomposition::Emit decompose, decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);
 
 // Builds the decomposition; one tensor after another.
@@ -28,9 +29,9 @@ class UpdateParts {
   size_t count() const { return count_; }
   ValueId p(size_t i) const { return n_.input(i); }
   ValueId state(size_t list, size_t i) const { return n_.input((2 + list) * count_ + i); }
-  ValueId lr() const { return n_.input(n_.inputs() - 3); }  // f64[]
-  ValueId step() const { return step_; }                    // f64[]
-  double attr(const std::string& name) const { return n_.attrs().real(name); }
+  ValueId lr() const { return n_.input("lr"); }  // f64[]
+  ValueId step() const { return step_; }         // f64[]
+  double attr(const std::string& name) const { return n_.real(name); }
   double decay(size_t i) const;                                       // weight_decay or 0
   ValueId gradient(size_t i);                                         // g * g_scale in p's type
   ValueId gradient_l2(size_t i);                                      // + decay * p

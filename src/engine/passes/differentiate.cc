@@ -42,12 +42,12 @@ Result<bool> differentiate(Program& p, bool accumulate) {
     State s;
     s.name = grad_name(p.states[i].name);
     s.role = Role::grad;
-    s.storage = type.dtype;
     state_of[parameter] = p.states.size();
     const ValueId old_version = p.add_state(std::move(s), type);
     if (accumulate) grad[static_cast<size_t>(parameter)] = old_version;
   }
-  b.set_scope("grad:loss");
+  b.set_phase(Phase::backward);
+  b.set_scope("loss");
   grad[static_cast<size_t>(loss)] = ops::constant(b, 1.0, p.type(loss));
 
   for (size_t i = forward_nodes; i-- > 0;) {
@@ -61,7 +61,7 @@ Result<bool> differentiate(Program& p, bool accumulate) {
     }
     if (!any_in || !any_out) continue;
     HONE_BUG_IF(!node.op->grad, "op {} in scope '{}' has no gradient", node.op->name, node.scope);
-    b.set_scope("grad:" + node.scope);
+    b.set_scope(node.scope);
     Values dins = node.op->grad(b, {p, node}, douts);
     HONE_BUG_IF(dins.size() < node.in.size(), "the gradient of {} names {} of {} inputs",
                 node.op->name, dins.size(), node.in.size());
@@ -77,7 +77,7 @@ Result<bool> differentiate(Program& p, bool accumulate) {
 
   for (const auto& [parameter, index] : state_of) {
     ValueId g = grad[static_cast<size_t>(parameter)];
-    b.set_scope("grad:" + p.states[index].name.substr(5));
+    b.set_scope(p.states[index].name.substr(5));
     if (g == kNoValue) g = ops::constant(b, 0.0, Type(p.type(parameter)));
     if (g != p.states[index].value) p.states[index].next = g;  // else nothing was added
   }

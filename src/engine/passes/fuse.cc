@@ -29,10 +29,6 @@ class Facts {
     if (v == kNoValue || uses(v) != 1 || producer(v) < 0) return nullptr;
     return &p.nodes[static_cast<size_t>(producer(v))];
   }
-  Node* sole_producer(ValueId v, std::string_view op) {
-    Node* n = sole_producer(v);
-    return n && n->op->name == op ? n : nullptr;
-  }
   int32_t producer(ValueId v) const { return p.values[static_cast<size_t>(v)].node; }
   int32_t uses(ValueId v) const { return uses_[static_cast<size_t>(v)]; }
 
@@ -71,20 +67,22 @@ class Facts {
   std::vector<ValueId> instead_;  // by value
 };
 
-void set_input(Node& n, size_t i, ValueId v) {
-  while (n.in.size() <= i) n.in.push_back(kNoValue);
-  n.in[i] = v;
+// The operand of that name, which the op takes; a reference that grows the list where it is short.
+ValueId& operand(Node& n, std::string_view name) {
+  const size_t i = slot_of(*n.op, name, n.in.size());
+  if (n.in.size() <= i) n.in.resize(i + 1, kNoValue);
+  return n.in[i];
 }
-
-bool is_activation(const std::string& op) {
-  return op == "gelu" || op == "gelu_tanh" || op == "silu" || op == "relu";
+bool has_operand(const Program& p, const Node& n, std::string_view name) {
+  return n.op->takes(name) && NodeView{p, n}.has(name);
 }
 
 bool absorb_activation(Facts& f, size_t i) {
   const Node& n = f.p.nodes[i];
-  if (!is_activation(n.op->name)) return false;
-  const Node* lin = f.sole_producer(n.in[0], "linear");
-  if (!lin || lin->attrs.has("act") || (lin->in.size() > 3 && lin->in[3] != kNoValue)) return false;
+  if (!n.op->activation) return false;
+  const Node* lin = f.sole_producer(n.in[0]);
+  if (!lin || !lin->op->attr("act") || lin->attrs.has("act") || has_operand(f.p, *lin, "residual"))
+    return false;
   Node fused = *lin;
   const ValueId pre = fused.out[0];
   fused.attrs.set("act", n.op->name);
@@ -94,18 +92,18 @@ bool absorb_activation(Facts& f, size_t i) {
   return true;
 }
 
-// add(x, r) with x made by `op`, which takes r as operand number `slot`.
-bool absorb_residual(Facts& f, size_t i, std::string_view op, size_t slot) {
+// add(x, r) with x made by a matrix product, or by something else, that takes a residual.
+bool absorb_residual(Facts& f, size_t i, bool product) {
   const Node& sum = f.p.nodes[i];
-  if (sum.op->name != "add") return false;
+  if (!sum.op->sum) return false;
   for (size_t k = 0; k < 2; ++k) {
     const ValueId x = sum.in[k], r = sum.in[1 - k];
-    const Node* n = f.sole_producer(x, op);
-    if (!n || x == r || n->out.size() != 1 || (n->in.size() > slot && n->in[slot] != kNoValue))
-      continue;
+    const Node* n = f.sole_producer(x);
+    if (!n || x == r || n->out.size() != 1 || n->op->product != product) continue;
+    if (!n->op->takes("residual") || has_operand(f.p, *n, "residual")) continue;
     if (f.p.type(x) != f.p.type(r) || n->attrs.has("act")) continue;
     Node fused = *n;
-    set_input(fused, slot, r);
+    operand(fused, "residual") = r;
     fused.out = {sum.out[0]};
     f.absorb(i, x, std::move(fused));
     return true;
@@ -115,22 +113,21 @@ bool absorb_residual(Facts& f, size_t i, std::string_view op, size_t slot) {
 
 bool absorb_accumulator(Facts& f, size_t i) {
   const Node& sum = f.p.nodes[i];
-  if (sum.op->name != "add") return false;
+  if (!sum.op->sum) return false;
   for (size_t k = 2; k-- > 0;) {
     const ValueId x = sum.in[k], acc = sum.in[1 - k];
     if (x == acc || f.p.type(x) != f.p.type(acc)) continue;
     if (f.uses(acc) != 1) continue;  // it is written over
     Node* n = f.sole_producer(x);
     if (!n || accumulated_output(*n) < 0) continue;
-    const auto slot = static_cast<size_t>(n->op->accumulator);
-    if (n->in.size() > slot && n->in[slot] != kNoValue) continue;
-    if (n->out[static_cast<size_t>(accumulated_output(*n))] != x) continue;
+    const Overwrite* onto = n->op->accumulator();
+    if (has_operand(f.p, *n, onto->operand) || n->out[onto->result] != x) continue;
     if (f.producer(acc) < f.producer(x)) {  // the sum is known where the node stands
-      set_input(*n, slot, acc);
+      operand(*n, onto->operand) = acc;
       f.skip(i, x);
     } else if (n->out.size() == 1) {
       Node fused = *n;
-      set_input(fused, slot, acc);
+      operand(fused, onto->operand) = acc;
       fused.out = {sum.out[0]};
       f.absorb(i, x, std::move(fused));
     } else {
@@ -141,17 +138,16 @@ bool absorb_accumulator(Facts& f, size_t i) {
   return false;
 }
 
-// add(r, dx) with dx the first result of `op`, a gradient, which takes r as operand number `slot`.
-bool absorb_gradient(Facts& f, size_t i, std::string_view op, size_t slot) {
+// add(r, dx) with dx the first result of a gradient that takes r as operand dsum.
+bool absorb_gradient(Facts& f, size_t i) {
   const Node& sum = f.p.nodes[i];
-  if (sum.op->name != "add") return false;
+  if (!sum.op->sum) return false;
   for (size_t k = 0; k < 2; ++k) {
     const ValueId dx = sum.in[k], r = sum.in[1 - k];
-    Node* n = f.sole_producer(dx, op);
-    if (!n || n->out[0] != dx || f.p.type(dx) != f.p.type(r) || f.producer(r) >= f.producer(dx) ||
-        (n->in.size() > slot && n->in[slot] != kNoValue))
-      continue;
-    set_input(*n, slot, r);
+    Node* n = f.sole_producer(dx);
+    if (!n || !n->op->takes("dsum") || has_operand(f.p, *n, "dsum")) continue;
+    if (n->out[0] != dx || f.p.type(dx) != f.p.type(r) || f.producer(r) >= f.producer(dx)) continue;
+    operand(*n, "dsum") = r;
     f.skip(i, dx);
     return true;
   }
@@ -173,26 +169,22 @@ bool apply(Program& p, Rule rule, int64_t* looked_at) {
   return any;
 }
 
+bool residual_of_other(Facts& f, size_t i) { return absorb_residual(f, i, false); }
+bool residual_of_product(Facts& f, size_t i) { return absorb_residual(f, i, true); }
+
 }  // namespace
 
 Result<bool> fuse_forward(Program& p, int64_t* looked_at) {
-  auto residual_of = [](std::string_view op, size_t slot) {
-    return [op, slot](Facts& f, size_t i) { return absorb_residual(f, i, op, slot); };
-  };
   bool a = apply(p, absorb_activation, looked_at);
-  bool b = apply(p, residual_of("dropout", 4), looked_at);
-  bool c = apply(p, residual_of("linear", 3), looked_at);
+  bool b = apply(p, residual_of_other, looked_at);
+  bool c = apply(p, residual_of_product, looked_at);
   return a || b || c;
 }
 
 Result<bool> fuse_accumulate(Program& p, int64_t* looked_at) {
-  auto residual = [](Facts& f, size_t i) { return absorb_residual(f, i, "linear", 3); };
-  auto gradient = [](Facts& f, size_t i) {
-    return absorb_gradient(f, i, "layer_norm_grad", 5) || absorb_gradient(f, i, "rms_norm_grad", 4);
-  };
   bool a = apply(p, absorb_accumulator, looked_at);
-  bool b = apply(p, residual, looked_at);
-  bool c = apply(p, gradient, looked_at);
+  bool b = apply(p, residual_of_product, looked_at);
+  bool c = apply(p, absorb_gradient, looked_at);
   return a || b || c;
 }
 

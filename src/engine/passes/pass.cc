@@ -13,7 +13,11 @@ Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& 
   for (const Pass& pass : passes) {
     if (options.off.contains(pass.name)) continue;
     auto start = std::chrono::steady_clock::now();
-    uint64_t before = fingerprint(p);
+    const bool placement = pass.kind == PassKind::placement;
+    HONE_BUG_IF(!placement && p.frozen, "pass {} is numeric, and {} has had a placement pass",
+                pass.name, p.name);
+    p.frozen = placement;
+    const uint64_t before = fingerprint(p), numbers = placement ? numeric_fingerprint(p) : 0;
     bool changed = HONE_TRY(pass.run(p));
     HONE_BUG_IF(!changed && fingerprint(p) != before, "pass {} says unchanged, but {} changed",
                 pass.name, p.name);
@@ -21,6 +25,8 @@ Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& 
       p.compact();
       Status ok = verify(p);
       HONE_BUG_IF(!ok.ok(), "after pass {}: {}", pass.name, ok.error().text());
+      HONE_BUG_IF(placement && numeric_fingerprint(p) != numbers,
+                  "pass {} places values, but changed what {} computes", pass.name, p.name);
       if (options.dump) options.dump(pass.name, p);
     }
     std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;

@@ -1,4 +1,6 @@
-// The one place a pass passes through: name, off-switch, timer, dump, liar check, verifier.
+// The one place a pass passes through: name, off-switch, timer, dump, verifier, and the checks that
+// a pass does what it says: no change where it reports none, the same numbers where it is a placement
+// pass, and numeric passes before all of those.
 #pragma once
 
 #include <functional>
@@ -9,7 +11,7 @@
 namespace hone {
 
 enum class PassKind {
-  numeric,    // may change rounding: depends on shapes only and comes before `freeze`
+  numeric,    // may change rounding: depends on shapes only; none after the first placement pass
   placement,  // may only duplicate, move or alias values; never changes a bit
 };
 
@@ -31,8 +33,9 @@ struct PassOptions {
   std::function<void(const std::string& pass, const Program&)> dump;  // called after each change
 };
 
-// Runs the passes in order. A pass that fails the verifier, or says "unchanged" when the program
-// differs, is a Bug.
+// Runs the passes in order. A pass is a Bug when it fails the verifier, when it says "unchanged" and
+// the program differs, when it is a placement pass and numeric_fingerprint() differs, and when it is
+// numeric and the program is frozen: a placement pass has run on it before.
 Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes,
                                            const PassOptions& options);
 

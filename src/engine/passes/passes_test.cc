@@ -3,6 +3,7 @@
 //   // RUN: fuse_forward, simplify     passes in order
 //   // CHECK: linear(...) {...act="gelu"   a later line of the result has this; '...' is any text
 //   // CHECK-NOT: gelu(                    no line of the result has this
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <map>
 #include <sstream>
 
+#include "engine/graph/fingerprint.h"
 #include "engine/graph/text.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
@@ -148,6 +150,24 @@ TEST(Passes, FuseLooksAtEachNodeAFewTimes) {
   EXPECT_TRUE(verify(p).ok());
 }
 
+// The head makes its gradients in the forward visit, where nobody reads them yet.
+TEST(Passes, TheHeadKeepsItsGradientsUntilTheyAreRead) {
+  Program p(op_table());
+  Builder b(p);
+  State weight;
+  weight.name = "w";
+  weight.trainable = true;
+  const ValueId w = p.add_state(std::move(weight), {DType::f32, {9, 8}});
+  const ValueId x = p.add_input("x", {DType::f32, {4, 8}});
+  const ValueId labels = p.add_input("labels", {DType::i32, {4}});
+  const ValueId scale = p.add_input("scale", {DType::f32, {}});
+  p.outputs.push_back({"loss", ops::linear_cross_entropy(b, x, w, labels, scale, true).loss});
+  ASSERT_TRUE(run_passes(p, train_pipeline(false), {}).ok());
+  ASSERT_EQ(p.nodes.size(), 1u);
+  EXPECT_TRUE(p.nodes[0].attrs.flag("dw"));
+  EXPECT_FALSE(p.nodes[0].attrs.flag("dx"));  // x has no gradient
+}
+
 TEST(Passes, APassThatIsOffDoesNotRun) {
   Program p = small();
   const std::vector<Pass> passes{{"break", PassKind::numeric, [](Program&) -> Result<bool> {
@@ -175,6 +195,125 @@ TEST(Passes, AProgramThatAPassBreaksIsABug) {
                                     return true;
                                   }}};
   EXPECT_THROW((void)run_passes(p, passes, {}), Bug);
+}
+
+// Two linear layers, a state with a new version and two outputs.
+Program two_layers() {
+  return parse_program(R"(program two
+input "x" %0 : f32[4,8]
+state "w" %1 : f32[8,8] {role="param", trainable=true}
+state "b" %2 : f32[8] {role="param", trainable=true}
+state "seen" %3 : f32[4,8] {role="cache"}
+  %4 : f32[4,8] = linear(%0, %1, %2)
+  %5 : f32[4,8] = gelu(%4)
+  %6 : f32[4,8] = linear(%5, %1) {trans_w=true}
+  %7 : f32[4,8] = add(%3, %6)
+next %3 = %7
+output "first" = %5
+output "second" = %6
+)",
+                       op_table())
+      .value();
+}
+
+void place(Program& p, const std::function<void(Program&)>& change) {
+  const std::vector<Pass> passes{{"planted", PassKind::placement, [&](Program& q) -> Result<bool> {
+                                    change(q);
+                                    return true;
+                                  }}};
+  (void)run_passes(p, passes, {}).value();
+}
+
+TEST(Placement, MayDuplicateMoveAndAlias) {
+  const uint64_t before = numeric_fingerprint(two_layers());
+  const std::vector<std::function<void(Program&)>> changes{
+      [](Program&) {},
+      [](Program& p) {  // the second linear has a gelu of its own
+        Node again = p.nodes[1];
+        again.clone = true;
+        again.out = {p.new_value(p.type(5))};
+        p.nodes[2].in[0] = again.out[0];
+        p.nodes.insert(p.nodes.begin() + 2, again);
+        p.renumber_producers();
+      },
+      [](Program& p) {  // dead, and in another order
+        Node dead = p.nodes[1];
+        dead.out = {p.new_value(p.type(5))};
+        p.nodes.push_back(dead);
+        std::swap(p.nodes[3], p.nodes[4]);
+        p.renumber_producers();
+      },
+      [](Program& p) {  // a view of the same type between producer and reader
+        Builder b(p);
+        p.nodes.resize(2);
+        const ValueId same = b.emit1("reshape", {5}, {{"shape", Shape{4, 8}}});
+        const ValueId y = b.emit1("linear", {same, 1}, {{"trans_w", true}});
+        p.outputs[1].value = y;
+        p.states[2].next = ops::add(b, 3, y);
+      },
+      [](Program& p) {  // names of places, and the order of lists
+        p.nodes[0].scope = "elsewhere";
+        p.nodes[1].phase = Phase::backward;
+        std::swap(p.outputs[0], p.outputs[1]);
+        std::swap(p.states[0], p.states[2]);
+      },
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    Program p = two_layers();
+    EXPECT_NO_THROW(place(p, changes[i])) << i;
+    EXPECT_EQ(numeric_fingerprint(p), before) << i;
+  }
+}
+
+TEST(Placement, MayNotChangeWhatIsComputed) {
+  const std::vector<std::function<void(Program&)>> changes{
+      [](Program& p) { p.nodes[2].in[0] = 4; },                           // an operand
+      [](Program& p) { std::swap(p.nodes[3].in[0], p.nodes[3].in[1]); },  // their order
+      [](Program& p) { p.nodes[0].in.pop_back(); },                       // one less
+      [](Program& p) { p.nodes[2].attrs.set("bf16", true); },             // an attribute
+      [](Program& p) { p.nodes[2].attrs.erase("trans_w"); },
+      [](Program& p) { p.nodes[1].op = op_table().find("gelu_tanh"); },  // the op
+      [](Program& p) { std::swap(p.outputs[0].value, p.outputs[1].value); },
+      [](Program& p) { p.outputs.pop_back(); },
+      [](Program& p) { p.outputs[0].name = "other"; },
+      [](Program& p) { p.nodes[3].in[0] = 6; },  // a new version
+      [](Program& p) { p.states[2].next = kNoValue; },
+      [](Program& p) { std::swap(p.states[2].name, p.states[1].name); },
+      [](Program& p) {  // the element type of what is computed with
+        for (ValueInfo& v : p.values) v.type.dtype = DType::f64;
+      },
+  };
+  for (size_t i = 0; i < changes.size(); ++i) {
+    Program p = two_layers();
+    try {
+      place(p, changes[i]);
+      ADD_FAILURE() << "change " << i << " was accepted\n" << print(p);
+    } catch (const Bug& e) {
+      EXPECT_THAT(e.what(), testing::HasSubstr("changed what two computes")) << i;
+    }
+  }
+}
+
+TEST(Placement, FreezesTheProgram) {
+  Program p = two_layers();
+  place(p, [](Program& q) { q.nodes[0].scope = "elsewhere"; });
+  EXPECT_NO_THROW(place(p, [](Program& q) { q.nodes[1].scope = "there"; }));
+  EXPECT_THROW((void)run_passes(p, {{"simplify", PassKind::numeric, simplify}}, {}), Bug);
+}
+
+TEST(Placement, ClonesAreNotMerged) {
+  Program p = two_layers();
+  Node again = p.nodes[1];
+  again.out = {p.new_value(p.type(5))};
+  p.nodes[2].in[0] = again.out[0];
+  p.nodes.insert(p.nodes.begin() + 2, again);
+  p.renumber_producers();
+  Program marked = p;
+  EXPECT_TRUE(simplify(p).value());
+  EXPECT_EQ(p.nodes.size(), 4u);
+  marked.nodes[2].clone = true;
+  EXPECT_FALSE(simplify(marked).value());
+  EXPECT_EQ(marked.nodes.size(), 5u);
 }
 
 TEST(Passes, RecordsSayWhatChanged) {

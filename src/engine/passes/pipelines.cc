@@ -11,7 +11,7 @@ namespace {
 // Programs in f32 are listed without a pass that would do nothing.
 std::vector<Pass> begin(Precision precision) {
   std::vector<Pass> passes{
-      {"simplify", PassKind::numeric, simplify},  // what the builder wrote twice
+      {"simplify", PassKind::numeric, simplify_forward},  // what the builder wrote twice
   };
   if (precision != Precision::f32)
     passes.push_back({"precision", PassKind::numeric,

@@ -8,8 +8,7 @@ Result<bool> set_precision(Program& p, Precision precision) {
   if (precision == Precision::f32) return false;
   bool any = false;
   for (Node& n : p.nodes) {
-    const std::string& op = n.op->name;
-    if (op != "linear" && op != "matmul" && op != "linear_cross_entropy") continue;
+    if (!n.op->product) continue;
     if (p.type(n.in[0]).dtype != DType::f32 || p.type(n.in[1]).dtype != DType::f32) continue;
     n.attrs.set("bf16", true);
     any = true;

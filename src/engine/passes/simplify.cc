@@ -56,15 +56,14 @@ const double* constant_of(const Program& p, ValueId v) {
 
 // What the node's output 0 equals without the node, or kNoValue.
 ValueId same_as(const Program& p, const Node& n) {
-  const std::string& op = n.op->name;
-  if (op != "reshape" && op != "mul" && op != "add") return kNoValue;
+  if (!n.op->view_offset && !n.op->neutral) return kNoValue;
   const Type& type = p.type(n.out[0]);
   auto keeps_type = [&](ValueId v) { return p.type(v) == type ? v : kNoValue; };
-  if (op == "reshape") return keeps_type(n.in[0]);
-  // -0 + 0 is 0: of floats only x + -0 is x for every x.
+  if (n.op->view_offset) return n.op->view_offset({p, n}) == 0 ? keeps_type(n.in[0]) : kNoValue;
+  // -0 + 0 is 0: x + -0 is x for every x, and integers have one zero.
   auto neutral = [&](double c) {
-    if (op == "mul") return c == 1;
-    return c == 0 && (std::signbit(c) || !is_float(type.dtype));
+    return c == *n.op->neutral &&
+           (!is_float(type.dtype) || std::signbit(c) == std::signbit(*n.op->neutral));
   };
   for (int k = 0; k < 2; ++k)
     if (const double* c = constant_of(p, n.in[static_cast<size_t>(1 - k)]); c && neutral(*c))
@@ -121,7 +120,7 @@ bool merge_equal_nodes(Program& p) {
     rename_operands(n, to);
     bool keep = false;
     for (ValueId v : n.out) keep = keep || pinned[static_cast<size_t>(v)];
-    if (keep) continue;
+    if (keep || n.clone) continue;
     const uint64_t hash = hash_of(n);
     auto [at, end] = first.equal_range(hash);
     while (at != end && !computes_the_same(p.nodes[at->second], n)) ++at;
@@ -158,17 +157,24 @@ bool drop_unread_results(Program& p) {
 
 }  // namespace
 
-Result<bool> simplify(Program& p) {
+namespace {
+
+Result<bool> simplify(Program& p, bool drop_results) {
   bool changed = false;
   p.renumber_producers();
   for (bool again = true; again;) {
     again = skip_identities(p);
     if (merge_equal_nodes(p)) again = true;
     if (remove_dead_nodes(p)) again = true;
-    if (drop_unread_results(p)) again = true;
+    if (drop_results && drop_unread_results(p)) again = true;
     changed = changed || again;
   }
   return changed;
 }
+
+}  // namespace
+
+Result<bool> simplify(Program& p) { return simplify(p, true); }
+Result<bool> simplify_forward(Program& p) { return simplify(p, false); }
 
 }  // namespace hone

@@ -1,7 +1,7 @@
 // simplify: removes what computes nothing new. Dead nodes; equal nodes (same op, operands and
-// attributes); x * 1, x + -0 (of integers x + 0); reshape to the same shape; results nobody reads
-// that an attribute asks for (save_pre of linear, dw of the head). Values are bit-equal before and
-// after.
+// attributes) but clones; x * 1, x + -0 (of integers x + 0); views of the same type; results nobody
+// reads that an attribute asks for (save_pre of linear, dw of the head). Values are bit-equal before
+// and after.
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -9,6 +9,8 @@
 namespace hone {
 
 Result<bool> simplify(Program& p);
+// The same before differentiate: results that only gradients read stay.
+Result<bool> simplify_forward(Program& p);
 
 // Removes nodes none of whose outputs is read, returned or a state's new version.
 bool remove_dead_nodes(Program& p);

@@ -9,7 +9,7 @@ namespace {
 
 // How the program reads a value.
 struct Readers {
-  std::vector<Node*> linear, embedding;  // as their matrix
+  std::vector<Node*> linear, embedding;  // ops with scales, as their matrix `w` or `table`
   bool rows = false, columns = false;    // of linear: with trans_w, without
   bool others = false;
 };
@@ -19,10 +19,11 @@ Readers readers_of(Program& p, ValueId v) {
   for (Node& n : p.nodes)
     for (size_t i = 0; i < n.in.size(); ++i) {
       if (n.in[i] != v) continue;
-      if (i == 1 && n.op->name == "linear") {
+      const NodeView view{p, n};
+      if (n.op->takes("scales") && n.op->takes("w") && i == view.slot("w")) {
         r.linear.push_back(&n);
-        (n.attrs.flag("trans_w") ? r.rows : r.columns) = true;
-      } else if (i == 0 && n.op->name == "embedding") {
+        (view.flag("trans_w") ? r.rows : r.columns) = true;
+      } else if (n.op->takes("scales") && n.op->takes("table") && i == view.slot("table")) {
         r.embedding.push_back(&n);
       } else {
         r.others = true;
@@ -32,7 +33,8 @@ Readers readers_of(Program& p, ValueId v) {
   return r;
 }
 
-void set_input(Node& n, size_t i, ValueId v) {
+void set_scales(Node& n, ValueId v) {
+  const size_t i = slot_of(*n.op, "scales", n.in.size());
   n.in.resize(std::max(n.in.size(), i + 1), kNoValue);
   n.in[i] = v;
 }
@@ -64,8 +66,8 @@ Result<bool> store_weights(Program& p, WeightStorage as) {
     scales.name = r.rows ? row_scales_name(state.name) : column_scales_name(state.name);
     scales.role = Role::param;
     const ValueId v = p.add_state(std::move(scales), {DType::f32, {type.shape[r.rows ? 0 : 1]}});
-    for (Node* n : r.linear) set_input(*n, 4, v);
-    for (Node* n : r.embedding) set_input(*n, 2, v);
+    for (Node* n : r.linear) set_scales(*n, v);
+    for (Node* n : r.embedding) set_scales(*n, v);
   }
   return any;
 }

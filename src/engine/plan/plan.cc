@@ -11,9 +11,6 @@ namespace {
 
 int64_t round_up(int64_t bytes, int64_t to) { return (bytes + to - 1) / to * to; }
 
-// A scope that begins so holds the backward pass; see differentiate.cc.
-bool is_backward(const Node& n) { return n.scope.starts_with("grad:"); }
-
 struct Region {
   std::vector<Lifetime> lifetimes;
   std::vector<int32_t> of_buffer;  // buffer -> index in lifetimes, or -1
@@ -65,9 +62,10 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers,
     if (at >= 0 && i == plan.peak_node)
       plan.workspace_bytes = r.lifetimes[static_cast<size_t>(at)].bytes;
   }
-  int32_t backward = static_cast<int32_t>(p.nodes.size());
-  for (size_t i = p.nodes.size(); i-- > 0 && is_backward(p.nodes[i]);)
-    backward = static_cast<int32_t>(i);
+  const auto backward =
+      static_cast<int32_t>(std::find_if(p.nodes.begin(), p.nodes.end(),
+                                        [](const Node& n) { return n.phase == Phase::backward; }) -
+                           p.nodes.begin());
   for (size_t k = 0; k < buffers.all.size(); ++k) {
     const Buffers::Buffer& b = buffers.all[k];
     if (r.of_buffer[k] >= 0 && b.first >= 0 && b.first < backward && b.last >= backward &&
@@ -84,8 +82,8 @@ int64_t RunPlan::arena_bytes() const {
 }
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
-  static constexpr std::array<const char*, 7> kNames{
-      "params", "gradients", "moments", "master_weights", "kv_cache", "metrics", "constants"};
+  static constexpr std::array<const char*, 5> kNames{"params", "gradients", "moments", "kv_cache",
+                                                     "constants"};
   std::map<std::string, int64_t> m;
   for (const StateSlot& s : states)
     m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);

@@ -24,16 +24,15 @@ NotFinite count_not_finite(const Type& type, const void* data) {
 }
 
 std::string NotFinite::text() const {
-  std::string place, rest = scope;  // "grad:h.3.attn" -> "gradient of block 3, attn"
-  if (rest.starts_with("grad:")) {
-    place = "gradient of ";
-    rest.erase(0, 5);
-  }
+  // backward "h.3.attn" -> "gradient of block 3, attn"
+  std::string place = phase == Phase::backward ? "gradient of " : "", rest = scope;
   while (!rest.empty()) {
     const size_t dot = std::min(rest.find('.'), rest.size());
     const std::string part = rest.substr(0, dot);
     rest.erase(0, dot + 1);
-    const bool block = !rest.empty() && (part == "h" || part == "layers" || part == "layer");
+    const std::string next = rest.substr(0, rest.find('.'));
+    const bool block =  // a list of blocks is followed by a block's number
+        !next.empty() && next.find_first_not_of("0123456789") == std::string::npos;
     place += block ? "block " : part + (rest.empty() ? "" : ", ");
   }
   return fmt::format("{}{}{}: {} of {} values", place, place.empty() || op.empty() ? "" : ": ", op,

@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "engine/graph/type.h"
+#include "engine/graph/graph.h"
 
 namespace hone {
 
 struct NotFinite {
-  std::string op, scope;                       // of the node whose result it is; empty for a state
+  std::string op, scope;  // of the node whose result it is; empty for a state
+  Phase phase = Phase::forward;
   int64_t count = 0, elements = 0, first = 0;  // first: flat index
   std::string text() const;                    // "block 3, attn: attention: 12 of 393216 values"
 };

@@ -25,11 +25,6 @@ Result<double> best_seconds(Program program, const Backend& backend, ThreadPool&
   return best;
 }
 
-std::string phase_of(const Program& p, const Node& n) {
-  if (n.scope.starts_with("grad:")) return "backward";
-  return p.name == "update" ? "update" : "forward";
-}
-
 // Calls visit(thread, span, run) for every span with the node that it belongs to. Spans and nodes
 // rise with time: one walk over both.
 template <class Visit>
@@ -86,7 +81,7 @@ std::vector<OpTime> times_by_op(const Session& session, const Profile& profile) 
     const NodeRun& run = profile.nodes[i];
     const Program& p = session.programs()[run.program];
     const Node& n = p.nodes[run.node];
-    OpTime& sum = all[{phase_of(p, n), n.op->name}];
+    OpTime& sum = all[{std::string(name_of(n.phase)), n.op->name}];
     const Cost cost = cost_of({p, n});
     ++sum.runs;
     sum.seconds += run.end - run.begin;
@@ -164,7 +159,7 @@ std::string chrome_trace(const Session& session, const Profile& profile) {
       args["GB/s"] = std::round(cost.bytes / seconds / 1e7) / 100;
     }
     events.push_back({{"name", waiting ? "wait" : n.op->name},
-                      {"cat", waiting ? "wait" : phase_of(p, n)},
+                      {"cat", waiting ? "wait" : name_of(n.phase)},
                       {"ph", "X"},
                       {"pid", 1},
                       {"tid", thread},

@@ -19,7 +19,7 @@ Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, b
 
 // The runs of one op in one phase.
 struct OpTime {
-  std::string phase;  // "forward", "backward" (scopes grad:...), or the program's name
+  std::string phase;  // "forward", "backward" or "update"
   std::string op;
   int64_t runs = 0;
   double seconds = 0, flops = 0, bytes = 0;  // flops and bytes as the op's cost says

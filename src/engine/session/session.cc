@@ -120,6 +120,7 @@ void Session::look_at(const Program& p, const Node& n, const Call& call) {
     if (found.count == 0) continue;
     found.op = n.op->name;
     found.scope = n.scope;
+    found.phase = n.phase;
     *not_finite_ = found;
     return;
   }

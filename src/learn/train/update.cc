@@ -46,7 +46,6 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
     s.name = name;
     s.role = role;
     s.trainable = role == Role::param;
-    s.storage = type.dtype;
     return program.add_state(std::move(s), type);
   };
   for (const UpdateWeight& w : weights) {
@@ -60,6 +59,7 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
 
   const Optimizer& optimizer = optimizer_named(options.optimizer);
   const Type scalar{DType::f64, {}};
+  b.set_phase(Phase::update);
   b.set_scope("clip");
   Values squares;
   for (const std::vector<UpdateWeight>& group : groups) {

@@ -41,18 +41,20 @@ ChosenBackend choose_backend(const GraphSettings& s, int threads) {
 }
 
 std::string catalogue() {
-  std::string text =
-      fmt::format("{:<26} {:<10} {:<9} {}\n", "op", "kind", "gradient", "writes over");
+  std::string text = fmt::format("{:<26} {:<10} {:<9} {}\n", "op", "kind", "gradient",
+                                 "operands, attributes; what results are written over");
   for (const Op* op : op_table().all()) {
-    std::string over =
-        op->inplace.empty() ? std::string() : fmt::format("input {}", fmt::join(op->inplace, ", "));
-    if (op->accumulator >= 0)
-      over += fmt::format("{}adds onto input {}", over.empty() ? "" : "; ", op->accumulator);
-    if (op->view_offset != nullptr) over = "a view";
-    text += fmt::format("{:<26} {:<10} {:<9} {}", op->name,
-                        op->decompose ? "composite" : "primitive", op->grad ? "yes" : "-", over);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
+    std::vector<std::string> operands, attrs, over;
+    for (const Operand& o : op->operands)
+      operands.push_back(o.name + (o.list ? "..." : o.optional ? "?" : ""));
+    for (const AttrSpec& a : op->attrs) attrs.push_back(a.name + (a.required ? "" : "?"));
+    for (const Overwrite& o : op->over) over.push_back((o.adds ? "onto " : "") + o.operand);
+    if (op->view_offset != nullptr) over.push_back("a view");
+    text += fmt::format("{:<26} {:<10} {:<9} ({}){}{}\n", op->name,
+                        op->decompositions.empty() ? "primitive" : "composite",
+                        op->grad ? "yes" : "-", fmt::join(operands, ", "),
+                        attrs.empty() ? "" : fmt::format(" {{{}}}", fmt::join(attrs, ", ")),
+                        over.empty() ? "" : fmt::format("; {}", fmt::join(over, ", ")));
   }
   return text;
 }
@@ -122,10 +124,11 @@ Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s,
   if (s.after == "build") return records;
   PassOptions options;
   options.off = {s.pass_off.begin(), s.pass_off.end()};
-  for (const Pass& pass : passes_of(s)) {
-    for (PassRecord& r : HONE_TRY(run_passes(p, {pass}, options))) records.push_back(std::move(r));
-    if (pass.name == s.after) return records;
-  }
+  std::vector<Pass> passes = passes_of(s);
+  const auto last = std::find_if(passes.begin(), passes.end(),
+                                 [&](const Pass& pass) { return pass.name == s.after; });
+  if (last != passes.end()) passes.erase(last + 1, passes.end());
+  records = HONE_TRY(run_passes(p, passes, options));
   if (s.after == "lower") p = HONE_TRY(lower(p, backend));
   return records;
 }
@@ -137,6 +140,11 @@ std::string pass_table(const Program& built, const std::vector<PassRecord>& reco
     text += fmt::format("{:<20} {:<8} {:>7} {:>10.3f}\n", r.name, r.changed ? "yes" : "no", r.nodes,
                         r.milliseconds);
   return text;
+}
+
+// "h.0.mlp", "backward h.0.mlp"
+std::string place_of(const Node& n) {
+  return n.phase == Phase::forward ? n.scope : fmt::format("{} {}", name_of(n.phase), n.scope);
 }
 
 std::string plan_text(const Session& session) {
@@ -160,7 +168,7 @@ std::string plan_text(const Session& session) {
       text += fmt::format("{:>5} {:>12} {:>12}  {:<22} {:<28} {} {}\n",
                           o == 0 ? std::to_string(k) : "", own.offset[static_cast<size_t>(v)],
                           p.type(v).bytes(), o == 0 ? session.kernels(0)[k].id : "", result,
-                          p.nodes[k].op->name, p.nodes[k].scope);
+                          p.nodes[k].op->name, place_of(p.nodes[k]));
     }
   }
   return text;

@@ -10,6 +10,21 @@ namespace {
 
 int64_t round_up(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+// Where the operands are that attention and its gradient share; those of absent ones are not used.
+struct Slots {
+  explicit Slots(const NodeView& n)
+      : q(n.slot("q")),
+        k(n.slot("k")),
+        v(n.slot("v")),
+        cu_q(n.slot("cu_q")),
+        cu_k(n.slot("cu_k")),
+        block_table(n.slot("block_table")),
+        rng(n.slot("rng")),
+        sample_ids(n.slot("sample_ids")),
+        bias(n.slot("bias")) {}
+  size_t q, k, v, cu_q, cu_k, block_table, rng, sample_ids, bias;
+};
+
 struct Shapes {
   int64_t sequences, tokens_q, tokens_k, heads, kv_heads, head_dim, queries,
       keys;       // queries, keys: row lengths
@@ -17,21 +32,20 @@ struct Shapes {
   bool fused, random;
 };
 
-// Operands of attention begin at `cu` (cu_q, cu_k, block_table, rng, sample_ids, bias).
-Shapes shapes_of(const NodeView& n, size_t cu) {
+Shapes shapes_of(const NodeView& n) {
   Shapes s;
-  s.heads = n.attrs().integer("heads");
-  s.kv_heads = n.attrs().integer("kv_heads");
-  s.fused = !n.has(1);
-  const int64_t width = n.in(0).shape[1];
+  s.heads = n.integer("heads");
+  s.kv_heads = n.integer("kv_heads");
+  s.fused = !n.has("k");
+  const int64_t width = n.in("q").shape[1];
   s.head_dim = s.fused ? width / (s.heads + 2 * s.kv_heads) : width / s.heads;
   s.queries = s.heads * s.head_dim;
   s.keys = s.kv_heads * s.head_dim;
-  s.sequences = n.in(cu).count() - 1;
-  s.tokens_q = n.in(0).shape[0];
-  s.tokens_k = s.fused ? s.tokens_q : n.in(1).shape[0];
-  s.reach = n.has(cu + 5) ? (n.in(cu + 5).shape[1] + 1) / 2 : 0;
-  s.random = n.has(cu + 3) && n.attrs().real("dropout", 0) > 0;
+  s.sequences = n.in("cu_q").count() - 1;
+  s.tokens_q = n.in("q").shape[0];
+  s.tokens_k = s.fused ? s.tokens_q : n.in("k").shape[0];
+  s.reach = n.has("bias") ? (n.in("bias").shape[1] + 1) / 2 : 0;
+  s.random = n.has("rng") && n.real("dropout") > 0;
   return s;
 }
 
@@ -43,11 +57,11 @@ Attention describe(const NodeView& n, const Shapes& s) {
   a.heads = s.heads;
   a.kv_heads = s.kv_heads;
   a.head_dim = s.head_dim;
-  a.scale = static_cast<float>(n.attrs().real("scale", 1));
-  a.causal = n.attrs().flag("causal");
-  a.window = n.attrs().integer("window");
+  a.scale = static_cast<float>(n.real("scale"));
+  a.causal = n.flag("causal");
+  a.window = n.integer("window");
   a.reach = s.reach;
-  a.dropout = s.random ? n.attrs().real("dropout") : 0;
+  a.dropout = s.random ? n.real("dropout") : 0;
   return a;
 }
 
@@ -82,96 +96,100 @@ void check_reach(const Shapes& s, const int32_t* cu) {
 }
 
 Kernel forward(const NodeView& n, int threads) {
-  const Shapes s = shapes_of(n, 3);
+  const Shapes s = shapes_of(n);
+  const Slots at(n);
   const Attention base = describe(n, s);
-  const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
+  const uint64_t place = s.random ? scope_hash(n.text("key")) : 0;
   const int64_t samples = round_up(s.sequences * 8);
   return {"cpu.attention", samples + attention_workspace_bytes(base, threads),
           [=](const KernelArgs& a) {
             Attention call = base;
-            call.cu_q = in_i32(a, 3);
-            call.cu_k = in_i32(a, 4);
+            call.cu_q = in_i32(a, at.cu_q);
+            call.cu_k = in_i32(a, at.cu_k);
             check_reach(s, call.cu_q);
             check_reach(s, call.cu_k);
-            if (s.reach > 0) call.bias = in(a, 8);
-            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2),
-                      call.q, call.k, call.v);
+            if (s.reach > 0) call.bias = in(a, at.bias);
+            place_qkv(s, in(a, at.q), s.fused ? nullptr : in(a, at.k),
+                      s.fused ? nullptr : in(a, at.v), call.q, call.k, call.v);
             call.out = {out(a, 0), s.queries, s.head_dim};
             call.lse = out(a, 1);
             if (s.random) {
               auto* ids = static_cast<int64_t*>(a.workspace);
-              first_samples(call.cu_q, in_i64(a, 7), s.sequences, s.tokens_q, ids);
+              first_samples(call.cu_q, in_i64(a, at.sample_ids), s.sequences, s.tokens_q, ids);
               call.sample_ids = ids;
-              call.key = key_of(a, 6, place);
+              call.key = key_of(a, at.rng, place);
             }
             attention(call, static_cast<char*>(a.workspace) + samples, a.pool);
           }};
 }
 
 Kernel backward(const NodeView& n, int threads) {
-  const Shapes s = shapes_of(n, 6);
+  const Shapes s = shapes_of(n);
+  const Slots at(n);
+  const size_t saved_out = n.slot("out"), saved_lse = n.slot("lse"), dout = n.slot("dout");
   const Attention base = describe(n, s);
-  const uint64_t place = s.random ? scope_hash(n.attrs().text("key")) : 0;
+  const uint64_t place = s.random ? scope_hash(n.text("key")) : 0;
   const int64_t samples = round_up(s.sequences * 8);
   return {"cpu.attention_grad", samples + attention_backward_workspace_bytes(base, threads),
           [=](const KernelArgs& a) {
             AttentionBackward call;
             call.forward = base;
             Attention& f = call.forward;
-            f.cu_q = in_i32(a, 6);
-            f.cu_k = in_i32(a, 7);
+            f.cu_q = in_i32(a, at.cu_q);
+            f.cu_k = in_i32(a, at.cu_k);
             check_reach(s, f.cu_q);
             check_reach(s, f.cu_k);
             if (s.reach > 0) {
-              f.bias = in(a, 11);
+              f.bias = in(a, at.bias);
               call.dbias = out(a, s.fused ? 1 : 3);
             }
-            place_qkv(s, in(a, 0), s.fused ? nullptr : in(a, 1), s.fused ? nullptr : in(a, 2), f.q,
-                      f.k, f.v);
-            f.out = {const_cast<float*>(in(a, 3)), s.queries, s.head_dim};
-            f.lse = const_cast<float*>(in(a, 4));
-            call.dout = {in(a, 5), s.queries, s.head_dim};
+            place_qkv(s, in(a, at.q), s.fused ? nullptr : in(a, at.k),
+                      s.fused ? nullptr : in(a, at.v), f.q, f.k, f.v);
+            f.out = {const_cast<float*>(in(a, saved_out)), s.queries, s.head_dim};
+            f.lse = const_cast<float*>(in(a, saved_lse));
+            call.dout = {in(a, dout), s.queries, s.head_dim};
             place_qkv(s, out(a, 0), s.fused ? nullptr : out(a, 1), s.fused ? nullptr : out(a, 2),
                       call.dq, call.dk, call.dv);
             if (s.random) {
               auto* ids = static_cast<int64_t*>(a.workspace);
-              first_samples(f.cu_q, in_i64(a, 10), s.sequences, s.tokens_q, ids);
+              first_samples(f.cu_q, in_i64(a, at.sample_ids), s.sequences, s.tokens_q, ids);
               f.sample_ids = ids;
-              f.key = key_of(a, 9, place);
+              f.key = key_of(a, at.rng, place);
             }
             attention_backward(call, static_cast<char*>(a.workspace) + samples, a.pool);
           }};
 }
 
 Result<Kernel> paged(const NodeView& n, int threads) {
-  if (!n.attrs().flag("causal")) return declined(n, "pages are read causally");
-  const Shapes s = shapes_of(n, 3);
+  if (!n.flag("causal")) return declined(n, "pages are read causally");
+  const Shapes s = shapes_of(n);
+  const Slots at(n);
   PagedAttention base;
   base.sequences = s.sequences;
-  base.blocks = n.in(5).shape[1];
-  base.page = n.in(1).shape[1];
+  base.blocks = n.in("block_table").shape[1];
+  base.page = n.in("k").shape[1];
   base.page_stride = base.page * s.keys;
   base.heads = s.heads;
   base.kv_heads = s.kv_heads;
   base.head_dim = s.head_dim;
-  base.scale = static_cast<float>(n.attrs().real("scale", 1));
-  base.window = n.attrs().integer("window");
+  base.scale = static_cast<float>(n.real("scale"));
+  base.window = n.integer("window");
   base.reach = s.reach;
   const int64_t lengths = round_up(s.sequences * 4), tokens_q = s.tokens_q, heads = s.heads;
   return Kernel{"cpu.paged_attention", lengths + paged_attention_workspace_bytes(base, threads),
                 [=](const KernelArgs& a) {
                   PagedAttention call = base;
-                  call.cu_q = in_i32(a, 3);
-                  const int32_t* cu_k = in_i32(a, 4);
+                  call.cu_q = in_i32(a, at.cu_q);
+                  const int32_t* cu_k = in_i32(a, at.cu_k);
                   auto* length = static_cast<int32_t*>(a.workspace);
                   for (int64_t i = 0; i < s.sequences; ++i) length[i] = cu_k[i + 1] - cu_k[i];
                   call.kv_length = length;
                   check_reach(s, cu_k);
-                  if (s.reach > 0) call.bias = in(a, 8);
-                  call.block_table = in_i32(a, 5);
-                  call.q = {in(a, 0), s.queries, s.head_dim};
-                  call.k = {in(a, 1), s.keys, s.head_dim};
-                  call.v = {in(a, 2), s.keys, s.head_dim};
+                  if (s.reach > 0) call.bias = in(a, at.bias);
+                  call.block_table = in_i32(a, at.block_table);
+                  call.q = {in(a, at.q), s.queries, s.head_dim};
+                  call.k = {in(a, at.k), s.keys, s.head_dim};
+                  call.v = {in(a, at.v), s.keys, s.head_dim};
                   call.out = {out(a, 0), s.queries, s.head_dim};
                   // Rows behind the last sequence belong to none.
                   const int64_t used = call.cu_q[s.sequences];
@@ -198,16 +216,14 @@ Kernel cache_write(const NodeView& n, int) {
 }
 
 Result<Kernel> any_forward(const NodeView& n, int threads) {
-  if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal"))
-    return declined(n, "a window on both sides");
-  return n.has(5) ? paged(n, threads) : Result<Kernel>(forward(n, threads));
+  if (n.integer("window") > 0 && !n.flag("causal")) return declined(n, "a window on both sides");
+  return n.has("block_table") ? paged(n, threads) : Result<Kernel>(forward(n, threads));
 }
 
 Result<Kernel> any_backward(const NodeView& n, int threads) {
-  if (n.attrs().integer("window") > 0 && !n.attrs().flag("causal"))
-    return declined(n, "a window on both sides");
-  if (n.has(8)) return declined(n, "pages have no gradient");
-  if (n.has(11) && n.attrs().real("scale", 1) == 0) return declined(n, "a bias and scale 0");
+  if (n.integer("window") > 0 && !n.flag("causal")) return declined(n, "a window on both sides");
+  if (n.has("block_table")) return declined(n, "pages have no gradient");
+  if (n.has("bias") && n.real("scale") == 0) return declined(n, "a bias and scale 0");
   return backward(n, threads);
 }
 

@@ -23,7 +23,7 @@ std::string gemm_id(const Gemm& g) {
 }
 
 Result<Kernel> linear(const NodeView& n, int threads) {
-  const DType kept = n.in(1).dtype;
+  const DType kept = n.in("w").dtype;
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
   if (kept != DType::f32 && kept != DType::bf16 && kept != DType::i8)
     return declined(n, "weights are f32, bf16 or i8");
@@ -32,27 +32,29 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.k = n.in(0).shape[1];
   g.n = n.out(0).shape[1];
   g.b_type = kept == DType::i8 ? Element::i8 : kept == DType::bf16 ? Element::bf16 : Element::f32;
-  g.trans_b = n.attrs().flag("trans_w");
+  g.trans_b = n.flag("trans_w");
   g.lda = g.k;
   g.ldb = g.trans_b ? g.k : g.n;
   g.ldc = g.ldpre = g.n;
-  g.act = HONE_TRY(activation_of(n, n.attrs().text("act", "none")));
-  if (n.has(3) && g.act != Activation::none)
+  g.act = HONE_TRY(activation_of(n, n.text("act")));
+  if (n.has("residual") && g.act != Activation::none)
     return declined(n, "an activation and a residual at once");
-  g.bf16 = n.attrs().flag("bf16");
+  g.bf16 = n.flag("bf16");
   if (g.bf16 && kept != DType::f32) return declined(n, "products in bf16 are of f32 operands");
-  g.accumulate = n.has(3);  // onto the residual, in place or in a copy: the same bits
-  const bool save_pre = n.attrs().flag("save_pre"), bias = n.has(2);
+  g.accumulate = n.has("residual");  // onto the residual, in place or in a copy: the same bits
+  const bool save_pre = n.flag("save_pre"), bias = n.has("bias");
+  const size_t w = n.slot("w"), bias_at = n.slot("bias"), residual = n.slot("residual"),
+               scales = n.slot("scales");
   const std::string id =
       kept == DType::f32 ? gemm_id(g) : fmt::format("{}.{}", gemm_id(g), name_of(kept));
   return Kernel{id, gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
                   call.a = in(a, 0);
-                  call.b = a.in[1];
-                  call.b_scale = g.b_type == Element::i8 ? in(a, 4) : nullptr;
-                  call.bias = bias ? in(a, 2) : nullptr;
+                  call.b = a.in[w];
+                  call.b_scale = g.b_type == Element::i8 ? in(a, scales) : nullptr;
+                  call.bias = bias ? in(a, bias_at) : nullptr;
                   call.c = out(a, 0);
-                  if (g.accumulate) copy_if_apart(a, 3, 0, g.m * g.n);
+                  if (g.accumulate) copy_if_apart(a, residual, 0, g.m * g.n);
                   call.pre = save_pre ? out(a, 1) : nullptr;
                   gemm(call, a.workspace, a.pool);
                 }};
@@ -62,19 +64,20 @@ Result<Kernel> matmul(const NodeView& n, int threads) {
   const Shape &x = n.in(0).shape, &y = n.in(1).shape, &z = n.out(0).shape;
   const size_t r = z.size();
   Gemm g;
-  g.trans_a = n.attrs().flag("trans_x");
-  g.trans_b = n.attrs().flag("trans_y");
+  g.trans_a = n.flag("trans_x");
+  g.trans_b = n.flag("trans_y");
   g.m = z[r - 2];
   g.n = z[r - 1];
   g.k = g.trans_a ? x[r - 2] : x[r - 1];
   g.lda = x[r - 1];
   g.ldb = y[r - 1];
   g.ldc = g.n;
-  g.accumulate = n.has(2);
-  g.bf16 = n.attrs().flag("bf16");
+  g.accumulate = n.has("acc");
+  const size_t acc = n.slot("acc");
+  g.bf16 = n.flag("bf16");
   const int64_t batches = g.m * g.n == 0 ? 0 : n.out(0).count() / (g.m * g.n);
   return Kernel{gemm_id(g), gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
-                  if (g.accumulate) copy_if_apart(a, 2, 0, batches * g.m * g.n);
+                  if (g.accumulate) copy_if_apart(a, acc, 0, batches * g.m * g.n);
                   for (int64_t i = 0; i < batches; ++i) {
                     Gemm call = g;
                     call.a = in(a, 0) + i * g.m * g.k;
@@ -90,15 +93,16 @@ Kernel head(const NodeView& n, int threads) {
   l.tokens = n.in(0).shape[0];
   l.columns = n.in(0).shape[1];
   l.vocabulary = n.in(1).shape[0];
-  l.smoothing = n.attrs().real("smoothing");
-  l.bf16 = n.attrs().flag("bf16");
-  const bool bias = n.has(5);
+  l.smoothing = n.real("smoothing");
+  l.bf16 = n.flag("bf16");
+  const bool bias = n.has("bias");
+  const size_t bias_at = n.slot("bias"), acc = n.slot("dw_acc");
   size_t results = 3, place[3] = {};  // of dw, dx, dbias; 0: not wanted
   const char* const gradients[] = {"dw", "dx", "dbias"};
   for (size_t i = 0; i < 3; ++i)
-    if (n.attrs().flag(gradients[i])) place[i] = results++;
+    if (n.flag(gradients[i])) place[i] = results++;
   const auto [dw, dx, dbias] = place;
-  l.accumulate_dw = n.has(4);
+  l.accumulate_dw = n.has("dw_acc");
   // The workspace asks whether gradients are made, not where they go.
   float there = 0;
   LinearCrossEntropy sized = l;
@@ -115,13 +119,13 @@ Kernel head(const NodeView& n, int threads) {
             call.w = in(a, 1);
             call.labels = in_i32(a, 2);
             call.scale = in(a, 3)[0];
-            if (bias) call.bias = in(a, 5);
+            if (bias) call.bias = in(a, bias_at);
             call.nll = out(a, 1);
             call.correct = static_cast<int32_t*>(a.out[2]);
             if (dx) call.dx = out(a, dx);
             if (dw) call.dw = out(a, dw);
             if (dbias) call.dbias = out(a, dbias);
-            if (l.accumulate_dw) copy_if_apart(a, 4, dw, l.vocabulary * l.columns);
+            if (l.accumulate_dw) copy_if_apart(a, acc, dw, l.vocabulary * l.columns);
             linear_cross_entropy(call, a.workspace, a.pool);
             double sum = 0;
             for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);

@@ -78,7 +78,7 @@ Run unary(const NodeView& n, F f) {
 
 template <class T>
 Run comparison(const NodeView& n) {
-  const std::string how = n.attrs().text("how");
+  const std::string how = n.text("how");
   if (how == "eq") return binary<T, uint8_t>(n, [](T x, T y) { return x == y; });
   if (how == "ne") return binary<T, uint8_t>(n, [](T x, T y) { return x != y; });
   if (how == "lt") return binary<T, uint8_t>(n, [](T x, T y) { return x < y; });
@@ -116,7 +116,7 @@ Run gathered(const Shape& shape, std::vector<int64_t> stride) {
 template <class T>
 Run broadcast(const NodeView& n) {
   std::vector<int64_t> stride(n.out(0).shape.size(), 0), own = strides_of(n.in(0).shape),
-                                                         axes = n.attrs().integers("axes");
+                                                         axes = n.integers("axes");
   for (size_t i = 0; i < axes.size(); ++i) stride[static_cast<size_t>(axes[i])] = own[i];
   return gathered<T>(n.out(0).shape, stride);
 }
@@ -124,7 +124,7 @@ Run broadcast(const NodeView& n) {
 template <class T>
 Run transpose(const NodeView& n) {
   std::vector<int64_t> own = strides_of(n.in(0).shape), stride;
-  for (int64_t p : n.attrs().integers("permutation")) stride.push_back(own[static_cast<size_t>(p)]);
+  for (int64_t p : n.integers("permutation")) stride.push_back(own[static_cast<size_t>(p)]);
   return gathered<T>(n.out(0).shape, stride);
 }
 
@@ -132,7 +132,7 @@ Run transpose(const NodeView& n) {
 template <class T>
 Run reduce(const NodeView& n, bool sum) {
   const Shape shape = n.in(0).shape;
-  std::vector<int64_t> own = strides_of(shape), axes = n.attrs().integers("axes");
+  std::vector<int64_t> own = strides_of(shape), axes = n.integers("axes");
   std::vector<int64_t> kept_size, kept_stride, gone_size, gone_stride;
   for (size_t d = 0; d < shape.size(); ++d) {
     bool gone = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
@@ -188,12 +188,12 @@ Run select(const NodeView& n) {
 
 // Copies rows of `width` bytes: slice (one part) and concat (several).
 Run slice(const NodeView& n) {
-  const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
+  const auto axis = static_cast<size_t>(n.integer("axis"));
   int64_t outer = 1, inner = size_of(n.in(0).dtype);
   for (size_t d = 0; d < n.in(0).shape.size(); ++d)
     (d < axis ? outer : inner) *= d == axis ? 1 : n.in(0).shape[d];
   const int64_t from = n.in(0).shape[axis] * inner, to = n.out(0).shape[axis] * inner,
-                skip = n.attrs().integer("begin") * inner;
+                skip = n.integer("begin") * inner;
   return [=](const KernelArgs& a) {
     for (int64_t i = 0; i < outer; ++i)
       std::memcpy(static_cast<char*>(a.out[0]) + i * to,
@@ -202,7 +202,7 @@ Run slice(const NodeView& n) {
 }
 
 Run concat(const NodeView& n) {
-  const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
+  const auto axis = static_cast<size_t>(n.integer("axis"));
   int64_t outer = 1, inner = size_of(n.out(0).dtype);
   for (size_t d = 0; d < n.out(0).shape.size(); ++d)
     (d < axis ? outer : inner) *= d == axis ? 1 : n.out(0).shape[d];
@@ -238,7 +238,7 @@ Run gather_rows(const NodeView& n) {
 template <class T>
 Run scatter_add_rows(const NodeView& n) {
   const int64_t count = n.in(0).count(), columns = n.in(1).shape[1], total = n.out(0).count();
-  const bool onto = n.has(2);
+  const bool onto = n.has("acc");
   return [=](const KernelArgs& a) {
     const int32_t* ids = static_cast<const int32_t*>(a.in[0]);
     const T* dy = static_cast<const T*>(a.in[1]);
@@ -256,7 +256,7 @@ Run scatter_add_rows(const NodeView& n) {
 
 template <class T>
 Run plain_matmul(const NodeView& n) {
-  const bool tx = n.attrs().flag("trans_x"), ty = n.attrs().flag("trans_y"), onto = n.has(2);
+  const bool tx = n.flag("trans_x"), ty = n.flag("trans_y"), onto = n.has("acc");
   const Shape &x = n.in(0).shape, &z = n.out(0).shape;
   const size_t r = z.size();
   const int64_t m = z[r - 2], cols = z[r - 1], k = tx ? x[r - 2] : x[r - 1];
@@ -307,7 +307,7 @@ Run cast(const NodeView& n) {
 template <class T>
 Run constant(const NodeView& n) {
   const int64_t count = n.out(0).count();
-  const T value = static_cast<T>(n.attrs().real("value"));
+  const T value = static_cast<T>(n.real("value"));
   return [=](const KernelArgs& a) {
     T* out = static_cast<T*>(a.out[0]);
     each(a.pool, count,
@@ -318,7 +318,7 @@ Run constant(const NodeView& n) {
 template <class T>
 Run iota(const NodeView& n) {
   const Shape shape = n.out(0).shape;
-  const auto axis = static_cast<size_t>(n.attrs().integer("axis"));
+  const auto axis = static_cast<size_t>(n.integer("axis"));
   const int64_t stride = strides_of(shape)[axis], size = shape[axis], count = n.out(0).count();
   return [=](const KernelArgs& a) {
     T* out = static_cast<T*>(a.out[0]);
@@ -421,7 +421,7 @@ Makers loop_makers() {
       {"matmul", over_type(0,
                            [](const NodeView& n, auto x) -> Run {
                              if constexpr (std::is_floating_point_v<decltype(x)>)
-                               if (!n.attrs().flag("bf16")) return plain_matmul<decltype(x)>(n);
+                               if (!n.flag("bf16")) return plain_matmul<decltype(x)>(n);
                              return {};
                            })},
       {"slice", bytes_of(slice)},

@@ -20,8 +20,8 @@ Kernel norm_forward(const NodeView& n, NormKind kind) {
   base.kind = kind;
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
-  base.eps = static_cast<float>(n.attrs().real("eps"));
-  const bool beta = kind == NormKind::layer && n.has(2);
+  base.eps = static_cast<float>(n.real("eps"));
+  const bool beta = kind == NormKind::layer && n.has("beta");
   return {"cpu.norm", 0, [=](const KernelArgs& a) {
             Norm call = base;
             call.input = in(a, 0);
@@ -40,17 +40,17 @@ Kernel norm_gradient(const NodeView& n, NormKind kind) {
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
   const bool layer = kind == NormKind::layer;
-  const size_t dy = layer ? 4 : 3;
-  const bool residual = n.has(dy + 1);
+  const size_t dy = n.slot("dy"), rstd = n.slot("rstd"), dsum = n.slot("dsum");
+  const bool residual = n.has("dsum");
   return {"cpu.norm_grad", norm_backward_workspace_bytes(base.rows, base.columns),
           [=](const KernelArgs& a) {
             NormBackward call = base;
             call.x = in(a, 0);
             call.gamma = in(a, 1);
             call.mean = layer ? in(a, 2) : nullptr;
-            call.rstd = in(a, layer ? 3 : 2);
+            call.rstd = in(a, rstd);
             call.dy = in(a, dy);
-            call.dsum = residual ? in(a, dy + 1) : nullptr;
+            call.dsum = residual ? in(a, dsum) : nullptr;
             call.dx = out(a, 0);
             call.dgamma = out(a, 1);
             call.dbeta = layer ? out(a, 2) : nullptr;
@@ -61,11 +61,11 @@ Kernel norm_gradient(const NodeView& n, NormKind kind) {
 Kernel rotary(const NodeView& n, int threads) {
   Rope base;
   base.tokens = n.in(0).shape[0];
-  base.heads = n.attrs().integer("heads");
+  base.heads = n.integer("heads");
   base.head_dim = n.in(0).shape[1] / base.heads;
   base.rotary = 2 * n.in(2).shape[0];
-  base.factor = static_cast<float>(n.attrs().real("attention_scaling", 1));
-  base.backward = n.attrs().flag("inverse");
+  base.factor = static_cast<float>(n.real("attention_scaling"));
+  base.backward = n.flag("inverse");
   const int64_t row = n.in(0).shape[1];
   return {"cpu.rope", rope_workspace_bytes(base.rotary, threads), [=](const KernelArgs& a) {
             Rope call = base;
@@ -81,13 +81,14 @@ Kernel rotary(const NodeView& n, int threads) {
 template <class T, class Widen>
 Kernel gather_narrow(const NodeView& n, Widen widen) {
   const int64_t tokens = n.in(1).count(), rows = n.in(0).shape[0], columns = n.in(0).shape[1];
-  const bool scaled = n.has(2);
+  const bool scaled = n.has("scales");
+  const size_t scales = n.slot("scales");
   return {"cpu.embedding.narrow", 0, [=](const KernelArgs& a) {
             const auto* table = static_cast<const T*>(a.in[0]);
             for (int64_t t = 0; t < tokens; ++t) {
               const int64_t id = in_i32(a, 1)[t];
               const bool there = id >= 0 && id < rows;
-              const float scale = !there ? 0 : scaled ? in(a, 2)[id] : 1;
+              const float scale = !there ? 0 : scaled ? in(a, scales)[id] : 1;
               const T* from = table + (there ? id : 0) * columns;
               float* y = out(a, 0) + t * columns;
               for (int64_t c = 0; c < columns; ++c) y[c] = scale * widen(from[c]);
@@ -117,11 +118,12 @@ Result<Kernel> gather(const NodeView& n, int) {
 
 Kernel scatter(const NodeView& n, int) {
   const int64_t tokens = n.in(0).count(), columns = n.in(1).shape[1], rows = n.out(0).shape[0];
-  const bool onto = n.has(2);
+  const bool onto = n.has("acc");
+  const size_t acc = n.slot("acc");
   return {"cpu.embedding_gradient", embedding_gradient_workspace_bytes(tokens),
           [=](const KernelArgs& a) {
             if (onto)
-              copy_if_apart(a, 2, 0, rows * columns);
+              copy_if_apart(a, acc, 0, rows * columns);
             else
               fill(rows * columns, 0, out(a, 0), a.pool);
             embedding_gradient(tokens, columns, rows, in_i32(a, 0), in(a, 1), out(a, 0),
@@ -131,16 +133,17 @@ Kernel scatter(const NodeView& n, int) {
 
 Kernel column_sums(const NodeView& n, int) {
   const int64_t rows = n.in(0).shape[0], columns = n.in(0).shape[1];
-  const bool onto = n.has(1);
+  const bool onto = n.has("acc");
+  const size_t acc = n.slot("acc");
   return {"cpu.column_sum", 0, [=](const KernelArgs& a) {
-            if (onto) copy_if_apart(a, 1, 0, columns);
+            if (onto) copy_if_apart(a, acc, 0, columns);
             column_sum(rows, columns, in(a, 0), columns, onto, out(a, 0), a.pool);
           }};
 }
 
 Result<Kernel> gated(const NodeView& n, int) {
   Gate base;
-  base.op = HONE_TRY(unary_of(n, n.attrs().text("kind")));
+  base.op = HONE_TRY(unary_of(n, n.text("kind")));
   base.rows = 1;
   base.columns = n.in(0).count();
   if (n.in(0).rank() == 2) {
@@ -173,16 +176,18 @@ Kernel drop(const NodeView& n, int) {
   Dropout base;
   base.rows = n.in(0).shape[0];
   base.columns = n.in(0).shape[1];
-  base.p = n.attrs().real("p");
-  const uint64_t place = scope_hash(n.attrs().text("key"));
-  const bool residual = n.has(4);
+  base.p = n.real("p");
+  const uint64_t place = scope_hash(n.text("key"));
+  const bool residual = n.has("residual");
+  const size_t rng = n.slot("rng"), sample_ids = n.slot("sample_ids"),
+               positions = n.slot("positions"), residual_at = n.slot("residual");
   return {"cpu.dropout", 0, [=](const KernelArgs& a) {
             Dropout call = base;
             call.x = in(a, 0);
-            call.key = key_of(a, 1, place);
-            call.sample_ids = in_i64(a, 2);
-            call.positions = in_i32(a, 3);
-            call.residual = residual ? in(a, 4) : nullptr;
+            call.key = key_of(a, rng, place);
+            call.sample_ids = in_i64(a, sample_ids);
+            call.positions = in_i32(a, positions);
+            call.residual = residual ? in(a, residual_at) : nullptr;
             call.y = out(a, 0);
             dropout(call, a.pool);
           }};
@@ -190,8 +195,8 @@ Kernel drop(const NodeView& n, int) {
 
 Kernel dropout_mask(const NodeView& n, int) {
   const int64_t rows = n.out(0).shape[0], channels = n.out(0).shape[1];
-  const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
-  const uint64_t place = scope_hash(n.attrs().text("key"));
+  const uint32_t threshold = dropout_threshold(n.real("p"));
+  const uint64_t place = scope_hash(n.text("key"));
   return {"cpu.loop.dropout_mask", 0, [=](const KernelArgs& a) {
             const DropoutKey key = key_of(a, 0, place);
             const int64_t* sample = in_i64(a, 1);
@@ -209,8 +214,8 @@ Kernel dropout_mask(const NodeView& n, int) {
 Kernel attention_dropout_mask(const NodeView& n, int) {
   const int64_t heads = n.out(0).shape[0], tq = n.out(0).shape[1], tk = n.out(0).shape[2],
                 slots = n.in(2).count() - 1;
-  const uint32_t threshold = dropout_threshold(n.attrs().real("p"));
-  const uint64_t place = scope_hash(n.attrs().text("key"));
+  const uint32_t threshold = dropout_threshold(n.real("p"));
+  const uint64_t place = scope_hash(n.text("key"));
   return {"cpu.loop.attention_dropout_mask", 0, [=](const KernelArgs& a) {
             const DropoutKey key = key_of(a, 0, place);
             const int64_t* sample = in_i64(a, 1);
@@ -238,7 +243,7 @@ Result<Kernel> sum(const NodeView& n, int) {
 }
 
 Result<Kernel> activation_gradient(const NodeView& n, int) {
-  const Unary kind = HONE_TRY(unary_of(n, n.attrs().text("kind")));
+  const Unary kind = HONE_TRY(unary_of(n, n.text("kind")));
   return Kernel{"cpu.activation_grad", 0, [kind, count = n.out(0).count()](const KernelArgs& a) {
                   unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool);
                 }};

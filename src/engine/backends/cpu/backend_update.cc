@@ -9,22 +9,29 @@ namespace {
 
 using Tensors = std::span<const UpdateTensor>;
 
-UpdateStep step_of(const KernelArgs& a, size_t lists) {
-  return {static_cast<const double*>(a.in[lists])[0], in_i64(a, lists + 1)[0],
-          static_cast<const double*>(a.in[lists + 2])[0]};
-}
+// Where the operands after the lists of tensors are.
+struct Scalars {
+  explicit Scalars(const NodeView& n)
+      : lr(n.slot("lr")), step(n.slot("step")), g_scale(n.slot("g_scale")) {}
+  UpdateStep of(const KernelArgs& a) const {
+    return {static_cast<const double*>(a.in[lr])[0], in_i64(a, step)[0],
+            static_cast<const double*>(a.in[g_scale])[0]};
+  }
+  size_t lr, step, g_scale;
+};
 
 double decay_of(const NodeView& n, size_t i) {
-  const std::vector<int64_t> decay = n.attrs().integers("decay");
-  return decay.empty() || decay[i] != 0 ? n.attrs().real("weight_decay") : 0;
+  const std::vector<int64_t> decay = n.integers("decay");
+  return decay.empty() || decay[i] != 0 ? n.real("weight_decay") : 0;
 }
 
 // Of a rule whose states have the types of the parameters. Each step calls update(tensors, step,
 // args).
 template <class Update>
 Kernel kernel_over(const NodeView& n, int64_t (*workspace)(Tensors), Update update) {
-  const auto count = static_cast<size_t>(n.attrs().integer("count"));
-  const size_t lists = n.inputs() - 3, states = lists / count - 2;
+  const auto count = static_cast<size_t>(n.integer("count"));
+  const Scalars scalars(n);
+  const size_t states = scalars.lr / count - 2;
   // Filled at each call: pointers are known to the kernel only then.
   auto tensors = std::make_shared<std::vector<UpdateTensor>>(count);
   for (size_t i = 0; i < count; ++i) {
@@ -42,20 +49,20 @@ Kernel kernel_over(const NodeView& n, int64_t (*workspace)(Tensors), Update upda
                 t.state[k] = out(a, (1 + k) * count + i);
               }
             }
-            const UpdateStep at = step_of(a, lists);
+            const UpdateStep at = scalars.of(a);
             if (std::isfinite(at.gradient_scale)) update(Tensors(*tensors), at, a);
           }};
 }
 
 Kernel adafactor_kernel(const NodeView& n) {
-  const auto count = static_cast<size_t>(n.attrs().integer("count"));
-  const size_t lists = n.inputs() - 3;
-  const Adafactor rule{.eps = n.attrs().real("eps"),
-                       .clip_threshold = n.attrs().real("clip_threshold"),
-                       .decay_rate = n.attrs().real("decay_rate")};
+  const auto count = static_cast<size_t>(n.integer("count"));
+  const Scalars scalars(n);
+  const Adafactor rule{.eps = n.real("eps"),
+                       .clip_threshold = n.real("clip_threshold"),
+                       .decay_rate = n.real("decay_rate")};
   auto tensors = std::make_shared<std::vector<AdafactorTensor>>(count);
   std::vector<int64_t> sizes;  // of every result
-  for (size_t k = 0; k < lists - count; ++k) sizes.push_back(n.out(k).count());
+  for (size_t k = 0; k < scalars.lr - count; ++k) sizes.push_back(n.out(k).count());
   std::vector<bool> matrix(count);
   for (size_t i = 0; i < count; ++i) {
     AdafactorTensor& t = (*tensors)[i];
@@ -77,7 +84,7 @@ Kernel adafactor_kernel(const NodeView& n) {
               t.row = matrix[i] ? out(a, count + i) : nullptr;
               t.column = out(a, matrix[i] ? column++ : count + i);
             }
-            const UpdateStep at = step_of(a, lists);
+            const UpdateStep at = scalars.of(a);
             if (std::isfinite(at.gradient_scale))
               adafactor(*tensors, rule, at, a.workspace, a.pool);
           }};
@@ -108,18 +115,16 @@ auto with_f32_tensors(size_t scalars, Make make) {
 template <class Rule, class Step>
 auto elementwise(Rule rule, Step step) {
   return with_f32_tensors(3, [=](const NodeView& n) {
-    return kernel_over(
-        n, nullptr,
-        [step, r = rule(n.attrs())](Tensors t, const UpdateStep& at, const KernelArgs& a) {
-          step(t, r, at, a.pool);
-        });
+    return kernel_over(n, nullptr,
+                       [step, r = rule(n)](Tensors t, const UpdateStep& at, const KernelArgs& a) {
+                         step(t, r, at, a.pool);
+                       });
   });
 }
 
 Kernel lamb_kernel(const NodeView& n) {
-  const Attrs& o = n.attrs();
   return kernel_over(n, lamb_workspace_bytes,
-                     [rule = Lamb{o.real("beta1"), o.real("beta2"), o.real("eps")}](
+                     [rule = Lamb{n.real("beta1"), n.real("beta2"), n.real("eps")}](
                          Tensors t, const UpdateStep& at, const KernelArgs& a) {
                        lamb(t, rule, at, a.workspace, a.pool);
                      });
@@ -130,28 +135,28 @@ Kernel lamb_kernel(const NodeView& n) {
 Makers update_makers() {
   return {
       {"adamw", elementwise(
-                    [](const Attrs& o) {
+                    [](const NodeView& o) {
                       return AdamW{o.real("beta1"), o.real("beta2"), o.real("eps"), o.flag("l2")};
                     },
                     adamw)},
       {"sgd", elementwise(
-                  [](const Attrs& o) {
+                  [](const NodeView& o) {
                     return Sgd{o.real("momentum"), o.real("dampening"), o.flag("nesterov")};
                   },
                   sgd)},
       {"adagrad", elementwise(
-                      [](const Attrs& o) {
+                      [](const NodeView& o) {
                         return Adagrad{o.real("lr_decay"), o.real("eps")};
                       },
                       adagrad)},
       {"rmsprop",
        elementwise(
-           [](const Attrs& o) {
+           [](const NodeView& o) {
              return Rmsprop{o.real("alpha"), o.real("eps"), o.real("momentum"), o.flag("centered")};
            },
            rmsprop)},
       {"lion", elementwise(
-                   [](const Attrs& o) {
+                   [](const NodeView& o) {
                      return Lion{o.real("beta1"), o.real("beta2")};
                    },
                    lion)},
