@@ -42,10 +42,9 @@ class Reader {
     } else if (word == "fixed") {
       now_.fixed.clear();
       for (double x : HONE_TRY(numbers(rest))) now_.fixed.push_back(static_cast<int64_t>(x));
-    } else if (word == "case" || word == "perf") {
+    } else if (word == "case") {
       if (now_.op.empty()) return say("a case comes before its op");
       OpCase c = now_;
-      c.perf = word == "perf";
       c.place = fmt::format("{}:{}", file_, number);
       c.attrs = HONE_TRY(read_attrs(rest.empty() ? "{}" : rest, ops_));
       cases.push_back(std::move(c));

@@ -20,7 +20,6 @@ struct OpCase {
   double tolerance = 1e-5;     // of a kernel, relative to each output's largest magnitude
   double gradient = 1e-6;      // of the gradient against finite differences in f64; 0: not checked
   std::vector<int64_t> fixed;  // floating-point operands that have no gradient by design
-  bool perf = false;           // only timed
 };
 
 // Every case of every file of the folder, in the order of names. Errors (kBadProgramText) carry
