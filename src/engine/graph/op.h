@@ -124,7 +124,7 @@ struct Op {
   const Overwrite* accumulator() const;  // the one that adds, or nullptr
 };
 
-// The number of an operand in a node with so many inputs; a name the op does not know is a Bug.
+// The number of an operand in a node of this number of inputs; a name the op does not know is a Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 
 // The operands are there and no more than the op names; the attributes are known, of the right

@@ -47,7 +47,7 @@ std::string column_scales_name(const std::string& weight) { return weight + ".co
 Result<bool> store_weights(Program& p, WeightStorage as) {
   if (as == WeightStorage::f32) return false;
   bool any = false;
-  const size_t states = p.states.size();  // scales are added behind
+  const size_t states = p.states.size();  // scales are added after
   for (size_t s = 0; s < states; ++s) {
     const State state = p.states[s];
     Type& type = p.values[static_cast<size_t>(state.value)].type;

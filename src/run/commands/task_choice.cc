@@ -153,7 +153,7 @@ Result<int> run_script(const std::string& name, const std::string& task,
         task));
     return kExitDone;
   }
-  // The task stands last: a settings file, if any, is the first argument.
+  // The task comes last: a settings file, if any, is the first argument.
   std::vector<std::string> all = args;
   all.insert(all.end(), {"--task", task});
   return run_command_named("train", all);
