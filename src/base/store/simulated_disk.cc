@@ -1,3 +1,4 @@
+// A disk in memory that forgets what was not synced when its power goes, and fails on demand.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Checks a model folder: missing, unused and non-finite weights, and the tokenizer's ids.
 #include <cmath>
 
 #include "learn/check/check_run.h"

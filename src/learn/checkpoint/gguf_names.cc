@@ -1,3 +1,4 @@
+// Names of tensors in GGUF files to the names of Hugging Face checkpoints, by architecture.
 #include <charconv>
 
 #include "learn/checkpoint/gguf_weights.h"

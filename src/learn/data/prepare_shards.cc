@@ -1,3 +1,4 @@
+// hone prepare: writes token shards and their manifest, and continues a run that was killed.
 #include <algorithm>
 
 #include "base/store/hash.h"

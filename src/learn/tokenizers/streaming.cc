@@ -1,3 +1,4 @@
+// Text of generated tokens as soon as it is certain: characters are never cut.
 #include "base/unicode/unicode.h"
 #include "learn/tokenizers/tokenizer.h"
 

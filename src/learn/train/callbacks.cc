@@ -1,3 +1,4 @@
+// The listeners that settings choose: progress on the console, early stopping, TensorBoard.
 #include <array>
 #include <cmath>
 #include <optional>

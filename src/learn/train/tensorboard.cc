@@ -1,3 +1,4 @@
+// The log of a run as TensorBoard event files.
 #include <cstdlib>
 #include <optional>
 

@@ -1,3 +1,4 @@
+// Elementwise primitives in double precision: unary, binary, comparisons, select.
 #include "engine/backends/reference/numbers.h"
 
 namespace hone::reference {

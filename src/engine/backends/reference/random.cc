@@ -1,3 +1,4 @@
+// Dropout masks from Philox words, written without the code that faster backends use.
 #include "base/core/hash.h"
 #include "engine/backends/reference/numbers.h"
 

@@ -1,3 +1,4 @@
+// Reductions, matrix products and scatter-adds in double precision.
 #include "engine/backends/reference/numbers.h"
 
 namespace hone::reference {

@@ -1,3 +1,4 @@
+// Which files of a model folder make its tokenizer, in the order of Transformers 5.
 #include <filesystem>
 
 #include "learn/tokenizers/load/loaders.h"

@@ -1,3 +1,4 @@
+// tokenizer.json to the stages that it names.
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"

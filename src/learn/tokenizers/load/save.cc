@@ -1,3 +1,4 @@
+// Writes a tokenizer into a folder: the files it was read from, or a tokenizer.json.
 #include <filesystem>
 
 #include "base/store/store.h"

@@ -1,3 +1,4 @@
+// A PairTemplate as the JSON of a TemplateProcessing stage.
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"

@@ -1,3 +1,4 @@
+// "WordPiece": the longest pieces from the left, "##" before those that continue a word (BERT).
 #include "learn/tokenizers/stages/wordpiece.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"

@@ -1,3 +1,4 @@
+// Activations and their gradients, gates, sums and dropout over vectors.
 #include "engine/backends/cpu/kernels/activation.simd.h"
 #include "engine/backends/cpu/kernels/elementwise.h"
 #include "engine/backends/cpu/kernels/philox.simd.h"

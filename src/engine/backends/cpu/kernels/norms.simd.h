@@ -1,3 +1,4 @@
+// Layer and RMS norms: rows forward, and gradients in parts that depend on shapes only.
 #include "engine/backends/cpu/kernels/norms.h"
 #include "engine/backends/cpu/kernels/simd.h"
 

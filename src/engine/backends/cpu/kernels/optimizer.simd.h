@@ -1,3 +1,4 @@
+// One range of one tensor for each update rule that looks at elements alone.
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
 #include "engine/backends/cpu/kernels/simd.h"
 

@@ -1,3 +1,4 @@
+// Rotary positions, embeddings and their gradients, row by row.
 #include "engine/backends/cpu/kernels/rows.h"
 #include "engine/backends/cpu/kernels/simd.h"
 
