@@ -137,5 +137,15 @@ TEST(Arena, MovesWithoutCopying) {
   EXPECT_EQ(a.data(), nullptr);  // NOLINT: what a moved-from arena is, is promised
 }
 
+TEST(NotFinite, NamesBlockAndPhase) {
+  NotFinite n{.op = "attention", .scope = "decoder.block.3.self_attention"};
+  n.count = 12;
+  n.elements = 40;
+  EXPECT_EQ(n.text(), "decoder, block 3, self_attention: attention: 12 of 40 values");
+  n.scope = "h.11.attn";
+  n.phase = Phase::backward;
+  EXPECT_EQ(n.text(), "gradient of block 11, attn: attention: 12 of 40 values");
+}
+
 }  // namespace
 }  // namespace hone
