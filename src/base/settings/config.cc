@@ -57,30 +57,44 @@ Result<std::vector<Entry>> read_json(std::string_view text, const std::string& n
 
 Status Schema::apply_file(std::string_view text, const std::string& name,
                           std::vector<std::string>& notices) {
+  std::vector<Error> errors;
+  read_entries(text, name, notices, errors);
+  if (!errors.empty()) return all_of(std::move(errors));
+  return Ok{};
+}
+
+void Schema::read_entries(std::string_view text, const std::string& name,
+                          std::vector<std::string>& notices, std::vector<Error>& errors) {
   bool json = to_lower(name).ends_with(".json");
-  std::vector<Entry> entries = HONE_TRY(json ? read_json(text, name) : read_yaml(text, name));
+  Result<std::vector<Entry>> entries = json ? read_json(text, name) : read_yaml(text, name);
+  if (!entries.ok()) return errors.push_back(entries.error());
   std::map<std::string, TextPlace> seen;
-  for (const Entry& entry : entries) {
+  for (const Entry& entry : *entries) {
     std::string key = entry.key, place = place_text(name, entry.place);
     std::replace(key.begin(), key.end(), '-', '_');
     auto it = spelling_.find(key);
-    if (it == spelling_.end()) return unknown(key, entry.key, place);
+    if (it == spelling_.end()) {
+      errors.push_back(unknown(key, entry.key, place));
+      continue;
+    }
     std::string own = it->second.foreign ? key : settings_[it->second.setting].name;
     auto [before, first] = seen.emplace(own, entry.place);
     if (!first) {
-      return Error(err::kSettingTwice,
-                   fmt::format("{} appears twice: here and in line {}", own, before->second.line))
-          .at(place)
-          .todo("keep one of them");
+      errors.push_back(
+          Error(err::kSettingTwice,
+                fmt::format("{} appears twice: here and in line {}", own, before->second.line))
+              .at(place)
+              .todo("keep one of them"));
+      continue;
     }
     // null where none is allowed means "as if it were not there".
     if (entry.value.is_null() && !it->second.foreign &&
         !settings_[it->second.setting].default_value.is_null()) {
       continue;
     }
-    HONE_TRY(apply(key, entry.value, {SettingSource::kFile, place}, notices));
+    if (Status s = apply(key, entry.value, {SettingSource::kFile, place}, notices); !s.ok())
+      errors.push_back(s.error());
   }
-  return Ok{};
 }
 
 }  // namespace hone

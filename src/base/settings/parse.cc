@@ -42,8 +42,9 @@ const Setting* Schema::find_typed(const std::string& name) const {
   return it == spelling_.end() || it->second.foreign ? nullptr : &settings_[it->second.setting];
 }
 
-Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::string>& args,
-                                                      ParseOutcome& outcome) const {
+std::vector<Schema::Given> Schema::read_flags(const std::vector<std::string>& args,
+                                              ParseOutcome& outcome,
+                                              std::vector<Error>& errors) const {
   std::vector<Given> given;
   size_t positional = 0;
   bool flags_ended = false;
@@ -74,7 +75,8 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
         e.todo(fmt::format("did you mean --{}?", near));
       else
         e.todo("settings are flags: --name value");
-      return e;
+      errors.push_back(std::move(e));
+      continue;
     }
 
     size_t eq = word.find('=');
@@ -94,7 +96,12 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
       // --no_name turns a bool off.
       const Setting* positive = name.starts_with("no_") ? find_typed(name.substr(3)) : nullptr;
       if (positive == nullptr || !is_bool(positive->field) || has_value) {
-        return unknown(name, flag, fmt::format("argument {}: {}", i + 1, word));
+        errors.push_back(unknown(name, flag, fmt::format("argument {}: {}", i + 1, word)));
+        // Its value is not an argument of its own; a settings file may be.
+        while (!has_value && i + 1 < args.size() && !is_flag(args[i + 1]) && args[i + 1] != "--" &&
+               !names_config(args[i + 1]))
+          ++i;
+        continue;
       }
       given.push_back({name.substr(3), flag, "false"});
       continue;
@@ -105,7 +112,8 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
     } else if (boolean) {
       bool told = next_is_word && (bool_of(args[i + 1]) || args[i + 1] == "None");
       value = told ? args[++i] : "true";
-    } else if (setting && is_list(setting->field) && next_is_word) {
+    } else if (next_is_word &&
+               (setting ? is_list(setting->field) : !is_config && foreign->second.is_list)) {
       Json list = Json::array();
       while (i + 1 < args.size() && !is_flag(args[i + 1]) && args[i + 1] != "--") {
         list.push_back(args[++i]);
@@ -118,13 +126,14 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
     } else if (foreign != foreign_.end() && !foreign->second.refused) {
       value = "";
     } else {
-      return Error(err::kSettingWithoutValue,
-                   fmt::format("{} needs a value: {}", flag,
-                               setting ? expected(setting->field) : "text"))
-          .at(i + 1 < args.size() ? fmt::format("argument {}: {} {}", i + 1, word, args[i + 1])
-                                  : fmt::format("argument {}: {}", i + 1, word))
-          .todo(
-              fmt::format("write {} VALUE, or {}=VALUE when the value begins with --", flag, flag));
+      errors.push_back(
+          Error(err::kSettingWithoutValue, fmt::format("{} needs a value: {}", flag,
+                                                       setting ? expected(setting->field) : "text"))
+              .at(i + 1 < args.size() ? fmt::format("argument {}: {} {}", i + 1, word, args[i + 1])
+                                      : fmt::format("argument {}: {}", i + 1, word))
+              .todo(fmt::format("write {} VALUE, or {}=VALUE when the value begins with --", flag,
+                                flag)));
+      continue;
     }
     if (is_config)
       outcome.config_file = value;
@@ -136,7 +145,9 @@ Result<std::vector<Schema::Given>> Schema::read_flags(const std::vector<std::str
 
 std::string Schema::config_file(const std::vector<std::string>& args) const {
   ParseOutcome outcome;
-  return read_flags(args, outcome).ok() ? outcome.config_file : "";
+  std::vector<Error> errors;
+  read_flags(args, outcome, errors);
+  return outcome.config_file;
 }
 
 Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
@@ -147,26 +158,31 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
     outcome.help = true;
     return outcome;
   }
-  std::vector<Given> flags = HONE_TRY(read_flags(args, outcome));
+  std::vector<Error> errors;
+  std::vector<Given> flags = read_flags(args, outcome, errors);
   if (outcome.help) return outcome;
   if (!outcome.config_file.empty()) {
     std::string text = HONE_TRY(read ? read(outcome.config_file) : read_file(outcome.config_file));
-    HONE_TRY(apply_file(text, outcome.config_file, outcome.notices));
+    read_entries(text, outcome.config_file, outcome.notices, errors);
   }
   for (const auto& [variable, value] : environment) {
     std::string name = to_lower(std::string_view(variable).substr(5));
     // HONE_ variables of other meaning exist; an empty one counts as unset, as shells have it.
     if (find_typed(name) == nullptr || value.empty()) continue;
-    HONE_TRY(apply(name, value, {SettingSource::kEnvironment, variable}, outcome.notices));
+    if (Status s = apply(name, value, {SettingSource::kEnvironment, variable}, outcome.notices);
+        !s.ok())
+      errors.push_back(s.error());
   }
   for (const Given& g : flags) {
     std::string place = g.flag;
     if (is_flag(g.flag))
       place += " " + (g.value.is_string() ? g.value.get<std::string>() : dump_json(g.value));
     if (const Setting* s = find_typed(g.name); s != nullptr && s->secret) place = g.flag;
-    HONE_TRY(apply(g.name, g.value, {SettingSource::kFlag, place}, outcome.notices));
+    if (Status s = apply(g.name, g.value, {SettingSource::kFlag, place}, outcome.notices); !s.ok())
+      errors.push_back(s.error());
     if (const Setting* s = find_typed(g.name)) find(s->name).origin.place = g.flag;
   }
+  if (!errors.empty()) return all_of(std::move(errors));
   if (outcome.dump_config) return outcome;
   for (const Setting& s : settings_) {
     if (!s.required || s.origin.source != SettingSource::kDefault) continue;

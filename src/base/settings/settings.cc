@@ -6,6 +6,25 @@
 
 namespace hone {
 
+namespace {
+
+// The declared value (of text: one of its parts between bars), any "false" for a bool, or a value
+// that is unset or empty.
+bool is_off(const OrderedJson& off, bool is_bool, const Json& value, const std::string& shown) {
+  if (value.is_null() || shown.empty() || shown == "None") return true;
+  if (value.is_structured() && value.empty()) return true;
+  if (is_bool) return bool_of(shown) == off.get<bool>();
+  const std::vector<std::string> allowed = split(value_text(off), '|');
+  const auto known = [&](const std::string& word) {
+    return std::find(allowed.begin(), allowed.end(), word) != allowed.end();
+  };
+  if (!value.is_array()) return known(shown);
+  return std::all_of(value.begin(), value.end(),
+                     [&](const Json& v) { return v.is_string() && known(v.get<std::string>()); });
+}
+
+}  // namespace
+
 void Schema::add_spelling(const std::string& name, Spelling spelling) {
   HONE_BUG_IF(!spelling_.emplace(name, spelling).second, "setting '{}' is declared twice in '{}'",
               name, command_);
@@ -95,6 +114,19 @@ Error Schema::unknown(const std::string& name, const std::string& shown,
   return e;
 }
 
+Error Schema::all_of(std::vector<Error> errors) const {
+  if (errors.size() == 1) return std::move(errors.front());
+  Error all(errors.front().error_code(),
+            fmt::format("{} things are wrong with the settings of {}", errors.size(), command_));
+  for (const Error& e : errors) {
+    std::string line = fmt::format(
+        "{}: {} ({})", e.where().empty() ? "settings" : e.where().front(), e.what(), e.code());
+    if (!e.remedy().empty()) line += "; " + e.remedy();
+    all.at(std::move(line));
+  }
+  return std::move(all.todo("correct each of them, then run the command again"));
+}
+
 Status Schema::check(const Setting& s, const Json& given, const std::string& place) const {
   OrderedJson value = s.value();
   if (!s.choices.empty() && !value.is_null()) {
@@ -138,10 +170,7 @@ Status Schema::apply(const std::string& name, const Json& value, const Origin& o
       notices.push_back(fmt::format("{} has no effect: {}", name, f.why));
       return Ok{};
     }
-    // Off is the declared value, any "false" for a bool, or an unset value.
-    bool off = value.is_null() || shown.empty() || shown == "None" || shown == value_text(f.off) ||
-               (f.is_bool && bool_of(shown) == f.off.get<bool>());
-    if (off) return Ok{};
+    if (is_off(f.off, f.is_bool, value, shown)) return Ok{};
     return Error(err::kSettingRefused,
                  fmt::format("{}: not supported by this version of hone (given: {})", name, shown))
         .at(origin.place)

@@ -14,6 +14,7 @@
 // Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
 // `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
 // --name alone or --no_name. A list takes all words up to the next flag, or one "a,b".
+// Everything that is wrong with the flags, the file and the variables of one call is one Error.
 // The file is --config FILE, or the first argument that is neither a flag nor a flag's value, when its
 // name ends in .yaml, .yml or .json.
 #pragma once
@@ -82,14 +83,19 @@ class Schema {
   void secret(const std::string& name);
   template <class T>
   void refused(const std::string& name, const T& off, const std::string& why) {
-    add_foreign(
-        name,
-        {.refused = true, .is_bool = std::is_same_v<T, bool>, .off = OrderedJson(off), .why = why});
+    add_foreign(name, {.refused = true,
+                       .is_bool = std::is_same_v<T, bool>,
+                       .is_list = std::is_same_v<T, std::vector<std::string>>,
+                       .off = OrderedJson(off),
+                       .why = why});
   }
   template <class T>
   void ignored(const std::string& name, const std::string& why) {
-    add_foreign(name,
-                {.refused = false, .is_bool = std::is_same_v<T, bool>, .off = {}, .why = why});
+    add_foreign(name, {.refused = false,
+                       .is_bool = std::is_same_v<T, bool>,
+                       .is_list = std::is_same_v<T, std::vector<std::string>>,
+                       .off = {},
+                       .why = why});
   }
   // A value that this command sets before file, environment and flags.
   void preset(const std::string& name, const std::string& value);
@@ -97,7 +103,8 @@ class Schema {
   void positional(const std::string& name);
 
   // --- reading --------------------------------------------------------------------------------
-  // `args` are what follows the command. Errors H0201 to H0210, H0003, H0001.
+  // `args` are what follows the command. Errors H0201 to H0210, H0003, H0001; of several the code
+  // of the first, and each has a line of the error.
   using ReadFile = std::function<Result<std::string>(const std::string& path)>;
   Result<ParseOutcome> parse(const std::vector<std::string>& args,
                              const std::map<std::string, std::string>& environment,
@@ -130,7 +137,7 @@ class Schema {
 
  private:
   struct Foreign {  // a flag of other programs, which hone refuses or ignores
-    bool refused = false, is_bool = false;
+    bool refused = false, is_bool = false, is_list = false;
     OrderedJson off;
     std::string why;
   };
@@ -153,8 +160,12 @@ class Schema {
   Status apply(const std::string& name, const Json& value, const Origin& origin,
                std::vector<std::string>& notices);
   Status check(const Setting& setting, const Json& value, const std::string& place) const;
-  Result<std::vector<Given>> read_flags(const std::vector<std::string>& args,
-                                        ParseOutcome& outcome) const;
+  // What is wrong goes to `errors`; the rest is read.
+  std::vector<Given> read_flags(const std::vector<std::string>& args, ParseOutcome& outcome,
+                                std::vector<Error>& errors) const;
+  void read_entries(std::string_view text, const std::string& name,
+                    std::vector<std::string>& notices, std::vector<Error>& errors);
+  Error all_of(std::vector<Error> errors) const;
   std::vector<std::string> groups() const;
 
   std::string command_, summary_;

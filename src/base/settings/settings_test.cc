@@ -122,6 +122,49 @@ TEST(Settings, DumpReadsBack) {
   EXPECT_EQ(g.settings.device_memory->bytes, int64_t{3} << 29);
 }
 
+TEST(Settings, EverythingThatIsWrongComesTogether) {
+  Fixture f;
+  f.config = "model_name_or_path: m\nbogus: 1\nmax_train_samples: many\n";
+  EXPECT_EQ(
+      f.parse({"--learnin_rate", "1", "run.yaml", "--fp16", "--eval_strategy", "sometimes",
+               "--max_train_samples"},
+              {{"HONE_LEARNING_RATE", "fast"}}),
+      "H0201  7 things are wrong with the settings of hone train\n"
+      "  at   argument 1: --learnin_rate: hone train has no setting '--learnin_rate' (H0201); "
+      "did you mean --learning_rate? 'hone train --help' lists all\n"
+      "  at   argument 7: --max_train_samples: --max_train_samples needs a value: an integer "
+      "such as 8 or 1_000 (H0205); write --max_train_samples VALUE, or "
+      "--max_train_samples=VALUE when the value begins with --\n"
+      "  at   run.yaml:2:1: hone train has no setting 'bogus' (H0201); 'hone train --help' "
+      "lists all\n"
+      "  at   run.yaml:3:1: max_train_samples: expected an integer such as 8 or 1_000, got "
+      "'many' (H0202)\n"
+      "  at   HONE_LEARNING_RATE: learning_rate: expected a number such as 0.1 or 5e-5, got "
+      "'fast' (H0202)\n"
+      "  at   --fp16 true: fp16: not supported by this version of hone (given: true) (H0204); "
+      "train in float32, or leave the flag out\n"
+      "  at   --eval_strategy sometimes: eval_strategy: 'sometimes' is not one of no, steps, "
+      "epoch (H0203)\n"
+      "  do   correct each of them, then run the command again");
+}
+
+// `"report_to": ["none"]` and words after the flag; one word with bars says what else is harmless.
+TEST(Settings, ListsOfForeignFlags) {
+  Fixture f;
+  EXPECT_EQ(f.parse({"--model_name_or_path", "m", "--debug", "a", "b", "--dtype", "auto", "--dtype",
+                     "float32", "--targets"}),
+            "H0205  --targets needs a value: text\n  at   argument 10: --targets\n"
+            "  do   write --targets VALUE, or --targets=VALUE when the value begins with --");
+  Fixture g;
+  g.config = R"({"model_name_or_path": "m", "report_to": ["none"], "targets": [], "debug": [1]})";
+  EXPECT_EQ(g.parse({"a.json"}), "");
+  EXPECT_EQ(g.settings.report_to, std::vector<std::string>{"none"});
+  Fixture h;
+  EXPECT_EQ(h.parse({"--model_name_or_path", "m", "--targets", "q", "v", "--dtype", "float16"})
+                .substr(0, 26),
+            "H0204  2 things are wrong ");
+}
+
 TEST(Settings, OldSpellingsAndFlagsWithoutEffect) {
   Fixture f;
   EXPECT_EQ(f.parse({"--model_name_or_path", "m", "--evaluation_strategy=steps", "--no_cuda",
