@@ -109,64 +109,39 @@ Status read_config(ModelConfig& c) {
   return Ok{};
 }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  using Init = ParamSpec::Init;
-  const int64_t C = c.hidden, F = 4 * C;
-  std::vector<ParamSpec> list{{"model.embed_tokens.weight", {c.vocab, C}},
-                              {"model.embed_positions.weight", {c.max_positions, C}}};
-  auto norm = [&](const std::string& at) {
-    list.push_back({at + ".weight", {C}, Init::ones, 0, false});
-    list.push_back({at + ".bias", {C}, Init::zeros, 0, false});
-  };
-  auto linear = [&](const std::string& at, int64_t out, int64_t in) {
-    list.push_back({at + ".weight", {out, in}});
-    list.push_back({at + ".bias", {out}, Init::zeros, 0, false});
-  };
-  for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string h = fmt::format("model.layers.{}.", i);
-    norm(h + "norm_1");
-    for (const char* name : {"q", "k", "v", "o"}) linear(h + name, C, C);
-    norm(h + "norm_2");
-    linear(h + "up", F, C);
-    linear(h + "down", C, F);
-  }
-  norm("model.norm");
-  return list;
+ValueId words(ModelGraph& g) {
+  return g.table("model.embed_tokens.weight", g.config.vocab, g.config.hidden);
 }
 
 ValueId body(ModelGraph& g) {
   Builder& b = g.b;
-  auto norm = [&](const std::string& at, ValueId x) {
-    return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), 1e-5).y;
-  };
-  auto linear = [&](const std::string& at, ValueId x, ValueId residual = kNoValue) {
-    return ops::linear(b, x, g.param(at + ".weight"),
-                       {.bias = g.param(at + ".bias"), .residual = residual, .trans_w = true});
-  };
-  ValueId x = ops::add(b, ops::embedding(b, g.param("model.embed_tokens.weight"), g.ids),
-                       ops::embedding(b, g.param("model.embed_positions.weight"), g.positions));  // [T,C]
+  const int64_t C = g.config.hidden, F = 4 * C;
   const double scale = 1 / std::sqrt(static_cast<double>(g.config.head_dim));
+  ValueId places = g.table("model.embed_positions.weight", g.config.max_positions, C);
+  ValueId x = ops::add(b, ops::embedding(b, words(g), g.ids), ops::embedding(b, places, g.positions));  // [T,C]
   for (int64_t i = 0; i < g.config.layers; ++i) {
     Builder::Scope block(b, fmt::format("h.{}", i));
     const std::string h = fmt::format("model.layers.{}.", i);
-    ValueId y = norm(h + "norm_1", x);
-    ValueId a = g.self_attention(i, linear(h + "q", y), linear(h + "k", y), linear(h + "v", y), scale, 0);
-    x = linear(h + "o", a, x);
-    x = linear(h + "down", ops::relu(b, linear(h + "up", norm(h + "norm_2", x))), x);  // [T,F] inside
+    ValueId y = g.layer_norm(h + "norm_1", x, 1e-5);
+    ValueId q = g.linear(h + "q", y, C);
+    ValueId k = g.linear(h + "k", y, C);
+    ValueId v = g.linear(h + "v", y, C);
+    x = ops::add(b, g.linear(h + "o", g.self_attention(i, q, k, v, scale, 0), C), x);
+    ValueId up = ops::relu(b, g.linear(h + "up", g.layer_norm(h + "norm_2", x, 1e-5), F));  // [T,F]
+    x = ops::add(b, g.linear(h + "down", up, C), x);
   }
-  return norm("model.norm", x);
+  return g.layer_norm("model.norm", x, 1e-5);
 }
 
-HeadLayer head(ModelGraph& g, ValueId hidden) { return {hidden, g.param("model.embed_tokens.weight")}; }
+HeadLayer head(ModelGraph& g, ValueId hidden) { return {hidden, words(g)}; }
 
 }  // namespace
 
 Family family_scratch() {
   return {.name = "scratch",
-          .model_types = {"scratch"},
-          .heads = {{Head::causal_lm, "ScratchForCausalLM"}},
+          .model_types = {{"scratch", "Scratch"}},
+          .heads = {{Head::causal_lm, "ForCausalLM"}},
           .read_config = read_config,
-          .params = params,
           .body = body,
           .head = head};
 }

@@ -72,7 +72,7 @@ void check_model(const Pretrained& model, Findings& findings) {
   if (!model.weights) return;
   std::vector<std::string> fresh;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
-    if (find_weight(*model.weights, model.config, spec.name) == nullptr) {
+    if (find_weight(*model.weights, model.config, spec) == nullptr) {
       if (spec.of_head) fresh.push_back(spec.name);
       if (spec.of_head || !spec.trained) continue;
     }

@@ -13,6 +13,7 @@
 #include "engine/backends/reference/reference.h"
 #include "learn/generate/programs.h"
 #include "learn/generate/prompts.h"
+#include "learn/models/goldens_test.h"
 
 namespace hone {
 namespace {
@@ -57,8 +58,7 @@ std::vector<Generated> run(Generator& g, std::span<const Prompt> prompts,
   return std::move(*r);
 }
 
-const std::vector<std::string> kModels = {"gpt2_tiny",  "llama_tied_tiny", "llama_untied_tiny",
-                                          "qwen2_tiny", "mistral_tiny",    "llama3_rope_tiny"};
+const std::vector<std::string> kModels = goldens_with("models", "sequences");
 
 class GenerateParity : public testing::TestWithParam<std::string> {
  protected:

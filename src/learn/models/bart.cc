@@ -11,6 +11,15 @@ constexpr const char* kShared = "model.shared.weight";
 
 std::string type_of(const ModelConfig& c) { return c.text("model_type", "bart"); }
 
+void declare_tables(ModelGraph& g, const BartStyle& style) {
+  const ModelConfig& c = g.config;
+  bart_table(g, style, kShared, c.vocab, c.tied);  // nothing reads it when untied
+  if (c.tied) return;
+  bart_table(g, style, style.source_embedding, c.vocab);
+  bart_table(g, style, style.target_embedding, c.vocab);
+  bart_head_matrix(g, style);
+}
+
 BartStyle style_of(const ModelConfig& c) {
   const std::string type = type_of(c);
   BartStyle s;
@@ -20,6 +29,7 @@ BartStyle style_of(const ModelConfig& c) {
   s.source_embedding = c.tied ? kShared : "model.encoder.embed_tokens.weight";
   s.target_embedding = c.tied ? kShared : "model.decoder.embed_tokens.weight";
   s.head = c.tied ? kShared : "lm_head.weight";
+  s.declare_tables = declare_tables;
   return s;
 }
 
@@ -32,28 +42,14 @@ Status read_config(ModelConfig& c) {
   return Ok{};
 }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  const BartStyle s = style_of(c);
-  std::vector<ParamSpec> list{bart_embedding(c, kShared, c.vocab)};
-  if (!c.tied) {
-    // Nothing reads the shared one then.
-    list.back().trained = false;
-    for (const std::string& name : {s.source_embedding, s.target_embedding})
-      list.push_back(bart_embedding(c, name, c.vocab));
-    list.push_back(bart_head_weight(c, s.head));
-  }
-  add_bart_params(c, s, list);
-  return list;
-}
-
 }  // namespace
 
 Family family_bart() {
-  return bart_family<style_of>({.name = "bart",
-                                .model_types = {"bart", "mbart", "pegasus"},
-                                .heads = {{Head::seq2seq_lm, "BartForConditionalGeneration"}},
-                                .read_config = read_config,
-                                .params = params});
+  return bart_family<style_of>(
+      {.name = "bart",
+       .model_types = {{"bart", "Bart"}, {"mbart", "MBart"}, {"pegasus", "Pegasus"}},
+       .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
+       .read_config = read_config});
 }
 
 }  // namespace hone

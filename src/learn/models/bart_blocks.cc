@@ -9,7 +9,7 @@ namespace {
 using Positions = BartStyle::Positions;
 constexpr const char* kActivation = "gelu";
 constexpr int64_t kLearnedOffset = 2;
-constexpr const char* kSinusoids = "sinusoids";  // the table of Positions::made
+constexpr const char* kShared = "model.shared.weight";
 
 std::string activation_of(const ModelConfig& c) {
   return c.text("activation_function", kActivation);
@@ -39,22 +39,24 @@ struct Stack {
   double scale =
       1 / std::sqrt(static_cast<double>(c.hidden / (encoder ? c.encoder_heads : c.heads)));
 
-  ValueId norm(const std::string& at, ValueId x) const {
-    return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), 1e-5).y;
-  }
-  ValueId linear(const std::string& at, ValueId x) const {
-    return ops::linear(b, x, g.param(at + ".weight"),
-                       {.bias = g.param(at + ".bias"), .trans_w = true});
-  }
+  ValueId norm(const std::string& at, ValueId x) const { return g.layer_norm(at, x, 1e-5); }
+  ValueId linear(const std::string& at, ValueId x) const { return g.linear(at, x, c.hidden); }
 
   ValueId places(const std::string& at) const {
+    const int64_t P = c.max_positions, C = c.hidden;
+    auto sines = [P, C] { return sinusoids(P, C); };
     if (style.positions == Positions::made)
-      return ops::embedding(b, g.constant(kSinusoids), g.positions);
-    ValueId rows = g.positions;
-    if (style.positions == Positions::learned)
-      rows = ops::add(b, rows,
-                      ops::constant(b, static_cast<double>(kLearnedOffset), {DType::i32, {}}));
-    return ops::embedding(b, g.param(at + "embed_positions.weight"), rows);
+      return ops::embedding(b, g.constant({"sinusoids", {P, C}, sines}), g.positions);
+    const std::string table = at + "embed_positions.weight";
+    if (style.positions == Positions::kept) {
+      ParamSpec kept{table, {P, C}, ParamSpec::Init::sinusoids, 0, false};
+      kept.trained = false;
+      kept.looked_up = true;
+      return ops::embedding(b, g.weight(kept), g.positions);
+    }
+    ValueId rows = ops::add(
+        b, g.positions, ops::constant(b, static_cast<double>(kLearnedOffset), {DType::i32, {}}));
+    return ops::embedding(b, g.table(table, P + kLearnedOffset, C), rows);
   }
 
   ValueId embed(const std::string& at) const {
@@ -71,6 +73,10 @@ struct Stack {
   // x + f(x) with the norm before f, or after the sum.
   template <class F>
   ValueId sublayer(const std::string& norm_at, ValueId x, F f) const {
+    if (g.declaring()) {  // a checkpoint has the norm after the sublayer, wherever it stands
+      f(x);
+      norm(norm_at, x);
+    }
     ValueId y = f(style.pre_norm ? norm(norm_at, x) : x);
     x = g.dropout(y, dropout, x);
     return style.pre_norm ? x : norm(norm_at, x);
@@ -102,7 +108,8 @@ struct Stack {
       ValueId up;  // [T,F]
       {
         Builder::Scope inner(b, "act");
-        up = g.dropout(activate(b, linear(at + "fc1", y), act), activation_dropout);
+        up = g.dropout(activate(b, g.linear(at + "fc1", y, inner_of(c, encoder)), act),
+                       activation_dropout);
       }
       return linear(at + "fc2", up);
     });
@@ -111,6 +118,8 @@ struct Stack {
   ValueId run() const {
     const std::string side = side_name(encoder), at = "model." + side + ".";
     Builder::Scope scope(b, side);
+    g.init_std = c.real("init_std", 0.02);
+    if (g.declaring() && encoder) style.declare_tables(g, style);
     ValueId x = embed(at);
     for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
       Builder::Scope layer(b, fmt::format("layers.{}", i));
@@ -130,11 +139,9 @@ Status read_bart_config(ModelConfig& c) {
   c.encoder_heads = HONE_TRY(c.integer("encoder_attention_heads", 16));
   c.max_positions = HONE_TRY(c.integer("max_position_embeddings", 1024));
   c.tied = c.flag("tie_word_embeddings", true);
-  constexpr int64_t kLargestSize = int64_t{1} << 24;
-  for (const char* key : {"vocab_size", "encoder_layers", "encoder_ffn_dim", "decoder_ffn_dim"})
-    if (const int64_t v = HONE_TRY(c.integer(key, 1)); v < 1 || v > kLargestSize)
-      return Error(err::kBadConfig,
-                   fmt::format("config.json: '{}' is {}, which is out of range", key, v));
+  for (const char* key : {"vocab_size", "encoder_ffn_dim", "decoder_ffn_dim"})
+    HONE_TRY(check_range(fmt::format("'{}'", key), HONE_TRY(c.integer(key, 1)), 1, kLargestSize));
+  HONE_TRY(check_range("'encoder_layers'", layers_of(c, true), 1, kMostLayers));
   for (auto [key, heads] : {std::pair{"encoder_attention_heads", c.encoder_heads},
                             {"decoder_attention_heads", c.heads}})
     if (heads < 1 || c.hidden % heads != 0)
@@ -167,63 +174,40 @@ Status read_bart_tokens(ModelConfig& c, int64_t padding, int64_t start) {
   return Ok{};
 }
 
-ParamSpec bart_embedding(const ModelConfig& c, const std::string& name, int64_t rows) {
-  ParamSpec p{name, {rows, c.hidden}};
-  p.std = c.real("init_std", 0.02);
-  p.zero_row = c.padding_token;
-  return p;
+namespace {
+
+// Names of the other roles of a tied weight.
+std::vector<std::string> roles_of(const BartStyle& style, const std::string& name) {
+  std::vector<std::string> names;
+  for (auto [role, other] :
+       {std::pair{&style.source_embedding, "model.encoder.embed_tokens.weight"},
+        {&style.target_embedding, "model.decoder.embed_tokens.weight"},
+        {&style.head, "lm_head.weight"}})
+    if (*role == name && name != other) names.emplace_back(other);
+  // Before Transformers 5 both sides read the shared one, tied or not.
+  if (name != kShared && (name == style.source_embedding || name == style.target_embedding))
+    names.emplace_back(kShared);
+  return names;
 }
 
-ParamSpec bart_head_weight(const ModelConfig& c, const std::string& name) {
-  ParamSpec p{name, {c.vocab, c.hidden}};
-  p.std = c.real("init_std", 0.02);
-  return p;
+}  // namespace
+
+void bart_table(ModelGraph& g, const BartStyle& style, const std::string& name, int64_t rows,
+                bool trained) {
+  ParamSpec spec{name, {rows, g.config.hidden}};
+  spec.std = g.init_std;
+  spec.zero_row = g.config.padding_token;
+  spec.trained = trained;
+  spec.looked_up = true;
+  spec.also = roles_of(style, name);
+  g.weight(std::move(spec));
 }
 
-void add_bart_params(const ModelConfig& c, const BartStyle& style, std::vector<ParamSpec>& list) {
-  using Init = ParamSpec::Init;
-  const int64_t C = c.hidden;
-  const double std = c.real("init_std", 0.02);
-  auto norm = [&](const std::string& at) {
-    list.push_back({at + ".weight", {C}, Init::ones, 0, false});
-    list.push_back({at + ".bias", {C}, Init::zeros, 0, false});
-  };
-  auto linear = [&](const std::string& at, int64_t out, int64_t in) {
-    list.push_back({at + ".weight", {out, in}, Init::normal, std});
-    list.push_back({at + ".bias", {out}, Init::zeros, 0, false});
-  };
-  auto attention = [&](const std::string& at) {
-    for (const char* part : {".q_proj", ".k_proj", ".v_proj", ".out_proj"}) linear(at + part, C, C);
-    norm(at + "_layer_norm");
-  };
-  for (bool encoder : {true, false}) {
-    const std::string at = "model." + side_name(encoder) + ".";
-    const int64_t F = inner_of(c, encoder);
-    const std::string table = at + "embed_positions.weight";
-    if (style.positions == Positions::learned)
-      list.push_back({table, {c.max_positions + kLearnedOffset, C}, Init::normal, std});
-    if (style.positions == Positions::kept) {
-      list.push_back({table, {c.max_positions, C}, Init::sinusoids, 0, false});
-      list.back().trained = false;
-    }
-    if (style.embedding_norm) norm(at + "layernorm_embedding");
-    for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
-      const std::string h = fmt::format("{}layers.{}.", at, i);
-      attention(h + "self_attn");
-      if (!encoder) attention(h + "encoder_attn");
-      linear(h + "fc1", F, C);
-      linear(h + "fc2", C, F);
-      norm(h + "final_layer_norm");
-    }
-    if (style.pre_norm) norm(at + "layer_norm");
-  }
-  list.push_back({"final_logits_bias", {1, c.vocab}, Init::zeros, 0, false});
-  list.back().trained = false;
-}
-
-std::vector<ConstantTable> bart_constants(const ModelConfig& c, const BartStyle& style) {
-  if (style.positions != Positions::made) return {};
-  return {{kSinusoids, {c.max_positions, c.hidden}, sinusoids(c.max_positions, c.hidden)}};
+void bart_head_matrix(ModelGraph& g, const BartStyle& style) {
+  ParamSpec spec{style.head, {g.config.vocab, g.config.hidden}};
+  spec.std = g.init_std;
+  spec.also = roles_of(style, style.head);
+  g.weight(std::move(spec));
 }
 
 ValueId bart_encoder(ModelGraph& g, const BartStyle& style) {
@@ -235,36 +219,17 @@ ValueId bart_decoder(ModelGraph& g, const BartStyle& style) {
 
 CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer) {
   const std::string at = fmt::format("model.decoder.layers.{}.encoder_attn.", layer);
-  auto linear = [&](const std::string& part) {
-    return ops::linear(g.b, g.encoded, g.param(at + part + ".weight"),
-                       {.bias = g.param(at + part + ".bias"), .trans_w = true});
-  };
   CrossKeys keys;
-  keys.k = linear("k_proj");
-  keys.v = linear("v_proj");
+  keys.k = g.linear(at + "k_proj", g.encoded, g.config.hidden);
+  keys.v = g.linear(at + "v_proj", g.encoded, g.config.hidden);
   return keys;
 }
 
 HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style) {
-  return {hidden, g.param(style.head),
-          ops::reshape(g.b, g.param("final_logits_bias"), {g.config.vocab})};
-}
-
-std::vector<std::string> bart_other_names(const BartStyle& style, const std::string& name) {
-  constexpr const char* kShared = "model.shared.weight";
-  std::vector<std::string> names{name};
-  for (auto [role, other] :
-       {std::pair{&style.source_embedding, "model.encoder.embed_tokens.weight"},
-        {&style.target_embedding, "model.decoder.embed_tokens.weight"},
-        {&style.head, "lm_head.weight"}})
-    if (*role == name && name != other) names.push_back(other);
-  // Before Transformers 5 both sides read the shared one, tied or not.
-  if (name != kShared && (name == style.source_embedding || name == style.target_embedding))
-    names.push_back(kShared);
-  for (size_t i = 0, n = names.size(); i < n; ++i)
-    if (names[i].starts_with("model.")) names.push_back(names[i].substr(6));
-  names.erase(names.begin());
-  return names;
+  const int64_t V = g.config.vocab;
+  ParamSpec bias{"final_logits_bias", {1, V}, ParamSpec::Init::zeros, 0, false};
+  bias.trained = false;
+  return {hidden, g.param(style.head), ops::reshape(g.b, g.weight(std::move(bias)), {V})};
 }
 
 }  // namespace hone

@@ -18,6 +18,8 @@ struct BartStyle {
   } positions = Positions::learned;
   // Names of the weights; the same one where they are tied.
   std::string source_embedding, target_embedding, head;
+  // Declares them, in the order of the checkpoint, with bart_table and bart_head_matrix.
+  void (*declare_tables)(ModelGraph& g, const BartStyle& style) = nullptr;
 };
 
 // Sizes and activation; one vocabulary is taken for both sides.
@@ -25,29 +27,25 @@ Status read_bart_config(ModelConfig& c);
 // The padding and the start token, with what stands for an absent key.
 Status read_bart_tokens(ModelConfig& c, int64_t padding, int64_t start);
 
-// Every weight but the embeddings and the head, which differ most, then final_logits_bias.
-void add_bart_params(const ModelConfig& c, const BartStyle& style, std::vector<ParamSpec>& list);
-ParamSpec bart_embedding(const ModelConfig& c, const std::string& name, int64_t rows);
-ParamSpec bart_head_weight(const ModelConfig& c, const std::string& name);
-std::vector<ConstantTable> bart_constants(const ModelConfig& c, const BartStyle& style);
+// An embedding [rows,C], and a head [V,C] that is tied to none. A tied one has the names of all
+// its roles.
+void bart_table(ModelGraph& g, const BartStyle& style, const std::string& name, int64_t rows,
+                bool trained = true);
+void bart_head_matrix(ModelGraph& g, const BartStyle& style);
 
 ValueId bart_encoder(ModelGraph& g, const BartStyle& style);  // -> [Te,C]
 ValueId bart_decoder(ModelGraph& g, const BartStyle& style);  // -> [Td,C]
 CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer);
 HeadLayer bart_head(ModelGraph& g, ValueId hidden, const BartStyle& style);
 
-// The other weights of a tie, and names without the prefix of the model with a head.
-std::vector<std::string> bart_other_names(const BartStyle& style, const std::string& name);
-
 // The family with everything that its style decides.
 template <BartStyle (*kStyle)(const ModelConfig& c)>
 Family bart_family(Family f) {
-  f.constants = [](const ModelConfig& c) { return bart_constants(c, kStyle(c)); };
   f.body = [](ModelGraph& g) { return bart_decoder(g, kStyle(g.config)); };
   f.head = [](ModelGraph& g, ValueId hidden) { return bart_head(g, hidden, kStyle(g.config)); };
-  f.other_names = [](const ModelConfig& c, const std::string& name) {
-    return bart_other_names(kStyle(c), name);
-  };
+  f.dropouts = {"dropout", "attention_dropout", "activation_dropout", "classifier_dropout"};
+  f.body_prefix = "model.";
+  f.unread = {"embed_positions.weight", "encoder.version", "decoder.version"};
   f.encoder = [](ModelGraph& g) { return bart_encoder(g, kStyle(g.config)); };
   f.cross_keys = bart_cross_keys;
   return f;

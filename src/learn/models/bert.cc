@@ -1,76 +1,68 @@
 // BERT (Devlin et al. 2019, arXiv 1810.04805): the encoder of encoder.h. The masked-language-model
 // head has a transform of its own before the tied decoder; classifiers of sequences follow the
 // pooler, tanh of a linear layer over the first token.
+#include "learn/models/activations.h"
 #include "learn/models/encoder.h"
 
 namespace hone {
 namespace {
 
-constexpr const char* kTransform = "cls.predictions.transform";
-constexpr const char* kDecoder = "cls.predictions.decoder.weight";
-constexpr const char* kBias = "cls.predictions.bias";
-// What Transformers uses when the decoder is tied to nothing.
-constexpr const char* kDecoderBias = "cls.predictions.decoder.bias";
+// What the config classes of Transformers begin with.
+constexpr const char* kUsualBert =
+    R"({"vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "intermediate_size": 3072, "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
+    "max_position_embeddings": 512, "type_vocab_size": 2, "initializer_range": 0.02,
+    "layer_norm_eps": 1e-12, "pad_token_id": 0, "classifier_dropout": null,
+    "bos_token_id": null, "eos_token_id": null, "tie_word_embeddings": true})";
 
-std::string words(const ModelConfig& c) {
-  return encoder_prefix(c) + "embeddings.word_embeddings.weight";
+constexpr EncoderStyle kStyle{.decoder = "cls.predictions.decoder.weight"};
+
+ValueId pooled(ModelGraph& g, ValueId x) {
+  return g.linear(encoder_prefix(g.config) + "pooler.dense", x, g.config.hidden);
 }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  ParamList p = encoder_params(c);
-  p.of_head = true;
-  if (c.head == Head::sequence_classification || c.head == Head::none)
-    p.linear(encoder_prefix(c) + "pooler.dense", c.hidden, c.hidden);
-  if (c.head == Head::sequence_classification || c.head == Head::token_classification)
-    p.linear("classifier", c.hidden, c.labels);
-  if (c.head == Head::masked_lm) {
-    p.bias(c.tied ? kBias : kDecoderBias, c.vocab);
-    p.linear(std::string(kTransform) + ".dense", c.hidden, c.hidden);
-    p.norm(std::string(kTransform) + ".LayerNorm", c.hidden);
-    if (!c.tied) p.table(kDecoder, c.vocab, c.hidden);
+ValueId body(ModelGraph& g) {
+  const ValueId x = encoder_body(g, kStyle);
+  if (g.declaring() && g.config.head == Head::none) {  // nothing reads it, checkpoints have it
+    g.of_head = true;
+    pooled(g, x);
   }
-  return std::move(p.list);
+  return x;
 }
-
-ValueId body(ModelGraph& g) { return encoder_body(g); }
 
 HeadLayer head(ModelGraph& g, ValueId x) {
   const ModelConfig& c = g.config;
+  g.of_head = true;
   if (c.head == Head::masked_lm) {
-    const std::string at = kTransform;
-    x = activated_linear_of(g, at + ".dense", x, hidden_act_of(c));
-    x = norm_of(g, at + ".LayerNorm", x);
-    return {x, g.param(c.tied ? words(c) : kDecoder), g.param(c.tied ? kBias : kDecoderBias)};
+    const std::string at = "cls.predictions.transform.";
+    const ValueId bias =
+        encoder_decoder_bias(g, "cls.predictions.bias", "cls.predictions.decoder.bias");
+    x = activate(g.b, g.linear(at + "dense", x, c.hidden), hidden_act_of(c));
+    x = encoder_norm(g, at + "LayerNorm", x);
+    return {x, encoder_decoder_matrix(g, kStyle), bias};
   }
   if (c.head == Head::sequence_classification) {
-    x = linear_of(g, encoder_prefix(c) + "pooler.dense", x);  // [S,C]
-    x = g.dropout_of_sequences(ops::tanh(g.b, x), classifier_dropout_of(c));
+    x = ops::tanh(g.b, pooled(g, x));  // [S,C]
+    x = g.dropout_of_sequences(x, classifier_dropout_of(c));
   } else {
     x = g.dropout(x, classifier_dropout_of(c));
   }
-  return {x, g.param("classifier.weight"), g.param("classifier.bias")};
-}
-
-std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> same{{kBias, kDecoderBias}};
-  if (c.tied) same.emplace_back(words(c), kDecoder);
-  return encoder_other_names(c, name, same);
+  return encoder_classifier(g, "classifier", x);
 }
 
 }  // namespace
 
 Family family_bert() {
-  return {.name = "bert",
-          .model_types = {"bert"},
-          .heads = {{Head::masked_lm, "BertForMaskedLM"},
-                    {Head::sequence_classification, "BertForSequenceClassification"},
-                    {Head::token_classification, "BertForTokenClassification"},
-                    {Head::none, "BertModel"}},
-          .read_config = read_encoder_config,
-          .params = params,
-          .body = body,
-          .head = head,
-          .other_names = other_names};
+  return encoder_family({.name = "bert",
+                         .model_types = {{"bert", "Bert", kUsualBert}},
+                         .heads = {{Head::masked_lm, "ForMaskedLM"},
+                                   {Head::sequence_classification, "ForSequenceClassification"},
+                                   {Head::token_classification, "ForTokenClassification"},
+                                   {Head::none, "Model"}},
+                         .read_config = read_encoder_config,
+                         .body = body,
+                         .head = head});
 }
 
 }  // namespace hone

@@ -69,90 +69,73 @@ Status read_encoder_config(ModelConfig& c) {
   return Ok{};
 }
 
-ParamList::ParamList(const ModelConfig& c) : std(c.real("initializer_range", 0.02)) {}
-
-void ParamList::linear(const std::string& at, int64_t in, int64_t out) {
-  list.push_back({at + ".weight", {out, in}, ParamSpec::Init::normal, std, true, of_head});
-  bias(at + ".bias", out);
-}
-void ParamList::norm(const std::string& at, int64_t channels) {
-  list.push_back({at + ".weight", {channels}, ParamSpec::Init::ones, 0, false, of_head});
-  bias(at + ".bias", channels);
-}
-void ParamList::table(const std::string& name, int64_t rows, int64_t channels, int64_t zero_row) {
-  list.push_back({name, {rows, channels}, ParamSpec::Init::normal, std, true, of_head, zero_row});
-}
-void ParamList::bias(const std::string& name, int64_t n) {
-  list.push_back({name, {n}, ParamSpec::Init::zeros, 0, false, of_head});
-}
-
 std::string encoder_prefix(const ModelConfig& c) {
   return c.head == Head::none ? "" : c.family + ".";
 }
 
-ParamList encoder_params(const ModelConfig& c, int64_t zero_row_of_positions) {
-  const int64_t C = c.hidden, F = c.integer("intermediate_size").value();
-  const std::string body = encoder_prefix(c), at = body + "embeddings.";
-  ParamList p(c);
-  p.table(at + "word_embeddings.weight", c.vocab, C, c.padding_token);
-  p.table(at + "position_embeddings.weight", c.integer("max_position_embeddings", 512).value(), C,
-          zero_row_of_positions);
-  p.table(at + "token_type_embeddings.weight", token_types(c), C);
-  p.norm(at + "LayerNorm", C);
-  for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string h = fmt::format("{}encoder.layer.{}.", body, i);
-    for (const char* which : {"query", "key", "value"})
-      p.linear(h + "attention.self." + which, C, C);
-    p.linear(h + "attention.output.dense", C, C);
-    p.norm(h + "attention.output.LayerNorm", C);
-    p.linear(h + "intermediate.dense", C, F);
-    p.linear(h + "output.dense", F, C);
-    p.norm(h + "output.LayerNorm", C);
-  }
-  return p;
+namespace {
+
+ValueId words(ModelGraph& g, const EncoderStyle& style) {
+  const ModelConfig& c = g.config;
+  TableOptions o{.zero_row = c.padding_token};
+  if (c.tied) o.also = {style.decoder};
+  return g.table(encoder_prefix(c) + "embeddings.word_embeddings.weight", c.vocab, c.hidden, o);
 }
 
-ValueId linear_of(ModelGraph& g, const std::string& at, ValueId x) {
-  return ops::linear(g.b, x, g.param(at + ".weight"),
-                     {.bias = g.param(at + ".bias"), .trans_w = true});
+}  // namespace
+
+ValueId encoder_decoder_matrix(ModelGraph& g, const EncoderStyle& style) {
+  if (g.config.tied) return words(g, style);
+  return g.matrix(style.decoder, g.config.vocab, g.config.hidden);
 }
 
-ValueId norm_of(ModelGraph& g, const std::string& at, ValueId x) {
-  return ops::layer_norm(g.b, x, g.param(at + ".weight"), g.param(at + ".bias"),
-                         g.config.real("layer_norm_eps", 1e-12))
-      .y;
+ValueId encoder_decoder_bias(ModelGraph& g, const char* tied_name, const char* own_name) {
+  const bool tied = g.config.tied;
+  return g.zeros(tied ? tied_name : own_name, g.config.vocab, {tied ? own_name : tied_name});
 }
 
-ValueId activated_linear_of(ModelGraph& g, const std::string& at, ValueId x,
-                            const std::string& hidden_act) {
-  return activate(g.b, linear_of(g, at, x), hidden_act);
+HeadLayer encoder_classifier(ModelGraph& g, const std::string& at, ValueId x) {
+  const ModelConfig& c = g.config;
+  const ValueId weight = g.matrix(at + ".weight", c.labels, c.hidden);
+  return {x, weight, g.zeros(at + ".bias", c.labels)};
 }
 
-ValueId encoder_body(ModelGraph& g, int64_t offset) {
+ValueId encoder_norm(ModelGraph& g, const std::string& at, ValueId x) {
+  return g.layer_norm(at, x, g.config.real("layer_norm_eps", 1e-12),
+                      {{at + ".gamma"}, {at + ".beta"}});
+}
+
+ValueId encoder_body(ModelGraph& g, const EncoderStyle& style) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
+  const int64_t C = c.hidden, F = c.integer("intermediate_size").value();
   const std::string body = encoder_prefix(c), act = hidden_act_of(c);
   const double drop = hidden_dropout(c),
                drop_attention = c.real("attention_probs_dropout_prob", 0.1);
   const double scale = 1 / std::sqrt(static_cast<double>(c.head_dim));
+  const int64_t first = style.first_position;
 
   ValueId x;  // [T,C]
   {
     Builder::Scope s(b, "embeddings");
     const std::string at = body + "embeddings.";
+    const ValueId word_rows = words(g, style);
+    const ValueId position_rows =
+        g.table(at + "position_embeddings.weight",
+                c.integer("max_position_embeddings", 512).value(), C, {.zero_row = first - 1});
+    const ValueId type_rows = g.table(at + "token_type_embeddings.weight", token_types(c), C);
     ValueId types = g.token_types;  // i32[T]
     if (types == kNoValue) types = ops::constant(b, 0, b.type(g.ids));
     ValueId places = g.positions;  // i32[T]
-    if (offset != 0)
-      places = ops::add(b, places, ops::constant(b, static_cast<double>(offset), {DType::i32, {}}));
-    ValueId tokens = g.embed(g.param(at + "word_embeddings.weight"));
-    ValueId kinds = ops::embedding(b, g.param(at + "token_type_embeddings.weight"), types);
+    if (first != 0)
+      places = ops::add(b, places, ops::constant(b, static_cast<double>(first), {DType::i32, {}}));
+    ValueId tokens = g.embed(word_rows);
+    ValueId kinds = ops::embedding(b, type_rows, types);
     Attrs attrs;
-    if (offset != 0 && g.mode == ModelGraph::Mode::train) attrs.set("padding_row", offset - 1);
-    ValueId where =
-        b.emit1("embedding", {g.param(at + "position_embeddings.weight"), places}, attrs);
+    if (first != 0 && g.mode == ModelGraph::Mode::train) attrs.set("padding_row", first - 1);
+    ValueId where = b.emit1("embedding", {position_rows, places}, attrs);
     x = ops::add(b, ops::add(b, tokens, kinds), where);
-    x = g.dropout(norm_of(g, at + "LayerNorm", x), drop);
+    x = g.dropout(encoder_norm(g, at + "LayerNorm", x), drop);
   }
   const bool sequences = c.head == Head::sequence_classification;
   for (int64_t i = 0; i < c.layers; ++i) {
@@ -165,48 +148,32 @@ ValueId encoder_body(ModelGraph& g, int64_t offset) {
     Builder::Scope block(b, fmt::format("layer.{}", i));
     {
       Builder::Scope s(b, "attention");
-      ValueId q = linear_of(g, h + "attention.self.query", x);  // [T,C]
-      ValueId k = linear_of(g, h + "attention.self.key", x);
-      ValueId v = linear_of(g, h + "attention.self.value", x);
+      ValueId q = g.linear(h + "attention.self.query", x, C);  // [T,C]
+      ValueId k = g.linear(h + "attention.self.key", x, C);
+      ValueId v = g.linear(h + "attention.self.value", x, C);
       ValueId a = g.self_attention(i, q, k, v, scale, drop_attention, 0, false);
       if (few) {
         a = g.first_tokens(a);  // [S,C]
         x = g.first_tokens(x);
       }
-      ValueId y = drop_onto(linear_of(g, h + "attention.output.dense", a), x);
-      x = norm_of(g, h + "attention.output.LayerNorm", y);
+      ValueId y = drop_onto(g.linear(h + "attention.output.dense", a, C), x);
+      x = encoder_norm(g, h + "attention.output.LayerNorm", y);
     }
     {
       Builder::Scope s(b, "mlp");
-      ValueId up = activated_linear_of(g, h + "intermediate.dense", x, act);  // [T,F]
-      ValueId y = drop_onto(linear_of(g, h + "output.dense", up), x);
-      x = norm_of(g, h + "output.LayerNorm", y);
+      ValueId up = activate(b, g.linear(h + "intermediate.dense", x, F), act);  // [T,F]
+      ValueId y = drop_onto(g.linear(h + "output.dense", up, C), x);
+      x = encoder_norm(g, h + "output.LayerNorm", y);
     }
   }
   return x;
 }
 
-std::vector<std::string> encoder_other_names(
-    const ModelConfig& c, const std::string& name,
-    const std::vector<std::pair<std::string, std::string>>& same) {
-  std::vector<std::string> names{name};
-  const std::string prefix = c.family + ".";
-  auto add = [&](const std::string& other) {
-    if (std::find(names.begin(), names.end(), other) == names.end()) names.push_back(other);
-  };
-  for (const auto& [a, b] : same) {
-    if (name == a) add(b);
-    if (name == b) add(a);
-  }
-  if (name.starts_with(prefix)) add(name.substr(prefix.size()));
-  if (c.head == Head::none) add(prefix + name);
-  for (size_t i = 0, n = names.size(); i < n; ++i)
-    for (auto [now, then] :
-         {std::pair{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}})
-      if (names[i].ends_with(now))
-        add(names[i].substr(0, names[i].size() - std::strlen(now)) + then);
-  names.erase(names.begin());
-  return names;
+Family encoder_family(Family f) {
+  f.body_prefix = f.name + ".";
+  f.dropouts = {"hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"};
+  f.unread = {"embeddings.position_ids"};
+  return f;
 }
 
 }  // namespace hone

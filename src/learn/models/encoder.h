@@ -12,40 +12,31 @@ namespace hone {
 // activations that hone does not compute are refused.
 Status read_encoder_config(ModelConfig& c);
 
-// Collects the weights of linear layers, norms and tables, initialised as Transformers does.
-struct ParamList {
-  explicit ParamList(const ModelConfig& c);
-  void linear(const std::string& at, int64_t in, int64_t out);  // .weight [out,in], .bias [out]
-  void norm(const std::string& at, int64_t channels);           // .weight, .bias
-  void table(const std::string& name, int64_t rows, int64_t channels, int64_t zero_row = -1);
-  void bias(const std::string& name, int64_t n);
-
-  std::vector<ParamSpec> list;
-  double std;            // of normal weights
-  bool of_head = false;  // what is added from now on belongs to a head
-};
-
 std::string encoder_prefix(const ModelConfig& c);  // "bert.", or "" for the body alone
-// The body's weights; zero_row_of_positions as in ParamSpec.
-ParamList encoder_params(const ModelConfig& c, int64_t zero_row_of_positions = -1);
-// -> [T,C]; where sequences are classified, of the first token of each alone, [S,C]. The first
-// token of a sequence has position `offset` in the table.
-ValueId encoder_body(ModelGraph& g, int64_t offset = 0);
 
-// By the weights `at`.weight and `at`.bias:
-ValueId linear_of(ModelGraph& g, const std::string& at, ValueId x);
-ValueId norm_of(ModelGraph& g, const std::string& at, ValueId x);
-// activation(linear): one of config.json's hidden_act, under Transformers' names.
-ValueId activated_linear_of(ModelGraph& g, const std::string& at, ValueId x,
-                            const std::string& hidden_act);
+struct EncoderStyle {
+  // The first token of a sequence has this position in the table; the row before it is that of
+  // padding.
+  int64_t first_position = 0;
+  const char* decoder = "";  // the name of the masked-language-model head's matrix
+};
+// -> [T,C]; where sequences are classified, of the first token of each alone, [S,C].
+ValueId encoder_body(ModelGraph& g, const EncoderStyle& style = {});
+// The matrix of a masked-language-model head: the words when they are tied, else one of its own.
+ValueId encoder_decoder_matrix(ModelGraph& g, const EncoderStyle& style);
+// Its bias [V]. Transformers reads `tied_name` or, of a decoder tied to nothing, `own_name`.
+ValueId encoder_decoder_bias(ModelGraph& g, const char* tied_name, const char* own_name);
+
+// The last layer of a classifier, [N,C] -> [N,labels].
+HeadLayer encoder_classifier(ModelGraph& g, const std::string& at, ValueId x);
+
+// By the weights `at`.weight and `at`.bias; older checkpoints call them gamma and beta.
+ValueId encoder_norm(ModelGraph& g, const std::string& at, ValueId x);
 
 std::string hidden_act_of(const ModelConfig& c);
 double classifier_dropout_of(const ModelConfig& c);  // classifier_dropout, else the hidden one
 
-// Names in other checkpoints: with and without the prefix, gamma and beta of norms, and the pairs
-// of `same`, whose names stand for one weight.
-std::vector<std::string> encoder_other_names(
-    const ModelConfig& c, const std::string& name,
-    const std::vector<std::pair<std::string, std::string>>& same);
+// The family with what all of them have.
+Family encoder_family(Family f);
 
 }  // namespace hone

@@ -8,7 +8,16 @@
 namespace hone {
 namespace {
 
+// What the config classes of Transformers begin with.
+constexpr const char* kUsualGpt2 =
+    R"({"vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12,
+    "n_inner": null, "activation_function": "gelu_new", "resid_pdrop": 0.1, "embd_pdrop": 0.1,
+    "attn_pdrop": 0.1, "layer_norm_epsilon": 1e-05, "initializer_range": 0.02,
+    "scale_attn_weights": true, "scale_attn_by_inverse_layer_idx": false,
+    "tie_word_embeddings": true, "bos_token_id": 50256, "eos_token_id": 50256})";
+
 constexpr const char* kActivation = "gelu_new";
+constexpr const char* kHead = "lm_head.weight";
 
 Status read_config(ModelConfig& c) {
   c.vocab = HONE_TRY(c.integer("vocab_size"));
@@ -30,54 +39,31 @@ Status read_config(ModelConfig& c) {
 
 int64_t inner(const ModelConfig& c) { return c.integer("n_inner", 4 * c.hidden).value(); }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  using Init = ParamSpec::Init;
-  const int64_t C = c.hidden, F = inner(c);
-  const double std = c.real("initializer_range", 0.02);
-  const double std_out =
-      std / std::sqrt(2.0 * static_cast<double>(c.layers));  // projections into the residual stream
-  std::vector<ParamSpec> list{{"transformer.wte.weight", {c.vocab, C}, Init::normal, std},
-                              {"transformer.wpe.weight", {c.max_positions, C}, Init::normal, std}};
-  auto norm = [&](const std::string& at) {
-    list.push_back({at + ".weight", {C}, Init::ones, 0, false});
-    list.push_back({at + ".bias", {C}, Init::zeros, 0, false});
-  };
-  auto linear = [&](const std::string& at, int64_t in, int64_t out, double s) {
-    list.push_back({at + ".weight", {in, out}, Init::normal, s});
-    list.push_back({at + ".bias", {out}, Init::zeros, 0, false});
-  };
-  for (int64_t i = 0; i < c.layers; ++i) {
-    const std::string h = fmt::format("transformer.h.{}.", i);
-    norm(h + "ln_1");
-    linear(h + "attn.c_attn", C, 3 * C, std);
-    linear(h + "attn.c_proj", C, C, std_out);
-    norm(h + "ln_2");
-    linear(h + "mlp.c_fc", C, F, std);
-    linear(h + "mlp.c_proj", F, C, std_out);
-  }
-  norm("transformer.ln_f");
-  if (!c.tied) list.push_back({"lm_head.weight", {c.vocab, C}, Init::normal, std});
-  return list;
+ValueId words(ModelGraph& g) {
+  // A writer that keeps one of two tied tensors may have kept the head.
+  TableOptions o;
+  if (g.config.tied) o.also = {kHead};
+  return g.table("transformer.wte.weight", g.config.vocab, g.config.hidden, o);
 }
 
 ValueId body(ModelGraph& g) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
+  const int64_t C = c.hidden, F = inner(c);
   const double eps = c.real("layer_norm_epsilon", 1e-5);
   const double resid = c.real("resid_pdrop", 0.1), attn = c.real("attn_pdrop", 0.1);
   const std::string act = c.text("activation_function", kActivation);
-  auto norm = [&](const std::string& at, ValueId x) {
-    return ops::layer_norm(b, x, g.param(at + ".weight"), g.param(at + ".bias"), eps).y;
-  };
-  auto linear = [&](const std::string& at, ValueId x) {
-    return ops::linear(b, x, g.param(at + ".weight"), {.bias = g.param(at + ".bias")});
-  };
+  const LinearLayer conv1d{.in_out = true};
+  // Projections into the residual stream begin smaller.
+  const LinearLayer out{.in_out = true,
+                        .std = g.init_std / std::sqrt(2.0 * static_cast<double>(c.layers))};
 
   ValueId x;  // [T,C], the residual stream
   {
     Builder::Scope s(b, "embed");
-    ValueId tokens = ops::embedding(b, g.param("transformer.wte.weight"), g.ids);
-    ValueId places = ops::embedding(b, g.param("transformer.wpe.weight"), g.positions);
+    ValueId tokens = ops::embedding(b, words(g), g.ids);
+    ValueId places =
+        ops::embedding(b, g.table("transformer.wpe.weight", c.max_positions, C), g.positions);
     x = ops::add(b, tokens, places);
     x = g.dropout(x, c.real("embd_pdrop", 0.1));
   }
@@ -89,44 +75,40 @@ ValueId body(ModelGraph& g) {
       double scale =
           c.flag("scale_attn_weights", true) ? 1 / std::sqrt(static_cast<double>(c.head_dim)) : 1;
       if (c.flag("scale_attn_by_inverse_layer_idx", false)) scale /= static_cast<double>(i + 1);
-      ValueId qkv = linear(h + "attn.c_attn", norm(h + "ln_1", x));           // [T,3C]
+      ValueId y = g.layer_norm(h + "ln_1", x, eps);
+      ValueId qkv = g.linear(h + "attn.c_attn", y, 3 * C, conv1d);            // [T,3C]
       ValueId a = g.self_attention(i, qkv, kNoValue, kNoValue, scale, attn);  // [T,C]
-      x = g.dropout(linear(h + "attn.c_proj", a), resid, x);
+      x = g.dropout(g.linear(h + "attn.c_proj", a, C, out), resid, x);
     }
     {
       Builder::Scope s(b, "mlp");
-      ValueId up = activate(b, linear(h + "mlp.c_fc", norm(h + "ln_2", x)), act);  // [T,F]
-      x = g.dropout(linear(h + "mlp.c_proj", up), resid, x);
+      ValueId y = g.layer_norm(h + "ln_2", x, eps);
+      ValueId up = activate(b, g.linear(h + "mlp.c_fc", y, F, conv1d), act);  // [T,F]
+      x = g.dropout(g.linear(h + "mlp.c_proj", up, C, out), resid, x);
     }
   }
   Builder::Scope s(b, "ln_f");
-  return norm("transformer.ln_f", x);
+  return g.layer_norm("transformer.ln_f", x, eps);
 }
 
 HeadLayer head(ModelGraph& g, ValueId hidden) {
-  return {hidden, g.param(g.config.tied ? "transformer.wte.weight" : "lm_head.weight")};
-}
-
-// The first GPT-2 checkpoints were saved from the bare model; a writer that keeps one of two tied
-// tensors may have kept the head.
-std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
-  std::vector<std::string> names;
-  if (name.starts_with("transformer.")) names.push_back(name.substr(12));
-  if (c.tied && name == "transformer.wte.weight") names.emplace_back("lm_head.weight");
-  return names;
+  const ModelConfig& c = g.config;
+  return {hidden, c.tied ? words(g) : g.matrix(kHead, c.vocab, c.hidden)};
 }
 
 }  // namespace
 
 Family family_gpt2() {
   return {.name = "gpt2",
-          .model_types = {"gpt2"},
-          .heads = {{Head::causal_lm, "GPT2LMHeadModel"}},
+          .model_types = {{"gpt2", "GPT2", kUsualGpt2}},
+          .heads = {{Head::causal_lm, "LMHeadModel"}},
           .read_config = read_config,
-          .params = params,
           .body = body,
           .head = head,
-          .other_names = other_names};
+          .dropouts = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
+          // The first GPT-2 checkpoints were saved from the bare model.
+          .body_prefix = "transformer.",
+          .unread = {".attn.bias", ".attn.masked_bias"}};
 }
 
 }  // namespace hone

@@ -33,5 +33,60 @@ TEST(Heads, TheArchitectureFollowsTheHead) {
   EXPECT_EQ(architecture_of(read_model_config(config).value()), "OwnForCausalLM");
 }
 
+// A family of images names no vocabulary; what every model has is still asked for.
+TEST(Config, AVocabularyIsAskedOfFamiliesThatReadText) {
+  Family f;
+  f.name = "images";
+  ModelConfig c;
+  c.hidden = c.layers = c.heads = c.kv_heads = c.head_dim = 1;
+  EXPECT_THAT(check_common(c, f).error().text(),
+              HasSubstr("H2302  config.json: the vocabulary is 0"));
+  f.reads_text = false;
+  EXPECT_TRUE(check_common(c, f).ok());
+  c.layers = kMostLayers + 1;
+  EXPECT_THAT(check_common(c, f).error().text(), HasSubstr("the number of layers is 10001"));
+}
+
+TEST(Config, ANewModelIsTheUsualOneOfItsTypeWithOverrides) {
+  const json c =
+      usual_config("gpt2", "n_embd=24, resid_pdrop=0.2,scale_attn_weights=false").value();
+  EXPECT_EQ(c["n_embd"], 24);
+  EXPECT_EQ(c["resid_pdrop"], 0.2);
+  EXPECT_EQ(c["scale_attn_weights"], false);
+  EXPECT_EQ(c["n_layer"], 12);
+  EXPECT_TRUE(read_model_config(c).ok());
+  EXPECT_THAT(
+      usual_config("gpt2", "n_emb=10").error().text(),
+      HasSubstr("a config of the type gpt2 has no key 'n_emb'\n  do   did you mean 'n_embd'?"));
+  EXPECT_THAT(usual_config("gpt2", "n_embd=wide").error().text(), HasSubstr("cannot be 'wide'"));
+  EXPECT_THAT(usual_config("gpt3", "").error().text(), HasSubstr("did you mean 'gpt2'?"));
+  for (const Family& f : families())
+    for (const ModelType& t : f.model_types) {
+      if (*t.usual == 0) continue;
+      EXPECT_TRUE(read_model_config(usual_config(t.name, "").value()).ok()) << t.name;
+    }
+}
+
+// A weight is what its first use says; a second use of another size is a mistake in the family.
+TEST(Declare, WeightsComeInTheOrderOfFirstUse) {
+  const ModelConfig c = read_model_config(kGpt2).value();
+  std::vector<std::string> names;
+  for (const ParamSpec& p : family_of(c).params(c)) names.push_back(p.name);
+  EXPECT_THAT(names, testing::ElementsAre(
+                         "transformer.wte.weight", "transformer.wpe.weight",
+                         "transformer.h.0.ln_1.weight", "transformer.h.0.ln_1.bias",
+                         "transformer.h.0.attn.c_attn.weight", "transformer.h.0.attn.c_attn.bias",
+                         "transformer.h.0.attn.c_proj.weight", "transformer.h.0.attn.c_proj.bias",
+                         "transformer.h.0.ln_2.weight", "transformer.h.0.ln_2.bias",
+                         "transformer.h.0.mlp.c_fc.weight", "transformer.h.0.mlp.c_fc.bias",
+                         "transformer.h.0.mlp.c_proj.weight", "transformer.h.0.mlp.c_proj.bias",
+                         "transformer.ln_f.weight", "transformer.ln_f.bias"));
+  Program p(op_table(), "p");
+  Builder b(p);
+  ModelGraph g(b, c, ModelGraph::Mode::eval);
+  add_model_states(g, false);
+  EXPECT_THROW(g.matrix("transformer.wte.weight", 11, 5), Bug);
+}
+
 }  // namespace
 }  // namespace hone

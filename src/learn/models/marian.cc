@@ -14,6 +14,16 @@ bool shares_vocabulary(const ModelConfig& c) {
 }
 bool one_embedding(const ModelConfig& c) { return shares_vocabulary(c) && c.tied; }
 
+void declare_tables(ModelGraph& g, const BartStyle& style) {
+  const ModelConfig& c = g.config;
+  if (shares_vocabulary(c)) bart_table(g, style, kShared, c.vocab, c.tied);  // untied: unread
+  if (!one_embedding(c)) {
+    bart_table(g, style, kSource, c.source_vocab);
+    bart_table(g, style, kTarget, c.vocab);
+  }
+  if (!c.tied) bart_head_matrix(g, style);
+}
+
 BartStyle style_of(const ModelConfig& c) {
   BartStyle s;
   s.embedding_norm = false;
@@ -21,6 +31,7 @@ BartStyle style_of(const ModelConfig& c) {
   s.source_embedding = one_embedding(c) ? kShared : kSource;
   s.target_embedding = one_embedding(c) ? kShared : kTarget;
   s.head = c.tied ? s.target_embedding : kHead;
+  s.declare_tables = declare_tables;
   return s;
 }
 
@@ -31,30 +42,13 @@ Status read_config(ModelConfig& c) {
   return read_bart_tokens(c, padding, padding);
 }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  const BartStyle s = style_of(c);
-  std::vector<ParamSpec> list;
-  if (shares_vocabulary(c)) {
-    list.push_back(bart_embedding(c, kShared, c.vocab));
-    list.back().trained = c.tied;  // nothing reads it otherwise
-  }
-  if (!one_embedding(c)) {
-    list.push_back(bart_embedding(c, kSource, c.source_vocab));
-    list.push_back(bart_embedding(c, kTarget, c.vocab));
-  }
-  if (!c.tied) list.push_back(bart_head_weight(c, kHead));
-  add_bart_params(c, s, list);
-  return list;
-}
-
 }  // namespace
 
 Family family_marian() {
   return bart_family<style_of>({.name = "marian",
-                                .model_types = {"marian"},
-                                .heads = {{Head::seq2seq_lm, "MarianMTModel"}},
-                                .read_config = read_config,
-                                .params = params});
+                                .model_types = {{"marian", "Marian"}},
+                                .heads = {{Head::seq2seq_lm, "MTModel"}},
+                                .read_config = read_config});
 }
 
 }  // namespace hone

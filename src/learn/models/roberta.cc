@@ -1,20 +1,21 @@
 // RoBERTa (Liu et al. 2019, arXiv 1907.11692): BERT's encoder whose positions begin after the
 // padding token's id, with heads of its own; classifiers of sequences read the first token without
 // a pooler.
+#include "learn/models/activations.h"
 #include "learn/models/encoder.h"
 #include "learn/models/errors.h"
 
 namespace hone {
 namespace {
 
-constexpr const char* kDecoder = "lm_head.decoder.weight";
-constexpr const char* kBias = "lm_head.bias";
-// What Transformers uses when the decoder is tied to nothing.
-constexpr const char* kDecoderBias = "lm_head.decoder.bias";
-
-std::string words(const ModelConfig& c) {
-  return encoder_prefix(c) + "embeddings.word_embeddings.weight";
-}
+// What the config classes of Transformers begin with.
+constexpr const char* kUsualRoberta =
+    R"({"vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "intermediate_size": 3072, "hidden_act": "gelu",
+    "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
+    "max_position_embeddings": 512, "type_vocab_size": 2, "initializer_range": 0.02,
+    "layer_norm_eps": 1e-12, "pad_token_id": 1, "classifier_dropout": null, "bos_token_id": 0,
+    "eos_token_id": 2, "tie_word_embeddings": true})";
 
 // Transformers counts positions from the padding token, so that it must be there.
 int64_t padding(const ModelConfig& c) { return c.padding_token; }
@@ -34,66 +35,69 @@ Status read_config(ModelConfig& c) {
   return Ok{};
 }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  ParamList p = encoder_params(c, padding(c));
-  p.of_head = true;
-  if (c.head == Head::none) p.linear("pooler.dense", c.hidden, c.hidden);
-  if (c.head == Head::token_classification) p.linear("classifier", c.hidden, c.labels);
-  if (c.head == Head::sequence_classification) {
-    p.linear("classifier.dense", c.hidden, c.hidden);
-    p.linear("classifier.out_proj", c.hidden, c.labels);
-  }
-  if (c.head == Head::masked_lm) {
-    p.bias(c.tied ? kBias : kDecoderBias, c.vocab);
-    p.linear("lm_head.dense", c.hidden, c.hidden);
-    p.norm("lm_head.layer_norm", c.hidden);
-    if (!c.tied) p.table(kDecoder, c.vocab, c.hidden);
-  }
-  return std::move(p.list);
+EncoderStyle style_of(const ModelConfig& c) {
+  return {.first_position = padding(c) + 1, .decoder = "lm_head.decoder.weight"};
 }
 
-ValueId body(ModelGraph& g) { return encoder_body(g, padding(g.config) + 1); }
+// Tokens of padding have no number, also in the middle of a text: they get -1, which is the row
+// that the table of positions keeps for them (Transformers' create_position_ids_from_input_ids).
+void number_tokens(const ModelConfig& c, std::span<const int32_t> ids,
+                   std::span<int32_t> positions) {
+  int32_t before = 0;  // tokens of padding before this one, in the sequence
+  for (size_t t = 0; t < positions.size(); ++t) {
+    if (positions[t] == 0) before = 0;
+    if (ids[t] == padding(c)) {
+      positions[t] = -1;
+      ++before;
+    } else {
+      positions[t] -= before;
+    }
+  }
+}
+
+ValueId body(ModelGraph& g) {
+  const ValueId x = encoder_body(g, style_of(g.config));
+  if (g.declaring() && g.config.head == Head::none) {  // nothing reads it, checkpoints have it
+    g.of_head = true;
+    g.linear("pooler.dense", x, g.config.hidden);
+  }
+  return x;
+}
 
 HeadLayer head(ModelGraph& g, ValueId x) {
   const ModelConfig& c = g.config;
+  g.of_head = true;
   if (c.head == Head::masked_lm) {
-    x = activated_linear_of(g, "lm_head.dense", x, "gelu");
-    x = norm_of(g, "lm_head.layer_norm", x);
-    return {x, g.param(c.tied ? words(c) : kDecoder), g.param(c.tied ? kBias : kDecoderBias)};
+    const ValueId bias = encoder_decoder_bias(g, "lm_head.bias", "lm_head.decoder.bias");
+    x = activate(g.b, g.linear("lm_head.dense", x, c.hidden), "gelu");
+    x = encoder_norm(g, "lm_head.layer_norm", x);
+    return {x, encoder_decoder_matrix(g, style_of(c)), bias};
   }
   const double drop = classifier_dropout_of(c);
   if (c.head == Head::token_classification)
-    return {g.dropout(x, drop), g.param("classifier.weight"), g.param("classifier.bias")};
+    return encoder_classifier(g, "classifier", g.dropout(x, drop));
   {
     Builder::Scope s(g.b, "dense");
     x = g.dropout_of_sequences(x, drop);  // [S,C]
-    x = ops::tanh(g.b, linear_of(g, "classifier.dense", x));
+    x = ops::tanh(g.b, g.linear("classifier.dense", x, c.hidden));
   }
   Builder::Scope s(g.b, "out_proj");
-  x = g.dropout_of_sequences(x, drop);
-  return {x, g.param("classifier.out_proj.weight"), g.param("classifier.out_proj.bias")};
-}
-
-std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> same{{kBias, kDecoderBias}};
-  if (c.tied) same.emplace_back(words(c), kDecoder);
-  return encoder_other_names(c, name, same);
+  return encoder_classifier(g, "classifier.out_proj", g.dropout_of_sequences(x, drop));
 }
 
 }  // namespace
 
 Family family_roberta() {
-  return {.name = "roberta",
-          .model_types = {"roberta"},
-          .heads = {{Head::masked_lm, "RobertaForMaskedLM"},
-                    {Head::sequence_classification, "RobertaForSequenceClassification"},
-                    {Head::token_classification, "RobertaForTokenClassification"},
-                    {Head::none, "RobertaModel"}},
-          .read_config = read_config,
-          .params = params,
-          .body = body,
-          .head = head,
-          .other_names = other_names};
+  return encoder_family({.name = "roberta",
+                         .model_types = {{"roberta", "Roberta", kUsualRoberta}},
+                         .heads = {{Head::masked_lm, "ForMaskedLM"},
+                                   {Head::sequence_classification, "ForSequenceClassification"},
+                                   {Head::token_classification, "ForTokenClassification"},
+                                   {Head::none, "Model"}},
+                         .read_config = read_config,
+                         .body = body,
+                         .head = head,
+                         .count_positions = number_tokens});
 }
 
 }  // namespace hone

@@ -9,18 +9,8 @@
 namespace hone {
 namespace {
 
-constexpr const char* kShared = "shared.weight";
 constexpr const char* kHead = "lm_head.weight";
-constexpr int64_t kNoLimit = int64_t{1} << 24;  // positions: only distances are embedded
-
-const char* side_name(bool encoder) { return encoder ? "encoder" : "decoder"; }
-std::string buckets_name(bool encoder) {
-  return fmt::format("{}.relative_buckets", side_name(encoder));
-}
-std::string bias_name(bool encoder) {
-  return fmt::format("{}.block.0.layer.0.SelfAttention.relative_attention_bias.weight",
-                     side_name(encoder));
-}
+constexpr int64_t kNoLimit = kLargestSize;  // positions: only distances are embedded
 
 int64_t layers_of(const ModelConfig& c, bool encoder) {
   return encoder ? c.integer("num_layers", 6).value() : c.layers;
@@ -68,7 +58,7 @@ Status check_size(const ModelConfig& c, const char* key, int64_t least, int64_t 
 Status read_config(ModelConfig& c) {
   c.vocab = c.source_vocab = HONE_TRY(c.integer("vocab_size"));
   c.hidden = HONE_TRY(c.integer("d_model"));
-  HONE_TRY(check_size(c, "num_layers", 1, kNoLimit));
+  HONE_TRY(check_size(c, "num_layers", 1, kMostLayers));
   c.layers = HONE_TRY(c.integer("num_decoder_layers", layers_of(c, true)));
   c.heads = c.kv_heads = c.encoder_heads = HONE_TRY(c.integer("num_heads"));
   c.head_dim = HONE_TRY(c.integer("d_kv", 64));
@@ -102,53 +92,7 @@ Status read_config(ModelConfig& c) {
   return Ok{};
 }
 
-std::vector<ParamSpec> params(const ModelConfig& c) {
-  using Init = ParamSpec::Init;
-  const int64_t C = c.hidden, F = inner_of(c), Q = c.heads * c.head_dim;
-  const double factor = c.real("initializer_factor", 1);
-  auto root = [&](int64_t n) { return factor / std::sqrt(static_cast<double>(n)); };
-  std::vector<ParamSpec> list{{kShared, {c.vocab, C}, Init::normal, factor}};
-  auto norm = [&](const std::string& at) {
-    list.push_back({at + ".weight", {C}, Init::ones, 0, false});
-    list.back().ones = factor;
-  };
-  auto linear = [&](const std::string& at, int64_t out, int64_t in, double std) {
-    list.push_back({at + ".weight", {out, in}, Init::normal, std});
-  };
-  auto attention = [&](const std::string& at) {
-    linear(at + ".q", Q, C, root(C * c.head_dim));
-    linear(at + ".k", Q, C, root(C));
-    linear(at + ".v", Q, C, root(C));
-    linear(at + ".o", C, Q, root(Q));
-  };
-  for (bool encoder : {true, false}) {
-    const std::string side = side_name(encoder);
-    for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
-      const std::string h = fmt::format("{}.block.{}.layer.", side, i);
-      attention(h + "0.SelfAttention");
-      // Transformers takes no decay from what has "bias" in its name.
-      if (i == 0)
-        list.push_back(
-            {bias_name(encoder), {bucket_count(c), c.heads}, Init::normal, root(C), false});
-      norm(h + "0.layer_norm");
-      if (!encoder) {
-        attention(h + "1.EncDecAttention");
-        norm(h + "1.layer_norm");
-      }
-      const std::string mlp = h + (encoder ? "1." : "2.");
-      for (const char* up : {".wi_0", ".wi_1", ".wi"})
-        if (feed_forward(c).gated == (std::string_view(up) != ".wi"))
-          linear(mlp + "DenseReluDense" + up, F, C, root(C));
-      linear(mlp + "DenseReluDense.wo", C, F, root(F));
-      norm(mlp + "layer_norm");
-    }
-    norm(side + ".final_layer_norm");
-  }
-  if (!c.tied) list.push_back({kHead, {c.vocab, C}, Init::normal, factor});
-  return list;
-}
-
-// The bucket of a key `distance` places after its query (before it, of a negative one): half of
+// The bucket of a key `distance` places behind its query (before it, of a negative one): half of
 // the buckets for single distances, the others growing by a factor up to max_distance. Computed in
 // f32 as Transformers does, since it rounds down what may be whole.
 int64_t bucket_of(const ModelConfig& c, bool both_ways, int64_t distance) {
@@ -172,37 +116,55 @@ int64_t bucket_of(const ModelConfig& c, bool both_ways, int64_t distance) {
 // farther has the last one's.
 int64_t table_reach(const ModelConfig& c) { return 2 * max_distance(c); }
 
-std::vector<ConstantTable> constants(const ModelConfig& c) {
-  std::vector<ConstantTable> tables;
+std::vector<float> buckets(const ModelConfig& c, bool both_ways) {
+  std::vector<float> rows;
   const int64_t reach = table_reach(c);
-  for (bool encoder : {true, false}) {
-    ConstantTable t{buckets_name(encoder), {2 * reach + 1}, {}};
-    for (int64_t d = -reach; d <= reach; ++d)
-      t.values.push_back(static_cast<float>(bucket_of(c, encoder, -d)));
-    tables.push_back(std::move(t));
-  }
-  return tables;
+  for (int64_t d = -reach; d <= reach; ++d)
+    rows.push_back(static_cast<float>(bucket_of(c, both_ways, -d)));
+  return rows;
 }
 
-// One stack under construction.
-struct Stack {
+ValueId shared(ModelGraph& g) {
+  const ModelConfig& c = g.config;
+  TableOptions o{.std = c.real("initializer_factor", 1)};
+  o.also = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
+  if (c.tied) o.also.emplace_back(kHead);
+  return g.table("shared.weight", c.vocab, c.hidden, o);
+}
+
+// Layers without biases, whose weights begin with a deviation of their own.
+struct Layers {
   ModelGraph& g;
+  double factor = g.config.real("initializer_factor", 1);
+
+  double root(int64_t n) const { return factor / std::sqrt(static_cast<double>(n)); }
+  ValueId linear(const std::string& at, ValueId x, int64_t out, double std) const {
+    return g.linear(at, x, out, {.bias = false, .std = std});
+  }
+  ValueId norm(const std::string& at, ValueId x) const {
+    return g.rms_norm(at, x, g.config.real("layer_norm_epsilon", 1e-6), factor);
+  }
+};
+
+// One stack under construction.
+struct Stack : Layers {
   bool encoder;
   Builder& b = g.b;
   const ModelConfig& c = g.config;
-  double dropout = c.real("dropout_rate", 0.1), eps = c.real("layer_norm_epsilon", 1e-6);
+  int64_t C = c.hidden, F = inner_of(c), Q = c.heads * c.head_dim;
+  double dropout = c.real("dropout_rate", 0.1);
   FeedForward mlp = feed_forward(c);
+  std::string side = encoder ? "encoder" : "decoder";
   ValueId bias = kNoValue;
 
-  ValueId norm(const std::string& at, ValueId x) const {
-    return ops::rms_norm(b, x, g.param(at + ".weight"), eps).y;
-  }
-  ValueId linear(const std::string& at, ValueId x) const {
-    return ops::linear(b, x, g.param(at + ".weight"), {.trans_w = true});
+  ValueId bias_rows() const {  // [buckets,H]
+    // Transformers takes no decay from what has "bias" in its name.
+    return g.table(side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight",
+                   bucket_count(c), c.heads, {.std = root(C), .decay = false});
   }
 
   // [H, 2 reach - 1], what all layers of the side add to their scores.
-  ValueId relative_bias() const {
+  ValueId relative_bias(ValueId table) const {
     Builder::Scope s(b, "relative_attention_bias");
     const int64_t reach = g.longest(), rows = 2 * reach - 1, most = table_reach(c);
     auto whole = [&](int64_t x) {
@@ -210,55 +172,74 @@ struct Stack {
     };
     ValueId at = ops::add(b, ops::iota(b, {DType::i32, {rows}}, 0), whole(most + 1 - reach));
     at = ops::minimum(b, ops::maximum(b, at, whole(0)), whole(2 * most));
-    ValueId bucket =
-        ops::cast(b, ops::gather_rows(b, g.constant(buckets_name(encoder)), at), DType::i32);
-    ValueId rows_of = ops::embedding(b, g.param(bias_name(encoder)), bucket);  // [rows,H]
-    return ops::transpose(b, rows_of, {1, 0});
+    ValueId bucket = ops::cast(b, ops::gather_rows(b, table, at), DType::i32);
+    return ops::transpose(b, ops::embedding(b, bias_rows(), bucket), {1, 0});
+  }
+
+  // x + f(norm(x))
+  template <class F_>
+  ValueId sublayer(const std::string& norm_at, ValueId x, F_ f) const {
+    if (g.declaring()) {  // a checkpoint has the norm after the sublayer
+      f(x);
+      norm(norm_at, x);
+    }
+    return g.dropout(f(norm(norm_at, x)), dropout, x);
   }
 
   ValueId block(int64_t i, const std::string& at, ValueId x) const {
     {
       Builder::Scope s(b, "self_attention");
-      ValueId y = norm(at + "0.layer_norm", x);
-      // Values are named one by one: the order in which C++ evaluates arguments is not fixed.
-      ValueId q = linear(at + "0.SelfAttention.q", y);  // [T,H*D]
-      ValueId k = linear(at + "0.SelfAttention.k", y);
-      ValueId v = linear(at + "0.SelfAttention.v", y);
-      ValueId a = g.self_attention(i, q, k, v, 1, dropout, 0, !encoder, bias);
-      x = g.dropout(linear(at + "0.SelfAttention.o", a), dropout, x);
+      x = sublayer(at + "0.layer_norm", x, [&](ValueId y) {
+        const std::string h = at + "0.SelfAttention.";
+        // Values are named one by one: the order in which C++ evaluates arguments is not fixed.
+        ValueId q = linear(h + "q", y, Q, root(C * c.head_dim));  // [T,H*D]
+        ValueId k = linear(h + "k", y, Q, root(C));
+        ValueId v = linear(h + "v", y, Q, root(C));
+        ValueId a = g.self_attention(i, q, k, v, 1, dropout, 0, !encoder, bias);
+        a = linear(h + "o", a, C, root(Q));
+        if (i == 0) bias_rows();  // where a checkpoint has them
+        return a;
+      });
     }
     if (!encoder) {
       Builder::Scope s(b, "cross_attention");
-      ValueId q = linear(at + "1.EncDecAttention.q", norm(at + "1.layer_norm", x));
-      ValueId a = g.cross_attention(i, q, 1, dropout);
-      x = g.dropout(linear(at + "1.EncDecAttention.o", a), dropout, x);
+      x = sublayer(at + "1.layer_norm", x, [&](ValueId y) {
+        ValueId q = linear(at + "1.EncDecAttention.q", y, Q, root(C * c.head_dim));
+        ValueId a = g.cross_attention(i, q, 1, dropout);
+        return linear(at + "1.EncDecAttention.o", a, C, root(Q));
+      });
     }
     Builder::Scope s(b, "mlp");
     const std::string h = at + (encoder ? "1." : "2.");
-    ValueId y = norm(h + "layer_norm", x), up;  // up: [T,F]
-    {
-      Builder::Scope inner(b, "act");
-      if (mlp.gated) {
-        ValueId gate = linear(h + "DenseReluDense.wi_0", y);
-        ValueId value = linear(h + "DenseReluDense.wi_1", y);
-        up = ops::gate(b, gate, value, activation_kind(mlp.act));
-      } else {
-        up = activate(b, linear(h + "DenseReluDense.wi", y), mlp.act);
+    return sublayer(h + "layer_norm", x, [&](ValueId y) {
+      ValueId up;  // [T,F]
+      {
+        Builder::Scope inner(b, "act");
+        if (mlp.gated) {
+          ValueId gate = linear(h + "DenseReluDense.wi_0", y, F, root(C));
+          ValueId value = linear(h + "DenseReluDense.wi_1", y, F, root(C));
+          up = ops::gate(b, gate, value, activation_kind(mlp.act));
+        } else {
+          up = activate(b, linear(h + "DenseReluDense.wi", y, F, root(C)), mlp.act);
+        }
+        up = g.dropout(up, dropout);
       }
-      up = g.dropout(up, dropout);
-    }
-    return g.dropout(linear(h + "DenseReluDense.wo", up), dropout, x);
+      return linear(h + "DenseReluDense.wo", up, C, root(F));
+    });
   }
 
   ValueId run() {
-    const std::string side = side_name(encoder);
     Builder::Scope scope(b, side);
     ValueId x;  // [T,C]
     {
       Builder::Scope s(b, "embed");
-      x = g.dropout(ops::embedding(b, g.param(kShared), g.ids), dropout);
+      x = g.dropout(ops::embedding(b, shared(g), g.ids), dropout);
     }
-    bias = relative_bias();
+    const ValueId table = g.constant(
+        {side + ".relative_buckets",
+         {2 * table_reach(c) + 1},
+         [&config = g.config, both_ways = encoder] { return buckets(config, both_ways); }});
+    if (!g.declaring()) bias = relative_bias(table);
     for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
       Builder::Scope layer(b, fmt::format("block.{}", i));
       x = block(i, fmt::format("{}.block.{}.layer.", side, i), x);
@@ -268,17 +249,16 @@ struct Stack {
   }
 };
 
-ValueId encoder(ModelGraph& g) { return Stack{.g = g, .encoder = true}.run(); }
-ValueId decoder(ModelGraph& g) { return Stack{.g = g, .encoder = false}.run(); }
+ValueId encoder(ModelGraph& g) { return Stack{{.g = g}, true}.run(); }
+ValueId decoder(ModelGraph& g) { return Stack{{.g = g}, false}.run(); }
 
 CrossKeys cross_keys(ModelGraph& g, int64_t layer) {
+  const Layers layers{.g = g};
+  const ModelConfig& c = g.config;
   const std::string at = fmt::format("decoder.block.{}.layer.1.EncDecAttention.", layer);
-  auto linear = [&](const char* part) {
-    return ops::linear(g.b, g.encoded, g.param(at + part + ".weight"), {.trans_w = true});
-  };
   CrossKeys keys;
-  keys.k = linear("k");
-  keys.v = linear("v");
+  keys.k = layers.linear(at + "k", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
+  keys.v = layers.linear(at + "v", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
   return keys;
 }
 
@@ -288,30 +268,23 @@ HeadLayer head(ModelGraph& g, ValueId hidden) {
     hidden = ops::mul(
         g.b, hidden,
         ops::constant(g.b, 1 / std::sqrt(static_cast<double>(c.hidden)), {DType::f32, {}}));
-  return {hidden, g.param(c.tied ? kShared : kHead)};
-}
-
-std::vector<std::string> other_names(const ModelConfig& c, const std::string& name) {
-  if (name != kShared) return {};
-  std::vector<std::string> names{"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
-  if (c.tied) names.push_back(kHead);
-  return names;
+  if (c.tied) return {hidden, shared(g)};
+  return {hidden, g.matrix(kHead, c.vocab, c.hidden, c.real("initializer_factor", 1))};
 }
 
 }  // namespace
 
 Family family_t5() {
   return {.name = "t5",
-          .model_types = {"mt5", "t5"},
-          .heads = {{Head::seq2seq_lm, "T5ForConditionalGeneration"}},
+          .model_types = {{"t5", "T5"}, {"mt5", "MT5"}},
+          .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
           .read_config = read_config,
-          .params = params,
-          .constants = constants,
           .body = decoder,
           .head = head,
-          .other_names = other_names,
           .encoder = encoder,
           .cross_keys = cross_keys,
+          .dropouts = {"dropout_rate", "classifier_dropout"},
+          .unread = {".EncDecAttention.relative_attention_bias.weight"},
           .separate_head = kHead,
           // The residual stream of what Google trained leaves the range of f16
           // (github.com/huggingface/transformers, issue 4586); products in bf16 are safe.

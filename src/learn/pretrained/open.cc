@@ -8,6 +8,7 @@
 #include "learn/checkpoint/gguf.h"
 #include "learn/checkpoint/strict_json.h"
 #include "learn/checkpoint/torch_file.h"
+#include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/weights.h"
 
@@ -111,7 +112,7 @@ Result<bool> head_is_tied(const ModelConfig& config, const WeightSource& weights
   const TensorInfo* table = nullptr;
   for (const ParamSpec& spec : family_of(apart).params(apart))
     if (table == nullptr && spec.name != own->name && spec.shape == own->type.shape)
-      table = find_weight(weights, apart, spec.name);
+      table = find_weight(weights, apart, spec);
   if (table == nullptr || table->type.dtype != own->type.dtype) return table == nullptr;
   std::vector<std::byte> a(static_cast<size_t>(own->type.bytes())), b(a.size());
   HONE_TRY(weights.read(own->name, own->type.dtype, a));
@@ -126,9 +127,38 @@ Result<Tokenizer> open_tokenizer(const std::string& name, const OpenOptions& opt
   return local_tokenizer(HONE_TRY(resolve(name, options, false)), side);
 }
 
+namespace {
+
+// A vocabulary that the tokenizer outgrows grows with it, as run_clm resizes its embeddings.
+Result<Pretrained> open_new_type(const OpenOptions& options) {
+  HONE_BUG_IF(options.model_type.empty(), "open_pretrained: no model, no config and no model type");
+  Pretrained p;
+  p.name = options.model_type;
+  Result<nlohmann::json> config = usual_config(options.model_type, options.config_overrides);
+  if (!config.ok()) {
+    const bool type = std::string_view(config.error().code()) == err::kUnknownFamily.id;
+    return std::move(config.error().at(type ? "--model_type " + options.model_type
+                                            : "--config_overrides " + options.config_overrides));
+  }
+  if (!options.tokenizer_name.empty())
+    p.tokenizer = HONE_TRY(open_tokenizer(options.tokenizer_name, options));
+  if (p.tokenizer && p.tokenizer->id_limit() > config->value("vocab_size", int64_t{0}))
+    (*config)["vocab_size"] = p.tokenizer->id_limit();
+  Result<ModelConfig> read = read_model_config(*config);
+  if (!read.ok())
+    return std::move(read.error().at("--config_overrides " + options.config_overrides));
+  p.config = std::move(*read);
+  if (options.head) {
+    const bool labels = classifies(*options.head);
+    HONE_TRY(set_head(p.config, *options.head, labels ? config_labels(p.config) : 0));
+  }
+  return p;
+}
+
+}  // namespace
+
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
-  HONE_BUG_IF(name.empty() && options.config_name.empty(),
-              "open_pretrained: neither a model nor a config");
+  if (name.empty() && options.config_name.empty()) return open_new_type(options);
   Pretrained p;
   p.name = name.empty() ? options.config_name : name;
   p.path = HONE_TRY(resolve(p.name, options, options.need_weights && !name.empty()));
@@ -142,9 +172,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
   std::optional<Head> head = options.head;
   if (options.writes_text) head = family_of(p.config).encoder ? Head::seq2seq_lm : Head::causal_lm;
   if (head) {
-    const bool classifies =
-        *head == Head::sequence_classification || *head == Head::token_classification;
-    Status offered = set_head(p.config, *head, classifies ? config_labels(p.config) : 0);
+    Status offered = set_head(p.config, *head, classifies(*head) ? config_labels(p.config) : 0);
     if (!offered.ok()) return std::move(offered.error().at(config_path));
   }
 

@@ -13,8 +13,10 @@
 namespace hone {
 
 struct OpenOptions {
-  std::string config_name;     // another config.json or its folder; "": the model's own
-  std::string tokenizer_name;  // another tokenizer's folder; "": the model's own
+  std::string config_name;       // another config.json or its folder; "": the model's own
+  std::string model_type;        // without a model and a config: a new one of this type, and what
+  std::string config_overrides;  // differs from its usual config (models/family.h: usual_config)
+  std::string tokenizer_name;    // another tokenizer's folder; "": the model's own
   std::string revision = "main";
   std::string cache_dir;       // "": the standard one
   std::string token;           // "": HF_TOKEN

@@ -102,10 +102,11 @@ struct Copied {
 
 Result<Copied> copied(const WeightSource& weights, const Pretrained& model,
                       std::optional<DType> as) {
+  HONE_TRY(check_weights(weights, model.config));
   Copied c;
   std::map<DType, int64_t> elements;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
-    if (!spec.trained && find_weight(weights, model.config, spec.name) == nullptr) continue;
+    if (!spec.trained && find_weight(weights, model.config, spec) == nullptr) continue;
     const TensorInfo* t = HONE_TRY(require_weight(weights, model.config, spec));
     const DType dtype = as.value_or(t->scheme.empty() ? t->type.dtype : DType::f32);
     c.tensors.push_back({spec.name, {dtype, spec.shape}, {}, {}});

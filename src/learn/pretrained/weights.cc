@@ -14,15 +14,6 @@
 namespace hone {
 namespace {
 
-// Tensors that checkpoints carry and no model reads: masks and tables that are made again.
-bool is_known_extra(const std::string& name) {
-  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias") ||
-         name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids") ||
-         name.ends_with("embed_positions.weight") || name.ends_with("encoder.version") ||
-         name.ends_with("decoder.version") ||
-         name.ends_with(".EncDecAttention.relative_attention_bias.weight");
-}
-
 // In front of every name in the state dict of a module that holds the model as `self.model`.
 constexpr std::string_view kWrapper = "model.";
 
@@ -55,7 +46,7 @@ std::span<float> floats_of(Session& session, const std::string& name) {
 bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamSpec& spec,
             const NewHead& head) {
   if (!spec.of_head) return false;
-  const TensorInfo* t = find_weight(weights, config, spec.name);
+  const TensorInfo* t = find_weight(weights, config, spec);
   return t == nullptr || (head.replace_other_sizes && t->type.shape != spec.shape);
 }
 
@@ -89,11 +80,10 @@ void quantize_absmax(std::span<const float> x, int64_t columns, bool by_rows, in
 }
 
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
-                              const std::string& name) {
-  const Family& family = family_of(config);
-  std::vector<std::string> names{name};
-  if (family.other_names)
-    for (std::string& other : family.other_names(config, name)) names.push_back(std::move(other));
+                              const ParamSpec& spec) {
+  std::vector<std::string> names{spec.name};
+  for (std::string& other : family_of(config).other_names(config, spec))
+    names.push_back(std::move(other));
   for (const std::string& wrapper : {std::string(), std::string(kWrapper)})
     for (const std::string& known : names)
       if (const TensorInfo* found = weights.find(wrapper + known)) return found;
@@ -102,7 +92,7 @@ const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& co
 
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec) {
-  const TensorInfo* t = find_weight(weights, config, spec.name);
+  const TensorInfo* t = find_weight(weights, config, spec);
   const std::string file =
       weights.tensors().empty() ? "the checkpoint" : weights.tensors().front().file;
   if (t == nullptr) {
@@ -145,17 +135,48 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
   return t;
 }
 
+Status check_weights(const WeightSource& weights, const ModelConfig& config, const NewHead* head) {
+  constexpr size_t kShown = 8;
+  std::optional<Error> first;
+  std::vector<std::string> lines;
+  size_t missing = 0, others = 0;
+  for (const ParamSpec& spec : family_of(config).params(config)) {
+    if (head != nullptr && is_new(weights, config, spec, *head)) continue;
+    const TensorInfo* t = find_weight(weights, config, spec);
+    if (t == nullptr && !spec.trained) continue;
+    if (t != nullptr && t->type.shape == spec.shape) continue;
+    if (!first) first = require_weight(weights, config, spec).error();
+    ++(t == nullptr ? missing : others);
+    if (lines.size() == kShown) continue;
+    lines.push_back(t == nullptr ? fmt::format("'{}' {} is missing", spec.name, text_of(spec.shape))
+                                 : fmt::format("'{}' is {}, the config asks for {}", t->name,
+                                               text_of(t->type.shape), text_of(spec.shape)));
+  }
+  if (missing + others == 0) return Ok{};
+  if (missing + others == 1) return std::move(*first);
+  std::vector<std::string> counts;
+  if (missing > 0) counts.push_back(fmt::format("it lacks {} that the config asks for", missing));
+  if (others > 0)
+    counts.push_back(fmt::format("{} {} another shape", others, others == 1 ? "has" : "have"));
+  Error e(missing > 0 ? err::kWeightMissing : err::kWeightShape,
+          fmt::format("{} weights of the checkpoint do not fit: {}", missing + others,
+                      fmt::join(counts, ", ")));
+  for (const std::string& place : first->where()) e.at(place);
+  for (std::string& line : lines) e.at(std::move(line));
+  if (missing + others > kShown) e.at(fmt::format("and {} more", missing + others - kShown));
+  return std::move(e.todo(first->remedy()));
+}
+
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config) {
   const Family& family = family_of(config);
   std::set<std::string> known;  // with both sides of ties
   for (const ParamSpec& spec : family.params(config)) {
     known.insert(spec.name);
-    if (!family.other_names) continue;
-    for (std::string& other : family.other_names(config, spec.name)) known.insert(std::move(other));
+    for (std::string& other : family.other_names(config, spec)) known.insert(std::move(other));
   }
   std::vector<std::string> unused;
   for (const TensorInfo& t : weights.tensors())
-    if (!known.contains(t.name) && !is_known_extra(t.name) &&
+    if (!known.contains(t.name) && !family.leaves_unread(t.name) &&
         !(t.name.starts_with(kWrapper) && known.contains(t.name.substr(kWrapper.size()))))
       unused.push_back(t.name);
   return unused;
@@ -175,6 +196,7 @@ std::string new_weights_text(const Pretrained& model, const NewHead& head) {
 Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused,
                     NewHead* head) {
   HONE_BUG_IF(model.weights == nullptr, "load_weights: the model was opened without weights");
+  HONE_TRY(check_weights(*model.weights, model.config, head));
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (head != nullptr && is_new(*model.weights, model.config, spec, *head)) {
       head->names.push_back(spec.name);
@@ -182,7 +204,7 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
         init_weight(floats_of(session, spec.name), spec, head->seed);
       continue;
     }
-    if (!spec.trained && find_weight(*model.weights, model.config, spec.name) == nullptr) {
+    if (!spec.trained && find_weight(*model.weights, model.config, spec) == nullptr) {
       if (session.has_state(spec.name)) init_weight(floats_of(session, spec.name), spec, 0);
       continue;
     }
@@ -209,9 +231,7 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
 }
 
 void fill_constants(Session& session, const ModelConfig& config) {
-  const Family& family = family_of(config);
-  if (!family.constants) return;
-  for (const ConstantTable& t : family.constants(config)) {
+  for (const ConstantTable& t : family_of(config).constants(config)) {
     if (session.has_state(t.name))
       std::memcpy(session.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
   }

@@ -8,12 +8,18 @@
 
 namespace hone {
 
+struct NewHead;
+
 // By the family's name, an older one, or the other name of a tie; nullptr: none of them is there.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
-                              const std::string& name);
+                              const ParamSpec& spec);
 // The same with the shape checked. H2281, H2282.
 Result<const TensorInfo*> require_weight(const WeightSource& weights, const ModelConfig& config,
                                          const ParamSpec& spec);
+// All weights that are missing or have another shape, in one error; reads no value. `head`: weights
+// that it would make are not asked for.
+Status check_weights(const WeightSource& weights, const ModelConfig& config,
+                     const NewHead* head = nullptr);
 // Names of tensors that the model does not read, without the masks and tables that checkpoints
 // usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);

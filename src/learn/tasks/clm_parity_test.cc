@@ -144,12 +144,12 @@ TEST_P(ClmParity, TenLosses) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ClmParity,
-    testing::Combine(testing::Values("gpt2_tiny", "llama_tied_tiny", "llama_untied_tiny",
-                                     "qwen2_tiny", "mistral_tiny", "llama3_rope_tiny"),
-                     testing::Values("reference", "cpu")),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, ClmParity,
+                         testing::Combine(testing::ValuesIn(goldens_with("models", "sequences")),
+                                          testing::Values("reference", "cpu")),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
 
 }  // namespace
 }  // namespace hone

@@ -209,15 +209,12 @@ TEST_P(EncoderParity, Decay) {
   EXPECT_EQ(decayed, g.facts["train"]["decayed"].get<std::set<std::string>>());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EncoderParity,
-    testing::Combine(testing::Values("bert_masked_lm", "bert_untied_masked_lm",
-                                     "bert_sequence_classification", "bert_regression",
-                                     "bert_token_classification", "roberta_masked_lm",
-                                     "roberta_sequence_classification", "roberta_regression",
-                                     "roberta_token_classification"),
-                     testing::Values("reference", "cpu")),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, EncoderParity,
+                         testing::Combine(testing::ValuesIn(goldens_with("encoders", "sequences")),
+                                          testing::Values("reference", "cpu")),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
 
 }  // namespace
 }  // namespace hone

@@ -11,6 +11,7 @@
 #include "engine/session/session.h"
 #include "learn/checkpoint/weight_source.h"
 #include "learn/models/family.h"
+#include "learn/models/goldens_test.h"
 #include "learn/train/schedule.h"
 #include "learn/train/update.h"
 
@@ -83,9 +84,8 @@ inline Session make_session(const Golden& g, std::vector<Program> programs, cons
     if (slot.role == Role::param) {
       EXPECT_TRUE(g.weights->read(slot.name, DType::f32, s.state(slot.name)).ok()) << slot.name;
     }
-  if (family_of(g.config).constants)
-    for (const ConstantTable& t : family_of(g.config).constants(g.config))
-      std::memcpy(s.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
+  for (const ConstantTable& t : family_of(g.config).constants(g.config))
+    std::memcpy(s.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
   return s;
 }
 

@@ -220,12 +220,12 @@ TEST_P(Seq2SeqParity, TenLosses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Seq2SeqParity,
-    testing::Combine(testing::Values("bart_tiny", "mbart_tiny", "pegasus_tiny", "marian_tiny",
-                                     "marian_separate_tiny", "t5_tiny", "t5_v11_tiny", "mt5_tiny"),
-                     testing::Values("reference", "cpu")),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, Seq2SeqParity,
+                         testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
+                                          testing::Values("reference", "cpu")),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
 
 }  // namespace
 }  // namespace hone

@@ -8,7 +8,6 @@
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/signals.h"
-#include "learn/models/positions.h"
 #include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"

@@ -9,22 +9,6 @@
 #include "learn/train/errors.h"
 
 namespace hone {
-namespace {
-
-// As Transformers' num_parameters(exclude_embeddings=True): tables that ids look up.
-bool is_embedding(const std::string& name) {
-  static const std::vector<std::string> tables = {"wte.weight",
-                                                  "wpe.weight",
-                                                  "embed_tokens.weight",
-                                                  "_embeddings.weight",
-                                                  "embed_positions.weight",
-                                                  "shared.weight"};
-  return std::any_of(tables.begin(), tables.end(),
-                     [&](const std::string& table) { return name.ends_with(table); });
-}
-
-}  // namespace
-
 Status TokenTask::start(Pretrained model, bool from_scratch) {
   model_ = std::move(model);
   pool_ = s_.threads > 0 ? std::make_unique<ThreadPool>(static_cast<int>(s_.threads))
@@ -32,8 +16,7 @@ Status TokenTask::start(Pretrained model, bool from_scratch) {
   backend_ = make_cpu_backend(pool_->size());
   const ModelConfig& config = model_.config;
   row_tokens_ = s_.row_tokens(config);
-  for (const ParamSpec& p : family_of(config).params(config))
-    if (!is_embedding(p.name)) parameters_outside_embeddings_ += Type{DType::f32, p.shape}.count();
+  parameters_outside_embeddings_ = parameter_count(config, false);
   log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
            config.text("model_type", config.family),
            static_cast<double>(parameter_count(config)) / 1e6, backend_->description());

@@ -93,16 +93,6 @@ Status check_rows(const std::vector<std::vector<int32_t>>& rows, const ModelConf
   return Ok{};
 }
 
-ModelConfig without_dropout(ModelConfig config) {
-  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"}) {
-    if (config.config.contains(key))
-      config.config[key] = 0.0;
-    else if (config.family == "gpt2")
-      config.config[key] = 0.0;  // absent means 0.1 there
-  }
-  return config;
-}
-
 void put_rows(Session& s, const std::vector<std::vector<int32_t>>& rows, int64_t labels) {
   std::vector<int32_t> ids, next, positions, cu{0};
   std::vector<int64_t> samples;

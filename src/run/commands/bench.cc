@@ -35,13 +35,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void clear_dropout(ModelConfig& config) {
-  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout",
-                          "hidden_dropout_prob", "attention_probs_dropout_prob",
-                          "classifier_dropout", "dropout", "dropout_rate", "activation_dropout"})
-    config.config[key] = 0.0;
-}
-
 // What steps took, and where it went.
 struct Steps {
   std::vector<double> seconds, losses;
@@ -132,7 +125,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   open.need_tokenizer = false;
   open.head = Head::causal_lm;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
-  if (!out.dropout) clear_dropout(model.config);
+  if (!out.dropout) model.config = without_dropout(model.config);
   ThreadPool pool(threads_of(s.threads));
   auto backend = make_cpu_backend(pool.size());
   ClmSettings run;
@@ -188,7 +181,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
 Result<int> bench_task(const TaskSettings& s, const ReportSettings& out) {
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
-  if (!out.dropout) clear_dropout(model.config);
+  if (!out.dropout) model.config = without_dropout(model.config);
   const auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Steps steps = steps_for(out);
   HONE_TRY(steps.run(task->session(), task->steps().total_steps(), s.learning_rate,

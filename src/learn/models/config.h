@@ -1,0 +1,60 @@
+// What config.json says of a model: the fields that families share, by what the model reads, and
+// typed access to the rest.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+// What stands on the body: which logits a model gives.
+enum class Head {
+  causal_lm,                // [T,V], the next token
+  masked_lm,                // [T,V], or [M,V] of the rows that have a label
+  sequence_classification,  // [S,labels]; labels = 1: regression
+  token_classification,     // [T,labels]
+  seq2seq_lm,               // [T,V] of the decoder's tokens
+  none,                     // the body alone, as a checkpoint without a head has it
+};
+std::string name_of(Head h);  // "masked_lm"
+bool classifies(Head h);      // and so has labels
+
+// A model of tokens. Families of other inputs leave these fields alone (Family::reads_text).
+struct TextConfig {
+  int64_t vocab = 0, max_positions = 0;
+  int64_t padding_token = -1;  // its row of the embedding is not trained; -1: every row is
+};
+
+// The encoder beside the decoder, whose sizes are the common ones.
+struct EncoderDecoderConfig {
+  int64_t source_vocab = 0, encoder_heads = 0;
+  int64_t decoder_start = -1;  // token; -1: the last one of the labels
+};
+
+struct ModelConfig : TextConfig, EncoderDecoderConfig {
+  nlohmann::json config;  // whole, as read
+  std::string family;     // "gpt2"
+  // The head of the architecture in config.json, else what the family is by itself; tasks set
+  // theirs with set_head.
+  Head head = Head::causal_lm;
+  int64_t labels = 0;  // of a classification head; 0: no such head
+  int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  bool tied = true;    // the head is the input embedding
+  int64_t window = 0;  // sliding attention window; 0: none
+
+  // Typed access; an absent or null key gives `otherwise`.
+  Result<int64_t> integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;
+  double real(const std::string& key, double otherwise) const;
+  bool flag(const std::string& key, bool otherwise) const;
+  std::string text(const std::string& key, const std::string& otherwise) const;
+};
+
+// H2302 unless least <= v <= most; `what` names it: "'num_layers'".
+Status check_range(const std::string& what, int64_t v, int64_t least, int64_t most);
+constexpr int64_t kLargestSize = int64_t{1} << 24;
+constexpr int64_t kMostLayers = 10000;  // of a stack
+
+}  // namespace hone

@@ -1,0 +1,27 @@
+// The golden models of tests/goldens, so that a new one joins the parity tests by being there.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+// Folders of tests/goldens/`shelf` whose golden.json has the key, sorted: decoders' and encoders'
+// have "sequences", encoder-decoders' "sources".
+inline std::vector<std::string> goldens_with(const std::string& shelf, const std::string& key) {
+  std::vector<std::string> names;
+  const std::string root = std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + shelf;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
+    std::ifstream file(entry.path() / "golden.json");
+    if (file && nlohmann::json::parse(file).contains(key))
+      names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace hone

@@ -1,0 +1,290 @@
+#include "learn/models/graph.h"
+
+#include "learn/models/family.h"
+
+namespace hone {
+
+std::string cache_name(int64_t layer, char which) {
+  return fmt::format("cache.{}.{}", layer, which);
+}
+std::string cross_name(int64_t layer, char which) {
+  return fmt::format("cross.{}.{}", layer, which);
+}
+
+std::vector<float> sinusoids(int64_t rows, int64_t width) {
+  std::vector<float> table;
+  table.reserve(static_cast<size_t>(rows * width));
+  const int64_t sines = (width + 1) / 2;
+  for (int64_t p = 0; p < rows; ++p)
+    for (int64_t j = 0; j < width; ++j) {
+      const auto i = static_cast<double>(j < sines ? j : j - sines);
+      const double angle =
+          static_cast<double>(p) / std::pow(10000.0, 2 * i / static_cast<double>(width));
+      table.push_back(static_cast<float>(j < sines ? std::sin(angle) : std::cos(angle)));
+    }
+  return table;
+}
+
+ValueId ModelGraph::add_state(const std::string& name, Role role, bool trainable,
+                              const Shape& shape) {
+  State s;
+  s.name = name;
+  s.role = role;
+  s.trainable = trainable;
+  return params_[name] = b.program().add_state(std::move(s), {DType::f32, shape});
+}
+
+ValueId ModelGraph::param(const std::string& name) const {
+  auto it = params_.find(name);
+  HONE_BUG_IF(it == params_.end(), "family {} has no weight '{}'", config.family, name);
+  return it->second;
+}
+
+ValueId ModelGraph::weight(ParamSpec spec) {
+  if (declaring() && !params_.contains(spec.name)) {
+    add_state(spec.name, Role::param, false, spec.shape);
+    spec.of_head = spec.of_head || of_head;
+    declared_->params.push_back(spec);
+  }
+  const ValueId v = param(spec.name);
+  HONE_BUG_IF(b.type(v).shape != spec.shape, "the weight '{}' is {} here and {} there", spec.name,
+              text_of(spec.shape), text_of(b.type(v).shape));
+  return v;
+}
+
+ValueId ModelGraph::table(const std::string& name, int64_t rows, int64_t channels, TableOptions o) {
+  ParamSpec spec{name, {rows, channels}};
+  spec.std = o.std < 0 ? init_std : o.std;
+  spec.zero_row = o.zero_row;
+  spec.decay = o.decay;
+  spec.looked_up = true;
+  spec.also = std::move(o.also);
+  return weight(std::move(spec));
+}
+
+ValueId ModelGraph::matrix(const std::string& name, int64_t rows, int64_t columns, double std) {
+  ParamSpec spec{name, {rows, columns}};
+  spec.std = std < 0 ? init_std : std;
+  return weight(std::move(spec));
+}
+
+ValueId ModelGraph::zeros(const std::string& name, int64_t n, std::vector<std::string> also) {
+  ParamSpec spec{name, {n}, ParamSpec::Init::zeros, 0, false};
+  spec.also = std::move(also);
+  return weight(std::move(spec));
+}
+
+ValueId ModelGraph::constant(ConstantSpec spec) {
+  if (declaring() && !params_.contains(spec.name)) {
+    add_state(spec.name, Role::constant, false, spec.shape);
+    declared_->constants.push_back(spec);
+  }
+  return param(spec.name);
+}
+
+ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o) {
+  const int64_t in = b.type(x).shape.back();
+  const ValueId w =
+      o.in_out ? matrix(at + ".weight", in, out, o.std) : matrix(at + ".weight", out, in, o.std);
+  const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
+  return ops::linear(b, x, w, {.bias = bias, .trans_w = !o.in_out});
+}
+
+ValueId ModelGraph::layer_norm(const std::string& at, ValueId x, double eps,
+                               std::pair<std::vector<std::string>, std::vector<std::string>> also) {
+  const int64_t channels = b.type(x).shape.back();
+  ParamSpec spec{at + ".weight", {channels}, ParamSpec::Init::ones, 0, false};
+  spec.also = std::move(also.first);
+  const ValueId gamma = weight(std::move(spec));
+  const ValueId beta = zeros(at + ".bias", channels, std::move(also.second));
+  return ops::layer_norm(b, x, gamma, beta, eps).y;
+}
+
+ValueId ModelGraph::rms_norm(const std::string& at, ValueId x, double eps, double ones) {
+  ParamSpec spec{at + ".weight", {b.type(x).shape.back()}, ParamSpec::Init::ones, 0, false};
+  spec.ones = ones;
+  return ops::rms_norm(b, x, weight(std::move(spec)), eps).y;
+}
+
+ValueId ModelGraph::dropout(ValueId x, double p, ValueId residual) {
+  if (mode != Mode::train || p == 0) return residual == kNoValue ? x : ops::add(b, x, residual);
+  ValueId y = ops::dropout(b, x, rng, sample_ids, positions, p, b.scope());
+  return residual == kNoValue ? y : ops::add(b, y, residual);
+}
+
+ValueId ModelGraph::first_rows() {
+  const int64_t slots = b.type(cu_seqlens).shape[0] - 1;
+  ValueId begin = ops::slice(b, cu_seqlens, 0, 0, slots);
+  ValueId end = ops::slice(b, cu_seqlens, 0, 1, slots + 1);
+  return ops::select(b, ops::compare(b, begin, end, "lt"), begin,
+                     ops::constant(b, -1, {DType::i32, {slots}}));
+}
+
+ValueId ModelGraph::first_tokens(ValueId x) { return ops::gather_rows(b, x, first_rows()); }
+
+ValueId ModelGraph::dropout_of_sequences(ValueId x, double p) {
+  if (mode != Mode::train || p == 0) return x;
+  const Type places{DType::i32, {b.type(x).shape[0]}};
+  return ops::dropout(b, x, rng, ops::gather_rows(b, sample_ids, first_rows()),
+                      ops::constant(b, 0, places), p, b.scope());
+}
+
+ValueId ModelGraph::self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
+                                   double dropout_p, int64_t window, bool causal, ValueId bias) {
+  HONE_BUG_IF(mode == Mode::cached && !causal, "attention that is not causal has no cache");
+  ops::AttentionOptions o{.heads = in_encoder_ ? config.encoder_heads : config.heads,
+                          .kv_heads = in_encoder_ ? config.encoder_heads : config.kv_heads,
+                          .window = window,
+                          .causal = causal,
+                          .scale = scale,
+                          .dropout = 0,
+                          .key = ""};
+  ops::AttentionInputs in{.q = q, .k = k, .v = v, .cu_q = cu_seqlens, .cu_k = cu_seqlens};
+  in.bias = bias;
+  if (mode == Mode::train && dropout_p > 0) {
+    o.dropout = dropout_p;
+    o.key = b.scope();
+    in.rng = rng;
+    in.sample_ids = sample_ids;
+  }
+  if (mode == Mode::cached) {
+    const int64_t width = config.kv_heads * config.head_dim,
+                  queries = config.heads * config.head_dim;
+    if (k == kNoValue) {
+      in.q = ops::slice(b, q, 1, 0, queries);
+      in.k = ops::slice(b, q, 1, queries, queries + width);
+      in.v = ops::slice(b, q, 1, queries + width, queries + 2 * width);
+    }
+    for (auto [which, value] : {std::pair{'k', &in.k}, {'v', &in.v}}) {
+      ValueId old_version = cache_state(cache_name(layer, which), cache_pages);
+      ValueId next = ops::cache_write(b, old_version, *value, slots);
+      b.program().state_of(old_version)->next = next;
+      *value = next;
+    }
+    in.cu_k = cu_cache;
+    in.block_table = block_table;
+  }
+  return ops::attention(b, in, o).out;
+}
+
+int64_t ModelGraph::longest() const {
+  if (mode == Mode::cached) return b.type(block_table).shape[1] * cache_page;
+  return b.type(ids).shape[0];
+}
+
+ValueId ModelGraph::cache_state(const std::string& name, int64_t pages) {
+  State s;
+  s.name = name;
+  s.role = Role::cache;
+  return b.program().add_state(
+      std::move(s), {DType::f32, {pages, cache_page, config.kv_heads * config.head_dim}});
+}
+
+void ModelGraph::encode() {
+  auto change_sides = [&] {
+    std::swap(ids, encoder_ids);
+    std::swap(positions, encoder_positions);
+    std::swap(cu_seqlens, encoder_cu_seqlens);
+    std::swap(sample_ids, encoder_sample_ids);
+    in_encoder_ = !in_encoder_;
+  };
+  change_sides();
+  encoded = family_of(config).encoder(*this);
+  change_sides();
+}
+
+ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, double dropout_p) {
+  ops::AttentionOptions o{.heads = config.heads,
+                          .kv_heads = config.kv_heads,
+                          .window = 0,
+                          .causal = false,
+                          .scale = scale,
+                          .dropout = 0,
+                          .key = ""};
+  ops::AttentionInputs in{.q = q, .cu_q = cu_seqlens, .cu_k = encoder_cu_seqlens};
+  if (mode == Mode::cached) {
+    // Its ends aligned with those of the keys, the one query of a sequence sees all of them.
+    o.causal = true;
+    in.k = cache_state(cross_name(layer, 'k'), cross_pages);
+    in.v = cache_state(cross_name(layer, 'v'), cross_pages);
+    in.cu_k = cu_cross;
+    in.block_table = cross_table;
+  } else {
+    const CrossKeys keys = family_of(config).cross_keys(*this, layer);
+    in.k = keys.k;
+    in.v = keys.v;
+  }
+  if (mode == Mode::train && dropout_p > 0) {
+    o.dropout = dropout_p;
+    o.key = b.scope();
+    in.rng = rng;
+    in.sample_ids = sample_ids;
+  }
+  return ops::attention(b, in, o).out;
+}
+
+void ModelGraph::cache_cross_keys() {
+  for (int64_t i = 0; i < config.layers; ++i) {
+    const CrossKeys keys = family_of(config).cross_keys(*this, i);
+    for (auto [which, value] : {std::pair{'k', keys.k}, {'v', keys.v}}) {
+      ValueId old_version = cache_state(cross_name(i, which), cross_pages);
+      b.program().state_of(old_version)->next =
+          ops::cache_write(b, old_version, value, cross_slots);
+    }
+  }
+}
+
+ValueId ModelGraph::embed(ValueId table) {
+  Attrs attrs;
+  if (mode == Mode::train && config.padding_token >= 0)
+    attrs.set("padding_row", config.padding_token);
+  return b.emit1("embedding", {table, ids}, attrs);
+}
+
+DeclaredWeights declare_weights(const ModelConfig& c) {
+  const Family& f = family_of(c);
+  Program p(op_table(), "declare");
+  Builder b(p);
+  ModelGraph g(b, c, ModelGraph::Mode::eval);
+  DeclaredWeights declared;
+  g.declared_ = &declared;
+  const Type one{DType::i32, {1}}, ends{DType::i32, {2}};
+  if (f.reads_text) {
+    g.ids = p.add_input("ids", one);
+    g.positions = p.add_input("positions", one);
+    g.cu_seqlens = p.add_input("cu_seqlens", ends);
+  }
+  if (f.encoder) {
+    g.encoder_ids = p.add_input("encoder_ids", one);
+    g.encoder_positions = p.add_input("encoder_positions", one);
+    g.encoder_cu_seqlens = p.add_input("encoder_cu_seqlens", ends);
+    g.encode();
+  }
+  const ValueId hidden = f.body(g);
+  if (c.head != Head::none) f.head(g, hidden);
+  return declared;
+}
+
+void add_model_states(ModelGraph& g, bool trainable) {
+  const DeclaredWeights declared = declare_weights(g.config);
+  for (const ParamSpec& spec : declared.params)
+    g.add_state(spec.name, Role::param, trainable && spec.trained, spec.shape);
+  for (const ConstantSpec& spec : declared.constants)
+    g.add_state(spec.name, Role::constant, false, spec.shape);
+}
+
+HeadLayer model_head(ModelGraph& g) {
+  const Family& f = family_of(g.config);
+  HONE_BUG_IF(g.config.head == Head::none, "a model without a head gives hidden states alone");
+  if (f.encoder) g.encode();
+  ValueId hidden = f.body(g);
+  if (g.label_rows != kNoValue) hidden = ops::gather_rows(g.b, hidden, g.label_rows);
+  Builder::Scope head(g.b, "head");
+  return f.head(g, hidden);
+}
+
+ValueId logits_of(Builder& b, const HeadLayer& head) {
+  return ops::linear(b, head.x, head.weight, {.bias = head.bias, .trans_w = true});
+}
+
+}  // namespace hone

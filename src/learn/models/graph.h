@@ -1,0 +1,188 @@
+// What a family writes its graph with: inputs, layers and attention of the program under
+// construction. A layer is declared where it is used; declare_weights runs the same code once more
+// to list the weights.
+//
+// Letters: T packed tokens, S sequences, C hidden size, H heads, G key/value heads, D head size,
+// V vocabulary, F inner size of the MLP.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "engine/ops/ops.h"
+#include "learn/models/config.h"
+
+namespace hone {
+
+// One weight of the checkpoint.
+struct ParamSpec {
+  std::string name;  // as Transformers saves it
+  Shape shape;
+  enum class Init { normal, zeros, ones, sinusoids } init = Init::normal;
+  double std = 0.02;       // of the normal distribution
+  bool decay = true;       // weight decay applies (not to biases and norms)
+  bool of_head = false;    // a checkpoint of the body alone lacks it: it is then made from the seed
+  int64_t zero_row = -1;   // this row begins as zeros (an embedding's padding token)
+  double ones = 1;         // what Init::ones begins as
+  bool trained = true;     // no: kept and saved as it is, and made anew where a checkpoint lacks it
+  bool looked_up = false;  // a table whose rows ids look up: it multiplies nothing
+  // Other names under which checkpoints keep it (older spellings, the other side of a tie), best
+  // first; Family::other_names adds those without the body's prefix.
+  std::vector<std::string> also = {};
+};
+
+// A table that a family computes from its config, such as inv_freq; f32, never saved.
+struct ConstantSpec {
+  std::string name;
+  Shape shape;
+  std::function<std::vector<float>()> values;
+};
+
+// What the graph of a config declares, in the order of first use.
+struct DeclaredWeights {
+  std::vector<ParamSpec> params;
+  std::vector<ConstantSpec> constants;
+};
+
+// Inputs of a model of tokens; i32[T], i32[T], i32[S+1].
+struct TextInputs {
+  ValueId ids = kNoValue, positions = kNoValue, cu_seqlens = kNoValue;
+  ValueId sample_ids = kNoValue, rng = kNoValue;  // train: i64[T], i64[2]
+  ValueId token_types = kNoValue;                 // i32[T], encoders; none: 0 everywhere
+  ValueId label_rows = kNoValue;                  // i32[M], see model_head; < 0: no row
+};
+
+// Encoder-decoders: the encoder's tokens [Te] beside the decoder's, with as many sequences;
+// sequence s of the decoder sees sequence s of the encoder.
+struct EncoderInputs {
+  ValueId encoder_ids = kNoValue, encoder_positions = kNoValue, encoder_cu_seqlens = kNoValue,
+          encoder_sample_ids = kNoValue;
+  ValueId encoded = kNoValue;  // [Te,C], see ModelGraph::encode
+};
+
+// Mode::cached: keys and values in pages. i32[S+1], i32[S,B], i32[T]. Of the encoder's tokens: the
+// decoder's view, i32[S+1] and i32[S,Bx], and where the encoder's tokens go, i32[Te].
+struct KvCache {
+  ValueId cu_cache = kNoValue, block_table = kNoValue, slots = kNoValue;
+  int64_t cache_pages = 0, cache_page = 0;
+  ValueId cu_cross = kNoValue, cross_table = kNoValue, cross_slots = kNoValue;
+  int64_t cross_pages = 0;
+};
+
+// What a linear layer and a table of ids may be beside the usual.
+struct LinearLayer {
+  bool bias = true;
+  bool in_out = false;  // the weight is [in,out], as Conv1D's; else [out,in]
+  double std = -1;      // of the first weights; < 0: ModelGraph::init_std
+};
+struct TableOptions {
+  double std = -1;
+  int64_t zero_row = -1;
+  bool decay = true;
+  std::vector<std::string> also = {};
+};
+
+class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
+ public:
+  enum class Mode { train, eval, cached };
+  ModelGraph(Builder& b, const ModelConfig& c, Mode mode)
+      : b(b), config(c), mode(mode), init_std(c.real("initializer_range", 0.02)) {}
+
+  Builder& b;
+  const ModelConfig& config;
+  const Mode mode;
+  double init_std;       // of the normal weights that are declared from here on
+  bool of_head = false;  // what is declared from here on belongs to a head (ParamSpec::of_head)
+
+  // --- weights: declared and used by one call. A weight that is used twice is declared twice, alike,
+  // or asked for by param().
+  ValueId weight(ParamSpec spec);
+  // A weight that was declared before.
+  ValueId param(const std::string& name) const;
+  // An embedding of ids [rows,channels].
+  ValueId table(const std::string& name, int64_t rows, int64_t channels, TableOptions o = {});
+  // A matrix that is no table: a head of its own. std < 0: init_std.
+  ValueId matrix(const std::string& name, int64_t rows, int64_t columns, double std = -1);
+  ValueId zeros(const std::string& name, int64_t n, std::vector<std::string> also = {});
+  ValueId constant(ConstantSpec spec);
+
+  // --- layers: x [T,K] with the weights `at`.weight and `at`.bias -----------------------------------
+  ValueId linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o = {});
+  ValueId layer_norm(const std::string& at, ValueId x, double eps,
+                     std::pair<std::vector<std::string>, std::vector<std::string>> also = {});
+  ValueId rms_norm(const std::string& at, ValueId x, double eps, double ones = 1);
+
+  // dropout(x) + residual; outside training x + residual. The scope names the place.
+  ValueId dropout(ValueId x, double p, ValueId residual = kNoValue);
+  // The same of x [S,C], one row for each sequence, as for its first token.
+  ValueId dropout_of_sequences(ValueId x, double p);
+  // No sequence of this program, its cached tokens among them, is longer.
+  int64_t longest() const;
+  // x [T,C] -> [S,C], the first token of each sequence; zeros for empty ones.
+  ValueId first_tokens(ValueId x);
+  // Self-attention with the run's boundaries, or (causal alone) against the layer's cache.
+  // q [T,H*D] with k, v [T,G*D], or a fused q = [T,(H+2G)*D]; bias [H,2*longest()-1] as
+  // ops::attention has it. While the encoder is built, T, the boundaries and the heads are the
+  // encoder's.
+  ValueId self_attention(int64_t layer, ValueId q, ValueId k, ValueId v, double scale,
+                         double dropout_p, int64_t window = 0, bool causal = true,
+                         ValueId bias = kNoValue);
+
+  // The decoder's queries q [Td,H*D] over the encoder's tokens, by Family::cross_keys or from the
+  // cache, where every sequence has one query.
+  ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p);
+  // Builds the encoder: ids, positions, cu_seqlens and sample_ids are its own meanwhile.
+  void encode();
+  // Puts what every layer of the decoder asks of the encoder's tokens into the cache.
+  void cache_cross_keys();
+  // Rows of an embedding; that of config.padding_token takes no gradient.
+  ValueId embed(ValueId table);
+
+  // Whether the graph is built to list its weights. Its numbers are never computed then, so that a
+  // family may name weights in the order of its checkpoints where the order of use is another.
+  bool declaring() const { return declared_ != nullptr; }
+
+ private:
+  friend DeclaredWeights declare_weights(const ModelConfig& c);
+  friend void add_model_states(ModelGraph& g, bool trainable);
+  ValueId first_rows();  // i32[S], -1 for empty sequences
+  ValueId cache_state(const std::string& name, int64_t pages);
+  ValueId add_state(const std::string& name, Role role, bool trainable, const Shape& shape);
+
+  std::map<std::string, ValueId> params_;
+  DeclaredWeights* declared_ = nullptr;
+  bool in_encoder_ = false;
+};
+
+// The last linear layer of a head: logits [N,V] = x [N,C] weight^T [V,C] + bias [V]. Losses take
+// it as it is (linear_cross_entropy), so that logits of a vocabulary need not exist.
+struct HeadLayer {
+  ValueId x, weight, bias = kNoValue;
+};
+
+// What a layer of the decoder asks of the encoder's tokens, [Te,G*D] each.
+struct CrossKeys {
+  ValueId k, v;
+};
+
+// Runs the family's graph for one token and lists what it declares.
+DeclaredWeights declare_weights(const ModelConfig& c);
+
+// Adds the model's weights as states (trainable as asked) and its tables as constants, and binds
+// them to the graph.
+void add_model_states(ModelGraph& g, bool trainable);
+
+// Body and head. With label_rows, the head of a language model is computed for those rows alone.
+HeadLayer model_head(ModelGraph& g);
+ValueId logits_of(Builder& b, const HeadLayer& head);
+
+// The name of the cache state of a layer: "cache.3.k"; of the encoder's tokens: "cross.3.k".
+std::string cache_name(int64_t layer, char which);
+std::string cross_name(int64_t layer, char which);
+
+// Positions as sines and cosines, [rows,width]: column j < ceil(width/2) is sin(p /
+// 10000^(2j/width)), the rest the cosines of the same angles (arXiv 1706.03762 with its columns
+// sorted).
+std::vector<float> sinusoids(int64_t rows, int64_t width);
+
+}  // namespace hone
