@@ -26,7 +26,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM, GenerationConfig, get_linear_schedule_with_warmup
-from transformers import GPT2Config, LlamaConfig, MistralConfig, Qwen2Config
+from transformers import GPT2Config, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 from transformers.trainer import Trainer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens" / "models"
@@ -60,6 +60,9 @@ CONFIGS = {
         tie_word_embeddings=True,
         rope_parameters=dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0,
                              high_freq_factor=4.0, original_max_position_embeddings=32), **SMALL),
+    # Norms of every head's queries and keys; heads * head_dim (32) differs from hidden_size (16).
+    "qwen3_tiny": lambda: Qwen3Config(hidden_size=16, intermediate_size=24, num_attention_heads=4, head_dim=8,
+                                      num_key_value_heads=2, tie_word_embeddings=False, rope_theta=1e4, **SMALL),
 }
 
 

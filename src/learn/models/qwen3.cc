@@ -1,0 +1,47 @@
+// Qwen3 (arXiv 2505.09388): Llama's blocks with an RMS norm over each head's queries and keys
+// before they are rotated.
+#include "learn/models/llama_blocks.h"
+
+namespace hone {
+namespace {
+
+// What the config classes of Transformers begin with.
+constexpr const char* kUsualQwen3 =
+    R"({"vocab_size": 151936, "hidden_size": 4096, "intermediate_size": 22016,
+    "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32,
+    "hidden_act": "silu", "max_position_embeddings": 32768, "initializer_range": 0.02,
+    "rms_norm_eps": 1e-06, "tie_word_embeddings": false, "attention_bias": false,
+    "attention_dropout": 0.0, "head_dim": 128, "bos_token_id": null, "eos_token_id": null,
+    "sliding_window": null, "use_sliding_window": false, "max_window_layers": 28,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
+
+Status read_config(ModelConfig& c) {
+  HONE_TRY(read_llama_config(c, 32768, 128));
+  if (c.flag("use_sliding_window", false)) c.window = HONE_TRY(c.integer("sliding_window", 4096));
+  return Ok{};
+}
+
+ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId x, int64_t heads) {
+  const Shape whole = g.b.type(x).shape;  // [T,heads*D]
+  x = ops::reshape(g.b, x, {whole[0] * heads, g.config.head_dim});
+  x = g.rms_norm(fmt::format("{}{}_norm", at, which), x, g.config.real("rms_norm_eps", 1e-6));
+  return ops::reshape(g.b, x, whole);
+}
+
+LlamaStyle style_of(const ModelConfig& c) {
+  const bool bias = c.flag("attention_bias", false);
+  return {.qkv_bias = bias,
+          .output_bias = bias,
+          .first_window_layer = qwen_window_layer(c),
+          .before_rotation = norm_of_heads};
+}
+
+}  // namespace
+
+Family family_qwen3() {
+  return llama_family<style_of>({.name = "qwen3",
+                                 .model_types = {{"qwen3", "Qwen3", kUsualQwen3}},
+                                 .read_config = read_config});
+}
+
+}  // namespace hone
