@@ -1,6 +1,7 @@
 #include "learn/tasks/classification_data.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
@@ -22,9 +23,9 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
   Result<LabelReader> opened = open_label_rows(HONE_TRY(expand_files(paths, split)), options, wish);
   if (!opened.ok()) {
     if (opened.error().error_code().id == err::kDataFormat.id)
-      opened.error().todo(
-          "name the format by --data_format (csv, tsv, json, jsonl, parquet, arrow or pickle), or "
-          "give the file a name with its extension");
+      opened.error().todo(fmt::format(
+          "name the format by --data_format ({}), or give the file a name with its extension",
+          fmt::join(data_formats(false) | std::views::drop(1), ", ")));
     return opened;
   }
   if (!sources.dev_ids.empty() && !split.starts_with(kTest))

@@ -4,11 +4,19 @@
 
 #include "base/store/hash.h"
 #include "learn/data/files.h"
+#include "learn/data/formats/rows.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/tokenizers/load/load.h"
 #include "learn/train/errors.h"
 
 namespace hone {
+
+std::vector<std::string> data_formats(bool with_text) {
+  std::vector<std::string> names{""};
+  for (const Format& f : all_format())
+    if (with_text || f.name != "text") names.push_back(f.name);
+  return names;
+}
 
 LabelSourceRequest named_sources(const TaskSettings& s, const std::vector<std::string>& test_file) {
   LabelSourceRequest r;

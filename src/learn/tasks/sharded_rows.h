@@ -25,6 +25,9 @@ class ShardedRows {
                                                    std::vector<std::string>& notes) const = 0;
 };
 
+// Choices of --data_format: "", for the file's extension, and the formats of the shelf; `with_text`:
+// also the one whose rows are lines.
+std::vector<std::string> data_formats(bool with_text);
 // What the flags that all such tasks have ask for.
 LabelSourceRequest named_sources(const TaskSettings& s, const std::vector<std::string>& test_file);
 // All splits that the flags name; without any file, a data set, folder or task is named.
