@@ -47,7 +47,7 @@ class LmSettings : public MlmSettings, public LmOwnSettings {
     logging_steps = 50;
     save_strategy = "epoch";
     save_total_limit = 1;
-    report_to = "tensorboard";
+    report_to = {"tensorboard"};
   }
 
   void bind_own(Schema& schema) override {

@@ -43,8 +43,8 @@ Status RowFeed::set_rows(std::unique_ptr<TokenRows> train, std::unique_ptr<Token
     HONE_TRY(train_->check_unchanged());
     HONE_TRY(plan_steps(train_->size()));
     const auto seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
-    order_ = s_.shuffle ? RowOrder::shuffled(train_->size(), seed)
-                        : RowOrder::sequential(train_->size());
+    order_ = s_.shuffles() ? RowOrder::shuffled(train_->size(), seed)
+                           : RowOrder::sequential(train_->size());
   }
   eval_ = std::move(eval);
   return Ok{};
@@ -82,7 +82,7 @@ Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
     const bool train = part.split == "train";
     StreamOptions o;
     o.seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
-    o.shuffle = train && s_.shuffle;
+    o.shuffle = train && s_.shuffles();
     o.window_rows = o.shuffle ? s_.buffer_size : 1;
     o.max_rows = train ? s_.max_train_samples : s_.max_eval_samples;
     (train ? train_stream_ : eval_stream_) =
@@ -106,10 +106,10 @@ Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
 Json RowFeed::order_effect() const {
   const bool leaves_out = s_.dataloader_drop_last &&
                           (train_stream_ || train_rows_ % s_.per_device_train_batch_size != 0);
-  Json j{{"seed", s_.shuffle ? Json(s_.data_seed.value_or(s_.seed)) : Json()},
+  Json j{{"seed", s_.shuffles() ? Json(s_.data_seed.value_or(s_.seed)) : Json()},
          {"leaves_out", leaves_out}};
   if (!train_stream_) return j;
-  j["window_rows"] = s_.shuffle ? s_.buffer_size : 1;
+  j["window_rows"] = s_.shuffles() ? s_.buffer_size : 1;
   j["first_rows"] = s_.max_train_samples;
   return j;
 }

@@ -13,6 +13,9 @@ std::vector<std::string> schedule_names();
 struct TrainSettings {
 #define HONE_SETTINGS "learn/train/settings.def"
 #include "base/settings/fields.inc"
+
+  bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
+  bool reports() const { return report_to != std::vector<std::string>{"none"}; }
 };
 
 }  // namespace hone

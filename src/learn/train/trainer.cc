@@ -183,7 +183,9 @@ Result<TrainOutcome> Trainer::train() {
       HONE_TRY(log_step(rate, grad_norm));
     bool new_best = false;
     const double eval_steps = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
-    if (task_.can_evaluate() &&
+    const double waited =
+        s_.eval_strategy == "epoch" ? task_.steps().epoch_after(done_) : static_cast<double>(done_);
+    if (task_.can_evaluate() && waited >= s_.eval_delay &&
         (s_.eval_strategy == "epoch"
              ? end_of_epoch
              : s_.eval_strategy == "steps" && (every(eval_steps, done_) || last)))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/settings/yaml.h"
 #include "run/commands/command.h"
@@ -112,6 +113,14 @@ std::string own_markdown(const TaskCommand& c, const std::vector<Task>& tasks) {
   return text;
 }
 
+// The words of Transformers; "passive" is the application's own level.
+LogLevel level_named(const std::string& name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  if (name == "error" || name == "critical") return LogLevel::kError;
+  return LogLevel::kInfo;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
@@ -133,6 +142,7 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
       chosen->settings = nullptr;
     else
       HONE_TRY(chosen->settings->settle(chosen->schema));
+    if (chosen->settings) set_log_level(level_named(chosen->settings->log_level));
     return chosen;
   }
   // No such task, or none: what all tasks share is enough to say so.

@@ -7,12 +7,25 @@ namespace hone {
 
 Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, bool need_weights) {
   from_scratch = s.model_name_or_path.empty();
-  if (from_scratch && s.config_name.empty())
+  const bool new_type = from_scratch && s.config_name.empty();
+  if (!s.config_overrides.empty() && !(new_type && !s.model_type.empty()))
+    return Error(err::kNoData,
+                 "--config_overrides belongs to --model_type, without a model and a "
+                 "config file")
+        .at("--config_overrides " + s.config_overrides)
+        .todo("edit the config.json of --config_name, or name the type by --model_type");
+  if (new_type && s.model_type.empty())
     return Error(err::kNoData, "no model is named")
         .todo(
-            "name one by --model_name_or_path, or by --config_name a config.json to train from "
-            "scratch");
+            "name one by --model_name_or_path; to train from scratch, a config.json by "
+            "--config_name or a type by --model_type");
+  if (new_type && s.tokenizer_name.empty())
+    return Error(err::kNoData, "a new model of a type has no tokenizer")
+        .at("--model_type " + s.model_type)
+        .todo("name one by --tokenizer_name");
   OpenOptions o;
+  o.model_type = s.model_type;
+  o.config_overrides = s.config_overrides;
   o.config_name = from_scratch ? "" : s.config_name;
   o.tokenizer_name = s.tokenizer_name;
   o.revision = s.model_revision;
