@@ -24,7 +24,7 @@ struct ParamSpec {
   bool of_head = false;    // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;   // this row begins as zeros (an embedding's padding token)
   double ones = 1;         // what Init::ones begins as
-  bool trained = true;     // no: kept and saved as it is, and made anew where a checkpoint lacks it
+  bool trained = true;     // no: kept and saved as it is, and initialized where a checkpoint lacks it
   bool looked_up = false;  // a table whose rows ids look up: it multiplies nothing
   // Other names under which checkpoints keep it (older spellings, the other side of a tie), best
   // first; Family::other_names adds those without the body's prefix.
