@@ -49,7 +49,15 @@ Cost cost(const NodeView& n) { return elementwise(n, 13); }
 
 }  // namespace
 
-Op define_tanh_shrink() { return {"tanh_shrink", same_as_first, decompose, grad, cost, {0}}; }
+Op define_tanh_shrink() {
+  return {.name = "tanh_shrink",
+          .operands = {"x"},
+          .infer = same_as_first,
+          .decompositions = {decompose},
+          .grad = grad,
+          .cost = cost,
+          .over = {{0, "x"}}};
+}
 
 ValueId ops::tanh_shrink(Builder& b, ValueId x) { return b.emit1("tanh_shrink", {x}); }
 
