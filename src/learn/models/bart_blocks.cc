@@ -73,7 +73,7 @@ struct Stack {
   // x + f(x) with the norm before f, or after the sum.
   template <class F>
   ValueId sublayer(const std::string& norm_at, ValueId x, F f) const {
-    if (g.declaring()) {  // a checkpoint has the norm after the sublayer, wherever it stands
+    if (g.declaring()) {  // a checkpoint has the norm after the sublayer, wherever it is used
       f(x);
       norm(norm_at, x);
     }

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-// What stands on the body: which logits a model gives.
+// What follows the body: which logits a model gives.
 enum class Head {
   causal_lm,                // [T,V], the next token
   masked_lm,                // [T,V], or [M,V] of the rows that have a label

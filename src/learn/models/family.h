@@ -43,8 +43,8 @@ struct Family {
   std::vector<const char*> dropouts = {};
   // In front of the body's weights, except in a checkpoint of the body alone: "transformer.".
   std::string body_prefix = "";
-  // Endings of tensors that checkpoints carry and no model reads: masks and tables that are made
-  // anew.
+  // Endings of tensors that checkpoints carry and no model reads: masks and tables that are
+  // made again.
   std::vector<std::string> unread = {};
   // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they stay so.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,

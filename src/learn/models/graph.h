@@ -19,12 +19,12 @@ struct ParamSpec {
   std::string name;  // as Transformers saves it
   Shape shape;
   enum class Init { normal, zeros, ones, sinusoids } init = Init::normal;
-  double std = 0.02;       // of the normal distribution
-  bool decay = true;       // weight decay applies (not to biases and norms)
-  bool of_head = false;    // a checkpoint of the body alone lacks it: it is then made from the seed
-  int64_t zero_row = -1;   // this row begins as zeros (an embedding's padding token)
-  double ones = 1;         // what Init::ones begins as
-  bool trained = true;     // no: kept and saved as it is, and initialized where a checkpoint lacks it
+  double std = 0.02;      // of the normal distribution
+  bool decay = true;      // weight decay applies (not to biases and norms)
+  bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
+  int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
+  double ones = 1;        // what Init::ones begins as
+  bool trained = true;  // no: kept and saved as it is, and initialized where a checkpoint lacks it
   bool looked_up = false;  // a table whose rows ids look up: it multiplies nothing
   // Other names under which checkpoints keep it (older spellings, the other side of a tie), best
   // first; Family::other_names adds those without the body's prefix.
@@ -60,7 +60,7 @@ struct EncoderInputs {
   ValueId encoded = kNoValue;  // [Te,C], see ModelGraph::encode
 };
 
-// Mode::cached: keys and values in pages. i32[S+1], i32[S,B], i32[T]. Of the encoder's tokens: the
+// Mode::cached: keys and values in pages. i32[S+1], i32[S,B], i32[T]. For the encoder's tokens: the
 // decoder's view, i32[S+1] and i32[S,Bx], and where the encoder's tokens go, i32[Te].
 struct KvCache {
   ValueId cu_cache = kNoValue, block_table = kNoValue, slots = kNoValue;
@@ -101,7 +101,7 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId param(const std::string& name) const;
   // An embedding of ids [rows,channels].
   ValueId table(const std::string& name, int64_t rows, int64_t channels, TableOptions o = {});
-  // A matrix that is no table: a head of its own. std < 0: init_std.
+  // A matrix that is not a table: a head of its own. std < 0: init_std.
   ValueId matrix(const std::string& name, int64_t rows, int64_t columns, double std = -1);
   ValueId zeros(const std::string& name, int64_t n, std::vector<std::string> also = {});
   ValueId constant(ConstantSpec spec);

@@ -92,7 +92,7 @@ Status read_config(ModelConfig& c) {
   return Ok{};
 }
 
-// The bucket of a key `distance` places behind its query (before it, of a negative one): half of
+// The bucket of a key `distance` places before its query (after it if negative): half of
 // the buckets for single distances, the others growing by a factor up to max_distance. Computed in
 // f32 as Transformers does, since it rounds down what may be whole.
 int64_t bucket_of(const ModelConfig& c, bool both_ways, int64_t distance) {
