@@ -84,8 +84,8 @@ OrderedJson ClmSettings::shard_settings(const Pretrained& model, const CausalOpt
   OrderedJson j;
   j["task"] = "clm";
   if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
-  if (packing) j["eos_token_id"] = causal.eos ? OrderedJson(*causal.eos) : OrderedJson();
   add_row_settings(*this, {{"block_size", causal.block_size}}, all, j);
+  if (packing) j["eos_token_id"] = causal.eos ? OrderedJson(*causal.eos) : OrderedJson();
   return j;
 }
 
