@@ -1,5 +1,7 @@
 #include "learn/train/update.h"
 
+#include <unordered_map>
+
 #include "engine/ops/ops.h"
 #include "engine/passes/differentiate.h"
 
@@ -41,7 +43,9 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
   Builder b(program);
   const ValueId lr = program.add_input("lr", {DType::f64, {}}),
                 step = program.add_input("step", {DType::i64, {}});
+  std::unordered_map<std::string, size_t> index;  // of a state, by name
   auto state = [&](const std::string& name, Role role, const Type& type) {
+    index[name] = program.states.size();
     State s;
     s.name = name;
     s.role = role;
@@ -54,7 +58,7 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
   }
   for (const OptimizerState& s : update_states(weights, options))
     state(s.name, Role::moment, s.type);
-  auto value = [&](const std::string& name) { return program.state_named(name)->value; };
+  auto value = [&](const std::string& name) { return program.states[index.at(name)].value; };
   const std::vector<std::vector<UpdateWeight>> groups = groups_of(weights);
 
   const Optimizer& optimizer = optimizer_named(options.optimizer);
@@ -96,7 +100,7 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
       results.push_back(s.name);
     }
     const Values next = ops::update(b, optimizer.op, lists, options.attrs);
-    for (size_t i = 0; i < results.size(); ++i) program.state_named(results[i])->next = next[i];
+    for (size_t i = 0; i < results.size(); ++i) program.states[index.at(results[i])].next = next[i];
   }
   program.outputs.push_back({"grad_norm", norm});
   return program;
