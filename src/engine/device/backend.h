@@ -40,6 +40,8 @@ class Backend {
   virtual size_t decomposition(const NodeView&) const { return 0; }
   // (optional, default true) whether arenas are allocated and kernels run; null only plans.
   virtual bool computes() const { return true; }
+  // (optional, default 0: any) the size of the pool that its kernels must run on.
+  virtual int threads() const { return 0; }
   // (optional, default "") what this backend chose and why: instruction set, threads.
   virtual std::string description() const { return ""; }
 };

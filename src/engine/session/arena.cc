@@ -12,18 +12,21 @@
 
 namespace hone {
 
-Result<Arena> Arena::allocate(int64_t bytes) {
+int Arena::populate_now(void* begin, size_t bytes) {
+  return madvise(begin, bytes, MADV_POPULATE_WRITE);
+}
+
+Result<Arena> Arena::allocate(int64_t bytes, Populate populate) {
+  const auto refused = [&] {
+    return Error(err::kNoMemory, fmt::format("the system refuses {} bytes of memory: {}", bytes,
+                                             std::strerror(errno)));
+  };
   Arena a;
   a.bytes_ = bytes;
   a.mapping_bytes_ = static_cast<size_t>(bytes + kArenaAlignment);
   void* m = mmap(nullptr, a.mapping_bytes_, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (m == MAP_FAILED)
-    return Error(err::kNoMemory, fmt::format("the system refuses {} bytes of memory: {}", bytes,
-                                             std::strerror(errno)))
-        .todo(
-            "use a smaller --per_device_train_batch_size or --block_size; hone plan shows what "
-            "fits");
+  if (m == MAP_FAILED) return refused();
   a.mapping_ = m;
   auto address = reinterpret_cast<uintptr_t>(m);
   a.data_ = reinterpret_cast<std::byte*>((address + kArenaAlignment - 1) / kArenaAlignment *
@@ -32,7 +35,10 @@ Result<Arena> Arena::allocate(int64_t bytes) {
   // One thread populates: without this, all would lie on its node.
   interleave_over_nodes(a.data_, static_cast<size_t>(bytes));
   // Populating now makes the first step as fast as the rest, and a lack of memory show at once.
-  if (madvise(a.data_, static_cast<size_t>(bytes), MADV_POPULATE_WRITE) != 0) {
+  if (populate(a.data_, static_cast<size_t>(bytes)) != 0) {
+    // EINVAL: a kernel before 5.14, which does not know the advice. After any other refusal
+    // touching the pages would end in the kernel's killer.
+    if (errno != EINVAL) return refused();
     for (int64_t i = 0; i < bytes; i += 4096)
       const_cast<volatile std::byte*>(a.data_)[i] = std::byte{0};
   }

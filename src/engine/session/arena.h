@@ -12,7 +12,11 @@ namespace hone {
 class Arena {
  public:
   Arena() = default;
-  static Result<Arena> allocate(int64_t bytes);
+  // H1321 when the system refuses the memory, also while it is populated. `populate` is
+  // madvise(MADV_POPULATE_WRITE); tests give another one.
+  using Populate = int (*)(void* begin, size_t bytes);
+  static Result<Arena> allocate(int64_t bytes, Populate populate = populate_now);
+  static int populate_now(void* begin, size_t bytes);
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
   ~Arena();

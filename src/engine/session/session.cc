@@ -26,6 +26,8 @@ Kernel view_kernel(const NodeView& n) {
 
 Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend,
                                  ThreadPool& pool) {
+  HONE_BUG_IF(backend.threads() != 0 && backend.threads() != pool.size(),
+              "a backend for {} threads meets a pool of {}", backend.threads(), pool.size());
   Session s;
   s.pool_ = &pool;
   s.computes_ = backend.computes();

@@ -220,6 +220,7 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
   ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
   const auto backend = make_cpu_backend(pool.size());
   const int64_t block = s.row_tokens(model.config), wanted = s.per_device_train_batch_size;
+  findings.passed(check_device_memory(s));
   report.memory_limit_bytes = memory_for_arenas(s);
   const Result<PairNeeds> pairs = pair_needs(s, model);
   if (!pairs.ok()) {

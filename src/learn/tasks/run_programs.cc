@@ -7,6 +7,7 @@
 #include "engine/backends/null/null.h"
 #include "engine/passes/pipelines.h"
 #include "learn/generate/prompts.h"
+#include "learn/train/errors.h"
 #include "learn/train/update.h"
 
 namespace hone {
@@ -99,15 +100,18 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
   return programs;
 }
 
+Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
+                        ThreadPool& pool, const RunShapes& shapes) {
+  const NullBackend null(&backend);
+  const Session session =
+      HONE_TRY(Session::compile(HONE_TRY(run_programs(s, config, shapes)), null, pool));
+  return session.plan();
+}
+
 Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                     ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
                     const ShapesOf& shapes_of) {
-  NullBackend null(&backend);
-  auto plan = [&](int64_t rows) -> Result<RunPlan> {
-    Session session =
-        HONE_TRY(Session::compile(HONE_TRY(run_programs(s, config, shapes_of(rows))), null, pool));
-    return session.plan();
-  };
+  auto plan = [&](int64_t rows) { return plan_of(s, config, backend, pool, shapes_of(rows)); };
   Fit fit;
   for (int64_t rows = wanted_rows; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
@@ -140,6 +144,19 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
         1, static_cast<int64_t>(static_cast<double>(bytes - memory_bytes) / slope) + 1);
   }
   return fit;
+}
+
+Status check_device_memory(const TrainSettings& s) {
+  if (!s.device_memory) return Ok{};
+  const MemoryReading m = read_memory();
+  const int64_t most = std::min(m.total_bytes, m.limit_bytes.value_or(m.total_bytes));
+  if (static_cast<int64_t>(s.device_memory->bytes) <= most) return Ok{};
+  return Error(err::kDoesNotFit,
+               fmt::format("{} are more than the {} that this machine has",
+                           bytes_text(static_cast<int64_t>(s.device_memory->bytes)),
+                           bytes_text(most)))
+      .at("--device_memory")
+      .todo("give less, or leave the flag out: the run then takes what is free");
 }
 
 int64_t memory_for_arenas(const TrainSettings& s) {

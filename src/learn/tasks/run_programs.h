@@ -42,11 +42,16 @@ struct Fit {
   int64_t largest = 0;  // the most rows that would fit (0 when none does)
   RunPlan plan;         // with `rows`, or with one row when none fits
 };
+// Of the programs of these shapes.
+Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
+                        ThreadPool& pool, const RunShapes& shapes);
 using ShapesOf = std::function<RunShapes(int64_t rows)>;
 Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                     ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
                     const ShapesOf& shapes_of);
 
+// H2404 when --device_memory is more than this machine, or its control group, has.
+Status check_device_memory(const TrainSettings& s);
 // Bytes that the arenas of this process may take: --device_memory, or what is free now.
 int64_t memory_for_arenas(const TrainSettings& s);
 

@@ -178,15 +178,16 @@ RunShapes Seq2SeqTask::shapes_for(int64_t rows) const {
   if (const TokenRows* targets = feed().train()) {
     const StepCount& steps = *feed().steps();
     const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
-    shapes.train_pairs = choose_pair_grid(train_sources_.lengths(), targets->lengths(), rows,
-                                          (last.end - last.begin) % rows);
+    const int64_t r = std::min(rows, targets->size());
+    shapes.train_pairs = choose_pair_grid(train_sources_.lengths(), targets->lengths(), r,
+                                          (last.end - last.begin) % r);
     shapes.accumulate = s_.accumulates(rows);
   }
   if (const TokenRows* targets = feed().eval()) {
     // Rows without targets are written alone.
-    const int64_t r = std::min(rows, s_.per_device_eval_batch_size),
-                  compared = eval_rows_ + (test_has_targets_ ? test_rows_ : 0);
+    const int64_t compared = eval_rows_ + (test_has_targets_ ? test_rows_ : 0);
     if (compared > 0) {
+      const int64_t r = std::min({rows, s_.per_device_eval_batch_size, compared});
       std::vector<int64_t> source_lengths = eval_sources_.lengths(),
                            target_lengths = targets->lengths();
       source_lengths.resize(static_cast<size_t>(compared));

@@ -92,6 +92,11 @@ class TaskSettings : public TrainSettings, public DataSettings {
   // the first screen on the way. The settings must outlive the task.
   virtual Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const = 0;
 
+  // Of the checkpoint that the run continues from: it keeps these micro-batches. 0: none, or not
+  // known. The command sets both.
+  int64_t split_rows = 0;
+  std::string continued_from;
+
   // Standard output, for tasks whose lines other programs read; the command sets it.
   std::function<void(std::string_view)> print = [](std::string_view) {};
 

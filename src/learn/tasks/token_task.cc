@@ -201,6 +201,7 @@ Json TokenTask::fingerprint() const {
           {"kernels", session_->kernel_manifest()},
           {"machine", backend_->description()},
           {"micro_batch_rows", shapes_.train_rows()},
+          {"split_rows", split_rows_},
           {"order", feed_->order_effect()},
           {"total_steps", steps ? steps->total_steps() : 0},
           {"update", update_effect(s_)},

@@ -112,6 +112,7 @@ class TokenTask : public TrainTask {
   std::optional<Session> session_;
   RunShapes shapes_;
   int64_t row_tokens_ = 0;
+  int64_t split_rows_ = 0;  // of a micro-batch
   int64_t parameters_outside_embeddings_ = 0;
   // By budget of the grid: indices of the session's programs.
   std::vector<size_t> train_programs_, train_add_programs_, eval_programs_;

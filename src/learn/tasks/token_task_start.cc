@@ -34,22 +34,38 @@ RunShapes TokenTask::shapes_for(int64_t rows) const {
   if (const TokenRows* train = feed_->train()) {
     const StepCount& steps = *feed_->steps();
     const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
-    shapes.train = choose_grid(train->lengths(), rows, (last.end - last.begin) % rows);
+    const int64_t r = std::min(rows, train->size());
+    shapes.train = choose_grid(train->lengths(), r, (last.end - last.begin) % r);
     shapes.accumulate = s_.accumulates(rows);
   }
   if (const TokenRows* eval = feed_->eval()) {
-    const int64_t r = std::min(rows, s_.per_device_eval_batch_size);
+    const int64_t r = std::min({rows, s_.per_device_eval_batch_size, eval->size()});
     shapes.eval = choose_grid(eval->lengths(), r, eval->size() % r);
   }
   return shapes;
 }
 
 Status TokenTask::compile(bool from_scratch) {
+  HONE_TRY(check_device_memory(s_));
   const int64_t stream = stream_bytes(s_, row_tokens_), memory = memory_for_arenas(s_) - stream;
   const int64_t wanted =
       s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
-  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, wanted, memory,
-                             [&](int64_t rows) { return shapes_for(rows); }));
+  const bool keeps = s_.do_train && s_.split_rows > 0 && wanted % s_.split_rows == 0;
+  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, keeps ? s_.split_rows : wanted,
+                             memory, [&](int64_t rows) { return shapes_for(rows); }));
+  if (keeps && fit.rows > 0 && fit.rows != s_.split_rows && !s_.allow_other_bits) {
+    const RunPlan plan =
+        HONE_TRY(plan_of(s_, model_.config, *backend_, *pool_, shapes_for(s_.split_rows)));
+    return Error(err::kOtherSplit,
+                 fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "
+                             "may be used",
+                             s_.split_rows, bytes_text(plan.arena_bytes()),
+                             bytes_text(std::max<int64_t>(memory, 0))))
+        .at(s_.continued_from)
+        .todo(
+            "free memory or raise --device_memory; with --allow_other_bits the run goes on in "
+            "smaller micro-batches");
+  }
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
   if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
@@ -70,13 +86,18 @@ Status TokenTask::compile(bool from_scratch) {
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
                : "",
            fit.largest);
+  split_rows_ = fit.rows;
   shapes_ = shapes_for(fit.rows);
   session_ = HONE_TRY(
       Session::compile(HONE_TRY(run_programs(s_, model_.config, shapes_)), *backend_, *pool_));
   find_programs();
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
-  HONE_TRY(session_->allocate());
+  if (Status taken = session_->allocate(); !taken.ok())
+    return std::move(taken.error())
+        .todo(fmt::format("free memory, or use a smaller --per_device_train_batch_size or --{}; "
+                          "hone plan shows what fits",
+                          s_.row_tokens_flag()));
   if (from_scratch) {
     init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
     fill_constants(*session_, model_.config);

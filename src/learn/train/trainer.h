@@ -64,6 +64,7 @@ class TrainTask {
 // Where a run begins, as the settings and the output folder say.
 struct TrainStart {
   std::string checkpoint;  // to continue from; "" to begin
+  int64_t split_rows = 0;  // of a micro-batch of the run that continues; 0: not known
   bool finished = false;   // the folder holds a run that ended, and `checkpoint` is its last
   Json ended;              // fingerprint of that run
   std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins

@@ -15,12 +15,14 @@ Result<int> run_train(const std::vector<std::string>& args) {
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
   if (!chosen->settings) return kExitDone;
-  const TaskSettings& s = *chosen->settings;
+  TaskSettings& s = *chosen->settings;
   const Schema& schema = chosen->schema;
   if (!s.do_train && !s.do_eval && !s.do_predict)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
+  s.split_rows = start.split_rows;
+  s.continued_from = start.checkpoint;
   HONE_TRY(check_output_dir(s.output_dir));
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);

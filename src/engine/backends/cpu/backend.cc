@@ -25,6 +25,7 @@ class CpuBackend : public Backend {
       if (Result<Kernel> other = found->second[i].make(n, threads_)) return other;
     return first;
   }
+  int threads() const override { return threads_; }
   std::string description() const override {
     return fmt::format("{}, {} threads", isa_name(isa()), threads_);
   }
