@@ -24,7 +24,7 @@ std::vector<bool> depends_on_trainable(const Program& p) {
 
 }  // namespace
 
-Result<bool> differentiate(Program& p, bool accumulate) {
+Result<bool> differentiate(Program& p, Gradients as) {
   ValueId loss = p.output_named("loss");
   HONE_BUG_IF(loss == kNoValue || p.type(loss).count() != 1,
               "differentiate needs a scalar output 'loss'");
@@ -33,18 +33,19 @@ Result<bool> differentiate(Program& p, bool accumulate) {
 
   Builder b(p);
   std::vector<ValueId> grad(p.values.size(), kNoValue);
+  std::vector<size_t> parameters;  // indices of states
+  for (size_t i = 0; i < p.states.size(); ++i)
+    if (p.states[i].trainable) parameters.push_back(i);
   // Gradient states come first, so that each contribution can be added onto what there is.
-  std::map<ValueId, size_t> state_of;  // parameter -> index of its gradient's state
-  for (size_t i = 0, parameters = p.states.size(); i < parameters; ++i) {
-    if (!p.states[i].trainable) continue;
-    const ValueId parameter = p.states[i].value;
-    const Type type = p.type(parameter);
+  const size_t first_state = p.states.size();
+  for (size_t i : parameters) {
+    if (as == Gradients::values) break;
+    const Type type = p.type(p.states[i].value);
     State s;
     s.name = grad_name(p.states[i].name);
     s.role = Role::grad;
-    state_of[parameter] = p.states.size();
     const ValueId old_version = p.add_state(std::move(s), type);
-    if (accumulate) grad[static_cast<size_t>(parameter)] = old_version;
+    if (as == Gradients::sums) grad[static_cast<size_t>(p.states[i].value)] = old_version;
   }
   b.set_phase(Phase::backward);
   b.set_scope("loss");
@@ -75,11 +76,17 @@ Result<bool> differentiate(Program& p, bool accumulate) {
     }
   }
 
-  for (const auto& [parameter, index] : state_of) {
-    ValueId g = grad[static_cast<size_t>(parameter)];
-    b.set_scope(p.states[index].name.substr(5));
-    if (g == kNoValue) g = ops::constant(b, 0.0, Type(p.type(parameter)));
-    if (g != p.states[index].value) p.states[index].next = g;  // else nothing was added
+  for (size_t k = 0; k < parameters.size(); ++k) {
+    const State& parameter = p.states[parameters[k]];
+    ValueId g = grad[static_cast<size_t>(parameter.value)];
+    b.set_scope(parameter.name);
+    if (g == kNoValue) g = ops::constant(b, 0.0, Type(p.type(parameter.value)));
+    if (as == Gradients::values) {
+      p.outputs.push_back({grad_name(parameter.name), g});
+      continue;
+    }
+    State& s = p.states[first_state + k];
+    if (g != s.value) s.next = g;  // else nothing was added
   }
   return true;
 }

@@ -2,9 +2,10 @@
 // parameter.
 //
 //   before   output "loss" = %9                     (parameters are states of role param)
-//   after    state "grad.<name>" per trainable parameter, whose new version is
-//              accumulate: its old version + the gradient of this micro-batch
-//              otherwise:  the gradient of this micro-batch (the old version is not read)
+//   after    as values  output "grad.<name>" per trainable parameter: the gradient
+//            as states  state "grad.<name>" per trainable parameter, whose new version is the
+//                       gradient of this micro-batch (the old version is not read)
+//            as sums    the same, and its new version is the old one + the gradient
 //
 // Contributions to one parameter (ties) are added in the order in which the backward visit meets
 // them. Must run after fuse-forward (composites keep their own gradients) and once only.
@@ -17,6 +18,8 @@ namespace hone {
 // "grad." + the parameter's name.
 std::string grad_name(const std::string& parameter);
 
-Result<bool> differentiate(Program& p, bool accumulate);
+enum class Gradients { values, states, sums };
+
+Result<bool> differentiate(Program& p, Gradients as);
 
 }  // namespace hone

@@ -21,6 +21,7 @@
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
 #include "engine/passes/precision.h"
+#include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 #include "engine/passes/store_weights.h"
 
@@ -30,6 +31,7 @@ namespace {
 const std::map<std::string, Pass>& passes_by_name() {
   static const std::map<std::string, Pass> passes{
       {"simplify", {"simplify", PassKind::numeric, simplify}},
+      {"schedule", {"schedule", PassKind::placement, schedule}},
       {"fuse_forward",
        {"fuse_forward", PassKind::numeric, [](Program& p) { return fuse_forward(p); }}},
       {"fuse_accumulate",
@@ -41,9 +43,14 @@ const std::map<std::string, Pass>& passes_by_name() {
        {"store_weights_i8", PassKind::numeric,
         [](Program& p) { return store_weights(p, WeightStorage::i8); }}},
       {"differentiate",
-       {"differentiate", PassKind::numeric, [](Program& p) { return differentiate(p, false); }}},
+       {"differentiate", PassKind::numeric,
+        [](Program& p) { return differentiate(p, Gradients::states); }}},
+      {"differentiate_values",
+       {"differentiate_values", PassKind::numeric,
+        [](Program& p) { return differentiate(p, Gradients::values); }}},
       {"differentiate_add",
-       {"differentiate_add", PassKind::numeric, [](Program& p) { return differentiate(p, true); }}},
+       {"differentiate_add", PassKind::numeric,
+        [](Program& p) { return differentiate(p, Gradients::sums); }}},
   };
   return passes;
 }
@@ -141,7 +148,7 @@ TEST(Passes, FuseLooksAtEachNodeAFewTimes) {
   EXPECT_TRUE(fuse_forward(p, &looked_at).value());
   EXPECT_EQ(static_cast<int64_t>(p.nodes.size()), nodes - 2 * kLayers);
   EXPECT_LE(looked_at, 4 * nodes);
-  ASSERT_TRUE(differentiate(p, true).value());
+  ASSERT_TRUE(differentiate(p, Gradients::sums).value());
   const auto all = static_cast<int64_t>(p.nodes.size());
   looked_at = 0;
   EXPECT_TRUE(fuse_accumulate(p, &looked_at).value());

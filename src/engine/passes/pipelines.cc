@@ -2,6 +2,7 @@
 
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 
 namespace hone {
@@ -23,17 +24,32 @@ std::vector<Pass> begin(Precision precision) {
   return passes;
 }
 
+// After gradients: those that nobody asked for go, the others are added where they lie.
+void end(std::vector<Pass>& passes) {
+  passes.push_back({"simplify_gradient", PassKind::numeric, simplify});
+  passes.push_back(
+      {"fuse_accumulate", PassKind::numeric, [](Program& p) { return fuse_accumulate(p); }});
+  passes.push_back({"simplify_last", PassKind::numeric, simplify});
+}
+
 }  // namespace
 
 std::vector<Pass> train_pipeline(bool accumulate, Precision precision) {
   std::vector<Pass> passes = begin(precision);
+  const Gradients as = accumulate ? Gradients::sums : Gradients::states;
+  passes.push_back(
+      {"differentiate", PassKind::numeric, [as](Program& p) { return differentiate(p, as); }});
+  end(passes);
+  return passes;
+}
+
+std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update, Precision precision) {
+  std::vector<Pass> passes = begin(precision);
   passes.push_back({"differentiate", PassKind::numeric,
-                    [accumulate](Program& p) { return differentiate(p, accumulate); }});
-  passes.push_back(
-      {"simplify_gradient", PassKind::numeric, simplify});  // gradients nobody asked for
-  passes.push_back(
-      {"fuse_accumulate", PassKind::numeric, [](Program& p) { return fuse_accumulate(p); }});
-  passes.push_back({"simplify_last", PassKind::numeric, simplify});
+                    [](Program& p) { return differentiate(p, Gradients::values); }});
+  passes.push_back({"update", PassKind::numeric, std::move(update)});
+  end(passes);
+  passes.push_back({"schedule", PassKind::placement, schedule});
   return passes;
 }
 

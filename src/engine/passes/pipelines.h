@@ -9,6 +9,10 @@
 
 namespace hone {
 
+// A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that
+// takes the outputs "grad.<parameter>" away and writes new versions of the parameters.
+std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
+                                Precision precision = Precision::f32);
 // Forward and backward of one micro-batch. accumulate: gradients are added to those there are.
 std::vector<Pass> train_pipeline(bool accumulate, Precision precision = Precision::f32);
 // Evaluation, generation, optimizer update.

@@ -1,0 +1,168 @@
+#include "engine/passes/schedule.h"
+
+#include <algorithm>
+
+#include "engine/graph/op.h"
+#include "engine/plan/buffers.h"
+#include "engine/plan/offsets.h"
+
+namespace hone {
+namespace {
+
+bool is_view(const Program& p, const Node& n) {
+  return n.op->view_offset && n.op->view_offset({p, n}) >= 0;
+}
+
+// The most bytes of transients alive at one node.
+int64_t peak_of(const Program& p) {
+  std::vector<Lifetime> transients;
+  for (const Buffers::Buffer& b : share_storage(p).all)
+    if (b.state < 0 && b.bytes > 0) transients.push_back({b.bytes, b.first, b.last});
+  return most_alive(transients);
+}
+
+class Scheduling {
+ public:
+  explicit Scheduling(const Program& program) : p(program) {
+    const size_t count = p.nodes.size();
+    root_.resize(p.values.size());
+    for (size_t v = 0; v < root_.size(); ++v) root_[v] = v;
+    readers_.resize(p.values.size());
+    kept_.assign(p.values.size(), false);
+    for (const Named& n : p.inputs) kept_[static_cast<size_t>(n.value)] = true;
+    for (const State& s : p.states) kept_[static_cast<size_t>(s.value)] = true;
+    for (size_t i = 0; i < count; ++i) {
+      const Node& n = p.nodes[i];
+      if (is_view(p, n)) root_[static_cast<size_t>(n.out[0])] = root_of(n.in[0]);
+      for (ValueId v : n.in) {
+        if (v == kNoValue) continue;
+        std::vector<size_t>& of = readers_[root_of(v)];
+        if (of.empty() || of.back() != i) of.push_back(i);
+      }
+    }
+    for (const Named& n : p.outputs) kept_[root_of(n.value)] = true;
+    for (const State& s : p.states)
+      if (s.next != kNoValue) kept_[root_of(s.next)] = true;
+    left_.resize(p.values.size());
+    for (size_t v = 0; v < left_.size(); ++v) left_[v] = readers_[v].size();
+    find_dependences();
+    done_.assign(count, false);
+  }
+
+  std::vector<size_t> order() {
+    for (size_t i = 0; i < p.nodes.size(); ++i)
+      if (!done_[i]) place(i);
+    return std::move(order_);
+  }
+
+ private:
+  size_t root_of(ValueId v) const { return root_[static_cast<size_t>(v)]; }
+
+  // What must come before each node: the nodes that make its operands, and those that read a value
+  // it may write over, which is how an old version's last reader stays before the new version.
+  void find_dependences() {
+    const size_t count = p.nodes.size();
+    waits_.assign(count, 0);
+    before_.resize(count);
+    auto add = [&](size_t first, size_t second) {
+      if (first >= second) return;  // as the order was
+      before_[first].push_back(second);
+      ++waits_[second];
+    };
+    for (size_t i = 0; i < count; ++i) {
+      const Node& n = p.nodes[i];
+      for (ValueId v : n.in)
+        if (v != kNoValue && p.values[static_cast<size_t>(v)].node >= 0)
+          add(static_cast<size_t>(p.values[static_cast<size_t>(v)].node), i);
+      for (size_t k = 0; k < n.out.size(); ++k)
+        for (size_t operand : inplace_inputs({p, n}, k))
+          for (size_t reader : readers_[root_of(n.in[operand])]) add(reader, i);
+    }
+    for (const State& s : p.states) {
+      if (s.next == kNoValue) continue;
+      const auto writer = static_cast<size_t>(p.values[static_cast<size_t>(s.next)].node);
+      for (size_t reader : readers_[root_of(s.value)]) add(reader, writer);
+    }
+  }
+
+  // Bytes that running the node now would add to those alive; less than 0: it frees some.
+  int64_t growth(size_t i) const {
+    const Node& n = p.nodes[i];
+    if (is_view(p, n)) return 0;
+    int64_t bytes = 0;
+    for (ValueId v : n.out)
+      if (left_[static_cast<size_t>(v)] > 0 && !over_state(n, v)) bytes += p.type(v).bytes();
+    std::vector<size_t> seen;
+    for (ValueId v : n.in) {
+      if (v == kNoValue) continue;
+      const size_t r = root_of(v);
+      if (kept_[r] || left_[r] != 1 || std::find(seen.begin(), seen.end(), r) != seen.end())
+        continue;
+      seen.push_back(r);
+      bytes -= p.values[r].type.bytes();
+    }
+    return bytes;
+  }
+
+  // The new version of a state takes the old one's place.
+  bool over_state(const Node& n, ValueId v) const {
+    const auto k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
+    for (size_t operand : inplace_inputs({p, n}, k))
+      if (p.values[root_of(n.in[operand])].node < 0) return true;
+    return false;
+  }
+
+  void place(size_t first) {
+    std::vector<size_t> next{first};
+    while (!next.empty()) {
+      const size_t i = next.back();
+      next.pop_back();
+      if (done_[i]) continue;
+      done_[i] = true;
+      order_.push_back(i);
+      std::vector<size_t> candidates;
+      for (size_t j : before_[i])
+        if (--waits_[j] == 0) candidates.push_back(j);
+      std::vector<size_t> read;
+      for (ValueId v : p.nodes[i].in) {
+        if (v == kNoValue) continue;
+        const size_t r = root_of(v);
+        if (std::find(read.begin(), read.end(), r) != read.end()) continue;
+        read.push_back(r);
+        if (--left_[r] == 1)  // the last reader would free it
+          for (size_t j : readers_[r])
+            if (!done_[j] && waits_[j] == 0) candidates.push_back(j);
+      }
+      // The earliest first, so that it is taken from the list's end.
+      std::sort(candidates.rbegin(), candidates.rend());
+      for (size_t j : candidates)
+        if (!done_[j] && growth(j) < 0) next.push_back(j);
+    }
+  }
+
+  const Program& p;
+  std::vector<size_t> root_;                  // by value: whose storage a view shows
+  std::vector<std::vector<size_t>> readers_;  // by root: nodes, ascending
+  std::vector<size_t> left_;                  // by root: readers that have no place yet
+  std::vector<bool> kept_;                    // by root: alive outside of the program too
+  std::vector<std::vector<size_t>> before_;   // by node: those that wait for it
+  std::vector<size_t> waits_;                 // by node: for how many
+  std::vector<bool> done_;
+  std::vector<size_t> order_;
+};
+
+}  // namespace
+
+Result<bool> schedule(Program& p) {
+  p.renumber_producers();
+  const std::vector<size_t> order = Scheduling(p).order();
+  if (std::is_sorted(order.begin(), order.end())) return false;
+  Program moved = p;
+  for (size_t i = 0; i < order.size(); ++i) moved.nodes[i] = p.nodes[order[i]];
+  moved.renumber_producers();
+  if (peak_of(moved) >= peak_of(p)) return false;
+  p = std::move(moved);
+  return true;
+}
+
+}  // namespace hone
