@@ -66,6 +66,14 @@ class Sharing {
     for (const Named& n : p.outputs) last_use_[static_cast<size_t>(n.value)] = end;
     for (const State& s : p.states)
       if (s.next != kNoValue) last_use_[static_cast<size_t>(s.next)] = end;
+    seen_until_ = last_use_;
+    for (size_t i = p.nodes.size(); i-- > 0;) {
+      const Node& n = p.nodes[i];
+      if (!n.op->view_offset || n.op->view_offset({p, n}) < 0) continue;
+      int32_t& until = seen_until_[static_cast<size_t>(n.in[0])];
+      until = std::max(until, seen_until_[static_cast<size_t>(n.out[0])]);
+    }
+    rewritten_at_.assign(p.states.size(), end);
 
     b.of.resize(p.values.size());
     state_chain_.assign(p.values.size(), -1);
@@ -74,8 +82,13 @@ class Sharing {
     for (size_t s = 0; s < p.states.size(); ++s) {
       own(p.states[s].value, -1);
       buffer(p.states[s].value).state = static_cast<int32_t>(s);
-      for (ValueId v : finder.chain(p.states[s]))
+      if (p.states[s].next == kNoValue) continue;
+      rewritten_at_[s] = p.values[static_cast<size_t>(p.states[s].next)].node;
+      for (ValueId v : finder.chain(p.states[s])) {
         state_chain_[static_cast<size_t>(v)] = static_cast<int32_t>(s);
+        if (const int32_t at = p.values[static_cast<size_t>(v)].node; at >= 0)
+          rewritten_at_[s] = std::min(rewritten_at_[s], at);
+      }
     }
     for (int32_t i = 0; i < end; ++i) place_node(i);
     moved_to_.assign(b.all.size(), -1);
@@ -126,12 +139,13 @@ class Sharing {
     }
   }
 
-  // A view of a state that this program rewrites would change under its reader, unless it is a step
-  // on the way to the new version.
+  // A view of a state that this program rewrites would change under its reader, unless its readers
+  // come first or it is a step on the way to the new version.
   bool may_view(const Node& n) {
-    int32_t s = buffer(n.in[0]).state;
+    const int32_t s = buffer(n.in[0]).state;
     return s < 0 || p.states[static_cast<size_t>(s)].next == kNoValue ||
-           state_chain_[static_cast<size_t>(n.out[0])] == s;
+           state_chain_[static_cast<size_t>(n.out[0])] == s ||
+           seen_until_[static_cast<size_t>(n.out[0])] < rewritten_at_[static_cast<size_t>(s)];
   }
 
   bool may_overwrite(ValueId v, int32_t i, ValueId out,
@@ -170,8 +184,10 @@ class Sharing {
   const Program& p;
   Buffers b;
   std::vector<int32_t> last_use_;
-  std::vector<int32_t> state_chain_;  // by ValueId: the state whose storage it may take
-  std::vector<int32_t> moved_to_;     // by buffer: the state's that it takes, or -1
+  std::vector<int32_t> seen_until_;    // by ValueId: the last use, also through views
+  std::vector<int32_t> rewritten_at_;  // by state: the first node that writes over it
+  std::vector<int32_t> state_chain_;   // by ValueId: the state whose storage it may take
+  std::vector<int32_t> moved_to_;      // by buffer: the state's that it takes, or -1
 };
 
 }  // namespace

@@ -89,12 +89,58 @@ TEST(Plan, StatesOfAllProgramsAreShared) {
   ASSERT_EQ(plan.states.size(), 2u);
   EXPECT_EQ(plan.state_bytes, 448 + 64);
   EXPECT_EQ(plan.programs[0].offset[0], plan.programs[1].offset[1]);
-  EXPECT_EQ(plan.transient_bytes,
+  EXPECT_EQ(plan.program_bytes,
             std::max(plan.programs[0].transient_bytes, plan.programs[1].transient_bytes));
   EXPECT_EQ(plan.programs[1].workspace_bytes, 4096);
   EXPECT_EQ(plan.arena_bytes() % kArenaAlignment, 0);
   int64_t sum = 0;
   for (const auto& [purpose, bytes] : plan.by_purpose()) sum += bytes;
+  EXPECT_EQ(sum, plan.arena_bytes());
+}
+
+// A weight that the step rewrites at its end is not copied for its readers before.
+TEST(Buffers, ViewsOfARewrittenStateMayBeReadBefore) {
+  const Buffers b = share_storage(parsed(R"(
+input "x" %0 : f32[4]
+state "w" %1 : f32[8] {role="param"}
+  %2 : f32[4] = slice(%1) {axis=0, begin=4, end=8}
+  %3 : f32[4] = add(%0, %2)
+  %4 : f32[4] = slice(%1) {axis=0, begin=0, end=4}
+  %5 : f32[8] = exp(%1)
+  %6 : f32[4] = add(%3, %4)
+next %1 = %5
+output "y" = %6
+)"));
+  EXPECT_TRUE(together(b, 1, 2));
+  EXPECT_FALSE(together(b, 1, 4)) << "it is read after the new version was written";
+  EXPECT_TRUE(together(b, 1, 5));
+}
+
+// Gradients live while a step is computed, the cache while texts are written; weights always.
+TEST(Plan, StatesOfAPhaseHoldNoMemoryOutsideOfIt) {
+  const Program step = parsed(
+      "program step\nstate \"w\" %0 : f32[1024] {role=\"param\"}\nstate \"g\" %1 : f32[1024] "
+      "{role=\"grad\"}\n  %2 : f32[1024] = exp(%0)\nnext %1 = %2\n");
+  const Program decode = parsed(
+      "program decode\nstate \"w\" %0 : f32[1024] {role=\"param\"}\nstate \"k\" %1 : f32[2048] "
+      "{role=\"cache\"}\n  %2 : f32[2048] = neg(%1)\nnext %1 = %2\n");
+  const Program eval = parsed(
+      "program eval\nstate \"w\" %0 : f32[1024] {role=\"param\"}\n  %1 : f32[1024] = neg(%0)\n"
+      "output \"y\" = %1\n");
+  const std::vector<PlanInput> inputs{{&step, {0}}, {&decode, {0}}, {&eval, {0}}};
+  const RunPlan plan = plan_run(inputs).value();
+  EXPECT_EQ(plan.state_bytes, 4096);
+  EXPECT_EQ(plan.programs[0].phase_bytes, 4096);
+  EXPECT_EQ(plan.programs[1].phase_bytes, 8192);
+  EXPECT_EQ(plan.programs[2].phase_bytes, 0);
+  EXPECT_EQ(plan.states[1].offset, plan.states[2].offset) << "g and k take turns";
+  EXPECT_EQ(plan.programs[2].offset[1], 4096) << "and so do they with values";
+  EXPECT_EQ(plan.used_bytes(), 4096 + 8192);
+  std::map<std::string, int64_t> purposes = plan.by_purpose();
+  EXPECT_EQ(purposes["kv_cache"], 8192);
+  EXPECT_EQ(purposes["gradients"], 0);
+  int64_t sum = 0;
+  for (const auto& [purpose, bytes] : purposes) sum += bytes;
   EXPECT_EQ(sum, plan.arena_bytes());
 }
 

@@ -62,53 +62,71 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers,
     if (at >= 0 && i == plan.peak_node)
       plan.workspace_bytes = r.lifetimes[static_cast<size_t>(at)].bytes;
   }
-  const auto backward =
-      static_cast<int32_t>(std::find_if(p.nodes.begin(), p.nodes.end(),
-                                        [](const Node& n) { return n.phase == Phase::backward; }) -
-                           p.nodes.begin());
+  // The backward pass is the nodes from `backward` to `update`, which follows it in whole steps.
+  const auto end = static_cast<int32_t>(p.nodes.size());
+  int32_t backward = end, update = end;
+  for (int32_t i = 0; i < end; ++i) {
+    if (p.nodes[static_cast<size_t>(i)].phase != Phase::backward) continue;
+    backward = std::min(backward, i);
+    update = i + 1;
+  }
   for (size_t k = 0; k < buffers.all.size(); ++k) {
     const Buffers::Buffer& b = buffers.all[k];
-    if (r.of_buffer[k] >= 0 && b.first >= 0 && b.first < backward && b.last >= backward &&
-        b.first <= peak && peak <= b.last)
-      plan.kept_bytes += r.lifetimes[static_cast<size_t>(r.of_buffer[k])].bytes;
+    if (r.of_buffer[k] < 0 || b.first < 0 || b.first > peak || peak > b.last) continue;
+    const int64_t bytes = r.lifetimes[static_cast<size_t>(r.of_buffer[k])].bytes;
+    if (b.first < backward && b.last >= backward) plan.kept_bytes += bytes;
+    if (b.first >= backward && b.first < update && b.last >= update && b.last < end)
+      plan.gradient_bytes += bytes;
   }
   return plan;
 }
 
 }  // namespace
 
+StatePhase phase_of(Role r) {
+  if (r == Role::grad) return StatePhase::step;
+  return r == Role::cache ? StatePhase::generation : StatePhase::run;
+}
+
 int64_t RunPlan::arena_bytes() const {
-  return round_up(std::max<int64_t>(state_bytes + transient_bytes, 1), kArenaAlignment);
+  return round_up(std::max<int64_t>(used_bytes(), 1), kArenaAlignment);
 }
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
   static constexpr std::array<const char*, 5> kNames{"params", "gradients", "moments", "kv_cache",
                                                      "constants"};
   std::map<std::string, int64_t> m;
-  for (const StateSlot& s : states)
-    m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
   const ProgramPlan* largest = nullptr;
   for (const ProgramPlan& p : programs)
-    if (!largest || p.transient_bytes > largest->transient_bytes) largest = &p;
+    if (!largest || p.held_bytes() > largest->held_bytes()) largest = &p;
+  for (const StateSlot& s : states)
+    if (const StatePhase phase = phase_of(s.role);
+        phase == StatePhase::run ||
+        (largest && largest->phase_bytes > 0 && phase == largest->phase))
+      m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
   if (largest) {
     m["activations"] = largest->kept_bytes;
+    m["gradients"] += largest->gradient_bytes;
     m["workspace"] = largest->workspace_bytes;
-    m["temporaries"] = transient_bytes - largest->kept_bytes - largest->workspace_bytes;
+    m["temporaries"] = largest->transient_bytes - largest->kept_bytes - largest->gradient_bytes -
+                       largest->workspace_bytes;
   }
-  m["alignment"] = arena_bytes() - state_bytes - transient_bytes;
+  m["alignment"] = arena_bytes() - used_bytes();
   return m;
 }
 
 Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
   RunPlan run;
   std::map<std::string, size_t> slot_of;
+  std::map<StatePhase, int64_t> bytes_of;
   for (const PlanInput& in : programs) {
     for (const State& s : in.program->states) {
       const Type& type = in.program->type(s.value);
       auto [it, inserted] = slot_of.emplace(s.name, run.states.size());
       if (inserted) {
-        run.states.push_back({s.name, type, s.role, run.state_bytes});
-        run.state_bytes += round_up(type.bytes(), kBufferAlignment);
+        int64_t& held = bytes_of[phase_of(s.role)];
+        run.states.push_back({s.name, type, s.role, held});
+        held += round_up(type.bytes(), kBufferAlignment);
       } else if (run.states[it->second].type != type) {
         return Error(
             err::kStateMismatch,
@@ -117,12 +135,26 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
       }
     }
   }
+  run.state_bytes = bytes_of[StatePhase::run];
+  for (StateSlot& s : run.states)
+    if (phase_of(s.role) != StatePhase::run) s.offset += run.state_bytes;
   for (const PlanInput& in : programs) {
     Buffers buffers = share_storage(*in.program);
     std::vector<int64_t> offsets;
-    for (const State& s : in.program->states) offsets.push_back(run.states[slot_of[s.name]].offset);
-    run.programs.push_back(plan_program(in, buffers, offsets, run.state_bytes));
-    run.transient_bytes = std::max(run.transient_bytes, run.programs.back().transient_bytes);
+    StatePhase phase = StatePhase::run;
+    for (const State& s : in.program->states) {
+      offsets.push_back(run.states[slot_of[s.name]].offset);
+      if (phase_of(s.role) == StatePhase::run) continue;
+      HONE_BUG_IF(phase != StatePhase::run && phase != phase_of(s.role),
+                  "program {} names states of two phases", in.program->name);
+      phase = phase_of(s.role);
+    }
+    const int64_t held = phase == StatePhase::run ? 0 : bytes_of[phase];
+    ProgramPlan& plan =
+        run.programs.emplace_back(plan_program(in, buffers, offsets, run.state_bytes + held));
+    plan.phase = phase;
+    plan.phase_bytes = held;
+    run.program_bytes = std::max(run.program_bytes, plan.held_bytes());
   }
   return run;
 }

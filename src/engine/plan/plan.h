@@ -1,9 +1,9 @@
 // The exact memory plan of a run: every byte of every program placed before any is allocated.
 //
-// One arena holds the states of all programs of the run, then the transients of whichever program
-// runs. A state's new version takes the old one's place; views and in-place results take their
-// operand's; the other values share memory by lifetime. The plan is an analysis: it changes
-// nothing.
+// One arena holds the states that live as long as the run, then what the program that runs needs:
+// the states of its phase and its transients. A state's new version takes the old one's place;
+// views and in-place results take their operand's; the other values share memory by lifetime. The
+// plan is an analysis: it changes nothing.
 #pragma once
 
 #include <span>
@@ -15,6 +15,12 @@ namespace hone {
 inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line and a vector
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
 
+// How long a state keeps its value: to the end of the run; from one program of an optimizer step to
+// the next (gradients); from one program of generation to the next (the KV cache). Programs that
+// name no state of a phase end it, and their transients lie where its states were.
+enum class StatePhase : uint8_t { run, step, generation };
+StatePhase phase_of(Role r);
+
 struct StateSlot {
   std::string name;
   Type type;
@@ -25,10 +31,14 @@ struct StateSlot {
 struct ProgramPlan {
   std::vector<int64_t> offset;            // by ValueId, from the start of the arena
   std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch
+  StatePhase phase = StatePhase::run;     // of the states that this program names besides
+  int64_t phase_bytes = 0;                // all states of that phase; 0: none
   int64_t transient_bytes = 0;            // size of the transient region this program needs
   int64_t live_bytes = 0;                 // lower bound: the most that lives at one node
   int64_t kept_bytes = 0;       // of live_bytes at that node: activations kept for backward
+  int64_t gradient_bytes = 0;   // of live_bytes at that node: gradients that wait for the update
   int64_t workspace_bytes = 0;  // of live_bytes at that node: its kernel's scratch
+  int64_t held_bytes() const { return phase_bytes + transient_bytes; }
   size_t peak_node = 0;
   double fragmentation() const {
     return live_bytes ? static_cast<double>(transient_bytes) / static_cast<double>(live_bytes) - 1
@@ -37,11 +47,12 @@ struct ProgramPlan {
 };
 
 struct RunPlan {
-  std::vector<StateSlot> states;  // in order of their first program
-  int64_t state_bytes = 0;
-  int64_t transient_bytes = 0;        // the largest of the programs'
+  std::vector<StateSlot> states;      // in order of their first program
+  int64_t state_bytes = 0;            // of those that live as long as the run
+  int64_t program_bytes = 0;          // the largest held_bytes() of a program
   std::vector<ProgramPlan> programs;  // as given
-  int64_t arena_bytes() const;        // state_bytes + transient_bytes, whole huge pages
+  int64_t used_bytes() const { return state_bytes + program_bytes; }
+  int64_t arena_bytes() const;  // used_bytes() in whole huge pages
   std::map<std::string, int64_t> by_purpose()
       const;  // "params", "gradients", "moments", ... sums to arena_bytes
 };

@@ -52,8 +52,7 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
 
 Status Session::allocate() {
   HONE_BUG_IF(!computes_, "a backend that computes nothing has no arena");
-  arena_ = HONE_TRY(Arena::allocate(plan_.arena_bytes()));
-  std::memset(arena_.data(), 0, static_cast<size_t>(plan_.state_bytes));
+  arena_ = HONE_TRY(Arena::allocate(plan_.arena_bytes()));  // fresh pages are zero
   bind();
   return Ok{};
 }
@@ -68,6 +67,7 @@ void Session::bind() {
   for (size_t i = 0; i < programs_.size(); ++i) {
     const Program& p = programs_[i];
     std::vector<Call>& calls = calls_.emplace_back();
+    reached = std::max(reached, plan_.state_bytes + plan_.programs[i].phase_bytes);
     auto place = [&](ValueId v) -> std::byte* {
       if (v == kNoValue) return nullptr;
       int64_t offset = plan_.programs[i].offset[static_cast<size_t>(v)];
@@ -90,9 +90,8 @@ void Session::bind() {
       calls.push_back(std::move(c));
     }
   }
-  HONE_BUG_IF(reached != plan_.state_bytes + plan_.transient_bytes,
-              "the programs reach {} bytes, the plan says {}", reached,
-              plan_.state_bytes + plan_.transient_bytes);
+  HONE_BUG_IF(reached != plan_.used_bytes(), "the programs reach {} bytes, the plan says {}",
+              reached, plan_.used_bytes());
 }
 
 void Session::run(size_t program) {
@@ -144,6 +143,12 @@ const StateSlot& Session::state_slot(std::string_view name) const {
 std::span<std::byte> Session::state(std::string_view name) {
   const StateSlot& s = state_slot(name);
   return {arena_.data() + s.offset, static_cast<size_t>(s.type.bytes())};
+}
+
+void Session::zero_states(Role role) {
+  for (const StateSlot& s : plan_.states)
+    if (s.role == role)
+      std::memset(arena_.data() + s.offset, 0, static_cast<size_t>(s.type.bytes()));
 }
 
 size_t Session::program_index(std::string_view name) const {

@@ -42,7 +42,8 @@ class Session {
   // "op kernel-id" of every node of every program, hashed: part of the numerics manifest.
   std::string kernel_manifest() const;
 
-  // Takes the arena and zeroes the states. Asserts that the programs reach exactly the plan's size.
+  // Takes the arena, in which all states are zero. Asserts that the programs reach exactly the
+  // plan's size.
   Status allocate();
   bool allocated() const { return arena_.data() != nullptr; }
   const Arena& arena() const { return arena_; }
@@ -50,6 +51,9 @@ class Session {
   bool has_state(std::string_view name) const;
   std::span<std::byte> state(std::string_view name);
   const StateSlot& state_slot(std::string_view name) const;
+
+  // Of a role whose states do not live as long as the run: other programs have used their memory.
+  void zero_states(Role role);
 
   size_t program_index(std::string_view name) const;
   std::span<std::byte> input_bytes(size_t program, std::string_view name);

@@ -136,7 +136,7 @@ TEST(Session, TheNullBackendPlansTheSame) {
   Session planned = std::move(Session::compile(programs(), null, pool).value());
   Session real = std::move(Session::compile(programs(), reference_backend(), pool).value());
   EXPECT_EQ(planned.plan().arena_bytes(), real.plan().arena_bytes());
-  EXPECT_EQ(planned.plan().transient_bytes, real.plan().transient_bytes);
+  EXPECT_EQ(planned.plan().program_bytes, real.plan().program_bytes);
   EXPECT_THROW((void)planned.allocate(), Bug);
 }
 
