@@ -227,9 +227,11 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
     findings.add(pairs.error());
     return report;
   }
-  const Result<Fit> fit = fit_run(
-      s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
-      [&](int64_t r) { return shapes_without_data(s, block, r, s.do_train, s.do_eval, *pairs); });
+  const Result<Fit> fit =
+      fit_run(s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
+              [&](int64_t r, bool whole) {
+                return shapes_without_data(s, block, r, whole, s.do_train, s.do_eval, *pairs);
+              });
   if (!fit.ok()) {
     findings.add(fit.error());
     return report;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/core/error.h"
 
@@ -10,9 +12,18 @@ namespace {
 
 int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
+// Tokens of the `rows` longest together.
+int64_t longest_together(std::span<const int64_t> lengths, int64_t rows) {
+  std::vector<int64_t> sorted(lengths.begin(), lengths.end());
+  const auto most = sorted.begin() + std::min<int64_t>(rows, std::ssize(sorted));
+  std::partial_sort(sorted.begin(), most, sorted.end(), std::greater<>());
+  return std::accumulate(sorted.begin(), most, int64_t{0});
+}
+
 }  // namespace
 
-BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t remainder_rows) {
+BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t remainder_rows,
+                      bool whole) {
   HONE_BUG_IF(lengths.empty() || rows < 1, "{} lengths, {} rows", lengths.size(), rows);
   BatchGrid grid;
   const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
@@ -34,14 +45,24 @@ BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows, int64_t re
   const auto k = static_cast<double>(rows);
   const auto wanted = static_cast<int64_t>(std::ceil(k * mean + deviation * std::sqrt(k)));
   const int64_t full = round_up(std::clamp(wanted, *longest, rows * *longest), 64);
-  // Most micro-batches are nearly full: sizes are close there, so that little runs on slack.
-  for (const double part : {1.0, 0.9, 0.8, 0.7, 0.4, 0.2}) {
-    grid.budgets.push_back(
-        round_up(static_cast<int64_t>(std::ceil(static_cast<double>(full) * part)), 64));
+  const auto part_of = [](int64_t tokens, double part) {
+    return round_up(static_cast<int64_t>(std::ceil(static_cast<double>(tokens) * part)), 64);
+  };
+  if (whole) {
+    // Most steps need at most `full`; the largest budget is for the rest of them.
+    const int64_t most = round_up(longest_together(lengths, rows), 64);
+    grid.budgets = {std::min(part_of(full, 0.4), most),        std::min(part_of(full, 0.7), most),
+                    std::min(part_of(full, 0.85), most),       std::min(full, most),
+                    part_of(std::min(full, most) + most, 0.5), most};
+    grid.max_rows = rows;
+  } else {
+    // Most micro-batches are nearly full: sizes are close there, so that little runs on slack.
+    for (const double part : {1.0, 0.9, 0.8, 0.7, 0.4, 0.2})
+      grid.budgets.push_back(part_of(full, part));
+    grid.max_rows = 2 * rows;
   }
   std::sort(grid.budgets.begin(), grid.budgets.end());
   grid.budgets.erase(std::unique(grid.budgets.begin(), grid.budgets.end()), grid.budgets.end());
-  grid.max_rows = 2 * rows;
   grid.slots = grid.max_rows + 1;
   return grid;
 }

@@ -254,6 +254,21 @@ TEST(Batch, BlocksFillTheirBudgetExactly) {
   EXPECT_EQ(plan.label_tokens, 70);
 }
 
+TEST(Batch, AWholeStepFitsWhicheverRowsItHas) {
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < 50; ++i) lengths.push_back(3 + i * i % 71);
+  for (int64_t rows : {1, 3, 8, 50, 60}) {
+    const BatchGrid grid = choose_grid(lengths, rows, 0, true);
+    EXPECT_LE(grid.budgets.size(), BatchGrid::kMaxBudgets);
+    EXPECT_TRUE(std::is_sorted(grid.budgets.begin(), grid.budgets.end()));
+    std::vector<int64_t> longest = lengths;
+    std::sort(longest.rbegin(), longest.rend());
+    longest.resize(static_cast<size_t>(std::min<int64_t>(rows, 50)));
+    EXPECT_EQ(plan_step(longest, grid).batches.size(), 1u) << rows;
+    EXPECT_LT(grid.largest() - std::accumulate(longest.begin(), longest.end(), int64_t{0}), 64);
+  }
+}
+
 TEST(Batch, RowsArePackedAndEveryTokenIsThere) {
   TokenRows data;
   std::vector<int64_t> lengths, step_rows;

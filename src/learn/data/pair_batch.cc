@@ -52,19 +52,35 @@ size_t PairGrid::index(int64_t source, int64_t target) const {
 
 PairGrid choose_pair_grid(std::span<const int64_t> source_lengths,
                           std::span<const int64_t> target_lengths, int64_t rows,
-                          int64_t remainder_rows) {
+                          int64_t remainder_rows, bool whole) {
   HONE_BUG_IF(source_lengths.size() != target_lengths.size(), "{} sources, {} targets",
               source_lengths.size(), target_lengths.size());
-  const BatchGrid source = choose_grid(source_lengths, rows, remainder_rows),
-                  target = choose_grid(target_lengths, rows, remainder_rows);
+  const BatchGrid source = choose_grid(source_lengths, rows, remainder_rows, whole),
+                  target = choose_grid(target_lengths, rows, remainder_rows, whole);
   const SideBudgets s{source.budgets}, t{target.budgets};
   PairGrid grid;
   grid.max_rows = std::max(source.max_rows, target.max_rows);
   grid.slots = grid.max_rows + 1;
-  auto add = [&](double of_source, double of_target) {
-    const PairBudget b{s.at_least(of_source), t.at_least(of_target)};
+  auto add_budget = [&](const PairBudget& b) {
     if (std::find(grid.budgets.begin(), grid.budgets.end(), b) == grid.budgets.end())
       grid.budgets.push_back(b);
+  };
+  if (whole) {
+    // The sizes of each side in their order, and the largest of one with a usual one of the other.
+    const size_t sizes = std::max(s.sizes.size(), t.sizes.size());
+    auto size = [&](const SideBudgets& side, size_t from_end) {
+      return side.sizes[side.sizes.size() - 1 - std::min(from_end, side.sizes.size() - 1)];
+    };
+    for (size_t k = sizes; k-- > 1;) add_budget({size(s, k), size(t, k)});
+    add_budget({size(s, 0), size(t, 2)});
+    add_budget({size(s, 2), size(t, 0)});
+    const PairBudget full{size(s, 0), size(t, 0)};
+    std::erase(grid.budgets, full);
+    grid.budgets.push_back(full);
+    return grid;
+  }
+  auto add = [&](double of_source, double of_target) {
+    add_budget({s.at_least(of_source), t.at_least(of_target)});
   };
   for (const double part : {0.125, 0.25, 0.375, 0.5, 0.75}) add(part, part);
   add(1, 0.5);

@@ -23,10 +23,11 @@ struct PairGrid {
 };
 
 // As choose_grid (batch.h), each side by itself: `rows` average pairs and a deviation to spare, and
-// fractions of that; also with one side at half, for what is left over.
+// fractions of that; also with one side at half, for what is left over. whole: any so many pairs fit
+// one micro-batch.
 PairGrid choose_pair_grid(std::span<const int64_t> source_lengths,
                           std::span<const int64_t> target_lengths, int64_t rows,
-                          int64_t remainder_rows = 0);
+                          int64_t remainder_rows = 0, bool whole = false);
 
 struct PairBatchPlan {
   std::vector<int32_t> rows;  // indices into the step's pairs, in order

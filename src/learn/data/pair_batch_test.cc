@@ -31,6 +31,23 @@ Pairs make_pairs(const std::vector<std::pair<int, int>>& lengths) {
   return p;
 }
 
+TEST(PairBatch, AWholeStepFitsWhicheverPairsItHas) {
+  std::mt19937 random(3);
+  std::vector<int64_t> sources, targets;
+  for (int i = 0; i < 60; ++i) {
+    sources.push_back(1 + static_cast<int64_t>(random() % 300));
+    targets.push_back(1 + static_cast<int64_t>(random() % 40));
+  }
+  const PairGrid grid = choose_pair_grid(sources, targets, 8, 0, true);
+  EXPECT_LE(grid.budgets.size(), PairGrid::kMaxBudgets);
+  std::sort(sources.rbegin(), sources.rend());
+  std::sort(targets.rbegin(), targets.rend());
+  PairStepPlan plan;
+  plan_pair_step(std::span(sources).first(8), std::span(targets).first(8), grid, plan);
+  EXPECT_EQ(plan.batches.size(), 1u);
+  EXPECT_EQ(grid.budgets[plan.batches[0].budget], grid.largest());
+}
+
 TEST(PairBatch, EveryPairIsThereOnceOnBothSides) {
   std::mt19937 random(7);
   std::vector<std::pair<int, int>> lengths;

@@ -47,8 +47,7 @@ class MlmTask : public TokenTask {
 
   // The labels of pass k are those of places_ from k * M on.
   bool put(size_t program, const MicroBatch& batch, int64_t pass) override {
-    const auto room = static_cast<size_t>(
-        label_rows_of(static_cast<int64_t>(batch.ids.size()), s_.mlm_probability));
+    const size_t room = session().input<int32_t>(program, "label_rows").size();
     begin_ = room * static_cast<size_t>(pass);
     end_ = std::min(begin_ + room, places_.size());
     label_rows_.assign(room, -1);
@@ -60,6 +59,11 @@ class MlmTask : public TokenTask {
     put_input(program, "label_rows", label_rows_);
     put_input(program, "labels", labels_);
     return end_ < places_.size();
+  }
+
+  bool labels_fit(const MicroBatch& batch) const override {
+    return static_cast<int64_t>(places_.size()) <=
+           label_rows_of(static_cast<int64_t>(batch.ids.size()), s_.mlm_probability);
   }
 
   void begin_metrics() override { metrics_.emplace(s_.per_device_eval_batch_size); }
@@ -124,8 +128,9 @@ int64_t MlmSettings::row_tokens(const ModelConfig& config) const {
 
 Program MlmSettings::build(const ModelConfig& config, const BatchShape& shape,
                            const std::string& name, bool train) const {
-  return build_mlm(config, shape, label_rows_of(shape.tokens, mlm_probability), name, train,
-                   label_smoothing_factor);
+  const int64_t label_rows =
+      shape.all_labels ? shape.tokens : label_rows_of(shape.tokens, mlm_probability);
+  return build_mlm(config, shape, label_rows, name, train, label_smoothing_factor);
 }
 
 Result<std::unique_ptr<TokenTask>> MlmSettings::open(Pretrained model, bool from_scratch) const {

@@ -23,8 +23,8 @@ class MlmSettings : public TextTaskSettings, public MlmOwnSettings {
   std::string row_tokens_flag() const override { return "max_seq_length"; }
   int64_t row_tokens_given() const override { return max_seq_length; }
   bool rows_apart() const override { return line_by_line; }
-  // Always: the labels of a micro-batch may take two passes.
-  bool accumulates(int64_t) const override { return true; }
+  bool steps_are_even() const override { return false; }
+  bool labels_vary() const override { return true; }
   Program build(const ModelConfig& config, const BatchShape& shape, const std::string& name,
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;

@@ -8,7 +8,6 @@
 #include "engine/passes/pipelines.h"
 #include "learn/generate/prompts.h"
 #include "learn/train/errors.h"
-#include "learn/train/update.h"
 
 namespace hone {
 
@@ -21,15 +20,23 @@ std::vector<BatchShape> shapes_of(const BatchGrid& grid, const PairGrid& pairs) 
   return shapes;
 }
 
-int64_t whole(int64_t tokens) { return (tokens + 63) / 64 * 64; }
+int64_t in_lines(int64_t tokens) { return (tokens + 63) / 64 * 64; }
 
 }  // namespace
 
-std::vector<BatchShape> RunShapes::train_shapes() const { return shapes_of(train, train_pairs); }
+std::vector<BatchShape> RunShapes::train_shapes(const TaskSettings& s) const {
+  std::vector<BatchShape> shapes = shapes_of(train, train_pairs);
+  if (!accumulate && s.labels_vary() && !shapes.empty()) {
+    shapes.push_back(shapes.back());
+    shapes.back().all_labels = true;
+  }
+  return shapes;
+}
 std::vector<BatchShape> RunShapes::eval_shapes() const { return shapes_of(eval, eval_pairs); }
 
 std::string program_name(std::string_view kind, const BatchShape& shape) {
-  if (shape.source_tokens == 0) return fmt::format("{}.{}", kind, shape.tokens);
+  if (shape.source_tokens == 0)
+    return fmt::format("{}.{}{}", kind, shape.tokens, shape.all_labels ? ".all" : "");
   return fmt::format("{}.{}+{}", kind, shape.source_tokens, shape.tokens);
 }
 
@@ -39,33 +46,43 @@ Result<PairNeeds> pair_needs(const TaskSettings& s, const Pretrained& model) {
   return needs;
 }
 
-RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
-                              bool eval, const PairNeeds& needs) {
+RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool whole,
+                              bool train, bool eval, const PairNeeds& needs) {
   if (needs.target_tokens > 0) {
-    auto pairs = [&](int64_t r) {
-      return PairGrid{{{whole(r * row_tokens), whole(r * needs.target_tokens)}}, 2 * r, 2 * r + 1};
+    auto pairs = [&](int64_t r, int64_t most) {
+      return PairGrid{
+          {{in_lines(r * row_tokens), in_lines(r * needs.target_tokens)}}, most, most + 1};
     };
     RunShapes shapes;
-    if (train) shapes.train_pairs = pairs(rows), shapes.accumulate = s.accumulates(rows);
+    if (train) shapes.train_pairs = pairs(rows, whole ? rows : 2 * rows);
+    shapes.accumulate = train && !whole;
     if (eval) {
       const int64_t r = std::min(rows, s.per_device_eval_batch_size);
-      shapes.eval_pairs = pairs(r);
+      shapes.eval_pairs = pairs(r, 2 * r);
       shapes.writes = s.generation_limits(needs, row_tokens, r);
     }
     return shapes;
   }
-  auto grid = [&](int64_t r) {
+  auto grid = [&](int64_t r, int64_t most) {
     // The last step of an epoch of a stream may leave slack, which is a sequence.
     if (!s.rows_apart()) return BatchGrid{{r * row_tokens}, r, s.streaming ? r + 1 : r};
-    return BatchGrid{{whole(r * row_tokens)}, 2 * r, 2 * r + 1};
+    return BatchGrid{{in_lines(r * row_tokens)}, most, most + 1};
   };
   RunShapes shapes;
-  if (train) {
-    shapes.train = grid(rows);
-    shapes.accumulate = s.accumulates(rows);
+  if (train) shapes.train = grid(rows, whole ? rows : 2 * rows);
+  shapes.accumulate = train && !whole;
+  if (eval) {
+    const int64_t r = std::min(rows, s.per_device_eval_batch_size);
+    shapes.eval = grid(r, 2 * r);
   }
-  if (eval) shapes.eval = grid(std::min(rows, s.per_device_eval_batch_size));
   return shapes;
+}
+
+std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
+  std::vector<UpdateWeight> weights;
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+  return weights;
 }
 
 Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConfig& config,
@@ -77,20 +94,27 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
     return Ok{};
   };
   const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
-  const std::vector<BatchShape> train = shapes.train_shapes();
+  const std::vector<BatchShape> train = shapes.train_shapes(s);
+  const std::vector<UpdateWeight> weights = update_weights(config);
+  UpdateOptions update;
+  if (!train.empty()) update = HONE_TRY(update_options(s));
   for (const BatchShape& shape : train) {
-    HONE_TRY(add(s.build(config, shape, program_name("train", shape), true),
-                 train_pipeline(false, precision)));
-    if (shapes.accumulate)
-      HONE_TRY(add(s.build(config, shape, program_name("train_add", shape), true),
-                   train_pipeline(true, precision)));
+    const auto build = [&](std::string_view kind) {
+      return s.build(config, shape, program_name(kind, shape), true);
+    };
+    if (shapes.accumulate) {
+      HONE_TRY(add(build("train"), train_pipeline(false, precision)));
+      HONE_TRY(add(build("train_add"), train_pipeline(true, precision)));
+      continue;
+    }
+    const auto append = [&](Program& p) -> Result<bool> {
+      append_update(p, weights, update);
+      return true;
+    };
+    HONE_TRY(add(build("step"), step_pipeline(append, precision)));
   }
-  if (!train.empty()) {
-    std::vector<UpdateWeight> weights;
-    for (const ParamSpec& p : family_of(config).params(config))
-      if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
-    HONE_TRY(add(build_update(weights, HONE_TRY(update_options(s))), forward_pipeline()));
-  }
+  if (!train.empty() && shapes.accumulate)
+    HONE_TRY(add(build_update(weights, update), forward_pipeline()));
   for (const BatchShape& shape : shapes.eval_shapes())
     HONE_TRY(add(s.build(config, shape, program_name("eval", shape), false),
                  forward_pipeline(WeightStorage::f32, precision)));
@@ -110,10 +134,24 @@ Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const 
 
 Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                     ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
-                    const ShapesOf& shapes_of) {
-  auto plan = [&](int64_t rows) { return plan_of(s, config, backend, pool, shapes_of(rows)); };
+                    const ShapesOf& shapes_of, const std::optional<Split>& keep) {
+  auto plan_split = [&](const Split& split) {
+    return plan_of(s, config, backend, pool, shapes_of(split.rows, split.whole));
+  };
+  // Of the ways to take so many rows the one that needs less memory; it says which in fit.whole.
   Fit fit;
-  for (int64_t rows = wanted_rows; rows >= 1; --rows) {
+  auto plan = [&](int64_t rows) -> Result<RunPlan> {
+    fit.whole =
+        s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.per_device_train_batch_size;
+    if (keep && keep->rows == rows) fit.whole = keep->whole;
+    RunPlan one = HONE_TRY(plan_split({rows, fit.whole}));
+    if (!fit.whole || s.steps_are_even() || (keep && keep->rows == rows)) return one;
+    RunPlan several = HONE_TRY(plan_split({rows, false}));
+    if (several.arena_bytes() >= one.arena_bytes()) return one;
+    fit.whole = false;
+    return several;
+  };
+  for (int64_t rows = keep ? keep->rows : wanted_rows; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
     fit.plan = HONE_TRY(plan(rows));
     if (fit.plan.arena_bytes() > memory_bytes) continue;
@@ -122,12 +160,11 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
   }
   if (fit.rows == 0) return fit;
   // Memory grows nearly evenly with rows: extrapolate from two plans, then check.
-  auto exact = [](const RunPlan& p) {
-    return p.state_bytes + p.transient_bytes;
-  };  // whole huge pages hide small slopes
-  const int64_t here = exact(fit.plan);
+  // Not of the arena: whole huge pages hide small slopes.
+  const bool whole = fit.whole;
+  const int64_t here = fit.plan.used_bytes();
   const int64_t other_rows = fit.rows > 1 ? std::max<int64_t>(fit.rows / 2, 1) : 2;
-  const int64_t other = exact(HONE_TRY(plan(other_rows)));
+  const int64_t other = HONE_TRY(plan_split({other_rows, whole})).used_bytes();
   const double slope =
       static_cast<double>(here - other) / static_cast<double>(fit.rows - other_rows);
   fit.largest = fit.rows;
@@ -135,7 +172,7 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
   int64_t guess = fit.rows + static_cast<int64_t>(static_cast<double>(memory_bytes - here) / slope);
   guess = std::min<int64_t>(guess, 65536);
   for (int tries = 0; tries < 4 && guess > fit.rows; ++tries) {
-    const int64_t bytes = HONE_TRY(plan(guess)).arena_bytes();
+    const int64_t bytes = HONE_TRY(plan_split({guess, whole})).arena_bytes();
     if (bytes <= memory_bytes) {
       fit.largest = guess;
       break;

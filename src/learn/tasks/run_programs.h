@@ -5,17 +5,18 @@
 #include "engine/device/backend.h"
 #include "learn/data/pair_batch.h"
 #include "learn/tasks/task_settings.h"
+#include "learn/train/update.h"
 
 namespace hone {
 
 struct RunShapes {
   BatchGrid train, eval;              // empty budgets: not trained, not evaluated
   PairGrid train_pairs, eval_pairs;   // of tasks that learn pairs, instead
-  bool accumulate = false;            // more than one micro-batch in an optimizer step
+  bool accumulate = false;            // a step may be more than one micro-batch
   std::optional<CacheLimits> writes;  // evaluations write texts
 
-  // A program for each of these.
-  std::vector<BatchShape> train_shapes() const;
+  // A program for each of these; by budget, and last that for all labels where those vary.
+  std::vector<BatchShape> train_shapes(const TaskSettings& s) const;
   std::vector<BatchShape> eval_shapes() const;
   int64_t train_rows() const { return std::max(train.max_rows, train_pairs.max_rows); }
   int64_t eval_rows() const { return std::max(eval.max_rows, eval_pairs.max_rows); }
@@ -24,14 +25,17 @@ struct RunShapes {
 std::string program_name(std::string_view kind, const BatchShape& shape);
 
 // What a run needs when its data are not read yet: `rows` rows of `row_tokens` in a micro-batch;
-// where their lengths are not known, the most that it can need.
-RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool train,
-                              bool eval, const PairNeeds& pairs = {});
+// where their lengths are not known, the most that it can need. whole: a step is one micro-batch.
+RunShapes shapes_without_data(const TaskSettings& s, int64_t row_tokens, int64_t rows, bool whole,
+                              bool train, bool eval, const PairNeeds& pairs = {});
 // The limits for a model. Errors: those of its generation config.
 Result<PairNeeds> pair_needs(const TaskSettings& s, const Pretrained& model);
 
-// Every program of the run after its passes: train.<T>, train_add.<T>, update, eval.<T>, and those
-// that write texts (learn/generate/programs.h).
+// What the optimizer trains.
+std::vector<UpdateWeight> update_weights(const ModelConfig& config);
+
+// Every program of the run after its passes: step.<T>, or train.<T>, train_add.<T> and update;
+// eval.<T>, and those that write texts (learn/generate/programs.h).
 Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConfig& config,
                                           const RunShapes& shapes);
 
@@ -39,16 +43,18 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
 // of per_device_eval_batch_size) whose arena is at most `memory_bytes`.
 struct Fit {
   int64_t rows = 0;     // of a micro-batch; 0: not even one row fits
+  bool whole = false;   // a step is one micro-batch and one program
   int64_t largest = 0;  // the most rows that would fit (0 when none does)
   RunPlan plan;         // with `rows`, or with one row when none fits
 };
 // Of the programs of these shapes.
 Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                         ThreadPool& pool, const RunShapes& shapes);
-using ShapesOf = std::function<RunShapes(int64_t rows)>;
+using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
+// `keep`: that split, if it fits.
 Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                     ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
-                    const ShapesOf& shapes_of);
+                    const ShapesOf& shapes_of, const std::optional<Split>& keep = {});
 
 // H2404 when --device_memory is more than this machine, or its control group, has.
 Status check_device_memory(const TrainSettings& s);

@@ -173,15 +173,15 @@ Status Seq2SeqTask::choose_generation() {
   return check_generation(generation_, model_.config.vocab);
 }
 
-RunShapes Seq2SeqTask::shapes_for(int64_t rows) const {
+RunShapes Seq2SeqTask::shapes_for(int64_t rows, bool whole) const {
   RunShapes shapes;
   if (const TokenRows* targets = feed().train()) {
     const StepCount& steps = *feed().steps();
     const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
     const int64_t r = std::min(rows, targets->size());
     shapes.train_pairs = choose_pair_grid(train_sources_.lengths(), targets->lengths(), r,
-                                          (last.end - last.begin) % r);
-    shapes.accumulate = s_.accumulates(rows);
+                                          (last.end - last.begin) % r, whole);
+    shapes.accumulate = !whole;
   }
   if (const TokenRows* targets = feed().eval()) {
     // Rows without targets are written alone.
@@ -296,6 +296,7 @@ Result<OrderedJson> Seq2SeqTask::predict(const std::string& folder) {
 Result<bool> Seq2SeqTask::write_texts(int64_t begin, int64_t end, std::vector<std::string>& texts,
                                       OrderedJson& metrics) {
   if (!generator_) generator_ = Generator::over(session(), model_, *shapes().writes);
+  session().zero_states(Role::cache);
   const Tokenizer& tokenizer = tokenizers_->targets;
   const bool compared = begin < eval_rows_ || test_has_targets_;
   MetricOptions options;

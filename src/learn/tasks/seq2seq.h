@@ -92,7 +92,7 @@ class Seq2SeqTask : public TokenTask {
   int64_t normaliser(int64_t, const StepPlan& plan, const TakenRows&) override {
     return plan.label_tokens;
   }
-  RunShapes shapes_for(int64_t rows) const override;
+  RunShapes shapes_for(int64_t rows, bool whole) const override;
   Status plan_rows(const TakenRows& taken, bool training, StepPlan& plan) override;
   Result<size_t> pack(const TakenRows& taken, const StepPlan& plan, size_t k, bool training,
                       MicroBatch& batch) override;

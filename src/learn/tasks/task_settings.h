@@ -11,6 +11,7 @@
 #include "learn/generate/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/train/settings.h"
+#include "learn/train/split.h"
 
 namespace hone {
 
@@ -28,6 +29,7 @@ struct BatchShape {
   int64_t tokens = 0;         // T; of pairs those of the targets
   int64_t slots = 0;          // S
   int64_t source_tokens = 0;  // Te of pairs; 0: rows have one side
+  bool all_labels = false;    // room for a label at every token, where the usual program has less
 };
 
 // What a run of pairs needs besides its sources.
@@ -76,10 +78,12 @@ class TaskSettings : public TrainSettings, public DataSettings {
 
   // Rows of any length, packed; false: blocks of row_tokens each.
   virtual bool rows_apart() const = 0;
-  // An optimizer step may take more than one micro-batch of `rows` rows.
-  virtual bool accumulates(int64_t rows) const {
-    return rows_apart() || gradient_accumulation_steps > 1 || rows < per_device_train_batch_size;
-  }
+  // A step of one micro-batch never needs a second one. Else the largest budget must hold whatever
+  // rows and labels a step has, which is chosen where it takes no more memory than gradients that
+  // are kept from one micro-batch to the next.
+  virtual bool steps_are_even() const { return !rows_apart(); }
+  // The program of the usual number of labels may be too small for a micro-batch.
+  virtual bool labels_vary() const { return false; }
 
   // The program of a micro-batch before any pass. Inputs of all: ids, positions i32[T], cu_seqlens
   // i32[S+1]; for training also sample_ids i64[T], rng i64[2] = {seed, step}, scale f32[] = 1 /
@@ -92,9 +96,9 @@ class TaskSettings : public TrainSettings, public DataSettings {
   // the first screen on the way. The settings must outlive the task.
   virtual Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const = 0;
 
-  // Of the checkpoint that the run continues from: it keeps these micro-batches. 0: none, or not
-  // known. The command sets both.
-  int64_t split_rows = 0;
+  // Of the checkpoint that the run continues from, whose micro-batches it keeps; none: it begins, or
+  // the checkpoint does not say. The command sets both.
+  std::optional<Split> split;
   std::string continued_from;
 
   // Standard output, for tasks whose lines other programs read; the command sets it.

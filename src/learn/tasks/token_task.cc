@@ -57,36 +57,69 @@ Result<size_t> TokenTask::fill(const TakenRows& taken, const StepPlan& plan, siz
   return place;
 }
 
-Result<StepSums> TokenTask::gradients(int64_t step) {
+void TokenTask::run_micro_batch(size_t program, int64_t step, float scale, StepSums& sums) {
+  session_->input<int64_t>(program, "rng")[0] = s_.seed;
+  session_->input<int64_t>(program, "rng")[1] = step;
+  session_->input<float>(program, "scale")[0] = scale;
+  session_->run(program);
+  sums.loss += static_cast<double>(session_->output<float>(program, "loss")[0]);
+}
+
+void TokenTask::put_update(size_t program, int64_t step, double rate) {
+  session_->input<double>(program, "lr")[0] = rate;
+  session_->input<int64_t>(program, "step")[0] = step + 1;
+}
+
+void TokenTask::take_largest_budget(StepPlan& plan, size_t k) {
+  plan.batches[k].budget = shapes_.train.largest();
+}
+
+Result<StepSums> TokenTask::take_step(int64_t step, double rate) {
   const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
   HONE_TRY(plan_rows(taken, true, plan_));
   const auto scale = static_cast<float>(
       1.0 / static_cast<double>(std::max<int64_t>(normaliser(step, plan_, taken), 1)));
   StepSums sums{0, plan_.tokens, plan_.rows, plan_.label_tokens};
+  if (!step_programs_.empty()) {
+    HONE_BUG_IF(plan_.batches.size() != 1,
+                "step {} has {} micro-batches, the run was planned without accumulation", step,
+                plan_.batches.size());
+    size_t place = HONE_TRY(fill(taken, plan_, 0, step, batch_));
+    if (!labels_fit(batch_)) {
+      take_largest_budget(plan_, 0);
+      HONE_TRY(fill(taken, plan_, 0, step, batch_));
+      place = step_programs_.size() - 1;
+    }
+    const size_t program = step_programs_[place];
+    put_rows(program, batch_);
+    const bool more = put(program, batch_, 0);
+    HONE_BUG_IF(more, "step {} has labels that do not fit its program", step);
+    put_update(program, step, rate);
+    run_micro_batch(program, step, scale, sums);
+    sums.grad_norm = session_->output<double>(program, "grad_norm")[0];
+    return sums;
+  }
   bool first = true;
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
     if (k > 0 && step > 0 && stop_requested()) {
       sums.stopped = true;
       feed_->give_up_step();
-      break;
+      return sums;
     }
     const size_t place = HONE_TRY(fill(taken, plan_, k, step, batch_));
     bool again = true;
     for (int64_t pass = 0; again; ++pass) {
-      HONE_BUG_IF(!first && train_add_programs_.empty(),
-                  "step {} has {} micro-batches, the run was planned without accumulation", step,
-                  plan_.batches.size());
       const size_t program = (first ? train_programs_ : train_add_programs_)[place];
       put_rows(program, batch_);
       again = put(program, batch_, pass);
-      session_->input<int64_t>(program, "rng")[0] = s_.seed;
-      session_->input<int64_t>(program, "rng")[1] = step;
-      session_->input<float>(program, "scale")[0] = scale;
-      session_->run(program);
-      sums.loss += static_cast<double>(session_->output<float>(program, "loss")[0]);
+      run_micro_batch(program, step, scale, sums);
       first = false;
     }
   }
+  if (!std::isfinite(sums.loss)) return sums;
+  put_update(update_program_, step, rate);
+  session_->run(update_program_);
+  sums.grad_norm = session_->output<double>(update_program_, "grad_norm")[0];
   return sums;
 }
 
@@ -201,7 +234,7 @@ Json TokenTask::fingerprint() const {
           {"kernels", session_->kernel_manifest()},
           {"machine", backend_->description()},
           {"micro_batch_rows", shapes_.train_rows()},
-          {"split_rows", split_rows_},
+          {"split", {{"rows", split_.rows}, {"whole_steps", split_.whole}}},
           {"order", feed_->order_effect()},
           {"total_steps", steps ? steps->total_steps() : 0},
           {"update", update_effect(s_)},

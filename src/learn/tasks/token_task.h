@@ -24,7 +24,7 @@ class TokenTask : public TrainTask {
   Session& session() override { return *session_; }
   const StepCount& steps() const override { return *feed_->steps(); }
   int64_t train_rows() const override { return feed_->train_rows(); }
-  Result<StepSums> gradients(int64_t step) override;
+  Result<StepSums> take_step(int64_t step, double rate) override;
   bool can_evaluate() const override { return feed_->evaluates(); }
   Result<OrderedJson> evaluate() override;
   Status save_model_files(const std::string& folder) override;
@@ -76,12 +76,22 @@ class TokenTask : public TrainTask {
   virtual double loss_so_far() const = 0;  // for the progress line
   virtual OrderedJson metrics(int64_t rows) = 0;
 
-  // How rows become micro-batches: packed as batch.h has it. Tasks of pairs say how instead.
-  virtual RunShapes shapes_for(int64_t rows) const;
+  // Where a step is one program: whether the labels of the micro-batch fit the program of its
+  // budget; else that for labels everywhere is taken.
+  virtual bool labels_fit(const MicroBatch& batch) const {
+    (void)batch;
+    return true;
+  }
+
+  // How rows become micro-batches: packed as batch.h has it. Tasks of pairs say how instead. whole:
+  // a step is one micro-batch, whichever rows it has.
+  virtual RunShapes shapes_for(int64_t rows, bool whole) const;
   virtual Status plan_rows(const TakenRows& taken, bool training, StepPlan& plan);
   // Micro-batch k of the last plan_rows(), and the place of its programs among those of its kind.
   virtual Result<size_t> pack(const TakenRows& taken, const StepPlan& plan, size_t k, bool training,
                               MicroBatch& batch);
+  // Micro-batch k of the plan into the largest budget.
+  virtual void take_largest_budget(StepPlan& plan, size_t k);
   virtual void put_rows(size_t program, const MicroBatch& batch);
   virtual void reserve_steps(size_t rows, StepPlan& plan, MicroBatch& batch);
 
@@ -104,6 +114,8 @@ class TokenTask : public TrainTask {
   void put_bytes(size_t program, const char* name, std::span<const std::byte> bytes);
   Result<size_t> fill(const TakenRows& taken, const StepPlan& plan, size_t k, int64_t step,
                       MicroBatch& batch);
+  void run_micro_batch(size_t program, int64_t step, float scale, StepSums& sums);
+  void put_update(size_t program, int64_t step, double rate);
 
   const TaskSettings& s_;
   std::unique_ptr<ThreadPool> pool_;
@@ -112,10 +124,11 @@ class TokenTask : public TrainTask {
   std::optional<Session> session_;
   RunShapes shapes_;
   int64_t row_tokens_ = 0;
-  int64_t split_rows_ = 0;  // of a micro-batch
+  Split split_;
   int64_t parameters_outside_embeddings_ = 0;
-  // By budget of the grid: indices of the session's programs.
-  std::vector<size_t> train_programs_, train_add_programs_, eval_programs_;
+  // By budget of the grid: indices of the session's programs. Whole steps, or gradients and update.
+  std::vector<size_t> step_programs_, train_programs_, train_add_programs_, eval_programs_;
+  size_t update_program_ = 0;
   int64_t bytes_before_arena_ = 0;
   // Used again by every step, so that no step allocates.
   MicroBatch batch_;

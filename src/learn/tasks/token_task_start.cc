@@ -28,15 +28,16 @@ Status TokenTask::start(Pretrained model, bool from_scratch) {
   return compile(from_scratch);
 }
 
-RunShapes TokenTask::shapes_for(int64_t rows) const {
-  if (s_.streaming) return shapes_without_data(s_, row_tokens_, rows, s_.do_train, s_.do_eval);
+RunShapes TokenTask::shapes_for(int64_t rows, bool whole) const {
+  if (s_.streaming)
+    return shapes_without_data(s_, row_tokens_, rows, whole, s_.do_train, s_.do_eval);
   RunShapes shapes;
   if (const TokenRows* train = feed_->train()) {
     const StepCount& steps = *feed_->steps();
     const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
     const int64_t r = std::min(rows, train->size());
-    shapes.train = choose_grid(train->lengths(), r, (last.end - last.begin) % r);
-    shapes.accumulate = s_.accumulates(rows);
+    shapes.train = choose_grid(train->lengths(), r, (last.end - last.begin) % r, whole);
+    shapes.accumulate = !whole;
   }
   if (const TokenRows* eval = feed_->eval()) {
     const int64_t r = std::min({rows, s_.per_device_eval_batch_size, eval->size()});
@@ -50,16 +51,18 @@ Status TokenTask::compile(bool from_scratch) {
   const int64_t stream = stream_bytes(s_, row_tokens_), memory = memory_for_arenas(s_) - stream;
   const int64_t wanted =
       s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
-  const bool keeps = s_.do_train && s_.split_rows > 0 && wanted % s_.split_rows == 0;
-  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, keeps ? s_.split_rows : wanted,
-                             memory, [&](int64_t rows) { return shapes_for(rows); }));
-  if (keeps && fit.rows > 0 && fit.rows != s_.split_rows && !s_.allow_other_bits) {
+  std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
+  if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
+  const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
+  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, wanted, memory, shapes, keep));
+  split_ = {fit.rows, fit.whole};
+  if (keep && fit.rows > 0 && split_ != *keep && !s_.allow_other_bits) {
     const RunPlan plan =
-        HONE_TRY(plan_of(s_, model_.config, *backend_, *pool_, shapes_for(s_.split_rows)));
+        HONE_TRY(plan_of(s_, model_.config, *backend_, *pool_, shapes(keep->rows, keep->whole)));
     return Error(err::kOtherSplit,
                  fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "
                              "may be used",
-                             s_.split_rows, bytes_text(plan.arena_bytes()),
+                             keep->rows, bytes_text(plan.arena_bytes()),
                              bytes_text(std::max<int64_t>(memory, 0))))
         .at(s_.continued_from)
         .todo(
@@ -86,8 +89,7 @@ Status TokenTask::compile(bool from_scratch) {
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
                : "",
            fit.largest);
-  split_rows_ = fit.rows;
-  shapes_ = shapes_for(fit.rows);
+  shapes_ = shapes_for(split_.rows, split_.whole);
   session_ = HONE_TRY(
       Session::compile(HONE_TRY(run_programs(s_, model_.config, shapes_)), *backend_, *pool_));
   find_programs();
@@ -115,10 +117,15 @@ void TokenTask::find_programs() {
   auto find = [&](const char* kind, const BatchShape& shape) {
     return session_->program_index(program_name(kind, shape));
   };
-  for (const BatchShape& shape : shapes_.train_shapes()) {
+  for (const BatchShape& shape : shapes_.train_shapes(s_)) {
+    if (!shapes_.accumulate) {
+      step_programs_.push_back(find("step", shape));
+      continue;
+    }
     train_programs_.push_back(find("train", shape));
-    if (shapes_.accumulate) train_add_programs_.push_back(find("train_add", shape));
+    train_add_programs_.push_back(find("train_add", shape));
   }
+  if (!train_programs_.empty()) update_program_ = session_->program_index("update");
   for (const BatchShape& shape : shapes_.eval_shapes())
     eval_programs_.push_back(find("eval", shape));
   reserve(shapes_);

@@ -21,7 +21,7 @@ const std::map<std::string, std::vector<std::string>>& effects() {
       {"length", {"total_steps"}},
       {"model", {"model"}},
       {"update", {"update"}},
-      {"machine", {"kernels", "machine", "micro_batch_rows", "split_rows"}},
+      {"machine", {"kernels", "machine", "micro_batch_rows", "split"}},
       {"evaluation", {"evaluation"}}};
   return all;
 }

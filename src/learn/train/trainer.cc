@@ -107,7 +107,7 @@ Status Trainer::log_step(double rate, double grad_norm) {
 Error Trainer::why_not_finite(const char* what, double value) {
   std::optional<NotFinite> found;
   task_.session().find_not_finite(&found);
-  const Result<StepSums> again = task_.gradients(done_);
+  const Result<StepSums> again = task_.take_step(done_, schedule_.rate(done_));
   task_.session().find_not_finite(nullptr);
   if (!again) return again.error();
   return Error(err::kNotFinite,
@@ -123,8 +123,6 @@ Error Trainer::why_not_finite(const char* what, double value) {
 Result<TrainOutcome> Trainer::train() {
   const StepCount& steps = task_.steps();
   const int64_t total = steps.total_steps(), first = done_;
-  Session& s = task_.session();
-  const size_t update = s.program_index("update");
   lock_.emplace(HONE_TRY(RunLock::take(s_.output_dir)));
   HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
   HONE_TRY(clean_leftovers(s_.output_dir));
@@ -154,18 +152,14 @@ Result<TrainOutcome> Trainer::train() {
   outcome.stopped_by = stop_signal();  // it may have come while data were read: nothing to save
   while (done_ < total && !outcome.stopped_by && !stops_early()) {
     const double rate = schedule_.rate(done_);
-    const StepSums sums = HONE_TRY(task_.gradients(done_));
+    const StepSums sums = HONE_TRY(task_.take_step(done_, rate));
     if (sums.stopped && done_ > 0) {
       outcome.stopped_by = stop_signal();
       HONE_TRY(save_checkpoint());
       break;
     }
     if (!std::isfinite(sums.loss)) return why_not_finite("loss", sums.loss);
-    s.input<double>(update, "lr")[0] = rate;
-    s.input<int64_t>(update, "step")[0] = done_ + 1;
-    s.run(update);
-    const double grad_norm = s.output<double>(update, "grad_norm")[0];
-    if (!std::isfinite(grad_norm)) return why_not_finite("gradient norm", grad_norm);
+    if (!std::isfinite(sums.grad_norm)) return why_not_finite("gradient norm", sums.grad_norm);
     ++done_;
     loss_.add(sums.loss);
     flops_ += task_.flops_of_step(sums);
@@ -180,7 +174,7 @@ Result<TrainOutcome> Trainer::train() {
             ? end_of_epoch
             : s_.logging_strategy == "steps" &&
                   (every(s_.logging_steps, done_) || (s_.logging_first_step && done_ == 1)))
-      HONE_TRY(log_step(rate, grad_norm));
+      HONE_TRY(log_step(rate, sums.grad_norm));
     bool new_best = false;
     const double eval_steps = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
     const double waited =

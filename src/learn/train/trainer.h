@@ -16,6 +16,7 @@
 #include "learn/train/run_lock.h"
 #include "learn/train/schedule.h"
 #include "learn/train/settings.h"
+#include "learn/train/split.h"
 
 namespace hone {
 
@@ -23,6 +24,7 @@ struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;  // of pairs the sources' tokens
   int64_t label_tokens = 0;
+  double grad_norm = 0;  // before clipping; of an update that was made
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 };
 
@@ -33,9 +35,10 @@ class TrainTask {
   virtual const StepCount& steps() const = 0;
   virtual int64_t train_rows() const = 0;
 
-  // Forward and backward of every micro-batch of optimizer step `step` (from 0); the states
-  // grad.<weight> hold the sum afterwards. Gives up between micro-batches when a stop is requested.
-  virtual Result<StepSums> gradients(int64_t step) = 0;
+  // Optimizer step `step` (from 0) with this learning rate: forward and backward of every
+  // micro-batch, and the update, which changes nothing unless loss and norm are finite. Gives up
+  // between micro-batches, before the update, when a stop is requested.
+  virtual Result<StepSums> take_step(int64_t step, double rate) = 0;
 
   virtual bool can_evaluate() const = 0;
   // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
@@ -63,10 +66,10 @@ class TrainTask {
 
 // Where a run begins, as the settings and the output folder say.
 struct TrainStart {
-  std::string checkpoint;  // to continue from; "" to begin
-  int64_t split_rows = 0;  // of a micro-batch of the run that continues; 0: not known
-  bool finished = false;   // the folder holds a run that ended, and `checkpoint` is its last
-  Json ended;              // fingerprint of that run
+  std::string checkpoint;      // to continue from; "" to begin
+  std::optional<Split> split;  // of the run that continues, where the checkpoint says it
+  bool finished = false;       // the folder holds a run that ended, and `checkpoint` is its last
+  Json ended;                  // fingerprint of that run
   std::vector<std::string> discard;  // checkpoints of an earlier run; deleted when training begins
 };
 

@@ -49,13 +49,17 @@ std::vector<std::string> optimizer_states(const Session& s) {
   return names;
 }
 
-// Rows of a micro-batch of the run that wrote the checkpoint; 0 where it does not say.
-int64_t split_rows_of(const std::string& checkpoint) {
+// Of the run that wrote the checkpoint, where it says it.
+std::optional<Split> split_of(const std::string& checkpoint) {
   const Result<Json> state = read_json_file(checkpoint + "/" + kStateFile);
-  if (!state || !state->is_object()) return 0;  // resume() says what is wrong
-  const Json run = state->value("run", Json::object());
-  const Json rows = run.is_object() ? run.value("split_rows", Json(0)) : Json(0);
-  return rows.is_number_integer() ? rows.get<int64_t>() : 0;
+  if (!state) return {};  // resume() says what is wrong
+  try {
+    const Json& split = state->at("run").at("split");
+    const Split s{split.at("rows").get<int64_t>(), split.at("whole_steps").get<bool>()};
+    return s.rows > 0 ? std::optional(s) : std::nullopt;
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
 }  // namespace
@@ -87,7 +91,7 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
           .todo("name a folder checkpoint-<step>, or leave the flag out");
     const CheckpointInfo info = HONE_TRY(inspect_checkpoint(asked));
     start.checkpoint = info.path;
-    start.split_rows = split_rows_of(start.checkpoint);
+    start.split = split_of(start.checkpoint);
     return start;
   }
   for (const CheckpointInfo& c : dir.checkpoints) {
@@ -103,7 +107,7 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
         .todo(
             "leave the flag out: a run continues from its newest checkpoint by itself when there "
             "is one");
-  if (!start.checkpoint.empty()) start.split_rows = split_rows_of(start.checkpoint);
+  if (!start.checkpoint.empty()) start.split = split_of(start.checkpoint);
   start.finished = dir.kind == OutputDirKind::finished && !s.overwrite_output_dir && !never;
   if (start.finished) start.ended = dir.run;
   return start;

@@ -1,7 +1,8 @@
 // The optimizer step as a program: norm of all gradients, clipping, the rule over all weights.
 //
 //   inputs  lr f64[], step i64[] (1 for the first)
-//   states  <weight>, grad.<weight> (read), the rule's own: exp_avg.<weight>, ... (zero at first)
+//   states  <weight>, grad.<weight> (read; in a whole step the gradients are values), the rule's
+//           own: exp_avg.<weight>, ... (zero at first)
 //   output  grad_norm f64[], before clipping; when it is not finite, no state is changed
 //
 // The rule is one node for each group of at most 64 MiB of weights; groups change no bit.
@@ -41,6 +42,11 @@ Result<UpdateOptions> update_options(const TrainSettings& s);
 std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
                                           const UpdateOptions& options);
 
+// A program of its own, for gradients that are states.
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options);
+// Appended to a program of forward and backward whose outputs are the loss and the gradients
+// "grad.<weight>" (differentiate), which stop being outputs. The same bits as those of two programs.
+void append_update(Program& program, const std::vector<UpdateWeight>& weights,
+                   const UpdateOptions& options);
 
 }  // namespace hone

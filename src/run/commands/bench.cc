@@ -42,17 +42,13 @@ struct Steps {
   Profile profile;
   bool profiled = false;
 
-  // Runs gradients and update of steps 0 .. count - 1. `gradients` is StepSums(int64_t step).
+  // Steps 0 .. count - 1. `take` is StepSums(int64_t step).
   template <class F>
-  Status run(Session& session, int64_t count, double learning_rate, F gradients) {
-    const size_t update = session.program_index("update");
+  Status run(Session& session, int64_t count, F take) {
     for (int64_t step = 0; step < count; ++step) {
       if (profiled && step == 1) session.profile_into(&profile);
       const double start = now();
-      const StepSums sums = HONE_TRY(gradients(step));
-      session.input<double>(update, "lr")[0] = learning_rate;
-      session.input<int64_t>(update, "step")[0] = step + 1;
-      session.run(update);
+      const StepSums sums = HONE_TRY(take(step));
       seconds.push_back(now() - start);
       losses.push_back(sums.loss);
       tokens.push_back(sums.tokens);
@@ -133,8 +129,8 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   run.per_device_train_batch_size = s.batch;
   run.bf16 = s.bf16;
   Session session = HONE_TRY(Session::compile(
-      HONE_TRY(
-          run_programs(run, model.config, shapes_without_data(run, s.block, s.batch, true, false))),
+      HONE_TRY(run_programs(run, model.config,
+                            shapes_without_data(run, s.block, s.batch, true, true, false))),
       *backend, pool));
   HONE_TRY(session.allocate());
   HONE_TRY(load_weights(session, model));
@@ -150,8 +146,8 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   const StepPlan plan = plan_step(lengths, grid);
   MicroBatch batch;
   HONE_TRY(fill_micro_batch(rows, places, plan.batches[0], grid, batch));
-  const size_t train = 0, update = session.program_index("update");
-  const auto gradients = [&](int64_t step) -> Result<StepSums> {
+  const size_t train = 0;  // a whole step
+  const auto take = [&](int64_t step) -> Result<StepSums> {
     auto put = [&](const char* name, const auto& v) {
       std::memcpy(session.input_bytes(train, name).data(), v.data(), v.size() * sizeof(v[0]));
     };
@@ -162,17 +158,18 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
     put("sample_ids", batch.sample_ids);
     put("rng", std::vector<int64_t>{42, step});
     put("scale", std::vector<float>{1.0f / static_cast<float>(plan.label_tokens)});
+    put("lr", std::vector<double>{s.learning_rate});
+    put("step", std::vector<int64_t>{step + 1});
     session.run(train);
     return StepSums{static_cast<double>(session.output<float>(train, "loss")[0]), s.batch * s.block,
                     s.batch, plan.label_tokens};
   };
   Steps steps = steps_for(out);
-  HONE_TRY(steps.run(session, s.steps, s.learning_rate, gradients));
+  HONE_TRY(steps.run(session, s.steps, take));
   double flops = 0;
-  for (size_t p : {train, update})
-    for (const Node& n : session.programs()[p].nodes)
-      if (!(p == train && n.op->name == "attention_grad"))
-        flops += cost_of({session.programs()[p], n}).flops;
+  const Program& program = session.programs()[train];
+  for (const Node& n : program.nodes)
+    if (n.op->name != "attention_grad") flops += cost_of({program, n}).flops;
   HONE_TRY(report(out, session, steps, pool.size(), s.bf16,
                   {{"tokens_per_step", s.batch * s.block}, {"flops_per_step", flops}}));
   return kExitDone;
@@ -184,9 +181,9 @@ Result<int> bench_task(const TaskSettings& s, const ReportSettings& out) {
   if (!out.dropout) model.config = without_dropout(model.config);
   const auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Steps steps = steps_for(out);
-  HONE_TRY(steps.run(task->session(), task->steps().total_steps(), s.learning_rate,
+  HONE_TRY(steps.run(task->session(), task->steps().total_steps(),
                      [&](int64_t step) -> Result<StepSums> {
-                       StepSums sums = HONE_TRY(task->gradients(step));
+                       StepSums sums = HONE_TRY(task->take_step(step, s.learning_rate));
                        if (s.target_tokens(task->model().config) > 0)
                          sums.tokens += sums.label_tokens;  // both sides of the pairs
                        return sums;

@@ -13,6 +13,7 @@
 #include "learn/generate/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/clm_programs.h"
+#include "learn/tasks/run_programs.h"
 #include "learn/tasks/seq2seq_programs.h"
 #include "learn/trace/trace.h"
 #include "learn/train/update.h"
@@ -82,18 +83,20 @@ Program build_program(const GraphSettings& s, const ModelConfig& config) {
   if (s.program == "eval")
     return two_sides ? build_seq2seq_eval(config, pairs, "eval")
                      : build_clm_eval(config, shape, "eval");
-  if (s.program == "update") {
-    std::vector<UpdateWeight> weights;
-    for (const ParamSpec& p : family_of(config).params(config))
-      if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
-    return build_update(weights, {});
-  }
+  if (s.program == "update") return build_update(update_weights(config), {});
   return two_sides ? build_seq2seq_train(config, pairs, s.program)
                    : build_clm_train(config, shape, s.program);
 }
 
-std::vector<Pass> passes_of(const GraphSettings& s) {
+std::vector<Pass> passes_of(const GraphSettings& s, const ModelConfig& config) {
   const Precision precision = s.bf16 && s.program != "update" ? Precision::bf16 : Precision::f32;
+  if (s.program == "step")
+    return step_pipeline(
+        [weights = update_weights(config)](Program& p) -> Result<bool> {
+          append_update(p, weights, {});
+          return true;
+        },
+        precision);
   if (s.program == "train" || s.program == "accumulate")
     return train_pipeline(s.program == "accumulate", precision);
   return forward_pipeline(WeightStorage::f32, precision);
@@ -119,12 +122,12 @@ Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipelin
 
 // Runs the passes up to s.after.
 Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s,
-                                          const Backend& backend) {
+                                          const ModelConfig& config, const Backend& backend) {
   std::vector<PassRecord> records;
   if (s.after == "build") return records;
   PassOptions options;
   options.off = {s.pass_off.begin(), s.pass_off.end()};
-  std::vector<Pass> passes = passes_of(s);
+  std::vector<Pass> passes = passes_of(s, config);
   const auto last = std::find_if(passes.begin(), passes.end(),
                                  [&](const Pass& pass) { return pass.name == s.after; });
   if (last != passes.end()) passes.erase(last + 1, passes.end());
@@ -151,9 +154,10 @@ std::string plan_text(const Session& session) {
   const RunPlan& plan = session.plan();
   const Program& p = session.programs()[0];
   const ProgramPlan& own = plan.programs[0];
-  std::string text = fmt::format(
-      "arena {} bytes: states {}, transients {} (at least {} live at node {})\n",
-      plan.arena_bytes(), plan.state_bytes, plan.transient_bytes, own.live_bytes, own.peak_node);
+  std::string text =
+      fmt::format("arena {} bytes: states {}, transients {} (at least {} live at node {})\n",
+                  plan.arena_bytes(), plan.state_bytes + own.phase_bytes, own.transient_bytes,
+                  own.live_bytes, own.peak_node);
   for (const auto& [purpose, bytes] : plan.by_purpose())
     text += fmt::format("  {:<16} {:>12}\n", purpose, bytes);
   text += fmt::format("\n{:>12} {:>12}  states\n", "offset", "bytes");
@@ -276,10 +280,10 @@ Result<int> run_graph(const std::vector<std::string>& args) {
     return kExitDone;
   }
 
-  HONE_TRY(check_pass_names(s, passes_of(s)));
+  HONE_TRY(check_pass_names(s, passes_of(s, model.config)));
   Program p = build_program(s, model.config);
   const Program built = p;
-  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, *backend.use));
+  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, model.config, *backend.use));
   if (s.passes) {
     print_out(pass_table(built, records));
   } else if (s.plan) {

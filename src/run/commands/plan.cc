@@ -50,16 +50,23 @@ struct Remedy {
   int64_t row_tokens = 0;    // the largest half, quarter, ... with which one row fits; 0: none
   int64_t memory_bytes = 0;  // with one row as long as was asked for
 };
+// What lives from step to step, and from one micro-batch to the next.
+int64_t kept_bytes(const RunPlan& plan) {
+  int64_t phase = 0;
+  for (const ProgramPlan& p : plan.programs) phase = std::max(phase, p.phase_bytes);
+  return plan.state_bytes + phase;
+}
 Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                           ThreadPool& pool, int64_t block, const PairNeeds& pairs, int64_t memory,
                           const Fit& fit) {
   Remedy r;
   r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget + stream_bytes(s, block);
-  if (fit.plan.state_bytes > memory) return r;
+  if (kept_bytes(fit.plan) > memory) return r;
   for (int64_t shorter = block / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2) {
-    const Fit one = HONE_TRY(fit_run(s, config, backend, pool, 1, memory, [&](int64_t rows) {
-      return shapes_without_data(s, shorter, rows, s.do_train, s.do_eval, pairs);
-    }));
+    const Fit one =
+        HONE_TRY(fit_run(s, config, backend, pool, 1, memory, [&](int64_t rows, bool whole) {
+          return shapes_without_data(s, shorter, rows, whole, s.do_train, s.do_eval, pairs);
+        }));
     if (one.rows > 0) r.row_tokens = shorter;
   }
   return r;
@@ -84,15 +91,15 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const int64_t runtime = kRuntimeBudget + stream, memory = memory_for_arenas(s) - stream;
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
   const PairNeeds pairs = HONE_TRY(pair_needs(s, model));
-  auto shapes = [&](int64_t rows) {
-    return shapes_without_data(s, block, rows, s.do_train, s.do_eval, pairs);
+  auto shapes = [&](int64_t rows, bool whole) {
+    return shapes_without_data(s, block, rows, whole, s.do_train, s.do_eval, pairs);
   };
   const Fit fit = HONE_TRY(fit_run(s, config, *backend, pool, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
 
   double flops = 0;
-  for (const Program& p : HONE_TRY(run_programs(s, config, shapes(rows))))
-    if (p.name.starts_with("train."))
+  for (const Program& p : HONE_TRY(run_programs(s, config, shapes(rows, fit.whole))))
+    if (p.name.starts_with("train.") || p.name.starts_with("step."))
       flops = flops_of(p) * static_cast<double>(wanted) / static_cast<double>(rows) *
               static_cast<double>(s.gradient_accumulation_steps);
   const double speed = measure_flops(*backend, pool);
@@ -131,12 +138,14 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (fit.rows == 0) {
     text += fmt::format("does not fit: {} may be used, one row needs {}\n",
                         format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
-    text += remedy.row_tokens > 0 ? fmt::format("  do   --{} {} fits; or use more memory\n",
-                                                s.row_tokens_flag(), remedy.row_tokens)
-                                  : fmt::format(
-                                        "  do   a smaller model or more memory: weights, gradients "
-                                        "and moments alone take {}\n",
-                                        format_bytes(fit.plan.state_bytes));
+    text += remedy.row_tokens > 0
+                ? fmt::format("  do   --{} {} fits; or use more memory\n", s.row_tokens_flag(),
+                              remedy.row_tokens)
+                : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
+                              kept_bytes(fit.plan) > fit.plan.state_bytes
+                                  ? "weights, gradients and moments"
+                                  : "weights and moments",
+                              format_bytes(kept_bytes(fit.plan)));
   } else {
     text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n",
                         format_bytes(memory + runtime), fit.rows, fit.largest);

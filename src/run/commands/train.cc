@@ -21,7 +21,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
-  s.split_rows = start.split_rows;
+  s.split = start.split;
   s.continued_from = start.checkpoint;
   HONE_TRY(check_output_dir(s.output_dir));
   log_info("hone {}: {}", version(), schema.command());

@@ -1,0 +1,168 @@
+// A step as one program has the bits of one that keeps its gradients for a program of their update.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "engine/backends/cpu/backend.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/weights.h"
+#include "learn/tasks/run_programs.h"
+#include "learn/tasks/task.h"
+
+namespace hone {
+namespace {
+
+std::unique_ptr<TaskSettings> settings_of(const std::string& task) {
+  for (const Task& t : all_task())
+    if (t.name == task) return t.settings();
+  return nullptr;
+}
+
+// Numbers of a data type that every kind of input can hold.
+void fill(Session& s, size_t program, const Named& input, const ModelConfig& config, int step) {
+  const Type type = s.programs()[program].type(input.value);
+  const auto count = static_cast<size_t>(type.count());
+  std::mt19937_64 rng(std::hash<std::string>()(input.name) + static_cast<size_t>(step));
+  if (input.name.ends_with("cu_seqlens")) {
+    const int32_t tokens = static_cast<int32_t>(
+        s.input<int32_t>(program, input.name.starts_with("encoder") ? "encoder_ids" : "ids")
+            .size());
+    auto v = s.input<int32_t>(program, input.name);
+    for (size_t i = 0; i < count; ++i) v[i] = i == 0 ? 0 : i == 1 ? tokens / 2 : tokens;
+  } else if (input.name == "rng") {
+    auto v = s.input<int64_t>(program, input.name);
+    v[0] = 42, v[1] = step;
+  } else if (input.name == "step") {
+    s.input<int64_t>(program, input.name)[0] = step + 1;
+  } else if (input.name == "lr") {
+    s.input<double>(program, input.name)[0] = 0.01;
+  } else if (input.name == "scale") {
+    s.input<float>(program, input.name)[0] = 0.05f;
+  } else if (type.dtype == DType::i64) {
+    for (auto& v : s.input<int64_t>(program, input.name)) v = 1;
+  } else {
+    // Positions, types and rows begin at 0 and are few; ids and labels are any.
+    const bool few = input.name.ends_with("positions") || input.name == "token_types" ||
+                     input.name == "label_rows";
+    const int64_t below =
+        few ? 2 : std::min(config.vocab, config.labels > 0 ? config.labels : config.vocab);
+    for (auto& v : s.input<int32_t>(program, input.name))
+      v = static_cast<int32_t>(rng() % static_cast<uint64_t>(below));
+  }
+}
+
+void run(Session& s, const std::string& name, const ModelConfig& config, int step) {
+  const size_t program = s.program_index(name);
+  for (const Named& input : s.programs()[program].inputs) fill(s, program, input, config, step);
+  s.run(program);
+}
+
+float loss_of(const Session& s, const std::string& name) {
+  return s.output<float>(s.program_index(name), "loss")[0];
+}
+double norm_of(const Session& s, const std::string& name) {
+  return s.output<double>(s.program_index(name), "grad_norm")[0];
+}
+
+struct Case {
+  std::string task, model, optimizer = "adamw_torch";
+  double max_grad_norm = 0.1;
+};
+
+Session session_of(const TaskSettings& s, const ModelConfig& config, bool whole,
+                   const Backend& backend, ThreadPool& pool) {
+  const BatchShape shape{32, 2, s.target_tokens(config) > 0 ? 32 : 0};
+  RunShapes shapes;
+  if (shape.source_tokens > 0)
+    shapes.train_pairs = {{{32, 32}}, 2, 2};
+  else
+    shapes.train = {{32}, 2, 2};
+  shapes.accumulate = !whole;
+  Session session =
+      std::move(Session::compile(run_programs(s, config, shapes).value(), backend, pool).value());
+  EXPECT_TRUE(session.allocate().ok());
+  init_weights(session, config, 7);
+  fill_constants(session, config);
+  return session;
+}
+
+void expect_same_bits(const Case& c) {
+  SCOPED_TRACE(c.task + " " + c.model + " " + c.optimizer);
+  const std::unique_ptr<TaskSettings> s = settings_of(c.task);
+  s->optim = c.optimizer;
+  s->max_grad_norm = c.max_grad_norm;
+  s->weight_decay = 0.1;
+  OpenOptions o;
+  o.need_weights = o.need_tokenizer = false;
+  Pretrained model = std::move(
+      open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + c.model, o).value());
+  for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout",
+                          "hidden_dropout_prob", "dropout_rate", "dropout"})
+    if (model.config.config.contains(key)) model.config.config[key] = 0.1;
+  ASSERT_TRUE(s->choose_head(model.config).ok());
+  ThreadPool pool(2);
+  const auto backend = make_cpu_backend(2);
+  Session one = session_of(*s, model.config, true, *backend, pool),
+          two = session_of(*s, model.config, false, *backend, pool);
+  const std::string shape = s->target_tokens(model.config) > 0 ? "32+32" : "32";
+  for (int step = 0; step < 3; ++step) {
+    run(one, "step." + shape, model.config, step);
+    run(two, "train." + shape, model.config, step);
+    EXPECT_EQ(loss_of(one, "step." + shape), loss_of(two, "train." + shape)) << step;
+    run(two, "update", model.config, step);
+    EXPECT_EQ(norm_of(one, "step." + shape), norm_of(two, "update")) << step;
+    EXPECT_GT(norm_of(one, "step." + shape), 0) << step;
+  }
+  for (const StateSlot& slot : one.plan().states) {
+    const auto a = one.state(slot.name), b = two.state(slot.name);
+    ASSERT_EQ(a.size(), b.size());
+    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size()), 0) << slot.name;
+  }
+  EXPECT_LE(one.plan().arena_bytes(), two.plan().arena_bytes());
+}
+
+TEST(Step, OneProgramHasTheBitsOfTwo) {
+  expect_same_bits({"clm", "models/gpt2_tiny"});
+  expect_same_bits({"clm", "models/llama_tied_tiny"});
+  expect_same_bits({"clm", "models/llama_untied_tiny", "adamw_torch", 0});
+  expect_same_bits({"clm", "models/qwen2_tiny"});
+  expect_same_bits({"clm", "models/mistral_tiny"});
+  expect_same_bits({"summarization", "models/t5_tiny"});
+  expect_same_bits({"summarization", "models/bart_tiny"});
+  expect_same_bits({"summarization", "models/marian_tiny"});
+  expect_same_bits({"mlm", "mlm/bert_tiny"});
+  expect_same_bits({"mlm", "mlm/roberta_tiny"});
+  for (const char* optimizer : {"adafactor", "lamb", "lion", "sgd", "adagrad", "rmsprop"})
+    expect_same_bits({"clm", "models/gpt2_tiny", optimizer});
+}
+
+// A loss that is not finite changes no state, whatever the gradients are.
+TEST(Step, ALossThatIsNotFiniteChangesNothing) {
+  const std::unique_ptr<TaskSettings> s = settings_of("clm");
+  OpenOptions o;
+  o.need_weights = o.need_tokenizer = false;
+  const Pretrained model = std::move(
+      open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny", o).value());
+  ThreadPool pool(1);
+  const auto backend = make_cpu_backend(1);
+  Session session = session_of(*s, model.config, true, *backend, pool);
+  run(session, "step.32", model.config, 0);
+  std::vector<std::vector<std::byte>> before;
+  for (const StateSlot& slot : session.plan().states)
+    before.emplace_back(session.state(slot.name).begin(), session.state(slot.name).end());
+  const size_t program = session.program_index("step.32");
+  for (const Named& input : session.programs()[program].inputs)
+    fill(session, program, input, model.config, 1);
+  session.input<float>(program, "scale")[0] = INFINITY;
+  session.run(program);
+  EXPECT_FALSE(std::isfinite(loss_of(session, "step.32")));
+  for (size_t i = 0; i < before.size(); ++i) {
+    const auto now = session.state(session.plan().states[i].name);
+    EXPECT_EQ(std::memcmp(now.data(), before[i].data(), before[i].size()), 0)
+        << session.plan().states[i].name;
+  }
+}
+
+}  // namespace
+}  // namespace hone
