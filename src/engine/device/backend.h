@@ -1,5 +1,6 @@
 // The backend contract. A backend turns a node into a Kernel: a function over raw pointers with a
-// fixed workspace. It owns no tensor; the plan places every byte, the session calls the kernels.
+// fixed workspace, run on a queue of the backend's device. It owns no tensor; the plan places every
+// byte, the session calls the kernels.
 //
 // To add one: copy engine/backends/null and follow its README.
 #pragma once
@@ -9,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/core/threads.h"
+#include "engine/device/executable.h"
 #include "engine/graph/op.h"
 
 namespace hone {
@@ -18,12 +19,18 @@ struct KernelArgs {
   const void* const* in;  // one per operand, nullptr where absent
   void* const* out;       // one per result; may equal an operand that Op::over names
   void* workspace;        // 64-byte aligned, Kernel::workspace_bytes long
-  ThreadPool& pool;
+  Queue& queue;           // of the device whose backend made the kernel
+};
+
+// All that a plan needs of a kernel.
+struct Choice {
+  std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
+  int64_t workspace_bytes = 0;  // depends on shapes and the DeviceSpec only
 };
 
 struct Kernel {
-  std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
-  int64_t workspace_bytes = 0;  // depends on shapes, ISA and thread count only
+  std::string id;
+  int64_t workspace_bytes = 0;
   std::function<void(const KernelArgs&)> run;
 };
 
@@ -32,16 +39,27 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
 
-  // The kernel of a node, or an Error of code kDeclined whose text is the reason: the lowering pass
-  // then decomposes the node, and a primitive that is declined is refused by name.
+  // The kernel that a node gets, or an Error of code kDeclined whose text is the reason: the
+  // lowering pass then decomposes the node, and a primitive that is declined is refused by name.
+  // (optional: what kernel() would make)
+  virtual Result<Choice> choose(const NodeView& n) const;
+
+  // The kernel itself, for nodes that choose() accepts.
   virtual Result<Kernel> kernel(const NodeView& n) const = 0;
 
   // (optional, default the first) which of Op::decompositions replaces a node that was declined.
   virtual size_t decomposition(const NodeView&) const { return 0; }
+
+  // Lowered programs as the device runs them, at the places of the plan. (optional: a kernel for
+  // each node, in the order of the list; a backend that compiles whole programs does it here)
+  virtual Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
+                                                      const RunPlan& plan) const;
+
+  // The device that its kernels run on; a bug for a backend that computes nothing.
+  virtual Device& device() const = 0;
+
   // (optional, default true) whether arenas are allocated and kernels run; null only plans.
   virtual bool computes() const { return true; }
-  // (optional, default 0: any) the size of the pool that its kernels must run on.
-  virtual int threads() const { return 0; }
   // (optional, default "") what this backend chose and why: instruction set, threads.
   virtual std::string description() const { return ""; }
 };

@@ -49,6 +49,7 @@ class Picks : public Backend {
     if (n.node.op == &op_) return Error(err::kDeclined, "another decomposition is wanted");
     return backend_.kernel(n);
   }
+  Device& device() const override { return backend_.device(); }
   size_t decomposition(const NodeView& n) const override {
     return n.node.op == &op_ ? i_ : backend_.decomposition(n);
   }
@@ -61,14 +62,8 @@ class Picks : public Backend {
 
 class Suite {
  public:
-  // A backend for each number of threads.
-  Suite(std::vector<const Backend*> backends, const Backend& oracle,
-        const std::vector<int>& threads)
-      : backends_(std::move(backends)), oracle_(oracle) {
-    HONE_BUG_IF(backends_.size() != threads.size(), "{} backends for {} numbers of threads",
-                backends_.size(), threads.size());
-    for (int n : threads) pools_.push_back(std::make_unique<ThreadPool>(n));
-  }
+  Suite(std::vector<const Backend*> backends, const Backend& oracle)
+      : backends_(std::move(backends)), oracle_(oracle) {}
 
   void compare(const OpCase& c) {
     at_ = fmt::format("{} {}", c.place, c.op);
@@ -114,7 +109,7 @@ class Suite {
     }
     Tensors with_dy = given;
     with_dy["dy"] = along;
-    Tensors grads = run(backward.program, oracle_, with_dy, one_, {}).outputs;
+    Tensors grads = run(backward.program, oracle_, with_dy, {}).outputs;
     Program lowered = take(lower(forward.program, oracle_));
     for (const auto& [name, x] : given) {
       int64_t i = std::stoll(name);
@@ -139,9 +134,9 @@ class Suite {
     return std::move(*r);
   }
 
-  Outcome run(const Program& p, const Backend& backend, const Tensors& given, ThreadPool& pool,
+  Outcome run(const Program& p, const Backend& backend, const Tensors& given,
               const InterpretOptions& o) {
-    Outcome out = take(interpret(p, backend, given, pool, o));
+    Outcome out = take(interpret(p, backend, given, o));
     for (const std::string& s : out.broken) fail(s);
     ++report.checks;
     return out;
@@ -156,20 +151,19 @@ class Suite {
       }
     }
     Tensors wide = in_f64(given);
-    Tensors expected = run(OneOp(c, wide).program, oracle_, wide, one_, {}).outputs;
-    Tensors first;  // of the first number of threads
-    for (size_t i = 0; i < pools_.size(); ++i) {
-      const auto& pool = pools_[i];
-      const Backend& backend = *backends_[i];
-      std::string threads =
-          fmt::format("{}, {} thread{}", how, pool->size(), pool->size() > 1 ? "s" : "");
-      Tensors plain = run(one.program, backend, given, *pool, {}).outputs;
+    Tensors expected = run(OneOp(c, wide).program, oracle_, wide, {}).outputs;
+    Tensors first;  // of the first backend
+    for (const Backend* backend : backends_) {
+      const int size = backend->device().pool().size();
+      std::string threads = fmt::format("{}, {} thread{}", how, size, size > 1 ? "s" : "");
+      Tensors plain = run(one.program, *backend, given, {}).outputs;
       for (const auto& [name, t] : plain) differ(c, name + threads, t, expected[name]);
-      if (i == 0) first = plain;
+      if (backend == backends_[0]) first = plain;
       for (const auto& [name, t] : plain)
         if (t.bytes != first[name].bytes)
-          fail(fmt::format("{}{}: other bits than with {}", name, threads, pools_[0]->size()));
-      Tensors placed = run(one.program, backend, given, *pool, {.in_place = true}).outputs;
+          fail(fmt::format("{}{}: other bits than with {}", name, threads,
+                           backends_[0]->device().pool().size()));
+      Tensors placed = run(one.program, *backend, given, {.in_place = true}).outputs;
       for (const auto& [name, t] : placed)
         if (t.bytes != plain[name].bytes)
           fail(fmt::format("{}{}: other bits when written in place", name, threads));
@@ -181,8 +175,8 @@ class Suite {
     const Tensors wide = in_f64(given);
     const OneOp one(c, wide);
     const Picks other(oracle_, *one.node.op, i);
-    const Tensors expected = run(one.program, oracle_, wide, one_, {}).outputs;
-    for (const auto& [name, t] : run(one.program, other, wide, one_, {}).outputs)
+    const Tensors expected = run(one.program, oracle_, wide, {}).outputs;
+    for (const auto& [name, t] : run(one.program, other, wide, {}).outputs)
       differ(c, fmt::format("{}, decomposition {}", name, one.node.op->decompositions[i].name), t,
              expected.at(name));
   }
@@ -214,7 +208,7 @@ class Suite {
   void differences(const OpCase& c, const Program& p, Tensors given, const std::string& name,
                    const std::vector<double>& along, const std::vector<double>& grad) {
     auto loss = [&] {
-      std::vector<double> y = run(p, oracle_, given, one_, {}).outputs["y0"].numbers();
+      std::vector<double> y = run(p, oracle_, given, {}).outputs["y0"].numbers();
       double sum = 0;
       for (size_t i = 0; i < y.size(); ++i) sum += along[i] == 0 ? 0 : y[i] * along[i];
       return sum;
@@ -242,8 +236,6 @@ class Suite {
 
   const std::vector<const Backend*> backends_;
   const Backend& oracle_;
-  ThreadPool one_{1};
-  std::vector<std::unique_ptr<ThreadPool>> pools_;
   std::string at_;
 };
 
@@ -282,24 +274,23 @@ std::string ConformanceReport::text() const {
 }
 
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
-                                  const std::string& folder, const std::string& only,
-                                  const std::vector<int>& threads) {
-  Suite suite(std::vector<const Backend*>(threads.size(), &backend), oracle, threads);
+                                  const std::string& folder, const std::string& only) {
+  Suite suite({&backend}, oracle);
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
 }
 
 ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
                                   const Backend& oracle, const std::string& folder,
-                                  const std::string& only, const std::vector<int>& threads) {
+                                  const std::string& only) {
   std::vector<const Backend*> list;
   for (const auto& b : backends) list.push_back(b.get());
-  Suite suite(std::move(list), oracle, threads);
+  Suite suite(std::move(list), oracle);
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.compare(c); });
 }
 
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,
                                   const std::string& only) {
-  Suite suite({}, oracle, {});
+  Suite suite({}, oracle);
   return each_case(suite, folder, only, [&](const OpCase& c) { suite.gradient(c); });
 }
 

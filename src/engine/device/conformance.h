@@ -4,9 +4,9 @@
 //   ConformanceReport r = run_conformance(my_backend(), reference_backend(), folder);
 //   EXPECT_TRUE(r.failures.empty()) << r.text();
 //
-// For every case: with a pool of each number of threads, which must all give the same bits; guard
-// bytes around every buffer and operands that must stay (always); written in place, which must give
-// the same bits; and, where the op has one, onto an accumulator, in place and not.
+// For every case: guard bytes around every buffer and operands that must stay (always); written in
+// place, which must give the same bits; and, where the op has one, onto an accumulator, in place
+// and not.
 #pragma once
 
 #include "engine/device/cases.h"
@@ -22,12 +22,11 @@ struct ConformanceReport {
 
 // `only`: an op's name, or "" for all; then every op of the catalogue must have a case.
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
-                                  const std::string& folder, const std::string& only = "",
-                                  const std::vector<int>& threads = {1, 2, 3, 7});
-// Makes a backend for a number of threads: one for each of `threads`, in their order.
+                                  const std::string& folder, const std::string& only = "");
+// Of a backend that is opened for several numbers of threads: all must give the same bits.
 ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
                                   const Backend& oracle, const std::string& folder,
-                                  const std::string& only, const std::vector<int>& threads);
+                                  const std::string& only = "");
 
 // Each op's gradient against central finite differences of the op, both on the oracle in f64.
 ConformanceReport check_gradients(const Backend& oracle, const std::string& folder,

@@ -1,6 +1,7 @@
 #include "engine/device/interpret.h"
 
 #include "engine/device/lower.h"
+#include "engine/graph/builder.h"
 #include "engine/ops/errors.h"
 #include "engine/ops/ops.h"
 
@@ -10,38 +11,44 @@ namespace {
 constexpr size_t kGuard = 64;
 constexpr uint8_t kGuardByte = 0xa5, kFreshByte = 0xff;
 
-// [pad to 64][guard][payload][guard], the payload aligned to 64 bytes.
+// [guard][payload][pad and guard] in the device's memory, with an image of it on the host: the
+// image is written and read here, and brought to the device and back around each kernel.
 class Buffer {
  public:
-  explicit Buffer(int64_t bytes)
-      : size_(static_cast<size_t>(bytes)), memory_(size_ + 3 * kGuard, kGuardByte) {
-    auto address = reinterpret_cast<uintptr_t>(memory_.data()) + kGuard;
-    at_ = (address + 63) / 64 * 64 - reinterpret_cast<uintptr_t>(memory_.data());
+  Buffer(Device& device, int64_t bytes)
+      : queue_(device.queue(Lane::compute)),
+        size_(static_cast<size_t>(bytes)),
+        image_((size_ + 63) / 64 * 64 + 2 * kGuard, kGuardByte) {
+    Result<std::unique_ptr<Memory>> m =
+        device.allocate(Space::device, static_cast<int64_t>(image_.size()));
+    if (!m) throw BuildError(m.error());
+    memory_ = std::move(*m);
     std::fill(data(), data() + size_, kFreshByte);
   }
-  uint8_t* data() { return memory_.data() + at_; }
+  uint8_t* data() { return image_.data() + kGuard; }
   size_t size() const { return size_; }
+  void* address() const { return memory_->data() + kGuard; }  // of the payload, on the device
+  void push() { queue_.copy(memory_->data(), image_.data(), memory_->bytes()); }
+  void pull() { queue_.copy(image_.data(), memory_->data(), memory_->bytes()); }
   bool intact() const {
     auto guard = [](uint8_t b) { return b == kGuardByte; };
-    auto end = memory_.begin() + static_cast<std::ptrdiff_t>(at_ + size_);
-    return std::all_of(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(at_),
-                       guard) &&
-           std::all_of(end, memory_.end(), guard);
+    return std::all_of(image_.begin(), image_.begin() + kGuard, guard) &&
+           std::all_of(image_.begin() + static_cast<std::ptrdiff_t>(kGuard + size_), image_.end(),
+                       guard);
   }
 
  private:
+  Queue& queue_;
   size_t size_;
-  std::vector<uint8_t> memory_;
-  size_t at_ = 0;
+  std::vector<uint8_t> image_;
+  std::unique_ptr<Memory> memory_;
 };
 
 class Interpreter {
  public:
-  Interpreter(const Program& p, const Backend& backend, ThreadPool& pool,
-              const InterpretOptions& options)
+  Interpreter(const Program& p, const Backend& backend, const InterpretOptions& options)
       : p_(p),
         backend_(backend),
-        pool_(pool),
         options_(options),
         buffers_(p.values.size()),
         last_(p.values.size(), -1) {
@@ -92,7 +99,8 @@ class Interpreter {
 
  private:
   Buffer& fresh(ValueId v) {
-    return *(buffers_[static_cast<size_t>(v)] = std::make_shared<Buffer>(p_.type(v).bytes()));
+    return *(buffers_[static_cast<size_t>(v)] =
+                 std::make_shared<Buffer>(backend_.device(), p_.type(v).bytes()));
   }
   Buffer& buffer(ValueId v) {
     HONE_BUG_IF(!buffers_[static_cast<size_t>(v)], "%{} has no buffer", v);
@@ -114,14 +122,17 @@ class Interpreter {
 
   Status run(const Node& n, const NodeView& view, size_t index) {
     Kernel kernel = HONE_TRY(backend_.kernel(view));
+    Queue& queue = backend_.device().queue(Lane::compute);
     std::vector<const void*> in(n.in.size(), nullptr);
     std::vector<void*> out;
     std::vector<std::vector<uint8_t>> before(n.in.size());
+    std::vector<Buffer*> used;
     for (size_t i = 0; i < n.in.size(); ++i) {
       if (!view.has(i)) continue;
       Buffer& b = buffer(n.in[i]);
-      in[i] = b.data();
+      in[i] = b.address();
       before[i].assign(b.data(), b.data() + b.size());
+      used.push_back(&b);
     }
     for (size_t k = 0; k < n.out.size(); ++k) {
       int from = storage_of(n, view, k, index);
@@ -129,12 +140,17 @@ class Interpreter {
       if (from >= 0) {
         auto& start = before[static_cast<size_t>(from)];
         std::copy(start.begin(), start.end(), b.data());
-        in[static_cast<size_t>(from)] = b.data();
+        in[static_cast<size_t>(from)] = b.address();
       }
-      out.push_back(b.data());
+      out.push_back(b.address());
+      used.push_back(&b);
     }
-    Buffer workspace(kernel.workspace_bytes);
-    kernel.run({in.data(), out.data(), workspace.data(), pool_});
+    Buffer workspace(backend_.device(), kernel.workspace_bytes);
+    used.push_back(&workspace);
+    for (Buffer* b : used) b->push();
+    kernel.run({in.data(), out.data(), workspace.address(), queue});
+    for (Buffer* b : used) b->pull();
+    queue.finish();
 
     auto report = [&](const std::string& what) {
       broken.push_back(fmt::format("{} ({}) {}", kernel.id, n.op->name, what));
@@ -155,7 +171,6 @@ class Interpreter {
 
   const Program& p_;
   const Backend& backend_;
-  ThreadPool& pool_;
   const InterpretOptions& options_;
   std::vector<std::shared_ptr<Buffer>> buffers_;
   std::vector<int> last_;
@@ -248,9 +263,9 @@ std::vector<double> Tensor::numbers() const {
 }
 
 Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given,
-                          ThreadPool& pool, const InterpretOptions& options) {
+                          const InterpretOptions& options) {
   Program p = HONE_TRY(lower(program, backend));
-  Interpreter run(p, backend, pool, options);
+  Interpreter run(p, backend, options);
   for (const Named& n : p.inputs) HONE_TRY(run.give(n.name, n.value, given));
   for (const State& s : p.states) HONE_TRY(run.give(s.name, s.value, given));
   for (size_t i = 0; i < p.nodes.size(); ++i) HONE_TRY(run.step(i));

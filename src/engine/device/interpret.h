@@ -35,6 +35,6 @@ struct Outcome {
 // `given` holds every input and state by name. Lowers first. Errors: kDeclined, a missing or
 // wrongly typed tensor (kOperands).
 Result<Outcome> interpret(const Program& program, const Backend& backend, const Tensors& given,
-                          ThreadPool& pool, const InterpretOptions& options = {});
+                          const InterpretOptions& options = {});
 
 }  // namespace hone

@@ -37,9 +37,9 @@ class Lowering {
     const NodeView view{to_, n};
     Error declined(err::kDeclined, "");
     if (!is_view(view)) {
-      Result<Kernel> kernel = backend_.kernel(view);
-      if (!kernel) {
-        declined = kernel.error();
+      Result<Choice> choice = backend_.choose(view);
+      if (!choice) {
+        declined = choice.error();
         if (n.op->decompositions.empty()) return refuse(n, declined);
         return expand(n, view);
       }

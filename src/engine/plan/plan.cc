@@ -115,6 +115,8 @@ std::map<std::string, int64_t> RunPlan::by_purpose() const {
   return m;
 }
 
+int64_t io_bytes_of(const Type& type) { return round_up(type.bytes(), kBufferAlignment); }
+
 Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
   RunPlan run;
   std::map<std::string, size_t> slot_of;
@@ -139,6 +141,10 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
   for (StateSlot& s : run.states)
     if (phase_of(s.role) != StatePhase::run) s.offset += run.state_bytes;
   for (const PlanInput& in : programs) {
+    int64_t io = 0;
+    for (const Named& n : in.program->inputs) io += io_bytes_of(in.program->type(n.value));
+    for (const Named& n : in.program->outputs) io += io_bytes_of(in.program->type(n.value));
+    run.io_bytes = std::max(run.io_bytes, io);
     Buffers buffers = share_storage(*in.program);
     std::vector<int64_t> offsets;
     StatePhase phase = StatePhase::run;

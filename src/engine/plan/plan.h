@@ -51,6 +51,7 @@ struct RunPlan {
   int64_t state_bytes = 0;            // of those that live as long as the run
   int64_t program_bytes = 0;          // the largest held_bytes() of a program
   std::vector<ProgramPlan> programs;  // as given
+  int64_t io_bytes = 0;  // host memory for the inputs and outputs, where the device has its own
   int64_t used_bytes() const { return state_bytes + program_bytes; }
   int64_t arena_bytes() const;  // used_bytes() in whole huge pages
   std::map<std::string, int64_t> by_purpose()
@@ -62,6 +63,9 @@ struct PlanInput {
   const Program* program = nullptr;
   std::vector<int64_t> workspace_bytes;
 };
+
+// The part of io_bytes that an input or output of this type takes.
+int64_t io_bytes_of(const Type& type);
 
 // States of one name are one tensor and must agree in type.
 Result<RunPlan> plan_run(std::span<const PlanInput> programs);

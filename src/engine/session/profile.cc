@@ -10,10 +10,10 @@ namespace hone {
 namespace {
 
 // Best of a few runs of a program of one node, in seconds.
-Result<double> best_seconds(Program program, const Backend& backend, ThreadPool& pool) {
+Result<double> best_seconds(Program program, const Backend& backend) {
   std::vector<Program> one;
   one.push_back(std::move(program));
-  Session s = HONE_TRY(Session::compile(std::move(one), backend, pool));
+  Session s = HONE_TRY(Session::compile(std::move(one), backend));
   HONE_TRY(s.allocate());
   double best = 1e300;
   for (int i = 0; i < 5; ++i) {
@@ -44,7 +44,7 @@ void with_nodes(const Profile& profile, Visit&& visit) {
 
 }  // namespace
 
-Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, bool bf16) {
+Result<MachineLimits> measure_limits(const Backend& backend, bool bf16) {
   constexpr int64_t kSide = 2048, kCount = int64_t{1} << 24;
   Program product(op_table(), "product"), sum(op_table(), "sum");
   {
@@ -59,8 +59,8 @@ Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, b
     sum.outputs.push_back({"z", ops::add(b, x, y)});
   }
   const double flops = 2.0 * kSide * kSide * kSide, bytes = 3.0 * 4 * kCount;
-  const double product_s = HONE_TRY(best_seconds(std::move(product), backend, pool));
-  const double sum_s = HONE_TRY(best_seconds(std::move(sum), backend, pool));
+  const double product_s = HONE_TRY(best_seconds(std::move(product), backend));
+  const double sum_s = HONE_TRY(best_seconds(std::move(sum), backend));
   return MachineLimits{flops / product_s, bytes / sum_s};
 }
 
@@ -152,7 +152,7 @@ std::string chrome_trace(const Session& session, const Profile& profile) {
     const Cost cost = cost_of({p, n});
     OrderedJson args = {{"program", p.name},
                         {"scope", n.scope},
-                        {"kernel", session.kernels(run.program)[run.node].id}};
+                        {"kernel", session.choices(run.program)[run.node].id}};
     if (!waiting && thread == 0) {
       const double seconds = std::max(1e-9, end - begin);
       args["GFLOP/s"] = std::round(cost.flops / seconds / 1e7) / 100;

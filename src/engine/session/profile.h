@@ -2,7 +2,7 @@
 //
 //   Profile profile;
 //   session.profile_into(&profile);   session.run(0);   session.profile_into(nullptr);
-//   profile_table(session, profile, HONE_TRY(measure_limits(backend, pool)), 1)
+//   profile_table(session, profile, HONE_TRY(measure_limits(backend)), 1)
 #pragma once
 
 #include "engine/session/session.h"
@@ -15,7 +15,7 @@ struct MachineLimits {
   double bytes = 0;  // a second, read and written, by the sum of two tensors of 64 MiB
 };
 // Takes about a second and 200 MiB.
-Result<MachineLimits> measure_limits(const Backend& backend, ThreadPool& pool, bool bf16 = false);
+Result<MachineLimits> measure_limits(const Backend& backend, bool bf16 = false);
 
 // The runs of one op in one phase.
 struct OpTime {

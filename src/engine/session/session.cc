@@ -2,122 +2,134 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
+#include <set>
 
 #include "base/core/hash.h"
 #include "engine/device/lower.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
-#include "engine/session/errors.h"
 
 namespace hone {
 namespace {
 
-// The plan lets a view share its operand's storage; where it may not, the bytes are copied.
-Kernel view_kernel(const NodeView& n) {
-  const int64_t offset = n.node.op->view_offset(n), bytes = n.out(0).bytes();
-  return {"view", 0, [offset, bytes](const KernelArgs& a) {
-            const auto* from = static_cast<const std::byte*>(a.in[0]) + offset;
-            if (from != a.out[0]) std::memcpy(a.out[0], from, static_cast<size_t>(bytes));
-          }};
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
 
-Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend,
-                                 ThreadPool& pool) {
-  HONE_BUG_IF(backend.threads() != 0 && backend.threads() != pool.size(),
-              "a backend for {} threads meets a pool of {}", backend.threads(), pool.size());
+Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend) {
   Session s;
-  s.pool_ = &pool;
-  s.computes_ = backend.computes();
+  if (backend.computes()) s.device_ = &backend.device();
   s.programs_ = std::move(programs);
   std::vector<PlanInput> inputs;
   for (Program& p : s.programs_) {
     p = HONE_TRY(lower(p, backend));
     p.compact();
     HONE_TRY(verify(p));
-    std::vector<Kernel>& kernels = s.kernels_.emplace_back();
+    std::vector<Choice>& choices = s.choices_.emplace_back();
     PlanInput in{&p, {}};
     for (const Node& n : p.nodes) {
-      kernels.push_back(is_view({p, n}) ? view_kernel({p, n}) : HONE_TRY(backend.kernel({p, n})));
-      in.workspace_bytes.push_back(kernels.back().workspace_bytes);
+      choices.push_back(is_view({p, n}) ? Choice{"view", 0} : HONE_TRY(backend.choose({p, n})));
+      in.workspace_bytes.push_back(choices.back().workspace_bytes);
     }
     inputs.push_back(std::move(in));
   }
   s.plan_ = HONE_TRY(plan_run(inputs));
   for (size_t i = 0; i < s.plan_.states.size(); ++i) s.slot_of_[s.plan_.states[i].name] = i;
+  if (s.device_) s.executable_ = HONE_TRY(backend.compile(s.programs_, s.plan_));
   return s;
 }
 
 Status Session::allocate() {
-  HONE_BUG_IF(!computes_, "a backend that computes nothing has no arena");
-  arena_ = HONE_TRY(Arena::allocate(plan_.arena_bytes()));  // fresh pages are zero
-  bind();
+  HONE_BUG_IF(!device_, "a backend that computes nothing has no arena");
+  arena_ = HONE_TRY(device_->allocate(Space::device, plan_.arena_bytes()));
+  if (!device_->host_memory())
+    staging_ = HONE_TRY(device_->allocate(Space::host, std::max<int64_t>(plan_.io_bytes, 1)));
+  executable_->bind(arena_->data());
+  for (size_t i = 0; i < programs_.size(); ++i) bind_ports(i);
   return Ok{};
 }
 
 std::byte* Session::at(size_t program, ValueId v) const {
-  return arena_.data() + plan_.programs[program].offset[static_cast<size_t>(v)];
+  return arena_->data() + plan_.programs[program].offset[static_cast<size_t>(v)];
 }
 
-void Session::bind() {
-  calls_.clear();
-  int64_t reached = plan_.state_bytes;
-  for (size_t i = 0; i < programs_.size(); ++i) {
-    const Program& p = programs_[i];
-    std::vector<Call>& calls = calls_.emplace_back();
-    reached = std::max(reached, plan_.state_bytes + plan_.programs[i].phase_bytes);
-    auto place = [&](ValueId v) -> std::byte* {
-      if (v == kNoValue) return nullptr;
-      int64_t offset = plan_.programs[i].offset[static_cast<size_t>(v)];
-      HONE_BUG_IF(offset < 0, "value %{} of program {} has no place", v, p.name);
-      // A view may begin anywhere inside its operand's buffer.
-      reached = std::max(reached, (offset + p.type(v).bytes() + kBufferAlignment - 1) /
-                                      kBufferAlignment * kBufferAlignment);
-      return arena_.data() + offset;
-    };
-    for (size_t k = 0; k < p.nodes.size(); ++k) {
-      Call c;
-      for (ValueId v : p.nodes[k].in) c.in.push_back(place(v));
-      for (ValueId v : p.nodes[k].out) c.out.push_back(place(v));
-      int64_t scratch = plan_.programs[i].workspace_offset[k];
-      c.workspace = arena_.data() + scratch;
-      if (kernels_[i][k].workspace_bytes > 0)
-        reached =
-            std::max(reached, scratch + (kernels_[i][k].workspace_bytes + kBufferAlignment - 1) /
-                                            kBufferAlignment * kBufferAlignment);
-      calls.push_back(std::move(c));
-    }
-  }
-  HONE_BUG_IF(reached != plan_.used_bytes(), "the programs reach {} bytes, the plan says {}",
-              reached, plan_.used_bytes());
+std::byte* Session::host_at(size_t program, ValueId v) const {
+  return staging_ ? static_cast<std::byte*>(ports_[program].at(v).host) : at(program, v);
 }
+
+// Inputs first, then outputs, one after the other.
+void Session::bind_ports(size_t program) {
+  std::map<ValueId, Port>& ports = ports_.emplace_back();
+  std::vector<Copy>&loads = loads_.emplace_back(), &stores = stores_.emplace_back();
+  if (!staging_) return;
+  const Program& p = programs_[program];
+  int64_t end = 0;
+  std::set<ValueId> stored;
+  const auto port_of = [&](ValueId v) -> const Port& {
+    const Port port{at(program, v), staging_->data() + end, p.type(v).bytes()};
+    if (ports.emplace(v, port).second) end += io_bytes_of(p.type(v));
+    return ports.at(v);
+  };
+  for (const Named& n : p.inputs) {
+    const Port& port = port_of(n.value);
+    loads.push_back({port.device, port.host, port.bytes});
+  }
+  for (const Named& n : p.outputs) {
+    const Port& port = port_of(n.value);
+    if (stored.insert(n.value).second) stores.push_back({port.host, port.device, port.bytes});
+  }
+}
+
+// Writes down when each node ran, and looks at what it made.
+class Session::Watch : public NodeWatch {
+ public:
+  Watch(Session& s, size_t program) : s_(s), program_(program) {}
+  void begin(size_t) override {
+    if (s_.profile_) begin_ = now();
+  }
+  void end(size_t node) override {
+    if (s_.profile_) s_.profile_->nodes.push_back({program_, node, begin_, now()});
+    if (s_.not_finite_ && !*s_.not_finite_) s_.look_at(program_, node);
+  }
+
+ private:
+  Session& s_;
+  size_t program_;
+  double begin_ = 0;
+};
 
 void Session::run(size_t program) {
   HONE_BUG_IF(!allocated(), "run before allocate");
-  auto now = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  };
-  for (size_t k = 0; k < calls_[program].size(); ++k) {
-    const Call& c = calls_[program][k];
-    const double begin = profile_ ? now() : 0;
-    kernels_[program][k].run({c.in.data(), c.out.data(), c.workspace, *pool_});
-    if (profile_) profile_->nodes.push_back({program, k, begin, now()});
-    if (not_finite_ && !*not_finite_) look_at(programs_[program], programs_[program].nodes[k], c);
-  }
+  Queue& queue = this->queue();
+  if (!loads_[program].empty()) queue.copy(loads_[program]);
+  Watch watch(*this, program);
+  executable_->run(program, profile_ || not_finite_ ? &watch : nullptr);
+  if (!stores_[program].empty()) queue.copy(stores_[program]);
+  queue.finish();
 }
 
 void Session::profile_into(Profile* profile) {
   profile_ = profile;
-  if (profile) profile->threads.resize(static_cast<size_t>(pool_->size()));
-  pool_->record_into(profile ? &profile->threads : nullptr);
+  if (profile) profile->threads.resize(static_cast<size_t>(pool().size()));
+  pool().record_into(profile ? &profile->threads : nullptr);
 }
 
-void Session::look_at(const Program& p, const Node& n, const Call& call) {
+void Session::look_at(size_t program, size_t node) {
+  const Program& p = programs_[program];
+  const Node& n = p.nodes[node];
   for (size_t i = 0; i < n.out.size(); ++i) {
-    NotFinite found = hone::count_not_finite(p.type(n.out[i]), call.out[i]);
+    const Type& type = p.type(n.out[i]);
+    const void* data = at(program, n.out[i]);
+    std::vector<std::byte> image;
+    if (!device_->host_memory()) {
+      image.resize(static_cast<size_t>(type.bytes()));
+      queue().copy(image.data(), data, type.bytes());
+      queue().finish();
+      data = image.data();
+    }
+    NotFinite found = hone::count_not_finite(type, data);
     if (found.count == 0) continue;
     found.op = n.op->name;
     found.scope = n.scope;
@@ -128,27 +140,110 @@ void Session::look_at(const Program& p, const Node& n, const Call& call) {
 }
 
 NotFinite Session::count_not_finite(std::string_view name) const {
-  const StateSlot& s = state_slot(name);
-  return hone::count_not_finite(s.type, arena_.data() + s.offset);
+  const Type& type = state_slot(name).type;
+  NotFinite all;
+  const auto count = [&](std::span<const std::byte> block) -> Status {
+    const auto elements = static_cast<int64_t>(block.size()) / size_of(type.dtype);
+    const NotFinite found = hone::count_not_finite({type.dtype, {elements}}, block.data());
+    if (all.count == 0 && found.count > 0) all.first = all.elements + found.first;
+    all.count += found.count;
+    all.elements += elements;
+    return Ok{};
+  };
+  const Status read = read_state(name, {}, count);
+  HONE_BUG_IF(!read.ok(), "a count refuses a block");
+  return all;
 }
 
 bool Session::has_state(std::string_view name) const {
   return slot_of_.find(name) != slot_of_.end();
 }
-const StateSlot& Session::state_slot(std::string_view name) const {
+size_t Session::state_index(std::string_view name) const {
   auto it = slot_of_.find(name);
   HONE_BUG_IF(it == slot_of_.end(), "no state is named '{}'", name);
-  return plan_.states[it->second];
+  return it->second;
 }
-std::span<std::byte> Session::state(std::string_view name) {
+const StateSlot& Session::state_slot(std::string_view name) const {
+  return plan_.states[state_index(name)];
+}
+
+std::byte* Session::state_at(std::string_view name, const StateRange& range, int64_t* bytes) const {
+  HONE_BUG_IF(!allocated(), "a state before allocate");
   const StateSlot& s = state_slot(name);
-  return {arena_.data() + s.offset, static_cast<size_t>(s.type.bytes())};
+  const int64_t all = s.type.bytes();
+  *bytes = range.bytes < 0 ? all - range.begin : range.bytes;
+  HONE_BUG_IF(range.begin < 0 || *bytes < 0 || range.begin + *bytes > all,
+              "bytes {} to {} of the {} of state '{}'", range.begin, range.begin + *bytes, all,
+              name);
+  return arena_->data() + s.offset + range.begin;
+}
+
+Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
+  int64_t bytes = 0;
+  const std::byte* from = state_at(name, range, &bytes);
+  if (device_->host_memory()) return sink({from, static_cast<size_t>(bytes)});
+  std::vector<std::byte> block(static_cast<size_t>(std::min(bytes, kStateBlock)));
+  for (int64_t at = 0; at < bytes; at += kStateBlock) {
+    const int64_t count = std::min(kStateBlock, bytes - at);
+    queue().copy(block.data(), from + at, count);
+    queue().finish();
+    HONE_TRY(sink(std::span(block).first(static_cast<size_t>(count))));
+  }
+  return Ok{};
+}
+
+Status Session::write_state(std::string_view name, StateRange range, StateSource source,
+                            int64_t most) {
+  int64_t bytes = 0;
+  std::byte* to = state_at(name, range, &bytes);
+  std::vector<std::byte> block;
+  if (!device_->host_memory()) block.resize(static_cast<size_t>(std::min(bytes, most)));
+  for (int64_t at = 0; at < bytes; at += most) {
+    const int64_t count = std::min(most, bytes - at);
+    std::byte* into = block.empty() ? to + at : block.data();
+    HONE_TRY(source({into, static_cast<size_t>(count)}));
+    if (block.empty()) continue;
+    queue().copy(to + at, block.data(), count);
+    queue().finish();
+  }
+  return Ok{};
+}
+
+void Session::read_state(std::string_view name, std::span<std::byte> to) const {
+  int64_t bytes = 0;
+  const std::byte* from = state_at(name, {}, &bytes);
+  HONE_BUG_IF(static_cast<int64_t>(to.size()) != bytes, "state '{}' has {} bytes, not {}", name,
+              bytes, to.size());
+  queue().copy(to.data(), from, bytes);
+  queue().finish();
+}
+
+void Session::write_state(std::string_view name, std::span<const std::byte> from) {
+  int64_t bytes = 0;
+  std::byte* to = state_at(name, {}, &bytes);
+  HONE_BUG_IF(static_cast<int64_t>(from.size()) != bytes, "state '{}' has {} bytes, not {}", name,
+              bytes, from.size());
+  queue().copy(to, from.data(), bytes);
+  queue().finish();
+}
+
+void Session::copy_states(std::span<const StateCopy> copies) {
+  std::array<Copy, 64> some;  // a step allocates nothing
+  while (!copies.empty()) {
+    const size_t count = std::min(copies.size(), some.size());
+    for (size_t i = 0; i < count; ++i) {
+      const StateCopy& c = copies[i];
+      std::byte* state = arena_->data() + plan_.states[c.state].offset;
+      some[i] = {state + c.to, state + c.from, c.bytes};
+    }
+    queue().copy(std::span(some).first(count));
+    copies = copies.subspan(count);
+  }
 }
 
 void Session::zero_states(Role role) {
   for (const StateSlot& s : plan_.states)
-    if (s.role == role)
-      std::memset(arena_.data() + s.offset, 0, static_cast<size_t>(s.type.bytes()));
+    if (s.role == role) queue().zero(arena_->data() + s.offset, s.type.bytes());
 }
 
 size_t Session::program_index(std::string_view name) const {
@@ -162,19 +257,19 @@ bool Session::has_input(size_t program, std::string_view name) const {
 std::span<std::byte> Session::input_bytes(size_t program, std::string_view name) {
   ValueId v = programs_[program].input_named(name);
   HONE_BUG_IF(v == kNoValue, "program {} has no input '{}'", programs_[program].name, name);
-  return {at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
+  return {host_at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
 }
 std::span<const std::byte> Session::output_bytes(size_t program, std::string_view name) const {
   ValueId v = programs_[program].output_named(name);
   HONE_BUG_IF(v == kNoValue, "program {} has no output '{}'", programs_[program].name, name);
-  return {at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
+  return {host_at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
 }
 
 std::string Session::kernel_manifest() const {
   uint64_t h = kFnvBasis;
   for (size_t i = 0; i < programs_.size(); ++i)
-    for (size_t k = 0; k < kernels_[i].size(); ++k)
-      h = fnv1a(programs_[i].nodes[k].op->name + " " + kernels_[i][k].id + "\n", h);
+    for (size_t k = 0; k < choices_[i].size(); ++k)
+      h = fnv1a(programs_[i].nodes[k].op->name + " " + choices_[i][k].id + "\n", h);
   return fmt::format("{:016x}", h);
 }
 

@@ -1,13 +1,15 @@
 // Runs programs: lowering to a backend, memory plan, arena, steps. Start reading the room here.
 //
 //   std::vector<Program> programs = {train, update, eval};        // after their passes
-//   Session s = HONE_TRY(Session::compile(std::move(programs), backend, pool));
+//   Session s = HONE_TRY(Session::compile(std::move(programs), backend));
 //   HONE_TRY(s.allocate());                                       // the only allocation
-//   std::memcpy(s.state("wte.weight").data(), ...);
+//   s.write_state("wte.weight", bytes);
 //   s.input<int32_t>(0, "ids")[0] = ...;   s.run(0);   s.output<float>(0, "loss")[0]
 //
-// Inputs and outputs of a program are in memory that its own steps and other programs reuse:
-// write the inputs just before run(), read the outputs just after.
+// Inputs and outputs are host values: run() brings them to a device that has memory of its own, and
+// back. They are in memory that the program's own steps and other programs reuse: write the inputs
+// just before run(), read the outputs just after. States are on the device: they are read and
+// written by name, in blocks.
 #pragma once
 
 #include <memory>
@@ -16,7 +18,6 @@
 
 #include "engine/device/backend.h"
 #include "engine/plan/plan.h"
-#include "engine/session/arena.h"
 #include "engine/session/not_finite.h"
 
 namespace hone {
@@ -31,26 +32,59 @@ struct Profile {
   std::vector<std::vector<ThreadSpan>> threads;  // [pool size]
 };
 
+// Bytes [begin, begin + bytes) of a state's tensor, row-major.
+struct StateRange {
+  int64_t begin = 0;
+  int64_t bytes = -1;  // -1: to its end
+};
+using StateSink = FunctionRef<Status(std::span<const std::byte>)>;
+using StateSource = FunctionRef<Status(std::span<std::byte>)>;
+inline constexpr int64_t kStateBlock = int64_t{4} << 20;  // bytes
+
+// Bytes of one state that take another place in it. The two ranges do not overlap.
+struct StateCopy {
+  size_t state = 0;  // index in plan().states
+  int64_t to = 0, from = 0, bytes = 0;
+};
+
 class Session {
  public:
-  static Result<Session> compile(std::vector<Program> programs, const Backend& backend,
-                                 ThreadPool& pool);
+  // The backend must outlive the session.
+  static Result<Session> compile(std::vector<Program> programs, const Backend& backend);
 
   const RunPlan& plan() const { return plan_; }
   const std::vector<Program>& programs() const { return programs_; }
-  const std::vector<Kernel>& kernels(size_t program) const { return kernels_[program]; }
+  const std::vector<Choice>& choices(size_t program) const { return choices_[program]; }
   // "op kernel-id" of every node of every program, hashed: part of the numerics manifest.
   std::string kernel_manifest() const;
 
   // Takes the arena, in which all states are zero. Asserts that the programs reach exactly the
   // plan's size.
   Status allocate();
-  bool allocated() const { return arena_.data() != nullptr; }
-  const Arena& arena() const { return arena_; }
+  bool allocated() const { return arena_ != nullptr; }
+  // The states and transients, plan().arena_bytes() long.
+  const Memory& arena() const { return *arena_; }
 
   bool has_state(std::string_view name) const;
-  std::span<std::byte> state(std::string_view name);
   const StateSlot& state_slot(std::string_view name) const;
+  size_t state_index(std::string_view name) const;  // in plan().states
+
+  // Calls the sink with one block after the other, in order. What it refuses is returned.
+  Status read_state(std::string_view name, StateRange range, StateSink sink) const;
+  // Calls the source for one block after the other, each of at most `most` bytes, which it fills.
+  Status write_state(std::string_view name, StateRange range, StateSource source,
+                     int64_t most = kStateBlock);
+  // All bytes of a state.
+  void read_state(std::string_view name, std::span<std::byte> to) const;
+  void write_state(std::string_view name, std::span<const std::byte> from);
+  template <class T>
+  std::vector<T> state_values(std::string_view name) const {
+    std::vector<T> values(static_cast<size_t>(state_slot(name).type.bytes()) / sizeof(T));
+    read_state(name, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  // On the device. No byte is written by one copy and touched by another.
+  void copy_states(std::span<const StateCopy> copies);
 
   // Of a role whose states do not live as long as the run: other programs have used their memory.
   void zero_states(Role role);
@@ -73,8 +107,8 @@ class Session {
   // Executes the program's nodes in order. Allocates nothing.
   void run(size_t program);
 
-  // What its kernels run on, for other work between runs.
-  ThreadPool& pool() const { return *pool_; }
+  // For host work between runs; the CPU's kernels run on it too.
+  ThreadPool& pool() const { return device_->pool(); }
 
   // While set, run() appends every node to it, and the pool what its threads do.
   void profile_into(Profile* profile);
@@ -86,23 +120,31 @@ class Session {
   NotFinite count_not_finite(std::string_view state) const;
 
  private:
-  struct Call {
-    std::vector<const void*> in;
-    std::vector<void*> out;
-    void* workspace = nullptr;
+  class Watch;
+  // A value that host code writes or reads around a run.
+  struct Port {
+    void* device = nullptr;
+    void* host = nullptr;
+    int64_t bytes = 0;
   };
   std::byte* at(size_t program, ValueId v) const;
-  void bind();
-  void look_at(const Program& p, const Node& n, const Call& call);
+  std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
+  void bind_ports(size_t program);
+  std::byte* state_at(std::string_view name, const StateRange& range, int64_t* bytes) const;
+  Queue& queue() const { return device_->queue(Lane::compute); }
+  void look_at(size_t program, size_t node);
 
   std::vector<Program> programs_;
-  std::vector<std::vector<Kernel>> kernels_;
-  std::vector<std::vector<Call>> calls_;
+  std::vector<std::vector<Choice>> choices_;  // by program and node
   std::map<std::string, size_t, std::less<>> slot_of_;
   RunPlan plan_;
-  Arena arena_;
-  ThreadPool* pool_ = nullptr;
-  bool computes_ = true;
+  Device* device_ = nullptr;  // null: nothing is computed
+  std::unique_ptr<Executable> executable_;
+  std::unique_ptr<Memory> arena_;  // device
+  // Where the host has its own image of inputs and outputs; null on a device of host memory.
+  std::unique_ptr<Memory> staging_;
+  std::vector<std::map<ValueId, Port>> ports_;     // by program, with staging_
+  std::vector<std::vector<Copy>> loads_, stores_;  // by program, before and after its nodes
   Profile* profile_ = nullptr;
   std::optional<NotFinite>* not_finite_ = nullptr;
 };

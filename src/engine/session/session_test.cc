@@ -6,11 +6,14 @@
 #include <cerrno>
 
 #include "base/core/json.h"
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/far/far.h"
 #include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
+#include "engine/device/arena.h"
+#include "engine/device/errors.h"
 #include "engine/graph/text.h"
 #include "engine/ops/ops.h"
-#include "engine/session/errors.h"
 #include "engine/session/profile.h"
 
 namespace hone {
@@ -55,23 +58,8 @@ TEST(Arena, OnlyAnUnknownAdviceIsReplacedByTouching) {
   EXPECT_STREQ(none.error().code(), "H1321");
 }
 
-// The workspaces of a backend are made for its threads.
-TEST(Session, ABackendAndAPoolOfAnotherSizeCannotMeet) {
-  class OfTwo : public Backend {
-    std::string_view name() const override { return "two"; }
-    Result<Kernel> kernel(const NodeView& n) const override {
-      return reference_backend().kernel(n);
-    }
-    int threads() const override { return 2; }
-  };
-  ThreadPool one(1), two(2);
-  EXPECT_THROW((void)Session::compile(programs(), OfTwo(), one), Bug);
-  EXPECT_TRUE(Session::compile(programs(), OfTwo(), two).ok());
-}
-
 TEST(Session, ProgramsShareTheirStates) {
-  ThreadPool pool(1);
-  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  Session s = std::move(Session::compile(programs(), reference_backend()).value());
   ASSERT_TRUE(s.allocate().ok());
   ASSERT_TRUE(s.has_state("w"));
   EXPECT_FALSE(s.has_state("x"));
@@ -89,20 +77,66 @@ TEST(Session, ProgramsShareTheirStates) {
 }
 
 TEST(Session, StatesBeginAsZerosInAnAlignedArenaOfThePlansSize) {
-  ThreadPool pool(1);
-  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  Session s = std::move(Session::compile(programs(), reference_backend()).value());
   EXPECT_FALSE(s.allocated());
   ASSERT_TRUE(s.allocate().ok());
   EXPECT_EQ(s.arena().bytes(), s.plan().arena_bytes());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(s.arena().data()) % static_cast<uintptr_t>(kArenaAlignment),
             0u);
-  for (std::byte b : s.state("w")) EXPECT_EQ(b, std::byte{0});
-  EXPECT_EQ(s.state("v").size(), 12u);
+  for (float w : s.state_values<float>("w")) EXPECT_EQ(w, 0);
+  EXPECT_EQ(s.state_values<float>("v").size(), 3u);
+}
+
+// By name and range, in blocks, on a device that the host can reach and on one that it cannot.
+TEST(Session, StatesAreReadAndWrittenByRange) {
+  const auto far = make_far_backend(std::move(open_cpu_backend(1).value()));
+  for (const Backend* backend : {&reference_backend(), static_cast<const Backend*>(far.get())}) {
+    Session s = std::move(Session::compile(programs(), *backend).value());
+    ASSERT_TRUE(s.allocate().ok());
+    std::vector<float> w(32);
+    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i);
+    s.write_state("w", std::as_bytes(std::span(w)));
+    EXPECT_EQ(s.state_values<float>("w"), w);
+    int blocks = 0;
+    const auto fill = [&](std::span<std::byte> block) -> Status {
+      EXPECT_EQ(block.size(), 8u);
+      ++blocks;
+      std::memset(block.data(), 0, block.size());
+      return Ok{};
+    };
+    ASSERT_TRUE(s.write_state("w", {16, 16}, fill, 8).ok());
+    EXPECT_EQ(blocks, 2);
+    const std::vector<StateCopy> copies{{s.state_index("w"), 0, 124, 4}};
+    s.copy_states(copies);
+    std::vector<float> part;
+    const auto sink = [&](std::span<const std::byte> block) -> Status {
+      const auto* x = reinterpret_cast<const float*>(block.data());
+      part.insert(part.end(), x, x + block.size() / sizeof(float));
+      return Ok{};
+    };
+    ASSERT_TRUE(s.read_state("w", {0, 36}, sink).ok());
+    EXPECT_EQ(part, (std::vector<float>{31, 1, 2, 3, 0, 0, 0, 0, 8}));
+    EXPECT_THROW((void)s.read_state("w", {120, 12}, sink), Bug);
+  }
+}
+
+TEST(Session, ADeviceOfItsOwnMemoryGivesTheSame) {
+  const auto far = make_far_backend(std::move(open_cpu_backend(2).value()));
+  Session s = std::move(Session::compile(programs(), *far).value());
+  ASSERT_TRUE(s.allocate().ok());
+  const size_t add = s.program_index("add"), read = s.program_index("read");
+  for (int round = 1; round <= 2; ++round) {
+    auto x = s.input<float>(add, "x");
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    s.run(add);
+    s.run(read);
+    EXPECT_EQ(s.output<float>(read, "y")[31], -31.0f * static_cast<float>(round));
+  }
+  EXPECT_EQ(s.count_not_finite("w").count, 0);
 }
 
 TEST(Session, AProfileHasEveryNodeAndItsTraceIsJson) {
-  ThreadPool pool(2);
-  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  Session s = std::move(Session::compile(programs(), reference_backend()).value());
   ASSERT_TRUE(s.allocate().ok());
   Profile profile;
   s.profile_into(&profile);
@@ -131,18 +165,16 @@ TEST(Session, AProfileHasEveryNodeAndItsTraceIsJson) {
 }
 
 TEST(Session, TheNullBackendPlansTheSame) {
-  ThreadPool pool(1);
   NullBackend null(&reference_backend());
-  Session planned = std::move(Session::compile(programs(), null, pool).value());
-  Session real = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  Session planned = std::move(Session::compile(programs(), null).value());
+  Session real = std::move(Session::compile(programs(), reference_backend()).value());
   EXPECT_EQ(planned.plan().arena_bytes(), real.plan().arena_bytes());
   EXPECT_EQ(planned.plan().program_bytes, real.plan().program_bytes);
   EXPECT_THROW((void)planned.allocate(), Bug);
 }
 
 TEST(Session, UnknownNamesAreBugs) {
-  ThreadPool pool(1);
-  Session s = std::move(Session::compile(programs(), reference_backend(), pool).value());
+  Session s = std::move(Session::compile(programs(), reference_backend()).value());
   EXPECT_THROW((void)s.program_index("write"), Bug);
   EXPECT_THROW((void)s.state_slot("u"), Bug);
   EXPECT_THROW(s.run(0), Bug) << "before allocate()";

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/tasks/clm.h"
 #include "learn/tasks/seq2seq.h"
@@ -217,8 +217,11 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
   if (const auto rule = update_options(s); !rule.ok()) findings.add(rule.error());
   if (s.do_train) check_output(s, findings);
 
-  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
-  const auto backend = make_cpu_backend(pool.size());
+  const auto backend = open_backend(s.backend, {.threads = static_cast<int>(s.threads)});
+  if (!backend.ok()) {
+    findings.add(backend.error());
+    return report;
+  }
   const int64_t block = s.row_tokens(model.config), wanted = s.per_device_train_batch_size;
   findings.passed(check_device_memory(s));
   report.memory_limit_bytes = memory_for_arenas(s);
@@ -227,11 +230,10 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
     findings.add(pairs.error());
     return report;
   }
-  const Result<Fit> fit =
-      fit_run(s, model.config, *backend, pool, wanted, report.memory_limit_bytes,
-              [&](int64_t r, bool whole) {
-                return shapes_without_data(s, block, r, whole, s.do_train, s.do_eval, *pairs);
-              });
+  const Result<Fit> fit = fit_run(
+      s, model.config, **backend, wanted, report.memory_limit_bytes, [&](int64_t r, bool whole) {
+        return shapes_without_data(s, block, r, whole, s.do_train, s.do_eval, *pairs);
+      });
   if (!fit.ok()) {
     findings.add(fit.error());
     return report;

@@ -45,24 +45,31 @@ int rank_of(DType t) {
 DType target_of(const TensorData& t) { return t.as.value_or(t.type.dtype); }
 int64_t bytes_of(const TensorData& t) { return t.type.count() * size_of(target_of(t)); }
 
+Status each_block(const TensorData& t, BlockSink sink) {
+  return t.blocks ? t.blocks(sink) : sink(t.bytes);
+}
+
 Status write_tensor(HashedFile& out, const TensorData& t) {
-  if (target_of(t) == t.type.dtype) return out.write(t.bytes);
+  if (target_of(t) == t.type.dtype)
+    return each_block(t, [&](std::span<const std::byte> block) { return out.write(block); });
   const int64_t from = size_of(t.type.dtype);
   const int64_t to = size_of(target_of(t));
-  const int64_t count = t.type.count();
   const int64_t step = kChunk / std::max(from, to);
-  std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, count) * to));
-  for (int64_t i = 0; i < count; i += step) {
-    const int64_t n = std::min(step, count - i);
-    const std::string_view why =
-        convert(stored_of(t.type.dtype), t.bytes.data() + i * from, target_of(t), chunk.data(), n);
-    if (!why.empty())
-      return Error(err::kTensorConversion,
-                   fmt::format("tensor '{}' is {} and cannot be saved as {}: {}", t.name,
-                               t.type.text(), name_of(target_of(t)), why));
-    HONE_TRY(out.write(std::span<const std::byte>(chunk).first(static_cast<size_t>(n * to))));
-  }
-  return Ok{};
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, t.type.count()) * to));
+  return each_block(t, [&](std::span<const std::byte> block) -> Status {
+    const int64_t count = static_cast<int64_t>(block.size()) / from;
+    for (int64_t i = 0; i < count; i += step) {
+      const int64_t n = std::min(step, count - i);
+      const std::string_view why =
+          convert(stored_of(t.type.dtype), block.data() + i * from, target_of(t), chunk.data(), n);
+      if (!why.empty())
+        return Error(err::kTensorConversion,
+                     fmt::format("tensor '{}' is {} and cannot be saved as {}: {}", t.name,
+                                 t.type.text(), name_of(target_of(t)), why));
+      HONE_TRY(out.write(std::span<const std::byte>(chunk).first(static_cast<size_t>(n * to))));
+    }
+    return Ok{};
+  });
 }
 
 std::string quoted(const std::string& text) { return json_text(Json(text), -1); }
@@ -88,7 +95,7 @@ Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
                          const Metadata& metadata) {
   std::vector<const TensorData*> order;
   for (const TensorData& t : tensors) {
-    HONE_BUG_IF(static_cast<int64_t>(t.bytes.size()) != t.type.bytes(),
+    HONE_BUG_IF(!t.blocks && static_cast<int64_t>(t.bytes.size()) != t.type.bytes(),
                 "tensor '{}': {} needs {} bytes, {} were given", t.name, t.type.text(),
                 t.type.bytes(), t.bytes.size());
     order.push_back(&t);

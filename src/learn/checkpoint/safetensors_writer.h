@@ -2,6 +2,7 @@
 // docs/formats/safetensors.md.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -9,10 +10,13 @@
 #include <vector>
 
 #include "base/core/error.h"
+#include "base/core/threads.h"
 #include "engine/graph/type.h"
 #include "learn/checkpoint/hashed_file.h"
 
 namespace hone {
+
+using BlockSink = FunctionRef<Status(std::span<const std::byte>)>;
 
 // One tensor to write, straight from the caller's memory: nothing is copied but a chunk at a time
 // when `as` asks for another element type.
@@ -21,6 +25,9 @@ struct TensorData {
   Type type;                         // of `bytes`
   std::span<const std::byte> bytes;  // row-major, type.bytes() of them
   std::optional<DType> as;           // element type in the file; that of `type` when empty
+  // Instead of `bytes`, of a tensor that the host cannot reach: calls the sink with blocks of whole
+  // elements, in order.
+  std::function<Status(BlockSink)> blocks = {};
 };
 
 using Metadata = std::map<std::string, std::string>;

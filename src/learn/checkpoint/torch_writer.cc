@@ -213,7 +213,14 @@ Status save_torch(const std::string& path, std::span<const TensorData> tensors,
       own.resize(static_cast<size_t>(t.type.bytes()));
       HONE_TRY(read(i, own));
     }
-    const std::span<const std::byte> bytes = read ? own : t.bytes;
+    if (t.blocks) {
+      own.clear();
+      HONE_TRY(t.blocks([&](std::span<const std::byte> block) -> Status {
+        own.insert(own.end(), block.begin(), block.end());
+        return Ok{};
+      }));
+    }
+    const std::span<const std::byte> bytes = read || t.blocks ? own : t.bytes;
     HONE_BUG_IF(t.as.has_value() || static_cast<int64_t>(bytes.size()) != t.type.bytes(),
                 "tensor '{}': {} bytes for {}", t.name, bytes.size(), t.type.text());
     HONE_TRY(zip.add(root + "data/" + std::to_string(i), bytes));

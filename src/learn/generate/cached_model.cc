@@ -26,11 +26,13 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
   }
   for (int64_t i = 0; i < config.layers; ++i)
     for (char which : {'k', 'v'}) {
-      std::span<std::byte> bytes = session.state(cache_name(i, which));
-      states_.push_back({bytes.data(), static_cast<int64_t>(bytes.size()) / limits.pages()});
+      const std::string name = cache_name(i, which);
+      states_.push_back(
+          {session.state_index(name), session.state_slot(name).type.bytes() / limits.pages()});
     }
   chunks_.reserve(static_cast<size_t>(limits.rows));
   copies_.reserve(static_cast<size_t>(limits.rows));
+  state_copies_.reserve(copies_.capacity() * states_.size());
 }
 
 // Programs are in rising order; the last is the one for all that is larger.
@@ -42,16 +44,12 @@ const CachedModel::Bound& CachedModel::smallest(int64_t tokens, int64_t sequence
 
 // A page that is copied has another user, so none of `copies_` is written to before.
 void CachedModel::copy_pages() {
-  const auto all = static_cast<int64_t>(copies_.size() * states_.size());
-  const auto copy = [&](int64_t begin, int64_t end, int) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const PageCopy& c = copies_[i / states_.size()];
-      const CacheState& s = states_[i % states_.size()];
-      std::memcpy(s.data + c.to * s.page_bytes, s.data + c.from * s.page_bytes,
-                  static_cast<size_t>(s.page_bytes / limits_.page * c.tokens));
-    }
-  };
-  if (all > 0) session_.pool().parallel_for(all, copy);
+  state_copies_.clear();
+  for (const PageCopy& c : copies_)
+    for (const CacheState& s : states_)
+      state_copies_.push_back({s.state, c.to * s.page_bytes, c.from * s.page_bytes,
+                               s.page_bytes / limits_.page * c.tokens});
+  session_.copy_states(state_copies_);
   copies_.clear();
 }
 

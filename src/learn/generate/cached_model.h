@@ -77,7 +77,7 @@ class CachedModel {
   std::vector<Bound> bound_;
   std::vector<BoundEncoder> encoders_;
   struct CacheState {
-    std::byte* data;
+    size_t state;  // index in the session's plan
     int64_t page_bytes;
   };
   std::vector<CacheState> states_;
@@ -86,6 +86,7 @@ class CachedModel {
     int64_t tokens;
   };
   std::vector<PageCopy> copies_;  // that make_room asks for, until the next run
+  std::vector<StateCopy> state_copies_;
   std::vector<Chunk> chunks_;
   std::vector<float> gathered_;  // [rows, V]; used when a run takes several programs
 };

@@ -106,14 +106,13 @@ CacheLimits limits_for(std::span<const Prompt> prompts, const GenerationConfig& 
 }
 
 Result<std::unique_ptr<Generator>> Generator::make(const Pretrained& model,
-                                                   const CacheLimits& limits, int threads,
+                                                   const CacheLimits& limits,
                                                    const Backend& backend) {
   HONE_BUG_IF(limits.rows < 1 || limits.tokens < 1 || limits.page < 1,
               "empty limits of a generator");
   std::unique_ptr<Generator> g(new Generator());
-  g->pool_.emplace(threads);
-  g->own_ = HONE_TRY(
-      Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend, *g->pool_));
+  g->own_ =
+      HONE_TRY(Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend));
   HONE_TRY(g->own_->allocate());
   HONE_TRY(load_weights(*g->own_, model));
   g->begin(*g->own_, model, limits);

@@ -3,7 +3,7 @@
 //   GenerationConfig config;  // config.h
 //   HONE_TRY(apply_generation_json(config, model.generation_config, "generation_config.json"));
 //   auto limits = limits_for(prompts, config, model.config, 8);
-//   auto generator = HONE_TRY(Generator::make(model, limits, threads, backend));
+//   auto generator = HONE_TRY(Generator::make(model, limits, backend));
 //   std::vector<Generated> all = HONE_TRY(generator->run(prompts, config));
 //
 // Prompts of different lengths run together, and each gives the tokens that it gives alone. A free
@@ -59,7 +59,7 @@ class Generator {
   // Compiles the programs, takes all memory and reads the weights. Prompts may need no more than
   // the limits.
   static Result<std::unique_ptr<Generator>> make(const Pretrained& model, const CacheLimits& limits,
-                                                 int threads, const Backend& backend);
+                                                 const Backend& backend);
   // On a session that holds the programs of build_cached_programs(model.config, limits) among its
   // own, with the weights that it has at the time: both must outlive the generator.
   static std::unique_ptr<Generator> over(Session& session, const Pretrained& model,
@@ -83,7 +83,6 @@ class Generator {
   Generator() = default;
   void begin(Session& session, const Pretrained& model, const CacheLimits& limits);
 
-  std::optional<ThreadPool> pool_;
   std::optional<Session> own_;
   Session* session_ = nullptr;
   ModelConfig config_;

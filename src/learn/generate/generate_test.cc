@@ -8,7 +8,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
 #include "learn/generate/programs.h"
@@ -35,10 +35,9 @@ json facts_of(const std::string& name) {
 }
 
 // With the programs of `limits` and the model's weights.
-Session loaded_session(const Pretrained& model, const CacheLimits& limits, const Backend& backend,
-                       ThreadPool& pool) {
+Session loaded_session(const Pretrained& model, const CacheLimits& limits, const Backend& backend) {
   Session session = std::move(
-      Session::compile(build_cached_programs(model.config, limits).value(), backend, pool).value());
+      Session::compile(build_cached_programs(model.config, limits).value(), backend).value());
   EXPECT_TRUE(session.allocate().ok());
   EXPECT_TRUE(load_weights(session, model).ok());
   return session;
@@ -46,7 +45,7 @@ Session loaded_session(const Pretrained& model, const CacheLimits& limits, const
 
 std::unique_ptr<Generator> make_generator(const Pretrained& model, const CacheLimits& limits,
                                           const Backend& backend) {
-  Result<std::unique_ptr<Generator>> g = Generator::make(model, limits, 1, backend);
+  Result<std::unique_ptr<Generator>> g = Generator::make(model, limits, backend);
   EXPECT_TRUE(g.ok()) << g.error().text();
   return std::move(*g);
 }
@@ -60,17 +59,23 @@ std::vector<Generated> run(Generator& g, std::span<const Prompt> prompts,
 
 const std::vector<std::string> kModels = goldens_with("models", "sequences");
 
-class GenerateParity : public testing::TestWithParam<std::string> {
+class GenerateParity : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
-  std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
+  const std::string name_ = std::get<0>(GetParam());
+  const std::unique_ptr<Backend> backend_ =
+      open_backend(std::get<1>(GetParam()), {.threads = 1}).value();
 };
+
+auto name_of_case(const testing::TestParamInfo<std::tuple<std::string, std::string>>& info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+}
 
 // Pages of 4 tokens, so that prompts and beams cross, share and copy them.
 TEST_P(GenerateParity, TokensEqualTransformers) {
-  Pretrained model = open_golden(GetParam());
+  Pretrained model = open_golden(name_);
   auto generator =
       make_generator(model, {.rows = 4, .tokens = 40, .longest_prompt = 11, .page = 4}, *backend_);
-  const json facts = facts_of(GetParam());
+  const json facts = facts_of(name_);
   ASSERT_GE(facts["generate"].size(), 20u);
   for (const json& c : facts["generate"]) {
     GenerationConfig config;
@@ -85,8 +90,10 @@ TEST_P(GenerateParity, TokensEqualTransformers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GenerateParity, testing::ValuesIn(kModels),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, GenerateParity,
+                         testing::Combine(testing::ValuesIn(kModels),
+                                          testing::Values("cpu", "far")),
+                         name_of_case);
 
 // The oracle decomposes what the fast backend has kernels for, the writes into the cache too.
 TEST(Generate, ReferenceBackendMakesTheSameTokens) {
@@ -105,25 +112,24 @@ TEST(Generate, ReferenceBackendMakesTheSameTokens) {
 
 TEST(Generate, LogitsThatAreNotFiniteEndIt) {
   const Pretrained model = open_golden("gpt2_tiny");
-  const auto backend = make_cpu_backend(1);
+  const auto backend = open_backend("cpu", {.threads = 1}).value();
   const CacheLimits limits{.rows = 4, .tokens = 40, .longest_prompt = 11, .page = 4};
-  ThreadPool pool(1);
-  Session session = loaded_session(model, limits, *backend, pool);
+  Session session = loaded_session(model, limits, *backend);
   const auto generator = Generator::over(session, model, limits);
   const std::vector<Prompt> prompts = {{{1, 2, 3}}, {{4, 5}}};
-  const std::span<std::byte> weight = session.state("transformer.h.1.mlp.c_fc.weight");
-  const std::vector<std::byte> old(weight.begin(), weight.end());
-  const std::span values(reinterpret_cast<float*>(weight.data()), weight.size() / sizeof(float));
+  const std::string weight = "transformer.h.1.mlp.c_fc.weight";
+  const std::vector<float> old = session.state_values<float>(weight);
+  const std::vector<float> huge(old.size(), 3e38f);
   for (const int64_t beams : {1, 2}) {
     GenerationConfig config;
     config.max_new_tokens = 4;
     config.num_beams = beams;
-    std::fill(values.begin(), values.end(), 3e38f);
+    session.write_state(weight, std::as_bytes(std::span(huge)));
     const Result<std::vector<Generated>> r = generator->run(prompts, config);
     ASSERT_FALSE(r.ok());
     EXPECT_THAT(r.error().text(),
                 testing::StartsWith("H2505  the logits after token 3 of prompt 1 are not finite"));
-    std::copy(old.begin(), old.end(), weight.begin());
+    session.write_state(weight, std::as_bytes(std::span(old)));
     EXPECT_EQ(run(*generator, prompts, config).size(), 2u) << "nothing of the cache is held";
   }
 }
@@ -137,18 +143,15 @@ Prompt source_prompt(const json& c) {
   return {{c["start"].get<int32_t>()}, c["source"].get<std::vector<int32_t>>()};
 }
 
-class EncoderDecoderParity : public testing::TestWithParam<std::string> {
- protected:
-  std::unique_ptr<Backend> backend_ = make_cpu_backend(1);
-};
+class EncoderDecoderParity : public GenerateParity {};
 
 TEST_P(EncoderDecoderParity, TokensEqualTransformers) {
-  Pretrained model = open_golden(GetParam());
+  Pretrained model = open_golden(name_);
   auto generator = make_generator(
       model,
       {.rows = 4, .tokens = 20, .longest_prompt = 1, .page = 4, .sources = 1, .longest_source = 17},
       *backend_);
-  const json facts = facts_of(GetParam());
+  const json facts = facts_of(name_);
   ASSERT_GE(facts["generate"].size(), 20u);
   for (const json& c : facts["generate"]) {
     GenerationConfig config;
@@ -166,12 +169,12 @@ TEST_P(EncoderDecoderParity, TokensEqualTransformers) {
 // Sources of different lengths side by side, more of them than places: as if each were alone. What
 // the decoder starts with may be several tokens.
 TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
-  Pretrained model = open_golden(GetParam());
+  Pretrained model = open_golden(name_);
   GenerationConfig config;
   config.num_beams = 2;
   config.max_new_tokens = 9;
   config.eos_token_id = {9};
-  const json facts = facts_of(GetParam());
+  const json facts = facts_of(name_);
   std::vector<Prompt> prompts;
   for (const json& source : facts["sources"])
     for (const std::vector<int32_t>& start : {std::vector<int32_t>{2}, {2, 7, 11}})
@@ -186,8 +189,10 @@ TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
     EXPECT_EQ(run(*alone, std::span(&prompts[i], 1), config)[0].tokens, got[i].tokens) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity, testing::ValuesIn(kEncoderDecoders),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity,
+                         testing::Combine(testing::ValuesIn(kEncoderDecoders),
+                                          testing::Values("cpu", "far")),
+                         name_of_case);
 
 TEST(Generate, ReferenceBackendReadsSourcesAlike) {
   Pretrained model = open_golden("bart_tiny");
@@ -247,10 +252,9 @@ TEST(Generate, SourcesThatTheEncoderCannotReadAreRefused) {
 // Logits of a prompt's last token; the largest difference relative to the largest logit.
 std::vector<float> logits_of(const Pretrained& model, WeightStorage weights,
                              const Backend& backend) {
-  ThreadPool pool(2);
   const CacheLimits limits{
       .rows = 1, .tokens = 40, .longest_prompt = 20, .page = 4, .weights = weights};
-  Session session = loaded_session(model, limits, backend, pool);
+  Session session = loaded_session(model, limits, backend);
   CachedModel cached(session, model.config, limits);
   CacheEntry entry;
   std::vector<float> all;
@@ -275,7 +279,7 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 }
 
 TEST(Generate, NarrowWeightsMoveTheLogitsLittle) {
-  auto fast = make_cpu_backend(2);
+  auto fast = open_backend("cpu", {.threads = 2}).value();
   for (const std::string& name : kModels) {
     Pretrained model = open_golden(name);
     const std::vector<float> exact = logits_of(model, WeightStorage::f32, *fast);
@@ -298,7 +302,7 @@ json more_cases() {
 }
 
 TEST(Generate, EverySettingAsTransformers) {
-  auto backend = make_cpu_backend(1);
+  auto backend = open_backend("cpu", {.threads = 1}).value();
   std::map<std::string, std::unique_ptr<Generator>> generators;
   const json all = more_cases();
   ASSERT_GE(all["cases"].size(), 40u);
@@ -336,7 +340,7 @@ std::vector<Prompt> prompts_of_lengths(std::initializer_list<int64_t> lengths) {
 // and sampling free rows one by one, beams in groups; the longest prompts take several prefill
 // runs.
 TEST(Generate, PromptsTogetherEndAsAlone) {
-  auto backend = make_cpu_backend(1);
+  auto backend = open_backend("cpu", {.threads = 1}).value();
   const std::vector<Prompt> prompts = prompts_of_lengths({3, 40, 1, 17, 8, 2, 31});
   const Pretrained model = open_golden("llama_tied_tiny");
   for (const json& settings :
@@ -362,7 +366,7 @@ TEST(Generate, PromptsTogetherEndAsAlone) {
 }
 
 TEST(Generate, SamplesDependOnSeedAndPlaceAlone) {
-  auto backend = make_cpu_backend(1);
+  auto backend = open_backend("cpu", {.threads = 1}).value();
   const std::vector<Prompt> prompts = prompts_of_lengths({3, 9, 5, 4});
   const Pretrained model = open_golden("gpt2_tiny");
   GenerationConfig config;
@@ -384,7 +388,7 @@ TEST(Generate, SamplesDependOnSeedAndPlaceAlone) {
 
 // 4,000 draws of one token against softmax(logits / temperature) of the top 8.
 TEST(Generate, DrawsFollowTheProbabilities) {
-  auto backend = make_cpu_backend(1);
+  auto backend = open_backend("cpu", {.threads = 1}).value();
   const Pretrained model = open_golden("qwen2_tiny");
   const std::vector<Prompt> prompts(40, prompts_of_lengths({6})[0]);
   GenerationConfig config;
@@ -416,7 +420,7 @@ TEST(Generate, DrawsFollowTheProbabilities) {
 }
 
 TEST(Generate, NothingIsLeftInTheCache) {
-  auto backend = make_cpu_backend(1);
+  auto backend = open_backend("cpu", {.threads = 1}).value();
   const Pretrained model = open_golden("gpt2_tiny");
   auto g =
       make_generator(model, {.rows = 4, .tokens = 30, .longest_prompt = 9, .page = 4}, *backend);
@@ -430,14 +434,13 @@ TEST(Generate, NothingIsLeftInTheCache) {
 }
 
 TEST(Generate, PlansWasteLittle) {
-  ThreadPool pool(1);
-  const auto cpu = make_cpu_backend(2);
+  const auto cpu = open_backend("cpu", {.threads = 2}).value();
   for (const std::string& name : kModels)
     for (const CacheLimits& limits :
          {CacheLimits{1, 64, 32, 32}, {8, 48, 20, 16}, {5, 60, 60, 32}}) {
       const Pretrained model = open_golden(name);
       Result<Session> session = Session::compile(
-          build_cached_programs(model.config, limits).value(), NullBackend(cpu.get()), pool);
+          build_cached_programs(model.config, limits).value(), NullBackend(cpu.get()));
       ASSERT_TRUE(session.ok()) << session.error().text();
       for (size_t i = 0; i < session->programs().size(); ++i)
         EXPECT_LE(session->plan().programs[i].fragmentation(), 0.02)
@@ -446,7 +449,7 @@ TEST(Generate, PlansWasteLittle) {
 }
 
 TEST(Generate, ErrorsNameTheSetting) {
-  auto backend = make_cpu_backend(1);
+  auto backend = open_backend("cpu", {.threads = 1}).value();
   const Pretrained model = open_golden("gpt2_tiny");
   auto g = make_generator(model, {.rows = 4, .tokens = 30, .longest_prompt = 9}, *backend);
   auto error = [&](const json& settings, std::vector<int32_t> tokens) -> std::string {

@@ -48,7 +48,7 @@ class PretrainedTest : public testing::Test {
     p.outputs.push_back({"hidden", family_of(config).body(g)});
     std::vector<Program> programs;
     programs.push_back(std::move(p));
-    Result<Session> s = Session::compile(std::move(programs), reference_backend(), pool_);
+    Result<Session> s = Session::compile(std::move(programs), reference_backend());
     EXPECT_TRUE(s.ok()) << s.error().text();
     EXPECT_TRUE(s->allocate().ok());
     return std::move(*s);
@@ -56,8 +56,11 @@ class PretrainedTest : public testing::Test {
 
   TemporaryFolder temporary_;
   const std::string folder_ = temporary_.path;
-  ThreadPool pool_{1};
 };
+
+std::vector<std::byte> bytes_of(const Session& s, const std::string& state) {
+  return s.state_values<std::byte>(state);
+}
 
 template <class T>
 T must(Result<T> r) {
@@ -83,7 +86,7 @@ TEST_F(PretrainedTest, EveryFamilyComesBackAsItWasSaved) {
     Session second = session(again.config);
     must(load_weights(second, again));
     for (const StateSlot& slot : first.plan().states) {
-      const auto a = first.state(slot.name), b = second.state(slot.name);
+      const auto a = bytes_of(first, slot.name), b = bytes_of(second, slot.name);
       EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << slot.name;
     }
     // Transformers wrote the golden file: the same bytes.
@@ -127,7 +130,7 @@ TEST_F(PretrainedTest, OlderNamesAndTheOtherNameOfATieAreFound) {
   must(load_weights(b, older, &unused));
   EXPECT_EQ(unused, std::vector<std::string>{"score.weight"});
   for (const StateSlot& slot : a.plan().states) {
-    const auto x = a.state(slot.name), y = b.state(slot.name);
+    const auto x = bytes_of(a, slot.name), y = bytes_of(b, slot.name);
     EXPECT_TRUE(std::equal(x.begin(), x.end(), y.begin(), y.end())) << slot.name;
   }
 }
@@ -164,7 +167,7 @@ TEST_F(PretrainedTest, EncoderDecodersOpenWithoutWhatIsMadeAnew) {
     must(load_weights(b, older, &unused));
     EXPECT_TRUE(unused.empty()) << fmt::format("{}", fmt::join(unused, " "));
     for (const StateSlot& slot : a.plan().states) {
-      const auto x = a.state(slot.name), y = b.state(slot.name);
+      const auto x = bytes_of(a, slot.name), y = bytes_of(b, slot.name);
       if (slot.name == "final_logits_bias") {
         EXPECT_TRUE(std::all_of(y.begin(), y.end(), [](std::byte v) { return v == std::byte{}; }));
         continue;
@@ -223,25 +226,19 @@ TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
   init_weights(a, config, 1);
   init_weights(b, config, 1);
   init_weights(c, config, 2);
-  const auto table = [](Session& s) {
-    const auto bytes = s.state("transformer.wte.weight");
-    return std::vector<float>(reinterpret_cast<const float*>(bytes.data()),
-                              reinterpret_cast<const float*>(bytes.data()) + bytes.size() / 4);
-  };
+  const auto table = [](Session& s) { return s.state_values<float>("transformer.wte.weight"); };
   EXPECT_EQ(table(a), table(b));
   EXPECT_NE(table(a), table(c));
   double squares = 0;
   for (const float v : table(a)) squares += static_cast<double>(v) * v;
   EXPECT_NEAR(std::sqrt(squares / static_cast<double>(table(a).size())), 0.02, 0.002);
-  EXPECT_EQ(reinterpret_cast<const float*>(a.state("transformer.ln_f.weight").data())[0], 1.0f);
+  EXPECT_EQ(a.state_values<float>("transformer.ln_f.weight")[0], 1.0f);
 }
 
 const std::string kEncoders = std::string(HONE_SOURCE_DIR) + "/tests/goldens/encoders/";
 
 std::vector<float> values(Session& s, const std::string& name) {
-  const auto bytes = s.state(name);
-  const auto* x = reinterpret_cast<const float*>(bytes.data());
-  return {x, x + bytes.size() / sizeof(float)};
+  return s.state_values<float>(name);
 }
 
 TEST_F(PretrainedTest, AnEncoderGetsANewHead) {

@@ -1,7 +1,7 @@
 // Saving: the files of a Transformers model folder.
 #include <filesystem>
 
-#include "learn/checkpoint/safetensors_writer.h"
+#include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/strict_json.h"
 #include "learn/checkpoint/torch_writer.h"
 #include "learn/pretrained/pretrained.h"
@@ -80,8 +80,7 @@ Status save_pretrained(const std::string& folder, Session& session, const Pretra
   std::vector<TensorData> tensors;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (!spec.trained && !session.has_state(spec.name)) continue;  // nothing read it
-    tensors.push_back(
-        {spec.name, session.state_slot(spec.name).type, session.state(spec.name), {}});
+    tensors.push_back(state_tensor(session, spec.name, spec.name));
     if (std::string second = second_name(model.config, spec.name); !second.empty()) {
       tensors.push_back(tensors.back());
       tensors.back().name = std::move(second);

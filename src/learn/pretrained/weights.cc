@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <limits>
 #include <set>
 
 #include "base/core/philox.h"
 #include "engine/passes/store_weights.h"
+#include "learn/checkpoint/state_tensor.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/pretrained.h"
 
@@ -37,9 +38,15 @@ void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
   std::fill(row.begin(), row.end(), 0.0f);
 }
 
-std::span<float> floats_of(Session& session, const std::string& name) {
-  const std::span<std::byte> bytes = session.state(name);
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+constexpr int64_t kWhole = std::numeric_limits<int64_t>::max();  // a state in one block
+
+void init_state(Session& session, const ParamSpec& spec, uint64_t seed) {
+  const auto fill = [&](std::span<std::byte> bytes) -> Status {
+    init_weight({reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)}, spec, seed);
+    return Ok{};
+  };
+  const Status filled = session.write_state(spec.name, {}, fill, kWhole);
+  HONE_BUG_IF(!filled.ok(), "a first value is refused");
 }
 
 // Whether the head's weight is to be made: the checkpoint has none, or one of another shape.
@@ -56,11 +63,14 @@ Status read_quantized(Session& session, const WeightSource& weights, const Tenso
   std::vector<float> x(static_cast<size_t>(t.type.count()));
   HONE_TRY(weights.read(t.name, DType::f32, std::as_writable_bytes(std::span(x))));
   const bool rows = session.has_state(row_scales_name(spec.name));
-  const std::span<std::byte> scales =
-      session.state(rows ? row_scales_name(spec.name) : column_scales_name(spec.name));
-  const std::span<std::byte> q = session.state(spec.name);
-  quantize_absmax(x, spec.shape[1], rows, reinterpret_cast<int8_t*>(q.data()),
-                  {reinterpret_cast<float*>(scales.data()), scales.size() / sizeof(float)});
+  std::vector<float> scales(static_cast<size_t>(spec.shape[rows ? 0 : 1]));
+  const auto quantize = [&](std::span<std::byte> q) -> Status {
+    quantize_absmax(x, spec.shape[1], rows, reinterpret_cast<int8_t*>(q.data()), scales);
+    return Ok{};
+  };
+  HONE_TRY(session.write_state(spec.name, {}, quantize, kWhole));
+  session.write_state(rows ? row_scales_name(spec.name) : column_scales_name(spec.name),
+                      std::as_bytes(std::span(scales)));
   return Ok{};
 }
 
@@ -200,12 +210,11 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (head != nullptr && is_new(*model.weights, model.config, spec, *head)) {
       head->names.push_back(spec.name);
-      if (session.has_state(spec.name))
-        init_weight(floats_of(session, spec.name), spec, head->seed);
+      if (session.has_state(spec.name)) init_state(session, spec, head->seed);
       continue;
     }
     if (!spec.trained && find_weight(*model.weights, model.config, spec) == nullptr) {
-      if (session.has_state(spec.name)) init_weight(floats_of(session, spec.name), spec, 0);
+      if (session.has_state(spec.name)) init_state(session, spec, 0);
       continue;
     }
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
@@ -215,7 +224,7 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
     if (kept.dtype == DType::i8)
       HONE_TRY(read_quantized(session, *model.weights, *t, spec));
     else
-      HONE_TRY(model.weights->read(t->name, kept.dtype, session.state(spec.name)));
+      HONE_TRY(load_state(session, spec.name, *model.weights, t->name));
     if (const NotFinite bad = session.count_not_finite(spec.name); bad.count > 0)
       return Error(
                  err::kWeightNotFinite,
@@ -232,15 +241,14 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
 
 void fill_constants(Session& session, const ModelConfig& config) {
   for (const ConstantTable& t : family_of(config).constants(config)) {
-    if (session.has_state(t.name))
-      std::memcpy(session.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
+    if (session.has_state(t.name)) session.write_state(t.name, std::as_bytes(std::span(t.values)));
   }
 }
 
 void init_weights(Session& session, const ModelConfig& config, uint64_t seed) {
   for (const ParamSpec& spec : family_of(config).params(config)) {
     if (!session.has_state(spec.name)) continue;
-    init_weight(floats_of(session, spec.name), spec, seed);
+    init_state(session, spec, seed);
   }
   fill_constants(session, config);
 }

@@ -5,11 +5,10 @@
 #include <cstring>
 #include <fstream>
 
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "engine/passes/pipelines.h"
 #include "engine/session/session.h"
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/state_tensor.h"
 #include "learn/tasks/classification.h"
 #include "learn/train/update.h"
 
@@ -62,16 +61,14 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
   programs.push_back(build_update(weights, update_options(s).value()));
   ASSERT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
 
-  ThreadPool pool(2);
-  const auto cpu = make_cpu_backend(pool.size());
-  const Backend& backend = backend_name == "cpu" ? *cpu : reference_backend();
-  Result<Session> made = Session::compile(std::move(programs), backend, pool);
+  const auto backend = open_backend(backend_name, {.threads = 2}).value();
+  Result<Session> made = Session::compile(std::move(programs), *backend);
   ASSERT_TRUE(made.ok()) << made.error().text();
   Session session = std::move(*made);
   ASSERT_TRUE(session.allocate().ok());
   const auto file = open_weights(folder + "/model.safetensors").value();
   for (const ParamSpec& p : family_of(config).params(config))
-    ASSERT_TRUE(file->read(p.name, DType::f32, session.state(p.name)).ok()) << p.name;
+    ASSERT_TRUE(load_state(session, p.name, *file, p.name).ok()) << p.name;
 
   const auto run = [&](const std::string& program, const std::vector<int64_t>& chosen) {
     const BatchGrid& grid = program == "train" ? steps : whole;
@@ -130,7 +127,7 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
 
 INSTANTIATE_TEST_SUITE_P(All, ClassificationParity,
                          testing::Combine(testing::Values("bert", "roberta", "bert_scores"),
-                                          testing::Values("reference", "cpu")),
+                                          testing::Values("reference", "cpu", "far")),
                          [](const auto& info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param);
                          });

@@ -1,7 +1,6 @@
 // Loss and every gradient tensor of tiny models against Transformers (tests/goldens/models, made
 // again by tools/golden_models.py).
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "learn/tasks/clm_programs.h"
 #include "learn/tasks/parity.h"
 
@@ -10,16 +9,16 @@ namespace {
 
 using nlohmann::json;
 
-Session make_session(const Golden& g, const Backend& backend, ThreadPool& pool,
-                     const BatchShape& shape, const UpdateOptions& update,
-                     double label_smoothing = 0, Precision precision = Precision::f32) {
+Session make_session(const Golden& g, const Backend& backend, const BatchShape& shape,
+                     const UpdateOptions& update, double label_smoothing = 0,
+                     Precision precision = Precision::f32) {
   std::vector<Program> programs;
   for (bool accumulate : {false, true}) {
     programs.push_back(
         build_clm_train(g.config, shape, accumulate ? "grad_add" : "grad_first", label_smoothing));
     EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, precision), {}).ok());
   }
-  return make_session(g, std::move(programs), backend, pool, update);
+  return make_session(g, std::move(programs), backend, update);
 }
 
 // Packs the rows into the program's inputs and runs it.
@@ -60,10 +59,8 @@ float run_rows(Session& s, const std::string& program, const BatchShape& shape,
 // Each gradient's sum and sum of magnitudes, within `share` of the latter.
 void expect_gradient_sums(Session& s, const json& want, double share) {
   for (const auto& [name, sums] : want.items()) {
-    auto bytes = s.state(grad_name(name));
     double sum = 0, magnitude = 0;
-    for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
-      const double x = reinterpret_cast<const float*>(bytes.data())[i];
+    for (const double x : s.state_values<float>(grad_name(name))) {
       sum += x;
       magnitude += std::abs(x);
     }
@@ -75,22 +72,18 @@ void expect_gradient_sums(Session& s, const json& want, double share) {
 
 class ClmParity : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
-  ThreadPool pool{2};
-  const Backend& backend() {
-    if (std::get<1>(GetParam()) == "reference") return reference_backend();
-    if (!cpu_) cpu_ = make_cpu_backend(pool.size());
-    return *cpu_;
-  }
+  const Backend& backend() const { return *backend_; }
 
  private:
-  std::unique_ptr<Backend> cpu_;
+  const std::unique_ptr<Backend> backend_ =
+      open_backend(std::get<1>(GetParam()), {.threads = 2}).value();
 };
 
 TEST_P(ClmParity, LossAndEveryGradient) {
   Golden g = open_golden("models/" + std::get<0>(GetParam()));
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
   BatchShape shape{64, 4};
-  Session s = make_session(g, backend(), pool, shape, {});
+  Session s = make_session(g, backend(), shape, {});
   double labels = g.facts["label_tokens"];
   float loss = run_rows(s, "grad_first", shape, rows, 1 / labels);
   EXPECT_NEAR(loss, g.facts["loss"].get<double>(), 1e-4);
@@ -104,7 +97,7 @@ TEST_P(ClmParity, LabelSmoothing) {
                                               "/tests/goldens/learn_train/label_smoothing.json"));
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
   BatchShape shape{64, 4};
-  Session s = make_session(g, backend(), pool, shape, {}, want["factor"]);
+  Session s = make_session(g, backend(), shape, {}, want["factor"]);
   double labels = g.facts["label_tokens"];
   EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-5);
   expect_gradient_sums(s, want["gradients"], 1e-4);
@@ -119,7 +112,7 @@ TEST_P(ClmParity, Bf16) {
   Golden g = open_golden("models/" + name);
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
   BatchShape shape{64, 4};
-  Session s = make_session(g, backend(), pool, shape, {}, 0, Precision::bf16);
+  Session s = make_session(g, backend(), shape, {}, 0, Precision::bf16);
   double labels = g.facts["label_tokens"];
   EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-4);
   // Operands that differ in their last bit may round to two neighbours: 2^-9 of some of them.
@@ -131,8 +124,8 @@ TEST_P(ClmParity, TenLosses) {
   const json& t = g.facts["train"];
   auto rows = t["rows"].get<std::vector<std::vector<int32_t>>>();
   BatchShape shape{64, 4};
-  Session s = make_session(g, backend(), pool, shape,
-                           update_options(train_settings(t["settings"])).value());
+  Session s =
+      make_session(g, backend(), shape, update_options(train_settings(t["settings"])).value());
   expect_losses(s, t, [&](size_t step, bool first, const std::vector<size_t>& micro) {
     double labels = 0;
     for (const json& m : t["micro"][step])
@@ -146,7 +139,7 @@ TEST_P(ClmParity, TenLosses) {
 
 INSTANTIATE_TEST_SUITE_P(All, ClmParity,
                          testing::Combine(testing::ValuesIn(goldens_with("models", "sequences")),
-                                          testing::Values("reference", "cpu")),
+                                          testing::Values("reference", "cpu", "far")),
                          [](const auto& info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param);
                          });

@@ -1,7 +1,6 @@
 // Logits, loss, every gradient tensor and ten losses of tiny encoders with each head against
 // Transformers (tests/goldens/encoders, made again by tools/golden_encoders.py).
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "learn/tasks/parity.h"
 
 namespace hone {
@@ -155,14 +154,11 @@ class EncoderParity : public testing::TestWithParam<std::tuple<std::string, std:
     EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
   }
   Session session(const UpdateOptions& update = {}) {
-    const bool reference = std::get<1>(GetParam()) == "reference";
-    if (!reference) cpu = make_cpu_backend(pool.size());
-    return make_session(g, std::move(programs), reference ? reference_backend() : *cpu, pool,
-                        update);
+    return make_session(g, std::move(programs), *backend, update);
   }
 
-  ThreadPool pool{2};
-  std::unique_ptr<Backend> cpu;
+  const std::unique_ptr<Backend> backend =
+      open_backend(std::get<1>(GetParam()), {.threads = 2}).value();
   Golden g;
   std::vector<Program> programs;
 };
@@ -211,7 +207,7 @@ TEST_P(EncoderParity, Decay) {
 
 INSTANTIATE_TEST_SUITE_P(All, EncoderParity,
                          testing::Combine(testing::ValuesIn(goldens_with("encoders", "sequences")),
-                                          testing::Values("reference", "cpu")),
+                                          testing::Values("reference", "cpu", "far")),
                          [](const auto& info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param);
                          });

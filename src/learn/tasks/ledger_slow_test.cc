@@ -136,8 +136,8 @@ class Ledger : public testing::TestWithParam<Case> {
     HONE_TRY(trainer.train());
     std::string bits;
     for (const std::string& name : task->weight_names()) {
-      const auto bytes = task->session().state(name);
-      bits.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      const auto bytes = task->session().state_values<char>(name);
+      bits.append(bytes.data(), bytes.size());
     }
     return bits;
   }

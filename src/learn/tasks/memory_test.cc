@@ -11,7 +11,7 @@
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/store/temporary_folder.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "engine/backends/null/null.h"
 #include "learn/tasks/clm.h"
 #include "learn/tasks/seq2seq.h"
@@ -270,8 +270,7 @@ const char* const kSmall =
   "tie_word_embeddings": false, "rms_norm_eps": 1e-5, "hidden_act": "silu"})";
 
 TEST(Memory, GapsAreSmall) {
-  ThreadPool pool(1);
-  auto cpu = make_cpu_backend(2);
+  const auto cpu = open_backend("cpu", {.threads = 2}).value();
   NullBackend null(cpu.get());
   for (const char* text : {kGpt2, kGpt2Xl, kLlama, kQwen2, kMistral, kSmall}) {
     const ModelConfig config = config_of(text);
@@ -283,7 +282,7 @@ TEST(Memory, GapsAreSmall) {
       const double begin = system_clock().seconds();
       Result<Session> session = Session::compile(
           run_programs(s, config, shapes_without_data(s, block, rows, false, true, true)).value(),
-          null, pool);
+          null);
       ASSERT_TRUE(session.ok()) << session.error().text();
       RecordProperty(fmt::format("{}_{}_{}x{}_seconds", config.family, config.layers, rows, block),
                      fmt::format("{:.2f}", system_clock().seconds() - begin));
@@ -299,16 +298,14 @@ TEST(Memory, GapsAreSmall) {
 
 // hone plan answers in under a second; half of that is for this much on a busy machine's behalf.
 TEST(Memory, PlansAreFast) {
-  ThreadPool pool(1);
-  auto cpu = make_cpu_backend(2);
+  const auto cpu = open_backend("cpu", {.threads = 2}).value();
   NullBackend null(cpu.get());
   const ModelConfig config = config_of(kGpt2Xl);
   ClmSettings s;
   const double begin = system_clock().seconds();
   ASSERT_TRUE(
       Session::compile(
-          run_programs(s, config, shapes_without_data(s, 1024, 8, true, true, false)).value(), null,
-          pool)
+          run_programs(s, config, shapes_without_data(s, 1024, 8, true, true, false)).value(), null)
           .ok());
   EXPECT_LT(system_clock().seconds() - begin, 2.0);
 }

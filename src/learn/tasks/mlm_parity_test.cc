@@ -7,8 +7,7 @@
 
 #include "base/core/log.h"
 #include "base/store/temporary_folder.h"
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
 #include "learn/tasks/mlm.h"
@@ -88,11 +87,6 @@ double label_count(const Json& rows) {
 
 class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::string, int64_t>> {
  protected:
-  const Backend& backend() {
-    if (std::get<1>(GetParam()) == "reference") return reference_backend();
-    if (!cpu_) cpu_ = make_cpu_backend(pool_.size());
-    return *cpu_;
-  }
   Session make(const UpdateOptions& update) {
     std::vector<Program> programs;
     for (const bool add : {false, true}) {
@@ -104,7 +98,7 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
       weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
     programs.push_back(build_update(weights, update));
     EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
-    Result<Session> session = Session::compile(std::move(programs), backend(), pool_);
+    Result<Session> session = Session::compile(std::move(programs), *backend_);
     EXPECT_TRUE(session.ok()) << session.error().text();
     EXPECT_TRUE(session->allocate().ok());
     const Status loaded = load_weights(*session, model_);
@@ -125,14 +119,14 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
     return loss;
   }
 
-  ThreadPool pool_{2};
   const Pretrained model_ = open_model(std::get<0>(GetParam()));
   const int64_t room_ = std::get<2>(GetParam());
   const Json golden_ =
       Json::parse(std::ifstream(kGoldens + std::get<0>(GetParam()) + "/golden.json"));
 
  private:
-  std::unique_ptr<Backend> cpu_;
+  const std::unique_ptr<Backend> backend_ =
+      open_backend(std::get<1>(GetParam()), {.threads = 2}).value();
 };
 
 TEST_P(MlmParity, LossAndGradients) {
@@ -141,10 +135,8 @@ TEST_P(MlmParity, LossAndGradients) {
   EXPECT_NEAR(loss, golden_["loss"].get<double>(), 1e-4 * loss);
   EXPECT_EQ(golden_["gradients"].size(), family_of(model_.config).params(model_.config).size());
   for (const auto& [name, sums] : golden_["gradients"].items()) {
-    const auto bytes = s.state(grad_name(name));
     double sum = 0, magnitude = 0;
-    for (size_t i = 0; i < bytes.size() / sizeof(float); ++i) {
-      const auto x = static_cast<double>(reinterpret_cast<const float*>(bytes.data())[i]);
+    for (const double x : s.state_values<float>(grad_name(name))) {
       sum += x;
       magnitude += std::abs(x);
     }
@@ -184,7 +176,7 @@ TEST_P(MlmParity, TenLosses) {
 // 64 label rows hold every label at once, 4 take several passes.
 INSTANTIATE_TEST_SUITE_P(All, MlmParity,
                          testing::Combine(testing::Values("bert_tiny", "roberta_tiny"),
-                                          testing::Values("reference", "cpu"),
+                                          testing::Values("reference", "cpu", "far"),
                                           testing::Values(64, 4)),
                          [](const auto& info) {
                            return fmt::format("{}_{}_{}", std::get<0>(info.param),
@@ -236,11 +228,10 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
         .mask(train ? 0 : -1, 0, seen, labels);
     const Json rows = Json::array({{{"ids", seen}, {"labels", labels}}});
     ASSERT_GT(label_count(rows), static_cast<double>(room));
-    ThreadPool pool(1);
-    const auto cpu = make_cpu_backend(1);
+    const auto cpu = open_backend("cpu", {.threads = 1}).value();
     std::vector<Program> programs = {build_mlm(same.config, kShape, 64, "whole", true)};
     ASSERT_TRUE(run_passes(programs[0], train_pipeline(false, Precision::f32), {}).ok());
-    Session whole = std::move(Session::compile(std::move(programs), *cpu, pool).value());
+    Session whole = std::move(Session::compile(std::move(programs), *cpu).value());
     ASSERT_TRUE(whole.allocate().ok());
     ASSERT_TRUE(load_weights(whole, same).ok());
     double want = 0;

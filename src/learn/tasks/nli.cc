@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/store/store.h"
+#include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/torch_writer.h"
 #include "learn/tasks/classification.h"
 #include "learn/tasks/task.h"
@@ -99,10 +100,7 @@ class NliTask : public ClassificationTask {
   Status end_run() override {
     std::vector<TensorData> tensors;
     for (const ParamSpec& spec : family_of(model_.config).params(model_.config))
-      tensors.push_back({"model." + spec.name,
-                         session().state_slot(spec.name).type,
-                         session().state(spec.name),
-                         {}});
+      tensors.push_back(state_tensor(session(), spec.name, "model." + spec.name));
     HONE_TRY(save_torch(s_->model_name, tensors));
     if (s_->job_dir.empty()) return Ok{};
     const std::time_t now = std::time(nullptr);

@@ -9,7 +9,7 @@
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
 #include "engine/session/session.h"
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/state_tensor.h"
 #include "learn/models/family.h"
 #include "learn/models/goldens_test.h"
 #include "learn/train/schedule.h"
@@ -56,36 +56,34 @@ inline double departure(std::span<const float> got, std::span<const float> want,
 // query alike, so its gradient is nothing but rounding: its weight's is the measure.
 inline void expect_gradients(Session& s, const Golden& g) {
   for (const ParamSpec& p : family_of(g.config).params(g.config)) {
-    auto got = s.state(grad_name(p.name));
+    const std::vector<float> got = s.state_values<float>(grad_name(p.name));
     std::vector<float> want = tensor(*g.expected, "grad." + p.name);
     double most = 1e-4;
     if (p.name.ends_with("attention.self.key.bias"))
       for (float x : tensor(*g.expected, "grad." + p.name.substr(0, p.name.size() - 4) + "weight"))
         most = std::max(most, std::abs(static_cast<double>(x)));
-    EXPECT_LT(departure({reinterpret_cast<const float*>(got.data()), want.size()}, want, most),
-              1e-4)
-        << p.name;
+    EXPECT_LT(departure(got, want, most), 1e-4) << p.name;
   }
 }
 
 // Adds the program of updates, compiles all and fills the weights and constant tables.
 inline Session make_session(const Golden& g, std::vector<Program> programs, const Backend& backend,
-                            ThreadPool& pool, const UpdateOptions& update) {
+                            const UpdateOptions& update) {
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(g.config).params(g.config))
     weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
   programs.push_back(build_update(weights, update));
   EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
-  Result<Session> session = Session::compile(std::move(programs), backend, pool);
+  Result<Session> session = Session::compile(std::move(programs), backend);
   EXPECT_TRUE(session.ok()) << session.error().text();
   Session s = std::move(*session);
   EXPECT_TRUE(s.allocate().ok());
   for (const StateSlot& slot : s.plan().states)
     if (slot.role == Role::param) {
-      EXPECT_TRUE(g.weights->read(slot.name, DType::f32, s.state(slot.name)).ok()) << slot.name;
+      EXPECT_TRUE(load_state(s, slot.name, *g.weights, slot.name).ok()) << slot.name;
     }
   for (const ConstantTable& t : family_of(g.config).constants(g.config))
-    std::memcpy(s.state(t.name).data(), t.values.data(), t.values.size() * sizeof(float));
+    s.write_state(t.name, std::as_bytes(std::span(t.values)));
   return s;
 }
 

@@ -125,18 +125,18 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
 }
 
 Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                        ThreadPool& pool, const RunShapes& shapes) {
+                        const RunShapes& shapes) {
   const NullBackend null(&backend);
   const Session session =
-      HONE_TRY(Session::compile(HONE_TRY(run_programs(s, config, shapes)), null, pool));
+      HONE_TRY(Session::compile(HONE_TRY(run_programs(s, config, shapes)), null));
   return session.plan();
 }
 
 Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                    ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
-                    const ShapesOf& shapes_of, const std::optional<Split>& keep) {
+                    int64_t wanted_rows, int64_t memory_bytes, const ShapesOf& shapes_of,
+                    const std::optional<Split>& keep) {
   auto plan_split = [&](const Split& split) {
-    return plan_of(s, config, backend, pool, shapes_of(split.rows, split.whole));
+    return plan_of(s, config, backend, shapes_of(split.rows, split.whole));
   };
   // Of the ways to take so many rows the one that needs less memory; it says which in fit.whole.
   Fit fit;
@@ -190,8 +190,8 @@ Status check_device_memory(const TrainSettings& s) {
   if (static_cast<int64_t>(s.device_memory->bytes) <= most) return Ok{};
   return Error(err::kDoesNotFit,
                fmt::format("{} are more than the {} that this machine has",
-                           bytes_text(static_cast<int64_t>(s.device_memory->bytes)),
-                           bytes_text(most)))
+                           format_bytes(static_cast<int64_t>(s.device_memory->bytes)),
+                           format_bytes(most)))
       .at("--device_memory")
       .todo("give less, or leave the flag out: the run then takes what is free");
 }

@@ -49,12 +49,12 @@ struct Fit {
 };
 // Of the programs of these shapes.
 Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                        ThreadPool& pool, const RunShapes& shapes);
+                        const RunShapes& shapes);
 using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
 // `keep`: that split, if it fits.
 Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                    ThreadPool& pool, int64_t wanted_rows, int64_t memory_bytes,
-                    const ShapesOf& shapes_of, const std::optional<Split>& keep = {});
+                    int64_t wanted_rows, int64_t memory_bytes, const ShapesOf& shapes_of,
+                    const std::optional<Split>& keep = {});
 
 // H2404 when --device_memory is more than this machine, or its control group, has.
 Status check_device_memory(const TrainSettings& s);

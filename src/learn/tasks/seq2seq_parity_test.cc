@@ -1,7 +1,6 @@
 // Logits, loss and every gradient tensor of tiny encoder-decoders against Transformers
 // (tests/goldens/models, made again by tools/golden_seq2seq.py), packed and with slack.
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "learn/data/pair_batch.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/parity.h"
@@ -28,12 +27,10 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
     model = std::move(open_pretrained(folder, options).value());
     expected = std::move(open_weights(folder + "/golden.safetensors").value());
     facts = json::parse(std::ifstream(folder + "/golden.json"));
-    if (std::get<1>(GetParam()) == "cpu") cpu_ = make_cpu_backend(pool.size());
   }
 
   Session open(std::vector<Program> programs) {
-    Result<Session> session =
-        Session::compile(std::move(programs), cpu_ ? *cpu_ : reference_backend(), pool);
+    Result<Session> session = Session::compile(std::move(programs), *backend_);
     EXPECT_TRUE(session.ok()) << session.error().text();
     Session s = std::move(*session);
     EXPECT_TRUE(s.allocate().ok());
@@ -106,14 +103,14 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
     return rows;
   }
 
-  ThreadPool pool{2};
   Pretrained model;
   std::unique_ptr<WeightSource> expected;
   json facts;
   PairMicroBatch batch;
 
  private:
-  std::unique_ptr<Backend> cpu_;
+  const std::unique_ptr<Backend> backend_ =
+      open_backend(std::get<1>(GetParam()), {.threads = 2}).value();
 };
 
 TEST_P(Seq2SeqParity, LogitsOfEachPairPackedWithOthers) {
@@ -156,8 +153,7 @@ TEST_P(Seq2SeqParity, LossAndEveryGradient) {
     }
     ++compared;
     const std::vector<float> want = golden("grad." + p.name);
-    const auto bytes = s.state(grad_name(p.name));
-    const std::span got(reinterpret_cast<const float*>(bytes.data()), want.size());
+    const std::vector<float> got = s.state_values<float>(grad_name(p.name));
     if (!vanishes(p.name)) {
       EXPECT_LT(departure(got, want), 1e-4) << p.name;
       continue;
@@ -211,10 +207,8 @@ TEST_P(Seq2SeqParity, TenLosses) {
   });
   for (const ParamSpec& p : params()) {
     if (!p.trained || vanishes(p.name)) continue;
-    const auto x = s.state(p.name);
     double sum = 0;
-    for (size_t i = 0; i < x.size() / sizeof(float); ++i)
-      sum += std::abs(static_cast<double>(reinterpret_cast<const float*>(x.data())[i]));
+    for (const double x : s.state_values<float>(p.name)) sum += std::abs(x);
     const double want = t["after"][p.name]["abs_sum"];
     EXPECT_NEAR(sum, want, 1e-3 * want) << p.name;
   }
@@ -222,7 +216,7 @@ TEST_P(Seq2SeqParity, TenLosses) {
 
 INSTANTIATE_TEST_SUITE_P(All, Seq2SeqParity,
                          testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
-                                          testing::Values("reference", "cpu")),
+                                          testing::Values("reference", "cpu", "far")),
                          [](const auto& info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param);
                          });

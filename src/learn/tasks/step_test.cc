@@ -4,7 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tasks/run_programs.h"
@@ -71,7 +71,7 @@ struct Case {
 };
 
 Session session_of(const TaskSettings& s, const ModelConfig& config, bool whole,
-                   const Backend& backend, ThreadPool& pool) {
+                   const Backend& backend) {
   const BatchShape shape{32, 2, s.target_tokens(config) > 0 ? 32 : 0};
   RunShapes shapes;
   if (shape.source_tokens > 0)
@@ -80,7 +80,7 @@ Session session_of(const TaskSettings& s, const ModelConfig& config, bool whole,
     shapes.train = {{32}, 2, 2};
   shapes.accumulate = !whole;
   Session session =
-      std::move(Session::compile(run_programs(s, config, shapes).value(), backend, pool).value());
+      std::move(Session::compile(run_programs(s, config, shapes).value(), backend).value());
   EXPECT_TRUE(session.allocate().ok());
   init_weights(session, config, 7);
   fill_constants(session, config);
@@ -101,10 +101,9 @@ void expect_same_bits(const Case& c) {
                           "hidden_dropout_prob", "dropout_rate", "dropout"})
     if (model.config.config.contains(key)) model.config.config[key] = 0.1;
   ASSERT_TRUE(s->choose_head(model.config).ok());
-  ThreadPool pool(2);
-  const auto backend = make_cpu_backend(2);
-  Session one = session_of(*s, model.config, true, *backend, pool),
-          two = session_of(*s, model.config, false, *backend, pool);
+  const auto backend = open_backend("cpu", {.threads = 2}).value();
+  Session one = session_of(*s, model.config, true, *backend),
+          two = session_of(*s, model.config, false, *backend);
   const std::string shape = s->target_tokens(model.config) > 0 ? "32+32" : "32";
   for (int step = 0; step < 3; ++step) {
     run(one, "step." + shape, model.config, step);
@@ -115,9 +114,8 @@ void expect_same_bits(const Case& c) {
     EXPECT_GT(norm_of(one, "step." + shape), 0) << step;
   }
   for (const StateSlot& slot : one.plan().states) {
-    const auto a = one.state(slot.name), b = two.state(slot.name);
-    ASSERT_EQ(a.size(), b.size());
-    EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size()), 0) << slot.name;
+    EXPECT_EQ(one.state_values<std::byte>(slot.name), two.state_values<std::byte>(slot.name))
+        << slot.name;
   }
   EXPECT_LE(one.plan().arena_bytes(), two.plan().arena_bytes());
 }
@@ -144,13 +142,12 @@ TEST(Step, ALossThatIsNotFiniteChangesNothing) {
   o.need_weights = o.need_tokenizer = false;
   const Pretrained model = std::move(
       open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny", o).value());
-  ThreadPool pool(1);
-  const auto backend = make_cpu_backend(1);
-  Session session = session_of(*s, model.config, true, *backend, pool);
+  const auto backend = open_backend("cpu", {.threads = 1}).value();
+  Session session = session_of(*s, model.config, true, *backend);
   run(session, "step.32", model.config, 0);
   std::vector<std::vector<std::byte>> before;
   for (const StateSlot& slot : session.plan().states)
-    before.emplace_back(session.state(slot.name).begin(), session.state(slot.name).end());
+    before.push_back(session.state_values<std::byte>(slot.name));
   const size_t program = session.program_index("step.32");
   for (const Named& input : session.programs()[program].inputs)
     fill(session, program, input, model.config, 1);
@@ -158,7 +155,7 @@ TEST(Step, ALossThatIsNotFiniteChangesNothing) {
   session.run(program);
   EXPECT_FALSE(std::isfinite(loss_of(session, "step.32")));
   for (size_t i = 0; i < before.size(); ++i) {
-    const auto now = session.state(session.plan().states[i].name);
+    const auto now = session.state_values<std::byte>(session.plan().states[i].name);
     EXPECT_EQ(std::memcmp(now.data(), before[i].data(), before[i].size()), 0)
         << session.plan().states[i].name;
   }

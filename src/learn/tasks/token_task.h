@@ -98,7 +98,7 @@ class TokenTask : public TrainTask {
   // --- what it may use ----------------------------------------------------------------------
   RowFeed& feed() { return *feed_; }
   const RowFeed& feed() const { return *feed_; }
-  ThreadPool& pool() { return *pool_; }
+  ThreadPool& pool() { return backend_->device().pool(); }
   const RunShapes& shapes() const { return shapes_; }
   template <class T>
   void put_input(size_t program, const char* name, const std::vector<T>& v) {
@@ -118,7 +118,6 @@ class TokenTask : public TrainTask {
   void put_update(size_t program, int64_t step, double rate);
 
   const TaskSettings& s_;
-  std::unique_ptr<ThreadPool> pool_;
   std::unique_ptr<Backend> backend_;
   std::optional<RowFeed> feed_;
   std::optional<Session> session_;

@@ -4,16 +4,14 @@
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/text.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "learn/tasks/token_task.h"
 #include "learn/train/errors.h"
 
 namespace hone {
 Status TokenTask::start(Pretrained model, bool from_scratch) {
   model_ = std::move(model);
-  pool_ = s_.threads > 0 ? std::make_unique<ThreadPool>(static_cast<int>(s_.threads))
-                         : std::make_unique<ThreadPool>();
-  backend_ = make_cpu_backend(pool_->size());
+  backend_ = HONE_TRY(open_backend(s_.backend, {.threads = static_cast<int>(s_.threads)}));
   const ModelConfig& config = model_.config;
   row_tokens_ = s_.row_tokens(config);
   parameters_outside_embeddings_ = parameter_count(config, false);
@@ -23,7 +21,7 @@ Status TokenTask::start(Pretrained model, bool from_scratch) {
   if (s_.row_tokens_given() > config.max_positions)
     log_warning("--{} {} is more than the model's {} positions: {} is used", s_.row_tokens_flag(),
                 s_.row_tokens_given(), config.max_positions, row_tokens_);
-  feed_.emplace(s_, model_, pool_.get());
+  feed_.emplace(s_, model_, &pool());
   HONE_TRY(read_data());
   return compile(from_scratch);
 }
@@ -54,16 +52,16 @@ Status TokenTask::compile(bool from_scratch) {
   std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
   if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
   const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
-  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, *pool_, wanted, memory, shapes, keep));
+  Fit fit = HONE_TRY(fit_run(s_, model_.config, *backend_, wanted, memory, shapes, keep));
   split_ = {fit.rows, fit.whole};
   if (keep && fit.rows > 0 && split_ != *keep && !s_.allow_other_bits) {
     const RunPlan plan =
-        HONE_TRY(plan_of(s_, model_.config, *backend_, *pool_, shapes(keep->rows, keep->whole)));
+        HONE_TRY(plan_of(s_, model_.config, *backend_, shapes(keep->rows, keep->whole)));
     return Error(err::kOtherSplit,
                  fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "
                              "may be used",
-                             keep->rows, bytes_text(plan.arena_bytes()),
-                             bytes_text(std::max<int64_t>(memory, 0))))
+                             keep->rows, format_bytes(plan.arena_bytes()),
+                             format_bytes(std::max<int64_t>(memory, 0))))
         .at(s_.continued_from)
         .todo(
             "free memory or raise --device_memory; with --allow_other_bits the run goes on in "
@@ -90,8 +88,8 @@ Status TokenTask::compile(bool from_scratch) {
                : "",
            fit.largest);
   shapes_ = shapes_for(split_.rows, split_.whole);
-  session_ = HONE_TRY(
-      Session::compile(HONE_TRY(run_programs(s_, model_.config, shapes_)), *backend_, *pool_));
+  session_ =
+      HONE_TRY(Session::compile(HONE_TRY(run_programs(s_, model_.config, shapes_)), *backend_));
   find_programs();
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;

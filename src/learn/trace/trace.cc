@@ -128,8 +128,7 @@ TracedTensor copied(const std::string& name, const Type& type, std::span<const s
 
 Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
                                             const std::vector<std::vector<int32_t>>& rows,
-                                            const Backend& backend, ThreadPool& pool,
-                                            const TraceOptions& options) {
+                                            const Backend& backend, const TraceOptions& options) {
   ModelConfig config = without_dropout(model.config);
   HONE_TRY(set_head(config, Head::causal_lm));
   int64_t labels = 0, tokens = 0;
@@ -139,7 +138,7 @@ Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
   std::vector<Program> programs;
   programs.push_back(build_clm_train(config, {tokens, static_cast<int64_t>(rows.size())}, "trace"));
   const std::vector<std::string> order = HONE_TRY(compile_passes(programs[0], options.fuse));
-  Session session = HONE_TRY(Session::compile(std::move(programs), backend, pool));
+  Session session = HONE_TRY(Session::compile(std::move(programs), backend));
   HONE_TRY(session.allocate());
   HONE_TRY(load_weights(session, model));
   put_rows(session, rows, labels);
@@ -151,9 +150,10 @@ Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
     traced.push_back(copied(name, p.type(p.output_named(name)), session.output_bytes(0, name)));
   traced.push_back(copied("loss", {DType::f32, {1}}, session.output_bytes(0, "loss")));
   std::vector<ParamSpec> params = family_of(config).params(config);
-  for (auto it = params.rbegin(); it != params.rend(); ++it)
-    traced.push_back(
-        copied(grad_name(it->name), {DType::f32, it->shape}, session.state(grad_name(it->name))));
+  for (auto it = params.rbegin(); it != params.rend(); ++it) {
+    const std::string name = grad_name(it->name);
+    traced.push_back({name, {DType::f32, it->shape}, session.state_values<float>(name)});
+  }
   return traced;
 }
 

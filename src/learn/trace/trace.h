@@ -25,7 +25,7 @@ struct TracedTensor {
 // and of compiling; H2901 when the rows hold nothing to learn or an id is outside the vocabulary.
 Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
                                             const std::vector<std::vector<int32_t>>& rows,
-                                            const Backend& backend, ThreadPool& pool,
+                                            const Backend& backend,
                                             const TraceOptions& options = {});
 
 // One safetensors file whose metadata entry `order` lists the names.

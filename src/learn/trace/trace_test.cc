@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/core/json.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "engine/backends/reference/reference.h"
 #include "learn/trace/errors.h"
 
@@ -27,7 +27,7 @@ class TraceTest : public testing::TestWithParam<std::string> {
     loss_ = facts["loss"];
   }
   std::map<std::string, std::vector<float>> traced(const Backend& backend, bool fuse) {
-    Result<std::vector<TracedTensor>> t = trace_clm(model_, rows_, backend, pool_, {.fuse = fuse});
+    Result<std::vector<TracedTensor>> t = trace_clm(model_, rows_, backend, {.fuse = fuse});
     EXPECT_TRUE(t.ok()) << (t.ok() ? "" : t.error().text());
     std::map<std::string, std::vector<float>> by_name;
     for (TracedTensor& x : *t) by_name[x.name] = std::move(x.values);
@@ -37,7 +37,6 @@ class TraceTest : public testing::TestWithParam<std::string> {
   Pretrained model_;
   std::vector<std::vector<int32_t>> rows_;
   double loss_ = 0;
-  ThreadPool pool_{1};
 };
 
 TEST_P(TraceTest, LossAndNames) {
@@ -54,7 +53,7 @@ TEST_P(TraceTest, LossAndNames) {
 
 TEST_P(TraceTest, FusedValuesAreThoseOfPlainOnes) {
   const auto plain = traced(reference_backend(), false);
-  const auto fused = traced(*make_cpu_backend(1), true);
+  const auto fused = traced(*open_backend("cpu", {.threads = 1}).value(), true);
   EXPECT_LE(fused.size(), plain.size());
   for (const auto& [name, values] : fused) {
     const auto it = plain.find(name);
@@ -75,11 +74,10 @@ TEST(Trace, RowsThatCannotBeTracedAreRefused) {
   OpenOptions options;
   options.need_tokenizer = false;
   const Pretrained model = std::move(open_pretrained(kModels + "gpt2_tiny", options).value());
-  ThreadPool pool(1);
   const std::vector<std::vector<std::vector<int32_t>>> cases = {
       {{1, 61}}, {{1}, {2}}, {std::vector<int32_t>(65)}};
   for (const auto& rows : cases) {
-    const auto traced = trace_clm(model, rows, reference_backend(), pool);
+    const auto traced = trace_clm(model, rows, reference_backend());
     ASSERT_FALSE(traced.ok());
     EXPECT_EQ(traced.error().code(), std::string(err::kTraceRows.id));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/settings/settings.h"
+#include "engine/backends/backends.h"
 
 namespace hone {
 

@@ -1,6 +1,7 @@
 // Where a run begins, what it saves and what it continues from.
 #include "base/core/log.h"
 #include "learn/checkpoint/output_dir.h"
+#include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
@@ -11,8 +12,7 @@ namespace {
 
 std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& names) {
   std::vector<TensorData> tensors;
-  for (const std::string& name : names)
-    tensors.push_back({name, s.state_slot(name).type, s.state(name), {}});
+  for (const std::string& name : names) tensors.push_back(state_tensor(s, name, name));
   return tensors;
 }
 
@@ -39,7 +39,7 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
         .todo(
             "continue with the model and --optim that the checkpoint is of, or start again with "
             "--overwrite_output_dir");
-  return from.read(name, DType::f32, s.state(name));
+  return load_state(s, name, from, name);
 }
 
 std::vector<std::string> optimizer_states(const Session& s) {

@@ -8,8 +8,7 @@
 #include <fstream>
 #include <set>
 
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "engine/session/session.h"
 
 namespace hone {
@@ -34,7 +33,7 @@ TrainSettings settings_of(const Json& j) {
 
 void put(Session& s, const std::string& name, const Json& values) {
   const auto v = values.get<std::vector<float>>();
-  std::memcpy(s.state(name).data(), v.data(), v.size() * sizeof(float));
+  s.write_state(name, std::as_bytes(std::span(v)));
 }
 
 void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
@@ -43,8 +42,7 @@ void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
     weights.push_back({name, {DType::f32, shape.get<Shape>()}, name != "v"});
   std::vector<Program> programs;
   programs.push_back(build_update(weights, update_options(settings_of(of["settings"])).value()));
-  ThreadPool pool(2);
-  Session s = std::move(Session::compile(std::move(programs), backend, pool).value());
+  Session s = std::move(Session::compile(std::move(programs), backend).value());
   ASSERT_TRUE(s.allocate().ok());
   for (const auto& [name, values] : golden["start"].items()) put(s, name, values);
   for (size_t step = 0; step < golden["rates"].size(); ++step) {
@@ -52,15 +50,18 @@ void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
       put(s, "grad." + name, values);
     // Adafactor makes a full step of it all the same: tools/golden_optimizers.py says why it
     // counts.
-    if (of.contains("vanishing"))
-      reinterpret_cast<float*>(s.state("grad.v").data())[1] *= of["vanishing"].get<float>();
+    if (of.contains("vanishing")) {
+      std::vector<float> v = s.state_values<float>("grad.v");
+      v[1] *= of["vanishing"].get<float>();
+      s.write_state("grad.v", std::as_bytes(std::span(v)));
+    }
     s.input<double>(0, "lr")[0] = golden["rates"][step];
     s.input<int64_t>(0, "step")[0] = static_cast<int64_t>(step) + 1;
     s.run(0);
     const std::string key = std::to_string(step + 1);
     if (!of["after"].contains(key)) continue;
     for (const auto& [name, values] : of["after"][key].items()) {
-      const auto* got = reinterpret_cast<const float*>(s.state(name).data());
+      const std::vector<float> got = s.state_values<float>(name);
       for (size_t i = 0; i < values.size(); ++i)
         ASSERT_NEAR(got[i], values[i].get<float>(), 2e-6)
             << of["settings"] << " " << name << "[" << i << "] after step " << key;
@@ -70,10 +71,9 @@ void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
 
 TEST(Update, TenStepsOfEachOptimizer) {
   const Json golden = goldens();
-  const auto cpu = make_cpu_backend(2);
-  for (const Json& of : golden["cases"]) {
-    ten_steps(reference_backend(), golden, of);
-    ten_steps(*cpu, golden, of);
+  for (const std::string& name : backend_names()) {
+    const auto backend = open_backend(name, {.threads = 2}).value();
+    for (const Json& of : golden["cases"]) ten_steps(*backend, golden, of);
   }
 }
 

@@ -9,7 +9,7 @@
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "engine/session/profile.h"
 #include "learn/data/files.h"
 #include "learn/tasks/clm.h"
@@ -62,9 +62,8 @@ struct Steps {
 Status report(const ReportSettings& s, const Session& session, const Steps& steps, int threads,
               bool bf16, const OrderedJson& more) {
   const int64_t peak_bytes = read_memory().rss_peak_bytes;  // before the probe of the limits
-  ThreadPool pool(threads);
-  const auto backend = make_cpu_backend(threads);
-  const MachineLimits limits = HONE_TRY(measure_limits(*backend, pool, bf16));
+  const auto backend = HONE_TRY(open_backend("cpu", {.threads = threads}));
+  const MachineLimits limits = HONE_TRY(measure_limits(*backend, bf16));
   if (s.profile)
     for (const std::string& line :
          split(profile_table(session, steps.profile, limits,
@@ -122,8 +121,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   open.head = Head::causal_lm;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
   if (!out.dropout) model.config = without_dropout(model.config);
-  ThreadPool pool(threads_of(s.threads));
-  auto backend = make_cpu_backend(pool.size());
+  const auto backend = HONE_TRY(open_backend("cpu", {.threads = static_cast<int>(s.threads)}));
   ClmSettings run;
   run.weight_decay = 0.01;
   run.per_device_train_batch_size = s.batch;
@@ -131,7 +129,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   Session session = HONE_TRY(Session::compile(
       HONE_TRY(run_programs(run, model.config,
                             shapes_without_data(run, s.block, s.batch, true, true, false))),
-      *backend, pool));
+      *backend));
   HONE_TRY(session.allocate());
   HONE_TRY(load_weights(session, model));
   const std::vector<int32_t> ids = HONE_TRY(read_ids(s, model.config.vocab));
@@ -170,7 +168,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   const Program& program = session.programs()[train];
   for (const Node& n : program.nodes)
     if (n.op->name != "attention_grad") flops += cost_of({program, n}).flops;
-  HONE_TRY(report(out, session, steps, pool.size(), s.bf16,
+  HONE_TRY(report(out, session, steps, session.pool().size(), s.bf16,
                   {{"tokens_per_step", s.batch * s.block}, {"flops_per_step", flops}}));
   return kExitDone;
 }

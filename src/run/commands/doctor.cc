@@ -14,7 +14,7 @@
 #include "base/core/text.h"
 #include "base/core/threads.h"
 #include "base/store/hub_repository.h"
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/backends.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/rows.h"
 #include "run/commands/command.h"
@@ -83,18 +83,18 @@ Finding numa(OrderedJson& json) {
           "train ...   (Debian, Ubuntu: apt install numactl)"};
 }
 
-Finding kernels(OrderedJson& json) {
-  const char* tier = cpu::isa_name(cpu::isa());
-  const int threads = ThreadPool::default_size();
+Finding kernels(OrderedJson& json, const DeviceSpec& cpu) {
+  const std::string& tier = cpu.isa;
+  const int threads = cpu.threads;
   json["uses"] = {{"backend", "cpu"}, {"instruction_set", tier}, {"threads", threads}};
   Finding f{"hone uses",
             fmt::format("{} kernels on {} thread{}", tier, threads, threads == 1 ? "" : "s"), ""};
-  if (cpu::isa() == cpu::Isa::baseline) {
+  if (tier == "baseline") {
     f.remedy =
         "this processor lacks AVX2, so training is several times slower; a machine with AVX2 or "
         "AVX-512 helps";
   }
-  json["uses"]["bf16"] = cpu::bf16_is_fast() ? "processor" : "emulated";
+  json["uses"]["bf16"] = cpu.multiplies_bf16 ? "processor" : "emulated";
   return f;
 }
 
@@ -276,6 +276,16 @@ Finding versions(OrderedJson& json) {
           ""};
 }
 
+// The shelf: what computes here, and what can be planned for.
+Finding backends(OrderedJson& json) {
+  json["backends"] = backend_names();
+  json["devices"] = device_names();
+  return {"backends",
+          fmt::format("{}; hone plan --device also answers for {}",
+                      fmt::join(backend_names(), ", "), fmt::join(device_names(), ", ")),
+          ""};
+}
+
 Result<int> run_doctor(const std::vector<std::string>& args) {
   DoctorSettings settings;
   Schema schema("hone doctor", "show what this machine has, what hone uses, what is missing");
@@ -283,10 +293,11 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
   OrderedJson json = {{"version", std::string(version())}};
-  const std::vector<Finding> findings = {versions(json),   processor(json),  kernels(json),
-                                         memory(json),     numa(json),       limits(json),
-                                         huge_pages(json), disk(json),       parquet(json),
-                                         hub(json),        accelerator(json)};
+  const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
+  const std::vector<Finding> findings = {versions(json),   processor(json), kernels(json, cpu),
+                                         memory(json),     numa(json),      limits(json),
+                                         huge_pages(json), disk(json),      parquet(json),
+                                         hub(json),        backends(json),  accelerator(json)};
   OrderedJson missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Finding& f : findings) {

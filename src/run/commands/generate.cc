@@ -8,7 +8,7 @@
 #include "base/core/memory.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "learn/pretrained/open.h"
@@ -357,14 +357,13 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   tell_idle_flags(s, config);
   tell_length(s, config, prompts, model.config.max_positions, origin);
 
-  const int threads = s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size();
-  const std::unique_ptr<Backend> backend = make_cpu_backend(threads);
+  const auto backend = HONE_TRY(open_backend(s.backend, {.threads = static_cast<int>(s.threads)}));
   CacheLimits limits = fit_memory(prompts, config, model.config, s.batch_size);
   if (s.load_in_8bit)
     limits.weights = WeightStorage::i8;
   else if (s.dtype == "bfloat16")
     limits.weights = WeightStorage::bf16;
-  auto generator = HONE_TRY(Generator::make(model, limits, threads, *backend));
+  auto generator = HONE_TRY(Generator::make(model, limits, *backend));
   Printer printer(s, model, rows, prompts, config, as_script);
   const auto start = std::chrono::steady_clock::now();
   HONE_TRY(generator->run(prompts, config, printer.callbacks()));

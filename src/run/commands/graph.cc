@@ -3,9 +3,7 @@
 #include "base/core/json.h"
 #include "base/core/log.h"
 #include "base/core/text.h"
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/null/null.h"
-#include "engine/backends/reference/reference.h"
+#include "engine/backends/backends.h"
 #include "engine/device/lower.h"
 #include "engine/graph/text.h"
 #include "engine/passes/pipelines.h"
@@ -23,22 +21,22 @@
 namespace hone {
 namespace {
 
+constexpr const char* kNull = "null";  // beside those of the shelf: it computes nothing
+
+std::vector<std::string> backends_and_null() {
+  std::vector<std::string> names = backend_names();
+  names.emplace_back(kNull);
+  return names;
+}
+
 struct GraphSettings {
 #define HONE_SETTINGS "run/commands/graph.def"
 #include "base/settings/fields.inc"
 };
 
-// The backend asked for, kept alive where it is not a lasting one.
-struct ChosenBackend {
-  std::unique_ptr<Backend> own;
-  const Backend* use = nullptr;
-};
-ChosenBackend choose_backend(const GraphSettings& s, int threads) {
-  if (s.backend == "reference") return {nullptr, &reference_backend()};
-  ChosenBackend b;
-  b.own = s.backend == "null" ? std::make_unique<NullBackend>() : make_cpu_backend(threads);
-  b.use = b.own.get();
-  return b;
+Result<std::unique_ptr<Backend>> choose_backend(const GraphSettings& s) {
+  if (s.backend == kNull) return std::unique_ptr<Backend>(std::make_unique<NullBackend>());
+  return open_backend(s.backend, {.threads = static_cast<int>(s.threads)});
 }
 
 std::string catalogue() {
@@ -171,7 +169,7 @@ std::string plan_text(const Session& session) {
       const std::string result = fmt::format("%{} {}", v, p.type(v).text());
       text += fmt::format("{:>5} {:>12} {:>12}  {:<22} {:<28} {} {}\n",
                           o == 0 ? std::to_string(k) : "", own.offset[static_cast<size_t>(v)],
-                          p.type(v).bytes(), o == 0 ? session.kernels(0)[k].id : "", result,
+                          p.type(v).bytes(), o == 0 ? session.choices(0)[k].id : "", result,
                           p.nodes[k].op->name, place_of(p.nodes[k]));
     }
   }
@@ -263,18 +261,17 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   options.need_weights = !s.trace.empty();
   options.writes_text = true;
   const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, options));
-  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
-  const ChosenBackend backend = choose_backend(s, pool.size());
+  const auto backend = HONE_TRY(choose_backend(s));
 
   if (!s.trace.empty()) {
     if (model.weights == nullptr)
       return Error(err::kMissingArgument, "a trace needs weights")
           .todo("name a model with --model_name_or_path");
-    if (!backend.use->computes())
+    if (!backend->computes())
       return Error(err::kMissingArgument, "the null backend computes nothing")
           .todo("--backend cpu or reference");
     const std::vector<TracedTensor> traced =
-        HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend.use, pool, {.fuse = s.fuse}));
+        HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend, {.fuse = s.fuse}));
     HONE_TRY(save_trace(s.trace, traced));
     log_info("{}: {} tensors", s.trace, traced.size());
     return kExitDone;
@@ -283,13 +280,13 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   HONE_TRY(check_pass_names(s, passes_of(s, model.config)));
   Program p = build_program(s, model.config);
   const Program built = p;
-  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, model.config, *backend.use));
+  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, model.config, *backend));
   if (s.passes) {
     print_out(pass_table(built, records));
   } else if (s.plan) {
     std::vector<Program> programs;
     programs.push_back(std::move(p));
-    print_out(plan_text(HONE_TRY(Session::compile(std::move(programs), *backend.use, pool))));
+    print_out(plan_text(HONE_TRY(Session::compile(std::move(programs), *backend))));
   } else {
     p.compact();
     print_out(print(p));

@@ -4,39 +4,50 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
-#include "engine/backends/cpu/backend.h"
-#include "engine/backends/null/null.h"
+#include "engine/backends/backends.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
 
 namespace hone {
 namespace {
 
-struct PlanOnly {
-#define HONE_SETTINGS "run/commands/eval.def"
+struct PlanSettings {
+#define HONE_SETTINGS "run/commands/plan.def"
 #include "base/settings/fields.inc"
 };
 
-// FLOP per second of one matrix product on this machine: best of three.
-double measure_flops(const Backend& backend, ThreadPool& pool) {
+// FLOP per second of one matrix product on this machine: best of four.
+Result<double> measure_flops(int threads, bool bf16) {
   constexpr int64_t kSize = 512;
   Program p(op_table(), "probe");
   Builder b(p);
   ValueId x = p.add_input("x", {DType::f32, {kSize, kSize}});
-  p.outputs.push_back({"y", ops::matmul(b, x, x)});
+  p.outputs.push_back({"y", ops::matmul(b, x, x, false, false, bf16)});
   std::vector<Program> programs;
   programs.push_back(std::move(p));
-  Result<Session> session = Session::compile(std::move(programs), backend, pool);
-  if (!session || !session->allocate().ok()) return 0;
+  const auto backend = HONE_TRY(open_backend("cpu", {.threads = threads}));
+  Session session = HONE_TRY(Session::compile(std::move(programs), *backend));
+  HONE_TRY(session.allocate());
   double best = 0;
   for (int i = 0; i < 4; ++i) {
     auto start = std::chrono::steady_clock::now();
-    session->run(0);
+    session.run(0);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
   }
   return best;
+}
+
+// What the arenas may take on the device, and what its code takes beside them.
+struct Room {
+  int64_t arenas = 0, runtime = 0;
+};
+Room room_on(const DeviceSpec& device, const TaskSettings& s, int64_t stream) {
+  if (device.name == "cpu") return {memory_for_arenas(s) - stream, kRuntimeBudget + stream};
+  const int64_t all =
+      s.device_memory ? static_cast<int64_t>(s.device_memory->bytes) : device.memory_bytes;
+  return {all - device.runtime_bytes, device.runtime_bytes};
 }
 
 double flops_of(const Program& p) {
@@ -57,23 +68,22 @@ int64_t kept_bytes(const RunPlan& plan) {
   return plan.state_bytes + phase;
 }
 Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                          ThreadPool& pool, int64_t block, const PairNeeds& pairs, int64_t memory,
+                          int64_t runtime, int64_t block, const PairNeeds& pairs, int64_t memory,
                           const Fit& fit) {
   Remedy r;
-  r.memory_bytes = fit.plan.arena_bytes() + kRuntimeBudget + stream_bytes(s, block);
+  r.memory_bytes = fit.plan.arena_bytes() + runtime;
   if (kept_bytes(fit.plan) > memory) return r;
   for (int64_t shorter = block / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2) {
-    const Fit one =
-        HONE_TRY(fit_run(s, config, backend, pool, 1, memory, [&](int64_t rows, bool whole) {
-          return shapes_without_data(s, shorter, rows, whole, s.do_train, s.do_eval, pairs);
-        }));
+    const Fit one = HONE_TRY(fit_run(s, config, backend, 1, memory, [&](int64_t rows, bool whole) {
+      return shapes_without_data(s, shorter, rows, whole, s.do_train, s.do_eval, pairs);
+    }));
     if (one.rows > 0) r.row_tokens = shorter;
   }
   return r;
 }
 
 Result<int> run_plan(const std::vector<std::string>& args) {
-  PlanOnly only;
+  PlanSettings only;
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone plan",
                             .summary = "exact memory and estimated time of a run, before it starts",
@@ -85,29 +95,38 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   bool from_scratch = false;
   const Pretrained model = HONE_TRY(open_for_training(s, from_scratch, false));
   const ModelConfig& config = model.config;
-  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
-  auto backend = make_cpu_backend(pool.size());
+  const int threads = static_cast<int>(s.threads);
+  DeviceSpec device = HONE_TRY(device_spec(only.device, {.threads = threads}));
+  const bool here = device.name == "cpu";
+  const auto backend = HONE_TRY(plan_backend(device));
   const int64_t block = s.row_tokens(config), stream = stream_bytes(s, block);
-  const int64_t runtime = kRuntimeBudget + stream, memory = memory_for_arenas(s) - stream;
+  const auto [memory, runtime] = room_on(device, s, stream);
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
   const PairNeeds pairs = HONE_TRY(pair_needs(s, model));
   auto shapes = [&](int64_t rows, bool whole) {
     return shapes_without_data(s, block, rows, whole, s.do_train, s.do_eval, pairs);
   };
-  const Fit fit = HONE_TRY(fit_run(s, config, *backend, pool, wanted, memory, shapes));
+  const Fit fit = HONE_TRY(fit_run(s, config, *backend, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
 
-  double flops = 0;
-  for (const Program& p : HONE_TRY(run_programs(s, config, shapes(rows, fit.whole))))
-    if (p.name.starts_with("train.") || p.name.starts_with("step."))
-      flops = flops_of(p) * static_cast<double>(wanted) / static_cast<double>(rows) *
-              static_cast<double>(s.gradient_accumulation_steps);
-  const double speed = measure_flops(*backend, pool);
+  if (here)
+    (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
+  double flops = 0, seconds = 0;
+  for (const Program& p : HONE_TRY(run_programs(s, config, shapes(rows, fit.whole)))) {
+    if (!p.name.starts_with("train.") && !p.name.starts_with("step.")) continue;
+    const double micro_batches = static_cast<double>(wanted) / static_cast<double>(rows) *
+                                 static_cast<double>(s.gradient_accumulation_steps);
+    flops = flops_of(p) * micro_batches;
+    seconds = seconds_of(p, device) * micro_batches;
+  }
   const int64_t arena = fit.plan.arena_bytes();
   OrderedJson j;
   j["model"] = model.name;
   j["parameters"] = parameter_count(config);
-  j["peak_bytes"] = {{"device", arena}, {"host", runtime}};
+  // A device with memory of its own has an image of inputs and outputs on the host.
+  const int64_t host = kRuntimeBudget + stream + (here ? 0 : fit.plan.io_bytes);
+  j["device"] = device.name;
+  j["peak_bytes"] = {{"device", arena}, {"host", host}};
   j["by_purpose"] = fit.plan.by_purpose();
   j["memory_bytes"] = memory + runtime;
   j["fits"] = fit.rows > 0;
@@ -116,10 +135,10 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["largest_micro_batch_rows"] = fit.largest;
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
   j["flops_per_step"] = flops;
-  j["seconds_per_step"] = speed > 0 ? flops / speed : 0.0;
+  j["seconds_per_step"] = seconds;
   Remedy remedy;
   if (fit.rows == 0) {
-    remedy = HONE_TRY(remedy_for(s, config, *backend, pool, block, pairs, memory, fit));
+    remedy = HONE_TRY(remedy_for(s, config, *backend, runtime, block, pairs, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
     if (remedy.row_tokens > 0) j["would_fit"][s.row_tokens_flag()] = remedy.row_tokens;
   }
@@ -132,9 +151,10 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                   parameter_count(config), block, wanted * s.gradient_accumulation_steps);
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
-  text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of code, tokenizer, data)\n",
-                      "arena", format_bytes(arena), "runtime", format_bytes(kRuntimeBudget));
-  if (stream > 0) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
+  text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of {})\n", "arena",
+                      format_bytes(arena), "runtime", format_bytes(here ? kRuntimeBudget : runtime),
+                      here ? "code, tokenizer, data" : "context and libraries");
+  if (stream > 0 && here) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
   if (fit.rows == 0) {
     text += fmt::format("does not fit: {} may be used, one row needs {}\n",
                         format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
@@ -150,9 +170,15 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n",
                         format_bytes(memory + runtime), fit.rows, fit.largest);
   }
-  if (flops > 0 && speed > 0)
+  const double speed = s.bf16 ? device.bf16_flops : device.f32_flops;
+  if (flops > 0 && here)
     text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
-                        flops, flops / speed, speed / 1e9);
+                        flops, seconds, speed / 1e9);
+  else if (flops > 0)
+    text += fmt::format(
+        "{:.3g} FLOP in a step, at least {:.3g} s by the data sheet of {}: {:.3g} "
+        "TFLOP/s, {:.0f} GB/s\n",
+        flops, seconds, device.name, speed / 1e12, device.bytes_per_second / 1e9);
   print_out(text);
   return kExitDone;
 }

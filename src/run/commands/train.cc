@@ -3,7 +3,7 @@
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/backends.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
@@ -26,7 +26,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   HONE_TRY(check_output_dir(s.output_dir));
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
-  if (s.bf16 && !cpu::bf16_is_fast())
+  if (s.bf16 && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
     log_warning(
         "this processor has neither AMX nor AVX512_BF16: --bf16 is emulated and slower than "
         "float32");

@@ -5,7 +5,7 @@
 #include "base/core/json.h"
 #include "base/core/log.h"
 #include "base/settings/settings.h"
-#include "engine/backends/cpu/backend.h"
+#include "engine/backends/backends.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "run/library/errors.h"
@@ -120,10 +120,8 @@ Result<hone_model*> open_model(const char* name, const char* options_json) {
     model->limits.sources = o.batch_size;
     model->limits.longest_source = tokens;
   }
-  const int threads = o.threads > 0 ? static_cast<int>(o.threads) : ThreadPool::default_size();
-  model->backend = make_cpu_backend(threads);
-  model->generator =
-      HONE_TRY(Generator::make(model->files, model->limits, threads, *model->backend));
+  model->backend = HONE_TRY(open_backend("cpu", {.threads = static_cast<int>(o.threads)}));
+  model->generator = HONE_TRY(Generator::make(model->files, model->limits, *model->backend));
   return model.release();
 }
 

@@ -3,36 +3,62 @@
 #include "engine/backends/cpu/backend_kernels.h"
 #include "engine/backends/cpu/kernels/isa.h"
 #include "engine/device/errors.h"
+#include "engine/device/host_device.h"
 
 namespace hone {
 namespace cpu {
 namespace {
 
-class CpuBackend : public Backend {
- public:
-  explicit CpuBackend(int threads) : threads_(threads) {
+using Table = std::map<std::string, Makers, std::less<>>;
+
+const Table& table() {
+  static const Table all = [] {
+    Table t;
     for (const Makers& list :
          {matrix_makers(), attention_makers(), row_makers(), update_makers(), loop_makers()})
-      for (const Maker& m : list) makers_[std::string(m.op)].push_back(m);
+      for (const Maker& m : list) t[std::string(m.op)].push_back(m);
+    return t;
+  }();
+  return all;
+}
+
+Result<Kernel> make(const NodeView& n, int threads) {
+  auto found = table().find(n.node.op->name);
+  if (found == table().end()) return declined(n, "no kernel of its own");
+  // The reason of the first is the better one: it is the fastest kernel.
+  Result<Kernel> first = found->second[0].make(n, threads);
+  for (size_t i = 1; !first && i < found->second.size(); ++i)
+    if (Result<Kernel> other = found->second[i].make(n, threads)) return other;
+  return first;
+}
+
+Status use_isa(const std::string& name) {
+  std::vector<std::string> here;
+  for (Isa i : {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_bf16, Isa::amx}) {
+    if (!isa_supported(i)) continue;
+    here.emplace_back(isa_name(i));
+    if (name != here.back()) continue;
+    set_isa(i);
+    return Ok{};
   }
+  return Error(err::kNoBackend, fmt::format("this processor has no instruction set '{}'", name))
+      .todo(fmt::format("it has {}", fmt::join(here, ", ")));
+}
+
+class CpuBackend : public Backend {
+ public:
+  explicit CpuBackend(int threads) : device_(cpu_spec(threads)) {}
   std::string_view name() const override { return "cpu"; }
   Result<Kernel> kernel(const NodeView& n) const override {
-    auto found = makers_.find(n.node.op->name);
-    if (found == makers_.end()) return declined(n, "no kernel of its own");
-    // The reason of the first is the better one: it is the fastest kernel.
-    Result<Kernel> first = found->second[0].make(n, threads_);
-    for (size_t i = 1; !first && i < found->second.size(); ++i)
-      if (Result<Kernel> other = found->second[i].make(n, threads_)) return other;
-    return first;
+    return make(n, device_.spec().threads);
   }
-  int threads() const override { return threads_; }
+  Device& device() const override { return device_; }
   std::string description() const override {
-    return fmt::format("{}, {} threads", isa_name(isa()), threads_);
+    return fmt::format("{}, {} threads", isa_name(isa()), device_.spec().threads);
   }
 
  private:
-  int threads_;
-  std::map<std::string, Makers, std::less<>> makers_;
+  mutable HostDevice device_;  // a backend is constant, its device is what changes
 };
 
 }  // namespace
@@ -43,8 +69,21 @@ Error declined(const NodeView& n, const std::string& why) {
 
 }  // namespace cpu
 
-std::unique_ptr<Backend> make_cpu_backend(int threads) {
-  return std::make_unique<cpu::CpuBackend>(threads);
+DeviceSpec cpu_spec(int threads) {
+  DeviceSpec s = host_spec("cpu", threads);
+  s.isa = cpu::isa_name(cpu::isa());
+  s.multiplies_bf16 = cpu::bf16_is_fast();
+  return s;
+}
+
+Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec) {
+  Kernel k = HONE_TRY(cpu::make(n, spec.threads));
+  return Choice{std::move(k.id), k.workspace_bytes};
+}
+
+Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string& isa) {
+  if (!isa.empty()) HONE_TRY(cpu::use_isa(isa));
+  return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads));
 }
 
 }  // namespace hone

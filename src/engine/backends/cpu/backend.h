@@ -7,7 +7,13 @@
 
 namespace hone {
 
-// Kernels (and their scratch) are chosen for this number of threads; run() must get a pool of it.
-std::unique_ptr<Backend> make_cpu_backend(int threads);
+// threads: 0 for all that this process may use. isa: "" for the best that this processor has, else
+// one of HONE_CPU_ISA's names, for the whole process. H1402: no such instruction set, or not here.
+Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string& isa = "");
+
+// What the CPU's kernels need on such a machine, with the instruction set that is in use here.
+Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec);
+// This machine, without its speed.
+DeviceSpec cpu_spec(int threads);
 
 }  // namespace hone

@@ -119,7 +119,7 @@ Kernel forward(const NodeView& n, int threads) {
               call.sample_ids = ids;
               call.key = key_of(a, at.rng, place);
             }
-            attention(call, static_cast<char*>(a.workspace) + samples, a.pool);
+            attention(call, static_cast<char*>(a.workspace) + samples, pool_of(a));
           }};
 }
 
@@ -156,7 +156,7 @@ Kernel backward(const NodeView& n, int threads) {
               f.sample_ids = ids;
               f.key = key_of(a, at.rng, place);
             }
-            attention_backward(call, static_cast<char*>(a.workspace) + samples, a.pool);
+            attention_backward(call, static_cast<char*>(a.workspace) + samples, pool_of(a));
           }};
 }
 
@@ -199,7 +199,7 @@ Result<Kernel> paged(const NodeView& n, int threads) {
                   call.tokens_q = tokens_q;
                   std::fill(call.lse, call.lse + heads * tokens_q,
                             -std::numeric_limits<float>::infinity());
-                  paged_attention(call, static_cast<char*>(a.workspace) + lengths, a.pool);
+                  paged_attention(call, static_cast<char*>(a.workspace) + lengths, pool_of(a));
                 }};
 }
 

@@ -56,7 +56,7 @@ Result<Kernel> linear(const NodeView& n, int threads) {
                   call.c = out(a, 0);
                   if (g.accumulate) copy_if_apart(a, residual, 0, g.m * g.n);
                   call.pre = save_pre ? out(a, 1) : nullptr;
-                  gemm(call, a.workspace, a.pool);
+                  gemm(call, a.workspace, pool_of(a));
                 }};
 }
 
@@ -83,7 +83,7 @@ Result<Kernel> matmul(const NodeView& n, int threads) {
                     call.a = in(a, 0) + i * g.m * g.k;
                     call.b = in(a, 1) + i * g.k * g.n;
                     call.c = out(a, 0) + i * g.m * g.n;
-                    gemm(call, a.workspace, a.pool);
+                    gemm(call, a.workspace, pool_of(a));
                   }
                 }};
 }
@@ -126,7 +126,7 @@ Kernel head(const NodeView& n, int threads) {
             if (dw) call.dw = out(a, dw);
             if (dbias) call.dbias = out(a, dbias);
             if (l.accumulate_dw) copy_if_apart(a, acc, dw, l.vocabulary * l.columns);
-            linear_cross_entropy(call, a.workspace, a.pool);
+            linear_cross_entropy(call, a.workspace, pool_of(a));
             double sum = 0;
             for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);
             out(a, 0)[0] = static_cast<float>(sum * static_cast<double>(call.scale));

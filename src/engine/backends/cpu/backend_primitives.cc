@@ -58,7 +58,7 @@ Run binary(const NodeView& n, F f) {
     const T* x = static_cast<const T*>(a.in[0]);
     const T* y = static_cast<const T*>(a.in[1]);
     R* out = static_cast<R*>(a.out[0]);
-    each(a.pool, count, [&](int64_t begin, int64_t end) {
+    each(pool_of(a), count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) out[i] = static_cast<R>(f(x[i * sx], y[i * sy]));
     });
   };
@@ -70,7 +70,7 @@ Run unary(const NodeView& n, F f) {
   return [=](const KernelArgs& a) {
     const T* x = static_cast<const T*>(a.in[0]);
     T* out = static_cast<T*>(a.out[0]);
-    each(a.pool, count, [&](int64_t begin, int64_t end) {
+    each(pool_of(a), count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(f(x[i]));
     });
   };
@@ -100,7 +100,7 @@ Run gathered(const Shape& shape, std::vector<int64_t> stride) {
   return [=](const KernelArgs& a) {
     const T* x = static_cast<const T*>(a.in[0]);
     T* out = static_cast<T*>(a.out[0]);
-    each(a.pool, count, [&](int64_t begin, int64_t end) {
+    each(pool_of(a), count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         int64_t rest = i, from = 0;
         for (size_t d = shape.size(); d-- > 0;) {
@@ -154,7 +154,7 @@ Run reduce(const NodeView& n, bool sum) {
   return [=](const KernelArgs& a) {
     const T* x = static_cast<const T*>(a.in[0]);
     T* out = static_cast<T*>(a.out[0]);
-    a.pool.parallel_for(count, [&](int64_t begin, int64_t end, int) {
+    pool_of(a).parallel_for(count, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         const T* base = x + offset(i, kept_size, kept_stride);
         double total = 0;
@@ -180,7 +180,7 @@ Run select(const NodeView& n) {
     const uint8_t* c = static_cast<const uint8_t*>(a.in[0]);
     const T *x = static_cast<const T*>(a.in[1]), *y = static_cast<const T*>(a.in[2]);
     T* out = static_cast<T*>(a.out[0]);
-    each(a.pool, count, [&](int64_t begin, int64_t end) {
+    each(pool_of(a), count, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) out[i] = c[i * sc] ? x[i * sx] : y[i * sy];
     });
   };
@@ -264,7 +264,7 @@ Run plain_matmul(const NodeView& n) {
   return [=](const KernelArgs& a) {
     if (onto && a.in[2] != a.out[0])
       std::memcpy(a.out[0], a.in[2], static_cast<size_t>(batches * m * cols) * sizeof(T));
-    a.pool.parallel_for(batches * m, [&](int64_t begin, int64_t end, int) {
+    pool_of(a).parallel_for(batches * m, [&](int64_t begin, int64_t end, int) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t batch = row / m, i = row % m;
         const T* px = static_cast<const T*>(a.in[0]) + batch * m * k;
@@ -294,7 +294,7 @@ Run cast(const NodeView& n) {
       run = [=](const KernelArgs& a) {
         const F* x = static_cast<const F*>(a.in[0]);
         T* out = static_cast<T*>(a.out[0]);
-        each(a.pool, count, [&](int64_t begin, int64_t end) {
+        each(pool_of(a), count, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i)
             out[i] = truth ? static_cast<T>(x[i] != F{0}) : static_cast<T>(x[i]);
         });
@@ -310,7 +310,7 @@ Run constant(const NodeView& n) {
   const T value = static_cast<T>(n.real("value"));
   return [=](const KernelArgs& a) {
     T* out = static_cast<T*>(a.out[0]);
-    each(a.pool, count,
+    each(pool_of(a), count,
          [&](int64_t begin, int64_t end) { std::fill(out + begin, out + end, value); });
   };
 }

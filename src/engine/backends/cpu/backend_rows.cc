@@ -30,7 +30,7 @@ Kernel norm_forward(const NodeView& n, NormKind kind) {
             call.y = out(a, 0);
             if (kind == NormKind::layer) call.mean = out(a, 1);
             call.rstd = out(a, kind == NormKind::layer ? 2 : 1);
-            norm(call, a.pool);
+            norm(call, pool_of(a));
           }};
 }
 
@@ -54,7 +54,7 @@ Kernel norm_gradient(const NodeView& n, NormKind kind) {
             call.dx = out(a, 0);
             call.dgamma = out(a, 1);
             call.dbeta = layer ? out(a, 2) : nullptr;
-            norm_backward(call, a.workspace, a.pool);
+            norm_backward(call, a.workspace, pool_of(a));
           }};
 }
 
@@ -73,7 +73,7 @@ Kernel rotary(const NodeView& n, int threads) {
             call.inv_freq = in(a, 2);
             call.x = {in(a, 0), row, base.head_dim};
             call.y = {out(a, 0), row, base.head_dim};
-            rope(call, a.workspace, a.pool);
+            rope(call, a.workspace, pool_of(a));
           }};
 }
 
@@ -112,7 +112,7 @@ Result<Kernel> gather(const NodeView& n, int) {
                   call.table = in(a, 0);
                   call.ids = in_i32(a, 1);
                   call.out = out(a, 0);
-                  embedding(call, a.pool);
+                  embedding(call, pool_of(a));
                 }};
 }
 
@@ -125,9 +125,9 @@ Kernel scatter(const NodeView& n, int) {
             if (onto)
               copy_if_apart(a, acc, 0, rows * columns);
             else
-              fill(rows * columns, 0, out(a, 0), a.pool);
+              fill(rows * columns, 0, out(a, 0), pool_of(a));
             embedding_gradient(tokens, columns, rows, in_i32(a, 0), in(a, 1), out(a, 0),
-                               a.workspace, a.pool);
+                               a.workspace, pool_of(a));
           }};
 }
 
@@ -137,7 +137,7 @@ Kernel column_sums(const NodeView& n, int) {
   const size_t acc = n.slot("acc");
   return {"cpu.column_sum", 0, [=](const KernelArgs& a) {
             if (onto) copy_if_apart(a, acc, 0, columns);
-            column_sum(rows, columns, in(a, 0), columns, onto, out(a, 0), a.pool);
+            column_sum(rows, columns, in(a, 0), columns, onto, out(a, 0), pool_of(a));
           }};
 }
 
@@ -157,7 +157,7 @@ Result<Kernel> gated(const NodeView& n, int) {
                     call.a = in(a, 0);
                     call.b = in(a, 1);
                     call.y = out(a, 0);
-                    gate(call, a.pool);
+                    gate(call, pool_of(a));
                   }};
   return Kernel{"cpu.gate_grad", 0, [=](const KernelArgs& a) {
                   GateBackward call;
@@ -168,7 +168,7 @@ Result<Kernel> gated(const NodeView& n, int) {
                   call.da = out(a, 0);
                   call.db = out(a, 1);
                   call.lddy = call.ldda = call.lddb = base.columns;
-                  gate_backward(call, a.pool);
+                  gate_backward(call, pool_of(a));
                 }};
 }
 
@@ -189,7 +189,7 @@ Kernel drop(const NodeView& n, int) {
             call.positions = in_i32(a, positions);
             call.residual = residual ? in(a, residual_at) : nullptr;
             call.y = out(a, 0);
-            dropout(call, a.pool);
+            dropout(call, pool_of(a));
           }};
 }
 
@@ -202,7 +202,7 @@ Kernel dropout_mask(const NodeView& n, int) {
             const int64_t* sample = in_i64(a, 1);
             const int32_t* position = in_i32(a, 2);
             auto* keep = static_cast<uint8_t*>(a.out[0]);
-            a.pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
+            pool_of(a).parallel_for(rows, [&](int64_t begin, int64_t end, int) {
               for (int64_t t = begin; t < end; ++t)
                 for (int64_t c = 0; c < channels; ++c)
                   keep[t * channels + c] = dropout_word(key, sample[t], position[t],
@@ -222,7 +222,7 @@ Kernel attention_dropout_mask(const NodeView& n, int) {
             const int32_t *cq = in_i32(a, 2), *ck = in_i32(a, 3);
             auto* keep = static_cast<uint8_t*>(a.out[0]);
             std::memset(keep, 1, static_cast<size_t>(heads * tq * tk));
-            a.pool.parallel_for(heads, [&](int64_t begin, int64_t end, int) {
+            pool_of(a).parallel_for(heads, [&](int64_t begin, int64_t end, int) {
               for (int64_t h = begin; h < end; ++h)
                 for (int64_t s = 0; s < slots; ++s)
                   for (int32_t q = cq[s]; q < cq[s + 1]; ++q)
@@ -238,21 +238,21 @@ Result<Kernel> sum(const NodeView& n, int) {
   if (n.in(0) != n.in(1) || n.in(0).dtype != DType::f32)
     return declined(n, "operands of one f32 type are wanted");
   return Kernel{"cpu.add", 0, [count = n.out(0).count()](const KernelArgs& a) {
-                  add(count, in(a, 0), in(a, 1), out(a, 0), a.pool);
+                  add(count, in(a, 0), in(a, 1), out(a, 0), pool_of(a));
                 }};
 }
 
 Result<Kernel> activation_gradient(const NodeView& n, int) {
   const Unary kind = HONE_TRY(unary_of(n, n.text("kind")));
   return Kernel{"cpu.activation_grad", 0, [kind, count = n.out(0).count()](const KernelArgs& a) {
-                  unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), a.pool);
+                  unary_backward(kind, count, in(a, 0), in(a, 1), out(a, 0), pool_of(a));
                 }};
 }
 
 Result<Kernel> activation(const NodeView& n, int) {
   const Unary kind = HONE_TRY(unary_of(n, n.node.op->name));
   return Kernel{"cpu.activation", 0, [kind, count = n.out(0).count()](const KernelArgs& a) {
-                  unary(kind, count, in(a, 0), out(a, 0), a.pool);
+                  unary(kind, count, in(a, 0), out(a, 0), pool_of(a));
                 }};
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/core/philox.h"
 #include "engine/backends/cpu/backend_kernels.h"
+#include "engine/device/host_device.h"
 
 namespace hone::cpu {
 
@@ -26,7 +27,7 @@ inline DropoutKey key_of(const KernelArgs& a, size_t rng, uint64_t place) {
 // Result k begins as operand i; nothing to do where the plan gave both one place.
 inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count) {
   if (a.in[i] == a.out[k]) return;
-  a.pool.parallel_for(count, [&](int64_t begin, int64_t end, int) {
+  pool_of(a).parallel_for(count, [&](int64_t begin, int64_t end, int) {
     std::memcpy(out(a, k) + begin, in(a, i) + begin,
                 static_cast<size_t>(end - begin) * sizeof(float));
   });

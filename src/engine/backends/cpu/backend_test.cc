@@ -13,11 +13,10 @@ namespace hone {
 namespace {
 
 TEST(CpuBackend, Conformance) {
-  const std::vector<int> threads{1, 2, 3, 7};
   std::vector<std::unique_ptr<Backend>> backends;
-  for (const int n : threads) backends.push_back(make_cpu_backend(n));
+  for (const int n : {1, 2, 3, 7}) backends.push_back(open_cpu_backend(n).value());
   ConformanceReport r =
-      run_conformance(backends, reference_backend(), HONE_SOURCE_DIR "/tests/ops", "", threads);
+      run_conformance(backends, reference_backend(), HONE_SOURCE_DIR "/tests/ops");
   EXPECT_TRUE(r.failures.empty()) << r.text();
   EXPECT_GT(r.checks, 400);
 }
@@ -41,7 +40,7 @@ output "z" = %3
                               : fmt::format("cpu.gemm.k{}", cpu::kGemmBlockK);
   for (const Node& node : program->nodes)
     EXPECT_EQ(
-        make_cpu_backend(1)->kernel({*program, node}).value().id,
+        open_cpu_backend(1).value()->kernel({*program, node}).value().id,
         node.attrs.flag("bf16") ? fmt::format("cpu.gemm_bf16.k{}", cpu::kGemmBf16BlockK) : f32);
 }
 

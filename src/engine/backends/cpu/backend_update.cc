@@ -86,7 +86,7 @@ Kernel adafactor_kernel(const NodeView& n) {
             }
             const UpdateStep at = scalars.of(a);
             if (std::isfinite(at.gradient_scale))
-              adafactor(*tensors, rule, at, a.workspace, a.pool);
+              adafactor(*tensors, rule, at, a.workspace, pool_of(a));
           }};
 }
 
@@ -97,7 +97,7 @@ Kernel squares_kernel(const NodeView& n) {
   return {"cpu.sum_squares", sum_squares_workspace_bytes(all, static_cast<int64_t>(n.inputs())),
           [=](const KernelArgs& a) {
             for (size_t i = 0; i < views->size(); ++i) (*views)[i].data = in(a, i);
-            sum_squares(*views, static_cast<double*>(a.out[0]), a.workspace, a.pool);
+            sum_squares(*views, static_cast<double*>(a.out[0]), a.workspace, pool_of(a));
           }};
 }
 
@@ -117,7 +117,7 @@ auto elementwise(Rule rule, Step step) {
   return with_f32_tensors(3, [=](const NodeView& n) {
     return kernel_over(n, nullptr,
                        [step, r = rule(n)](Tensors t, const UpdateStep& at, const KernelArgs& a) {
-                         step(t, r, at, a.pool);
+                         step(t, r, at, pool_of(a));
                        });
   });
 }
@@ -126,7 +126,7 @@ Kernel lamb_kernel(const NodeView& n) {
   return kernel_over(n, lamb_workspace_bytes,
                      [rule = Lamb{n.real("beta1"), n.real("beta2"), n.real("eps")}](
                          Tensors t, const UpdateStep& at, const KernelArgs& a) {
-                       lamb(t, rule, at, a.workspace, a.pool);
+                       lamb(t, rule, at, a.workspace, pool_of(a));
                      });
 }
 

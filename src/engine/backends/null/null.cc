@@ -2,17 +2,27 @@
 
 namespace hone {
 
+Result<Choice> NullBackend::choose(const NodeView& n) const {
+  Choice c;
+  if (like_) c = HONE_TRY(like_->choose(n));
+  if (chooser_) c = HONE_TRY(chooser_(n, spec_));
+  c.id = "null." + n.node.op->name;
+  return c;
+}
+
 Result<Kernel> NullBackend::kernel(const NodeView& n) const {
-  Kernel k;
-  if (like_) k = HONE_TRY(like_->kernel(n));
-  k.id = "null." + n.node.op->name;
-  k.run = [](const KernelArgs&) {};
-  return k;
+  Choice c = HONE_TRY(choose(n));
+  return Kernel{std::move(c.id), c.workspace_bytes, [](const KernelArgs&) {}};
+}
+
+Device& NullBackend::device() const {
+  HONE_BUG_IF(true, "a backend that computes nothing has no device");
 }
 
 std::string NullBackend::description() const {
-  return like_ ? fmt::format("plans for {} and computes nothing", like_->name())
-               : "computes nothing";
+  if (like_) return fmt::format("plans for {} and computes nothing", like_->name());
+  return chooser_ ? fmt::format("plans for {} and computes nothing", spec_.name)
+                  : "computes nothing";
 }
 
 }  // namespace hone

@@ -6,17 +6,32 @@
 
 namespace hone {
 
+// Chooses kernels for a device that need not be here.
+using Chooser = Result<Choice> (*)(const NodeView& n, const DeviceSpec& spec);
+
 class NullBackend : public Backend {
  public:
-  // `like`: the backend whose kernels are planned for; nullptr accepts every op without scratch.
-  explicit NullBackend(const Backend* like = nullptr) : like_(like) {}
+  // Accepts every op without scratch.
+  NullBackend() = default;
+  // Accepts what `like` accepts, which must outlive it.
+  explicit NullBackend(const Backend* like) : like_(like) {}
+  // Accepts what the chooser accepts for the device.
+  NullBackend(Chooser chooser, DeviceSpec spec) : chooser_(chooser), spec_(std::move(spec)) {}
+
   std::string_view name() const override { return "null"; }
+  Result<Choice> choose(const NodeView& n) const override;
   Result<Kernel> kernel(const NodeView& n) const override;
+  size_t decomposition(const NodeView& n) const override {
+    return like_ ? like_->decomposition(n) : 0;
+  }
+  Device& device() const override;
   bool computes() const override { return false; }
   std::string description() const override;
 
  private:
-  const Backend* like_;
+  const Backend* like_ = nullptr;
+  Chooser chooser_ = nullptr;
+  DeviceSpec spec_;
 };
 
 }  // namespace hone

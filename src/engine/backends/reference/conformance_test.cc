@@ -6,6 +6,7 @@
 
 #include "engine/backends/reference/reference.h"
 #include "engine/device/errors.h"
+#include "engine/device/host_device.h"
 #include "engine/device/lower.h"
 #include "engine/graph/text.h"
 #include "engine/ops/ops.h"
@@ -20,8 +21,10 @@ const char* const kCases = HONE_SOURCE_DIR "/tests/ops";
 class Faulty : public Backend {
  public:
   using Fault = std::function<void(const Type&, const Kernel&, const KernelArgs&)>;
-  explicit Faulty(Fault fault) : fault_(std::move(fault)) {}
+  explicit Faulty(Fault fault, int threads = 1)
+      : fault_(std::move(fault)), device_(host_spec("faulty", threads)) {}
   std::string_view name() const override { return "faulty"; }
+  Device& device() const override { return device_; }
   Result<Kernel> kernel(const NodeView& n) const override {
     Kernel good = HONE_TRY(reference_backend().kernel(n));
     Fault fault = fault_;
@@ -31,6 +34,7 @@ class Faulty : public Backend {
 
  private:
   Fault fault_;
+  mutable HostDevice device_;
 };
 
 std::string failures_of(Faulty::Fault fault, const std::string& op) {
@@ -97,9 +101,11 @@ TEST(Conformance, SeesAWriteOutsideTheWorkspace) {
 TEST(Conformance, SeesBitsThatDependOnThreads) {
   auto fault = [](const Type&, const Kernel& good, const KernelArgs& a) {
     good.run(a);
-    if (a.pool.size() == 3) static_cast<uint8_t*>(a.out[0])[0] ^= 1;  // within the tolerance
+    if (pool_of(a).size() == 3) static_cast<uint8_t*>(a.out[0])[0] ^= 1;  // within the tolerance
   };
-  EXPECT_THAT(failures_of(fault, "exp"),
+  std::vector<std::unique_ptr<Backend>> backends;
+  for (const int threads : {1, 3}) backends.push_back(std::make_unique<Faulty>(fault, threads));
+  EXPECT_THAT(run_conformance(backends, reference_backend(), kCases, "exp").text(),
               HasSubstr("FAILED   exp.case:5 exp: y0, 3 threads: other bits than with 1"));
 }
 
@@ -109,6 +115,7 @@ TEST(Conformance, ListsWhatIsDeclined) {
     Result<Kernel> kernel(const NodeView&) const override {
       return Error(err::kDeclined, "on holiday");
     }
+    Device& device() const override { return reference_backend().device(); }
   };
   ConformanceReport r = run_conformance(Nothing(), reference_backend(), kCases, "gelu");
   EXPECT_EQ(r.checks, 0);
@@ -168,6 +175,7 @@ TEST(Lower, RefusesAPrimitiveByName) {
       if (n.node.op->name == "matmul") return Error(err::kDeclined, "it only adds");
       return reference_backend().kernel(n);
     }
+    Device& device() const override { return reference_backend().device(); }
   };
   Result<Program> p = parse_program(
       "input \"x\" %0 : f32[2,2]\nscope \"h.1\"\n%1 : f32[2,2] = linear(%0, %0)\n", op_table());

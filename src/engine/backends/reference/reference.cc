@@ -2,6 +2,7 @@
 
 #include "engine/backends/reference/numbers.h"
 #include "engine/device/errors.h"
+#include "engine/device/host_device.h"
 
 namespace hone {
 namespace reference {
@@ -128,14 +129,20 @@ class ReferenceBackend final : public Backend {
     return Kernel{"reference." + n.node.op->name, 0,
                   [call, &f](const KernelArgs& args) { f(call, args); }};
   }
+  Device& device() const override { return device_; }
   std::string description() const override { return "plain loops in double precision, one thread"; }
 
  private:
+  mutable HostDevice device_{host_spec("reference", 1)};
   Table table_;
 };
 
 }  // namespace
 }  // namespace reference
+
+std::unique_ptr<Backend> make_reference_backend() {
+  return std::make_unique<reference::ReferenceBackend>();
+}
 
 const Backend& reference_backend() {
   static const reference::ReferenceBackend backend;

@@ -7,6 +7,7 @@
 
 namespace hone {
 
-const Backend& reference_backend();
+const Backend& reference_backend();  // one for the process
+std::unique_ptr<Backend> make_reference_backend();
 
 }  // namespace hone

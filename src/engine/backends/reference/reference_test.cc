@@ -31,13 +31,11 @@ TEST(Reference, MasksEqualBaseCore) {
   p.outputs.push_back(
       {"attention", ops::attention_dropout_mask(b, rng, samples, cu, cu, 0.3, 2, 3, "h.0.attn")});
   const std::vector<double> ids{7, 4294967303.0, 9}, at{0, 5, 1};
-  ThreadPool pool(1);
   auto o = interpret(p, reference_backend(),
                      {{"rng", Tensor::of({DType::i64, {2}}, {42, 3})},
                       {"samples", Tensor::of({DType::i64, {3}}, ids)},
                       {"positions", Tensor::of({DType::i32, {3}}, at)},
-                      {"cu", Tensor::of({DType::i32, {3}}, {0, 1, 3})}},
-                     pool);
+                      {"cu", Tensor::of({DType::i32, {3}}, {0, 1, 3})}});
   ASSERT_TRUE(o.ok()) << o.error().text();
   EXPECT_THAT(o->broken, testing::IsEmpty());
   const uint32_t threshold = dropout_threshold(0.3);

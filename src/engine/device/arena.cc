@@ -1,4 +1,4 @@
-#include "engine/session/arena.h"
+#include "engine/device/arena.h"
 
 #include <sys/mman.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/core/memory_nodes.h"
+#include "engine/device/errors.h"
 #include "engine/plan/plan.h"
-#include "engine/session/errors.h"
 
 namespace hone {
 

@@ -1,0 +1,47 @@
+// The shelf of backends: what runs programs here, and the devices that hone can plan for.
+//
+//   const std::unique_ptr<Backend> cpu = HONE_TRY(open_backend("cpu", {.threads = 4}));
+//   const std::unique_ptr<Backend> gpu = HONE_TRY(plan_backend("H100"));   // computes nothing
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backends/null/null.h"
+
+namespace hone {
+
+struct BackendOptions {
+  int threads = 0;       // of a CPU; 0: all that this process may use
+  std::string isa = "";  // instruction set of a CPU; "": the best, or what HONE_CPU_ISA says
+};
+
+// One file of this folder.
+struct BackendKind {
+  std::string name;   // of --backend
+  std::string about;  // one line for help and `hone doctor`
+  // Null: it cannot compute in this build.
+  Result<std::unique_ptr<Backend>> (*open)(const BackendOptions&) = nullptr;
+  // The devices that it can plan for, which need not be here; null: none.
+  std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
+  Chooser choose = nullptr;  // for `devices`
+};
+
+const std::vector<BackendKind>& backend_kinds();
+
+// Names that open_backend and plan_backend take.
+std::vector<std::string> backend_names();
+std::vector<std::string> device_names();
+
+// A backend of this machine. H1402: no such name, with the nearest; H1402 of a CPU that has no such
+// instruction set.
+Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
+                                              const BackendOptions& options = {});
+
+// A device, by its name in any case: "H100", or "cpu", this machine. H1402.
+Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});
+// Chooses what the kernels of the device would need, and computes nothing.
+Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec);
+
+}  // namespace hone

@@ -1,0 +1,96 @@
+// The shelf: names, errors, and plans for devices that are not here.
+#include "engine/backends/backends.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/device/errors.h"
+#include "engine/device/lower.h"
+#include "engine/graph/text.h"
+#include "engine/ops/ops.h"
+
+namespace hone {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+TEST(Backends, EveryNameOpensItsBackend) {
+  EXPECT_THAT(backend_names(), testing::UnorderedElementsAre("cpu", "far", "reference"));
+  for (const std::string& name : backend_names()) {
+    const auto backend = open_backend(name, {.threads = 2}).value();
+    EXPECT_EQ(backend->name(), name);
+    EXPECT_TRUE(backend->computes());
+    EXPECT_EQ(backend->device().pool().size(), backend->device().spec().threads);
+  }
+}
+
+TEST(Backends, UnknownNamesAreRefusedWithTheNearest) {
+  const auto backend = open_backend("cpuu");
+  ASSERT_FALSE(backend.ok());
+  EXPECT_STREQ(backend.error().code(), err::kNoBackend.id);
+  EXPECT_THAT(backend.error().remedy(), HasSubstr("did you mean cpu?"));
+  EXPECT_FALSE(open_backend("cuda").ok()) << "it plans only";
+  const auto device = device_spec("H10");
+  ASSERT_FALSE(device.ok());
+  EXPECT_THAT(device.error().text(), HasSubstr("did you mean H100? known are"));
+  const auto isa = open_backend("cpu", {.isa = "neon"});
+  ASSERT_FALSE(isa.ok());
+  EXPECT_THAT(isa.error().text(), HasSubstr("no instruction set 'neon'"));
+  EXPECT_THAT(isa.error().remedy(), HasSubstr("baseline"));
+}
+
+Program training_like() {
+  return std::move(parse_program(R"(program p
+input "x" %0 : f32[64,32]
+input "labels" %1 : i32[64]
+input "scale" %2 : f32[]
+state "w" %3 : f32[100,32] {role="param", trainable=true}
+  %4 : f32[64,32] = gelu(%0)
+  %5 : f32[], %6 : f32[64], %7 : i32[64] = linear_cross_entropy(%4, %3, %1, %2)
+output "loss" = %5
+)",
+                                 op_table())
+                       .value());
+}
+
+TEST(Backends, ADeviceThatIsNotHereIsPlanned) {
+  EXPECT_THAT(device_names(), Contains("H100"));
+  const DeviceSpec h100 = device_spec("h100").value();
+  EXPECT_EQ(h100.name, "H100");
+  const auto backend = plan_backend(h100).value();
+  EXPECT_FALSE(backend->computes());
+  EXPECT_THROW((void)backend->device(), Bug);
+  const Program p = training_like();
+  const Program lowered = lower(p, *backend).value();
+  EXPECT_EQ(lowered.nodes.size(), p.nodes.size()) << "both composites are computed whole";
+  // Of the head: 64 rows of logits and gradients, and the cap of one product.
+  const Choice head = backend->choose({lowered, lowered.nodes[1]}).value();
+  EXPECT_EQ(head.workspace_bytes, 64 * 100 * 4 + 64 * 32 * 4 + h100.workspace_bytes);
+  EXPECT_GT(seconds_of(lowered, h100), 0);
+  EXPECT_LT(seconds_of(lowered, h100), seconds_of(lowered, device_spec("T4").value()));
+}
+
+TEST(Backends, ThisMachineIsPlannedAsItComputes) {
+  const auto planned = plan_backend(device_spec("cpu", {.threads = 2}).value()).value();
+  const auto real = open_backend("cpu", {.threads = 2}).value();
+  const Program p = training_like();
+  for (const Node& n : p.nodes)
+    EXPECT_EQ(planned->choose({p, n}).value().workspace_bytes,
+              real->kernel({p, n}).value().workspace_bytes)
+        << n.op->name;
+}
+
+TEST(Backends, AChoiceIsWhatTheKernelIs) {
+  const auto backend = open_backend("cpu", {.threads = 1}).value();
+  const Program p = training_like();
+  for (const Node& n : p.nodes) {
+    const Kernel kernel = backend->kernel({p, n}).value();
+    const Choice choice = backend->choose({p, n}).value();
+    EXPECT_EQ(choice.id, kernel.id);
+    EXPECT_EQ(choice.workspace_bytes, kernel.workspace_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace hone

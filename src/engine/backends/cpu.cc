@@ -1,0 +1,14 @@
+#include "engine/backends/backends.h"
+#include "engine/backends/cpu/backend.h"
+
+namespace hone {
+
+BackendKind backend_cpu() {
+  return {.name = "cpu",
+          .about = "own kernels for this processor",
+          .open = [](const BackendOptions& o) { return open_cpu_backend(o.threads, o.isa); },
+          .devices = [](const BackendOptions& o) { return std::vector{cpu_spec(o.threads)}; },
+          .choose = choose_cpu};
+}
+
+}  // namespace hone

@@ -1,0 +1,74 @@
+// A device: what it is (DeviceSpec), its memory, and queues that move bytes and run kernels.
+//
+//   Device& d = backend.device();
+//   std::unique_ptr<Memory> m = HONE_TRY(d.allocate(Space::device, bytes));
+//   Queue& q = d.queue(Lane::compute);
+//   q.copy(m->data(), host_bytes, bytes);
+//   q.finish();
+//
+// Host code may not read or write device memory unless host_memory() says so: it goes through a
+// queue.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/core/error.h"
+#include "base/core/threads.h"
+#include "engine/device/spec.h"
+#include "engine/graph/place.h"
+
+namespace hone {
+
+// A block of one space, freed with the object.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  std::byte* data() const { return data_; }  // aligned to 64 bytes
+  int64_t bytes() const { return bytes_; }
+
+ protected:
+  std::byte* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+// Addresses are of the device or of the host.
+struct Copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  int64_t bytes = 0;
+};
+
+// Does what it is given in that order, now or later.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  // The copies of one call touch different bytes and may be done in any order.
+  virtual void copy(std::span<const Copy> copies) = 0;
+  void copy(void* to, const void* from, int64_t bytes) {
+    const Copy one{to, from, bytes};
+    copy({&one, 1});
+  }
+  virtual void zero(void* to, int64_t bytes) = 0;
+  // A mark after all that was given so far.
+  virtual uint64_t record() = 0;
+  // What is given from now on begins when `other` has done all before its `mark`.
+  virtual void wait(Queue& other, uint64_t mark) = 0;
+  // Returns when all that was given is done.
+  virtual void finish() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceSpec& spec() const = 0;
+  // A block of zeros. Errors: H1321 when there is not so much memory.
+  virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes) = 0;
+  virtual Queue& queue(Lane lane) = 0;
+  // Threads for host work beside the device. The CPU's kernels run on the same ones.
+  virtual ThreadPool& pool() = 0;
+  // Whether host code may read and write the space `device` by its addresses.
+  virtual bool host_memory() const = 0;
+};
+
+}  // namespace hone

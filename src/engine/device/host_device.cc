@@ -1,0 +1,83 @@
+#include "engine/device/host_device.h"
+
+#include <cstring>
+#include <new>
+
+#include "base/core/memory.h"
+#include "engine/device/arena.h"
+#include "engine/plan/plan.h"
+
+namespace hone {
+namespace {
+
+class ArenaMemory : public Memory {
+ public:
+  explicit ArenaMemory(Arena arena) : arena_(std::move(arena)) {
+    data_ = arena_.data();
+    bytes_ = arena_.bytes();
+  }
+
+ private:
+  Arena arena_;
+};
+
+// Too small for pages of its own.
+class SmallMemory : public Memory {
+ public:
+  explicit SmallMemory(int64_t bytes)
+      : owned_(static_cast<std::byte*>(::operator new[](static_cast<size_t>(bytes), kAlign))) {
+    std::memset(owned_, 0, static_cast<size_t>(bytes));
+    data_ = owned_;
+    bytes_ = bytes;
+  }
+  ~SmallMemory() override { ::operator delete[](owned_, kAlign); }
+  SmallMemory(const SmallMemory&) = delete;
+
+ private:
+  static constexpr std::align_val_t kAlign{static_cast<size_t>(kBufferAlignment)};
+  std::byte* owned_;
+};
+
+}  // namespace
+
+void HostQueue::copy(std::span<const Copy> copies) {
+  const auto each = [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Copy& c = copies[static_cast<size_t>(i)];
+      std::memcpy(c.to, c.from, static_cast<size_t>(c.bytes));
+    }
+  };
+  const auto count = static_cast<int64_t>(copies.size());
+  if (count == 1)
+    each(0, 1, 0);
+  else
+    pool_.parallel_for(count, each);
+}
+
+void HostQueue::zero(void* to, int64_t bytes) { std::memset(to, 0, static_cast<size_t>(bytes)); }
+
+void HostQueue::wait(Queue& other, uint64_t) {
+  if (&other != this) other.finish();
+}
+
+HostDevice::HostDevice(DeviceSpec spec)
+    : spec_(std::move(spec)), pool_(spec_.threads), queue_(pool_) {}
+
+Result<std::unique_ptr<Memory>> HostDevice::allocate(Space space, int64_t bytes) {
+  HONE_BUG_IF(space == Space::disk, "a disk has no addresses");
+  if (bytes < kArenaAlignment)
+    return std::unique_ptr<Memory>(std::make_unique<SmallMemory>(std::max<int64_t>(bytes, 1)));
+  return std::unique_ptr<Memory>(std::make_unique<ArenaMemory>(HONE_TRY(Arena::allocate(bytes))));
+}
+
+Queue& HostDevice::queue(Lane) { return queue_; }
+
+DeviceSpec host_spec(std::string name, int threads) {
+  DeviceSpec s;
+  s.name = s.kernels = std::move(name);
+  s.memory_bytes = read_memory().total_bytes;
+  s.threads = threads > 0 ? threads : ThreadPool::default_size();
+  return s;
+}
+
+}  // namespace hone

@@ -1,0 +1,36 @@
+// What a plan must know of a device. A spec is plain numbers: any machine can plan for any device.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/graph/op.h"
+
+namespace hone {
+
+struct DeviceSpec {
+  std::string name;          // "cpu", "H100"
+  std::string kernels;       // the backend whose kernels are chosen for it: "cpu", "cuda"
+  int64_t memory_bytes = 0;  // all that it has
+  // Floating-point operations a second of a large matrix product; 0: unknown.
+  double f32_flops = 0, bf16_flops = 0;
+  double bytes_per_second = 0;   // read and written in its memory; 0: unknown
+  std::string isa;               // instruction set or architecture: "avx512", "sm_90"
+  bool multiplies_bf16 = false;  // itself; elsewhere products in bf16 are no faster than in f32
+  int threads = 1;               // of a CPU
+  int64_t workspace_bytes =
+      0;                      // the most scratch that one matrix product may take; 0: what it needs
+  int64_t runtime_bytes = 0;  // code, context and libraries on the device, outside of the plan
+};
+
+// GPUs that hone can plan for, from the data sheets of their maker: dense products, f32 without
+// TF32, and the memory that the driver reports at least.
+std::span<const DeviceSpec> known_gpus();
+
+// The least time of a node, or of all nodes of a program, on the device: of each node, what takes
+// longer, its arithmetic or its memory traffic. 0 when the spec does not say.
+double seconds_of(const NodeView& n, const DeviceSpec& spec);
+double seconds_of(const Program& p, const DeviceSpec& spec);
+
+}  // namespace hone
