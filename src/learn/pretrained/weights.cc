@@ -150,12 +150,14 @@ Status check_weights(const WeightSource& weights, const ModelConfig& config, con
   std::optional<Error> first;
   std::vector<std::string> lines;
   size_t missing = 0, others = 0;
+  bool in_head_alone = true;  // another number of labels, which the first error names
   for (const ParamSpec& spec : family_of(config).params(config)) {
     if (head != nullptr && is_new(weights, config, spec, *head)) continue;
     const TensorInfo* t = find_weight(weights, config, spec);
     if (t == nullptr && !spec.trained) continue;
     if (t != nullptr && t->type.shape == spec.shape) continue;
     if (!first) first = require_weight(weights, config, spec).error();
+    in_head_alone = in_head_alone && t != nullptr && spec.of_head;
     ++(t == nullptr ? missing : others);
     if (lines.size() == kShown) continue;
     lines.push_back(t == nullptr ? fmt::format("'{}' {} is missing", spec.name, text_of(spec.shape))
@@ -163,7 +165,7 @@ Status check_weights(const WeightSource& weights, const ModelConfig& config, con
                                                text_of(t->type.shape), text_of(spec.shape)));
   }
   if (missing + others == 0) return Ok{};
-  if (missing + others == 1) return std::move(*first);
+  if (missing + others == 1 || in_head_alone) return std::move(*first);
   std::vector<std::string> counts;
   if (missing > 0) counts.push_back(fmt::format("it lacks {} that the config asks for", missing));
   if (others > 0)
