@@ -64,7 +64,7 @@ TEST(Backends, ADeviceThatIsNotHereIsPlanned) {
   const Program p = training_like();
   const Program lowered = lower(p, *backend).value();
   EXPECT_EQ(lowered.nodes.size(), p.nodes.size()) << "both composites are computed whole";
-  // Of the head: 64 rows of logits and gradients, and the cap of one product.
+  // The head: 64 rows of logits and gradients, and the cap of one product.
   const Choice head = backend->choose({lowered, lowered.nodes[1]}).value();
   EXPECT_EQ(head.workspace_bytes, 64 * 100 * 4 + 64 * 32 * 4 + h100.workspace_bytes);
   EXPECT_GT(seconds_of(lowered, h100), 0);

@@ -32,7 +32,7 @@ Result<Arena> Arena::allocate(int64_t bytes, Populate populate) {
   a.data_ = reinterpret_cast<std::byte*>((address + kArenaAlignment - 1) / kArenaAlignment *
                                          kArenaAlignment);
   madvise(a.data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  // One thread populates: without this, all would lie on its node.
+  // One thread populates: without this, all would be on its node.
   interleave_over_nodes(a.data_, static_cast<size_t>(bytes));
   // Populating now makes the first step as fast as the rest, and a lack of memory show at once.
   if (populate(a.data_, static_cast<size_t>(bytes)) != 0) {

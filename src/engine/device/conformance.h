@@ -23,7 +23,7 @@ struct ConformanceReport {
 // `only`: an op's name, or "" for all; then every op of the catalogue must have a case.
 ConformanceReport run_conformance(const Backend& backend, const Backend& oracle,
                                   const std::string& folder, const std::string& only = "");
-// Of a backend that is opened for several numbers of threads: all must give the same bits.
+// For a backend that is opened with several numbers of threads: all must give the same bits.
 ConformanceReport run_conformance(std::span<const std::unique_ptr<Backend>> backends,
                                   const Backend& oracle, const std::string& folder,
                                   const std::string& only = "");

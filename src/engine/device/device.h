@@ -62,7 +62,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
-  // A block of zeros. Errors: H1321 when there is not so much memory.
+  // A block of zeros. Errors: H1321 when there is not enough memory.
   virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes) = 0;
   virtual Queue& queue(Lane lane) = 0;
   // Threads for host work beside the device. The CPU's kernels run on the same ones.

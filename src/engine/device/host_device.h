@@ -39,7 +39,7 @@ class HostDevice : public Device {
   HostQueue queue_;
 };
 
-// Of a kernel that runs on a HostQueue.
+// The pool of the HostQueue that a kernel runs on.
 inline ThreadPool& pool_of(const KernelArgs& a) { return static_cast<HostQueue&>(a.queue).pool(); }
 
 // A spec of this machine, without its speed. threads: 0 for all that this process may use.

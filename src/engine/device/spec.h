@@ -17,7 +17,7 @@ struct DeviceSpec {
   double f32_flops = 0, bf16_flops = 0;
   double bytes_per_second = 0;   // read and written in its memory; 0: unknown
   std::string isa;               // instruction set or architecture: "avx512", "sm_90"
-  bool multiplies_bf16 = false;  // itself; elsewhere products in bf16 are no faster than in f32
+  bool multiplies_bf16 = false;  // itself; elsewhere products in bf16 have the speed of f32
   int threads = 1;               // of a CPU
   int64_t workspace_bytes =
       0;                      // the most scratch that one matrix product may take; 0: what it needs

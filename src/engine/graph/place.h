@@ -1,4 +1,4 @@
-// Where a value lies and who moves it. A device has memory of its own, or is the host itself.
+// Where a value is and who moves it. A device has memory of its own, or is the host itself.
 #pragma once
 
 #include <cstdint>

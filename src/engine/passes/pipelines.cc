@@ -24,7 +24,7 @@ std::vector<Pass> begin(Precision precision) {
   return passes;
 }
 
-// After gradients: those that nobody asked for go, the others are added where they lie.
+// After gradients: those that nobody asked for go, the others are added in place.
 void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_gradient", PassKind::numeric, simplify});
   passes.push_back(

@@ -1,8 +1,8 @@
 // schedule: the order of the nodes, for the least memory alive at once.
 //
 // A node that frees more than it takes moves up to where its operands are there: the update of a
-// weight behind the last reader of its gradient and of the weight's old version, a sum of rows
-// behind what it sums. Nothing else moves, and the order stays as it was unless the most bytes
+// weight after the last reader of its gradient and of the weight's old version, a sum of rows
+// after what it sums. Nothing else moves, and the order stays as it was unless the most bytes
 // alive at one node become fewer. Placement: no value changes.
 #pragma once
 

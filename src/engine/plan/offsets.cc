@@ -14,7 +14,7 @@ namespace {
 using Order = std::vector<size_t>;
 using Hanging = std::vector<bool>;  // by buffer
 
-// How long the search goes on, in pairs of buffers (at most a nanosecond each): a little for the
+// How long the search continues, in pairs of buffers (at most a nanosecond each): a little for the
 // last half percent, more while the promise of 2 % is not kept, and then kRounds times more.
 constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
 constexpr uint64_t kRounds = 8;
@@ -27,7 +27,7 @@ struct Range {
 
 // Which bytes are taken during which nodes: a binary tree over spans of nodes. What is placed in
 // whole spans is kept there once, so a question looks at a few spans, however many buffers there
-// are, and buffers that lie side by side are one range.
+// are, and adjacent buffers are one range.
 class Timeline {
  public:
   explicit Timeline(const std::vector<Lifetime>& buffers) {
@@ -163,7 +163,7 @@ class Placer {
     placed_.insert(where, {offset, offset + x.bytes, x.first, x.last});
   }
 
-  // Calls f(from, to) for what lies there while x is alive, from low to high.
+  // Calls f(from, to) for what is there while x is alive, from low to high.
   template <class F>
   void each_taken(const Lifetime& x, F&& f) {
     if (timeline_) {
@@ -229,7 +229,7 @@ Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
       Less([&](size_t x, size_t y) {
         return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
       }),
-      // What is alive at the fullest node must lie without a gap: it comes first.
+      // What is alive at the fullest node must be without a gap: it comes first.
       Less([&](size_t x, size_t y) {
         return std::pair(off_peak(x), -span(x)) < std::pair(off_peak(y), -span(y));
       }),
@@ -261,7 +261,7 @@ class Draw {
   uint64_t state_;
 };
 
-// What lies highest came too late: it gets its place earlier, at a place drawn from a fixed
+// What is highest came too late: it gets its place earlier, at a place drawn from a fixed
 // sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
 void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Placement& best) {
   const size_t n = b.size();

@@ -17,7 +17,7 @@ inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
 
 // How long a state keeps its value: to the end of the run; from one program of an optimizer step to
 // the next (gradients); from one program of generation to the next (the KV cache). Programs that
-// name no state of a phase end it, and their transients lie where its states were.
+// name no state of a phase end it, and their transients are where its states were.
 enum class StatePhase : uint8_t { run, step, generation };
 StatePhase phase_of(Role r);
 

@@ -86,7 +86,7 @@ class Session {
   // On the device. No byte is written by one copy and touched by another.
   void copy_states(std::span<const StateCopy> copies);
 
-  // Of a role whose states do not live as long as the run: other programs have used their memory.
+  // For a role whose states do not live as long as the run: other programs have used their memory.
   void zero_states(Role role);
 
   size_t program_index(std::string_view name) const;

@@ -34,7 +34,7 @@ struct BatchGrid {
 // sizes that the last ones of an epoch need, `remainder_rows` (0: none). Rows of different
 // length: one budget for that many average rows and a deviation to spare (at least the longest
 // row, at most that many longest rows), and fractions of it for what is left over; at most twice
-// as many rows. All budgets are multiples of 64 then. whole: any so many rows fit one micro-batch;
+// as many rows. All budgets are multiples of 64 then. whole: any rows of this number fit one micro-batch;
 // the largest budget is that of the longest ones.
 BatchGrid choose_grid(std::span<const int64_t> lengths, int64_t rows_per_micro_batch,
                       int64_t remainder_rows = 0, bool whole = false);

@@ -23,7 +23,7 @@ struct PairGrid {
 };
 
 // As choose_grid (batch.h), each side by itself: `rows` average pairs and a deviation to spare, and
-// fractions of that; also with one side at half, for what is left over. whole: any so many pairs fit
+// fractions of that; also with one side at half, for what is left over. whole: any pairs of this number fit
 // one micro-batch.
 PairGrid choose_pair_grid(std::span<const int64_t> source_lengths,
                           std::span<const int64_t> target_lengths, int64_t rows,

@@ -47,7 +47,7 @@ struct Fit {
   int64_t largest = 0;  // the most rows that would fit (0 when none does)
   RunPlan plan;         // with `rows`, or with one row when none fits
 };
-// Of the programs of these shapes.
+// The plan of the programs of these shapes.
 Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                         const RunShapes& shapes);
 using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;

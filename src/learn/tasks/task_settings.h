@@ -96,7 +96,7 @@ class TaskSettings : public TrainSettings, public DataSettings {
   // the first screen on the way. The settings must outlive the task.
   virtual Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const = 0;
 
-  // Of the checkpoint that the run continues from, whose micro-batches it keeps; none: it begins, or
+  // From the checkpoint that the run continues from, whose micro-batches it keeps; none: it begins, or
   // the checkpoint does not say. The command sets both.
   std::optional<Split> split;
   std::string continued_from;

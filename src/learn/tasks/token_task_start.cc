@@ -64,7 +64,7 @@ Status TokenTask::compile(bool from_scratch) {
                              format_bytes(std::max<int64_t>(memory, 0))))
         .at(s_.continued_from)
         .todo(
-            "free memory or raise --device_memory; with --allow_other_bits the run goes on in "
+            "free memory or raise --device_memory; with --allow_other_bits the run continues in "
             "smaller micro-batches");
   }
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())

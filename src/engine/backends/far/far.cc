@@ -14,7 +14,7 @@ namespace {
 // The blocks of far memory, by the addresses that are given out.
 class Window {
  public:
-  // Reserves addresses for bytes that lie at `real`.
+  // Reserves addresses for bytes that are at `real`.
   Result<std::byte*> add(std::byte* real, int64_t bytes) {
     void* at = mmap(nullptr, static_cast<size_t>(bytes), PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -28,7 +28,7 @@ class Window {
     munmap(at, static_cast<size_t>(blocks_.at(at).bytes));
     blocks_.erase(at);
   }
-  // Where the bytes of an address lie: that of a host address is itself.
+  // Where the bytes of an address are: a host address is its own place.
   void* real(const void* address) const {
     auto* a = static_cast<std::byte*>(const_cast<void*>(address));
     auto after = blocks_.upper_bound(a);
