@@ -32,6 +32,8 @@ void Schema::add_spelling(const std::string& name, Spelling spelling) {
 
 void Schema::add(const std::string& name, Field field, const std::string& group,
                  const std::string& help) {
+  // A command may offer what others refuse or ignore: its setting takes the place of theirs.
+  if (foreign_.erase(name) > 0) spelling_.erase(name);
   add_spelling(name, {.setting = settings_.size()});
   Setting s;
   s.name = name;

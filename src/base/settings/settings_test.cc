@@ -286,6 +286,16 @@ TEST(Settings, HelpAndReference) {
             std::string::npos);
 }
 
+TEST(Settings, ACommandMayOfferWhatOthersRefuse) {
+  Schema schema("hone test", "");
+  schema.refused<std::string>("device", "cpu", "there is one device");
+  std::string device = "cpu";
+  schema.add("device", &device, "Machine", "what to plan for");
+  ASSERT_TRUE(schema.parse({"--device", "H100"}, {}).ok());
+  EXPECT_EQ(device, "H100");
+  EXPECT_THROW(schema.add("device", &device, "Machine", "again"), Bug);
+}
+
 TEST(Settings, ByteSizes) {
   ByteSize b;
   auto size = [&](const char* t) { return assign(Field(&b), t) ? b.bytes : -1; };
