@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "learn/tokenizers/tokenizer.h"
+#include "learn/tokenizers/load/load.h"
 
 namespace {
 namespace fs = std::filesystem;
