@@ -27,7 +27,7 @@ TEST(BestModel, StrategiesMustFit) {
   s.save_steps = 30;
   EXPECT_THAT(refusal(s), HasSubstr("--save_steps 30 is not a multiple of --eval_steps 20"));
   s.save_steps = 0.5;
-  EXPECT_THAT(refusal(s), HasSubstr("no multiple"));
+  EXPECT_THAT(refusal(s), HasSubstr("not a multiple"));
   s.eval_steps = 0.1;
   EXPECT_EQ(refusal(s), "");
   s.eval_strategy = "epoch";
