@@ -15,7 +15,9 @@ redirected to /cdn/.
 
 Faults and log:   GET /_fault?kind=K&match=TEXT&count=N&after=BYTES   the next N requests whose
 path contains TEXT (HEAD never) suffer: cut (the connection ends after so many bytes of the body),
-status (503), corrupt (one byte differs), norange (the range is ignored).
+status (503), corrupt (one byte differs), norange (the range is ignored), drip (after so many bytes
+one comes each quarter of a second), endless (an answer of spaces without end), retry_nan (503 with
+Retry-After: nan).
 GET /_log?clear=1   the requests so far, as JSON: [{"method", "path", "range", "authorization"}].
 """
 import argparse
@@ -26,6 +28,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -127,6 +130,14 @@ class Handler(BaseHTTPRequestHandler):
             headers["Content-Range"] = f"bytes {start}-{end - 1}/{len(data)}"
         data = data[start:end]
         headers["Content-Length"] = str(len(data))
+        drip = self.fault("drip")
+        if drip:  # a byte now and then
+            self.answer(status, headers, data[: drip["after"]])
+            for byte in data[drip["after"]:]:
+                self.wfile.write(bytes([byte]))
+                self.wfile.flush()
+                time.sleep(0.25)
+            return None
         cut = self.fault("cut")
         if cut:
             self.answer(status, headers, data[: cut["after"]])
@@ -153,6 +164,14 @@ class Handler(BaseHTTPRequestHandler):
                          "authorization": self.headers.get("Authorization")})
         if self.fault("status"):
             return self.answer(503)
+        if self.fault("retry_nan"):
+            return self.answer(503, {"Retry-After": "nan"})
+        if self.fault("endless"):
+            self.send_response(200)
+            self.end_headers()
+            self.close_connection = True
+            while True:
+                self.wfile.write(b" " * (1 << 20))
         path = urllib.parse.unquote(url.path)
         api = re.match(r"/api/(models|datasets)/([^/]+(?:/[^/]+)??)(?:/(revision|tree)/([^/]+))?$", url.path)
         if api:

@@ -3,7 +3,9 @@
 #include <curl/curl.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "base/core/log.h"
@@ -18,6 +20,8 @@ struct HttpClient::Transfer {
   HttpHeaders headers;
   bool head = false;
   const Sink* sink = nullptr;  // a download
+  size_t most_body = 0;        // of what is none
+  int64_t moved = 0;           // bytes of this try
   int64_t at = 0;              // next byte the sink expects
   bool progressed = false;
 
@@ -29,13 +33,14 @@ struct HttpClient::Transfer {
   void reset() {
     response = {};
     body_checked = to_sink = progressed = false;
+    moved = 0;
   }
   bool success_status() const { return response.status == 200 || response.status == 206; }
 };
 
 namespace {
 constexpr size_t kMostErrorBody = 64 << 10;
-constexpr size_t kMostBody = size_t{512} << 20;
+constexpr double kAnswerSeconds = 300;
 
 bool worth_retrying(int status) {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||
@@ -88,6 +93,15 @@ std::optional<int64_t> range_start(const std::string& content_range) {
   return n;
 }
 
+// Seconds that Retry-After asks for; `otherwise` when it is a date or nothing that can be waited.
+double retry_after(const std::string& header, double otherwise) {
+  int64_t seconds = 0;
+  const char* end = header.data() + header.size();
+  const auto [at, failed] = std::from_chars(header.data(), end, seconds);
+  if (failed != std::errc() || at != end) return otherwise;
+  return std::clamp(static_cast<double>(seconds), otherwise, std::max(otherwise, 60.0));
+}
+
 const char* first_set(std::initializer_list<const char*> names) {
   for (const char* n : names) {
     const char* v = std::getenv(n);
@@ -96,6 +110,15 @@ const char* first_set(std::initializer_list<const char*> names) {
   return nullptr;
 }
 }  // namespace
+
+int64_t environment_number(const char* name, int64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return otherwise;
+  int64_t n = 0;
+  const char* end = text + std::strlen(text);
+  const auto [at, failed] = std::from_chars(text, end, n);
+  return failed == std::errc() && at == end && n > 0 ? n : otherwise;
+}
 
 HttpClient::HttpClient() : HttpClient(Options{}) {}
 HttpClient::HttpClient(Options options) : options_(options) {
@@ -132,8 +155,15 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
       }
     }
     if (!t.to_sink) {
-      if (t.response.body.size() + bytes.size() > (t.sink ? kMostErrorBody : kMostBody)) {
-        return t.sink ? bytes.size() : 0;
+      if (t.response.body.size() + bytes.size() > (t.sink ? kMostErrorBody : t.most_body)) {
+        if (t.sink) return bytes.size();
+        t.sink_error.emplace(err::kHttpStatus,
+                             fmt::format("the answer of {} is longer than {}", t.url,
+                                         format_bytes(static_cast<int64_t>(t.most_body))));
+        t.sink_error->todo(
+            "check the address; no file list or file that hone asks for this way is "
+            "as long");
+        return 0;
       }
       t.response.body += bytes;
       return bytes.size();
@@ -144,11 +174,20 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
       return 0;
     }
     t.at += static_cast<int64_t>(bytes.size());
+    t.moved += static_cast<int64_t>(bytes.size());
     t.progressed = true;
     return bytes.size();
   };
 
   CURL* curl = static_cast<CURL*>(curl_);
+  t.most_body = static_cast<size_t>(options_.most_body_bytes);
+  const auto whole = static_cast<double>(options_.deadline_seconds);
+  const double deadline = t.sink ? whole : std::min(whole, kAnswerSeconds);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds_left = [&] {
+    return deadline -
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   double wait = options_.first_wait_seconds;
   for (int tries_left = options_.retries;; --tries_left) {
     t.reset();
@@ -169,7 +208,9 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout_seconds * 1000));
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                     std::max(1L, static_cast<long>(std::max(seconds_left(), 0.0) * 1000)));
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, static_cast<long>(options_.least_rate));
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                      std::max(1L, static_cast<long>(options_.stall_timeout_seconds)));
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
@@ -205,23 +246,36 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
       continue;
     }
     if (!broken && !worth_retrying(t.response.status)) return std::move(t.response);
-    if (t.progressed) {
+    // A transfer below the least rate makes no progress.
+    if (t.progressed &&
+        (code != CURLE_OPERATION_TIMEDOUT ||
+         t.moved > options_.least_rate * static_cast<int64_t>(options_.stall_timeout_seconds))) {
       tries_left = options_.retries;
       wait = options_.first_wait_seconds;
     }
     std::string why = broken ? (*reason ? reason : curl_easy_strerror(code))
                              : fmt::format("status {}", t.response.status);
-    if (tries_left <= 0 || (broken && !worth_retrying(code))) {
+    const bool late = seconds_left() <= 0;
+    if (tries_left <= 0 || late || (broken && !worth_retrying(code))) {
       if (!broken) return std::move(t.response);
+      if (late)
+        return Error(err::kNetwork,
+                     fmt::format("cannot read {}: it is not there after {} s", t.url, deadline))
+            .todo(t.sink ? "the same command continues where it stopped; HONE_DOWNLOAD_DEADLINE "
+                           "gives it more seconds"
+                         : "try again later, or use what is in the cache with HF_HUB_OFFLINE=1");
+      if (code == CURLE_OPERATION_TIMEDOUT)
+        return Error(err::kNetwork, fmt::format("cannot read {}: {}", t.url, why))
+            .todo(fmt::format("try again later; on a slow network, HONE_DOWNLOAD_LEAST_RATE takes "
+                              "fewer than {} bytes a second",
+                              options_.least_rate));
       return Error(err::kNetwork, fmt::format("cannot read {}: {}", t.url, why))
           .todo(
               "check the network and the proxy settings (https_proxy, no_proxy); with a filled "
               "cache, HF_HUB_OFFLINE=1 works without network");
     }
-    double pause = wait;
-    if (std::string after = t.response.header("retry-after"); !after.empty()) {
-      pause = std::clamp(std::atof(after.c_str()), pause, 60.0);
-    }
+    const double pause = std::min(retry_after(t.response.header("retry-after"), wait),
+                                  std::max(seconds_left(), 0.0));
     log_info("{}: {}; trying again in {:.1f} s", t.url, why, pause);
     // In small steps, so that a request to stop is heard.
     for (double left = pause; left > 0 && !stop_requested(); left -= 0.25) {

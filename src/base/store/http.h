@@ -13,6 +13,9 @@
 
 namespace hone {
 
+// A positive whole number of the environment; `otherwise` when it is not set or not such a number.
+int64_t environment_number(const char* name, int64_t otherwise);
+
 using HttpHeaders = std::map<std::string, std::string>;  // names in lower case
 
 struct HttpResponse {
@@ -32,7 +35,13 @@ class HttpClient {
  public:
   struct Options {
     double connect_timeout_seconds = 10;
-    double stall_timeout_seconds = 30;  // without a byte
+    // A transfer that is slower than the least rate (bytes a second) for so long is broken off.
+    // HONE_DOWNLOAD_LEAST_RATE and HONE_DOWNLOAD_DEADLINE are those of the environment.
+    double stall_timeout_seconds = 30;
+    int64_t least_rate = environment_number("HONE_DOWNLOAD_LEAST_RATE", 1000);
+    // A whole download with its tries may take so long; other answers have five minutes at most.
+    int64_t deadline_seconds = environment_number("HONE_DOWNLOAD_DEADLINE", 24 * 3600);
+    int64_t most_body_bytes = int64_t{512} << 20;  // limit of answers other than downloads
     // Tries after the first, on 408, 429, 500, 502, 503, 504 and broken connections, waiting
     // first_wait, twice that, ... at most 30 s, or what Retry-After says. A download that made
     // progress starts to count again.

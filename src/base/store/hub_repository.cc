@@ -15,6 +15,8 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kMostListing = int64_t{64} << 20;  // bytes of a repository's list of files
+
 std::string variable(const char* name) {
   const char* v = std::getenv(name);
   return v ? v : "";
@@ -105,7 +107,11 @@ HubRepository::HubRepository(HubKind kind, std::string given, std::string id, st
       token_(hub_token(options)),
       endpoint_(hub_endpoint(options)),
       cache_(hub_cache_folder(options), (kind == HubKind::kModel ? "models/" : "datasets/") + id_),
-      http_(std::make_unique<HttpClient>(options.http)) {
+      http_(std::make_unique<HttpClient>([&] {
+        HttpClient::Options http = options.http;
+        http.most_body_bytes = std::min(http.most_body_bytes, kMostListing);
+        return http;
+      }())) {
   if (!token_.empty()) headers_["authorization"] = "Bearer " + token_;
   headers_["accept-encoding"] = "identity";  // sizes and ranges of the files themselves
 }

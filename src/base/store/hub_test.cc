@@ -156,6 +156,39 @@ TEST_F(HubTest, CutConnectionsAreContinued) {
   EXPECT_EQ(ranges, (std::vector<std::string>{"bytes=12000-", "bytes=24000-", "bytes=36000-"}));
 }
 
+TEST_F(HubTest, AServerThatDripsIsNotWaitedFor) {
+  fault("kind=drip&match=/cdn/org/tiny&after=10&count=9");
+  ResolveOptions o = options();
+  o.http.retries = 1;
+  o.http.stall_timeout_seconds = 1;
+  Result<std::string> r = resolve_model("org/tiny", o);
+  ASSERT_EQ(code(r), "H0107");
+  EXPECT_NE(r.error().text().find("1000 bytes"), std::string::npos) << r.error().text();
+  EXPECT_NE(r.error().text().find("HONE_DOWNLOAD_LEAST_RATE"), std::string::npos);
+  // Fast enough by the least rate, but not by the deadline.
+  o.http.least_rate = 1;
+  o.http.deadline_seconds = 1;
+  r = resolve_model("org/tiny", o);
+  ASSERT_EQ(code(r), "H0107");
+  EXPECT_NE(r.error().text().find("HONE_DOWNLOAD_DEADLINE"), std::string::npos) << r.error().text();
+}
+
+TEST_F(HubTest, AnAnswerWithoutEndIsCutOff) {
+  fault("kind=endless&match=/api/models/org/tiny&count=1");
+  ResolveOptions o = options();
+  o.http.most_body_bytes = 8 << 20;
+  const Result<std::string> r = resolve_model("org/tiny", o);
+  ASSERT_EQ(code(r), "H0108");
+  EXPECT_NE(r.error().text().find("longer than 8.0 MiB"), std::string::npos) << r.error().text();
+}
+
+TEST_F(HubTest, AWaitThatIsNoNumberIsOurOwn) {
+  fault("kind=retry_nan&match=/api/models/org/tiny&count=2");
+  const double before = clock_.seconds();
+  ASSERT_TRUE(resolve_model("org/tiny", options()).ok());
+  EXPECT_NEAR(clock_.seconds() - before, 0.01 + 0.02, 1e-6);
+}
+
 TEST_F(HubTest, TheNextRunContinuesABrokenDownload) {
   fault("kind=cut&match=/cdn/org/tiny&after=20000&count=1");
   ResolveOptions o = options();
