@@ -3,6 +3,7 @@
 
 #include "base/core/text.h"
 #include "base/settings/errors.h"
+#include "base/settings/meant.h"
 
 namespace hone {
 
@@ -103,7 +104,8 @@ std::vector<std::string> Schema::spellings() const {
 
 Error Schema::unknown(const std::string& name, const std::string& shown,
                       const std::string& place) const {
-  std::string near = nearest_name(name, spellings());
+  std::string near = meant_by(name, spellings());
+  if (near.empty()) near = nearest_name(name, spellings());
   if (near.empty() && name.size() >= 4) {
     for (const std::string& s : spellings()) {
       if (s.starts_with(name) && (near.empty() || s.size() < near.size())) near = s;
