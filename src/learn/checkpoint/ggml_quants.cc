@@ -1,6 +1,8 @@
 #include "learn/checkpoint/ggml_quants.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "learn/checkpoint/convert.h"
@@ -171,14 +173,32 @@ void plain(const std::byte* in, int64_t n, float* out) {
   convert(kStored, in, DType::f32, reinterpret_cast<std::byte*>(out), n);
 }
 
+template <DType kTo>
+void plain_out(const float* in, int64_t n, std::byte* out) {
+  convert(Stored::f32, reinterpret_cast<const std::byte*>(in), kTo, out, n);
+}
+
+// A scale d = max |x| / 127 as f16, then round(x / d), halves away from zero.
+void q8_0_out(const float* in, int64_t blocks, std::byte* out) {
+  for (int64_t b = 0; b < blocks; ++b, in += 32, out += 34) {
+    float most = 0;
+    for (int i = 0; i < 32; ++i) most = std::max(most, std::abs(in[i]));
+    const float d = most / 127, inverse = d == 0 ? 0 : 1 / d;
+    const uint16_t scale = f32_to_f16(d);
+    std::memcpy(out, &scale, 2);
+    for (int i = 0; i < 32; ++i)
+      out[2 + i] = static_cast<std::byte>(static_cast<int8_t>(std::round(in[i] * inverse)));
+  }
+}
+
 constexpr GgmlFormat kFormats[] = {
-    {0, "F32", 1, 4, plain<Stored::f32>},
-    {1, "F16", 1, 2, plain<Stored::f16>},
+    {0, "F32", 1, 4, plain<Stored::f32>, plain_out<DType::f32>},
+    {1, "F16", 1, 2, plain<Stored::f16>, plain_out<DType::f16>},
     {2, "Q4_0", 32, 18, blocks_of<q4_0, 32, 18>},
     {3, "Q4_1", 32, 20, blocks_of<q4_1, 32, 20>},
     {6, "Q5_0", 32, 22, blocks_of<q5_0, 32, 22>},
     {7, "Q5_1", 32, 24, blocks_of<q5_1, 32, 24>},
-    {8, "Q8_0", 32, 34, blocks_of<q8_0, 32, 34>},
+    {8, "Q8_0", 32, 34, blocks_of<q8_0, 32, 34>, q8_0_out},
     {9, "Q8_1", 32, 40, nullptr},
     {10, "Q2_K", 256, 84, blocks_of<q2_k, 256, 84>},
     {11, "Q3_K", 256, 110, blocks_of<q3_k, 256, 110>},
@@ -200,7 +220,7 @@ constexpr GgmlFormat kFormats[] = {
     {27, "I64", 1, 8, nullptr},
     {28, "F64", 1, 8, nullptr},
     {29, "IQ1_M", 256, 56, nullptr},
-    {30, "BF16", 1, 2, plain<Stored::bf16>},
+    {30, "BF16", 1, 2, plain<Stored::bf16>, plain_out<DType::bf16>},
     {34, "TQ1_0", 256, 54, nullptr},
     {35, "TQ2_0", 256, 66, nullptr},
     {39, "MXFP4", 32, 17, nullptr},
@@ -213,6 +233,12 @@ constexpr GgmlFormat kFormats[] = {
 const GgmlFormat* ggml_format(uint32_t id) {
   for (const GgmlFormat& f : kFormats)
     if (f.id == id) return &f;
+  return nullptr;
+}
+
+const GgmlFormat* ggml_format(std::string_view name) {
+  for (const GgmlFormat& f : kFormats)
+    if (f.name == name) return &f;
   return nullptr;
 }
 

@@ -15,9 +15,12 @@ struct GgmlFormat {
   int64_t bytes;          // bytes of one block
   void (*decode)(const std::byte* in, int64_t blocks,
                  float* out);  // nullptr: hone cannot decode it
+  // nullptr: hone cannot write it. Bits are those of gguf-py's quants.quantize.
+  void (*encode)(const float* in, int64_t blocks, std::byte* out) = nullptr;
 };
 
 // nullptr when ggml knows no such format.
 const GgmlFormat* ggml_format(uint32_t id);
+const GgmlFormat* ggml_format(std::string_view name);
 
 }  // namespace hone

@@ -31,6 +31,11 @@ std::string_view look_up(std::span<const Rule> rules, std::string_view name) {
     if (r.ggml == name) return r.hf;
   return {};
 }
+std::string_view look_back(std::span<const Rule> rules, std::string_view name) {
+  for (const Rule& r : rules)
+    if (r.hf == name) return r.ggml;
+  return {};
+}
 
 }  // namespace
 
@@ -53,6 +58,31 @@ std::string hf_name_of(const std::string& architecture, const std::string& ggml_
   const auto hf = look_up(gpt2 ? std::span<const Rule>(kGpt2Layer) : kLlamaLayer, base);
   if (hf.empty()) return "";
   return fmt::format("{}.{}.{}{}", gpt2 ? "transformer.h" : "model.layers", layer, hf, suffix);
+}
+
+std::string ggml_name_of(const std::string& architecture, const std::string& hf_name) {
+  const bool gpt2 = architecture == "gpt2";
+  const size_t dot = hf_name.rfind('.');
+  if (dot == std::string::npos) return "";
+  std::string_view base = std::string_view(hf_name).substr(0, dot);
+  const std::string suffix = hf_name.substr(dot);
+  const std::string_view layers = gpt2 ? "transformer.h." : "model.layers.";
+  if (!base.starts_with(layers)) {
+    const auto ggml = look_back(gpt2 ? std::span<const Rule>(kGpt2Once) : kLlamaOnce, base);
+    return ggml.empty() ? "" : std::string(ggml) + suffix;
+  }
+  base.remove_prefix(layers.size());
+  const size_t end = base.find('.');
+  if (end == base.npos) return "";
+  const auto ggml =
+      look_back(gpt2 ? std::span<const Rule>(kGpt2Layer) : kLlamaLayer, base.substr(end + 1));
+  return ggml.empty() ? "" : fmt::format("blk.{}.{}{}", base.substr(0, end), ggml, suffix);
+}
+
+bool is_turned(const std::string& architecture, const std::string& hf_name) {
+  return architecture == "gpt2" &&
+         (hf_name.ends_with(".c_attn.weight") || hf_name.ends_with(".c_proj.weight") ||
+          hf_name.ends_with(".c_fc.weight"));
 }
 
 }  // namespace hone

@@ -4,7 +4,9 @@
 #include <filesystem>
 
 #include "base/store/hash.h"
+#include "base/store/temporary_folder.h"
 #include "learn/checkpoint/gguf_weights.h"
+#include "learn/checkpoint/gguf_writer.h"
 
 namespace hone {
 namespace {
@@ -237,6 +239,69 @@ TEST(Gguf, Llama3RotaryScaling) {
   const Json config = gguf_config(read_gguf(*file).value(), *file).value();
   EXPECT_EQ(config["rope_scaling"]["rope_type"], "llama3");
   EXPECT_EQ(config["rope_scaling"]["factor"], 32.0);
+}
+
+TEST(GgmlQuants, Q8OfWholeBlocks) {
+  const GgmlFormat& format = *ggml_format("Q8_0");
+  std::vector<float> x(64), back(64);
+  for (int i = 0; i < 32; ++i) x[static_cast<size_t>(i)] = static_cast<float>(i - 10) / 10;
+  std::vector<std::byte> coded(68);
+  format.encode(x.data(), 2, coded.data());
+  format.decode(coded.data(), 2, back.data());
+  const float d = 2.1f / 127;
+  EXPECT_EQ(static_cast<int8_t>(coded[2 + 31]), 127);
+  EXPECT_EQ(static_cast<int8_t>(coded[2]), -60);  // -1 / d = -60.47
+  for (size_t i = 0; i < 64; ++i) EXPECT_NEAR(back[i], x[i], i < 32 ? 0.51f * d : 0) << i;
+  // What was coded once is coded to the same bytes again.
+  std::vector<std::byte> again(68);
+  format.encode(back.data(), 2, again.data());
+  EXPECT_EQ(again, coded);
+}
+
+TEST(GgufWriter, IsReadBack) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path + "/m.gguf";
+  const GgufMetadata metadata = {{"a.count", int64_t{7}},
+                                 {"a.real", 0.5},
+                                 {"a.flag", true},
+                                 {"a.text", std::string("llama")},
+                                 {"a.ids", std::vector<int64_t>{1, -2}},
+                                 {"a.reals", std::vector<double>{-1, 2}},
+                                 {"a.texts", std::vector<std::string>{"x", ""}}};
+  const std::vector<GgufOutput> outputs = {{"vector", {3}, ggml_format("F32")},
+                                           {"matrix", {2, 32}, ggml_format("Q8_0")},
+                                           {"half", {1, 4}, ggml_format("F16")}};
+  const auto written = save_gguf(path, metadata, outputs, [](size_t i, std::span<float> out) {
+    for (size_t k = 0; k < out.size(); ++k) out[k] = static_cast<float>(k) - static_cast<float>(i);
+    return Status(Ok{});
+  });
+  ASSERT_TRUE(written.ok()) << written.error().text();
+  const auto file = open_byte_file(path).value();
+  const GgufFile g = read_gguf(*file).value();
+  EXPECT_EQ(g.version, 3u);
+  for (const auto& [key, value] : metadata) EXPECT_EQ(g.metadata.at(key), value) << key;
+  ASSERT_EQ(g.tensors.size(), outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const GgufTensor& t = g.tensors[i];
+    EXPECT_EQ(t.name, outputs[i].name);
+    EXPECT_EQ(t.shape, outputs[i].shape);
+    EXPECT_EQ(t.offset % 32, 0);
+    std::vector<std::byte> raw(static_cast<size_t>(t.bytes));
+    ASSERT_TRUE(file->read_at(t.offset, raw).ok());
+    std::vector<float> values(static_cast<size_t>(t.bytes / t.format->bytes * t.format->block));
+    t.format->decode(raw.data(), t.bytes / t.format->bytes, values.data());
+    for (size_t k = 0; k < values.size(); ++k)
+      EXPECT_NEAR(values[k], static_cast<float>(k) - static_cast<float>(i), 0.3) << t.name << k;
+  }
+}
+
+TEST(Gguf, NamesBack) {
+  for (const char* name : {"blk.12.ffn_gate.weight", "token_embd.weight", "output_norm.weight"})
+    EXPECT_EQ(ggml_name_of("llama", hf_name_of("llama", name)), name);
+  for (const char* name : {"blk.0.attn_qkv.bias", "position_embd.weight", "output.weight"})
+    EXPECT_EQ(ggml_name_of("gpt2", hf_name_of("gpt2", name)), name);
+  for (const char* none : {"", "x", "model.layers.", "model.layers.3", "model.layers.3.mlp.weight"})
+    EXPECT_EQ(ggml_name_of("llama", none), "") << none;
 }
 
 }  // namespace

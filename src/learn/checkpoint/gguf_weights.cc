@@ -20,13 +20,8 @@ struct Source {
   bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
 };
 
-// llama.cpp stores the rows of q and k of one head (D of them) as pairs (0, D/2), (1, D/2+1), ...;
-// Transformers as halves. Row `r` of the file is this row of Transformers'.
 int64_t row_of(const Source& s, int64_t r) {
-  if (s.heads == 0) return r;
-  const int64_t head_rows = s.rows / s.heads;
-  const int64_t h = r / head_rows, within = r % head_rows;
-  return h * head_rows + within % 2 * (head_rows / 2) + within / 2;
+  return s.heads == 0 ? r : hf_row_of(s.rows / s.heads, r);
 }
 
 class GgufSource final : public WeightSource {
@@ -132,10 +127,7 @@ class GgufSource final : public WeightSource {
         return unsupported(
             fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
     }
-    const bool linear = info.name.ends_with(".c_attn.weight") ||
-                        info.name.ends_with(".c_proj.weight") ||
-                        info.name.ends_with(".c_fc.weight");
-    if (arch == "gpt2" && linear) {
+    if (is_turned(arch, info.name)) {
       if (t.shape.size() != 2) return unsupported("is not a matrix");
       s.transpose = true;
       std::swap(info.type.shape[0], info.type.shape[1]);

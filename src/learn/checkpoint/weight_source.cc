@@ -123,7 +123,7 @@ Result<Json> load_config(const std::string& path) {
   }
   return Error(err::kConfigUnreadable,
                fmt::format("'{}' has no config.json", is_folder ? path : folder.string()))
-      .todo("put the model's config.json beside its weights");
+      .todo("put the model's config.json beside its weights, or name it with --config_name");
 }
 
 }  // namespace hone

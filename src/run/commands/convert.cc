@@ -2,6 +2,7 @@
 // file as torch.save writes it.
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
@@ -60,9 +61,39 @@ Status check_folder(const ConvertSettings& s, const std::string& path) {
   return Ok{};
 }
 
+// The element type of most weights, as --outtype names it; of quantised ones f16.
+std::string stored_outtype(const WeightSource& weights) {
+  std::map<std::string, int64_t> elements;
+  for (const TensorInfo& t : weights.tensors())
+    elements[!t.scheme.empty()             ? "f16"
+             : t.type.dtype == DType::bf16 ? "bf16"
+             : t.type.dtype == DType::f16  ? "f16"
+                                           : "f32"] += t.type.count();
+  return std::max_element(elements.begin(), elements.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+Result<int64_t> write_gguf(const ConvertSettings& s, const Pretrained& model) {
+  HONE_TRY(check_file(s, *model.weights));
+  const std::optional<DType> dtype = dtype_asked(s.dtype);
+  HONE_TRY(save_gguf(s.output, *model.weights, model,
+                     !s.outtype.empty() ? s.outtype
+                     : dtype            ? std::string(name_of(*dtype))
+                                        : stored_outtype(*model.weights)));
+  std::error_code ec;
+  return static_cast<int64_t>(fs::file_size(s.output, ec));
+}
+
 // Writes what was asked for; returns the bytes of weights.
 Result<int64_t> write(const ConvertSettings& s, const Pretrained& model) {
   std::error_code ec;
+  if (s.output.ends_with(".gguf")) return write_gguf(s, model);
+  if (!s.outtype.empty())
+    return Error(err::kMissingArgument,
+                 fmt::format("--outtype {} is for .gguf files, and '{}' is not one", s.outtype,
+                             s.output))
+        .todo("name a file that ends in .gguf, or say the element type by --dtype");
   if (!is_torch_file_name(s.output)) {
     HONE_TRY(check_folder(s, model.path));
     HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
@@ -116,7 +147,7 @@ Command command_convert() {
       .name = "convert",
       .summary =
           "safetensors, GGUF or pytorch_model.bin in, a Transformers folder with safetensors, or a "
-          ".bin or .pth file, out",
+          ".gguf, .bin or .pth file, out",
       .run = run_convert};
 }
 

@@ -1,0 +1,125 @@
+// A tokenizer as the vocabulary of a GGUF file. The name of the splitting pattern is found as
+// llama.cpp's converter finds it: by what the tokenizer makes of a text.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/core/json.h"
+#include "learn/tokenizers/load/load.h"
+#include "learn/tokenizers/text/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
+
+// Digits, contractions, runs of white space, scripts and emoji: what splitting patterns tell apart.
+constexpr const char* kProbe =
+    "Hello world, I'm  here; we'LL see 3 33 333 3333 1,000.50\n\n \n\t\tnew   lines\r\n"
+    "caf\xc3\xa9 \xc3\x85ngstr\xc3\xb6m e\xcc\x81 \xe4\xbd\xa0\xe5\xa5\xbd\xe4\xb8\x96\xe7\x95\x8c "
+    "\xd0\x9f\xd1\x80\xd0\xb8\xd0\xb2\xd0\xb5\xd1\x82 \xd9\xa3\xd9\xa4 "
+    "\xf0\x9f\x98\x80\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb ... ___ --== "
+    "x_1(y)[z]{0}</tag> \xe2\x80\x9cquoted\xe2\x80\x9d don't O'Neil 's'T  end  ";
+
+Error cannot_write(std::string what) {
+  return Error(err::kTokenizerKind, std::move(what))
+      .todo("write a folder in place of the .gguf file, or a model with another tokenizer");
+}
+
+// Tokens that bos and eos are, around an empty text.
+Status read_frame(const Tokenizer& tokenizer, GgufVocab& v) {
+  std::vector<int32_t> frame = tokenizer.with_special_tokens({}).ids;
+  v.add_bos = !frame.empty() && frame.front() == tokenizer.bos_id();
+  if (*v.add_bos) frame.erase(frame.begin());
+  v.add_eos = !frame.empty() && frame.back() == tokenizer.eos_id();
+  if (*v.add_eos) frame.pop_back();
+  if (frame.empty()) return Ok{};
+  return cannot_write("the tokenizer puts tokens other than begin and end around a text");
+}
+
+bool is_byte(std::string_view token) {
+  return token.size() == 6 && token.starts_with("<0x") && token.ends_with(">");
+}
+
+void add_tokens(const Tokenizer& tokenizer, int64_t rows, GgufVocab& v) {
+  const bool bytes = v.model == "llama";
+  for (int32_t id = 0; id < static_cast<int32_t>(rows); ++id) {
+    const std::optional<std::string> token = tokenizer.token_of(id);
+    if (!token) {
+      v.tokens.push_back(fmt::format("[PAD{}]", id));
+      v.types.push_back(kUnused);
+      continue;
+    }
+    v.tokens.push_back(*token);
+    const AddedToken* added = tokenizer.parts().added.find(int64_t{id});
+    v.types.push_back(tokenizer.unk_id() == id && bytes ? kUnknown
+                      : added != nullptr                ? added->special ? kControl : kUserDefined
+                      : bytes && is_byte(*token)        ? kByte
+                                                        : kNormal);
+  }
+}
+
+// SentencePiece's scores order the merges: a token is as good as the first merge that makes it.
+void add_scores(const Json& merges, GgufVocab& v) {
+  std::unordered_map<std::string, size_t> rank;
+  for (size_t i = 0; i < merges.size(); ++i)
+    rank.emplace(merges[i][0].get<std::string>() + merges[i][1].get<std::string>(), i);
+  for (const std::string& token : v.tokens) {
+    const auto at = rank.find(token);
+    v.scores.push_back(-static_cast<float>(at == rank.end() ? merges.size() : at->second));
+  }
+}
+
+bool same_ids(const Tokenizer& a, const Tokenizer& b) {
+  const std::string probe = kProbe;
+  for (const std::string& text : {probe, " " + probe, probe.substr(0, 5), std::string()})
+    if (a.encode(text) != b.encode(text)) return false;
+  return true;
+}
+
+}  // namespace
+
+Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows) {
+  if (tokenizer.id_limit() > rows)
+    return cannot_write(fmt::format("the tokenizer has ids up to {}, the model {} rows for them",
+                                    tokenizer.id_limit() - 1, rows));
+  const Json model = HONE_TRY(parse_json(tokenizer.parts().model->to_json(), "tokenizer"));
+  if (model.at("type") != "BPE")
+    return cannot_write(fmt::format("a tokenizer of the kind {} has no place in such a file",
+                                    model.at("type").get<std::string>()));
+  const Json& merges = model.at("merges");
+  const bool bytes = tokenizer.parts().model->byte_level();
+  GgufVocab v;
+  v.model = bytes ? "gpt2" : "llama";
+  HONE_TRY(read_frame(tokenizer, v));
+  add_tokens(tokenizer, rows, v);
+  const auto id = [](std::optional<int32_t> given) {
+    return given ? int64_t{*given} : int64_t{-1};
+  };
+  v.bos = id(tokenizer.bos_id());
+  v.eos = id(tokenizer.eos_id());
+  v.unk = id(tokenizer.unk_id());
+  v.pad = id(tokenizer.pad_id());
+  v.chat_template = tokenizer.chat_template();
+  if (bytes) {
+    for (const Json& m : merges)
+      v.merges.push_back(m[0].get<std::string>() + " " + m[1].get<std::string>());
+    for (const char* pre : {"gpt-2", "smollm", "llama-bpe", "qwen2"}) {
+      v.pre = pre;
+      // As the name says it for llama.cpp too; a probe alone might not tell.
+      if (model.at("ignore_merges").get<bool>() != (v.pre == "llama-bpe")) continue;
+      const Result<Tokenizer> back = load_gguf_tokenizer(v);
+      if (back.ok() && same_ids(tokenizer, *back)) return v;
+    }
+    return cannot_write("llama.cpp has no name that hone knows for the tokenizer's splitting");
+  }
+  v.pre = "default";
+  add_scores(merges, v);
+  for (const bool prefix : {true, false}) {
+    v.add_space_prefix = prefix;
+    const Result<Tokenizer> back = load_gguf_tokenizer(v);
+    if (back.ok() && same_ids(tokenizer, *back)) return v;
+  }
+  return cannot_write("the tokenizer's merges do not follow from scores of its tokens");
+}
+
+}  // namespace hone
