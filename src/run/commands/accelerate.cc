@@ -1,0 +1,91 @@
+// hone accelerate launch [launcher flags] run_mlm.py ...: the launcher's line as recipes print it.
+// Reference: accelerate launch of Accelerate 1.
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+#include "run/commands/launcher.h"
+
+namespace hone {
+namespace {
+
+Result<int> run_accelerate(const std::vector<std::string>& args) {
+  const bool asks = args.size() == 1 && (args[0] == kMarkdownFlag || args[0] == "--help");
+  if (!asks && (args.empty() || args[0] != "launch"))
+    return Error(err::kUnknownScript,
+                 args.empty()
+                     ? "accelerate is given no command"
+                     : fmt::format("hone has nothing in place of 'accelerate {}'", args[0]))
+        .todo("hone accelerate launch SCRIPT runs a script");
+  return run_launcher(
+      {.name = asks ? "accelerate" : "accelerate launch",
+       .example = "--num_processes N",
+       .flags = {{"config_file"},
+                 {"quiet", false},
+                 {"cpu", false},
+                 {"multi_gpu", false},
+                 {"tpu", false},
+                 {"use_mps_device", false},
+                 {"mixed_precision"},
+                 {"num_processes"},
+                 {"num_machines"},
+                 {"num_cpu_threads_per_process"},
+                 {"enable_cpu_affinity", false},
+                 {"dynamo_backend"},
+                 {"dynamo_mode"},
+                 {"dynamo_use_fullgraph", false},
+                 {"dynamo_use_dynamic", false},
+                 {"use_deepspeed", false},
+                 {"use_fsdp", false},
+                 {"use_megatron_lm", false},
+                 {"use_parallelism_config", false},
+                 {"gpu_ids"},
+                 {"same_network", false},
+                 {"machine_rank"},
+                 {"main_process_ip"},
+                 {"main_process_port"},
+                 {"tee"},
+                 {"log_dir"},
+                 {"role"},
+                 {"rdzv_backend"},
+                 {"rdzv_conf"},
+                 {"max_restarts"},
+                 {"monitor_interval"},
+                 {"no_python", false},
+                 {"debug", false},
+                 {"main_training_function"},
+                 {"downcast_bf16", false},
+                 {"deepspeed_config_file"},
+                 {"zero_stage"},
+                 {"offload_optimizer_device"},
+                 {"offload_param_device"},
+                 {"gradient_clipping"},
+                 {"zero3_init_flag"},
+                 {"zero3_save_16bit_model"},
+                 {"deepspeed_hostfile"},
+                 {"deepspeed_multinode_launcher"},
+                 {"fsdp_version"},
+                 {"fsdp_offload_params"},
+                 {"fsdp_sharding_strategy"},
+                 {"fsdp_reshard_after_forward"},
+                 {"fsdp_auto_wrap_policy"},
+                 {"fsdp_transformer_layer_cls_to_wrap"},
+                 {"fsdp_state_dict_type"},
+                 {"fsdp_backward_prefetch"},
+                 {"fsdp_use_orig_params"},
+                 {"fsdp_cpu_ram_efficient_loading"},
+                 {"fsdp_sync_module_states"},
+                 {"fsdp_activation_checkpointing"}},
+       .letters = {{"q", "quiet"}, {"t", "tee"}},
+       // Scripts of Transformers train in it, as with their own flag.
+       .meanings = {{"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}}}},
+      asks ? args : std::vector<std::string>(args.begin() + 1, args.end()));
+}
+
+}  // namespace
+
+Command command_accelerate() {
+  return {.name = "accelerate",
+          .summary = "run an accelerate command line: hone accelerate launch run_clm.py ...",
+          .run = run_accelerate};
+}
+
+}  // namespace hone

@@ -1,0 +1,114 @@
+#include "run/commands/launcher.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/core/log.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kModule = "trainer.task";  // the one module
+
+// The commands that are called as scripts, by the names of these.
+std::vector<std::pair<std::string, std::string>> scripts() {
+  std::vector<std::pair<std::string, std::string>> known;
+  for (const Command& c : all_command())
+    for (const std::string& alias : c.aliases)
+      if (alias.ends_with(".py")) known.emplace_back(alias, c.name);
+  std::sort(known.begin(), known.end());
+  return known;
+}
+
+std::vector<std::string> script_names() {
+  std::vector<std::string> names;
+  for (const auto& [script, command] : scripts()) names.push_back(script);
+  return names;
+}
+
+std::string usage(const Launcher& l) {
+  return fmt::format("usage: hone {} [{}] SCRIPT [the script's flags], SCRIPT one of {}, or -m {}",
+                     l.name, l.example, fmt::join(script_names(), ", "), kModule);
+}
+
+struct Line {
+  size_t at = 0;  // of the script, or of the module's name
+  bool module = false;
+  std::vector<std::string> flags;  // for the script, in place of the launcher's
+};
+
+// Takes the launcher's flag at args[line.at]; each is named in a line.
+Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& line) {
+  const std::string& word = args[line.at];
+  std::string name = word.substr(word.starts_with("--") ? 2 : 1);
+  const size_t equals = name.find('=');
+  std::string value = equals == std::string::npos ? "" : name.substr(equals + 1);
+  name = name.substr(0, equals);
+  std::replace(name.begin(), name.end(), '-', '_');
+  if (const auto it = l.letters.find(name); it != l.letters.end()) name = it->second;
+  if (name == "m" || name == "module") {
+    line.module = true;
+    ++line.at;
+    return Ok{};
+  }
+  std::vector<std::string> names;
+  for (const LauncherFlag& f : l.flags) {
+    names.push_back("--" + f.name);
+    if (f.name != name) continue;
+    const bool next = f.takes_value && equals == std::string::npos && line.at + 1 < args.size();
+    if (next) value = args[line.at + 1];
+    line.at += next ? 2 : 1;
+    if (const auto meaning = l.meanings.find(name); meaning != l.meanings.end()) {
+      const auto flag = meaning->second.find(value);
+      if (flag == meaning->second.end())
+        return Error(err::kUnknownScript,
+                     fmt::format("hone cannot do '{}{}'", word, next ? " " + value : ""))
+            .todo("leave the flag out");
+      if (!flag->second.empty()) line.flags.push_back(flag->second);
+      return Ok{};
+    }
+    log_info("{}{}: has no effect, one process trains on this machine's CPU", word,
+             next ? " " + value : "");
+    return Ok{};
+  }
+  const std::string near = nearest_name("--" + name, names);
+  return Error(err::kUnknownScript, fmt::format("the {} launcher has no flag '{}'", l.name, word))
+      .todo(near.empty() ? usage(l) + "; the script's own flags come after it"
+                         : fmt::format("did you mean {}?", near));
+}
+
+}  // namespace
+
+Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args) {
+  if (args.size() == 1 && args[0] == kMarkdownFlag) {
+    print_out(fmt::format("## hone {}\n\n{}\n", l.name, usage(l)));
+    return kExitDone;
+  }
+  if (args.size() == 1 && (args[0] == "--help" || args[0] == "-h")) {
+    print_out(usage(l) + "\n");
+    return kExitDone;
+  }
+  Line line;
+  while (line.at < args.size() && args[line.at].starts_with("-"))
+    HONE_TRY(take_flag(l, args, line));
+  if (line.at == args.size())
+    return Error(err::kUnknownScript, fmt::format("{} is given no script", l.name)).todo(usage(l));
+  const std::string& word = args[line.at];
+  std::vector<std::string> flags(args.begin() + static_cast<int64_t>(line.at) + 1, args.end());
+  flags.insert(flags.end(), line.flags.begin(), line.flags.end());
+  if (line.module && word == kModule) return run_command_named(kModule, flags);
+  const std::string script =
+      line.module ? word + ".py" : std::filesystem::path(word).filename().string();
+  std::vector<std::string> names = script_names();
+  for (const auto& [name, command] : scripts())
+    if (name == script) return run_command_named(command, flags);
+  const std::string near = nearest_name(script, names);
+  return Error(err::kUnknownScript,
+               fmt::format("hone has nothing in place of the script '{}'", word))
+      .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
+            fmt::format("these work: {}", fmt::join(names, ", ")));
+}
+
+}  // namespace hone

@@ -1,0 +1,31 @@
+// Programs that start a script on several machines, as recipes print their lines: the script names
+// the command, and what the launcher would start elsewhere has no meaning here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+struct LauncherFlag {
+  std::string name;  // with '_' between words
+  bool takes_value = true;
+};
+
+struct Launcher {
+  std::string name;     // "deepspeed"
+  std::string example;  // a flag of it for the usage line
+  std::vector<LauncherFlag> flags;
+  std::map<std::string, std::string> letters = {};  // -x and the flag that it stands for
+  // Flags that say what the script does, and the script's own flags in their place.
+  std::map<std::string, std::map<std::string, std::string>> meanings = {};
+};
+
+// Runs the command of the script that follows the launcher's flags: a file run_*.py, or with -m a
+// module. Errors: H3004.
+Result<int> run_launcher(const Launcher& launcher, const std::vector<std::string>& args);
+
+}  // namespace hone

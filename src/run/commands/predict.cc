@@ -1,0 +1,84 @@
+// hone predict --task T: labels, numbers or texts for the rows of a test file.
+#include <algorithm>
+#include <filesystem>
+
+#include "base/core/log.h"
+#include "base/core/signals.h"
+#include "learn/tasks/seq2seq.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+#include "run/commands/training.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PredictOnly {
+#define HONE_SETTINGS "run/commands/predict.def"
+#include "base/settings/fields.inc"
+};
+
+// The files of predictions in a folder.
+OrderedJson prediction_files(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(folder, ec)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "generated_predictions.txt" ||
+        (name.starts_with("predict_results") && name.ends_with(".txt")))
+      files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<int> run_predict(const std::vector<std::string>& args) {
+  PredictOnly only;
+  const auto chosen = HONE_TRY(
+      choose_task({.name = "hone predict",
+                   .summary = "labels, numbers or texts for a file",
+                   .defaults =
+                       [](TaskSettings& s) {
+                         s.output_dir = "";
+                         s.do_predict = true;
+                         if (auto* pairs = dynamic_cast<Seq2SeqSettings*>(&s))
+                           pairs->predict_with_generate = true;
+                       },
+                   .more = [&](Schema& schema) { only.bind(schema); },
+                   .takes = [](const TaskSettings& s) { return s.text_rows() == nullptr; }},
+                  args));
+  if (!chosen->settings) return kExitDone;
+  TaskSettings& s = *chosen->settings;
+  s.do_train = s.do_eval = false;
+  s.do_predict = true;
+  if (s.output_dir.empty())
+    return Error(err::kMissingArgument, "hone predict is given no folder for the predictions")
+        .todo("name one with --output_dir");
+  HONE_TRY(check_output_dir(s.output_dir));
+  install_stop_handlers();
+  bool from_scratch = false;
+  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  auto task = HONE_TRY(s.open(std::move(model), from_scratch));
+  const OrderedJson got = HONE_TRY(task->predict(s.output_dir));
+  if (stop_signal()) return 128 + stop_signal();
+  OrderedJson metrics = OrderedJson::object();
+  for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
+  if (only.json) {
+    metrics["files"] = prediction_files(s.output_dir);
+    print_out(dump_json(metrics) + "\n");
+  } else if (!metrics.empty()) {
+    log_info("{}", results_table("predict", metrics));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_predict() {
+  return {.name = "predict",
+          .summary = "predict labels, numbers or texts for a file",
+          .run = run_predict};
+}
+
+}  // namespace hone
