@@ -73,11 +73,14 @@ class LabelScan {
     const auto place = [&](RowPlace p) { return where(p); };
     tell_repeated(table_, report.train.rows, report.eval.rows, place, "accuracy", findings_);
     if (contradicting_ > 0)
-      findings_.add(kWarning, "contradicting_labels",
-                    fmt::format("{} rows have the text of a row before them and another label",
-                                contradicting_),
-                    fmt::format("first {}, as {}", where(again_), where(before_)),
-                    "decide which label is right");
+      findings_.add(
+          kWarning, "contradicting_labels",
+          contradicting_ == 1
+              ? "1 row has the text of a row before it and another label"
+              : fmt::format("{} rows have the text of a row before them and another label",
+                            contradicting_),
+          fmt::format("first {}, as {}", where(again_), where(before_)),
+          "decide which label is right");
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learn/check/row_faults.h"
+#include "learn/data/count_text.h"
 #include "learn/data/files.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/steps.h"
@@ -64,6 +65,13 @@ class Scan {
                                           const std::string& split) {
     auto reader = HONE_TRY(open_rows(HONE_TRY(expand_files(patterns, split)), files_.rows));
     column_ = HONE_TRY(chosen_column(*reader, files_));
+    const std::vector<std::string>& names = reader->columns();
+    if (split == "train" && files_.text_column.empty() && !files_.only_text_column &&
+        names.size() > 1 && names[column_] != "text")
+      findings_.add(FindingLevel::kWarning, "first_column",
+                    fmt::format("there is no column 'text': the first column, '{}', is taken",
+                                preview(names[column_], 40)),
+                    "", "name the column to learn from by --text_column");
     return reader;
   }
 
@@ -164,8 +172,8 @@ class Scan {
     const double dropped = percent_of(c.tokens_dropped, c.tokens_read);
     if (report.sequences == 0) {
       findings_.add(FindingLevel::kError, "no_blocks",
-                    fmt::format("{}: {} tokens in {} rows do not make one row to learn from", name,
-                                c.tokens_read, c.rows_read),
+                    fmt::format("{}: {} in {} do not make one row to learn from", name,
+                                count_of(c.tokens_read, "token"), count_of(c.rows_read, "row")),
                     "", "use a smaller --block_size, or --packing, or give more text");
     } else if (dropped > 10) {
       findings_.add(

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "learn/checkpoint/output_dir.h"
+#include "learn/data/count_text.h"
 #include "learn/tasks/clm.h"
 #include "learn/tasks/seq2seq.h"
 #include "learn/train/best_model.h"
@@ -29,10 +30,10 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
   };
   const int64_t warmup = resolve_warmup(s.warmup_steps, s.warmup_ratio, total);
   if (warmup >= total)
-    findings.add(
-        kWarning, "warmup_to_the_end",
-        fmt::format("the learning rate rises over {} steps, the run has {}", warmup, total),
-        "--warmup_steps", "the full rate is never reached: warm up for fewer steps");
+    findings.add(kWarning, "warmup_to_the_end",
+                 fmt::format("the learning rate rises over {}, the run has {}",
+                             count_of(warmup, "step"), total),
+                 "--warmup_steps", "the full rate is never reached: warm up for fewer steps");
   if (const ScheduleForm* form = find_schedule(s.lr_scheduler_type);
       warmup > 0 && form != nullptr && !form->warms_up)
     findings.add(kWarning, "warmup_without_effect",
@@ -42,12 +43,13 @@ void check_steps(const TaskSettings& s, const Schema& given, const RowsReport& r
   const int64_t step_rows = s.per_device_train_batch_size * s.gradient_accumulation_steps;
   if (step_rows > rows.train.sequences)
     findings.add(kWarning, "step_larger_than_data",
-                 fmt::format("a step takes {} rows, the training set has {}", step_rows,
+                 fmt::format("a step takes {}, the training set has {}", count_of(step_rows, "row"),
                              rows.train.sequences),
                  "--per_device_train_batch_size x --gradient_accumulation_steps",
                  "every step is a whole epoch: use smaller batches");
   if (total < 10)
-    findings.add(kNote, "few_steps", fmt::format("the run has {} optimizer steps", total), "",
+    findings.add(kNote, "few_steps",
+                 fmt::format("the run has {}", count_of(total, "optimizer step")), "",
                  "more data, more epochs, or smaller batches make more steps");
   if (s.save_strategy == "steps" && later_than_the_end(s.save_steps))
     findings.add(

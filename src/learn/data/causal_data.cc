@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/log.h"
 #include "learn/data/count_text.h"
 #include "learn/data/dataset_folder.h"
 #include "learn/data/files.h"
@@ -12,16 +13,29 @@
 namespace hone {
 namespace {
 
+// An error that there are no rows names the files without them.
+template <class T>
+Result<T> of_files(Result<T> result, const std::vector<std::string>& files) {
+  if (!result.ok() && result.error().code() == std::string_view(err::kNoRows.id))
+    result.error().at(fmt::format("{}", fmt::join(files, " ")));
+  return result;
+}
+
 constexpr const char *kTrain = "train", *kValidation = kValidationSplit;  // the splits
 
 void note_column(const RowReader& reader, size_t column, const CausalFiles& files,
                  std::vector<std::string>& notes) {
   const std::vector<std::string>& names = reader.columns();
-  if (files.text_column.empty() && names[column] != "text") {
-    notes.push_back(fmt::format("there is no column 'text': the {}, '{}', is taken",
-                                files.only_text_column ? "only column of text" : "first column",
-                                preview(names[column], 40)));
-  }
+  if (!files.text_column.empty() || names[column] == "text") return;
+  const std::string name = preview(names[column], 40);
+  if (files.only_text_column)
+    notes.push_back(
+        fmt::format("there is no column 'text': the only column of text, '{}', is taken", name));
+  else if (names.size() > 1)
+    log_warning("there is no column 'text': the first column, '{}', is taken (--text_column)",
+                name);
+  else
+    notes.push_back(fmt::format("there is no column 'text': '{}', the only one, is taken", name));
 }
 
 }  // namespace
@@ -74,8 +88,11 @@ std::string describe(const CausalCounts& c, const CausalOptions& options) {
 }
 
 Result<size_t> chosen_column(RowReader& rows, const CausalFiles& files) {
-  return files.only_text_column && files.text_column.empty() ? only_text_column(rows)
-                                                             : text_column(rows, files.text_column);
+  if (files.only_text_column && files.text_column.empty()) return only_text_column(rows);
+  const size_t column = HONE_TRY(text_column(rows, files.text_column));
+  if (files.text_column.empty() && rows.columns()[column] != "text")
+    HONE_TRY(check_no_numbers(rows, column));
+  return column;
 }
 
 Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
@@ -106,7 +123,7 @@ Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
   if (files.want_train || (files.want_eval && split)) {
     const auto paths = HONE_TRY(expand_files(files.train_files));
     auto reader = HONE_TRY(open_rows(paths, files.rows));
-    const size_t column = HONE_TRY(chosen_column(*reader, files));
+    const size_t column = HONE_TRY(of_files(chosen_column(*reader, files), paths));
     note_column(*reader, column, files, notes);
     int64_t kept_back = 0;
     if (split && files.validation_split_percentage != 0) {
@@ -141,7 +158,7 @@ Result<std::vector<CausalPart>> find_parts(const CausalFiles& given,
   if (files.want_eval && !split) {
     auto paths = HONE_TRY(expand_files(files.validation_files, kValidation));
     auto reader = HONE_TRY(open_rows(paths, files.rows));
-    const size_t column = HONE_TRY(chosen_column(*reader, files));
+    const size_t column = HONE_TRY(of_files(chosen_column(*reader, files), paths));
     add(kValidation, std::move(paths), column, 0, INT64_MAX);
   }
   return parts;
@@ -180,8 +197,10 @@ Result<CausalSplits> load_causal(const CausalFiles& given, const Tokenize& token
   }
   if (!files.want_train && !files.want_eval) return out;
   for (const CausalPart& part : HONE_TRY(find_parts(files, out.notes)))
-    HONE_TRY(keep(part.split, HONE_TRY(read_causal(HONE_TRY(open_rows(part.files, part.rows)),
-                                                   part.causal, tokenize))));
+    HONE_TRY(
+        keep(part.split, HONE_TRY(of_files(read_causal(HONE_TRY(open_rows(part.files, part.rows)),
+                                                       part.causal, tokenize),
+                                           part.files))));
   return out;
 }
 

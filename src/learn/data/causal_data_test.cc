@@ -67,7 +67,7 @@ TEST_F(CausalFilesTest, TwoFilesAndPacking) {
   EXPECT_THAT(splits->eval.rows.row(0), ElementsAre('x', 'y', 'z', 0));
   EXPECT_THAT(
       splits->notes,
-      ElementsAre("there is no column 'text': the first column, 't', is taken",
+      ElementsAre("there is no column 'text': 't', the only one, is taken",
                   "train: 3 rows -> 8 tokens -> 2 rows kept apart, of at most 4 tokens; 2 tokens "
                   "(25.0 %) dropped, "
                   "1 row cut, 1 row of fewer than two tokens left out; EOS appended to 1 row",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "learn/data/count_text.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -114,10 +115,13 @@ Status CausalReader::check_some(int64_t kept) const {
   if (kept > 0) return Ok{};
   if (options_.grouping == Grouping::kRows)
     return Error(err::kNoRows,
-                 fmt::format("none of the {} rows has two tokens or more", c.rows_read))
+                 c.rows_read == 1
+                     ? "the one row has fewer than two tokens"
+                     : fmt::format("none of the {} rows has two tokens or more", c.rows_read))
         .todo("check that the column holds the text");
-  return Error(err::kBlockTooBig, fmt::format("{} tokens in {} rows do not fill one block of {}",
-                                              c.tokens_read, c.rows_read, options_.block_size))
+  return Error(err::kBlockTooBig,
+               fmt::format("{} in {} do not fill one block of {}", count_of(c.tokens_read, "token"),
+                           count_of(c.rows_read, "row"), options_.block_size))
       .todo(c.tokens_read < 2
                 ? "give more text"
                 : fmt::format("use --block_size {} or less, or --packing, or give more text",

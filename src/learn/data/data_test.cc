@@ -141,11 +141,26 @@ TEST(CausalReader, GoesOnFromAnyPlace) {
   EXPECT_THAT(place_from_json(Json::object(), "p").error().text(), HasSubstr("H2102"));
 }
 
+TEST(ReadCausal, ARowThatIsCutKeepsItsLastTokensAndSaysWhatWasDropped) {
+  CausalOptions options;
+  options.grouping = Grouping::kRows;
+  options.block_size = 4;
+  options.last_kept = 1;
+  const auto data = read_causal(
+      std::move(open_rows_of_bytes("a.txt", "abcdefg\nxy\n", {.keep_linebreaks = false}).value()),
+      options, bytes_as_tokens);
+  ASSERT_TRUE(data.ok()) << data.error().text();
+  EXPECT_TRUE(std::ranges::equal(data->rows.row(0), std::vector<int32_t>{'a', 'b', 'c', 'g'}));
+  EXPECT_TRUE(std::ranges::equal(data->rows.row(1), std::vector<int32_t>{'x', 'y'}));
+  EXPECT_EQ(data->counts.tokens_dropped, 3);
+  EXPECT_EQ(data->counts.rows_cut, 1);
+}
+
 TEST(ReadCausal, Errors) {
   CausalOptions options;
   auto few = std::move(open_rows_of_bytes("a.txt", "abc\n").value());
   EXPECT_EQ(read_causal(std::move(few), options, bytes_as_tokens).error().text(),
-            "H2114  4 tokens in 1 rows do not fill one block of 1024\n"
+            "H2114  4 tokens in 1 row do not fill one block of 1024\n"
             "  do   use --block_size 4 or less, or --packing, or give more text");
   auto none = std::move(open_rows_of_bytes("a.txt", "").value());
   EXPECT_THAT(read_causal(std::move(none), options, bytes_as_tokens).error().text(),

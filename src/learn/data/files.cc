@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "learn/data/dataset_folder.h"
 #include "learn/data/formats/errors.h"
 
@@ -168,7 +171,7 @@ Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::str
 
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {
   const std::vector<std::string>& names = rows.columns();
-  if (names.empty()) return Error(err::kNoRows, "the data has no rows");
+  if (names.empty()) return Error(err::kNoRows, "the data has no rows").todo("check the file");
   const auto at = std::find(names.begin(), names.end(), wanted.empty() ? "text" : wanted);
   if (at != names.end()) return static_cast<size_t>(at - names.begin());
   if (wanted.empty()) return size_t{0};
@@ -179,8 +182,47 @@ Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {
                         fmt::join(names, ", ")));
 }
 
+namespace {
+
+constexpr int kLookedAt = 1000;  // rows that tell what a column holds
+
+bool is_number(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  if (!text)
+    return std::holds_alternative<int64_t>(cell) || std::holds_alternative<double>(cell) ||
+           std::holds_alternative<bool>(cell);
+  const std::string_view trimmed = trim(*text);
+  double value = 0;
+  const auto [end, failed] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value);
+  return failed == std::errc() && end == trimmed.data() + trimmed.size() && std::isfinite(value);
+}
+
+bool is_missing(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return std::holds_alternative<std::monostate>(cell) || (text && trim(*text).empty());
+}
+
+}  // namespace
+
+Status check_no_numbers(RowReader& rows, size_t column) {
+  const RowPosition start = rows.position();
+  Row row;
+  bool numbers = false, text = false;
+  for (int i = 0; i < kLookedAt && !text && HONE_TRY(rows.next(row)); ++i) {
+    if (column >= row.cells.size() || is_missing(row.cells[column])) continue;
+    (is_number(row.cells[column]) ? numbers : text) = true;
+  }
+  HONE_TRY(rows.seek(start));
+  if (text || !numbers) return Ok{};
+  const std::vector<std::string>& names = rows.columns();
+  return Error(err::kNoColumn,
+               fmt::format("there is no column 'text', and '{}' holds numbers", names[column]))
+      .todo(fmt::format("name the column to learn from by --text_column; the columns are {}",
+                        fmt::join(names, ", ")));
+}
+
 Result<size_t> only_text_column(RowReader& rows) {
-  constexpr int kLookedAt = 1000;
   const RowPosition start = rows.position();
   Row row;
   std::vector<size_t> found;

@@ -29,6 +29,10 @@ Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::str
 // one (as run_clm). Errors: H2109 with the nearest name.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
+// Nothing where a column holds text or token ids. Errors: H2109 when its first rows hold numbers
+// alone; the reader goes back.
+Status check_no_numbers(RowReader& rows, size_t column);
+
 // The column `text`, or else the only one that holds text (not numbers) in the first rows;
 // the reader goes back. Errors: H2109 when there are none or several.
 Result<size_t> only_text_column(RowReader& rows);

@@ -98,6 +98,15 @@ TEST_F(Files, TheTextColumnIsTextOrTheFirst) {
   EXPECT_EQ(*only("a.csv", "n,text,s\n1,2,x\n"), 1u);
   EXPECT_EQ(*only("a.csv", "n,s,m\n1,,3.5\n2,x,-4\n"), 1u);
   EXPECT_NE(only("a.csv", "r,s\ny,x\n").error().text().find("several"), std::string::npos);
+  const auto numbers = [](const char* bytes) {
+    return check_no_numbers(**open_rows_of_bytes("a.csv", bytes), 0);
+  };
+  EXPECT_EQ(numbers("id,words\n1,x\n\n-2.5e3,y\n").error().text(),
+            "H2109  there is no column 'text', and 'id' holds numbers\n"
+            "  do   name the column to learn from by --text_column; the columns are id, words");
+  EXPECT_TRUE(numbers("id,words\n1,x\ntwo,y\n").ok());
+  EXPECT_TRUE(numbers("id,words\n,x\n").ok());
+  EXPECT_TRUE(numbers("id\nnan\n").ok());
   EXPECT_NE(only("a.csv", "n,m\n1,2\n").error().text().find("no column of the data"),
             std::string::npos);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "learn/data/count_text.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -19,11 +20,10 @@ Result<StepCount> StepCount::make(const StepOptions& o) {
   c.options_ = o;
   c.batches_ = o.drop_last ? o.rows / o.batch_rows : ceil_div(o.rows, o.batch_rows);
   if (c.batches_ == 0) {
-    return Error(err::kNoRows, o.rows == 0
-                                   ? std::string("the training set is empty")
-                                   : fmt::format("{} rows are fewer than one batch of {}, and "
-                                                 "--dataloader_drop_last drops that",
-                                                 o.rows, o.batch_rows))
+    return Error(err::kNoRows, o.rows == 0 ? std::string("the training set is empty")
+                                           : fmt::format("{} do not fill one batch of {}, and "
+                                                         "--dataloader_drop_last drops that",
+                                                         count_of(o.rows, "row"), o.batch_rows))
         .todo(o.rows == 0 ? "give more data" : "use a smaller --per_device_train_batch_size");
   }
   c.steps_ = std::max<int64_t>(1, ceil_div(c.batches_, o.accumulation));
@@ -68,13 +68,12 @@ Result<int64_t> keep_for_validation(int64_t rows, double percentage, bool traini
   const int64_t kept = HONE_TRY(validation_rows(rows, percentage));
   if (kept == 0 || (training && kept == rows))
     return Error(err::kSplit,
-                 fmt::format("there is no --validation_file, and {:g} % of {} rows leave none to "
-                             "{} on",
-                             percentage, rows, kept == 0 ? "validate" : "train"))
+                 fmt::format("there is no --validation_file, and {:g} % of {} leave none to {} on",
+                             percentage, count_of(rows, "row"), kept == 0 ? "validate" : "train"))
         .todo("give --validation_file, or another --validation_split_percentage");
   notes.push_back(
-      fmt::format("there is no --validation_file: the first {} of {} rows are kept for validation",
-                  kept, rows));
+      fmt::format("there is no --validation_file: the first {} of {} {} kept for validation",
+                  grouped(kept), count_of(rows, "row"), kept == 1 ? "is" : "are"));
   return kept;
 }
 
@@ -87,8 +86,8 @@ Result<int64_t> selected_rows(int64_t rows, int64_t max_samples, double fraction
   if (max_samples >= 0) n = std::min(n, max_samples);
   if (n == 0 && rows > 0) {
     return Error(err::kSplit,
-                 fmt::format("of {} rows none is left ({} of them, at most {})", rows, fraction,
-                             max_samples < 0 ? "all" : std::to_string(max_samples)))
+                 fmt::format("of {} none is left ({} of them, at most {})", count_of(rows, "row"),
+                             fraction, max_samples < 0 ? "all" : std::to_string(max_samples)))
         .todo("take more with --max_train_samples, --max_eval_samples or --fraction_of_train_data");
   }
   return n;

@@ -130,6 +130,10 @@ void CausalBuilder::add(std::span<const int32_t> ids, TokenRows& out) {
     // A text that was cut did not end, so the EOS falls off with the rest.
     ++counts.rows_cut;
     counts.tokens_dropped += static_cast<int64_t>(pending.size() - block) - (append ? 1 : 0);
+    const auto kept = static_cast<std::ptrdiff_t>(
+        std::clamp<int64_t>(options_.last_kept, 0, options_.block_size));
+    std::copy(pending.end() - kept, pending.end(),
+              pending.begin() + static_cast<std::ptrdiff_t>(block) - kept);
     pending.resize(block);
   } else if (append && pending.size() >= 2) {
     ++counts.eos_appended;

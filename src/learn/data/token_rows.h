@@ -86,6 +86,7 @@ struct CausalOptions {
   Grouping grouping = Grouping::kBlocks;
   int64_t block_size = 1024;
   std::optional<int32_t> eos;  // kRows only
+  int64_t last_kept = 0;       // kRows: tokens at the end of a row that stay when it is cut
   size_t column = 0;           // text, or lists of integers that are ids already
   int64_t first_row = 0;       // of the reader's rows from its position: [first_row, end_row)
   int64_t end_row = INT64_MAX;

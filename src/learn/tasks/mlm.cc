@@ -145,6 +145,8 @@ Result<CausalFiles> MlmSettings::files(const Pretrained& model, const TextWish& 
   files.rows.keep_linebreaks = false;
   files.causal.grouping = line_by_line ? Grouping::kRows : Grouping::kBlocks;
   files.causal.block_size = row_tokens(model.config);
+  if (line_by_line && model.tokenizer)
+    files.causal.last_kept = model.tokenizer->special_tokens_after();
   if (has_shards(files)) files.shard_settings = shard_settings(model, files.causal, false);
   return files;
 }
@@ -158,24 +160,14 @@ OrderedJson MlmSettings::shard_settings(const Pretrained& model, const CausalOpt
   return j;
 }
 
-// Line by line the special tokens outlive the cut, and a blank row has no tokens.
+// Line by line a blank row has no tokens.
 Tokenize MlmSettings::tokenize(const Pretrained& model, ThreadPool* pool) const {
   if (!line_by_line || !model.tokenizer) return tokenize_with(model, pool);
-  const int64_t most = row_tokens(model.config);
-  return [&model, pool, most](std::span<const std::string_view> texts,
-                              std::vector<std::vector<int32_t>>& ids) -> Status {
-    const Tokenizer& tokenizer = *model.tokenizer;
-    ids = tokenizer.encode_batch(texts, pool, {.add_special_tokens = false});
-    const auto room =
-        static_cast<size_t>(std::max<int64_t>(most - tokenizer.special_token_count(false), 0));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (texts[i].find_first_not_of(" \t\r\n\v\f") == std::string_view::npos) {
-        ids[i].clear();
-        continue;
-      }
-      if (ids[i].size() > room) ids[i].resize(room);
-      ids[i] = tokenizer.with_special_tokens(std::move(ids[i])).ids;
-    }
+  return [&model, pool](std::span<const std::string_view> texts,
+                        std::vector<std::vector<int32_t>>& ids) -> Status {
+    ids = model.tokenizer->encode_batch(texts, pool);
+    for (size_t i = 0; i < ids.size(); ++i)
+      if (texts[i].find_first_not_of(" \t\r\n\v\f") == std::string_view::npos) ids[i].clear();
     return Ok{};
   };
 }

@@ -92,6 +92,7 @@ class Tokenizer {
                                std::span<const int32_t> second) const;
   // How many tokens that adds.
   int64_t special_token_count(bool pair) const;
+  int64_t special_tokens_after() const;  // of these, after the text that is alone
 
   // The text of ids; bytes that form no UTF-8 become U+FFFD, ids without token are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = false) const;

@@ -50,6 +50,12 @@ int64_t Tokenizer::special_token_count(bool pair) const {
   return std::count_if(slots.begin(), slots.end(), [](const Slot& s) { return s.id >= 0; });
 }
 
+int64_t Tokenizer::special_tokens_after() const {
+  const auto text =
+      std::find_if(single_.rbegin(), single_.rend(), [](const Slot& s) { return s.id < 0; });
+  return text - single_.rbegin();
+}
+
 std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   std::vector<int32_t> ids;
   ids.reserve(text.size() / 4 + 8);

@@ -10,6 +10,7 @@
 #include "learn/check/check_run.h"
 #include "learn/check/fix_text.h"
 #include "learn/check/sample_text.h"
+#include "learn/data/count_text.h"
 #include "learn/data/files.h"
 #include "learn/tasks/seq2seq.h"
 #include "run/commands/command.h"
@@ -145,11 +146,9 @@ Result<int> run_check(const std::vector<std::string>& args) {
     run = check_run(s, schema, *model, rows, findings);
     for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
     if (run.steps > 0)
-      text += fmt::format(
-          "{:<11} {} optimizer steps\n{:<11} {} of {} free for model and "
-          "checkpoints\n",
-          "run", run.steps, "disk", format_bytes(run.disk_bytes),
-          format_bytes(run.disk_free_bytes));
+      text += fmt::format("{:<11} {}\n{:<11} {} of {} free for model and checkpoints\n", "run",
+                          count_of(run.steps, "optimizer step"), "disk",
+                          format_bytes(run.disk_bytes), format_bytes(run.disk_free_bytes));
     text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
                         format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
     if (tokenizer) text += samples_text(rows, *tokenizer);

@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/store/store.h"
+#include "learn/data/count_text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shards.h"
 #include "learn/tasks/sharded_rows.h"
@@ -112,7 +113,7 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
   options.max_shard_tokens = std::max<int64_t>(1, static_cast<int64_t>(s.max_shard_size.bytes) / 4);
   install_stop_handlers();
   options.progress = [](const std::string& split, int64_t tokens) {
-    log_info("{:<11} {} tokens of {}", "prepared", tokens, split);
+    log_info("{:<11} {} of {}", "prepared", count_of(tokens, "token"), split);
     return stop_requested() ? 1 : 0;
   };
   const Prepared done =
@@ -125,8 +126,9 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
     return 128 + stop_signal();
   }
   for (const ShardSplit& split : done.manifest.splits)
-    log_info("{:<11} {}/{}: {} rows, {} tokens in {} shards{}", "shards", options.folder,
-             split.name, split.rows(), split.tokens(), split.shards.size(),
+    log_info("{:<11} {}/{}: {}, {} in {}{}", "shards", options.folder, split.name,
+             count_of(split.rows(), "row"), count_of(split.tokens(), "token"),
+             count_of(static_cast<int64_t>(split.shards.size()), "shard"),
              done.was_there ? " (were there already)" : "");
   return kExitDone;
 }

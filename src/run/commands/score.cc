@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/core/json.h"
+#include "learn/data/count_text.h"
 #include "learn/data/files.h"
 #include "learn/metrics/bootstrap.h"
 #include "learn/metrics/characters.h"
@@ -84,7 +85,8 @@ Result<double> number_of(std::string_view text, const Column& column) {
 }
 
 Error no_pair(const std::string& file, const std::string& longer, int64_t rows) {
-  return Error(err::kMetricPairs, fmt::format("{} has {} rows, {} has more", file, rows, longer))
+  return Error(err::kMetricPairs,
+               fmt::format("{} has {}, {} has more", file, count_of(rows, "row"), longer))
       .at(fmt::format("{} row {}", longer, rows + 1))
       .todo(
           "give as many references as predictions, in the same order; a text with line breaks "

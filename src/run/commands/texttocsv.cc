@@ -1,5 +1,10 @@
 // hone texttocsv [IN OUT]: a text file as the csv that run_clm recipes take, every byte kept.
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "base/core/log.h"
 #include "learn/data/files.h"
@@ -9,19 +14,39 @@
 namespace hone {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct TextToCsvSettings {
 #define HONE_SETTINGS "run/commands/texttocsv.def"
 #include "base/settings/fields.inc"
 };
 
-Status convert_file(const std::string& in, const std::string& out) {
+bool same_bytes(const std::string& a, const std::string& b) {
+  std::ifstream x(a, std::ios::binary), y(b, std::ios::binary);
+  return std::equal(std::istreambuf_iterator<char>(x), {}, std::istreambuf_iterator<char>(y), {});
+}
+
+// A csv that nobody named stays as it is when it says something else.
+Status convert_file(const std::string& in, const std::string& out, bool overwrite) {
   std::error_code ec;
-  if (std::filesystem::equivalent(in, out, ec))
+  if (fs::equivalent(in, out, ec))
     return Error(err::kOutputIsInput,
                  fmt::format("'{}' is both the text to read and the csv to write", in))
         .todo("name another output");
-  HONE_TRY(text_to_csv(in, out));
-  log_info("{} -> {}: one row, column text", in, out);
+  if (overwrite || !fs::is_regular_file(out, ec)) {
+    HONE_TRY(text_to_csv(in, out));
+    log_info("{} -> {}: one row, column text", in, out);
+    return Ok{};
+  }
+  const std::string made = fmt::format("{}.tmp-{}", out, getpid());
+  const Status written = text_to_csv(in, made);
+  const bool same = written.ok() && same_bytes(made, out);
+  fs::remove(made, ec);
+  HONE_TRY(written);
+  if (!same)
+    return Error(err::kFileExists, fmt::format("'{}' is there and holds something else", out))
+        .todo(fmt::format("name another file, or replace it: `hone texttocsv {} {}`", in, out));
+  log_info("{} -> {}: is there already", in, out);
   return Ok{};
 }
 
@@ -33,13 +58,13 @@ Result<int> run_texttocsv(const std::vector<std::string>& args) {
   schema.positional("output");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   if (!s.input.empty()) {
-    if (s.output.empty())
-      s.output = std::filesystem::path(s.input).replace_extension(".csv").string();
-    HONE_TRY(convert_file(s.input, s.output));
+    const bool named = !s.output.empty();
+    if (!named) s.output = fs::path(s.input).replace_extension(".csv").string();
+    HONE_TRY(convert_file(s.input, s.output, named));
     return kExitDone;
   }
   for (const std::string name : {"train", "validation"})
-    HONE_TRY(convert_file(name + ".txt", name + ".csv"));
+    HONE_TRY(convert_file(name + ".txt", name + ".csv", false));
   return kExitDone;
 }
 

@@ -137,11 +137,19 @@ Error not_utf8(std::string what, const std::string& file, int64_t line, int64_t 
       .todo(std::move(todo));
 }
 
+// A command that writes a clean copy of the file.
+std::string fix_command(const std::string& file) {
+  const bool plain = file.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789_./+-=,@%") == std::string::npos;
+  return fmt::format("`hone check --task clm --train_file {} --fix fixed`",
+                     plain ? file : fmt::format("'{}'", file));
+}
+
 Error utf16(std::string what, const std::string& file, size_t column, const char* encoding) {
   return not_utf8(std::move(what), file, 1, static_cast<int64_t>(column),
-                  fmt::format("read it with --encoding {}, or `hone check --fix OUT` writes a copy "
-                              "in UTF-8",
-                              encoding));
+                  fmt::format("read it with --encoding {}, or {} writes a copy in UTF-8", encoding,
+                              fix_command(file)));
 }
 
 }  // namespace
@@ -226,15 +234,16 @@ Status check_utf8(std::string_view text, const std::string& file, int64_t line, 
     append_utf8(character, cp1252_character(byte));
     return not_utf8(what + fmt::format(": it looks like cp1252, where it is '{}'", character), file,
                     line, column,
-                    "read it with --encoding cp1252; where only some lines are, `hone check --fix "
-                    "OUT` writes a clean copy");
+                    fmt::format("read it with --encoding cp1252; where only some lines are, {} "
+                                "writes a clean copy",
+                                fix_command(file)));
   }
   return Error(err::kNotUtf8,
                what + (other_utf8 ? ", though the text before it is: it is damaged or "
                                     "put together from several encodings"
                                   : " and no encoding that hone knows"))
       .at(fmt::format("{}:{}:{}", file, line, column))
-      .todo("mend the line; `hone check --fix OUT` writes a copy without such bytes");
+      .todo(fmt::format("mend the line; {} writes a copy without such bytes", fix_command(file)));
 }
 
 char32_t cp1252_character(unsigned char byte) {

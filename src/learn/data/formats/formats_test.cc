@@ -102,8 +102,8 @@ TEST(Csv, ErrorsSayWhereAndWhatToDo) {
       read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
       "H2108  byte 0xE9 is not UTF-8 text: it looks like cp1252, where it is 'é'\n"
       "  at   v.csv:3:4\n"
-      "  do   read it with --encoding cp1252; where only some lines are, `hone check --fix OUT` "
-      "writes a clean copy");
+      "  do   read it with --encoding cp1252; where only some lines are, `hone check --task clm "
+      "--train_file v.csv --fix fixed` writes a clean copy");
 }
 
 TEST(Tsv, QuotesCountOnlyWhereTheyBalance) {
@@ -384,7 +384,8 @@ TEST(Encodings, AreRecognised) {
       read("a.csv", std::string("\xFF\xFEt\0", 4)).error,
       "H2108  the text is UTF-16, by its byte order mark 0xFFFE (little endian), and not UTF-8\n"
       "  at   a.csv:1:1\n"
-      "  do   read it with --encoding utf-16, or `hone check --fix OUT` writes a copy in UTF-8");
+      "  do   read it with --encoding utf-16, or `hone check --task clm --train_file a.csv --fix "
+      "fixed` writes a copy in UTF-8");
   for (const char* bom : {"\xFF\xFE\0\0t\0\0", "\0\0\xFE\xFF\0\0\0t"})
     EXPECT_THAT(read("a.txt", std::string(bom, 8)).error,
                 AllOf(HasSubstr("H2108  the text is UTF-32"), HasSubstr("iconv -f UTF-32")));
