@@ -1,5 +1,8 @@
 #include "base/core/memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -72,6 +75,20 @@ MemoryReading read_memory() {
   }
   m.limit_bytes = control_group_limit();
   return m;
+}
+
+int64_t resident_bytes(const void* data, int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  std::vector<unsigned char> pages(1 << 16);
+  int64_t resident = 0;
+  for (int64_t begin = 0; begin < bytes; begin += page * static_cast<int64_t>(pages.size())) {
+    const int64_t some = std::min(bytes - begin, page * static_cast<int64_t>(pages.size()));
+    auto* from = static_cast<char*>(const_cast<void*>(data)) + begin;
+    if (mincore(from, static_cast<size_t>(some), pages.data()) != 0) return resident;
+    const auto end = pages.begin() + (some + page - 1) / page;
+    resident += page * std::count_if(pages.begin(), end, [](unsigned char p) { return p & 1; });
+  }
+  return std::min(resident, bytes);
 }
 
 }  // namespace hone

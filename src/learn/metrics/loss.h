@@ -56,6 +56,10 @@ class TrainLoss {
     total_ += step_loss;
     ++total_steps_;
   }
+  // What a step without labels counts as, which has no loss: as Trainer of Transformers 5.23 counts a loss that
+  // is not finite (--logging_nan_inf_filter), the sum since the last log over the steps since then
+  // and this one.
+  double loss_without_labels() const { return sum_ / static_cast<double>(1 + steps_); }
   double take_mean();       // since the last call; NaN when no step was added
   double run_mean() const;  // train_loss of train_results.json
   // To save and restore with a checkpoint.

@@ -59,5 +59,15 @@ TEST(TrainLoss, MeansSinceTheLastLogAndOfTheRun) {
   EXPECT_DOUBLE_EQ(resumed.run_mean(), 2.5);
 }
 
+TEST(TrainLoss, AStepWithoutLabelsCountsAsTransformersCountsIt) {
+  TrainLoss loss;
+  EXPECT_DOUBLE_EQ(loss.loss_without_labels(), 0);
+  loss.add(4);
+  loss.add(2);
+  EXPECT_DOUBLE_EQ(loss.loss_without_labels(), 2);  // 6 / (1 + 2)
+  loss.take_mean();
+  EXPECT_DOUBLE_EQ(loss.loss_without_labels(), 0);
+}
+
 }  // namespace
 }  // namespace hone

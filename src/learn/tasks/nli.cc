@@ -3,6 +3,7 @@
 // output and its file of weights.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 
@@ -65,6 +66,11 @@ class NliSettings : public ClassificationSettings, public NliOwnSettings {
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
 };
 
+std::string accuracy_line(bool test, int64_t epoch, const OrderedJson& accuracy) {
+  return fmt::format("\n{} accuracy after epoch {}: {}\n", test ? "Test" : "Dev", epoch,
+                     dump_json(accuracy));
+}
+
 // What the task prints, where the callback sees how far the run is.
 struct Progressed {
   int64_t epoch = 0;  // whole ones done
@@ -91,8 +97,7 @@ class NliTask : public ClassificationTask {
     OrderedJson metrics = HONE_TRY(ClassificationTask::evaluate());
     if (metrics.empty()) return metrics;
     s_->print("Done evaluation\n");
-    s_->print(fmt::format("\n{} accuracy after epoch {}: {}\n", at.trained ? "Test" : "Dev",
-                          at.epoch, dump_json(metrics["accuracy"])));
+    s_->print(accuracy_line(at.trained, at.epoch, metrics["accuracy"]));
     return metrics;
   }
 
@@ -132,6 +137,16 @@ class NliTask : public ClassificationTask {
       s_.print({line.data(), end.size});
     }
     void on_train_end(const RunPlace&) override { progressed_->trained = true; }
+    void on_ended_before(const RunPlace& at, const Json& log_history) override {
+      progressed_->trained = true;
+      progressed_->epoch = (at.step + batches_ - 1) / batches_;
+      for (const Json& entry : log_history) {
+        if (entry.contains("train_runtime")) break;  // what comes after is the test
+        if (entry.contains("eval_accuracy"))
+          s_.print(accuracy_line(false, std::llround(entry.value("epoch", 0.0)),
+                                 OrderedJson(entry["eval_accuracy"])));
+      }
+    }
 
    private:
     const NliSettings& s_;

@@ -158,29 +158,42 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
     fit.rows = rows;
     break;
   }
-  if (fit.rows == 0) return fit;
-  // Memory grows nearly evenly with rows: extrapolate from two plans, then check.
-  // Not of the arena: whole huge pages hide small slopes.
-  const bool whole = fit.whole;
-  const int64_t here = fit.plan.used_bytes();
-  const int64_t other_rows = fit.rows > 1 ? std::max<int64_t>(fit.rows / 2, 1) : 2;
-  const int64_t other = HONE_TRY(plan_split({other_rows, whole})).used_bytes();
-  const double slope =
-      static_cast<double>(here - other) / static_cast<double>(fit.rows - other_rows);
-  fit.largest = fit.rows;
-  if (slope <= 0) return fit;
-  int64_t guess = fit.rows + static_cast<int64_t>(static_cast<double>(memory_bytes - here) / slope);
-  guess = std::min<int64_t>(guess, 65536);
-  for (int tries = 0; tries < 4 && guess > fit.rows; ++tries) {
-    const int64_t bytes = HONE_TRY(plan_split({guess, whole})).arena_bytes();
-    if (bytes <= memory_bytes) {
-      fit.largest = guess;
-      break;
-    }
-    guess -= std::max<int64_t>(
-        1, static_cast<int64_t>(static_cast<double>(bytes - memory_bytes) / slope) + 1);
-  }
   return fit;
+}
+
+// Memory grows nearly evenly with rows, so a line through the last two plans gives most guesses.
+Result<int64_t> largest_micro_batch(const TaskSettings& s, const ModelConfig& config,
+                                    const Backend& backend, const Fit& fit, int64_t memory_bytes,
+                                    const ShapesOf& shapes_of) {
+  struct Tried {
+    int64_t rows, bytes;  // used, as whole huge pages hide small slopes
+  };
+  Tried fits{fit.rows, fit.plan.used_bytes()}, before{0, fit.plan.state_bytes};
+  int64_t too_many = kMostRowsTried + 1;
+  while (too_many - fits.rows > 1) {
+    const double slope = static_cast<double>(fits.bytes - before.bytes) /
+                         static_cast<double>(fits.rows - before.rows);
+    const double more =
+        slope > 0 ? static_cast<double>(memory_bytes - fits.bytes) / slope : kMostRowsTried;
+    int64_t rows = fits.rows + static_cast<int64_t>(std::min<double>(more, kMostRowsTried));
+    // Where the line is of no help, halves.
+    if (rows >= too_many) rows = too_many - 1;
+    if (rows <= fits.rows) rows = fits.rows + 1;
+    const RunPlan plan = HONE_TRY(plan_of(s, config, backend, shapes_of(rows, fit.whole)));
+    if (plan.arena_bytes() > memory_bytes) {
+      too_many = rows;
+      if (too_many - fits.rows <= 1) break;
+      const int64_t middle = fits.rows + (too_many - fits.rows) / 2;
+      const RunPlan half = HONE_TRY(plan_of(s, config, backend, shapes_of(middle, fit.whole)));
+      if (half.arena_bytes() > memory_bytes)
+        too_many = middle;
+      else
+        before = fits, fits = {middle, half.used_bytes()};
+    } else {
+      before = fits, fits = {rows, plan.used_bytes()};
+    }
+  }
+  return fits.rows;
 }
 
 Status check_device_memory(const TrainSettings& s) {
@@ -206,8 +219,9 @@ int64_t memory_for_arenas(const TrainSettings& s) {
 }
 
 std::string MemoryReport::text() const {
-  return fmt::format("planned {}, measured {}; the runtime {} of {}", format_bytes(planned_bytes),
-                     format_bytes(measured_bytes), format_bytes(runtime_bytes),
+  return fmt::format("arena {} as planned, {} of it in memory; runtime {} of {}",
+                     format_bytes(planned_bytes), format_bytes(arena_bytes),
+                     format_bytes(runtime_bytes + measured_bytes - arena_bytes),
                      format_bytes(kRuntimeBudget));
 }
 

@@ -42,10 +42,9 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
 // The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
 // of per_device_eval_batch_size) whose arena is at most `memory_bytes`.
 struct Fit {
-  int64_t rows = 0;     // of a micro-batch; 0: not even one row fits
-  bool whole = false;   // a step is one micro-batch and one program
-  int64_t largest = 0;  // the most rows that would fit (0 when none does)
-  RunPlan plan;         // with `rows`, or with one row when none fits
+  int64_t rows = 0;    // of a micro-batch; 0: not even one row fits
+  bool whole = false;  // a step is one micro-batch and one program
+  RunPlan plan;        // with `rows`, or with one row when none fits
 };
 // The plan of the programs of these shapes.
 Result<RunPlan> plan_of(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
@@ -58,6 +57,14 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
 
 // H2404 when --device_memory is more than this machine, or its control group, has.
 Status check_device_memory(const TrainSettings& s);
+
+// The most rows of a micro-batch that fit, when those of `fit` do: a row more does not. At most
+// kMostRowsTried.
+inline constexpr int64_t kMostRowsTried = 65536;
+Result<int64_t> largest_micro_batch(const TaskSettings& s, const ModelConfig& config,
+                                    const Backend& backend, const Fit& fit, int64_t memory_bytes,
+                                    const ShapesOf& shapes_of);
+
 // Bytes that the arenas of this process may take: --device_memory, or what is free now.
 int64_t memory_for_arenas(const TrainSettings& s);
 
@@ -70,7 +77,8 @@ struct MemoryReport {
   int64_t planned_bytes = 0;
   int64_t measured_bytes = 0;
   int64_t runtime_bytes = 0;  // what it kept before: tokenizer, data, plans
-  std::string text() const;
+  int64_t arena_bytes = 0;    // of the arena, in memory now
+  std::string text() const;   // the arena, and apart from it all else
 };
 
 }  // namespace hone

@@ -77,9 +77,10 @@ void TokenTask::take_largest_budget(StepPlan& plan, size_t k) {
 Result<StepSums> TokenTask::take_step(int64_t step, double rate) {
   const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
   HONE_TRY(plan_rows(taken, true, plan_));
-  const auto scale = static_cast<float>(
-      1.0 / static_cast<double>(std::max<int64_t>(normaliser(step, plan_, taken), 1)));
+  const int64_t labels = normaliser(step, plan_, taken);
+  const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1)));
   StepSums sums{0, plan_.tokens, plan_.rows, plan_.label_tokens};
+  sums.without_labels = labels == 0;
   if (!step_programs_.empty()) {
     HONE_BUG_IF(plan_.batches.size() != 1,
                 "step {} has {} micro-batches, the run was planned without accumulation", step,
@@ -131,7 +132,11 @@ Result<OrderedJson> TokenTask::evaluate() {
   MicroBatch batch;
   HONE_TRY(feed_->rewind_evaluation());
   int64_t done = 0;
-  for (;; bar.update(done, fmt::format("loss {:.4f}", loss_so_far()))) {
+  const auto loss_text = [&] {  // rows to predict have none
+    const double loss = loss_so_far();
+    return std::isnan(loss) ? std::string() : fmt::format("loss {:.4f}", loss);
+  };
+  for (;; bar.update(done, loss_text())) {
     if (stop_requested()) return OrderedJson::object();
     const TakenRows taken = HONE_TRY(feed_->next_evaluation(chunk));
     if (taken.rows.empty()) break;
@@ -203,8 +208,10 @@ OrderedJson TokenMetrics::json(int64_t rows) const {
 
 MemoryReport TokenTask::memory() const {
   const MemoryReading now = read_memory();
+  const Arena& arena = session_->arena();
   return {session_->plan().arena_bytes(),
-          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_};
+          now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
+          resident_bytes(arena.data(), arena.bytes())};
 }
 
 Status TokenTask::save_model_files(const std::string& folder) {

@@ -5,6 +5,7 @@
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
+#include "learn/data/count_text.h"
 #include "learn/tasks/token_task.h"
 #include "learn/train/errors.h"
 
@@ -81,12 +82,11 @@ Status TokenTask::compile(bool from_scratch) {
         .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
                           "shows what a run needs",
                           s_.row_tokens_flag()));
-  log_info("{:<11} {} rows of at most {} tokens{}; the largest that fits: {} rows", "micro-batch",
-           fit.rows, row_tokens_,
+  log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(fit.rows, "row"),
+           count_of(row_tokens_, "token"),
            fit.rows < wanted
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
-               : "",
-           fit.largest);
+               : "");
   shapes_ = shapes_for(split_.rows, split_.whole);
   session_ =
       HONE_TRY(Session::compile(HONE_TRY(run_programs(s_, model_.config, shapes_)), *backend_));

@@ -31,13 +31,16 @@ class TrainCallback {
   // An entry of log_history: {loss, grad_norm, learning_rate, epoch}, {eval_loss, ...} or
   // {train_runtime, ...}.
   virtual Status on_log(const RunPlace&, const OrderedJson& /*entry*/) { return Ok{}; }
-  // An evaluation inside of training; `best` is that of the evaluations before.
+  // An evaluation inside of training, after its entry; `best` is that of the evaluations before.
   virtual Status on_evaluate(const RunPlace&, const OrderedJson& /*metrics*/,
                              const BestModel& /*best*/) {
     return Ok{};
   }
   virtual void on_save(const RunPlace&, const std::string& /*checkpoint*/) {}
   virtual void on_train_end(const RunPlace&) {}
+  // In place of the others when the run in the output folder has ended before, with its
+  // log_history.
+  virtual void on_ended_before(const RunPlace&, const Json& /*log_history*/) {}
 
   // True: training ends now, as if its last step were done.
   virtual bool stop() const { return false; }

@@ -1,10 +1,10 @@
 // The listeners that settings choose: progress on the console, early stopping, TensorBoard.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 
 #include "base/core/log.h"
-#include "base/core/process.h"
 #include "learn/train/callback.h"
 
 namespace hone {
@@ -12,10 +12,12 @@ namespace {
 
 class Console : public TrainCallback {
  public:
-  explicit Console(const TrainSettings& s) : lines_(s.disable_tqdm || !is_terminal(2)) {}
+  explicit Console(const TrainSettings& s) : metric_(best_metric_of(s)), plain_(s.disable_tqdm) {}
 
   Status on_train_begin(const RunPlace& at) override {
-    bar_.emplace("training", at.total_steps, Progress::Options{.start = at.step});
+    bar_.emplace("training", at.total_steps,
+                 Progress::Options{.force_terminal = plain_ ? 0 : -1, .start = at.step});
+    training_ = true;
     return Ok{};
   }
   void on_step_end(const RunPlace& at, const StepReport& r) override {
@@ -27,25 +29,70 @@ class Console : public TrainCallback {
     bar_->update(at.step, {line.data(), std::min(written.size, line.size())});
   }
   Status on_log(const RunPlace& at, const OrderedJson& entry) override {
-    if (entry.contains("eval_loss"))
-      log_info("{:<11} step {}: loss {:.4f}{}", "evaluated", at.step, entry.value("eval_loss", NAN),
-               entry.contains("perplexity")
-                   ? fmt::format(", perplexity {:.3f}", entry.value("perplexity", NAN))
-                   : "");
-    else if (lines_ && entry.contains("learning_rate"))
+    if (entry.contains("eval_runtime")) {
+      // on_evaluate() prints those inside of training, with the best; but not the one on start.
+      if (!training_ || at.step == 0) tell(at, entry, "");
+    } else if (entry.contains("learning_rate")) {
       log_info(
           "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate {:.3g}",
           "train", at.step, at.total_steps, at.epoch, entry.value("loss", NAN),
           entry.value("grad_norm", NAN), entry.value("learning_rate", NAN));
+    }
+    return Ok{};
+  }
+  Status on_evaluate(const RunPlace& at, const OrderedJson& metrics,
+                     const BestModel& best) override {
+    if (!metric_) {
+      tell(at, metrics, "");
+      return Ok{};
+    }
+    const double value = HONE_TRY(value_of(*metric_, metrics));
+    const bool better =
+        !std::isnan(value) && (!best.metric || metric_->better(value, *best.metric));
+    tell(at, metrics,
+         better ? "; the best so far"
+         : best.metric
+             ? fmt::format("; best {} so far {:.4f}", metric_->name.substr(5), *best.metric)
+             : "");
     return Ok{};
   }
   void on_save(const RunPlace&, const std::string& checkpoint) override {
     log_info("{:<11} {}", "saved", checkpoint);
   }
-  void on_train_end(const RunPlace&) override { bar_->finish(); }
+  void on_train_end(const RunPlace&) override {
+    bar_->finish();
+    training_ = false;
+  }
 
  private:
-  bool lines_;
+  // The loss first, then every other metric, without the prefix eval_.
+  static std::string metrics_text(const OrderedJson& entry) {
+    std::string text;
+    const auto add = [&](std::string name, const OrderedJson& value) {
+      if (!value.is_number()) return;
+      std::replace(name.begin(), name.end(), '_', ' ');
+      const double x = value.get<double>();
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
+                          value.is_number_integer() ? dump_json(value)
+                          : std::abs(x) < 10        ? fmt::format("{:.4f}", x)
+                                                    : fmt::format("{:.3f}", x));
+    };
+    if (entry.contains("eval_loss")) add("loss", entry["eval_loss"]);
+    for (const auto& [key, value] : entry.items()) {
+      const std::string name = key.starts_with("eval_") ? key.substr(5) : key;
+      if (name != "loss" && name != "loss_per_token" && name != "runtime" && name != "epoch" &&
+          !name.starts_with("samples") && !name.ends_with("_per_second"))
+        add(name, value);
+    }
+    return text;
+  }
+
+  static void tell(const RunPlace& at, const OrderedJson& metrics, const std::string& best) {
+    log_info("{:<11} step {}: {}{}", "evaluated", at.step, metrics_text(metrics), best);
+  }
+
+  std::optional<BestMetric> metric_;
+  bool plain_, training_ = false;
   std::optional<Progress> bar_;
 };
 

@@ -155,13 +155,14 @@ Result<TrainOutcome> Trainer::train() {
     const StepSums sums = HONE_TRY(task_.take_step(done_, rate));
     if (sums.stopped && done_ > 0) {
       outcome.stopped_by = stop_signal();
-      HONE_TRY(save_checkpoint());
+      HONE_TRY(save_checkpoint(true));
       break;
     }
     if (!std::isfinite(sums.loss)) return why_not_finite("loss", sums.loss);
     if (!std::isfinite(sums.grad_norm)) return why_not_finite("gradient norm", sums.grad_norm);
     ++done_;
-    loss_.add(sums.loss);
+    const double loss = sums.without_labels ? loss_.loss_without_labels() : sums.loss;
+    loss_.add(loss);
     flops_ += task_.flops_of_step(sums);
     tokens += sums.tokens;
     rows += sums.rows;
@@ -169,7 +170,7 @@ Result<TrainOutcome> Trainer::train() {
 
     const bool last = done_ == total, end_of_epoch = ends_epoch();
     for (const auto& c : callbacks_)
-      c->on_step_end(place(), {sums.loss, seconds_since(start), done_ - first, tokens, rows});
+      c->on_step_end(place(), {loss, seconds_since(start), done_ - first, tokens, rows});
     if (s_.logging_strategy == "epoch"
             ? end_of_epoch
             : s_.logging_strategy == "steps" &&
@@ -185,7 +186,8 @@ Result<TrainOutcome> Trainer::train() {
              : s_.eval_strategy == "steps" && (every(eval_steps, done_) || last)))
       new_best = HONE_TRY(evaluate_in_training());
     outcome.stopped_by = stop_signal();
-    if (save_is_due(end_of_epoch, new_best) || outcome.stopped_by) HONE_TRY(save_checkpoint());
+    const bool due = save_is_due(end_of_epoch, new_best);
+    if (due || outcome.stopped_by) HONE_TRY(save_checkpoint(!due));
     if (outcome.stopped_by) break;
   }
   for (const auto& c : callbacks_) c->on_train_end(place());
@@ -212,6 +214,7 @@ Result<TrainOutcome> Trainer::train() {
   if (s_.load_best_model_at_end) HONE_TRY(load_best());
   HONE_TRY(save_model());
   HONE_TRY(write_state());
+  HONE_TRY(drop_extra_checkpoints());
   if (best_.checkpoint_step > 0 && s_.save_total_limit == 1)  // as Transformers: the best alone
     for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
       if (c.by_hone && c.step != best_.checkpoint_step) HONE_TRY(delete_checkpoint(c.path));

@@ -24,7 +24,8 @@ struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;  // of pairs the sources' tokens
   int64_t label_tokens = 0;
-  double grad_norm = 0;  // before clipping; of an update that was made
+  double grad_norm = 0;         // before clipping; of an update that was made
+  bool without_labels = false;  // there is nothing to learn, and no loss
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 };
 
@@ -104,6 +105,12 @@ class Trainer {
   // logged, when a stop was requested before the end.
   Result<OrderedJson> evaluate();
 
+  // The training metrics of a run that has ended (begin() gave true), as train_results.json has
+  // them; null when that file is not there any more.
+  OrderedJson ended_metrics() const;
+  // Takes the weights of the model in the output folder, to evaluate it or to predict with it.
+  Status load_ended();
+
   // Writes train_results.json or eval_results.json and merges them into all_results.json.
   Status write_results(const std::string& which, const OrderedJson& metrics);
   Status write_state() const;
@@ -123,7 +130,10 @@ class Trainer {
   std::string checkpoint_path(int64_t step) const;
   Status load_best();
   Status save_model();
-  Status save_checkpoint();
+  // `extra`: only because the run stops here. It does not count among those of save_total_limit,
+  // and goes when the next one is there or the run has ended.
+  Status save_checkpoint(bool extra = false);
+  Status drop_extra_checkpoints();
   std::string state_text() const;
 
   const TrainSettings& s_;

@@ -1,5 +1,7 @@
 // Where a run begins, what it saves and what it continues from.
 #include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/core/text.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"
@@ -40,6 +42,13 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
             "continue with the model and --optim that the checkpoint is of, or start again with "
             "--overwrite_output_dir");
   return load_state(s, name, from, name);
+}
+
+constexpr const char* kExtra = "saved_because_stopped";  // in kStateFile
+
+bool is_extra(const std::string& checkpoint) {
+  const Result<Json> state = read_json_file(checkpoint + "/" + kStateFile);
+  return state.ok() && state->is_object() && state->value(kExtra, false);
 }
 
 std::vector<std::string> optimizer_states(const Session& s) {
@@ -138,6 +147,14 @@ Result<bool> Trainer::begin(const TrainStart& start) {
       "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
       "(--overwrite_output_dir starts again, a larger --num_train_epochs or --max_steps continues)",
       "finished", s_.output_dir, done_ > 0 ? done_ : total);
+  if (done_ == 0) done_ = total;
+  trained_ = true;
+  Json state = Json::object();
+  if (Result<Json> read = read_json_file(s_.output_dir + "/" + kTrainerStateFile);
+      read.ok() && read->is_object())
+    state = std::move(*read);
+  for (const auto& c : callbacks_)
+    c->on_ended_before(place(), state.value("log_history", Json::array()));
   return true;
 }
 
@@ -228,11 +245,13 @@ std::string Trainer::state_text() const {
   return dump_json(j, {.indent = 2}) + "\n";
 }
 
-Status Trainer::save_checkpoint() {
+Status Trainer::save_checkpoint(bool extra) {
   if (last_saved_ == done_) return Ok{};
   Session& s = task_.session();
+  // A run that was not stopped has the same best checkpoint.
+  const std::string best = checkpoint_path(best_.step);
   if (best_.step > 0 &&
-      (best_.step == done_ || HONE_TRY(file_store().exists(checkpoint_path(best_.step)))))
+      (best_.step == done_ ? !extra : HONE_TRY(file_store().exists(best)) && !is_extra(best)))
     best_.checkpoint_step = best_.step;
   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, done_));
   HONE_TRY(task_.save_model_files(w.folder()));
@@ -255,17 +274,27 @@ Status Trainer::save_checkpoint() {
                               : Json()},
         {"run", task_.fingerprint()}};
     if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
+    if (extra) state[kExtra] = true;
     HONE_TRY(w.add_json(kStateFile, state));
   }
   const std::string path = HONE_TRY(w.commit());
   last_saved_ = done_;
   for (const auto& c : callbacks_) c->on_save(place(), path);
-  if (s_.save_total_limit)
+  HONE_TRY(drop_extra_checkpoints());
+  if (s_.save_total_limit && !extra)
     HONE_TRY(rotate_checkpoints(
         s_.output_dir,
         {.save_total_limit = *s_.save_total_limit,
          .best = best_.checkpoint_step > 0 ? checkpoint_path(best_.checkpoint_step) : "",
          .trusted = path}));
+  return Ok{};
+}
+
+Status Trainer::drop_extra_checkpoints() {
+  const bool ended = !stop_signal() && (done_ == task_.steps().total_steps() || stops_early());
+  for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
+    if (c.by_hone && (c.step != done_ || ended) && is_extra(c.path))
+      HONE_TRY(delete_checkpoint(c.path));
   return Ok{};
 }
 
@@ -281,6 +310,20 @@ Status Trainer::load_best() {
     HONE_TRY(read_into(*from.weights, name, s, checkpoint));
   log_info("{:<11} {} ({} {:.6g}) is the model that stays", "best", checkpoint,
            best_metric_of(s_)->name, *best_.metric);
+  return Ok{};
+}
+
+OrderedJson Trainer::ended_metrics() const {
+  const Result<std::string> text = read_file(s_.output_dir + "/train_results.json");
+  if (!text.ok()) return nullptr;
+  Result<OrderedJson> metrics = parse_ordered_json(*text, "train_results.json");
+  return metrics.ok() && metrics->is_object() ? std::move(*metrics) : OrderedJson();
+}
+
+Status Trainer::load_ended() {
+  const std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(s_.output_dir));
+  for (const std::string& name : task_.weight_names())
+    HONE_TRY(read_into(*weights, name, task_.session(), s_.output_dir));
   return Ok{};
 }
 

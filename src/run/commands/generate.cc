@@ -12,6 +12,7 @@
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "learn/pretrained/open.h"
+#include "learn/pretrained/weights.h"
 #include "run/commands/errors.h"
 #include "run/commands/run_generate.h"
 
@@ -147,6 +148,8 @@ void tell_length(const GenerateSettings& s, const GenerationConfig& c,
     break;
   }
   if (s.max_new_tokens) return;
+  // An encoder reads the prompt: it is not a part of the text that is written.
+  const bool has_source = !prompts.empty() && !prompts.front().source.empty();
   if (s.max_length) origin = "--max_length";
   if (c.max_new_tokens)
     log_info("at most {} new tokens, as {} says", *c.max_new_tokens, origin);
@@ -156,7 +159,8 @@ void tell_length(const GenerateSettings& s, const GenerationConfig& c,
         "asks for another length",
         *c.max_length);
   else if (c.max_length)
-    log_info("at most {} tokens with the prompt, as {} says", *c.max_length, origin);
+    log_info("at most {} tokens{}, as {} says", *c.max_length, has_source ? "" : " with the prompt",
+             origin);
   else
     log_info("at most 20 new tokens, as in Transformers; --max_new_tokens asks for another length");
 }
@@ -329,6 +333,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   open.need_tokenizer = false;
   open.writes_text = true;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+  HONE_TRY(check_weights(*model.weights, model.config));
   if (!s.source_lang.empty())
     model.tokenizer =
         HONE_TRY(open_tokenizer(s.tokenizer_name.empty() ? s.model_name_or_path : s.tokenizer_name,

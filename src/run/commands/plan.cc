@@ -5,6 +5,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
+#include "learn/data/count_text.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
 
@@ -108,6 +109,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   };
   const Fit fit = HONE_TRY(fit_run(s, config, *backend, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
+  const int64_t largest =
+      fit.rows == 0 ? 0
+                    : HONE_TRY(largest_micro_batch(s, config, *backend, fit, memory, shapes));
 
   if (here)
     (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
@@ -132,7 +136,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["fits"] = fit.rows > 0;
   j[s.row_tokens_flag()] = block;
   j["micro_batch_rows"] = fit.rows;
-  j["largest_micro_batch_rows"] = fit.largest;
+  j["largest_micro_batch_rows"] = largest;
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
   j["flops_per_step"] = flops;
   j["seconds_per_step"] = seconds;
@@ -142,13 +146,14 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
     if (remedy.row_tokens > 0) j["would_fit"][s.row_tokens_flag()] = remedy.row_tokens;
   }
+  const int status = fit.rows > 0 ? kExitDone : kExitUserError;
   if (only.json) {
     print_out(dump_json(j) + "\n");
-    return kExitDone;
+    return status;
   }
-  std::string text =
-      fmt::format("{}: {} parameters, rows of {} tokens, {} rows in a step\n", model.name,
-                  parameter_count(config), block, wanted * s.gradient_accumulation_steps);
+  std::string text = fmt::format("{}: {} parameters, rows of {}, {} in a step\n", model.name,
+                                 parameter_count(config), count_of(block, "token"),
+                                 count_of(wanted * s.gradient_accumulation_steps, "row"));
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
   text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of {})\n", "arena",
@@ -167,8 +172,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                                   : "weights and moments",
                               format_bytes(kept_bytes(fit.plan)));
   } else {
-    text += fmt::format("fits into {}: micro-batches of {} rows; the largest that fits has {}\n",
-                        format_bytes(memory + runtime), fit.rows, fit.largest);
+    text += fmt::format("fits into {}: micro-batches of {}; the largest that fits has {}{}\n",
+                        format_bytes(memory + runtime), count_of(fit.rows, "row"), grouped(largest),
+                        largest == kMostRowsTried ? " or more" : "");
   }
   const double speed = s.bf16 ? device.bf16_flops : device.f32_flops;
   if (flops > 0 && here)
@@ -180,7 +186,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
         "TFLOP/s, {:.0f} GB/s\n",
         flops, seconds, device.name, speed / 1e12, device.bytes_per_second / 1e9);
   print_out(text);
-  return kExitDone;
+  return status;
 }
 
 }  // namespace

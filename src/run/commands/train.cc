@@ -38,8 +38,13 @@ Result<int> run_train(const std::vector<std::string>& args) {
   Trainer trainer(s, *task, std::move(schedule));
   if (auto listener = task->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
-  if (finished) return kExitDone;
-  if (s.do_train) {
+  if (finished) {
+    if (const OrderedJson metrics = trainer.ended_metrics(); !metrics.is_null())
+      log_info("{}", results_table("train", metrics));
+    if (!s.do_eval && !s.do_predict) return kExitDone;
+    HONE_TRY(trainer.load_ended());
+  }
+  if (s.do_train && !finished) {
     TrainOutcome outcome = HONE_TRY(trainer.train());
     const MemoryReport memory = task->memory();
     log_info("{:<11} {}", "memory", memory.text());
@@ -55,7 +60,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
     if (metrics.empty()) return 128 + stop_signal();
     HONE_TRY(trainer.write_results("eval", metrics));
     log_info("{}", results_table("eval", metrics));
-    if (s.do_train) HONE_TRY(trainer.write_state());
+    if (s.do_train && !finished) HONE_TRY(trainer.write_state());
   }
   if (s.do_predict) {
     const auto begin = std::chrono::steady_clock::now();
@@ -70,6 +75,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
     }
   }
   if (stop_signal()) return 128 + stop_signal();
+  if (finished) return kExitDone;
   HONE_TRY(task->end_run());
   if (s.do_train) HONE_TRY(trainer.finish());
   return kExitDone;

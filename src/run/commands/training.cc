@@ -1,6 +1,7 @@
 #include "run/commands/training.h"
 
 #include "base/store/store.h"
+#include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -36,6 +37,9 @@ Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, 
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
   HONE_TRY(s.choose_head(model.config));
+  // Before data are read and memory is planned; the head may still be another one.
+  const NewHead any_head{.replace_other_sizes = true};
+  if (model.weights) HONE_TRY(check_weights(*model.weights, model.config, &any_head));
   return model;
 }
 
