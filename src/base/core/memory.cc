@@ -81,7 +81,10 @@ int64_t resident_bytes(const void* data, int64_t bytes) {
   const int64_t page = sysconf(_SC_PAGESIZE);
   std::vector<unsigned char> pages(1 << 16);
   int64_t resident = 0;
-  for (int64_t begin = 0; begin < bytes; begin += page * static_cast<int64_t>(pages.size())) {
+  const auto into_page =
+      static_cast<int64_t>(reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(page));
+  for (int64_t begin = -into_page; begin < bytes;
+       begin += page * static_cast<int64_t>(pages.size())) {
     const int64_t some = std::min(bytes - begin, page * static_cast<int64_t>(pages.size()));
     auto* from = static_cast<char*>(const_cast<void*>(data)) + begin;
     if (mincore(from, static_cast<size_t>(some), pages.data()) != 0) return resident;

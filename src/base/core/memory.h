@@ -18,7 +18,7 @@ struct MemoryReading {
   int64_t usable_bytes() const;
 };
 MemoryReading read_memory();
-// How much of a block is in memory now, in whole pages; `data` starts a page.
+// How much of a block is in memory now, in whole pages.
 int64_t resident_bytes(const void* data, int64_t bytes);
 
 }  // namespace hone

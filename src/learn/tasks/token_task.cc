@@ -208,7 +208,7 @@ OrderedJson TokenMetrics::json(int64_t rows) const {
 
 MemoryReport TokenTask::memory() const {
   const MemoryReading now = read_memory();
-  const Arena& arena = session_->arena();
+  const Memory& arena = session_->arena();
   return {session_->plan().arena_bytes(),
           now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
           resident_bytes(arena.data(), arena.bytes())};
