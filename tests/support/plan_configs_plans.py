@@ -9,7 +9,7 @@ for path in sorted(glob.glob(sys.argv[1] + "/configs/*.json")):
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     if os.path.basename(path).startswith(decoders):
         plan = json.loads(r.stdout or "{}")
-        if r.returncode != 0 or plan["peak_bytes"]["device"] != sum(plan["by_purpose"].values()) or seconds >= 1:
+        if r.returncode != (0 if plan.get("fits") else 1) or plan["peak_bytes"]["device"] != sum(plan["by_purpose"].values()) or seconds >= 1:
             wrong.append((path, r.returncode, seconds, r.stderr))
         if plan["fits"] == ("would_fit" in plan) or plan["fits"] != (plan["peak_bytes"]["device"] + plan["peak_bytes"]["host"] <= 16 << 30):
             wrong.append((path, plan))

@@ -36,6 +36,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  HONE_TRY(check_sizes(model));
   auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Trainer trainer(s, *task, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());

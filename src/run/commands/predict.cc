@@ -59,6 +59,7 @@ Result<int> run_predict(const std::vector<std::string>& args) {
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  HONE_TRY(check_sizes(model));
   auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   const OrderedJson got = HONE_TRY(task->predict(s.output_dir));
   if (stop_signal()) return 128 + stop_signal();

@@ -33,6 +33,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  HONE_TRY(check_sizes(model));
   auto task = HONE_TRY(s.open(std::move(model), from_scratch));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? task->steps().total_steps() : 0));
   Trainer trainer(s, *task, std::move(schedule));

@@ -37,10 +37,12 @@ Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, 
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
   HONE_TRY(s.choose_head(model.config));
-  // Before data are read and memory is planned; the head may still be another one.
-  const NewHead any_head{.replace_other_sizes = true};
-  if (model.weights) HONE_TRY(check_weights(*model.weights, model.config, &any_head));
   return model;
+}
+
+Status check_sizes(const Pretrained& model) {
+  const NewHead any_head{.replace_other_sizes = true};
+  return model.weights ? check_weights(*model.weights, model.config, &any_head) : Status(Ok{});
 }
 
 Status check_output_dir(const std::string& folder) {

@@ -11,6 +11,9 @@ namespace hone {
 // tokenizer of --tokenizer_name (from_scratch); with the head that the task trains.
 Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch,
                                      bool need_weights = true);
+// Before data are read and memory is planned: H2282 for all weights that are missing or have other
+// sizes than the config asks for; the head may still be another one.
+Status check_sizes(const Pretrained& model);
 
 // Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of
 // the store.
