@@ -104,7 +104,7 @@ class Ledger : public testing::TestWithParam<Case> {
                 "--logging_steps=3",
                 "--report_to=none",
                 "--eval_strategy=no",
-                "--save_total_limit=9",
+                "--save_total_limit=99",
                 "--seed=42",
                 "--threads=1",
                 "--disable_tqdm"};

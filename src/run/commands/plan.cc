@@ -110,8 +110,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const Fit fit = HONE_TRY(fit_run(s, config, *backend, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
   const int64_t largest =
-      fit.rows == 0 ? 0
-                    : HONE_TRY(largest_micro_batch(s, config, *backend, fit, memory, shapes));
+      fit.rows == 0 ? 0 : HONE_TRY(largest_micro_batch(s, config, *backend, fit, memory, shapes));
 
   if (here)
     (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
