@@ -33,7 +33,7 @@ RowsReport check_texts(const TaskSettings& s, const Pretrained& model, ThreadPoo
   for (const auto& [name, split] :
        {std::pair{"train", &report.train}, {"validation", &report.eval}})
     if (split->rows > 0)
-      notes.push_back(fmt::format("{}: {}", name, describe(split->counts, files->causal)));
+      notes.push_back(fmt::format("{}: {}", name, describe(split->counts, files->options)));
   if (const auto* mlm = dynamic_cast<const MlmSettings*>(&s))
     mask_samples(*mlm, model, report, findings);
   return report;

@@ -5,7 +5,7 @@
 
 #include "base/core/text.h"
 #include "learn/check/row_faults.h"
-#include "learn/data/steps.h"
+#include "learn/data/batches/steps.h"
 #include "learn/tasks/classification_data.h"
 #include "learn/tasks/label_sources.h"
 

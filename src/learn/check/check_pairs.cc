@@ -217,7 +217,7 @@ class PairScan {
   Findings& findings_;
   const std::string_view words_;  // of --source_prefix
   const std::optional<TaskPrefix> known_;
-  PairWish wish_;
+  PairColumnOptions wish_;
   std::optional<int32_t> end_;
   RowFiles files_read_;
   RowTable pairs_;
@@ -238,7 +238,7 @@ SampleRow sample(const PairRows& rows, int64_t i, int64_t decoder_start) {
   SampleRow out;
   out.source.assign(source.begin(), source.end());
   out.labels.assign(target.begin(), target.end());
-  // What the decoder reads (learn/data/pair_batch.h).
+  // What the decoder reads (learn/data/batches/pair_batch.h).
   out.ids = out.labels;
   std::rotate(out.ids.rbegin(), out.ids.rbegin() + 1, out.ids.rend());
   if (decoder_start >= 0 && !out.ids.empty()) out.ids[0] = static_cast<int32_t>(decoder_start);

@@ -3,17 +3,17 @@
 #include <algorithm>
 
 #include "learn/check/row_faults.h"
-#include "learn/data/count_text.h"
-#include "learn/data/files.h"
 #include "learn/data/formats/errors.h"
-#include "learn/data/steps.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/data/rows/files.h"
+#include "learn/data/rows/selection.h"
 
 namespace hone {
 namespace {
 
 class Scan {
  public:
-  Scan(const CausalFiles& files, const Tokenizer* tokenizer, int64_t vocab, bool masked,
+  Scan(const TextFiles& files, const Tokenizer* tokenizer, int64_t vocab, bool masked,
        ThreadPool& pool, int64_t samples, Findings& findings, RowsReport& report)
       : files_(files),
         tokenizer_(tokenizer),
@@ -82,7 +82,7 @@ class Scan {
               int64_t max_samples, double fraction) {
     validation_ = name == std::string_view("validation");
     faults_ = {};
-    CausalBuilder builder(files_.causal);
+    TextBuilder builder(files_.options);
     for (int64_t i = 0; i < most && HONE_TRY(reader.next(row_)); ++i) {
       made_.clear();
       ++report.rows;
@@ -111,7 +111,7 @@ class Scan {
     return Ok{};
   }
 
-  Status flush(SplitReport& report, CausalBuilder& builder) {
+  Status flush(SplitReport& report, TextBuilder& builder) {
     if (texts_.empty()) return Ok{};
     if (!tokenizer_)
       return Error(err::kDataMissing, "the model has no tokenizer")
@@ -135,12 +135,12 @@ class Scan {
     faults_.look_at_text(text, place);
   }
 
-  void look_at_ids(const std::vector<int32_t>& ids, RowPlace place, CausalBuilder& builder) {
+  void look_at_ids(const std::vector<int32_t>& ids, RowPlace place, TextBuilder& builder) {
     builder.add(ids, made_);
-    if (static_cast<int64_t>(ids.size()) > files_.causal.block_size)
+    if (static_cast<int64_t>(ids.size()) > files_.options.block_size)
       faults_.note(RowFault::kLong, place);
     faults_.look_at_ids(ids, tokenizer_, vocab_, false, place);
-    if (files_.causal.grouping == Grouping::kRows && !ids.empty() && nothing_to_learn(ids))
+    if (files_.options.grouping == Grouping::kRows && !ids.empty() && nothing_to_learn(ids))
       faults_.note(RowFault::kNoLabel, place);
     if (!validation_ && static_cast<int64_t>(report_.samples.size()) < samples_)
       report_.samples.push_back({ids, {}, ""});
@@ -148,7 +148,7 @@ class Scan {
 
   // A causal model learns every token but the first, a masked one those that may be hidden.
   bool nothing_to_learn(const std::vector<int32_t>& ids) const {
-    if (!masked_) return ids.size() < 2 && !files_.causal.eos;
+    if (!masked_) return ids.size() < 2 && !files_.options.eos;
     return std::all_of(ids.begin(), ids.end(),
                        [&](int32_t id) { return tokenizer_ && tokenizer_->is_special(id); });
   }
@@ -162,13 +162,13 @@ class Scan {
     }
     faults_.tell(
         {name, report.rows, "a block",
-         files_.causal.grouping == Grouping::kRows
+         files_.options.grouping == Grouping::kRows
              ? fmt::format("what does not fit is cut off: raise --{}",
                            masked_ ? "max_seq_length" : "block_size, or leave out --packing")
              : "they are cut into blocks",
          [&](RowPlace place) { return where(place); }},
         findings_);
-    const CausalCounts& c = report.counts;
+    const TextCounts& c = report.counts;
     const double dropped = percent_of(c.tokens_dropped, c.tokens_read);
     if (report.sequences == 0) {
       findings_.add(FindingLevel::kError, "no_blocks",
@@ -179,7 +179,7 @@ class Scan {
       findings_.add(
           FindingLevel::kWarning, "tokens_dropped",
           fmt::format("{}: {:.1f} % of the tokens are dropped", name, dropped), "",
-          files_.causal.grouping == Grouping::kRows
+          files_.options.grouping == Grouping::kRows
               ? fmt::format("raise --{}: rows are cut at it",
                             masked_ ? "max_seq_length" : "block_size")
               : fmt::format("use a smaller --{}: what is left over of 1,000 rows is dropped",
@@ -195,7 +195,7 @@ class Scan {
     }
   }
 
-  CausalFiles files_;
+  TextFiles files_;
   const Tokenizer* tokenizer_;
   int64_t vocab_;
   bool masked_;
@@ -218,9 +218,8 @@ class Scan {
 
 }  // namespace
 
-RowsReport check_rows(const CausalFiles& files, const Tokenizer* tokenizer,
-                      const ModelConfig& config, ThreadPool& pool, int64_t samples,
-                      Findings& findings) {
+RowsReport check_rows(const TextFiles& files, const Tokenizer* tokenizer, const ModelConfig& config,
+                      ThreadPool& pool, int64_t samples, Findings& findings) {
   RowsReport report;
   Scan(files, tokenizer, config.vocab, config.head == Head::masked_lm, pool, samples, findings,
        report)

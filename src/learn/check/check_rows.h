@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "learn/check/finding.h"
-#include "learn/data/causal_data.h"
+#include "learn/data/rows/text_files.h"
 #include "learn/models/family.h"
 #include "learn/tokenizers/tokenizer.h"
 
@@ -22,7 +22,7 @@ struct PairSplit {
 struct SplitReport {
   int64_t rows = 0, empty = 0;
   int64_t bytes = 0;  // of text
-  CausalCounts counts;
+  TextCounts counts;
   int64_t sequences = 0;  // that training sees: blocks, or rows kept apart, after selection
   std::optional<PairSplit> pairs;
 };
@@ -44,8 +44,7 @@ struct RowsReport {
 // `tokenizer` may be null when the data hold ids; of `config` the vocabulary and head count.
 // Memory: a batch of 1,000 rows, and 64-bit hashes of at most a million of them. What is wrong with
 // the data becomes a finding; an Error of a reader ends its split.
-RowsReport check_rows(const CausalFiles& files, const Tokenizer* tokenizer,
-                      const ModelConfig& config, ThreadPool& pool, int64_t samples,
-                      Findings& findings);
+RowsReport check_rows(const TextFiles& files, const Tokenizer* tokenizer, const ModelConfig& config,
+                      ThreadPool& pool, int64_t samples, Findings& findings);
 
 }  // namespace hone

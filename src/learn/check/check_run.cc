@@ -7,7 +7,7 @@
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "learn/checkpoint/output_dir.h"
-#include "learn/data/count_text.h"
+#include "learn/data/rows/count_text.h"
 #include "learn/tasks/clm.h"
 #include "learn/tasks/seq2seq.h"
 #include "learn/train/best_model.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/core/text.h"
-#include "learn/data/batch.h"
+#include "learn/data/batches/batch.h"
 
 namespace hone {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "learn/data/dataset_folder.h"
+#include "learn/data/rows/dataset_folder.h"
 #include "learn/datasets/errors.h"
 #include "learn/datasets/fetch.h"
 

@@ -8,7 +8,7 @@
 #include "base/store/fake_hub.h"
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
-#include "learn/data/files.h"
+#include "learn/data/rows/files.h"
 #include "learn/datasets/fetch.h"
 #include "learn/datasets/sources.h"
 

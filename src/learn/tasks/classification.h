@@ -1,9 +1,9 @@
 // Classification of texts and pairs of texts, or a number for each: run_glue.
 #pragma once
 
-#include "learn/data/glue_tasks.h"
-#include "learn/data/label_map.h"
-#include "learn/data/labelled_batch.h"
+#include "learn/data/batches/labelled_batch.h"
+#include "learn/data/rows/glue_tasks.h"
+#include "learn/data/rows/label_map.h"
 #include "learn/tasks/classification_metrics.h"
 #include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/token_task.h"

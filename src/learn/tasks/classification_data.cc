@@ -4,7 +4,7 @@
 #include <ranges>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/steps.h"
+#include "learn/data/rows/selection.h"
 #include "learn/tasks/dev_ids.h"
 #include "learn/tasks/encode_texts.h"
 #include "learn/tasks/label_sources.h"
@@ -19,7 +19,7 @@ constexpr const char* kTest = "test";
 // The rows of a split, before the first; of a file that is split by dev_ids those of its part.
 Result<LabelReader> open_split(const LabelSources& sources, const std::vector<std::string>& paths,
                                const std::string& split, const RowOptions& options,
-                               const LabelWish& wish) {
+                               const LabelColumnOptions& wish) {
   Result<LabelReader> opened = open_label_rows(HONE_TRY(expand_files(paths, split)), options, wish);
   if (!opened.ok()) {
     if (opened.error().error_code().id == err::kDataFormat.id)
@@ -112,7 +112,7 @@ class Reader {
   const LabelSources& sources_;
   int64_t max_length_;
   EncodeTexts encode_;
-  LabelWish wish_;
+  LabelColumnOptions wish_;
   RowOptions options_;
   std::vector<std::string> names_;
   bool regression_ = false;
@@ -222,7 +222,7 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
   options.format = s.data_format;
   options.column_names = s.column_names;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
-  LabelWish wish;
+  LabelColumnOptions wish;
   wish.task = s.glue();
   wish.text_columns = s.text_column_names;
   wish.label_column = s.label_column_name;

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "learn/data/labelled_rows.h"
+#include "learn/data/rows/labelled_rows.h"
 #include "learn/tasks/classification.h"
 #include "learn/tasks/label_sources.h"
 

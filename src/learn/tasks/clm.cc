@@ -62,24 +62,24 @@ Result<std::unique_ptr<TokenTask>> ClmSettings::open(Pretrained model, bool from
   return std::unique_ptr<TokenTask>(std::move(task));
 }
 
-Result<CausalFiles> ClmSettings::files(const Pretrained& model, const TextWish& wish,
-                                       std::vector<std::string>& notes) const {
-  CausalFiles files = HONE_TRY(named_files(*this, *this, wish, notes));
+Result<TextFiles> ClmSettings::files(const Pretrained& model, const TextWish& wish,
+                                     std::vector<std::string>& notes) const {
+  TextFiles files = HONE_TRY(named_files(*this, *this, wish, notes));
   // As run_clm, which gives the flag to readers of files only: texts of a named data set end
   // without.
   files.rows.keep_linebreaks = keep_linebreaks && dataset_name.empty();
-  files.causal.grouping = packing ? Grouping::kRows : Grouping::kBlocks;
-  files.causal.block_size = row_tokens(model.config);
-  if (model.tokenizer) files.causal.eos = model.tokenizer->eos_id();
+  files.options.grouping = packing ? Grouping::kRows : Grouping::kBlocks;
+  files.options.block_size = row_tokens(model.config);
+  if (model.tokenizer) files.options.eos = model.tokenizer->eos_id();
   const Json& config = model.config.config;
-  if (!files.causal.eos && config.contains("eos_token_id") &&
+  if (!files.options.eos && config.contains("eos_token_id") &&
       config["eos_token_id"].is_number_integer())
-    files.causal.eos = config["eos_token_id"].get<int32_t>();
-  if (has_shards(files)) files.shard_settings = shard_settings(model, files.causal, false);
+    files.options.eos = config["eos_token_id"].get<int32_t>();
+  if (has_shards(files)) files.shard_settings = shard_settings(model, files.options, false);
   return files;
 }
 
-OrderedJson ClmSettings::shard_settings(const Pretrained& model, const CausalOptions& causal,
+OrderedJson ClmSettings::shard_settings(const Pretrained& model, const TextOptions& causal,
                                         bool all) const {
   OrderedJson j;
   j["task"] = "clm";

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/shards.h"
+#include "learn/data/shards/shards.h"
 #include "learn/datasets/fetch.h"
 
 namespace hone {

@@ -1,7 +1,7 @@
 // What the data flags of tasks with two columns or more mean: files of this machine for each split.
 #pragma once
 
-#include "learn/data/glue_tasks.h"
+#include "learn/data/rows/glue_tasks.h"
 #include "learn/datasets/sources.h"
 
 namespace hone {

@@ -81,9 +81,9 @@ class LmSettings : public MlmSettings, public LmOwnSettings {
     return limit_batches();
   }
 
-  Result<CausalFiles> files(const Pretrained& model, const TextWish& wish,
-                            std::vector<std::string>& notes) const override {
-    CausalFiles found = HONE_TRY(MlmSettings::files(model, wish, notes));
+  Result<TextFiles> files(const Pretrained& model, const TextWish& wish,
+                          std::vector<std::string>& notes) const override {
+    TextFiles found = HONE_TRY(MlmSettings::files(model, wish, notes));
     found.only_text_column = true;
     return found;
   }

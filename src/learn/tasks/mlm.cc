@@ -139,19 +139,19 @@ Result<std::unique_ptr<TokenTask>> MlmSettings::open(Pretrained model, bool from
   return std::unique_ptr<TokenTask>(std::move(task));
 }
 
-Result<CausalFiles> MlmSettings::files(const Pretrained& model, const TextWish& wish,
-                                       std::vector<std::string>& notes) const {
-  CausalFiles files = HONE_TRY(named_files(*this, *this, wish, notes));
+Result<TextFiles> MlmSettings::files(const Pretrained& model, const TextWish& wish,
+                                     std::vector<std::string>& notes) const {
+  TextFiles files = HONE_TRY(named_files(*this, *this, wish, notes));
   files.rows.keep_linebreaks = false;
-  files.causal.grouping = line_by_line ? Grouping::kRows : Grouping::kBlocks;
-  files.causal.block_size = row_tokens(model.config);
+  files.options.grouping = line_by_line ? Grouping::kRows : Grouping::kBlocks;
+  files.options.block_size = row_tokens(model.config);
   if (line_by_line && model.tokenizer)
-    files.causal.last_kept = model.tokenizer->special_tokens_after();
-  if (has_shards(files)) files.shard_settings = shard_settings(model, files.causal, false);
+    files.options.last_kept = model.tokenizer->special_tokens_after();
+  if (has_shards(files)) files.shard_settings = shard_settings(model, files.options, false);
   return files;
 }
 
-OrderedJson MlmSettings::shard_settings(const Pretrained& model, const CausalOptions& causal,
+OrderedJson MlmSettings::shard_settings(const Pretrained& model, const TextOptions& causal,
                                         bool all) const {
   OrderedJson j;
   j["task"] = "mlm";

@@ -29,9 +29,9 @@ class MlmSettings : public TextTaskSettings, public MlmOwnSettings {
                 bool train) const override;
   Result<std::unique_ptr<TokenTask>> open(Pretrained model, bool from_scratch) const override;
 
-  Result<CausalFiles> files(const Pretrained& model, const TextWish& wish,
-                            std::vector<std::string>& notes) const override;
-  OrderedJson shard_settings(const Pretrained& model, const CausalOptions& causal,
+  Result<TextFiles> files(const Pretrained& model, const TextWish& wish,
+                          std::vector<std::string>& notes) const override;
+  OrderedJson shard_settings(const Pretrained& model, const TextOptions& causal,
                              bool all) const override;
   Tokenize tokenize(const Pretrained& model, ThreadPool* pool) const override;
 };

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "learn/data/batch.h"
+#include "learn/data/batches/batch.h"
 
 namespace hone {
 

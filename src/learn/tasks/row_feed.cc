@@ -19,11 +19,11 @@ Status RowFeed::check_ids(std::span<const int32_t> ids) const {
 
 Status RowFeed::read_text(const TextRows& text) {
   std::vector<std::string> notes;
-  const CausalFiles files =
+  const TextFiles files =
       HONE_TRY(text.files(model_, {s_.do_train, s_.do_eval, s_.cache_dir, s_.token}, notes));
   for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
   if (s_.streaming) return open_streams(files, text);
-  CausalSplits splits = HONE_TRY(load_causal(files, text.tokenize(model_, pool_)));
+  TextSplits splits = HONE_TRY(load_text(files, text.tokenize(model_, pool_)));
   for (const std::string& note : splits.notes) log_info("{:<11} {}", "data", note);
   std::unique_ptr<TokenRows> train, eval;
   if (s_.do_train) train = std::make_unique<TokenRows>(std::move(splits.train.rows));
@@ -63,7 +63,7 @@ Status RowFeed::plan_steps(int64_t rows) {
 }
 
 // Nobody knows how long a stream is: as Transformers does, all steps are one epoch of the log.
-Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
+Status RowFeed::open_streams(const TextFiles& files, const TextRows& text) {
   if (s_.do_train && s_.max_steps < 1)
     return Error(err::kNoData, "--streaming does not know how many rows there are")
         .todo("say how many steps to train: --max_steps N");
@@ -76,9 +76,9 @@ Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
     return Error(err::kNoData, "prepared shards are mapped, which takes no memory already")
         .todo("leave --streaming out");
   std::vector<std::string> notes;
-  const std::vector<CausalPart> parts = HONE_TRY(find_parts(files, notes));
+  const std::vector<TextPart> parts = HONE_TRY(find_parts(files, notes));
   for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
-  for (const CausalPart& part : parts) {
+  for (const TextPart& part : parts) {
     const bool train = part.split == "train";
     StreamOptions o;
     o.seed = static_cast<uint64_t>(s_.data_seed.value_or(s_.seed));
@@ -86,14 +86,14 @@ Status RowFeed::open_streams(const CausalFiles& files, const TextRows& text) {
     o.window_rows = o.shuffle ? s_.buffer_size : 1;
     o.max_rows = train ? s_.max_train_samples : s_.max_eval_samples;
     (train ? train_stream_ : eval_stream_) =
-        HONE_TRY(TokenStream::open(part, text.tokenize(model_, pool_), o));
+        HONE_TRY(TextStream::open(part, text.tokenize(model_, pool_), o));
     OrderedJson sources = OrderedJson::array();
     for (const std::string& file : part.files) {
       const auto bytes = HONE_TRY(file_store().bytes(file));
       sources.push_back(OrderedJson::array({file, bytes}));
     }
     if (train)
-      hash_ = fnv1a(sources.dump() + text.shard_settings(model_, part.causal, true).dump());
+      hash_ = fnv1a(sources.dump() + text.shard_settings(model_, part.options, true).dump());
     log_info("{:<11} {}: streamed{}", "data", part.split,
              o.shuffle ? fmt::format(", {} rows at a time in random order", o.window_rows) : "");
   }
@@ -123,13 +123,13 @@ Json RowFeed::data_place() const {
   return (given_up_ ? *step_begin_ : train_stream_->place()).to_json();
 }
 
-Status RowFeed::go_to(const Json& place, const std::string& name) {
+Status RowFeed::seek(const Json& place, const std::string& name) {
   if (!train_stream_) return Ok{};
   if (place.is_null())
     return Error(err::kResumeMismatch, "the checkpoint is of a run without --streaming")
         .at(name)
         .todo("continue without --streaming, or give another --output_dir");
-  return train_stream_->go_to(HONE_TRY(stream_place_from_json(place, name)));
+  return train_stream_->seek(HONE_TRY(stream_position_from_json(place, name)));
 }
 
 Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
@@ -140,7 +140,7 @@ Result<TakenRows> RowFeed::rows_of_step(int64_t step) {
     return TakenRows{train_.get(), rows_, {}};
   }
   // A step is made again when something in it was not finite.
-  if (step == stream_step_) HONE_TRY(train_stream_->go_to(*step_begin_));
+  if (step == stream_step_) HONE_TRY(train_stream_->seek(*step_begin_));
   stream_step_ = step;
   step_begin_ = train_stream_->place();
   for (int tries = 0; tries < 2 && rows_.empty(); ++tries) {

@@ -2,9 +2,9 @@
 // out of mapped shards, or out of streams.
 #pragma once
 
-#include "learn/data/order.h"
-#include "learn/data/steps.h"
-#include "learn/data/token_stream.h"
+#include "learn/data/batches/steps.h"
+#include "learn/data/rows/order.h"
+#include "learn/data/rows/text_stream.h"
 #include "learn/tasks/text_rows.h"
 
 namespace hone {
@@ -48,7 +48,7 @@ class RowFeed {
   Result<TakenRows> rows_of_step(int64_t step);
   void give_up_step() { given_up_ = true; }  // a stop came: data_place() is before it
   Json data_place() const;
-  Status go_to(const Json& place, const std::string& name);
+  Status seek(const Json& place, const std::string& name);
 
   // Evaluation is of these rows alone (default: all); not of streams.
   void evaluate_rows(int64_t begin, int64_t end) { evaluate_from_ = begin, evaluate_to_ = end; }
@@ -61,14 +61,14 @@ class RowFeed {
   Status check_ids(std::span<const int32_t> ids) const;
 
  private:
-  Status open_streams(const CausalFiles& files, const TextRows& text);
+  Status open_streams(const TextFiles& files, const TextRows& text);
   Status plan_steps(int64_t rows);
 
   const TaskSettings& s_;
   const Pretrained& model_;
   ThreadPool* pool_;
   std::unique_ptr<TokenRows> train_, eval_;
-  std::unique_ptr<TokenStream> train_stream_, eval_stream_;  // with --streaming, instead
+  std::unique_ptr<TextStream> train_stream_, eval_stream_;  // with --streaming, instead
   int64_t train_rows_ = 0;
   std::optional<StepCount> steps_;
   std::optional<RowOrder> order_;
@@ -78,7 +78,7 @@ class RowFeed {
   TokenRows stream_rows_, eval_stream_rows_;
   std::vector<int64_t> numbers_, eval_numbers_;  // of these, in the epoch
   int64_t evaluated_ = 0, evaluate_from_ = 0, evaluate_to_ = INT64_MAX;
-  std::optional<StreamPlace> step_begin_;
+  std::optional<StreamPosition> step_begin_;
   int64_t stream_step_ = -1;  // the step that rows were read for last
   bool given_up_ = false;
 };

@@ -3,7 +3,7 @@
 
 #include "base/core/threads.h"
 #include "engine/device/backend.h"
-#include "learn/data/pair_batch.h"
+#include "learn/data/batches/pair_batch.h"
 #include "learn/tasks/task_settings.h"
 #include "learn/train/update.h"
 

@@ -49,7 +49,7 @@ class Seq2SeqSettings : public TaskSettings, public Seq2SeqOwnSettings, public S
 
   // --- what the tasks differ in -------------------------------------------------------------
   virtual Status check() const { return Ok{}; }  // flags that fit together
-  virtual PairWish wish() const = 0;
+  virtual PairColumnOptions wish() const = 0;
   virtual TokenizerSide side(bool targets) const = 0;
   virtual std::optional<int64_t> beams() const = 0;  // none: generation_num_beams, else the model's
   virtual std::string metric() const = 0;            // of the shelf

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
-#include "learn/data/steps.h"
+#include "learn/data/rows/selection.h"
 #include "learn/tasks/encode_texts.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/train/errors.h"
@@ -22,7 +22,7 @@ const std::vector<std::string>& files_of(const LabelSources& sources, const std:
 // the default.
 OrderedJson shard_settings_of(const Seq2SeqSettings& s, const ModelConfig& config,
                               const PairTokenizers& tokenizers, bool all) {
-  const PairWish wish = s.wish();
+  const PairColumnOptions wish = s.wish();
   OrderedJson j;
   j["task"] = wish.source_lang.empty() ? "summarization" : "translation";
   j["tokenizer"] = tokenizer_hash(tokenizers.sources);
@@ -89,7 +89,7 @@ class Reader {
   const Seq2SeqSettings& s_;
   const LabelSources& sources_;
   const ModelConfig& config_;
-  PairWish wish_;
+  PairColumnOptions wish_;
   int64_t max_source_;
   const PairTokenizers& tokenizers_;
   ThreadPool& pool_;
@@ -162,7 +162,7 @@ Result<std::vector<RowSplit>> Seq2SeqSettings::row_splits(const Pretrained& mode
 }
 
 Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
-                              const std::string& split, const PairWish& wish) {
+                              const std::string& split, const PairColumnOptions& wish) {
   RowOptions options;
   options.format = s.data_format;
   options.encoding = HONE_TRY(encoding_of(s.encoding));

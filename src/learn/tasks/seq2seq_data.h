@@ -20,7 +20,7 @@ Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& co
 
 // The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.
 Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
-                              const std::string& split, const PairWish& wish);
+                              const std::string& split, const PairColumnOptions& wish);
 // Tokens that targets of a split are cut at.
 int64_t target_limit(const Seq2SeqSettings& s, const ModelConfig& config, const std::string& split);
 // Texts through a tokenizer, with its special tokens, cut to `max_length`. Both must outlive the

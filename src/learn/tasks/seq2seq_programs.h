@@ -1,7 +1,7 @@
 // The programs of tasks that learn a target from a source (summaries, translations).
 //
 //   inputs  decoder: ids, positions, labels i32[Td], cu_seqlens i32[S+1]
-//           ids are the start token and then the labels, shifted by one (learn/data/pair_batch.h)
+//           ids are the start token and then the labels, shifted by one (learn/data/batches/pair_batch.h)
 //           encoder: encoder_ids, encoder_positions i32[Te], encoder_cu_seqlens i32[S+1]
 //           for training also sample_ids i64[Td], encoder_sample_ids i64[Te],
 //           rng i64[2] = {seed, step},

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/store/hash.h"
-#include "learn/data/files.h"
 #include "learn/data/formats/rows.h"
+#include "learn/data/rows/files.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/tokenizers/load/load.h"
 #include "learn/train/errors.h"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/core/threads.h"
-#include "learn/data/row_shards.h"
+#include "learn/data/shards/row_shards.h"
 #include "learn/tasks/label_sources.h"
 #include "learn/tasks/task_settings.h"
 

@@ -42,8 +42,8 @@ class SummarizationSettings : public Seq2SeqSettings, public SummarizationOwnSet
     SummarizationOwnSettings::bind(schema);
     Seq2SeqSettings::bind_own(schema);
   }
-  PairWish wish() const override {
-    PairWish wish;
+  PairColumnOptions wish() const override {
+    PairColumnOptions wish;
     if (const Columns* known = known_columns(dataset_name)) {
       wish.source_column = known->text;
       wish.target_column = known->summary;

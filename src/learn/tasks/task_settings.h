@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/settings/settings.h"
-#include "learn/data/batch.h"
+#include "learn/data/batches/batch.h"
 #include "learn/generate/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/train/settings.h"

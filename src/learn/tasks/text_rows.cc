@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "learn/data/shards.h"
+#include "learn/data/shards/shards.h"
 #include "learn/datasets/sources.h"
 #include "learn/tasks/sharded_rows.h"
 #include "learn/train/errors.h"
@@ -18,8 +18,8 @@ DatasetRequest named_dataset(const DataSettings& data, const std::string& cache_
   return request;
 }
 
-Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& text,
-                                const TextWish& wish, std::vector<std::string>& notes) {
+Result<TextFiles> named_files(const DataSettings& data, const TextSettings& text,
+                              const TextWish& wish, std::vector<std::string>& notes) {
   SourceRequest request;
   request.dataset = named_dataset(data, wish.cache_dir, wish.token);
   request.train_file = data.train_file;
@@ -28,7 +28,7 @@ Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& te
   request.want_validation = wish.eval;
   DataSources sources = HONE_TRY(find_sources(request));
   notes = std::move(sources.notes);
-  CausalFiles files;
+  TextFiles files;
   files.train_files = std::move(sources.train);
   files.validation_files = std::move(sources.validation);
   files.has_validation = sources.has_validation;
@@ -44,7 +44,7 @@ Result<CausalFiles> named_files(const DataSettings& data, const TextSettings& te
   return files;
 }
 
-bool has_shards(const CausalFiles& files) {
+bool has_shards(const TextFiles& files) {
   const auto shards = [](const std::vector<std::string>& paths) {
     return std::any_of(paths.begin(), paths.end(), is_shard_folder);
   };

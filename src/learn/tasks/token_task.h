@@ -33,8 +33,8 @@ class TokenTask : public TrainTask {
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;
   Json data_place() const override { return feed_->data_place(); }
-  Status go_to(const Json& place, const std::string& name) override {
-    return feed_->go_to(place, name);
+  Status seek(const Json& place, const std::string& name) override {
+    return feed_->seek(place, name);
   }
   // --do_predict: files of predictions into the output folder, and their metrics where there are
   // references (names as of evaluate()). H2402 unless the task predicts.

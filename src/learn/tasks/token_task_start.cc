@@ -5,7 +5,7 @@
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
-#include "learn/data/count_text.h"
+#include "learn/data/rows/count_text.h"
 #include "learn/tasks/token_task.h"
 #include "learn/train/errors.h"
 

@@ -37,8 +37,8 @@ class TranslationSettings : public Seq2SeqSettings, public TranslationOwnSetting
           .todo("name two languages");
     return Ok{};
   }
-  PairWish wish() const override {
-    PairWish wish;
+  PairColumnOptions wish() const override {
+    PairColumnOptions wish;
     wish.source_lang = source_lang;
     wish.target_lang = target_lang;
     return wish;

@@ -10,7 +10,7 @@
 
 #include "base/core/json.h"
 #include "engine/session/session.h"
-#include "learn/data/steps.h"
+#include "learn/data/batches/steps.h"
 #include "learn/metrics/loss.h"
 #include "learn/train/callback.h"
 #include "learn/train/run_lock.h"
@@ -54,10 +54,10 @@ class TrainTask {
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
   // Where the next step's rows are in data that are streamed; null when a step is found by its
-  // number. Saved with a checkpoint and given back by go_to(); `name` (the checkpoint) appears in
+  // number. Saved with a checkpoint and given back by seek(); `name` (the checkpoint) appears in
   // messages.
   virtual Json data_place() const { return nullptr; }
-  virtual Status go_to(const Json& place, const std::string& name) {
+  virtual Status seek(const Json& place, const std::string& name) {
     (void)place, (void)name;
     return Ok{};
   }

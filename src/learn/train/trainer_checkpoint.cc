@@ -204,7 +204,7 @@ Status Trainer::resume(const std::string& checkpoint) {
                  fmt::format("the checkpoint's state cannot be read: {}", e.what()))
         .at(checkpoint);
   }
-  HONE_TRY(task_.go_to(state.contains("data") ? state["data"] : Json(), checkpoint));
+  HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
   last_saved_ = done_;
   log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_,

@@ -11,7 +11,7 @@
 #include "base/store/store.h"
 #include "engine/backends/backends.h"
 #include "engine/session/profile.h"
-#include "learn/data/files.h"
+#include "learn/data/rows/files.h"
 #include "learn/tasks/clm.h"
 #include "learn/train/update.h"
 #include "run/commands/command.h"

@@ -10,8 +10,8 @@
 #include "learn/check/check_run.h"
 #include "learn/check/fix_text.h"
 #include "learn/check/sample_text.h"
-#include "learn/data/count_text.h"
-#include "learn/data/files.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/data/rows/files.h"
 #include "learn/tasks/seq2seq.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
@@ -70,7 +70,7 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
   const Charset encoding = HONE_TRY(encoding_of(s.encoding));
   RowOptions options;
   if (const auto* pairs = dynamic_cast<const Seq2SeqSettings*>(&s)) {
-    const PairWish wish = pairs->wish();
+    const PairColumnOptions wish = pairs->wish();
     options.format =
         parallel_files(files, wish.source_lang, wish.target_lang) ? "text" : pairs->data_format;
   }

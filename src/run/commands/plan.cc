@@ -5,7 +5,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
-#include "learn/data/count_text.h"
+#include "learn/data/rows/count_text.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
 

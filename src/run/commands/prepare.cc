@@ -2,9 +2,9 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/store/store.h"
-#include "learn/data/count_text.h"
 #include "learn/data/formats/errors.h"
-#include "learn/data/shards.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/data/shards/shards.h"
 #include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/text_rows.h"
 #include "learn/train/run_lock.h"
@@ -49,13 +49,13 @@ Result<Prepared> prepare_text(const PrepareOnly& s, const TaskSettings& task,
                               const Pretrained& model, ThreadPool& pool, PrepareOptions& options) {
   const TextRows& rows = *task.text_rows();
   std::vector<std::string> notes;
-  CausalFiles files = HONE_TRY(rows.files(
+  TextFiles files = HONE_TRY(rows.files(
       model, {!task.train_file.empty() || !task.dataset_name.empty(), true, s.cache_dir, s.token},
       notes));
   files.eval_optional = true;
-  options.settings = rows.shard_settings(model, files.causal, true);
+  options.settings = rows.shard_settings(model, files.options, true);
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
-  const std::vector<CausalPart> parts = HONE_TRY(find_parts(files, notes));
+  const std::vector<TextPart> parts = HONE_TRY(find_parts(files, notes));
   show_notes(notes);
   const RunLock lock =
       HONE_TRY(lock_folder(s, options.folder, {{"train", {}}, {"validation", {}}}));

@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "base/core/json.h"
-#include "learn/data/count_text.h"
-#include "learn/data/files.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/data/rows/files.h"
 #include "learn/metrics/bootstrap.h"
 #include "learn/metrics/characters.h"
 #include "learn/metrics/errors.h"

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "base/core/log.h"
-#include "learn/data/files.h"
+#include "learn/data/rows/files.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 

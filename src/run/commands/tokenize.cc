@@ -9,8 +9,8 @@
 
 #include "base/core/json.h"
 #include "base/store/store.h"
-#include "learn/data/files.h"
 #include "learn/data/formats/json_rows.h"
+#include "learn/data/rows/files.h"
 #include "learn/pretrained/open.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"

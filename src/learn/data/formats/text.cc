@@ -9,9 +9,9 @@
 namespace hone {
 namespace {
 
-class TextReader final : public TextRowReader {
+class LineReader final : public TextRowReader {
  public:
-  TextReader(std::unique_ptr<Source> source, const RowOptions& options)
+  LineReader(std::unique_ptr<Source> source, const RowOptions& options)
       : TextRowReader(ByteReader(std::move(source))), options_(options) {
     columns_ = {"text"};
   }
@@ -72,7 +72,7 @@ class TextReader final : public TextRowReader {
 
 Result<std::unique_ptr<RowReader>> open_text(std::unique_ptr<Source> source,
                                              const RowOptions& options) {
-  return std::unique_ptr<RowReader>(std::make_unique<TextReader>(std::move(source), options));
+  return std::unique_ptr<RowReader>(std::make_unique<LineReader>(std::move(source), options));
 }
 
 }  // namespace

@@ -1,0 +1,140 @@
+#include "learn/data/rows/label_columns.h"
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/store/unpack.h"
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+namespace {
+
+using Names = std::vector<std::string>;
+
+std::optional<size_t> place_of(const Names& columns, const std::string& name) {
+  const auto at = std::find(columns.begin(), columns.end(), name);
+  if (at == columns.end()) return {};
+  return static_cast<size_t>(at - columns.begin());
+}
+
+bool have_all(const Names& columns, const Names& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [&](const std::string& name) { return place_of(columns, name).has_value(); });
+}
+
+Error no_column(const Names& columns, const std::string& name, const std::string& why,
+                const std::string& where) {
+  const std::string near = nearest_name(name, columns);
+  return Error(err::kNoColumn, fmt::format("the data has no column '{}'{}", name, why))
+      .at(where)
+      .todo(fmt::format("{}its columns are {}",
+                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                        fmt::join(columns, ", ")));
+}
+
+// Text that is not a number.
+bool is_text(const Cell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  if (!text) return false;
+  return text->empty() || text->find_first_not_of("0123456789") != std::string::npos;
+}
+
+}  // namespace
+
+Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
+                                        const LabelColumnOptions& wish) {
+  const std::string where(row.file);
+  const GlueTask* task = wish.task;
+  const bool own_file =
+      task && !have_all(columns, task->text) && have_all(columns, task->file_text);
+  LabelColumns out;
+  if (!wish.label_column.empty()) {
+    out.label = place_of(columns, wish.label_column);
+    if (!out.label && wish.label) return no_column(columns, wish.label_column, "", where);
+  } else {
+    if (task) out.label = place_of(columns, task->file_label);
+    for (const char* name : {"label", "gold_label"})
+      if (!out.label) out.label = place_of(columns, name);
+    // By its place where the rest of the header is GLUE's: MRPC's begins with three foreign bytes.
+    if (!out.label && own_file && columns.size() == task->file_columns.size())
+      out.label = place_of(task->file_columns, task->file_label);
+  }
+  Names texts = wish.text_columns;
+  if (texts.empty() && task) {
+    texts = own_file ? task->file_text : task->text;
+    if (!have_all(columns, texts) && !own_file) {
+      for (const std::string& name : texts)
+        if (!place_of(columns, name))
+          return no_column(columns, name, fmt::format(", which the task {} reads", task->name),
+                           where);
+    }
+  }
+  const bool chosen = texts.empty();
+  for (const Names& pair : {Names{"premise", "hypothesis"}, Names{"sentence1", "sentence2"}})
+    if (texts.empty() && have_all(columns, pair)) texts = pair;
+  for (size_t c = 0; chosen && texts.size() < 2 && c < columns.size(); ++c) {
+    // The last column is the label when no other is called so.
+    const bool is_label =
+        out.label ? c == *out.label : wish.label && columns.size() > 1 && c + 1 == columns.size();
+    if (!is_label && c < row.cells.size() && is_text(row.cells[c])) texts.push_back(columns[c]);
+  }
+  if (texts.empty())
+    return Error(err::kNoColumn, "no column holds text")
+        .at(row.where())
+        .todo(fmt::format("name it by --text_column_names; the columns are {}",
+                          fmt::join(columns, ", ")));
+  std::vector<size_t> places;
+  for (const std::string& name : texts) {
+    const auto at = place_of(columns, name);
+    if (!at) return no_column(columns, name, "", where);
+    places.push_back(*at);
+  }
+  if (!out.label && wish.label) {
+    const size_t last = columns.size() - 1;
+    if (task || std::find(places.begin(), places.end(), last) != places.end())
+      return no_column(columns, task ? task->file_label : "label", ", which holds the labels",
+                       where);
+    out.label = last;
+    out.notes.push_back(fmt::format("there is no column 'label': the last column, '{}', is taken",
+                                    preview(columns[last], 40)));
+  }
+  out.first = places[0];
+  if (places.size() > 1) out.second = places[1];
+  out.notes.push_back(fmt::format(
+      "text from {}{}", fmt::join(texts, " and "),
+      out.label && wish.label ? fmt::format(", label from {}", columns[*out.label]) : ""));
+  return out;
+}
+
+Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const RowOptions& given,
+                                    const LabelColumnOptions& wish) {
+  RowOptions options = given;
+  if (wish.task && !files.empty()) {
+    const std::string base(
+        without_packing(std::string_view(files[0]).substr(files[0].find_last_of('/') + 1)));
+    if (options.format.empty() && (base.find('.') == std::string::npos || base.ends_with(".txt")))
+      options.format = "tsv";
+    const auto format = find_format(files[0], options);
+    if (format.ok() && format->name == "tsv") {
+      options.quoted = false;
+      if (options.column_names.empty()) {
+        const auto reader = HONE_TRY(open_rows(files, options));
+        const Names& names = reader->columns();
+        if (!have_all(names, wish.task->file_text) && !have_all(names, wish.task->text) &&
+            names.size() == wish.task->file_columns.size())
+          options.column_names = wish.task->file_columns;
+      }
+    }
+  }
+  LabelReader out;
+  out.rows = HONE_TRY(open_rows(files, options));
+  const RowPosition start = out.rows->position();
+  Row row;
+  if (!HONE_TRY(out.rows->next(row)))
+    return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
+  out.columns = HONE_TRY(find_label_columns(out.rows->columns(), row, wish));
+  HONE_TRY(out.rows->seek(start));
+  return out;
+}
+
+}  // namespace hone

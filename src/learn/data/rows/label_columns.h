@@ -1,0 +1,46 @@
+// Which columns of a classification file hold the texts and the label, and the files that need to
+// be read in a way of their own: GLUE's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "learn/data/rows/files.h"
+#include "learn/data/rows/glue_tasks.h"
+
+namespace hone {
+
+struct LabelColumnOptions {
+  const GlueTask* task = nullptr;
+  std::vector<std::string> text_columns;  // one or two; empty: chosen
+  std::string label_column;               // empty: chosen
+  bool label = true;                      // false: rows to be predicted, which need none
+};
+
+struct LabelColumns {
+  size_t first = 0;
+  std::optional<size_t> second;  // of a pair of texts
+  std::optional<size_t> label;
+  std::vector<std::string> notes;  // what was chosen, for the first screen
+};
+
+// Texts: those asked for; those of the GLUE task; premise and hypothesis, or sentence1 and
+// sentence2; else the first two columns (or the only one) that are not the label, as in run_glue,
+// where columns of numbers (`first_row`) and of lists are passed over. Label: the one asked for;
+// that of the task; `label`, else `gold_label`, else the last column. Errors: H2109.
+Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
+                                        const Row& first_row, const LabelColumnOptions& wish);
+
+struct LabelReader {
+  std::unique_ptr<RowReader> rows;  // before its first row
+  LabelColumns columns;
+};
+
+// Opens files for classification. With a GLUE task, tab-separated files are read as GLUE wrote
+// them: no quoting, the known columns where there is no header, .txt and files without extension
+// too. Errors: those of open_rows and find_label_columns, H2113 without a row.
+Result<LabelReader> open_label_rows(const std::vector<std::string>& files,
+                                    const RowOptions& options, const LabelColumnOptions& wish);
+
+}  // namespace hone

@@ -1,0 +1,360 @@
+#include "learn/data/rows/pair_rows.h"
+
+#include <algorithm>
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "base/store/unpack.h"
+#include "learn/data/formats/errors.h"
+#include "learn/data/rows/count_text.h"
+
+namespace hone {
+namespace {
+
+using Names = std::vector<std::string>;
+constexpr const char* kTranslation = "translation";
+constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
+
+std::optional<size_t> place_of(const Names& columns, const std::string& name) {
+  const auto at = std::find(columns.begin(), columns.end(), name);
+  if (at == columns.end()) return {};
+  return static_cast<size_t>(at - columns.begin());
+}
+
+Error no_column(const Names& columns, const std::string& name, const std::string& flag,
+                const std::string& file) {
+  const std::string near = nearest_name(name, columns);
+  return Error(err::kNoColumn, fmt::format("the data has no column '{}'", name))
+      .at(flag.empty() ? file : fmt::format("{} ({})", file, flag))
+      .todo(fmt::format("{}its columns are {}",
+                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+                        fmt::join(columns, ", ")));
+}
+
+std::string place_in(const Row& row, const std::string& column) {
+  return fmt::format("{}, column '{}'", row.where(), column);
+}
+
+// The text of a language in a cell of column `translation`; empty where it `may_lack`.
+Result<std::string> text_of_language(const Row& row, size_t column, const std::string& lang,
+                                     const std::string& name, bool may_lack) {
+  const Cell& cell = row.cells[column];
+  if (std::holds_alternative<std::monostate>(cell)) return std::string();
+  std::string text;
+  if (const auto* raw = std::get_if<RawJson>(&cell)) text = raw->text;
+  if (const auto* written = std::get_if<std::string>(&cell)) text = *written;
+  const Result<Json> object = parse_json(text, row.where());
+  if (!object.ok() || !object->is_object())
+    return Error(err::kCellType, fmt::format("column '{}' holds {}, not an object of texts", name,
+                                             cell_type_name(cell)))
+        .at(place_in(row, name))
+        .todo(R"(write {"translation": {"en": "...", "de": "..."}})");
+  const std::string key = language_key(lang);
+  for (const std::string& k : {key, lang}) {
+    const auto at = object->find(k);
+    if (at == object->end()) continue;
+    if (at->is_null()) return std::string();
+    if (at->is_string()) return at->get<std::string>();
+    return Error(err::kCellType, fmt::format("'{}' is {}, not a text", k, at->type_name()))
+        .at(place_in(row, name))
+        .todo("write a text");
+  }
+  if (may_lack) return std::string();
+  Names keys;
+  for (const auto& [k, value] : object->items()) keys.push_back(k);
+  return Error(err::kTranslation, fmt::format("the translation has no '{}'", key))
+      .at(place_in(row, name))
+      .todo(fmt::format("its languages are {}; name two of them by --source_lang and --target_lang",
+                        fmt::join(keys, ", ")));
+}
+
+// IWSLT's train.tags.en-ro.en says of each talk what it is, in lines of markup that are not pairs.
+bool is_markup(std::string_view file, std::string_view line) {
+  file.remove_prefix(file.find_last_of('/') + 1);  // 0 where there is none
+  return file.starts_with("train.tags.") && trim(line).starts_with('<');
+}
+
+}  // namespace
+
+std::string language_key(const std::string& lang) { return lang.substr(0, lang.find('_')); }
+
+Result<PairReader> PairReader::open(const Names& files, const RowOptions& options,
+                                    const PairColumnOptions& wish) {
+  PairReader out;
+  out.wish_ = wish;
+  out.rows_ = HONE_TRY(open_rows(files, options));
+  const RowPosition start = out.rows_->position();
+  if (!HONE_TRY(out.rows_->next(out.row_)))
+    return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
+  const Names& columns = out.rows_->columns();
+  const std::string file = files[0];
+  if (!wish.source_lang.empty()) {
+    if (const auto at = place_of(columns, kTranslation)) {
+      out.objects_ = true;
+      out.source_ = *at;
+      out.target_ = at;
+      out.note_ = fmt::format("{} and {} from {}", language_key(wish.source_lang),
+                              language_key(wish.target_lang), kTranslation);
+    } else {
+      for (const bool target : {false, true}) {
+        const std::string& lang = target ? wish.target_lang : wish.source_lang;
+        const std::string key = language_key(lang);
+        auto found = place_of(columns, key);
+        if (!found) found = place_of(columns, lang);
+        if (!found && (!target || wish.target))
+          return Error(err::kNoColumn,
+                       fmt::format("the data has neither a column '{}' nor a column '{}'",
+                                   kTranslation, key))
+              .at(fmt::format("{} (--{}_lang {})", file, target ? "target" : "source", lang))
+              .todo(fmt::format("its columns are {}", fmt::join(columns, ", ")));
+        if (target)
+          out.target_ = found;
+        else
+          out.source_ = *found;
+      }
+      out.note_ = out.target_ ? fmt::format("{} to {}, each from its column", columns[out.source_],
+                                            columns[*out.target_])
+                              : fmt::format("{} from its column", columns[out.source_]);
+    }
+    HONE_TRY(out.rows_->seek(start));
+    return out;
+  }
+  if (columns.size() < 2 && wish.target)
+    return Error(err::kNoColumn,
+                 fmt::format("the data has one column, '{}'; a text and what is to be written from "
+                             "it need two",
+                             fmt::join(columns, ", ")))
+        .at(file)
+        .todo("give csv, json, jsonl or parquet with two columns of text");
+  const auto named = [&](const std::string& name, const std::string& flag,
+                         size_t otherwise) -> Result<size_t> {
+    if (name.empty()) return otherwise;
+    const auto at = place_of(columns, name);
+    if (!at) return no_column(columns, name, flag, file);
+    return *at;
+  };
+  out.source_ = HONE_TRY(named(wish.source_column, wish.source_flag, 0));
+  if (wish.target) {
+    out.target_ = HONE_TRY(named(wish.target_column, wish.target_flag, 1));
+  } else {
+    out.target_ = wish.target_column.empty() ? std::min<size_t>(1, columns.size() - 1)
+                                             : place_of(columns, wish.target_column);
+    if (wish.target_column.empty() && out.target_ == out.source_) out.target_.reset();
+  }
+  if (out.target_ == out.source_)
+    return Error(err::kNoColumn,
+                 fmt::format("both texts would come from column '{}'", columns[out.source_]))
+        .at(file)
+        .todo(fmt::format("name both columns by {} and {}; they are {}", wish.source_flag,
+                          wish.target_flag, fmt::join(columns, ", ")));
+  out.note_ = fmt::format("text from {}", columns[out.source_]);
+  if (out.target_)
+    out.note_ += fmt::format(", target from {}", columns[*out.target_]);
+  else if (!wish.target_column.empty())
+    out.note_ += fmt::format("; there is no column '{}'", wish.target_column);
+  HONE_TRY(out.rows_->seek(start));
+  return out;
+}
+
+Result<PairReader> PairReader::open_parallel(const Names& sources, const Names& targets,
+                                             const RowOptions& given) {
+  RowOptions options = given;
+  options.format = "text";
+  options.keep_linebreaks = false;
+  PairReader out;
+  out.parallel_ = true;
+  out.rows_ = HONE_TRY(open_rows(sources, options));
+  out.note_ = fmt::format("line by line from {}", fmt::join(sources, ", "));
+  if (targets.empty()) return out;
+  out.target_rows_ = HONE_TRY(open_rows(targets, options));
+  out.note_ += fmt::format(" to {}", fmt::join(targets, ", "));
+  return out;
+}
+
+std::vector<std::string> PairReader::columns() const {
+  if (objects_ || parallel_) return {};
+  Names chosen{rows_->columns()[source_]};
+  if (target_) chosen.push_back(rows_->columns()[*target_]);
+  return chosen;
+}
+
+Result<bool> PairReader::next_line(RowReader& rows, std::string& text, std::string& place,
+                                   std::string_view& file, int64_t& line) {
+  do {
+    if (!HONE_TRY(rows.next(row_))) return false;
+    text = HONE_TRY(cell_text(row_, 0, rows.columns()[0]));
+  } while (is_markup(row_.file, text));
+  place = row_.where();
+  file = row_.file;
+  line = row_.line;
+  return true;
+}
+
+Result<bool> PairReader::next(TextPair& pair) {
+  pair.target.clear();
+  if (parallel_) {
+    const bool source = HONE_TRY(
+        next_line(*rows_, pair.source, pair.source_place, pair.source_file, pair.source_line));
+    if (!target_rows_) return source;
+    const bool target = HONE_TRY(next_line(*target_rows_, pair.target, pair.target_place,
+                                           pair.target_file, pair.target_line));
+    if (source == target) return source;
+    return Error(err::kTranslation, "one of the parallel files has more lines than the other")
+        .at(source ? pair.source_place : pair.target_place)
+        .todo("line i of one must be the translation of line i of the other");
+  }
+  if (!HONE_TRY(rows_->next(row_))) return false;
+  const Names& names = rows_->columns();
+  pair.source_file = pair.target_file = row_.file;
+  pair.source_line = pair.target_line = row_.line;
+  pair.source_place = place_in(row_, names[source_]);
+  pair.target_place = place_in(row_, names[target_.value_or(source_)]);
+  if (objects_) {
+    pair.source =
+        HONE_TRY(text_of_language(row_, source_, wish_.source_lang, names[source_], false));
+    pair.target = HONE_TRY(
+        text_of_language(row_, *target_, wish_.target_lang, names[*target_], !wish_.target));
+    pair.source_place += fmt::format(", language {}", language_key(wish_.source_lang));
+    pair.target_place += fmt::format(", language {}", language_key(wish_.target_lang));
+    return true;
+  }
+  pair.source = HONE_TRY(cell_text(row_, source_, names[source_]));
+  if (target_) pair.target = HONE_TRY(cell_text(row_, *target_, names[*target_]));
+  return true;
+}
+
+std::optional<ParallelFiles> parallel_files(const Names& files, const std::string& source_lang,
+                                            const std::string& target_lang, bool need_targets) {
+  ParallelFiles out;
+  const auto is_of = [](const std::string& end, const std::string& lang) {
+    return end == lang || end == language_key(lang);
+  };
+  for (const std::string& file : files) {
+    const std::string_view bare = without_packing(file);
+    const std::string end(bare.substr(bare.find_last_of("./") + 1));
+    if (is_of(end, source_lang))
+      out.sources.push_back(file);
+    else if (is_of(end, target_lang))
+      out.targets.push_back(file);
+    else
+      return {};
+  }
+  const bool no_targets = !need_targets && out.targets.empty();
+  if (out.sources.empty() || (out.sources.size() != out.targets.size() && !no_targets)) return {};
+  return out;
+}
+
+void PairRows::append(const PairRows& from, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    sources.add(from.sources.row(i));
+    targets.add(from.targets.row(i));
+  }
+}
+
+namespace {
+
+// Rows to be predicted, of which those of `lacking` have no target: either all of them, or the data
+// are not what they seem.
+Status settle_targets(const std::vector<int64_t>& lacking, const std::string& first_place,
+                      bool skip_empty, PairRows& rows) {
+  if (lacking.empty()) return Ok{};
+  PairRows out;
+  out.counts = rows.counts;
+  out.first_source = std::move(rows.first_source);
+  out.has_targets = static_cast<int64_t>(lacking.size()) < rows.size();
+  if (!out.has_targets) {
+    out.sources = std::move(rows.sources);
+    for (int64_t i = 0; i < out.size(); ++i) out.targets.add(std::span<const int32_t>());
+    out.counts.targets_cut = 0;
+  } else if (!skip_empty) {
+    return Error(err::kEmptyField, "the text is empty, and those of other rows are not")
+        .at(first_place)
+        .todo("give it a text; or leave all of them out, to predict without metrics");
+  } else {
+    int64_t from = 0;
+    for (const int64_t i : lacking) {
+      out.append(rows, from, i);
+      from = i + 1;
+    }
+    out.append(rows, from, rows.size());
+    out.counts.rows_empty += static_cast<int64_t>(lacking.size());
+  }
+  rows = std::move(out);
+  return Ok{};
+}
+
+}  // namespace
+
+Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int64_t limit) {
+  PairRows out;
+  std::vector<int64_t> lacking;  // rows to be predicted without a target
+  std::string first_lacking;
+  Names sources, targets;
+  size_t bytes = 0;
+  const auto flush = [&]() -> Status {
+    EncodedSide source, target;
+    HONE_TRY(options.source(std::vector<std::string_view>(sources.begin(), sources.end()), source));
+    HONE_TRY(options.target(std::vector<std::string_view>(targets.begin(), targets.end()), target));
+    HONE_BUG_IF(source.ids.size() != sources.size() || target.ids.size() != targets.size(),
+                "{} sources and {} targets of {}", source.ids.size(), target.ids.size(),
+                sources.size());
+    for (size_t i = 0; i < sources.size(); ++i) {
+      out.sources.add(source.ids[i]);
+      out.targets.add(target.ids[i]);
+    }
+    out.counts.sources_cut += std::count(source.cut.begin(), source.cut.end(), true);
+    out.counts.targets_cut += std::count(target.cut.begin(), target.cut.end(), true);
+    sources.clear();
+    targets.clear();
+    bytes = 0;
+    return Ok{};
+  };
+  TextPair pair;
+  while (out.counts.rows_read < limit && HONE_TRY(reader.next(pair))) {
+    ++out.counts.rows_read;
+    const bool lacks = options.predict && pair.target.empty();
+    if (pair.source.empty() || (pair.target.empty() && !lacks)) {
+      if (!options.skip_empty)
+        return Error(err::kEmptyField, "the text is empty")
+            .at(pair.source.empty() ? pair.source_place : pair.target_place)
+            .todo("give it a text, or take the row out");
+      ++out.counts.rows_empty;
+      continue;
+    }
+    if (out.first_source.empty()) out.first_source = pair.source;
+    if (lacks) {
+      if (lacking.empty()) first_lacking = pair.target_place;
+      lacking.push_back(out.size() + static_cast<int64_t>(sources.size()));
+    }
+    bytes += pair.source.size() + pair.target.size();
+    sources.push_back(options.prefix + pair.source);
+    targets.push_back(std::move(pair.target));
+    if (sources.size() >= kBatchRows || bytes >= kBatchBytes) HONE_TRY(flush());
+  }
+  HONE_TRY(flush());
+  HONE_TRY(settle_targets(lacking, first_lacking, options.skip_empty, out));
+  out.sources.shrink();
+  out.targets.shrink();
+  return out;
+}
+
+std::string describe(const PairRows& rows, int64_t max_source, int64_t max_target) {
+  const PairCounts& c = rows.counts;
+  std::string text = fmt::format("{} -> {} of sources, {} of targets", count_of(rows.size(), "row"),
+                                 count_of(rows.sources.tokens(), "token"),
+                                 rows.has_targets ? grouped(rows.targets.tokens()) : "none");
+  const auto cut = [&](int64_t n, const char* side, int64_t at) {
+    if (n > 0)
+      text += fmt::format(
+          "; {} ({:.1f} %) cut at {}", count_of(n, side),
+          100.0 * static_cast<double>(n) / static_cast<double>(std::max<int64_t>(c.rows_read, 1)),
+          grouped(at));
+  };
+  cut(c.sources_cut, "source", max_source);
+  cut(c.targets_cut, "target", max_target);
+  if (c.rows_empty > 0)
+    text += fmt::format("; {} with an empty text left out", count_of(c.rows_empty, "row"));
+  return text;
+}
+
+}  // namespace hone

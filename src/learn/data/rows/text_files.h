@@ -1,0 +1,62 @@
+// From the files that a user named to the training and validation rows of a language model,
+// selected as run_clm selects them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/data/rows/text_reader.h"
+
+namespace hone {
+
+struct TextFiles {
+  // Paths, globs, dataset folders (of a DatasetDict the splits `train` and `validation`).
+  std::vector<std::string> train_files, validation_files;
+  RowOptions rows;
+  std::string text_column;        // empty: `text`, or else the first
+  bool only_text_column = false;  // or else the only one that holds text (files.h)
+  // Without validation_files, and without a validation split in the one dataset folder that
+  // train_files is, the first rows of train_files, this share, are the validation set
+  // and not trained on, also when nothing is evaluated.
+  double validation_split_percentage = 5;
+  // The first of what the grouping gives (rows, or blocks).
+  int64_t max_train_samples = -1, max_eval_samples = -1;
+  double fraction_of_train_data = 1;
+  bool want_train = true, want_eval = false;
+  bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
+  bool eval_optional = false;   // no error when the share kept for validation is empty
+  TextOptions options;          // grouping, block_size, eos; the rest is set here
+  // What prepared shards (shards.h), which may be given as a file, must be made with.
+  OrderedJson shard_settings;
+};
+
+// The column that `files` mean. Errors: those of text_column and only_text_column.
+Result<size_t> chosen_column(RowReader& rows, const TextFiles& files);
+
+// One split, found but not read.
+struct TextPart {
+  std::string split;  // "train" or "validation"
+  std::vector<std::string> files;
+  RowOptions rows;
+  TextOptions options;    // with column and rows
+  bool optional = false;  // a share of train_files that may be too little
+};
+// Train before validation. Counts the rows of train_files when a share of them is kept back.
+// Errors: those of files.h, H2101 when no file is named, H2115 when the split leaves nothing.
+Result<std::vector<TextPart>> find_parts(const TextFiles& files, std::vector<std::string>& notes);
+
+// All rows of a part. Errors: those of text_reader.h.
+Result<TextData> read_part(const TextPart& part, const Tokenize& tokenize);
+
+// Whether the one dataset folder that the training files are has a validation split of its own,
+// which is taken when no validation files are named: then that folder is both.
+inline constexpr const char *kTrainSplit = "train", *kValidationSplit = "validation";
+Result<bool> has_validation_split(const TextFiles& files);
+
+// "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens; 468 tokens (13.2 %) dropped, ..."
+std::string describe(const TextCounts& counts, const TextOptions& options);
+
+// Names a user types for --sample_by. Errors: H2115.
+Result<SampleBy> sample_by_of(const std::string& name);
+
+}  // namespace hone

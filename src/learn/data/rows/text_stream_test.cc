@@ -1,0 +1,96 @@
+#include "learn/data/rows/text_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "base/store/temporary_folder.h"
+#include "learn/data/rows/files.h"
+
+namespace hone {
+namespace {
+
+using ::testing::HasSubstr;
+
+Status bytes_as_tokens(std::span<const std::string_view> texts,
+                       std::vector<std::vector<int32_t>>& ids) {
+  for (const std::string_view text : texts) ids.emplace_back(text.begin(), text.end());
+  return Ok{};
+}
+
+class Stream : public ::testing::Test {
+ protected:
+  Stream() {
+    std::ofstream out(file_);
+    for (int i = 0; i < 4321; ++i) out << i << std::string(static_cast<size_t>(i % 7), 'x') << "\n";
+    out.close();
+    part_.split = "train";
+    part_.files = {file_};
+    part_.options.block_size = 16;
+    part_.options.first_row = 21;
+    all_ = std::move(
+        read_text_rows(std::move(open_rows({file_}).value()), part_.options, bytes_as_tokens)
+            ->rows);
+  }
+  std::unique_ptr<TextStream> open(const StreamOptions& o) {
+    return std::move(TextStream::open(part_, bytes_as_tokens, o).value());
+  }
+  TemporaryFolder folder_;
+  const std::string file_ = folder_.path + "/a.txt";
+  TextPart part_;
+  TokenRows all_;
+};
+
+TEST_F(Stream, GivesTheRowsOfAnEpochInOrderOrMixed) {
+  for (const bool shuffle : {false, true}) {
+    auto stream = open({.shuffle = shuffle, .window_rows = shuffle ? 300 : 1, .seed = 5});
+    TokenRows rows;
+    std::vector<int64_t> numbers;
+    std::vector<std::vector<int64_t>> orders;
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      std::vector<int64_t> order;
+      for (;;) {
+        ASSERT_TRUE(stream->take(7, rows, numbers).ok());
+        if (numbers.empty()) break;
+        ASSERT_EQ(rows.size(), static_cast<int64_t>(numbers.size()));
+        for (int64_t i = 0; i < rows.size(); ++i)
+          ASSERT_TRUE(std::ranges::equal(rows.row(i), all_.row(numbers[static_cast<size_t>(i)])));
+        order.insert(order.end(), numbers.begin(), numbers.end());
+      }
+      EXPECT_EQ(std::set<int64_t>(order.begin(), order.end()).size(),
+                static_cast<size_t>(all_.size()));
+      EXPECT_EQ(order.size(), static_cast<size_t>(all_.size()));
+      EXPECT_EQ(std::is_sorted(order.begin(), order.end()), !shuffle);
+      orders.push_back(std::move(order));
+      ASSERT_TRUE(stream->next_epoch().ok());
+    }
+    EXPECT_EQ(orders[0] == orders[1], !shuffle);
+  }
+}
+
+TEST_F(Stream, GoesOnFromEveryPlace) {
+  const StreamOptions o{.shuffle = true, .window_rows = 200, .seed = 9, .max_rows = 900};
+  auto stream = open(o);
+  TokenRows rows;
+  std::vector<int64_t> numbers, order, counts;
+  std::vector<std::string> places;
+  do {
+    places.push_back(dump_json(stream->place().to_json()));
+    counts.push_back(static_cast<int64_t>(order.size()));
+    ASSERT_TRUE(stream->take(33, rows, numbers).ok());
+    order.insert(order.end(), numbers.begin(), numbers.end());
+  } while (!numbers.empty());
+  EXPECT_EQ(order.size(), 900u);
+  for (size_t k = 0; k < places.size(); ++k) {
+    auto again = open(o);
+    ASSERT_TRUE(again->seek(*stream_position_from_json(*parse_json(places[k], "p"), "p")).ok());
+    ASSERT_TRUE(again->take(1000, rows, numbers).ok());
+    EXPECT_EQ(numbers, std::vector<int64_t>(order.begin() + counts[k], order.end()));
+  }
+  EXPECT_THAT(stream_position_from_json(Json::object(), "p").error().text(), HasSubstr("H2102"));
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,280 @@
+// hone prepare: writes token shards and their manifest, and continues a run that was killed.
+#include <algorithm>
+
+#include "base/store/hash.h"
+#include "base/store/store.h"
+#include "learn/data/formats/errors.h"
+#include "learn/data/rows/files.h"
+#include "learn/data/shards/shard_names.h"
+
+namespace hone {
+namespace {
+
+Result<OrderedJson> sources_of(const std::vector<PreparedFiles>& splits) {
+  OrderedJson sources = OrderedJson::array();
+  for (const auto& [split, files] : splits)
+    for (const std::string& file : files) {
+      const auto bytes = HONE_TRY(file_store().bytes(file));
+      std::string sha256 = HONE_TRY(sha256_of_file(file_store(), file));
+      sources.push_back(
+          {{"split", split}, {"file", file}, {"bytes", bytes}, {"sha256", std::move(sha256)}});
+    }
+  return sources;
+}
+
+// A column as datasets describes it.
+OrderedJson feature(const ShardColumn& column, const ShardSplit& split) {
+  if (column.kind == ShardColumn::Kind::kList)
+    return {{"feature", {{"dtype", "int32"}, {"_type", "Value"}}}, {"_type", "Sequence"}};
+  if (column.kind == ShardColumn::Kind::kFloat) return {{"dtype", "float32"}, {"_type", "Value"}};
+  return {{"names", split.about["names"]}, {"_type", "ClassLabel"}};
+}
+
+// datasets' own files of a split.
+Status write_dataset_files(const std::string& folder, const ShardSplit& split) {
+  OrderedJson files = OrderedJson::array();
+  for (const ShardFile& s : split.shards) files.push_back({{"filename", s.file}});
+  OrderedJson state;
+  state["_data_files"] = std::move(files);
+  state["_fingerprint"] = fmt::format("{:016x}", split.hash);
+  state["_format_columns"] = nullptr;
+  state["_format_kwargs"] = OrderedJson::object();
+  state["_format_type"] = nullptr;
+  state["_output_all_columns"] = false;
+  state["_split"] = split.name;
+  OrderedJson info;
+  for (const char* key : {"citation", "description", "homepage", "license"}) info[key] = "";
+  std::vector<ShardColumn> columns = split.shards[0].beside;
+  columns.insert(columns.begin(), ShardColumn{"input_ids"});
+  for (const ShardColumn& c : columns) info["features"][c.name] = feature(c, split);
+  HONE_TRY(file_store().write(folder + "/state.json", dump_json(state, {.indent = 2}) + "\n"));
+  return file_store().write(folder + "/dataset_info.json", dump_json(info, {.indent = 2}) + "\n");
+}
+
+// The folder while shards are made in it.
+class ShardFolder {
+ public:
+  explicit ShardFolder(const PrepareOptions& options) : options_(options) {}
+
+  std::string in_folder(const std::string& name) const { return options_.folder + "/" + name; }
+  std::vector<ShardSplit>& splits() { return out.manifest.splits; }
+
+  // True when all is done already; else the folder is there, with the progress of a run that was
+  // killed (null: there was none).
+  Result<bool> begin(const std::vector<PreparedFiles>& files, OrderedJson& killed) {
+    out.manifest.settings = options_.settings;
+    out.manifest.sources = HONE_TRY(sources_of(files));
+    Store& store = file_store();
+    const std::string progress = in_folder(kShardProgress);
+    if (HONE_TRY(store.exists(progress))) {
+      killed = HONE_TRY(parse_ordered_json(HONE_TRY(store.read(progress)), progress));
+      const auto has = [&](const char* key) { return killed.is_object() && killed.contains(key); };
+      if (!has("settings") || !has("sources") || !has("splits") || !has("place"))
+        return Error(err::kShards, "the progress of the shards cannot be read").at(progress);
+      HONE_TRY(same(killed["settings"], killed["sources"]));
+      return false;
+    }
+    if (is_shard_folder(options_.folder)) {
+      ShardManifest made = HONE_TRY(read_shard_manifest(options_.folder));
+      HONE_TRY(same(made.settings, made.sources));
+      out.manifest = std::move(made);
+      out.was_there = true;
+      return true;
+    }
+    if (HONE_TRY(store.exists(options_.folder)) && !HONE_TRY(store.list(options_.folder)).empty())
+      return Error(err::kShards, fmt::format("the folder '{}' holds other files", options_.folder))
+          .todo("give another --output_dir");
+    HONE_TRY(store.make_dirs(options_.folder));
+    HONE_TRY(save({}));  // the folder is known for what it is from the start
+    return false;
+  }
+
+  // All rows into as many shards as they need.
+  Status write(ShardSplit& split, const TokenRows& rows, std::span<const RowColumn> beside) {
+    RowsHash hash(split.hash);
+    for (int64_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+      int64_t tokens = 0;
+      for (; end < rows.size() && (end == begin || tokens < options_.max_shard_tokens); ++end) {
+        const auto row = rows.row(end);
+        tokens += static_cast<int64_t>(row.size());
+        for (const RowColumn& column : beside)
+          if (const auto* lists = std::get_if<TokenRows>(&column.rows))
+            tokens += lists->length(end);
+        hash.add(row);
+        for (const int32_t id : row) {
+          split.min_id = std::min(split.min_id, id);
+          split.max_id = std::max(split.max_id, id);
+        }
+      }
+      ShardFile shard;
+      shard.file = fmt::format("data-{:05}.arrow", split.shards.size());
+      const std::string bytes = shard_bytes(rows, beside, begin, end, shard);
+      HONE_TRY(file_store().write(in_folder(split.name + "/" + shard.file), bytes));
+      split.shards.push_back(std::move(shard));
+    }
+    split.hash = hash.value();
+    return Ok{};
+  }
+
+  Status save(const TextPosition& place) {
+    OrderedJson json;
+    json["settings"] = out.manifest.settings;
+    json["sources"] = out.manifest.sources;
+    json["splits"] = OrderedJson::array();
+    for (const ShardSplit& s : splits()) json["splits"].push_back(split_to_json(s));
+    json["place"] = OrderedJson::parse(dump_json(place.to_json()));
+    return file_store().write(in_folder(kShardProgress), dump_json(json) + "\n");
+  }
+
+  Status finish() {
+    std::erase_if(splits(), [](const ShardSplit& s) { return s.shards.empty(); });
+    OrderedJson dict;
+    for (const ShardSplit& s : splits()) dict["splits"].push_back(s.name);
+    Store& store = file_store();
+    HONE_TRY(store.write(in_folder("dataset_dict.json"), dump_json(dict)));
+    HONE_TRY(store.write(in_folder(kShardManifest), out.manifest.to_json()));
+    return store.remove(in_folder(kShardProgress));
+  }
+
+  Prepared out;
+
+ private:
+  Status same(const OrderedJson& settings, const OrderedJson& sources) const {
+    const std::string what = fmt::format("the shards '{}'", options_.folder);
+    HONE_TRY(check_same_settings(settings, out.manifest.settings, what));
+    if (sources != out.manifest.sources)
+      return Error(err::kShardsDiffer, fmt::format("{} were made of other files", what))
+          .todo("give another --output_dir, or --overwrite_output_dir to make them again");
+    return Ok{};
+  }
+
+  const PrepareOptions& options_;
+};
+
+class Preparation {
+ public:
+  Preparation(const std::vector<TextPart>& parts, const PrepareOptions& options,
+              const Tokenize& tokenize)
+      : parts_(parts), options_(options), tokenize_(tokenize), folder_(options) {}
+
+  Result<Prepared> run() {
+    if (HONE_TRY(find_start())) return std::move(folder_.out);
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      if (!HONE_TRY(split(parts_[k], k))) return std::move(folder_.out);
+    }
+    HONE_TRY(folder_.finish());
+    return std::move(folder_.out);
+  }
+
+ private:
+  std::vector<ShardSplit>& splits() { return folder_.splits(); }
+  void note(std::string text) { folder_.out.notes.push_back(std::move(text)); }
+
+  // True when all is done already. Continues from the progress of a run that was killed.
+  Result<bool> find_start() {
+    std::vector<PreparedFiles> files;
+    for (const TextPart& part : parts_) files.push_back({part.split, part.files});
+    OrderedJson killed;
+    if (HONE_TRY(folder_.begin(files, killed))) return true;
+    if (killed.is_null()) return false;
+    const std::string name = folder_.in_folder(kShardProgress);
+    for (const OrderedJson& s : killed["splits"])
+      splits().push_back(HONE_TRY(split_from_json(s, name)));
+    place_ = HONE_TRY(position_from_json(Json::parse(killed["place"].dump()), name));
+    if (!splits().empty())
+      note(fmt::format("continuing after {} finished shards of the split '{}'",
+                       splits().back().shards.size(), splits().back().name));
+    return false;
+  }
+
+  // False when the work was stopped.
+  Result<bool> split(const TextPart& part, size_t index) {
+    if (index + 1 < splits().size()) return true;
+    TextReader reader(HONE_TRY(open_rows(part.files, part.rows)), part.options, tokenize_);
+    if (index < splits().size()) {
+      HONE_TRY(reader.seek(place_));
+    } else {
+      splits().emplace_back().name = part.split;
+      splits().back().hash = RowsHash().value();
+    }
+    ShardSplit& split = splits()[index];
+    const std::string at = folder_.in_folder(part.split);
+    HONE_TRY(file_store().make_dirs(at));
+    TokenRows rows;
+    for (bool more = true; more;) {
+      more = HONE_TRY(reader.read(rows));
+      if (more && rows.tokens() < options_.max_shard_tokens) continue;
+      const size_t shards = split.shards.size();
+      HONE_TRY(folder_.write(split, rows, {}));
+      rows.clear();
+      split.counts = reader.counts();
+      HONE_TRY(folder_.save(reader.place()));
+      if (split.shards.size() > shards && options_.progress &&
+          options_.progress(split.name, split.tokens()) != 0) {
+        folder_.out.stopped = true;
+        return false;
+      }
+    }
+    if (split.shards.empty() && part.optional) {
+      note(fmt::format("{}: {}; it is left out", part.split, reader.check_some(0).error().what()));
+      HONE_TRY(file_store().remove_all(at));
+      return true;
+    }
+    HONE_TRY(reader.check_some(split.rows()));
+    note(fmt::format("{}: {}", part.split, describe(split.counts, part.options)));
+    HONE_TRY(write_dataset_files(at, split));
+    return true;
+  }
+
+  const std::vector<TextPart>& parts_;
+  const PrepareOptions& options_;
+  const Tokenize& tokenize_;
+  ShardFolder folder_;
+  TextPosition place_;
+};
+
+}  // namespace
+
+Result<Prepared> prepare_shards(const std::vector<TextPart>& parts, const PrepareOptions& options,
+                                const Tokenize& tokenize) {
+  return Preparation(parts, options, tokenize).run();
+}
+
+Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
+                              const PrepareOptions& options,
+                              const std::function<Result<std::vector<RowSplit>>()>& read) {
+  ShardFolder folder(options);
+  OrderedJson killed;
+  if (HONE_TRY(folder.begin(files, killed))) return std::move(folder.out);
+  if (!killed.is_null()) folder.out.notes.emplace_back("a run that was killed starts again");
+  for (const char* split : kSplits) HONE_TRY(file_store().remove_all(folder.in_folder(split)));
+  for (RowSplit& rows : HONE_TRY(read())) {
+    ShardSplit& split = folder.splits().emplace_back();
+    split.name = rows.name;
+    split.about = std::move(rows.about);
+    split.hash = RowsHash().value();
+    const std::string at = folder.in_folder(split.name);
+    HONE_TRY(file_store().make_dirs(at));
+    HONE_TRY(folder.write(split, rows.rows, rows.beside));
+    if (split.shards.empty()) continue;
+    HONE_TRY(write_dataset_files(at, split));
+    if (options.progress && options.progress(split.name, split.tokens()) != 0) {
+      folder.out.stopped = true;
+      return std::move(folder.out);
+    }
+  }
+  HONE_TRY(folder.finish());
+  return std::move(folder.out);
+}
+
+Status remove_shards(const std::string& folder) {
+  Store& store = file_store();
+  if (!is_shard_folder(folder)) return Ok{};
+  // The file that says that there are shards goes last.
+  for (const char* split : kSplits) HONE_TRY(store.remove_all(folder + "/" + split));
+  for (const char* name : {"dataset_dict.json", kShardProgress, kShardManifest})
+    HONE_TRY(store.remove_all(folder + "/" + name));
+  return Ok{};
+}
+
+}  // namespace hone

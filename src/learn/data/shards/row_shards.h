@@ -1,0 +1,38 @@
+// Rows with a label, and pairs, in prepared shards (shards.h):
+//
+//   classification   input_ids, token_type_ids where any is not 0; label (a class's number, or a
+//                    value), but not of rows to be predicted
+//   pairs            input_ids, labels: the ids of the target; empty where there is none
+//
+// Classes are numbered as the data say, by names that are in the manifest: a run maps them to
+// those of its checkpoint as it does with a data set that names its labels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/data/rows/labelled_rows.h"
+#include "learn/data/rows/pair_rows.h"
+#include "learn/data/shards/shards.h"
+
+namespace hone {
+
+// `map` has numbered the labels of `rows`; null: rows to be predicted.
+RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
+                        const LabelMap* map);
+RowSplit pair_split(const std::string& name, PairRows rows);
+
+struct LabelledShards {
+  LabelledText text;
+  std::vector<std::string> names;  // of the classes, by number
+  bool regression = false;
+};
+// A split, read into memory. Errors: H2132.
+Result<LabelledShards> open_labelled_shards(const std::string& folder,
+                                            const ShardManifest& manifest,
+                                            const std::string& split);
+// A split; its rows are `mapped`, or else read into memory. Errors: H2132.
+Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,
+                                  const std::string& split, bool mapped);
+
+}  // namespace hone
