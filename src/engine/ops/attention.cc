@@ -2,14 +2,15 @@
 //   s_ij = scale q_i . k_j + bias[h, reach-1-b] over the allowed keys j of i's segment,
 //   lse_i = log sum_j exp s_ij,
 //   p_ij = exp(s_ij - lse_i),   out_i = sum_j dropout(p_ij) v_j;   no allowed key: 0 and -inf.
-// With the ends of a segment's queries and keys aligned, key j lies b = (position of i) - (position
-// of j) behind query i: causal allows b >= 0, window w > 0 allows b < w (and b > -w if not causal).
+// With the ends of a segment's queries and keys aligned, key j is b = (position of i) - (position
+// of j) places before query i: causal allows b >= 0, window w > 0 allows b < w (and b > -w if not
+// causal).
 // bias f32[H,2*reach-1] has a value for each head and distance -b (T5, arXiv 1910.10683, section
 // 2.1); no segment may be longer than reach.
 // Attribute longest: no segment has more tokens (0: nobody knows); only the decomposition
 // "by_row_gather" asks, whose rows are that long.
 // Head h reads key/value head h / (heads/kv_heads). Shapes: ops.h. Tokens past the last segment
-// are no queries and no keys.
+// are neither queries nor keys.
 #include "engine/ops/attention_parts.h"
 
 namespace hone {

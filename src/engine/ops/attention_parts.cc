@@ -5,7 +5,7 @@ namespace {
 
 const Type kScalarInt{DType::i32, {}};
 
-// Of each of `count` packed tokens: its segment (segments: none) and how many tokens of the segment
+// For each of `count` packed tokens: its segment (segments: none) and how many tokens of the segment
 // come from it on (its end minus its index).
 struct Segments {
   ValueId id, left;
@@ -34,13 +34,13 @@ Segments paged_segments(Builder& b, ValueId cu, int64_t count, int64_t segments)
   return {ops::reshape(b, id, {count}), ops::reshape(b, left, {count})};
 }
 
-// With the ends of queries and keys aligned, a key is behind its query by left_k - left_q.
-ValueId places_behind(Builder& b, const Segments& q, const Segments& k, const Shape& pairs) {
+// With the ends of queries and keys aligned, a key comes left_k - left_q before its query.
+ValueId distances(Builder& b, const Segments& q, const Segments& k, const Shape& pairs) {
   return ops::sub(b, ops::broadcast(b, k.left, pairs, {1}), ops::broadcast(b, q.left, pairs, {0}));
 }
 
 ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, const Segments& k,
-                      ValueId behind, bool causal, int64_t window) {
+                      ValueId distance, bool causal, int64_t window) {
   Shape pairs{a.tq, a.tk};
   ValueId q_id = ops::broadcast(b, q.id, pairs, {0}), k_id = ops::broadcast(b, k.id, pairs, {1});
   ValueId allowed = ops::compare(b, q_id, k_id, "eq");
@@ -48,8 +48,8 @@ ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, con
       ops::compare(b, q_id, ops::constant(b, static_cast<double>(a.segments), kScalarInt), "lt");
   allowed = ops::minimum(b, allowed, real);
   auto also = [&](double bound, const char* how) {
-    allowed =
-        ops::minimum(b, allowed, ops::compare(b, behind, ops::constant(b, bound, kScalarInt), how));
+    allowed = ops::minimum(b, allowed,
+                           ops::compare(b, distance, ops::constant(b, bound, kScalarInt), how));
   };
   if (causal) also(0, "ge");
   if (window > 0) also(static_cast<double>(window), "lt");
@@ -57,12 +57,12 @@ ValueId allowed_pairs(Builder& b, const AttentionDims& a, const Segments& q, con
   return allowed;
 }
 
-// scores += bias[h, reach - 1 - behind]. A pair beyond the reach has no bias: its score is NaN, so
+// scores += bias[h, reach - 1 - distance]. A pair beyond the reach has no bias: its score is NaN, so
 // that a bias too short for its sequences cannot pass unseen.
-void add_bias(Builder& b, AttentionParts& a, ValueId bias, ValueId behind, ValueId allowed) {
+void add_bias(Builder& b, AttentionParts& a, ValueId bias, ValueId distance, ValueId allowed) {
   const AttentionDims& d = a.dims;
   auto whole = [&](int64_t x) { return ops::constant(b, static_cast<double>(x), kScalarInt); };
-  ValueId column = ops::sub(b, whole(d.reach - 1), behind);  // [Tq,Tk]
+  ValueId column = ops::sub(b, whole(d.reach - 1), distance);  // [Tq,Tk]
   ValueId inside = ops::minimum(b, ops::compare(b, column, whole(0), "ge"),
                                 ops::compare(b, column, whole(2 * d.reach - 1), "lt"));
   ValueId usable = ops::minimum(b, inside, allowed);
@@ -204,11 +204,11 @@ AttentionParts attention_parts(Builder& b, const NodeView& n) {
   Segments keys = d.paged ? paged_segments(b, cu_k, d.tk, d.segments)
                           : packed_segments(b, cu_k, d.tk, d.segments);
   Segments queries = packed_segments(b, cu_q, d.tq, d.segments);
-  ValueId behind = places_behind(b, queries, keys, {d.tq, d.tk});
+  ValueId distance = distances(b, queries, keys, {d.tq, d.tk});
   ValueId allowed =
-      allowed_pairs(b, d, queries, keys, behind, n.flag("causal"), n.integer("window"));
+      allowed_pairs(b, d, queries, keys, distance, n.flag("causal"), n.integer("window"));
   a.allowed = ops::broadcast(b, allowed, {d.heads, d.tq, d.tk}, {1, 2});
-  if (d.reach > 0) add_bias(b, a, n.input("bias"), behind, allowed);
+  if (d.reach > 0) add_bias(b, a, n.input("bias"), distance, allowed);
   if (double p = n.real("dropout"); p > 0)
     a.keep = ops::attention_dropout_mask(b, n.input("rng"), n.input("sample_ids"), cu_q, cu_k, p,
                                          d.heads, d.tk, n.text("key"));

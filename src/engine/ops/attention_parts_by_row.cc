@@ -106,18 +106,18 @@ Values attention_by_row(Builder& b, const NodeView& n) {
   ValueId scores = ops::matmul(b, queries, keys, false, true);  // [S, H, Lq, Lk]
   scores = ops::mul(b, scores, number(b, n.real("scale"), scores));
 
-  // With the ends of queries and keys aligned, a key is behind its query by left_k - left_q.
+  // With the ends of queries and keys aligned, a key comes left_k - left_q before its query.
   const Shape pairs{d.segments, q.width, k.width}, all = b.type(scores).shape;
   auto left = [&](const Rows& r, int64_t axis) {
     const Type grid{DType::i32, {d.segments, r.width}};
     ValueId x = ops::sub(b, ops::broadcast(b, r.length, grid.shape, {0}), ops::iota(b, grid, 1));
     return ops::broadcast(b, x, pairs, {0, axis});
   };
-  const ValueId left_q = left(q, 1), left_k = left(k, 2), behind = ops::sub(b, left_k, left_q);
+  const ValueId left_q = left(q, 1), left_k = left(k, 2), distance = ops::sub(b, left_k, left_q);
   ValueId allowed = ops::minimum(b, ops::compare(b, left_q, whole(b, 0), "gt"),
                                  ops::compare(b, left_k, whole(b, 0), "gt"));
   auto also = [&](int64_t bound, const char* how) {
-    allowed = ops::minimum(b, allowed, ops::compare(b, behind, whole(b, bound), how));
+    allowed = ops::minimum(b, allowed, ops::compare(b, distance, whole(b, bound), how));
   };
   const bool causal = n.flag("causal");
   const int64_t window = n.integer("window");
@@ -125,7 +125,7 @@ Values attention_by_row(Builder& b, const NodeView& n) {
   if (window > 0) also(window, "lt");
   if (window > 0 && !causal) also(-window, "gt");
   if (d.reach > 0) {
-    ValueId column = ops::sub(b, whole(b, d.reach - 1), behind);
+    ValueId column = ops::sub(b, whole(b, d.reach - 1), distance);
     ValueId inside = ops::minimum(b, ops::compare(b, column, whole(b, 0), "ge"),
                                   ops::compare(b, column, whole(b, 2 * d.reach - 1), "lt"));
     column = ops::select(b, inside, column, whole(b, -1));

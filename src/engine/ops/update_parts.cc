@@ -30,7 +30,7 @@ Status expect_lists(const NodeView& n, size_t states) {
 }
 
 int update_inplace(const NodeView& n, size_t k) {
-  const size_t count = count_of(n);  // the gradients stand between p and the states
+  const size_t count = count_of(n);  // the gradients are between p and the states
   return static_cast<int>(k < count ? k : k + count);
 }
 

@@ -40,7 +40,7 @@ class Facts {
     for (ValueId v : by.out) p.values[static_cast<size_t>(v)].node = static_cast<int32_t>(i);
     p.nodes[i] = std::move(by);
   }
-  // Node i is taken out; who reads its result reads x, which only node i read so far.
+  // Node i is taken out; readers of its result read x, which only node i read so far.
   void skip(size_t i, ValueId x) {
     const ValueId made = p.nodes[i].out[0];
     gone_[i] = true;
@@ -122,7 +122,7 @@ bool absorb_accumulator(Facts& f, size_t i) {
     if (!n || accumulated_output(*n) < 0) continue;
     const Overwrite* onto = n->op->accumulator();
     if (has_operand(f.p, *n, onto->operand) || n->out[onto->result] != x) continue;
-    if (f.producer(acc) < f.producer(x)) {  // the sum is known where the node stands
+    if (f.producer(acc) < f.producer(x)) {  // the sum is known before the node
       operand(*n, onto->operand) = acc;
       f.skip(i, x);
     } else if (n->out.size() == 1) {

@@ -142,7 +142,7 @@ bool drop_unread_results(Program& p) {
   bool any = false;
   for (Node& n : p.nodes) {
     const std::vector<std::string>& flags = n.op->optional_results;
-    size_t result = n.out.size();  // behind that of the flag
+    size_t result = n.out.size();  // after that of the flag
     for (size_t k = flags.size(); k-- > 0;) {
       if (!n.attrs.flag(flags[k])) continue;
       --result;

@@ -23,7 +23,7 @@ class ChainFinder {
  public:
   explicit ChainFinder(const Program& program) : p(program), seen_for_(p.values.size(), kNoValue) {}
 
-  // Through operands in whose place the values may stand, newest first; empty when the old version
+  // Through operands in whose place the values may be, newest first; empty when the old version
   // is not on such a chain. Each value is visited once.
   std::vector<ValueId> chain(const State& s) {
     std::vector<ValueId> chain;

@@ -224,7 +224,7 @@ class PairScan {
   std::unordered_map<size_t, std::pair<size_t, RowPlace>> trained_sources_;  // and their targets
   int64_t other_targets_ = 0;  // rows of validation with such a source and another target
   RowPlace validated_, trained_;
-  // Of the split that is read:
+  // The split that is read:
   bool validation_ = false;
   Side sources_, targets_;
   RowFaults both_;

@@ -58,7 +58,7 @@ std::vector<std::string> optimizer_states(const Session& s) {
   return names;
 }
 
-// Of the run that wrote the checkpoint, where it says it.
+// The split of the run that wrote the checkpoint, if it says it.
 std::optional<Split> split_of(const std::string& checkpoint) {
   const Result<Json> state = read_json_file(checkpoint + "/" + kStateFile);
   if (!state) return {};  // resume() says what is wrong

@@ -191,7 +191,7 @@ Result<Kernel> paged(const NodeView& n, int threads) {
                   call.k = {in(a, at.k), s.keys, s.head_dim};
                   call.v = {in(a, at.v), s.keys, s.head_dim};
                   call.out = {out(a, 0), s.queries, s.head_dim};
-                  // Rows behind the last sequence belong to none.
+                  // Rows after the last sequence belong to none.
                   const int64_t used = call.cu_q[s.sequences];
                   std::memset(out(a, 0) + used * s.queries, 0,
                               static_cast<size_t>((tokens_q - used) * s.queries) * sizeof(float));

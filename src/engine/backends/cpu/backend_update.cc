@@ -25,8 +25,8 @@ double decay_of(const NodeView& n, size_t i) {
   return decay.empty() || decay[i] != 0 ? n.real("weight_decay") : 0;
 }
 
-// Of a rule whose states have the types of the parameters. Each step calls update(tensors, step,
-// args).
+// The kernel of a rule whose states have the types of the parameters. Each step calls
+// update(tensors, step, args).
 template <class Update>
 Kernel kernel_over(const NodeView& n, int64_t (*workspace)(Tensors), Update update) {
   const auto count = static_cast<size_t>(n.integer("count"));
