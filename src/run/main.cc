@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/core/log.h"
-#include "engine/graph/builder.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -124,8 +123,6 @@ int run(const std::vector<std::string>& args) {
     return report(Error(err::kOutputLost, fmt::format("cannot write to standard output: {}",
                                                       std::strerror(closed.reason)))
                       .todo("check the disk or program that it goes to"));
-  } catch (const BuildError& e) {
-    return report(e.error);
   } catch (const std::bad_alloc&) {
     return report_bug(args, "memory ran out outside the planned arena");
   } catch (const std::exception& e) {

@@ -1,6 +1,6 @@
 // Builds programs: appends nodes, infers their types, carries the scope name and the phase.
-// A wrong call is a mistake of the model's or pass's author, not of the user, so the Error of an
-// op's infer is thrown as UserVisible: session and run catch it and print its three parts.
+// A wrong call is a mistake of the model's or pass's author, not of the user: the Error of an op's
+// infer is thrown, and hone reports a bug.
 #pragma once
 
 #include <string>
