@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "learn/data/formats/errors.h"
+#include "learn/data/rows/errors.h"
 #include "learn/data/rows/selection.h"
 #include "learn/tasks/encode_texts.h"
 #include "learn/tasks/text_rows.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

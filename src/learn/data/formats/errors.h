@@ -1,4 +1,4 @@
-// Error codes of the rooms learn/data/formats and learn/data: H21xx.
+// Error codes of the room learn/data/formats: H2101 to H2116.
 #pragma once
 
 #include "base/core/error.h"

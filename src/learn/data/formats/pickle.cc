@@ -1,6 +1,5 @@
 // .pkl, .pickle: a pandas DataFrame, a list of dicts or a dict of lists. The whole file is held in
 // memory, as pandas holds it; nothing in it runs.
-#include "learn/data/formats/errors.h"
 #include "learn/data/formats/pandas_frame.h"
 #include "learn/data/formats/rows.h"
 

@@ -3,7 +3,6 @@
 // (universal newlines; paragraphs are split at LF LF, empty ones dropped).
 #include <algorithm>
 
-#include "learn/data/formats/errors.h"
 #include "learn/data/formats/text_row_reader.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
-#include "learn/data/formats/errors.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

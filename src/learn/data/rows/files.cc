@@ -13,6 +13,7 @@
 #include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/dataset_folder.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

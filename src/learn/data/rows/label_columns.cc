@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

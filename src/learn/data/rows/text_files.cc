@@ -6,6 +6,7 @@
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/dataset_folder.h"
+#include "learn/data/rows/errors.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/selection.h"
 

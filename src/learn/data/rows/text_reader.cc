@@ -4,6 +4,7 @@
 
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {

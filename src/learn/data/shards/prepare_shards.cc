@@ -3,8 +3,8 @@
 
 #include "base/store/hash.h"
 #include "base/store/store.h"
-#include "learn/data/formats/errors.h"
 #include "learn/data/rows/files.h"
+#include "learn/data/shards/errors.h"
 #include "learn/data/shards/shard_names.h"
 
 namespace hone {

@@ -1,6 +1,6 @@
 #include "learn/data/shards/row_shards.h"
 
-#include "learn/data/formats/errors.h"
+#include "learn/data/shards/errors.h"
 
 namespace hone {
 namespace {

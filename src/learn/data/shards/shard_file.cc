@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "learn/data/formats/errors.h"
+#include "learn/data/shards/errors.h"
 
 namespace hone {
 namespace {

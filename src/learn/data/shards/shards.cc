@@ -5,7 +5,7 @@
 
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "learn/data/formats/errors.h"
+#include "learn/data/shards/errors.h"
 #include "learn/data/shards/shard_names.h"
 
 namespace hone {
