@@ -12,6 +12,20 @@ void Metric::add_text(std::string_view, std::span<const std::string_view>) {
   HONE_BUG_IF(true, "a metric that takes no text");
 }
 
+std::string metric_names() {
+  const std::vector<MetricType> all = all_metric();
+  std::vector<std::string> kinds;
+  for (const auto& [input, kind] : {std::pair(MetricInput::kLabel, "labels"),
+                                    {MetricInput::kNumber, "numbers"},
+                                    {MetricInput::kText, "text"}}) {
+    std::vector<std::string> names;
+    for (const MetricType& m : all)
+      if (m.input == input) names.push_back(m.name);
+    if (!names.empty()) kinds.push_back(fmt::format("{} ({})", fmt::join(names, ", "), kind));
+  }
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
 Result<MetricType> find_metric(const std::string& name) {
   std::vector<std::string> names, all;
   for (MetricType& m : all_metric()) {

@@ -71,6 +71,8 @@ struct MetricType {
   std::unique_ptr<Metric> (*make)(const MetricOptions&) = nullptr;
 };
 std::vector<MetricType> all_metric();  // generated from the folder
+// "accuracy, f1 (labels), pearson (numbers), rouge (text)": what the shelf has, for help.
+std::string metric_names();
 
 // By name or alias. Errors: H2601 with the nearest name.
 Result<MetricType> find_metric(const std::string& name);
