@@ -70,6 +70,13 @@ const Setting& Schema::at(const std::string& name) const {
   return const_cast<Schema*>(this)->find(name);
 }
 
+std::vector<std::string> Setting::words() const {
+  std::vector<std::string> some;
+  for (const std::string& c : choices)
+    if (!c.empty()) some.push_back(c);
+  return some;
+}
+
 void Schema::choices(const std::string& name, std::vector<std::string> allowed) {
   find(name).choices = std::move(allowed);
 }
@@ -143,7 +150,7 @@ Status Schema::check(const Setting& s, const Json& given, const std::string& pla
       if (std::find(s.choices.begin(), s.choices.end(), w) != s.choices.end()) continue;
       std::string near = nearest_name(w, s.choices);
       return Error(err::kSettingChoice,
-                   fmt::format("{}: '{}' is not one of {}", s.name, w, fmt::join(s.choices, ", ")))
+                   fmt::format("{}: '{}' is not one of {}", s.name, w, fmt::join(s.words(), ", ")))
           .at(place)
           .todo(near.empty() ? "" : fmt::format("did you mean '{}'?", near));
     }

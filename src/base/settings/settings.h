@@ -52,6 +52,8 @@ struct Setting {
   std::vector<std::string> decides = {"bits"};
   OrderedJson defined_value;  // the default of its line, which an object may have changed
 
+  // Choices that are a word, for help: an empty one says that none is made.
+  std::vector<std::string> words() const;
   OrderedJson value() const { return value_of(field); }
   bool changed() const { return value() != default_value; }
 };
