@@ -26,6 +26,19 @@ struct OpenOptions {
   bool writes_text = false;    // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 
+// What the settings of a command say: those of base/store/hub_settings.def, and config_name and
+// tokenizer_name where it has them.
+template <class Settings>
+OpenOptions open_options(const Settings& s) {
+  OpenOptions o;
+  o.revision = s.model_revision;
+  o.cache_dir = s.cache_dir;
+  o.token = s.token;
+  if constexpr (requires { s.config_name; }) o.config_name = s.config_name;
+  if constexpr (requires { s.tokenizer_name; }) o.tokenizer_name = s.tokenizer_name;
+  return o;
+}
+
 struct Pretrained {
   std::string name;  // as the user typed it
   std::string path;  // local folder or file it resolved to

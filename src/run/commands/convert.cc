@@ -120,11 +120,7 @@ Result<int> run_convert(const std::vector<std::string>& args) {
   schema.positional("input");
   schema.positional("output");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
-  OpenOptions options;
-  options.config_name = s.config_name;
-  options.revision = s.model_revision;
-  options.cache_dir = s.cache_dir;
-  options.token = s.token;
+  OpenOptions options = open_options(s);
   options.need_tokenizer = false;
   const Pretrained model = HONE_TRY(open_pretrained(s.input, options));
   const int64_t bytes = HONE_TRY(write(s, model));

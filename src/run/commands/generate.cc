@@ -324,12 +324,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   if (as_script && schema.given("max_length") && !schema.given("max_new_tokens"))
     s.max_new_tokens.reset();
 
-  OpenOptions open;
-  open.config_name = s.config_name;
-  open.tokenizer_name = s.tokenizer_name;
-  open.revision = s.model_revision;
-  open.cache_dir = s.cache_dir;
-  open.token = s.token;
+  OpenOptions open = open_options(s);
   open.need_tokenizer = false;
   open.writes_text = true;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));

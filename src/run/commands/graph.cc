@@ -252,11 +252,7 @@ Result<int> run_graph(const std::vector<std::string>& args) {
                                                         : "--trace is given without --ids")
         .todo("a trace needs both: --trace FILE --ids '5 6 7; 8 9'");
 
-  OpenOptions options;
-  options.config_name = s.config_name;
-  options.revision = s.model_revision;
-  options.cache_dir = s.cache_dir;
-  options.token = s.token;
+  OpenOptions options = open_options(s);
   options.need_tokenizer = false;
   options.need_weights = !s.trace.empty();
   options.writes_text = true;

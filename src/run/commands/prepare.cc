@@ -2,8 +2,8 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/store/store.h"
-#include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/data/rows/errors.h"
 #include "learn/data/shards/shards.h"
 #include "learn/tasks/sharded_rows.h"
 #include "learn/tasks/text_rows.h"
@@ -96,11 +96,7 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
   task.model_revision = s.model_revision;
   task.cache_dir = s.cache_dir;
   task.token = s.token;
-  OpenOptions open;
-  open.tokenizer_name = s.tokenizer_name;
-  open.revision = s.model_revision;
-  open.cache_dir = s.cache_dir;
-  open.token = s.token;
+  OpenOptions open = open_options(s);
   open.need_weights = false;
   open.need_tokenizer = false;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));

@@ -327,11 +327,7 @@ Result<int> run_tokenize(const std::vector<std::string>& args) {
   s.bind(schema);
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
-  OpenOptions options;
-  options.revision = s.model_revision;
-  options.cache_dir = s.cache_dir;
-  options.token = s.token;
-  Encoder encoder(s, HONE_TRY(open_tokenizer(s.model_name_or_path, options)));
+  Encoder encoder(s, HONE_TRY(open_tokenizer(s.model_name_or_path, open_options(s))));
   const std::unique_ptr<Input> input = HONE_TRY(open_input(s));
   std::unique_ptr<Writer> file;
   if (s.output != "-") file = HONE_TRY(file_store().create(s.output));

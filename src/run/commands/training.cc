@@ -24,14 +24,10 @@ Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, 
     return Error(err::kNoData, "a new model of a type has no tokenizer")
         .at("--model_type " + s.model_type)
         .todo("name one by --tokenizer_name");
-  OpenOptions o;
+  OpenOptions o = open_options(s);
   o.model_type = s.model_type;
   o.config_overrides = s.config_overrides;
-  o.config_name = from_scratch ? "" : s.config_name;
-  o.tokenizer_name = s.tokenizer_name;
-  o.revision = s.model_revision;
-  o.cache_dir = s.cache_dir;
-  o.token = s.token;
+  if (from_scratch) o.config_name.clear();
   o.need_weights = need_weights && !from_scratch;
   o.need_tokenizer = false;
   Pretrained model =

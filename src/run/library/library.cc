@@ -103,11 +103,7 @@ Result<const Tokenizer*> tokenizer_of(const hone_model& model) {
 
 Result<hone_model*> open_model(const char* name, const char* options_json) {
   const LibraryOptions o = HONE_TRY(read_options(options_json));
-  OpenOptions open;
-  open.tokenizer_name = o.tokenizer_name;
-  open.revision = o.model_revision;
-  open.cache_dir = o.cache_dir;
-  open.token = o.token;
+  OpenOptions open = open_options(o);
   open.need_tokenizer = false;
   open.writes_text = true;
   auto model = std::make_unique<hone_model>();
