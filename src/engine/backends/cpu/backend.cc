@@ -1,7 +1,7 @@
 #include "engine/backends/cpu/backend.h"
 
 #include "engine/backends/cpu/backend_kernels.h"
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 #include "engine/device/errors.h"
 #include "engine/device/host_device.h"
 

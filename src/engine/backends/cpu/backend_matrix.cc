@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/kernels/gemm.h"
+#include "engine/backends/cpu/gemm/gemm.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
 
 namespace hone::cpu {

@@ -8,10 +8,8 @@ namespace hone::cpu {
 namespace {
 
 Result<Unary> unary_of(const NodeView& n, const std::string& kind) {
-  if (kind == "gelu_tanh") return Unary::gelu_tanh;
-  if (kind == "gelu") return Unary::gelu_erf;
-  if (kind == "silu") return Unary::silu;
-  if (kind == "relu") return Unary::relu;
+  for (size_t i = 0; i < std::size(kUnaryNames); ++i)
+    if (kind == kUnaryNames[i]) return static_cast<Unary>(i);
   return declined(n, fmt::format("no kernel for activation '{}'", kind));
 }
 
@@ -266,25 +264,23 @@ auto norm_gradient_of(NormKind kind) {
 }  // namespace
 
 Makers row_makers() {
-  return {{"layer_norm", norm_of(NormKind::layer)},
-          {"layer_norm_grad", norm_gradient_of(NormKind::layer)},
-          {"rms_norm", norm_of(NormKind::rms)},
-          {"rms_norm_grad", norm_gradient_of(NormKind::rms)},
-          {"rope", for_f32(rotary)},
-          {"embedding", gather},
-          {"scatter_add_rows", for_f32(scatter)},
-          {"sum_rows", for_f32(column_sums)},
-          {"gelu", for_f32(activation)},
-          {"gelu_tanh", for_f32(activation)},
-          {"silu", for_f32(activation)},
-          {"relu", for_f32(activation)},
-          {"activation_grad", for_f32(activation_gradient)},
-          {"gate", for_f32(gated)},
-          {"gate_grad", for_f32(gated)},
-          {"add", for_f32(sum)},
-          {"dropout", for_f32(drop)},
-          {"dropout_mask", dropout_mask},
-          {"attention_dropout_mask", attention_dropout_mask}};
+  Makers makers{{"layer_norm", norm_of(NormKind::layer)},
+                {"layer_norm_grad", norm_gradient_of(NormKind::layer)},
+                {"rms_norm", norm_of(NormKind::rms)},
+                {"rms_norm_grad", norm_gradient_of(NormKind::rms)},
+                {"rope", for_f32(rotary)},
+                {"embedding", gather},
+                {"scatter_add_rows", for_f32(scatter)},
+                {"sum_rows", for_f32(column_sums)},
+                {"activation_grad", for_f32(activation_gradient)},
+                {"gate", for_f32(gated)},
+                {"gate_grad", for_f32(gated)},
+                {"add", for_f32(sum)},
+                {"dropout", for_f32(drop)},
+                {"dropout_mask", dropout_mask},
+                {"attention_dropout_mask", attention_dropout_mask}};
+  for (const char* name : kUnaryNames) makers.push_back({name, for_f32(activation)});
+  return makers;
 }
 
 }  // namespace hone::cpu

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/backends/cpu/kernels/gemm.h"
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/gemm/gemm.h"
+#include "engine/backends/cpu/isa/isa.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/conformance.h"
 #include "engine/graph/text.h"

@@ -1,6 +1,6 @@
 #include "engine/backends/cpu/kernels/attention.h"
 
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 namespace hone::cpu {
 HONE_CPU_DISPATCH(int64_t, attention_workspace_bytes, (const Attention& a, int threads),

@@ -5,8 +5,8 @@
 //   backward:  S^T = K Q^T;  dP^T = V dO^T;  dV = P^T dO;  dK = dS^T Q;  dQ^T = K^T dS^T
 #pragma once
 
+#include "engine/backends/cpu/isa/philox.simd.h"
 #include "engine/backends/cpu/kernels/attention.h"
-#include "engine/backends/cpu/kernels/philox.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

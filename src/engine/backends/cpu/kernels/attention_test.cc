@@ -1,6 +1,6 @@
 #include "engine/backends/cpu/kernels/attention.h"
 
-#include "engine/backends/cpu/kernels/kernels_test.h"
+#include "engine/backends/cpu/isa/kernels_test.h"
 
 namespace hone::cpu {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/backends/cpu/kernels/elementwise.h"
 
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 namespace hone::cpu {
 HONE_CPU_DISPATCH(void, unary,

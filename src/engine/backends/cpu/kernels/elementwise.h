@@ -6,12 +6,23 @@
 
 #include "base/core/philox.h"
 #include "base/core/threads.h"
-#include "engine/backends/cpu/kernels/gemm.h"
+#include "engine/backends/cpu/gemm/gemm.h"
 
 namespace hone::cpu {
 
 // y = act(x); dx = dy act'(x) with x the input of the activation.
-enum class Unary : int { gelu_tanh, gelu_erf, silu, relu, tanh };
+// The op's name and the functor that computes it.
+#define HONE_UNARY(X)    \
+  X(gelu_tanh, GeluTanh) \
+  X(gelu, GeluErf)       \
+  X(silu, Silu)          \
+  X(relu, Relu)
+#define HONE_NAME(name, functor) name,
+enum class Unary : int { HONE_UNARY(HONE_NAME) };
+#undef HONE_NAME
+#define HONE_NAME(name, functor) #name,
+inline constexpr const char* kUnaryNames[] = {HONE_UNARY(HONE_NAME)};
+#undef HONE_NAME
 void unary(Unary op, int64_t count, const float* x, float* y, ThreadPool& pool);
 void unary_backward(Unary op, int64_t count, const float* x, const float* dy, float* dx,
                     ThreadPool& pool);

@@ -1,7 +1,7 @@
 // Activations and their gradients, gates, sums and dropout over vectors.
-#include "engine/backends/cpu/kernels/activation.simd.h"
+#include "engine/backends/cpu/gemm/activation.simd.h"
+#include "engine/backends/cpu/isa/philox.simd.h"
 #include "engine/backends/cpu/kernels/elementwise.h"
-#include "engine/backends/cpu/kernels/philox.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
@@ -16,16 +16,11 @@ HONE_INLINE void parallel_vectors(int64_t count, ThreadPool& pool, Fn&& f) {
 template <class Fn>
 HONE_INLINE void with_unary(Unary op, Fn&& f) {
   switch (op) {
-    case Unary::gelu_tanh:
-      return f(GeluTanh{});
-    case Unary::gelu_erf:
-      return f(GeluErf{});
-    case Unary::silu:
-      return f(Silu{});
-    case Unary::relu:
-      return f(Relu{});
-    case Unary::tanh:
-      return f(Tanh{});
+#define HONE_CASE(name, functor) \
+  case Unary::name:              \
+    return f(functor{});
+    HONE_UNARY(HONE_CASE)
+#undef HONE_CASE
   }
 }
 }  // namespace

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/backends/cpu/gemm/gemm.h"
+#include "engine/backends/cpu/isa/isa.h"
 #include "engine/backends/cpu/kernels/attention.h"
 #include "engine/backends/cpu/kernels/elementwise.h"
-#include "engine/backends/cpu/kernels/gemm.h"
-#include "engine/backends/cpu/kernels/isa.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
 #include "engine/backends/cpu/kernels/norms.h"
 #include "engine/backends/cpu/kernels/optimizer.h"
@@ -291,7 +291,7 @@ void bench_rows(Bench& bench) {
   row("gelu_tanh", 2 * n, [&] { unary(Unary::gelu_tanh, n, x.get(), y.get(), pool); });
   row("gelu_tanh backward", 3 * n,
       [&] { unary_backward(Unary::gelu_tanh, n, x.get(), y.get(), z.get(), pool); });
-  row("gelu_erf", 2 * n, [&] { unary(Unary::gelu_erf, n, x.get(), y.get(), pool); });
+  row("gelu_erf", 2 * n, [&] { unary(Unary::gelu, n, x.get(), y.get(), pool); });
   row("dropout + residual", 3 * t * c, [&] {
     dropout({.rows = t,
              .columns = c,

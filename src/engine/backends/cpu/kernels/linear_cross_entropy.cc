@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/backends/cpu/gemm/gemm.h"
 #include "engine/backends/cpu/kernels/elementwise.h"
-#include "engine/backends/cpu/kernels/gemm.h"
 #include "engine/backends/cpu/kernels/rows.h"
 
 namespace hone::cpu {

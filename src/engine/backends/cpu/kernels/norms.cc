@@ -1,6 +1,6 @@
 #include "engine/backends/cpu/kernels/norms.h"
 
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 namespace hone::cpu {
 HONE_CPU_DISPATCH(void, norm, (const Norm& n, ThreadPool& pool), (n, pool))

@@ -1,6 +1,6 @@
 // Layer and RMS norms: rows forward, and gradients in parts that depend on shapes only.
+#include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/norms.h"
-#include "engine/backends/cpu/kernels/simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

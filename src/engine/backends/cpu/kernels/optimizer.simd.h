@@ -1,6 +1,6 @@
 // One range of one tensor for each update rule that looks at elements alone.
+#include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
-#include "engine/backends/cpu/kernels/simd.h"
 
 namespace hone::cpu::HONE_ISA {
 

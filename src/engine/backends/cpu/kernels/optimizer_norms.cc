@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
 
 namespace hone::cpu {

@@ -1,6 +1,6 @@
 #include "engine/backends/cpu/kernels/rows.h"
 
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 namespace hone::cpu {
 HONE_CPU_DISPATCH(int64_t, rope_workspace_bytes, (int64_t rotary, int threads), (rotary, threads))

@@ -1,6 +1,6 @@
 // Rotary positions, embeddings and their gradients, row by row.
+#include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/rows.h"
-#include "engine/backends/cpu/kernels/simd.h"
 
 namespace hone::cpu::HONE_ISA {
 

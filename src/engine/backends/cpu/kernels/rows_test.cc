@@ -1,6 +1,6 @@
 #include "engine/backends/cpu/kernels/rows.h"
 
-#include "engine/backends/cpu/kernels/kernels_test.h"
+#include "engine/backends/cpu/isa/kernels_test.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
 
 namespace hone::cpu {

@@ -7,7 +7,7 @@
 // of it has rows far apart, which share cache sets where n is a power of two.
 #pragma once
 
-#include "engine/backends/cpu/kernels/gemm_tiles.simd.h"
+#include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/core/threads.h"
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 namespace hone::cpu {
 

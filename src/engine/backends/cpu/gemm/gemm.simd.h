@@ -1,6 +1,6 @@
 // The matrix product in f32: by blocks (gemm_blocks.simd.h), or, with few rows of A, in one pass
 // over B at memory speed.
-#include "engine/backends/cpu/kernels/gemm_few_rows.simd.h"
+#include "engine/backends/cpu/gemm/gemm_few_rows.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

@@ -1,7 +1,7 @@
 // Tiles in f32 (see gemm_blocks.simd.h): A is packed in panels [k][kMR], B in panels [k][kNR].
 #pragma once
 
-#include "engine/backends/cpu/kernels/gemm_blocks.simd.h"
+#include "engine/backends/cpu/gemm/gemm_blocks.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

@@ -7,7 +7,7 @@
 // left out is at most 2^-23 of |a| |b|, less than the sum itself rounds away. Henry, Tang and
 // Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype for Higher-Precision
 // Computations", ARITH 2019.
-#include "engine/backends/cpu/kernels/gemm_tiles.simd.h"
+#include "engine/backends/cpu/gemm/gemm_tiles.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

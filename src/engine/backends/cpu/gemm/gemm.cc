@@ -1,6 +1,6 @@
-#include "engine/backends/cpu/kernels/gemm.h"
+#include "engine/backends/cpu/gemm/gemm.h"
 
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 namespace hone::cpu {
 HONE_CPU_DISPATCH(int64_t, gemm_f32_workspace_bytes, (const Gemm& g, int threads), (g, threads))

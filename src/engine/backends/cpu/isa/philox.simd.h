@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/core/philox.h"
-#include "engine/backends/cpu/kernels/simd.h"
+#include "engine/backends/cpu/isa/simd.h"
 
 namespace hone::cpu::HONE_ISA {
 

@@ -3,24 +3,11 @@
 //   gelu_erf(x)  = x Phi(x), Phi(x) = (1 + erf(x/sqrt 2)) / 2
 #pragma once
 
-#include "engine/backends/cpu/kernels/simd.h"
+#include "engine/backends/cpu/isa/simd.h"
 
 namespace hone::cpu::HONE_ISA {
 
 HONE_INLINE F sigmoid(F x) { return set1(1.0f) / (set1(1.0f) + exp(-x)); }
-
-HONE_INLINE F tanh(F x) {
-  // odd polynomial near 0, where 1 - 2/(1 + e^2x) would lose digits
-  const F q = x * x;
-  F p = set1(-5.70498872745e-3f);
-  p = fma(p, q, set1(2.06390887954e-2f));
-  p = fma(p, q, set1(-5.37397155531e-2f));
-  p = fma(p, q, set1(1.33314422036e-1f));
-  p = fma(p, q, set1(-3.33332819422e-1f));
-  const F near = fma(p * q, x, x);
-  const F far = set1(1.0f) - set1(2.0f) / (set1(1.0f) + exp(x + x));
-  return select(q < set1(0.390625f), near, far);
-}
 
 // Absolute error below 2e-7.
 HONE_INLINE F erf(F x) {
@@ -78,13 +65,6 @@ struct Silu {
 struct Relu {
   static HONE_INLINE F forward(F x) { return max(x, zero()); }
   static HONE_INLINE F backward(F x, F dy) { return select(x > zero(), dy, zero()); }
-};
-struct Tanh {
-  static HONE_INLINE F forward(F x) { return tanh(x); }
-  static HONE_INLINE F backward(F x, F dy) {
-    const F t = tanh(x);
-    return dy * fnma(t, t, set1(1.0f));
-  }
 };
 
 }  // namespace hone::cpu::HONE_ISA

@@ -17,8 +17,8 @@
 //   Thread          an object that each thread holds while it multiplies
 #pragma once
 
-#include "engine/backends/cpu/kernels/activation.simd.h"
-#include "engine/backends/cpu/kernels/gemm.h"
+#include "engine/backends/cpu/gemm/activation.simd.h"
+#include "engine/backends/cpu/gemm/gemm.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {

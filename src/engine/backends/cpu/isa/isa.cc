@@ -1,4 +1,4 @@
-#include "engine/backends/cpu/kernels/isa.h"
+#include "engine/backends/cpu/isa/isa.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
