@@ -1,4 +1,4 @@
-// Error codes of the room: H22xx.
+// Error codes of the room learn/checkpoint: H2210 to H2213.
 #pragma once
 
 #include "base/core/error.h"

@@ -5,8 +5,9 @@
 
 #include "base/store/hash.h"
 #include "base/store/temporary_folder.h"
-#include "learn/checkpoint/gguf_weights.h"
-#include "learn/checkpoint/gguf_writer.h"
+#include "learn/checkpoint/gguf/gguf_weights.h"
+#include "learn/checkpoint/gguf/gguf_writer.h"
+#include "learn/checkpoint/open_weights.h"
 
 namespace hone {
 namespace {

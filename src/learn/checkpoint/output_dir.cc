@@ -1,7 +1,7 @@
 #include "learn/checkpoint/output_dir.h"
 
 #include "learn/checkpoint/errors.h"
-#include "learn/checkpoint/strict_json.h"
+#include "learn/checkpoint/safetensors/strict_json.h"
 
 namespace hone {
 

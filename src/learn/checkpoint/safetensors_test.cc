@@ -1,4 +1,4 @@
-#include "learn/checkpoint/safetensors.h"
+#include "learn/checkpoint/safetensors/safetensors.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,9 @@
 
 #include "base/store/hash.h"
 #include "base/store/temporary_folder.h"
-#include "learn/checkpoint/convert.h"
-#include "learn/checkpoint/safetensors_writer.h"
+#include "learn/checkpoint/open_weights.h"
+#include "learn/checkpoint/safetensors/convert.h"
+#include "learn/checkpoint/safetensors/safetensors_writer.h"
 
 namespace hone {
 namespace {

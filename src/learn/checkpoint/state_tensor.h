@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/session/session.h"
-#include "learn/checkpoint/safetensors_writer.h"
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/safetensors/safetensors_writer.h"
+#include "learn/checkpoint/safetensors/weight_source.h"
 
 namespace hone {
 

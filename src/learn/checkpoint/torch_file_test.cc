@@ -1,11 +1,12 @@
-#include "learn/checkpoint/torch_file.h"
+#include "learn/checkpoint/torch/torch_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "learn/checkpoint/zip_entries.h"
+#include "learn/checkpoint/open_weights.h"
+#include "learn/checkpoint/torch/zip_entries.h"
 
 namespace hone {
 namespace {

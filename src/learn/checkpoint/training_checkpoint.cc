@@ -5,10 +5,10 @@
 
 #include <set>
 
-#include "learn/checkpoint/byte_file.h"
 #include "learn/checkpoint/errors.h"
-#include "learn/checkpoint/safetensors.h"
-#include "learn/checkpoint/strict_json.h"
+#include "learn/checkpoint/safetensors/byte_file.h"
+#include "learn/checkpoint/safetensors/safetensors.h"
+#include "learn/checkpoint/safetensors/strict_json.h"
 
 namespace hone {
 namespace {

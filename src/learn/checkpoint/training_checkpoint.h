@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "base/core/json.h"
-#include "learn/checkpoint/safetensors_writer.h"
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/safetensors/safetensors_writer.h"
+#include "learn/checkpoint/safetensors/weight_source.h"
 
 namespace hone {
 

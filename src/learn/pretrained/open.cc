@@ -5,9 +5,10 @@
 
 #include "base/store/hub.h"
 #include "learn/checkpoint/errors.h"
-#include "learn/checkpoint/gguf.h"
-#include "learn/checkpoint/strict_json.h"
-#include "learn/checkpoint/torch_file.h"
+#include "learn/checkpoint/gguf/gguf.h"
+#include "learn/checkpoint/open_weights.h"
+#include "learn/checkpoint/safetensors/strict_json.h"
+#include "learn/checkpoint/torch/torch_file.h"
 #include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/weights.h"

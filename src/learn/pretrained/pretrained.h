@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "engine/session/session.h"
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/safetensors/weight_source.h"
 #include "learn/models/family.h"
 #include "learn/tokenizers/tokenizer.h"
 

@@ -1,9 +1,9 @@
 // Saving: the files of a Transformers model folder.
 #include <filesystem>
 
+#include "learn/checkpoint/safetensors/strict_json.h"
 #include "learn/checkpoint/state_tensor.h"
-#include "learn/checkpoint/strict_json.h"
-#include "learn/checkpoint/torch_writer.h"
+#include "learn/checkpoint/torch/torch_writer.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learn/checkpoint/errors.h"
-#include "learn/checkpoint/gguf_weights.h"
-#include "learn/checkpoint/gguf_writer.h"
+#include "learn/checkpoint/gguf/errors.h"
+#include "learn/checkpoint/gguf/gguf_weights.h"
+#include "learn/checkpoint/gguf/gguf_writer.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"

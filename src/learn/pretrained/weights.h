@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/safetensors/weight_source.h"
 #include "learn/models/family.h"
 
 namespace hone {

@@ -8,6 +8,7 @@
 #include "engine/backends/backends.h"
 #include "engine/passes/pipelines.h"
 #include "engine/session/session.h"
+#include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/tasks/classification.h"
 #include "learn/train/update.h"

@@ -9,7 +9,7 @@
 
 #include "base/store/store.h"
 #include "learn/checkpoint/state_tensor.h"
-#include "learn/checkpoint/torch_writer.h"
+#include "learn/checkpoint/torch/torch_writer.h"
 #include "learn/tasks/classification.h"
 #include "learn/tasks/task.h"
 #include "learn/train/errors.h"

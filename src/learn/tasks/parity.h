@@ -9,6 +9,7 @@
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
 #include "engine/session/session.h"
+#include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/models/family.h"
 #include "learn/models/goldens_test.h"

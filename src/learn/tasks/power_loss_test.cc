@@ -9,7 +9,7 @@
 
 #include "base/core/log.h"
 #include "base/store/temporary_folder.h"
-#include "learn/checkpoint/safetensors.h"
+#include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/tasks/clm.h"
 

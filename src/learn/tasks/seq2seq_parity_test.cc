@@ -1,6 +1,7 @@
 // Logits, loss and every gradient tensor of tiny encoder-decoders against Transformers
 // (tests/goldens/models, made again by tools/golden_seq2seq.py), packed and with slack.
 #include "engine/backends/backends.h"
+#include "learn/checkpoint/open_weights.h"
 #include "learn/data/batches/pair_batch.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/parity.h"

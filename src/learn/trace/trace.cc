@@ -6,7 +6,7 @@
 #include "base/core/json.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
-#include "learn/checkpoint/safetensors_writer.h"
+#include "learn/checkpoint/safetensors/safetensors_writer.h"
 #include "learn/tasks/clm_programs.h"
 #include "learn/trace/errors.h"
 

@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
+#include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/training_checkpoint.h"

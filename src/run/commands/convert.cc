@@ -7,7 +7,7 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "learn/checkpoint/torch_file.h"
+#include "learn/checkpoint/torch/torch_file.h"
 #include "learn/pretrained/pretrained.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "base/core/json.h"
-#include "learn/checkpoint/weight_source.h"
+#include "learn/checkpoint/open_weights.h"
 #include "run/commands/command.h"
 
 namespace hone {

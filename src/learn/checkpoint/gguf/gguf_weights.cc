@@ -1,0 +1,157 @@
+#include "learn/checkpoint/gguf/gguf_weights.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "learn/checkpoint/gguf/errors.h"
+#include "learn/checkpoint/safetensors/convert.h"
+#include "learn/checkpoint/safetensors/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kChunk = int64_t{4} << 20;
+constexpr int64_t kBand = 16;  // rows transposed together: one cache line of f32 per column
+
+// How a tensor of the file becomes the one that Transformers has.
+struct Source {
+  const GgmlFormat* format;
+  int64_t rows, cols;      // as in the file
+  int64_t heads = 0;       // > 0: rows of each head are interleaved pairs (see row_of)
+  bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
+};
+
+int64_t row_of(const Source& s, int64_t r) {
+  return s.heads == 0 ? r : hf_row_of(s.rows / s.heads, r);
+}
+
+class GgufSource final : public WeightSource {
+ public:
+  explicit GgufSource(std::unique_ptr<ByteFile> file) : file_(std::move(file)) {}
+
+  Status open() {
+    const GgufFile gguf = HONE_TRY(read_gguf(*file_));
+    if (gguf.tensors.empty())
+      return Error(err::kNoWeights,
+                   fmt::format("'{}' holds a vocabulary and no weights", file_->path()))
+          .todo("name the file of the model itself");
+    const Json config = HONE_TRY(gguf_config(gguf, *file_));
+    const std::string arch = *gguf.get<std::string>("general.architecture");
+    for (const GgufTensor& t : gguf.tensors)
+      if (t.name != "rope_freqs.weight") HONE_TRY(take(t, arch, config));
+    return Ok{};
+  }
+
+ protected:
+  Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
+    const TensorInfo& t = tensors_[index];
+    const Source& s = sources_[index];
+    if (t.scheme.empty() && as == t.type.dtype && s.heads == 0 && !s.transpose)
+      return file_->read_at(t.offset, out);
+    if (!is_float(as))
+      return Error(err::kTensorConversion,
+                   fmt::format("tensor '{}' of '{}' is {} and cannot become {}", t.name, t.file,
+                               s.format->name, name_of(as)));
+    const int64_t row_bytes = s.cols / s.format->block * s.format->bytes;
+    const int64_t width = size_of(as);
+    int64_t step = std::clamp<int64_t>(kChunk / std::max<int64_t>(row_bytes, 1), 1,
+                                       std::max<int64_t>(s.rows, 1));
+    if (s.transpose) step = std::max(kBand, step / kBand * kBand);
+    std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, s.rows) * row_bytes));
+    std::vector<float> row(static_cast<size_t>(s.cols));
+    std::vector<std::byte> band(s.transpose ? static_cast<size_t>(kBand * s.cols * width) : 0);
+    const bool in_place =
+        as == DType::f32 && reinterpret_cast<uintptr_t>(out.data()) % alignof(float) == 0;
+    for (int64_t r0 = 0; r0 < s.rows; r0 += step) {
+      const int64_t n = std::min(step, s.rows - r0);
+      HONE_TRY(file_->read_at(t.offset + r0 * row_bytes,
+                              std::span(chunk).first(static_cast<size_t>(n * row_bytes))));
+      for (int64_t i = 0; i < n; ++i) {
+        std::byte* to = s.transpose ? band.data() + i % kBand * s.cols * width
+                                    : out.data() + row_of(s, r0 + i) * s.cols * width;
+        float* values = in_place && !s.transpose ? reinterpret_cast<float*>(to) : row.data();
+        s.format->decode(chunk.data() + i * row_bytes, s.cols / s.format->block, values);
+        if (values == row.data())
+          convert(Stored::f32, reinterpret_cast<const std::byte*>(values), as, to, s.cols);
+        if (s.transpose && (i % kBand == kBand - 1 || i == n - 1))
+          turn(band.data(), i % kBand + 1, s, width, out.data() + (r0 + i - i % kBand) * width);
+      }
+    }
+    return Ok{};
+  }
+
+ private:
+  // Columns of `n` rows, side by side, into the transposed matrix.
+  static void turn(const std::byte* band, int64_t n, const Source& s, int64_t width,
+                   std::byte* out) {
+    for (int64_t c = 0; c < s.cols; ++c)
+      for (int64_t k = 0; k < n; ++k)
+        std::memcpy(out + (c * s.rows + k) * width, band + (k * s.cols + c) * width,
+                    static_cast<size_t>(width));
+  }
+
+  Status take(const GgufTensor& t, const std::string& arch, const Json& config) {
+    const auto unsupported = [&](std::string what) {
+      return Error(err::kGgufUnsupported,
+                   fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
+    };
+    if (t.format->decode == nullptr)
+      return unsupported(fmt::format("is kept as {}", t.format->name))
+          .todo("use a file in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 or Q2_K to Q6_K");
+    TensorInfo info;
+    info.name = hf_name_of(arch, t.name);
+    if (info.name.empty())
+      return unsupported(fmt::format("has no place in a {} model", arch))
+          .todo("use the model's safetensors checkpoint");
+    info.type.shape = t.shape;
+    info.type.dtype = t.format->name == "F16"    ? DType::f16
+                      : t.format->name == "BF16" ? DType::bf16
+                                                 : DType::f32;
+    if (t.format->block > 1) info.scheme = t.format->name;
+    info.file = file_->path();
+    info.offset = t.offset;
+    info.bytes = t.bytes;
+
+    Source s{t.format, 1, t.shape.empty() ? 1 : t.shape.back()};
+    for (size_t i = 0; i + 1 < t.shape.size(); ++i) s.rows *= t.shape[i];
+    const bool q = t.name.ends_with(".attn_q.weight") || t.name.ends_with(".attn_q.bias");
+    const bool k = t.name.ends_with(".attn_k.weight") || t.name.ends_with(".attn_k.bias");
+    if (arch == "llama" && (q || k)) {
+      const int64_t heads = config["num_attention_heads"].get<int64_t>();
+      s.heads = q ? heads : config.value("num_key_value_heads", heads);
+      if (t.shape.size() == 1) {  // a bias: its elements are the rows
+        s.rows = s.cols;
+        s.cols = 1;
+        if (t.format->block > 1) return unsupported("is a quantised bias");
+      }
+      if (s.heads < 1 || s.rows % (2 * s.heads) != 0)
+        return unsupported(
+            fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
+    }
+    if (is_turned(arch, info.name)) {
+      if (t.shape.size() != 2) return unsupported("is not a matrix");
+      s.transpose = true;
+      std::swap(info.type.shape[0], info.type.shape[1]);
+    }
+    add(std::move(info));
+    sources_.push_back(s);
+    return Ok{};
+  }
+
+  std::unique_ptr<ByteFile> file_;
+  std::vector<Source> sources_;  // beside tensors_
+};
+
+}  // namespace
+
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file) {
+  auto source = std::make_unique<GgufSource>(std::move(file));
+  HONE_TRY(source->open());
+  return std::unique_ptr<WeightSource>(std::move(source));
+}
+
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path) {
+  return open_gguf_weights(HONE_TRY(open_byte_file(path)));
+}
+
+}  // namespace hone

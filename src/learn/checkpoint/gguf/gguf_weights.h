@@ -1,0 +1,39 @@
+// A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader
+// has them, for the architectures llama (with Mistral), qwen2 and gpt2.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/core/json.h"
+#include "learn/checkpoint/gguf/gguf.h"
+#include "learn/checkpoint/safetensors/weight_source.h"
+
+namespace hone {
+
+// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation.
+// H2208, H2209 (architecture, element format or tensor without a place), H2201 (a vocabulary only).
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
+Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile> file);
+
+// config.json for the file: every key that Transformers derives with its value, and what the
+// weights say besides: architectures, rope_scaling, attention_bias, n_positions.
+Result<Json> gguf_config(const std::string& path);
+Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file);
+
+// "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" when it has no place in
+// `architecture`.
+std::string hf_name_of(const std::string& architecture, const std::string& ggml_name);
+std::string ggml_name_of(const std::string& architecture, const std::string& hf_name);  // back
+
+// llama.cpp stores the rows of q and k of one head (`head_rows` of them) as pairs (0, D/2), (1,
+// D/2+1), ...; Transformers as halves. Row `r` of the file is this row of Transformers'.
+inline int64_t hf_row_of(int64_t head_rows, int64_t r) {
+  const int64_t head = r / head_rows, within = r % head_rows;
+  return head * head_rows + within % 2 * (head_rows / 2) + within / 2;
+}
+// Whether Transformers keeps that weight turned: GPT-2's linear ones are [in, out], ggml's [out,
+// in].
+bool is_turned(const std::string& architecture, const std::string& hf_name);
+
+}  // namespace hone

@@ -1,0 +1,98 @@
+#include "learn/checkpoint/open_weights.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "learn/checkpoint/errors.h"
+#include "learn/checkpoint/gguf/gguf_weights.h"
+#include "learn/checkpoint/safetensors/errors.h"
+#include "learn/checkpoint/safetensors/safetensors.h"
+#include "learn/checkpoint/safetensors/strict_json.h"
+#include "learn/checkpoint/torch/torch_file.h"
+
+namespace hone {
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> files_ending(const fs::path& folder, const std::string& suffix) {
+  std::vector<std::string> found;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec))
+    if (it->path().filename().string().ends_with(suffix)) found.push_back(it->path().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The only GGUF file of a folder, "" when there is none.
+Result<std::string> only_gguf(const fs::path& folder) {
+  const auto found = files_ending(folder, ".gguf");
+  if (found.size() > 1)
+    return Error(err::kNoWeights, fmt::format("'{}' holds {} GGUF files: {}", folder.string(),
+                                              found.size(), fmt::join(found, ", ")))
+        .todo("name one of them");
+  return found.empty() ? std::string() : found.front();
+}
+
+bool exists(const fs::path& p) {
+  std::error_code ec;
+  return fs::exists(p, ec);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
+  static constexpr const char* kKnown =
+      "name a folder with model.safetensors or pytorch_model.bin, or a .safetensors, .gguf, .bin, "
+      ".pt or .pth file";
+  std::error_code ec;
+  if (!fs::is_directory(path, ec)) {
+    if (!exists(path))
+      return Error(err::kNoWeights, fmt::format("'{}' does not exist", path)).todo(kKnown);
+    if (path.ends_with(".safetensors")) return open_safetensors(path);
+    if (path.ends_with(".safetensors.index.json")) return open_safetensors_index(path);
+    if (path.ends_with(".gguf")) return open_gguf_weights(path);
+    if (is_torch_file_name(path)) return open_torch(path);
+    if (path.ends_with(".bin.index.json")) return open_torch_index(path);
+    return Error(err::kNoWeights,
+                 fmt::format("'{}' is not a file of weights that hone knows", path))
+        .todo(kKnown);
+  }
+  const fs::path folder(path);
+  const auto in = [&](const char* name) { return (folder / name).string(); };
+  if (exists(in("model.safetensors"))) return open_safetensors(in("model.safetensors"));
+  if (exists(in("model.safetensors.index.json")))
+    return open_safetensors_index(in("model.safetensors.index.json"));
+  const std::string gguf = HONE_TRY(only_gguf(folder));
+  if (!gguf.empty()) return open_gguf_weights(gguf);
+  if (exists(in("pytorch_model.bin"))) return open_torch(in("pytorch_model.bin"));
+  if (exists(in("pytorch_model.bin.index.json")))
+    return open_torch_index(in("pytorch_model.bin.index.json"));
+  Error none(
+      err::kNoWeights,
+      fmt::format("'{}' has neither model.safetensors nor pytorch_model.bin, nor an index of "
+                  "either, nor a .gguf file",
+                  path));
+  const auto others = files_ending(folder, ".safetensors");
+  none.todo(others.empty() ? "name the folder that holds the weights, or download them again"
+                           : fmt::format("to use '{}', name that file itself", others.front()));
+  return none;
+}
+
+Result<Json> load_config(const std::string& path) {
+  std::error_code ec;
+  const bool is_folder = fs::is_directory(path, ec);
+  if (!is_folder && path.ends_with(".gguf")) return gguf_config(path);
+  const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
+  if (fs::exists(folder / "config.json"))
+    return read_json_object((folder / "config.json").string(), err::kConfigUnreadable);
+  if (is_folder) {
+    const std::string gguf = HONE_TRY(only_gguf(folder));
+    if (!gguf.empty()) return gguf_config(gguf);
+  }
+  return Error(err::kConfigUnreadable,
+               fmt::format("'{}' has no config.json", is_folder ? path : folder.string()))
+      .todo("put the model's config.json beside its weights, or name it with --config_name");
+}
+
+}  // namespace hone

@@ -1,0 +1,35 @@
+// A file of a store (whole and durable after commit(), else nothing is left) that is hashed on the
+// way, for the manifest of a checkpoint. Failures are those of the store.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/store/store.h"
+#include "learn/checkpoint/safetensors/xxh64.h"
+
+namespace hone {
+
+class HashedFile {
+ public:
+  static Result<HashedFile> create(const std::string& path, Store& store = file_store());
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+  Status commit() { return writer_->commit(); }
+
+  int64_t size() const { return size_; }
+  uint64_t digest() const { return hash_.digest(); }  // XXH64 of what was written
+
+ private:
+  explicit HashedFile(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
+  std::unique_ptr<Writer> writer_;
+  int64_t size_ = 0;
+  Xxh64 hash_;
+};
+
+}  // namespace hone

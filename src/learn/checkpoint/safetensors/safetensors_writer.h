@@ -1,0 +1,69 @@
+// Writing safetensors, byte for byte as the reference library does: see
+// docs/formats/safetensors.md.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/core/error.h"
+#include "base/core/threads.h"
+#include "engine/graph/type.h"
+#include "learn/checkpoint/safetensors/hashed_file.h"
+
+namespace hone {
+
+using BlockSink = FunctionRef<Status(std::span<const std::byte>)>;
+
+// One tensor to write, straight from the caller's memory: nothing is copied but a chunk at a time
+// when `as` asks for another element type.
+struct TensorData {
+  std::string name;
+  Type type;                         // of `bytes`
+  std::span<const std::byte> bytes;  // row-major, type.bytes() of them
+  std::optional<DType> as;           // element type in the file; that of `type` when empty
+  // Instead of `bytes`, of a tensor that the host cannot reach: calls the sink with blocks of whole
+  // elements, in order.
+  std::function<Status(BlockSink)> blocks = {};
+};
+
+using Metadata = std::map<std::string, std::string>;
+inline const Metadata kTorchMetadata{
+    {"format", "pt"}};  // what Transformers demands of a model file
+inline constexpr int64_t kDefaultShardSize = 5'000'000'000;  // Transformers 5: max_shard_size "5GB"
+
+// Streams one file into `out`, which the caller commits. Tensors are ordered by element size, then
+// name. H2206 when an element does not fit the type asked for.
+Status write_safetensors(HashedFile& out, std::span<const TensorData> tensors,
+                         const Metadata& metadata = kTorchMetadata);
+
+// Writes <folder>/<stem>.safetensors, or <stem>-00001-of-0000N.safetensors with
+// <stem>.safetensors.index.json when the tensors take more than `max_shard_size` bytes; a tensor is
+// never split. Each file appears whole or not at all, the index last. Shards are filled in the
+// caller's order. Files of an earlier save with another number of shards are removed at the end.
+Status save_safetensors(const std::string& folder, const std::string& stem,
+                        std::span<const TensorData> tensors,
+                        int64_t max_shard_size = kDefaultShardSize, Store& store = file_store());
+
+// The same into a folder that holds no earlier save; returns what was written, with checksums.
+struct WrittenFile {
+  std::string name;
+  int64_t bytes;
+  uint64_t xxh64;
+};
+Result<std::vector<WrittenFile>> write_shards(const std::string& folder, const std::string& stem,
+                                              std::span<const TensorData> tensors,
+                                              int64_t max_shard_size, Store& store);
+
+struct ShardPlan {
+  std::vector<std::string> files;            // names in order
+  std::vector<std::vector<size_t>> members;  // indices of tensors, beside files
+  std::string index;                         // text of the index; empty for a single file
+};
+ShardPlan plan_shards(const std::string& stem, std::span<const TensorData> tensors,
+                      int64_t max_shard_size);
+
+}  // namespace hone
