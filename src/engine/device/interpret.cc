@@ -76,9 +76,9 @@ class Interpreter {
   Status step(size_t index) {
     const Node& n = p_.nodes[index];
     const NodeView view{p_, n};
-    if (is_view(view)) {
+    if (!has_kernel(view)) {
       Buffer& to = fresh(n.out[0]);
-      const uint8_t* from = buffer(n.in[0]).data() + n.op->view_offset(view);
+      const uint8_t* from = buffer(n.in[0]).data() + (n.op->copies ? 0 : n.op->view_offset(view));
       std::copy(from, from + to.size(), to.data());
     } else {
       HONE_TRY(run(n, view, index));

@@ -36,7 +36,7 @@ class Lowering {
     for (ValueId& v : n.in) v = now(v);
     const NodeView view{to_, n};
     Error declined(err::kDeclined, "");
-    if (!is_view(view)) {
+    if (has_kernel(view)) {
       Result<Choice> choice = backend_.choose(view);
       if (!choice) {
         declined = choice.error();
@@ -92,6 +92,7 @@ class Lowering {
 }  // namespace
 
 bool is_view(const NodeView& n) { return n.node.op->view_offset && n.node.op->view_offset(n) >= 0; }
+bool has_kernel(const NodeView& n) { return !is_view(n) && !n.node.op->copies; }
 
 Result<Program> lower(const Program& program, const Backend& backend) {
   return Lowering(program, backend).run();

@@ -8,10 +8,12 @@ namespace hone {
 // The same program with every composite that `backend` declines replaced by its decomposition,
 // again and again until all nodes are accepted. Names, scopes, states and outputs stay. A declined
 // primitive is an Error kDeclined with the op, its scope and the backend's reason. Views (nodes
-// whose Op::view_offset answers >= 0) need no kernel and are not asked for.
+// whose Op::view_offset answers >= 0) and copies need no kernel and are not asked for.
 Result<Program> lower(const Program& program, const Backend& backend);
 
 // Whether the node is a view of its input 0: no kernel, no storage.
 bool is_view(const NodeView& n);
+// Whether a kernel does the node: it is neither a view nor a copy.
+bool has_kernel(const NodeView& n);
 
 }  // namespace hone

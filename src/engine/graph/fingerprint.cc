@@ -90,11 +90,13 @@ uint64_t fingerprint(const Program& p) {
     h.add(s.next);
     h.add(p.type(s.value));
     h.add(static_cast<uint64_t>(s.role) * 2 + s.trainable);
+    h.add(static_cast<uint64_t>(s.home));
   }
   for (const Node& n : p.nodes) {
     h.add(hash_of(n));
     h.add(n.scope);
     h.add(static_cast<uint64_t>(n.phase) * 2 + n.clone);
+    h.add(static_cast<uint64_t>(n.lane));
     for (ValueId v : n.out) {
       h.add(v);
       h.add(p.type(v));

@@ -49,7 +49,7 @@ Result<Phase> phase_named(std::string_view name) {
 }
 
 ValueId Program::new_value(Type type, int32_t node) {
-  values.push_back({std::move(type), node});
+  values.push_back({std::move(type), node, Space::device});
   return static_cast<ValueId>(values.size() - 1);
 }
 
@@ -61,6 +61,7 @@ ValueId Program::add_input(std::string input_name, Type type) {
 
 ValueId Program::add_state(State s, Type type) {
   s.value = new_value(std::move(type));
+  values.back().space = s.home;
   states.push_back(std::move(s));
   return states.back().value;
 }
@@ -126,8 +127,13 @@ Values Builder::emit(std::string_view name, Values in, Attrs attrs) {
   const Status fits = check_node({program_, node});
   Result<Types> types = fits.ok() ? op->infer({program_, node}) : Result<Types>(fits.error());
   if (!types) throw BuildError(scope_.empty() ? types.error() : types.error().at(scope_));
-  int32_t index = static_cast<int32_t>(program_.nodes.size());
-  for (Type& t : *types) node.out.push_back(program_.new_value(std::move(t), index));
+  const int32_t index = static_cast<int32_t>(program_.nodes.size());
+  const Space space = result_space({program_, node});
+  if (op->copies) node.lane = lane_between(program_.space(node.in[0]), space);
+  for (Type& t : *types) {
+    node.out.push_back(program_.new_value(std::move(t), index));
+    program_.values.back().space = space;
+  }
   program_.nodes.push_back(std::move(node));
   return program_.nodes.back().out;
 }

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/graph/place.h"
 #include "engine/graph/type.h"
 
 namespace hone {
@@ -59,6 +60,7 @@ struct Node {
   Attrs attrs;
   std::string scope;  // "h.3.attn": names layers in errors, profiles and random numbers
   Phase phase = Phase::forward;
+  Lane lane = Lane::compute;  // another one than compute works beside it
   bool clone = false;  // made again by a placement pass: never merged with the node it equals
 };
 
@@ -73,6 +75,7 @@ struct State {
   std::string name;          // unique in a run: Hugging Face's name for a parameter
   Role role = Role::param;
   bool trainable = false;
+  Space home = Space::device;  // where both versions are
 };
 
 struct Named {
@@ -83,6 +86,7 @@ struct Named {
 struct ValueInfo {
   Type type;
   int32_t node = -1;  // producer; -1 for an input or a state's old version
+  Space space = Space::device;
 };
 
 class Program {
@@ -101,6 +105,7 @@ class Program {
   const OpTable& ops() const { return *ops_; }
   ValueId new_value(Type type, int32_t node = -1);
   const Type& type(ValueId v) const { return values[static_cast<size_t>(v)].type; }
+  Space space(ValueId v) const { return values[static_cast<size_t>(v)].space; }
   ValueId add_input(std::string name, Type type);
   ValueId add_state(State s, Type type);
   State* state_of(ValueId old_version);  // nullptr when it is none

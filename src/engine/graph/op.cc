@@ -151,6 +151,14 @@ Status check_node(const NodeView& n) {
   return check_attrs(n);
 }
 
+Space result_space(const NodeView& n) {
+  if (n.node.op->waits) return n.program.space(n.input(0));
+  if (!n.node.op->copies) return Space::device;
+  const Result<Space> to = space_named(n.text("to"));
+  HONE_BUG_IF(!to.ok(), "{} to '{}'", n.node.op->name, n.text("to"));
+  return *to;
+}
+
 int accumulated_output(const Node& n) {
   const Op& op = *n.op;
   const Overwrite* onto = op.accumulator();

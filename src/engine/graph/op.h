@@ -116,7 +116,9 @@ struct Op {
   bool product = false;     // a matrix product: attribute bf16 rounds its two first operands
   bool activation = false;  // elementwise on one operand; the name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
-  bool copies = false;      // output 0 has the bits of input 0, in another place or later
+  // Its only result has the bits of its only operand. copies: in the space that attribute `to`
+  // names, when the copy is waited for. waits: it is the result of a copy, as a view.
+  bool copies = false, waits = false;
   std::optional<double> neutral = {};  // f(x, neutral) = f(neutral, x) = x, bit for bit
 
   const AttrSpec* attr(std::string_view attr_name) const;  // nullptr when it has none of this name
@@ -130,6 +132,9 @@ size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 // The operands are there and no more than the op names; the attributes are known, of the right
 // type, and the required ones are there. Error H1003 names the first that is not.
 Status check_node(const NodeView& n);
+
+// Where the results of a node are.
+Space result_space(const NodeView& n);
 
 // The output that the node's accumulator is for, or -1 where it makes none.
 int accumulated_output(const Node& n);

@@ -237,9 +237,11 @@ class Parser {
     return std::pair{n, std::move(t)};
   }
 
-  Result<ValueId> define(Line& line, int64_t n, Type t) {
+  Result<ValueId> define(Line& line, int64_t n, Type t, Space space = Space::device) {
     if (ids_.contains(n)) return fail(line, fmt::format("%{} is defined twice", n));
-    return ids_[n] = program_.new_value(std::move(t));
+    const ValueId v = ids_[n] = program_.new_value(std::move(t));
+    program_.values.back().space = space;
+    return v;
   }
 
   Status statement(Line& line) {
@@ -269,13 +271,14 @@ class Parser {
       auto [n, t] = HONE_TRY(typed(line));
       Attrs a = HONE_TRY(attrs(line));
       for (const auto& [key, v] : a.all()) {
-        if (key != "role" && key != "trainable")
+        if (key != "role" && key != "trainable" && key != "home")
           return fail(line, fmt::format("a state has no '{}'", key));
         if (key == "trainable" ? !std::holds_alternative<bool>(v)
                                : !std::holds_alternative<std::string>(v))
           return fail(line, fmt::format("'{}' of a state has another type", key));
       }
-      s.value = HONE_TRY(define(line, n, t));
+      s.home = HONE_TRY(placed(line, space_named(a.text("home", "device"))));
+      s.value = HONE_TRY(define(line, n, t, s.home));
       s.role = HONE_TRY(placed(line, role_named(a.text("role", "param"))));
       s.trainable = a.flag("trainable");
       program_.states.push_back(std::move(s));
@@ -326,8 +329,11 @@ class Parser {
       if (!line.take(")")) return fail(line, "')' is expected");
     }
     n.attrs = HONE_TRY(attrs(line));
+    if (line.take("lane ")) n.lane = HONE_TRY(placed(line, lane_named(line.word())));
     n.clone = line.take("clone");
-    for (auto& [number, t] : results) n.out.push_back(HONE_TRY(define(line, number, t)));
+    if (op->copies || op->waits) HONE_TRY(placed(line, check_node({program_, n})));
+    const Space space = result_space({program_, n});
+    for (auto& [number, t] : results) n.out.push_back(HONE_TRY(define(line, number, t, space)));
     program_.nodes.push_back(std::move(n));
     return Ok{};
   }
@@ -353,6 +359,7 @@ std::string print(const Program& p) {
   for (const State& st : p.states) {
     std::vector<std::string> parts{fmt::format("role={}", quoted(name_of(st.role)))};
     if (st.trainable) parts.push_back("trainable=true");
+    if (st.home != Space::device) parts.push_back(fmt::format("home={}", quoted(name_of(st.home))));
     s += fmt::format("state {} {}{}\n", quoted(st.name), typed(st.value), braces(parts));
   }
   std::string scope;
@@ -370,8 +377,10 @@ std::string print(const Program& p) {
     for (ValueId v : n.out) outs.push_back(typed(v));
     for (ValueId v : n.in) ins.push_back(value_text(v));
     for (const auto& [name, a] : n.attrs.all()) attrs.push_back(name + "=" + attr_text(a));
-    s += fmt::format("  {} = {}({}){}{}\n", fmt::join(outs, ", "), n.op->name, fmt::join(ins, ", "),
-                     braces(attrs), n.clone ? " clone" : "");
+    const std::string lane =
+        n.lane == Lane::compute ? "" : fmt::format(" lane {}", name_of(n.lane));
+    s += fmt::format("  {} = {}({}){}{}{}\n", fmt::join(outs, ", "), n.op->name,
+                     fmt::join(ins, ", "), braces(attrs), lane, n.clone ? " clone" : "");
   }
   for (const State& st : p.states)
     if (st.next != kNoValue) s += fmt::format("next %{} = %{}\n", st.value, st.next);

@@ -4,6 +4,7 @@
 
 #include "engine/graph/errors.h"
 #include "engine/graph/op.h"
+#include "engine/graph/verify_places.h"
 
 namespace hone {
 namespace {
@@ -45,7 +46,6 @@ Status verify(const Program& p) {
   for (const Named& n : p.inputs) HONE_TRY(define_outside(n.value, n.name));
   for (const State& s : p.states) HONE_TRY(define_outside(s.value, s.name));
 
-  std::vector<int32_t> last_read(count, -1);
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];
     if (!n.op || p.ops().find(n.op->name) != n.op)
@@ -54,7 +54,6 @@ Status verify(const Program& p) {
       if (v == kNoValue) continue;
       if (bad(v) || defined[static_cast<size_t>(v)] == -2)
         return broken(p, i, fmt::format("reads %{} before it is defined", v));
-      last_read[static_cast<size_t>(v)] = static_cast<int32_t>(i);
     }
     Result<Types> types = infer(p, n);
     if (!types)
@@ -90,16 +89,12 @@ Status verify(const Program& p) {
     if (p.type(s.next) != p.type(s.value))
       return say(
           fmt::format("old {} and new {} differ", p.type(s.value).text(), p.type(s.next).text()));
-    if (last_read[static_cast<size_t>(s.value)] > defined[static_cast<size_t>(s.next)])
-      return say(fmt::format("the old version is read by node {} after node {} wrote the new one",
-                             last_read[static_cast<size_t>(s.value)],
-                             defined[static_cast<size_t>(s.next)]));
   }
   for (const Named& n : p.outputs)
     if (bad(n.value) || defined[static_cast<size_t>(n.value)] == -2)
       return Error(err::kInvalidProgram,
                    fmt::format("program {}: output '{}' is not defined", p.name, n.name));
-  return Ok{};
+  return verify_places(p);
 }
 
 }  // namespace hone

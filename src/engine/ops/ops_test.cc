@@ -39,9 +39,9 @@ TEST(Ops, EveryOpIsComplete) {
   EXPECT_THAT(without_gradient,
               testing::ElementsAre("activation_grad", "adafactor", "adagrad", "adamw",
                                    "attention_dropout_mask", "attention_grad", "cache_write",
-                                   "compare", "constant", "dropout_mask", "gate_grad", "iota",
-                                   "lamb", "layer_norm_grad", "lion", "rms_norm_grad", "rmsprop",
-                                   "sgd", "sum_squares"));
+                                   "compare", "constant", "copy", "dropout_mask", "gate_grad",
+                                   "iota", "lamb", "layer_norm_grad", "lion", "rms_norm_grad",
+                                   "rmsprop", "sgd", "sum_squares", "wait"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {

@@ -1,0 +1,203 @@
+// Spaces, lanes, copies and waits: their text, and each rule broken once.
+#include "engine/graph/verify_places.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/graph/builder.h"
+#include "engine/graph/fingerprint.h"
+#include "engine/graph/op.h"
+#include "engine/graph/text.h"
+#include "engine/graph/verify.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+// neg(x), copy(x) {to}, wait(x).
+const OpTable& table() {
+  static const OpTable t([] {
+    const auto same = [](const NodeView& n) -> Result<Types> { return Types{n.in(0)}; };
+    Op neg{.name = "neg", .operands = {"x"}, .infer = same};
+    Op copy{.name = "copy",
+            .operands = {"x"},
+            .attrs = {required("to", "", {"device", "host", "disk"})},
+            .infer = same,
+            .copies = true};
+    Op wait{.name = "wait",
+            .operands = {"x"},
+            .infer = same,
+            .view_offset = [](const NodeView&) -> int64_t { return 0; },
+            .waits = true};
+    return std::vector<Op>{neg, copy, wait};
+  }());
+  return t;
+}
+
+const char* const kStreamed = R"(program step
+state "m" %0 : f32[4] {role="moment", home="disk"}
+state "w" %1 : f32[4] {role="param"}
+  %2 : f32[4] = copy(%0) {to="device"} lane disk_read
+  %3 : f32[4] = neg(%1)
+  %4 : f32[4] = wait(%2)
+  %5 : f32[4] = neg(%4)
+  %6 : f32[4] = copy(%5) {to="disk"} lane disk_write
+  %7 : f32[4] = wait(%6)
+next %0 = %7
+next %1 = %3
+output "y" = %5
+)";
+
+Program parsed(const std::string& text) {
+  Result<Program> p = parse_program(text, table());
+  if (!p) throw std::runtime_error(p.error().text());
+  return std::move(*p);
+}
+
+class Places : public testing::Test {
+ protected:
+  void expect_broken(const std::string& what) {
+    Status s = verify(p);
+    ASSERT_FALSE(s.ok()) << what;
+    EXPECT_THAT(s.error().text(), HasSubstr(what));
+  }
+  Program p = parsed(kStreamed);
+};
+
+TEST_F(Places, RoundTrip) {
+  EXPECT_EQ(print(p), kStreamed);
+  p.compact();
+  EXPECT_EQ(print(p), kStreamed);
+  EXPECT_TRUE(verify(p).ok()) << verify(p).error().text();
+  EXPECT_EQ(p.space(0), Space::disk);
+  EXPECT_EQ(p.space(4), Space::device);
+  EXPECT_EQ(p.space(7), Space::disk);
+}
+
+TEST_F(Places, TheBuilderFindsLaneAndSpace) {
+  Program made(table());
+  State m;
+  m.home = Space::host;
+  m.name = "m";
+  const ValueId v = made.add_state(std::move(m), {DType::f32, {4}});
+  Builder b(made);
+  const ValueId y = b.emit1("wait", {b.emit1("copy", {v}, {{"to", "device"}})});
+  EXPECT_EQ(made.nodes[0].lane, Lane::load);
+  EXPECT_EQ(made.nodes[1].lane, Lane::compute);
+  EXPECT_EQ(made.space(y), Space::device);
+  EXPECT_TRUE(verify(made).ok()) << verify(made).error().text();
+}
+
+TEST_F(Places, FingerprintsSeeMovesAndNumbersDoNot) {
+  const Program plain = parsed(R"(program step
+state "m" %0 : f32[4] {role="moment"}
+state "w" %1 : f32[4] {role="param"}
+  %3 : f32[4] = neg(%1)
+  %5 : f32[4] = neg(%0)
+next %0 = %5
+next %1 = %3
+output "y" = %5
+)");
+  EXPECT_EQ(numeric_fingerprint(plain), numeric_fingerprint(p));
+  const uint64_t before = fingerprint(p);
+  p.nodes[0].lane = Lane::load;
+  EXPECT_NE(fingerprint(p), before);
+  p.nodes[0].lane = Lane::disk_read;
+  p.states[0].home = Space::host;
+  EXPECT_NE(fingerprint(p), before);
+}
+
+TEST_F(Places, TextErrors) {
+  const auto error = [](const std::string& text) {
+    const Result<Program> r = parse_program(text, table());
+    return r.ok() ? "read" : r.error().what();
+  };
+  const std::string x = "input \"x\" %0 : f32[2]\n";
+  EXPECT_THAT(error("state \"m\" %0 : f32[2] {home=\"moon\"}\n"), HasSubstr("is not a space"));
+  EXPECT_THAT(error(x + "%1 : f32[2] = neg(%0) lane fast\n"), HasSubstr("is not a lane"));
+  EXPECT_THAT(error(x + "%1 : f32[2] = copy(%0) {to=\"moon\"}\n"), HasSubstr("is not one of"));
+  EXPECT_THAT(error(x + "%1 : f32[2] = copy(%0)\n"), HasSubstr("'to' is absent"));
+  EXPECT_THAT(error(x + "%1 : f32[2] = wait()\n"), HasSubstr("operand"));
+}
+
+TEST_F(Places, AKernelReadsTheDevice) {
+  p.nodes[1].in[0] = 0;
+  expect_broken("reads %0 on disk");
+}
+TEST_F(Places, AKernelIsOnCompute) {
+  p.nodes[1].lane = Lane::load;
+  expect_broken("is on lane 'load', not 'compute'");
+}
+TEST_F(Places, ACopyIsOnTheLaneOfItsSpaces) {
+  p.nodes[0].lane = Lane::load;
+  expect_broken("is on lane 'load', not 'disk_read'");
+}
+TEST_F(Places, ACopyChangesTheSpace) {
+  p.nodes[0].attrs.set("to", std::string("disk"));
+  p.values[2].space = p.values[4].space = Space::disk;
+  p.nodes[0].lane = Lane::disk_read;
+  expect_broken("copies from the space 'disk' to itself");
+}
+TEST_F(Places, AResultIsWhereItsNodeSays) {
+  p.values[2].space = Space::host;
+  expect_broken("%2 is not in the space 'device'");
+}
+TEST_F(Places, OnlyAWaitReadsACopy) {
+  p.nodes[3].in[0] = 2;
+  expect_broken("reads %2, not a wait for it");
+}
+TEST_F(Places, AWaitIsForACopy) {
+  p.nodes[2].in[0] = 3;
+  expect_broken("waits for %3, which is not a copy");
+}
+TEST_F(Places, ACopyIsWaitedForOnce) {
+  p.nodes[3].op = table().find("wait");
+  p.nodes[3].in[0] = 2;
+  expect_broken("waits for %2 again");
+}
+TEST_F(Places, EveryCopyIsWaitedFor) {
+  p.nodes[2].op = table().find("neg");
+  p.nodes[2].in[0] = 1;
+  expect_broken("nothing waits for it");
+}
+TEST_F(Places, AnOutputIsOnTheDeviceAndDone) {
+  p.outputs[0].value = 7;
+  expect_broken("output 'y': it is not on the device");
+  p.outputs[0].value = 2;
+  expect_broken("output 'y': it is not on the device");
+}
+TEST_F(Places, AnInputIsOnTheDevice) {
+  p.inputs.push_back({"x", p.new_value({DType::f32, {4}})});
+  p.values.back().space = Space::host;
+  expect_broken("input 'x': it is not on the device");
+}
+TEST_F(Places, AStateIsInItsHome) {
+  p.states[0].home = Space::host;
+  expect_broken("state 'm': it is not in its home");
+}
+TEST_F(Places, ANewVersionIsInTheHome) {
+  p.states[0].next = 5;
+  expect_broken("state 'm': its new version is elsewhere");
+}
+TEST_F(Places, ANewVersionIsDone) {
+  p.states[0].next = 6;
+  expect_broken("its new version is a copy that nothing waits for");
+}
+TEST_F(Places, AnOldVersionIsReadUntilItsWaitAndReplacedFromTheCopyOn) {
+  const char* const text = R"(program step
+state "m" %0 : f32[4] {role="moment", home="disk"}
+state "w" %1 : f32[4] {role="param"}
+  %2 : f32[4] = copy(%0) {to="device"} lane disk_read
+  %3 : f32[4] = neg(%1)
+  %4 : f32[4] = copy(%3) {to="disk"} lane disk_write
+  %5 : f32[4] = wait(%2)
+  %6 : f32[4] = wait(%4)
+next %0 = %6
+)";
+  p = parsed(text);
+  expect_broken("state 'm': the old version is read by node 3 after node 2 wrote the new one");
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,24 @@
+// wait(x) = x, the result of a copy, which is done from here on; a view.
+#include "engine/ops/support.h"
+
+namespace hone {
+namespace {
+
+Result<Types> infer(const NodeView& n) { return Types{n.in(0)}; }
+
+int64_t view_offset(const NodeView&) { return 0; }
+
+}  // namespace
+
+Op define_wait() {
+  return {.name = "wait",
+          .operands = {"x"},
+          .infer = infer,
+          .cost = free_of_charge,
+          .view_offset = view_offset,
+          .waits = true};
+}
+
+ValueId ops::wait(Builder& b, ValueId x) { return b.emit1("wait", {x}); }
+
+}  // namespace hone
