@@ -57,6 +57,8 @@ class Backend {
 
   // The device that its kernels run on; a bug for a backend that computes nothing.
   virtual Device& device() const = 0;
+  // What it chooses kernels for. (optional: the spec of its device)
+  virtual const DeviceSpec& spec() const { return device().spec(); }
 
   // (optional, default true) whether arenas are allocated and kernels run; null only plans.
   virtual bool computes() const { return true; }

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "base/core/error.h"
 #include "base/core/threads.h"
@@ -20,7 +21,8 @@
 
 namespace hone {
 
-// A block of one space, freed with the object.
+// A block of one space, freed with the object. The addresses of a block on disk are known to queues
+// only.
 class Memory {
  public:
   virtual ~Memory() = default;
@@ -32,7 +34,7 @@ class Memory {
   int64_t bytes_ = 0;
 };
 
-// Addresses are of the device or of the host.
+// Addresses are of any space.
 struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
@@ -62,9 +64,14 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceSpec& spec() const = 0;
-  // A block of zeros. Errors: H1321 when there is not enough memory.
-  virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes) = 0;
+  // A block of zeros; `folder`: where a block on disk is. Errors: H1321 when there is not enough
+  // memory, H1322 not enough disk.
+  virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
+                                                   const std::string& folder = "") = 0;
   virtual Queue& queue(Lane lane) = 0;
+  // The first failure of what queues have done, H1323 of a disk. The bytes of the blocks are not
+  // known from then on.
+  virtual Status check() const { return Ok{}; }
   // Threads for host work beside the device. The CPU's kernels run on the same ones.
   virtual ThreadPool& pool() = 0;
   // Whether host code may read and write the space `device` by its addresses.

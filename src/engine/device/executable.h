@@ -19,14 +19,15 @@ class NodeWatch {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // The block of the device that the plan's offsets count from; once, before the first run.
-  virtual void bind(std::byte* arena) = 0;
-  // Gives the work of a program to the device's compute queue. `watch` may be null.
+  // The blocks that the plan's offsets count from; once, before the first run.
+  virtual void bind(const PerSpace<std::byte*>& arenas) = 0;
+  // Gives the work of a program to the device's queues; when what the compute queue was given is
+  // done, all is. `watch` may be null.
   virtual void run(size_t program, NodeWatch* watch) = 0;
 };
 
-// A kernel of the backend for each node, called in the order of the list. bind() checks that the
-// programs reach exactly the plan's size; run() allocates nothing.
+// A kernel of the backend for each node, called in the order of the list; copies on their lanes.
+// bind() checks that the programs reach exactly the plan's size; run() allocates nothing.
 Result<std::unique_ptr<Executable>> make_node_list(const Backend& backend,
                                                    std::span<const Program> programs,
                                                    const RunPlan& plan);

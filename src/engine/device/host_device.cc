@@ -5,6 +5,7 @@
 
 #include "base/core/memory.h"
 #include "engine/device/arena.h"
+#include "engine/device/lane_queue.h"
 #include "engine/plan/plan.h"
 
 namespace hone {
@@ -42,10 +43,7 @@ class SmallMemory : public Memory {
 
 void HostQueue::copy(std::span<const Copy> copies) {
   const auto each = [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i) {
-      const Copy& c = copies[static_cast<size_t>(i)];
-      std::memcpy(c.to, c.from, static_cast<size_t>(c.bytes));
-    }
+    for (int64_t i = begin; i < end; ++i) disk_.copy(copies[static_cast<size_t>(i)]);
   };
   const auto count = static_cast<int64_t>(copies.size());
   if (count == 1)
@@ -54,23 +52,28 @@ void HostQueue::copy(std::span<const Copy> copies) {
     pool_.parallel_for(count, each);
 }
 
-void HostQueue::zero(void* to, int64_t bytes) { std::memset(to, 0, static_cast<size_t>(bytes)); }
-
-void HostQueue::wait(Queue& other, uint64_t) {
-  if (&other != this) other.finish();
+void HostQueue::wait(Queue& other, uint64_t mark) {
+  if (&other != this) static_cast<HostQueue&>(other).reach(mark);
 }
 
 HostDevice::HostDevice(DeviceSpec spec)
-    : spec_(std::move(spec)), pool_(spec_.threads), queue_(pool_) {}
+    : spec_(std::move(spec)), pool_(spec_.threads), queue_(pool_, disk_) {}
+HostDevice::~HostDevice() = default;
 
-Result<std::unique_ptr<Memory>> HostDevice::allocate(Space space, int64_t bytes) {
-  HONE_BUG_IF(space == Space::disk, "a disk has no addresses");
+Result<std::unique_ptr<Memory>> HostDevice::allocate(Space space, int64_t bytes,
+                                                     const std::string& folder) {
+  if (space == Space::disk) return disk_.allocate(bytes, folder);
   if (bytes < kArenaAlignment)
     return std::unique_ptr<Memory>(std::make_unique<SmallMemory>(std::max<int64_t>(bytes, 1)));
   return std::unique_ptr<Memory>(std::make_unique<ArenaMemory>(HONE_TRY(Arena::allocate(bytes))));
 }
 
-Queue& HostDevice::queue(Lane) { return queue_; }
+Queue& HostDevice::queue(Lane lane) {
+  if (lane == Lane::compute) return queue_;
+  std::unique_ptr<HostQueue>& queue = lanes_[static_cast<size_t>(lane)];
+  if (!queue) queue = std::make_unique<LaneQueue>(pool_, disk_);
+  return *queue;
+}
 
 DeviceSpec host_spec(std::string name, int threads) {
   DeviceSpec s;

@@ -21,71 +21,113 @@ int64_t aligned(int64_t end) {
 
 class NodeList : public Executable {
  public:
-  explicit NodeList(Device& device) : queue_(device.queue(Lane::compute)) {}
+  explicit NodeList(Device& device) : device_(device), queue_(device.queue(Lane::compute)) {}
+  // A run that a mistake ended may have left work that reads and writes the arenas.
+  ~NodeList() override {
+    for (Queue* lane : lanes_)
+      if (lane) lane->finish();
+  }
+  NodeList(const NodeList&) = delete;
 
   // The places are offsets until bind().
   Status add(const Backend& backend, const Program& p, const RunPlan& plan,
              const ProgramPlan& places) {
     std::vector<Call>& calls = calls_.emplace_back();
-    planned_ = plan.used_bytes();
-    reached_ = std::max(reached_, plan.state_bytes + places.phase_bytes);
-    const auto place = [&](ValueId v) -> int64_t {
-      if (v == kNoValue) return -1;
-      const int64_t offset = places.offset[static_cast<size_t>(v)];
-      HONE_BUG_IF(offset < 0, "value %{} of program {} has no place", v, p.name);
+    for (const Space s : kSpaces) {
+      planned_[s] = plan.used_bytes(s);
+      reach(s, plan.state_bytes[s] + places.phase_bytes[s]);
+    }
+    const auto place = [&](ValueId v) -> Place {
+      if (v == kNoValue) return {};
+      const Place at{p.space(v), places.offset[static_cast<size_t>(v)]};
+      HONE_BUG_IF(at.offset < 0, "value %{} of program {} has no place", v, p.name);
       // A view may begin anywhere inside its operand's buffer.
-      reached_ = std::max(reached_, aligned(offset + p.type(v).bytes()));
-      return offset;
+      reach(at.space, aligned(at.offset + p.type(v).bytes()));
+      return at;
     };
     for (size_t k = 0; k < p.nodes.size(); ++k) {
       const NodeView n{p, p.nodes[k]};
       Call c;
-      c.kernel = is_view(n) ? view_kernel(n) : HONE_TRY(backend.kernel(n));
-      for (ValueId v : n.node.in) c.in_offset.push_back(place(v));
-      for (ValueId v : n.node.out) c.out_offset.push_back(place(v));
+      for (ValueId v : n.node.in) c.in_place.push_back(place(v));
+      for (ValueId v : n.node.out) c.out_place.push_back(place(v));
       c.workspace_offset = places.workspace_offset[k];
+      if (n.node.op->copies) {
+        c.bytes = n.out(0).bytes();
+        c.lane = lanes_[static_cast<size_t>(n.node.lane)] = &device_.queue(n.node.lane);
+      } else if (n.node.op->waits) {
+        c.waits_for = p.values[static_cast<size_t>(n.input(0))].node;
+        HONE_BUG_IF(c.in_place[0].offset != c.out_place[0].offset,
+                    "program {}, node {}: a wait is not where its copy is", p.name, k);
+      } else {
+        c.kernel = is_view(n) ? view_kernel(n) : HONE_TRY(backend.kernel(n));
+      }
       if (c.kernel.workspace_bytes > 0)
-        reached_ = std::max(reached_, aligned(c.workspace_offset + c.kernel.workspace_bytes));
+        reach(Space::device, aligned(c.workspace_offset + c.kernel.workspace_bytes));
       calls.push_back(std::move(c));
     }
     return Ok{};
   }
 
-  void bind(std::byte* arena) override {
-    HONE_BUG_IF(reached_ != planned_, "the programs reach {} bytes, the plan says {}", reached_,
-                planned_);
+  void bind(const PerSpace<std::byte*>& arenas) override {
+    for (const Space s : kSpaces)
+      HONE_BUG_IF(reached_[s] != planned_[s], "the programs reach {} bytes of {}, the plan says {}",
+                  reached_[s], name_of(s), planned_[s]);
+    const auto address = [&](const Place& p) {
+      return p.offset < 0 ? nullptr : arenas[p.space] + p.offset;
+    };
     for (std::vector<Call>& calls : calls_)
       for (Call& c : calls) {
         c.in.clear();
         c.out.clear();
-        for (int64_t at : c.in_offset) c.in.push_back(at < 0 ? nullptr : arena + at);
-        for (int64_t at : c.out_offset) c.out.push_back(at < 0 ? nullptr : arena + at);
-        c.workspace = arena + c.workspace_offset;
+        for (const Place& p : c.in_place) c.in.push_back(address(p));
+        for (const Place& p : c.out_place) c.out.push_back(address(p));
+        c.workspace = arenas[Space::device] + c.workspace_offset;
       }
   }
 
   void run(size_t program, NodeWatch* watch) override {
-    const std::vector<Call>& calls = calls_[program];
+    std::vector<Call>& calls = calls_[program];
     for (size_t k = 0; k < calls.size(); ++k) {
-      const Call& c = calls[k];
+      Call& c = calls[k];
       if (watch) watch->begin(k);
-      c.kernel.run({c.in.data(), c.out.data(), c.workspace, queue_});
+      if (c.lane) {
+        c.lane->wait(queue_, queue_.record());
+        c.lane->copy(c.out[0], c.in[0], c.bytes);
+        c.mark = c.lane->record();
+      } else if (c.waits_for >= 0) {
+        const Call& copy = calls[static_cast<size_t>(c.waits_for)];
+        queue_.wait(*copy.lane, copy.mark);
+      } else {
+        c.kernel.run({c.in.data(), c.out.data(), c.workspace, queue_});
+      }
       if (watch) watch->end(k);
     }
   }
 
  private:
+  struct Place {
+    Space space = Space::device;
+    int64_t offset = -1;  // -1: an absent operand
+  };
   struct Call {
     Kernel kernel;
-    std::vector<int64_t> in_offset, out_offset;  // -1: an absent operand
+    std::vector<Place> in_place, out_place;
     int64_t workspace_offset = 0;
     std::vector<const void*> in;
     std::vector<void*> out;
     void* workspace = nullptr;
+    Queue* lane = nullptr;   // of a copy
+    int64_t bytes = 0;       // of a copy
+    uint64_t mark = 0;       // of the lane, after this copy in the latest run
+    int32_t waits_for = -1;  // the copy, by its node
   };
+  void reach(Space s, int64_t bytes) { reached_[s] = std::max(reached_[s], bytes); }
+
+  Device& device_;
   Queue& queue_;
+  std::array<Queue*, kLaneCount> lanes_{};
   std::vector<std::vector<Call>> calls_;
-  int64_t reached_ = 0, planned_ = 0;
+  PerSpace<int64_t> reached_, planned_;
 };
 
 }  // namespace

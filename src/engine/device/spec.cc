@@ -16,6 +16,7 @@ DeviceSpec gpu(const char* name, int64_t mib, double f32_tera, double bf16_tera,
   s.name = name;
   s.kernels = "cuda";
   s.memory_bytes = mib * kMiB;
+  s.own_memory = true;
   s.f32_flops = f32_tera * kTera;
   s.bf16_flops = bf16_tera * kTera;
   s.bytes_per_second = giga * kGiga;
@@ -37,6 +38,10 @@ std::span<const DeviceSpec> known_gpus() {
                                               gpu("V100-16GB", 16160, 15.7, 15.7, 900, "sm_70", 8),
                                               gpu("T4", 15109, 8.1, 8.1, 320, "sm_75", 8)};
   return gpus;
+}
+
+int64_t memory_of(const RunPlan& plan, const DeviceSpec& spec) {
+  return plan.arena_bytes(Space::device) + (spec.own_memory ? 0 : plan.arena_bytes(Space::host));
 }
 
 double seconds_of(const NodeView& n, const DeviceSpec& spec) {

@@ -17,7 +17,8 @@ bool is_view(const Program& p, const Node& n) {
 int64_t peak_of(const Program& p) {
   std::vector<Lifetime> transients;
   for (const Buffers::Buffer& b : share_storage(p).all)
-    if (b.state < 0 && b.bytes > 0) transients.push_back({b.bytes, b.first, b.last});
+    if (b.state < 0 && b.bytes > 0 && b.space == Space::device)
+      transients.push_back({b.bytes, b.first, b.last});
   return most_alive(transients);
 }
 

@@ -59,9 +59,11 @@ class Sharing {
     const int32_t end = static_cast<int32_t>(p.nodes.size());
     last_use_.assign(p.values.size(), -1);
     for (int32_t i = 0; i < end; ++i) {
-      for (ValueId v : p.nodes[static_cast<size_t>(i)].in)
+      const Node& n = p.nodes[static_cast<size_t>(i)];
+      for (ValueId v : n.in)
         if (v != kNoValue) last_use_[static_cast<size_t>(v)] = i;
-      for (ValueId v : p.nodes[static_cast<size_t>(i)].out) last_use_[static_cast<size_t>(v)] = i;
+      for (ValueId v : n.out) last_use_[static_cast<size_t>(v)] = i;
+      if (n.op->waits) last_use_[static_cast<size_t>(issue_of(n).in[0])] = i;
     }
     for (const Named& n : p.outputs) last_use_[static_cast<size_t>(n.value)] = end;
     for (const State& s : p.states)
@@ -83,7 +85,7 @@ class Sharing {
       own(p.states[s].value, -1);
       buffer(p.states[s].value).state = static_cast<int32_t>(s);
       if (p.states[s].next == kNoValue) continue;
-      rewritten_at_[s] = p.values[static_cast<size_t>(p.states[s].next)].node;
+      rewritten_at_[s] = begins_at(p.states[s].next);
       for (ValueId v : finder.chain(p.states[s])) {
         state_chain_[static_cast<size_t>(v)] = static_cast<int32_t>(s);
         if (const int32_t at = p.values[static_cast<size_t>(v)].node; at >= 0)
@@ -99,13 +101,24 @@ class Sharing {
   }
 
  private:
+  // The copy that a wait is for.
+  const Node& issue_of(const Node& wait) const {
+    return p.nodes[static_cast<size_t>(p.values[static_cast<size_t>(wait.in[0])].node)];
+  }
+  // The first node that may write the value: a copy does from its issue on.
+  int32_t begins_at(ValueId v) const {
+    const int32_t at = p.values[static_cast<size_t>(v)].node;
+    const Node& n = p.nodes[static_cast<size_t>(at)];
+    return n.op->waits ? p.values[static_cast<size_t>(n.in[0])].node : at;
+  }
+
   Buffers::Buffer& buffer(ValueId v) {
     return b.all[static_cast<size_t>(b.of[static_cast<size_t>(v)].buffer)];
   }
 
   void own(ValueId v, int32_t node) {
     b.of[static_cast<size_t>(v)] = {static_cast<int32_t>(b.all.size()), 0};
-    b.all.push_back({p.type(v).bytes(), node, last_use_[static_cast<size_t>(v)], -1});
+    b.all.push_back({p.type(v).bytes(), node, last_use_[static_cast<size_t>(v)], -1, p.space(v)});
   }
 
   void join(ValueId v, ValueId with, int64_t offset) {

@@ -16,11 +16,12 @@ struct Buffers {
     int64_t bytes = 0;
     int32_t first = 0, last = 0;  // nodes; -1: before the first
     int32_t state = -1;           // index in Program::states, or -1
+    Space space = Space::device;
   };
   std::vector<Buffer> all;
 };
 
-// A state whose new version cannot take the old one's place is a Bug: the program must be
+// What a copy reads and writes is in use from the copy to its wait. A state whose new version cannot take the old one's place is a Bug: the program must be
 // rewritten.
 Buffers share_storage(const Program& p);
 

@@ -87,10 +87,11 @@ TEST(Plan, StatesOfAllProgramsAreShared) {
   const std::vector<PlanInput> inputs{{&first, {0}}, {&second, {4096}}};
   const RunPlan plan = plan_run(inputs).value();
   ASSERT_EQ(plan.states.size(), 2u);
-  EXPECT_EQ(plan.state_bytes, 448 + 64);
+  EXPECT_EQ(plan.state_bytes[Space::device], 448 + 64);
   EXPECT_EQ(plan.programs[0].offset[0], plan.programs[1].offset[1]);
-  EXPECT_EQ(plan.program_bytes,
-            std::max(plan.programs[0].transient_bytes, plan.programs[1].transient_bytes));
+  EXPECT_EQ(plan.program_bytes[Space::device],
+            std::max(plan.programs[0].transient_bytes[Space::device],
+                     plan.programs[1].transient_bytes[Space::device]));
   EXPECT_EQ(plan.programs[1].workspace_bytes, 4096);
   EXPECT_EQ(plan.arena_bytes() % kArenaAlignment, 0);
   int64_t sum = 0;
@@ -129,10 +130,10 @@ TEST(Plan, StatesOfAPhaseHoldNoMemoryOutsideOfIt) {
       "output \"y\" = %1\n");
   const std::vector<PlanInput> inputs{{&step, {0}}, {&decode, {0}}, {&eval, {0}}};
   const RunPlan plan = plan_run(inputs).value();
-  EXPECT_EQ(plan.state_bytes, 4096);
-  EXPECT_EQ(plan.programs[0].phase_bytes, 4096);
-  EXPECT_EQ(plan.programs[1].phase_bytes, 8192);
-  EXPECT_EQ(plan.programs[2].phase_bytes, 0);
+  EXPECT_EQ(plan.state_bytes[Space::device], 4096);
+  EXPECT_EQ(plan.programs[0].phase_bytes[Space::device], 4096);
+  EXPECT_EQ(plan.programs[1].phase_bytes[Space::device], 8192);
+  EXPECT_EQ(plan.programs[2].phase_bytes[Space::device], 0);
   EXPECT_EQ(plan.states[1].offset, plan.states[2].offset) << "g and k take turns";
   EXPECT_EQ(plan.programs[2].offset[1], 4096) << "and so do they with values";
   EXPECT_EQ(plan.used_bytes(), 4096 + 8192);
@@ -144,6 +145,41 @@ TEST(Plan, StatesOfAPhaseHoldNoMemoryOutsideOfIt) {
   EXPECT_EQ(sum, plan.arena_bytes());
 }
 
+// Three updates as offload makes them: what is brought and taken back is in use in between.
+TEST(Plan, StatesElsewhereTakeNoMemoryButThatOfTheirCopies) {
+  const Program step = parsed(R"(program step
+state "m" %0 : f32[1024] {role="moment", home="disk"}
+state "v" %1 : f32[1024] {role="moment", home="host"}
+  %2 : f32[1024] = copy(%0) {to="device"} lane disk_read
+  %3 : f32[1024] = wait(%2)
+  %4 : f32[1024] = neg(%3)
+  %5 : f32[1024] = copy(%1) {to="device"} lane load
+  %6 : f32[1024] = copy(%4) {to="disk"} lane disk_write
+  %7 : f32[1024] = wait(%5)
+  %8 : f32[1024] = neg(%7)
+  %9 : f32[1024] = copy(%8) {to="host"} lane store
+  %10 : f32[1024] = wait(%9)
+  %11 : f32[1024] = wait(%6)
+next %0 = %11
+next %1 = %10
+)");
+  const std::vector<PlanInput> inputs{{&step, {}}};
+  const RunPlan plan = plan_run(inputs).value();
+  EXPECT_EQ(plan.used_bytes(Space::device), 2 * 4096);
+  EXPECT_EQ(plan.used_bytes(Space::host), 4096);
+  EXPECT_EQ(plan.used_bytes(Space::disk), 4096);
+  EXPECT_EQ(plan.arena_bytes(Space::disk), kArenaAlignment);
+  const std::vector<int64_t>& at = plan.programs[0].offset;
+  EXPECT_EQ(at[3], at[2]) << "a wait is a view";
+  EXPECT_EQ(at[4], at[2]) << "written in place";
+  EXPECT_NE(at[8], at[4]) << "it is on its way until the end";
+  EXPECT_EQ(at[11], at[0]) << "the new version takes the old one's place";
+  EXPECT_EQ(at[10], at[1]);
+  std::map<std::string, int64_t> purposes = plan.by_purpose();
+  EXPECT_EQ(purposes["staging"], 2 * 4096);
+  EXPECT_EQ(purposes["moments"], 0);
+}
+
 TEST(Plan, StatesOfOneNameMustAgree) {
   const Program first = parsed("program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\n");
   const Program second = parsed("program b\nstate \"w\" %0 : f32[99] {role=\"param\"}\n");
@@ -151,6 +187,12 @@ TEST(Plan, StatesOfOneNameMustAgree) {
   Result<RunPlan> plan = plan_run(inputs);
   ASSERT_FALSE(plan.ok());
   EXPECT_STREQ(plan.error().code(), err::kStateMismatch.id);
+  const Program third =
+      parsed("program c\nstate \"w\" %0 : f32[100] {role=\"moment\", home=\"disk\"}\n");
+  const std::vector<PlanInput> moved{{&first, {}}, {&third, {}}};
+  plan = plan_run(moved);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().what(), "state 'w' is on device in one program and on disk in 'c'");
 }
 
 }  // namespace

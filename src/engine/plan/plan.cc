@@ -17,15 +17,16 @@ struct Region {
   std::vector<int32_t> of_node;    // node -> index of its workspace, or -1
 };
 
-Region transients(const PlanInput& in, const Buffers& buffers) {
+Region transients(const PlanInput& in, const Buffers& buffers, Space space) {
   Region r;
   for (const Buffers::Buffer& b : buffers.all) {
-    bool transient = b.state < 0 && b.bytes > 0;
+    bool transient = b.state < 0 && b.bytes > 0 && b.space == space;
     r.of_buffer.push_back(transient ? static_cast<int32_t>(r.lifetimes.size()) : -1);
     if (transient) r.lifetimes.push_back({round_up(b.bytes, kBufferAlignment), b.first, b.last});
   }
   for (size_t i = 0; i < in.program->nodes.size(); ++i) {
-    int64_t bytes = i < in.workspace_bytes.size() ? in.workspace_bytes[i] : 0;
+    const int64_t bytes =
+        space == Space::device && i < in.workspace_bytes.size() ? in.workspace_bytes[i] : 0;
     r.of_node.push_back(bytes > 0 ? static_cast<int32_t>(r.lifetimes.size()) : -1);
     if (bytes > 0)
       r.lifetimes.push_back(
@@ -34,31 +35,49 @@ Region transients(const PlanInput& in, const Buffers& buffers) {
   return r;
 }
 
+// Whether a copy reads or writes the buffer, by buffer.
+std::vector<bool> staging(const Program& p, const Buffers& buffers) {
+  std::vector<bool> is(buffers.all.size(), false);
+  for (const Node& n : p.nodes) {
+    if (!n.op->copies) continue;
+    for (ValueId v : {n.in[0], n.out[0]})
+      if (const int32_t b = buffers.of[static_cast<size_t>(v)].buffer; b >= 0)
+        is[static_cast<size_t>(b)] = true;
+  }
+  return is;
+}
+
 ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers,
-                         const std::vector<int64_t>& state_offset, int64_t base) {
+                         const std::vector<int64_t>& state_offset, const PerSpace<int64_t>& base) {
   const Program& p = *in.program;
-  Region r = transients(in, buffers);
   ProgramPlan plan;
-  plan.transient_bytes = assign_offsets(r.lifetimes);
-  int32_t peak = 0;
-  plan.live_bytes = most_alive(r.lifetimes, &peak);
-  plan.peak_node = static_cast<size_t>(std::max(peak, 0));
   plan.offset.assign(p.values.size(), -1);
+  PerSpace<Region> regions;
+  for (const Space space : kSpaces) {
+    Region& r = regions[space] = transients(in, buffers, space);
+    plan.transient_bytes[space] = assign_offsets(r.lifetimes);
+  }
   for (size_t v = 0; v < p.values.size(); ++v) {
     const Storage s = buffers.of[v];
     if (s.buffer < 0) continue;
     const Buffers::Buffer& b = buffers.all[static_cast<size_t>(s.buffer)];
+    const Region& in_space = regions[b.space];
     if (b.state >= 0)
       plan.offset[v] = state_offset[static_cast<size_t>(b.state)] + s.offset;
-    else if (int32_t at = r.of_buffer[static_cast<size_t>(s.buffer)]; at >= 0)
-      plan.offset[v] = base + r.lifetimes[static_cast<size_t>(at)].offset + s.offset;
+    else if (int32_t at = in_space.of_buffer[static_cast<size_t>(s.buffer)]; at >= 0)
+      plan.offset[v] =
+          base[b.space] + in_space.lifetimes[static_cast<size_t>(at)].offset + s.offset;
     else
-      plan.offset[v] = base;  // an empty tensor
+      plan.offset[v] = base[b.space];  // an empty tensor
   }
+  const Region& r = regions[Space::device];
+  int32_t peak = 0;
+  plan.live_bytes = most_alive(r.lifetimes, &peak);
+  plan.peak_node = static_cast<size_t>(std::max(peak, 0));
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     int32_t at = r.of_node[i];
-    plan.workspace_offset.push_back(at >= 0 ? base + r.lifetimes[static_cast<size_t>(at)].offset
-                                            : base);
+    plan.workspace_offset.push_back(base[Space::device] +
+                                    (at >= 0 ? r.lifetimes[static_cast<size_t>(at)].offset : 0));
     if (at >= 0 && i == plan.peak_node)
       plan.workspace_bytes = r.lifetimes[static_cast<size_t>(at)].bytes;
   }
@@ -70,10 +89,15 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers,
     backward = std::min(backward, i);
     update = i + 1;
   }
+  const std::vector<bool> staged = staging(p, buffers);
   for (size_t k = 0; k < buffers.all.size(); ++k) {
     const Buffers::Buffer& b = buffers.all[k];
     if (r.of_buffer[k] < 0 || b.first < 0 || b.first > peak || peak > b.last) continue;
     const int64_t bytes = r.lifetimes[static_cast<size_t>(r.of_buffer[k])].bytes;
+    if (staged[k]) {
+      plan.staging_bytes += bytes;
+      continue;
+    }
     if (b.first < backward && b.last >= backward) plan.kept_bytes += bytes;
     if (b.first >= backward && b.first < update && b.last >= update && b.last < end)
       plan.gradient_bytes += bytes;
@@ -88,28 +112,31 @@ StatePhase phase_of(Role r) {
   return r == Role::cache ? StatePhase::generation : StatePhase::run;
 }
 
-int64_t RunPlan::arena_bytes() const {
-  return round_up(std::max<int64_t>(used_bytes(), 1), kArenaAlignment);
+int64_t RunPlan::arena_bytes(Space s) const {
+  return round_up(std::max<int64_t>(used_bytes(s), s == Space::device ? 1 : 0), kArenaAlignment);
 }
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
   static constexpr std::array<const char*, 5> kNames{"params", "gradients", "moments", "kv_cache",
                                                      "constants"};
+  constexpr Space kHere = Space::device;
   std::map<std::string, int64_t> m;
   const ProgramPlan* largest = nullptr;
   for (const ProgramPlan& p : programs)
-    if (!largest || p.held_bytes() > largest->held_bytes()) largest = &p;
+    if (!largest || p.held_bytes(kHere) > largest->held_bytes(kHere)) largest = &p;
   for (const StateSlot& s : states)
     if (const StatePhase phase = phase_of(s.role);
-        phase == StatePhase::run ||
-        (largest && largest->phase_bytes > 0 && phase == largest->phase))
+        s.home == kHere &&
+        (phase == StatePhase::run ||
+         (largest && largest->phase_bytes[kHere] > 0 && phase == largest->phase)))
       m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
   if (largest) {
     m["activations"] = largest->kept_bytes;
     m["gradients"] += largest->gradient_bytes;
+    if (largest->staging_bytes > 0) m["staging"] = largest->staging_bytes;
     m["workspace"] = largest->workspace_bytes;
-    m["temporaries"] = largest->transient_bytes - largest->kept_bytes - largest->gradient_bytes -
-                       largest->workspace_bytes;
+    m["temporaries"] = largest->transient_bytes[kHere] - largest->kept_bytes -
+                       largest->gradient_bytes - largest->staging_bytes - largest->workspace_bytes;
   }
   m["alignment"] = arena_bytes() - used_bytes();
   return m;
@@ -120,26 +147,29 @@ int64_t io_bytes_of(const Type& type) { return round_up(type.bytes(), kBufferAli
 Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
   RunPlan run;
   std::map<std::string, size_t> slot_of;
-  std::map<StatePhase, int64_t> bytes_of;
+  std::map<StatePhase, PerSpace<int64_t>> bytes_of;
   for (const PlanInput& in : programs) {
     for (const State& s : in.program->states) {
       const Type& type = in.program->type(s.value);
       auto [it, inserted] = slot_of.emplace(s.name, run.states.size());
       if (inserted) {
-        int64_t& held = bytes_of[phase_of(s.role)];
-        run.states.push_back({s.name, type, s.role, held});
+        int64_t& held = bytes_of[phase_of(s.role)][s.home];
+        run.states.push_back({s.name, type, s.role, held, s.home});
         held += round_up(type.bytes(), kBufferAlignment);
-      } else if (run.states[it->second].type != type) {
-        return Error(
-            err::kStateMismatch,
-            fmt::format("state '{}' is {} in one program and {} in '{}'", s.name,
-                        run.states[it->second].type.text(), type.text(), in.program->name));
+      } else if (const StateSlot& slot = run.states[it->second]; slot.type != type) {
+        return Error(err::kStateMismatch,
+                     fmt::format("state '{}' is {} in one program and {} in '{}'", s.name,
+                                 slot.type.text(), type.text(), in.program->name));
+      } else if (slot.home != s.home) {
+        return Error(err::kStateMismatch,
+                     fmt::format("state '{}' is on {} in one program and on {} in '{}'", s.name,
+                                 name_of(slot.home), name_of(s.home), in.program->name));
       }
     }
   }
   run.state_bytes = bytes_of[StatePhase::run];
   for (StateSlot& s : run.states)
-    if (phase_of(s.role) != StatePhase::run) s.offset += run.state_bytes;
+    if (phase_of(s.role) != StatePhase::run) s.offset += run.state_bytes[s.home];
   for (const PlanInput& in : programs) {
     int64_t io = 0;
     for (const Named& n : in.program->inputs) io += io_bytes_of(in.program->type(n.value));
@@ -155,12 +185,16 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
                   "program {} names states of two phases", in.program->name);
       phase = phase_of(s.role);
     }
-    const int64_t held = phase == StatePhase::run ? 0 : bytes_of[phase];
-    ProgramPlan& plan =
-        run.programs.emplace_back(plan_program(in, buffers, offsets, run.state_bytes + held));
+    PerSpace<int64_t> held, base;
+    for (const Space space : kSpaces) {
+      held[space] = phase == StatePhase::run ? 0 : bytes_of[phase][space];
+      base[space] = run.state_bytes[space] + held[space];
+    }
+    ProgramPlan& plan = run.programs.emplace_back(plan_program(in, buffers, offsets, base));
     plan.phase = phase;
     plan.phase_bytes = held;
-    run.program_bytes = std::max(run.program_bytes, plan.held_bytes());
+    for (const Space space : kSpaces)
+      run.program_bytes[space] = std::max(run.program_bytes[space], plan.held_bytes(space));
   }
   return run;
 }

@@ -1,7 +1,7 @@
 // The exact memory plan of a run: every byte of every program placed before any is allocated.
 //
-// One arena holds the states that live as long as the run, then what the program that runs needs:
-// the states of its phase and its transients. A state's new version takes the old one's place;
+// Each space has one arena. It holds the states that live as long as the run, then what the program
+// that runs needs: the states of its phase and its transients. A state's new version takes the old one's place;
 // views and in-place results take their operand's; the other values share memory by lifetime. The
 // plan is an analysis: it changes nothing.
 #pragma once
@@ -25,37 +25,41 @@ struct StateSlot {
   std::string name;
   Type type;
   Role role = Role::param;
-  int64_t offset = 0;  // from the start of the arena
+  int64_t offset = 0;  // from the start of the arena of its home
+  Space home = Space::device;
 };
 
 struct ProgramPlan {
-  std::vector<int64_t> offset;            // by ValueId, from the start of the arena
-  std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch
+  std::vector<int64_t> offset;            // by ValueId, from the start of the arena of its space
+  std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch, on the device
   StatePhase phase = StatePhase::run;     // of the states that this program names besides
-  int64_t phase_bytes = 0;                // all states of that phase; 0: none
-  int64_t transient_bytes = 0;            // size of the transient region this program needs
-  int64_t live_bytes = 0;                 // lower bound: the most that lives at one node
+  PerSpace<int64_t> phase_bytes;          // all states of that phase; 0: none
+  PerSpace<int64_t> transient_bytes;      // size of the transient region this program needs
+  int64_t held_bytes(Space s) const { return phase_bytes[s] + transient_bytes[s]; }
+  // On the device:
+  int64_t live_bytes = 0;       // lower bound: the most that lives at one node
   int64_t kept_bytes = 0;       // of live_bytes at that node: activations kept for backward
   int64_t gradient_bytes = 0;   // of live_bytes at that node: gradients that wait for the update
+  int64_t staging_bytes = 0;    // of live_bytes at that node: what copies read and write
   int64_t workspace_bytes = 0;  // of live_bytes at that node: its kernel's scratch
-  int64_t held_bytes() const { return phase_bytes + transient_bytes; }
   size_t peak_node = 0;
   double fragmentation() const {
-    return live_bytes ? static_cast<double>(transient_bytes) / static_cast<double>(live_bytes) - 1
-                      : 0;
+    const int64_t bytes = transient_bytes[Space::device];
+    return live_bytes ? static_cast<double>(bytes) / static_cast<double>(live_bytes) - 1 : 0;
   }
 };
 
 struct RunPlan {
   std::vector<StateSlot> states;      // in order of their first program
-  int64_t state_bytes = 0;            // of those that live as long as the run
-  int64_t program_bytes = 0;          // the largest held_bytes() of a program
+  PerSpace<int64_t> state_bytes;      // of those that live as long as the run
+  PerSpace<int64_t> program_bytes;    // the largest held_bytes() of a program
   std::vector<ProgramPlan> programs;  // as given
   int64_t io_bytes = 0;  // host memory for the inputs and outputs, where the device has its own
-  int64_t used_bytes() const { return state_bytes + program_bytes; }
-  int64_t arena_bytes() const;  // used_bytes() in whole huge pages
+  int64_t used_bytes(Space s = Space::device) const { return state_bytes[s] + program_bytes[s]; }
+  // used_bytes() in whole huge pages; of the device at least one, of others 0 where nothing is there
+  int64_t arena_bytes(Space s = Space::device) const;
   std::map<std::string, int64_t> by_purpose()
-      const;  // "params", "gradients", "moments", ... sums to arena_bytes
+      const;  // "params", "gradients", "moments", ... of the device; sums to arena_bytes
 };
 
 // A program and the scratch bytes of the kernel chosen for each of its nodes.
@@ -67,7 +71,7 @@ struct PlanInput {
 // The part of io_bytes that an input or output of this type takes.
 int64_t io_bytes_of(const Type& type);
 
-// States of one name are one tensor and must agree in type.
+// States of one name are one tensor and must agree in type and home.
 Result<RunPlan> plan_run(std::span<const PlanInput> programs);
 
 }  // namespace hone

@@ -14,40 +14,71 @@ namespace hone {
 namespace {
 
 // A program of `nodes` ops on vectors: element-wise ones that may write over an operand, views,
-// slices of views, joined vectors, and a new version for each of its states at the end.
-std::string random_program(std::mt19937_64& rng, int nodes) {
+// slices of views, joined vectors, and a new version for each of its states at the end. copies: some
+// states are on the host or on disk, and values come and go.
+std::string random_program(std::mt19937_64& rng, int nodes, bool copies) {
   auto pick = [&](size_t low, size_t high) {
     return std::uniform_int_distribution<size_t>(low, high)(rng);
   };
   std::string text;
   std::vector<int64_t> size;  // by value
-  auto value = [&](int64_t n) {
+  std::vector<Space> space;
+  std::vector<bool> done;  // a copy's result is not until its wait
+  auto value = [&](int64_t n, Space where = Space::device) {
     size.push_back(n);
+    space.push_back(where);
+    done.push_back(true);
     return size.size() - 1;
   };
+  auto away = [&] { return pick(0, 1) == 0 ? Space::host : Space::disk; };
+  auto here = [&](size_t v) {  // a value like it that kernels may read
+    while (space[v] != Space::device || !done[v]) --v;
+    return v;
+  };
+  std::vector<size_t> under_way;  // copies that nothing waits for yet
   for (size_t i = 0; i < pick(1, 3); ++i) {
     const size_t v = value(static_cast<int64_t>(8 * pick(1, 40)));
     text += fmt::format("input \"x{}\" %{} : f32[{}]\n", v, v, size[v]);
   }
   std::vector<size_t> states;
   for (size_t i = 0; i < pick(0, 4); ++i) {
-    states.push_back(value(static_cast<int64_t>(8 * pick(1, 40))));
-    text += fmt::format("state \"s{0}\" %{0} : f32[{1}] {{role=\"param\"}}\n", states.back(),
-                        size[states.back()]);
+    const Space home = copies && pick(0, 1) == 0 ? away() : Space::device;
+    states.push_back(value(static_cast<int64_t>(8 * pick(1, 40)), home));
+    text += fmt::format("state \"s{0}\" %{0} : f32[{1}] {{role=\"param\", home=\"{2}\"}}\n",
+                        states.back(), size[states.back()], name_of(home));
   }
-  auto emit = [&](int64_t n, const std::string& op) {
-    const size_t v = value(n);
+  auto emit = [&](int64_t n, const std::string& op, Space where = Space::device) {
+    const size_t v = value(n, where);
     text += fmt::format("  %{} : f32[{}] = {}\n", v, n, op);
     return v;
   };
+  auto copy = [&](size_t v, Space to) {
+    const size_t c = emit(size[v],
+                          fmt::format("copy(%{}) {{to=\"{}\"}} lane {}", v, name_of(to),
+                                      name_of(lane_between(space[v], to))),
+                          to);
+    done[c] = false;
+    return c;
+  };
+  auto wait = [&](size_t c) { return emit(size[c], fmt::format("wait(%{})", c), space[c]); };
+  auto wait_for_one = [&] {
+    const size_t k = pick(0, under_way.size() - 1);
+    wait(under_way[k]);
+    under_way.erase(under_way.begin() + static_cast<long>(k));
+  };
   for (int k = 0; k < nodes; ++k) {
+    if (copies && pick(0, 3) == 0) {
+      const size_t v = pick(0, size.size() - 1);
+      if (done[v]) under_way.push_back(copy(v, space[v] == Space::device ? away() : Space::device));
+    }
+    if (!under_way.empty() && pick(0, 3) == 0) wait_for_one();
     // Mostly what was made lately, so that lifetimes end.
-    const size_t a = pick(0, 3) == 0
-                         ? pick(0, size.size() - 1)
-                         : size.size() - 1 - pick(0, std::min<size_t>(5, size.size() - 1));
+    const size_t a =
+        here(pick(0, 3) == 0 ? pick(0, size.size() - 1)
+                             : size.size() - 1 - pick(0, std::min<size_t>(5, size.size() - 1)));
     size_t b = a;
     for (size_t tries = 0; tries < 8 && (b == a || size[b] != size[a]); ++tries)
-      b = pick(0, size.size() - 1);
+      b = here(pick(0, size.size() - 1));
     const int64_t n = size[a];
     switch (pick(0, 5)) {
       case 0:
@@ -72,9 +103,18 @@ std::string random_program(std::mt19937_64& rng, int nodes) {
           emit(n, fmt::format("neg(%{})", a));
     }
   }
-  const size_t last = size.size() - 1, other = pick(last - static_cast<size_t>(nodes) + 1, last);
+  const size_t end = size.size() - 1, last = here(end),
+               other = here(pick(end - static_cast<size_t>(nodes) + 1, end));
+  while (!under_way.empty()) wait_for_one();  // the old versions are read no more
   std::vector<size_t> next;
-  for (size_t s : states) next.push_back(emit(size[s], fmt::format("neg(%{})", s)));
+  for (size_t s : states) {
+    const bool at_home = space[s] == Space::device;
+    const size_t fresh =
+        emit(size[s], fmt::format("neg(%{})", at_home ? s : wait(copy(s, Space::device))));
+    next.push_back(at_home ? fresh : copy(fresh, space[s]));
+  }
+  for (size_t& v : next)
+    if (space[v] != Space::device) v = wait(v);
   text += fmt::format("output \"y\" = %{}\noutput \"z\" = %{}\n", last, other);
   for (size_t i = 0; i < states.size(); ++i)
     text += fmt::format("next %{} = %{}\n", states[i], next[i]);
@@ -83,8 +123,10 @@ std::string random_program(std::mt19937_64& rng, int nodes) {
 
 class Cells {
  public:
-  Cells(const Program& p, const ProgramPlan& plan, int64_t bytes)
-      : p_(p), plan_(plan), cells_(static_cast<size_t>(bytes / 4), 0), expected_(p.values.size()) {}
+  Cells(const Program& p, const RunPlan& plan)
+      : p_(p), plan_(plan.programs[0]), expected_(p.values.size()) {
+    for (const Space s : kSpaces) cells_[s].assign(static_cast<size_t>(plan.arena_bytes(s) / 4), 0);
+  }
 
   void run(const std::vector<int64_t>& workspace_bytes) {
     for (const Named& n : p_.inputs) write_new(n.value);
@@ -93,7 +135,14 @@ class Cells {
       const Node& n = p_.nodes[i];
       const auto scratch = static_cast<size_t>(plan_.workspace_offset[i] / 4);
       for (int64_t k = 0; k < workspace_bytes[i] / 4; ++k)
-        cells_[scratch + static_cast<size_t>(k)] = --junk_;
+        cells_[Space::device][scratch + static_cast<size_t>(k)] = --junk_;
+      if (n.op->waits) {  // only now its bytes are read and written
+        const ValueId copy = n.in[0], from = copied(copy);
+        expect_there(from, "copied");
+        expect_there(copy, "copied to");
+        write(n.out[0], expected_[static_cast<size_t>(from)]);
+        continue;
+      }
       for (ValueId v : n.in) expect_there(v, fmt::format("read by node {} ({})", i, n.op->name));
       for (size_t k = 0; k < n.out.size(); ++k) expect_apart(n, k);
       if (is_view(n)) {
@@ -120,6 +169,9 @@ class Cells {
 
   bool is_view(const Node& n) const { return n.op->view_offset && n.op->view_offset({p_, n}) >= 0; }
 
+  ValueId copied(ValueId v) const {
+    return p_.nodes[static_cast<size_t>(p_.values[static_cast<size_t>(v)].node)].in[0];
+  }
   size_t at(ValueId v) const {
     return static_cast<size_t>(plan_.offset[static_cast<size_t>(v)] / 4);
   }
@@ -131,13 +183,15 @@ class Cells {
     write(v, std::move(tags));
   }
   void write(ValueId v, Tags tags) {
-    ASSERT_LE(at(v) + tags.size(), cells_.size());
-    std::copy(tags.begin(), tags.end(), cells_.begin() + static_cast<long>(at(v)));
+    Tags& cells = cells_[p_.space(v)];
+    ASSERT_LE(at(v) + tags.size(), cells.size());
+    std::copy(tags.begin(), tags.end(), cells.begin() + static_cast<long>(at(v)));
     expected_[static_cast<size_t>(v)] = std::move(tags);
   }
   void expect_there(ValueId v, const std::string& why) {
     const Tags& tags = expected_[static_cast<size_t>(v)];
-    EXPECT_TRUE(std::equal(tags.begin(), tags.end(), cells_.begin() + static_cast<long>(at(v))))
+    const Tags& cells = cells_[p_.space(v)];
+    EXPECT_TRUE(std::equal(tags.begin(), tags.end(), cells.begin() + static_cast<long>(at(v))))
         << "%" << v << " was written over before it was " << why;
   }
   // A kernel may write while it reads: an operand's place only where the op allows it.
@@ -145,6 +199,7 @@ class Cells {
     if (is_view(n)) return;
     const std::vector<size_t> allowed = inplace_inputs({p_, n}, k);
     for (size_t i = 0; i < n.in.size(); ++i) {
+      if (p_.space(n.in[i]) != p_.space(n.out[k])) continue;
       const size_t from = at(n.in[i]), to = at(n.out[k]);
       const bool apart = from + count(n.in[i]) <= to || to + count(n.out[k]) <= from;
       const bool in_place = from == to && std::count(allowed.begin(), allowed.end(), i) > 0;
@@ -154,16 +209,17 @@ class Cells {
 
   const Program& p_;
   const ProgramPlan& plan_;
-  Tags cells_;
+  PerSpace<Tags> cells_;
   std::vector<Tags> expected_;
   int64_t fresh_ = 0, junk_ = 0;
 };
 
-TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) {
+void expect_values_are_kept(bool copies, double fragmentation) {
   std::mt19937_64 rng(1);
   constexpr int kPrograms = 400;
+  int64_t elsewhere = 0;
   for (int round = 0; round < kPrograms; ++round) {
-    const std::string text = random_program(rng, 5 + round % 60);
+    const std::string text = random_program(rng, 5 + round % 60, copies);
     SCOPED_TRACE(text);
     Result<Program> p = parse_program(text, op_table());
     ASSERT_TRUE(p.ok()) << p.error().text();
@@ -174,11 +230,17 @@ TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) {
     const std::vector<PlanInput> inputs{{&*p, scratch}};
     Result<RunPlan> plan = plan_run(inputs);
     ASSERT_TRUE(plan.ok()) << plan.error().text();
-    Cells(*p, plan->programs[0], plan->arena_bytes()).run(scratch);
-    EXPECT_LE(plan->programs[0].fragmentation(), 0.02);
-    if (HasFailure()) break;
+    Cells(*p, *plan).run(scratch);
+    EXPECT_LE(plan->programs[0].fragmentation(), fragmentation);
+    elsewhere += plan->programs[0].transient_bytes[Space::host] +
+                 plan->programs[0].transient_bytes[Space::disk];
+    if (testing::Test::HasFailure()) break;
   }
+  EXPECT_EQ(elsewhere > 0, copies);
 }
+
+TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) { expect_values_are_kept(false, 0.02); }
+TEST(Plan, CopiesKeepWhatTheyReadAndWriteUntilTheirWait) { expect_values_are_kept(true, 0.1); }
 
 }  // namespace
 }  // namespace hone

@@ -30,7 +30,9 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
     std::vector<Choice>& choices = s.choices_.emplace_back();
     PlanInput in{&p, {}};
     for (const Node& n : p.nodes) {
-      choices.push_back(is_view({p, n}) ? Choice{"view", 0} : HONE_TRY(backend.choose({p, n})));
+      choices.push_back(has_kernel({p, n}) ? HONE_TRY(backend.choose({p, n}))
+                        : is_view({p, n})  ? Choice{"view", 0}
+                                           : Choice{"copy", 0});
       in.workspace_bytes.push_back(choices.back().workspace_bytes);
     }
     inputs.push_back(std::move(in));
@@ -41,18 +43,27 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
   return s;
 }
 
-Status Session::allocate() {
+Status Session::allocate(const std::string& folder) {
   HONE_BUG_IF(!device_, "a backend that computes nothing has no arena");
-  arena_ = HONE_TRY(device_->allocate(Space::device, plan_.arena_bytes()));
+  PerSpace<std::unique_ptr<Memory>> arenas;
+  PerSpace<std::byte*> addresses;
+  for (const Space s :
+       {Space::disk, Space::host, Space::device}) {  // memory takes time to populate
+    if (plan_.arena_bytes(s) == 0) continue;
+    arenas[s] = HONE_TRY(device_->allocate(s, plan_.arena_bytes(s), folder));
+    addresses[s] = arenas[s]->data();
+  }
+  arenas_ = std::move(arenas);
   if (!device_->host_memory())
     staging_ = HONE_TRY(device_->allocate(Space::host, std::max<int64_t>(plan_.io_bytes, 1)));
-  executable_->bind(arena_->data());
+  executable_->bind(addresses);
   for (size_t i = 0; i < programs_.size(); ++i) bind_ports(i);
   return Ok{};
 }
 
 std::byte* Session::at(size_t program, ValueId v) const {
-  return arena_->data() + plan_.programs[program].offset[static_cast<size_t>(v)];
+  return arenas_[programs_[program].space(v)]->data() +
+         plan_.programs[program].offset[static_cast<size_t>(v)];
 }
 
 std::byte* Session::host_at(size_t program, ValueId v) const {
@@ -119,7 +130,9 @@ void Session::profile_into(Profile* profile) {
 void Session::look_at(size_t program, size_t node) {
   const Program& p = programs_[program];
   const Node& n = p.nodes[node];
+  if (n.op->copies) return;  // it is looked at when it is done
   for (size_t i = 0; i < n.out.size(); ++i) {
+    if (p.space(n.out[i]) != Space::device) continue;
     const Type& type = p.type(n.out[i]);
     const void* data = at(program, n.out[i]);
     std::vector<std::byte> image;
@@ -175,18 +188,23 @@ std::byte* Session::state_at(std::string_view name, const StateRange& range, int
   HONE_BUG_IF(range.begin < 0 || *bytes < 0 || range.begin + *bytes > all,
               "bytes {} to {} of the {} of state '{}'", range.begin, range.begin + *bytes, all,
               name);
-  return arena_->data() + s.offset + range.begin;
+  return at(s) + range.begin;
+}
+
+bool Session::host_reads(Space s) const {
+  return s == Space::host || (s == Space::device && device_->host_memory());
 }
 
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
   int64_t bytes = 0;
   const std::byte* from = state_at(name, range, &bytes);
-  if (device_->host_memory()) return sink({from, static_cast<size_t>(bytes)});
+  if (host_reads(state_slot(name).home)) return sink({from, static_cast<size_t>(bytes)});
   std::vector<std::byte> block(static_cast<size_t>(std::min(bytes, kStateBlock)));
   for (int64_t at = 0; at < bytes; at += kStateBlock) {
     const int64_t count = std::min(kStateBlock, bytes - at);
     queue().copy(block.data(), from + at, count);
     queue().finish();
+    HONE_TRY(check());
     HONE_TRY(sink(std::span(block).first(static_cast<size_t>(count))));
   }
   return Ok{};
@@ -197,7 +215,7 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
   int64_t bytes = 0;
   std::byte* to = state_at(name, range, &bytes);
   std::vector<std::byte> block;
-  if (!device_->host_memory()) block.resize(static_cast<size_t>(std::min(bytes, most)));
+  if (!host_reads(state_slot(name).home)) block.resize(static_cast<size_t>(std::min(bytes, most)));
   for (int64_t at = 0; at < bytes; at += most) {
     const int64_t count = std::min(most, bytes - at);
     std::byte* into = block.empty() ? to + at : block.data();
@@ -205,6 +223,7 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
     if (block.empty()) continue;
     queue().copy(to + at, block.data(), count);
     queue().finish();
+    HONE_TRY(check());
   }
   return Ok{};
 }
@@ -233,7 +252,7 @@ void Session::copy_states(std::span<const StateCopy> copies) {
     const size_t count = std::min(copies.size(), some.size());
     for (size_t i = 0; i < count; ++i) {
       const StateCopy& c = copies[i];
-      std::byte* state = arena_->data() + plan_.states[c.state].offset;
+      std::byte* state = at(plan_.states[c.state]);
       some[i] = {state + c.to, state + c.from, c.bytes};
     }
     queue().copy(std::span(some).first(count));
@@ -243,7 +262,7 @@ void Session::copy_states(std::span<const StateCopy> copies) {
 
 void Session::zero_states(Role role) {
   for (const StateSlot& s : plan_.states)
-    if (s.role == role) queue().zero(arena_->data() + s.offset, s.type.bytes());
+    if (s.role == role) queue().zero(at(s), s.type.bytes());
 }
 
 size_t Session::program_index(std::string_view name) const {
@@ -268,8 +287,11 @@ std::span<const std::byte> Session::output_bytes(size_t program, std::string_vie
 std::string Session::kernel_manifest() const {
   uint64_t h = kFnvBasis;
   for (size_t i = 0; i < programs_.size(); ++i)
-    for (size_t k = 0; k < choices_[i].size(); ++k)
-      h = fnv1a(programs_[i].nodes[k].op->name + " " + choices_[i][k].id + "\n", h);
+    for (size_t k = 0; k < choices_[i].size(); ++k) {
+      const Op& op = *programs_[i].nodes[k].op;
+      if (op.copies || op.waits) continue;  // where values are decides no bit
+      h = fnv1a(op.name + " " + choices_[i][k].id + "\n", h);
+    }
   return fmt::format("{:016x}", h);
 }
 

@@ -1,4 +1,4 @@
-// Runs programs: lowering to a backend, memory plan, arena, steps. Start reading the room here.
+// Runs programs: lowering to a backend, memory plan, arenas, steps. Start reading the room here.
 //
 //   std::vector<Program> programs = {train, update, eval};        // after their passes
 //   Session s = HONE_TRY(Session::compile(std::move(programs), backend));
@@ -8,8 +8,8 @@
 //
 // Inputs and outputs are host values: run() brings them to a device that has memory of its own, and
 // back. They are in memory that the program's own steps and other programs reuse: write the inputs
-// just before run(), read the outputs just after. States are on the device: they are read and
-// written by name, in blocks.
+// just before run(), read the outputs just after. States are read and written by name, in blocks,
+// wherever their home is.
 #pragma once
 
 #include <memory>
@@ -58,18 +58,22 @@ class Session {
   // "op kernel-id" of every node of every program, hashed: part of the numerics manifest.
   std::string kernel_manifest() const;
 
-  // Takes the arena, in which all states are zero. Asserts that the programs reach exactly the
-  // plan's size.
-  Status allocate();
-  bool allocated() const { return arena_ != nullptr; }
-  // The states and transients, plan().arena_bytes() long.
-  const Memory& arena() const { return *arena_; }
+  // Takes the arenas, in which all states are zero; that on disk is a file in `folder`, which is
+  // needed where the plan has one. Asserts that the programs reach exactly the plan's size.
+  Status allocate(const std::string& folder = "");
+  bool allocated() const { return arenas_[Space::device] != nullptr; }
+  // The states and transients of a space, plan().arena_bytes(s) long; null where there are none.
+  const Memory* arena(Space s = Space::device) const { return arenas_[s].get(); }
+  // The first failure of the device, such as a disk that cannot be read: no state is to be trusted
+  // from then on. To be asked for after a run, and before what it made is kept.
+  Status check() const { return device_ ? device_->check() : Ok{}; }
 
   bool has_state(std::string_view name) const;
   const StateSlot& state_slot(std::string_view name) const;
   size_t state_index(std::string_view name) const;  // in plan().states
 
-  // Calls the sink with one block after the other, in order. What it refuses is returned.
+  // Calls the sink with one block after the other, in order. What it refuses, and what check() says,
+  // is returned.
   Status read_state(std::string_view name, StateRange range, StateSink sink) const;
   // Calls the source for one block after the other, each of at most `most` bytes, which it fills.
   Status write_state(std::string_view name, StateRange range, StateSource source,
@@ -128,9 +132,11 @@ class Session {
     int64_t bytes = 0;
   };
   std::byte* at(size_t program, ValueId v) const;
+  std::byte* at(const StateSlot& s) const { return arenas_[s.home]->data() + s.offset; }
   std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
   void bind_ports(size_t program);
   std::byte* state_at(std::string_view name, const StateRange& range, int64_t* bytes) const;
+  bool host_reads(Space s) const;  // by its addresses
   Queue& queue() const { return device_->queue(Lane::compute); }
   void look_at(size_t program, size_t node);
 
@@ -139,8 +145,8 @@ class Session {
   std::map<std::string, size_t, std::less<>> slot_of_;
   RunPlan plan_;
   Device* device_ = nullptr;  // null: nothing is computed
-  std::unique_ptr<Executable> executable_;
-  std::unique_ptr<Memory> arena_;  // device
+  PerSpace<std::unique_ptr<Memory>> arenas_;
+  std::unique_ptr<Executable> executable_;  // ends before the arenas that it works on
   // Where the host has its own image of inputs and outputs; null on a device of host memory.
   std::unique_ptr<Memory> staging_;
   std::vector<std::map<ValueId, Port>> ports_;     // by program, with staging_

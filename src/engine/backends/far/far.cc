@@ -95,26 +95,29 @@ class FarQueue : public Queue {
 
 class FarDevice : public Device {
  public:
-  explicit FarDevice(Device& host)
-      : host_(host), spec_(host.spec()), queue_(host.queue(Lane::compute), window_) {
-    spec_.name = "far";
-  }
+  explicit FarDevice(Device& host) : host_(host), spec_(host.spec()) { spec_.name = "far"; }
   const DeviceSpec& spec() const override { return spec_; }
-  Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes) override {
-    std::unique_ptr<Memory> real = HONE_TRY(host_.allocate(space, bytes));
-    if (space == Space::host) return real;
+  Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
+                                           const std::string& folder) override {
+    std::unique_ptr<Memory> real = HONE_TRY(host_.allocate(space, bytes, folder));
+    if (space != Space::device) return real;
     std::byte* at = HONE_TRY(window_.add(real->data(), real->bytes()));
     return std::unique_ptr<Memory>(std::make_unique<FarMemory>(window_, std::move(real), at));
   }
-  Queue& queue(Lane) override { return queue_; }
+  Queue& queue(Lane lane) override {
+    std::unique_ptr<FarQueue>& queue = queues_[static_cast<size_t>(lane)];
+    if (!queue) queue = std::make_unique<FarQueue>(host_.queue(lane), window_);
+    return *queue;
+  }
   ThreadPool& pool() override { return host_.pool(); }
   bool host_memory() const override { return false; }
+  Status check() const override { return host_.check(); }
 
  private:
   Device& host_;
   DeviceSpec spec_;
   Window window_;
-  FarQueue queue_;
+  std::array<std::unique_ptr<FarQueue>, kLaneCount> queues_;
 };
 
 class FarBackend : public Backend {

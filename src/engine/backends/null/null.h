@@ -25,6 +25,7 @@ class NullBackend : public Backend {
     return like_ ? like_->decomposition(n) : 0;
   }
   Device& device() const override;
+  const DeviceSpec& spec() const override { return like_ ? like_->spec() : spec_; }
   bool computes() const override { return false; }
   std::string description() const override;
 
