@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -18,12 +19,15 @@
 #include "engine/ops/ops.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
 #include "engine/passes/precision.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 #include "engine/passes/store_weights.h"
+#include "engine/plan/buffers.h"
+#include "engine/plan/offsets.h"
 
 namespace hone {
 namespace {
@@ -32,6 +36,8 @@ const std::map<std::string, Pass>& passes_by_name() {
   static const std::map<std::string, Pass> passes{
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"schedule", {"schedule", PassKind::placement, schedule}},
+      {"offload_disk",
+       {"offload_disk", PassKind::placement, [](Program& p) { return offload(p, Space::disk); }}},
       {"fuse_forward",
        {"fuse_forward", PassKind::numeric, [](Program& p) { return fuse_forward(p); }}},
       {"fuse_accumulate",
@@ -321,6 +327,101 @@ TEST(Placement, ClonesAreNotMerged) {
   marked.nodes[2].clone = true;
   EXPECT_FALSE(simplify(marked).value());
   EXPECT_EQ(marked.nodes.size(), 5u);
+}
+
+// adamw on 40 groups of 1 MiB, after a gradient of all.
+Program many_updates(int groups) {
+  Program p(op_table(), "update");
+  Builder b(p);
+  const Type type{DType::f32, {1 << 18}};
+  const ValueId x = p.add_input("x", type), scalar = p.add_input("lr", {DType::f64, {}}),
+                step = p.add_input("step", {DType::i64, {}});
+  const auto state = [&](const std::string& name, int k, Role role) {
+    State s;
+    s.name = fmt::format("{}.{}", name, k);
+    s.role = role;
+    return p.add_state(std::move(s), type);
+  };
+  for (int k = 0; k < groups; ++k) {
+    ops::UpdateLists lists;
+    lists.lr = lists.g_scale = scalar;
+    lists.step = step;
+    lists.p = {state("w", k, Role::param)};
+    lists.g = {ops::exp(b, x)};
+    lists.states = {state("m", k, Role::moment), state("v", k, Role::moment)};
+    const Values next =
+        ops::update(b, "adamw", lists, {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}});
+    for (size_t i = 0; i < 3; ++i) p.states[p.states.size() - 3 + i].next = next[i];
+  }
+  return p;
+}
+
+int64_t most_on_device(const Program& p) {
+  std::vector<Lifetime> alive;
+  for (const Buffers::Buffer& b : share_storage(p).all)
+    if (b.state < 0 && b.space == Space::device) alive.push_back({b.bytes, b.first, b.last});
+  return most_alive(alive);
+}
+
+TEST(Offload, HoldsTheMomentsOfThreeUpdates) {
+  const int64_t group = 2 * (4 << 18);
+  Program p = many_updates(40);
+  const int64_t before = most_on_device(p);
+  ASSERT_TRUE(run_passes(p, update_pipeline(Space::host), {}).ok());
+  EXPECT_LE(most_on_device(p), before + 3 * group);
+  EXPECT_GT(most_on_device(p), before + 2 * group);
+  int copies = 0, waits = 0;
+  for (const Node& n : p.nodes) {
+    copies += n.op->copies;
+    waits += n.op->waits;
+  }
+  EXPECT_EQ(copies, 4 * 40);
+  EXPECT_EQ(waits, 4 * 40);
+  for (const State& s : p.states)
+    EXPECT_EQ(s.home, s.role == Role::moment ? Space::host : Space::device);
+  for (const Buffers::Buffer& b : share_storage(p).all)
+    EXPECT_TRUE(b.space == Space::device || b.state >= 0 || b.bytes == 0);
+}
+
+// Read by two nodes, only read, only written, not used.
+TEST(Offload, MomentsOfAnyUse) {
+  Program p = parse_program(R"(program p
+input "x" %0 : f32[8]
+state "two" %1 : f32[8] {role="moment"}
+state "read" %2 : f32[8] {role="moment"}
+state "written" %3 : f32[8] {role="moment"}
+state "unused" %4 : f32[8] {role="moment"}
+  %5 : f32[8] = add(%1, %2)
+  %6 : f32[8] = exp(%0)
+  %7 : f32[8] = add(%1, %6)
+next %1 = %7
+next %3 = %6
+output "y" = %5
+)",
+                            op_table())
+                  .value();
+  EXPECT_TRUE(run_passes(p, update_pipeline(Space::disk), {}).ok());
+  std::map<std::string, int> count;
+  for (const Node& n : p.nodes) ++count[n.op->name + " " + n.attrs.text("to")];
+  EXPECT_EQ(count["copy device"], 2);
+  EXPECT_EQ(count["copy disk"], 2);
+  EXPECT_EQ(count["wait "], 4);
+  Program none = small();
+  EXPECT_FALSE(offload(none, Space::disk).value());
+}
+
+TEST(Offload, TakesATwentyThousandNodeProgramInNoTime) {
+  Program p = many_updates(5000);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE(
+      run_passes(
+          p, {{"offload", PassKind::placement, [](Program& q) { return offload(q, Space::disk); }}},
+          {})
+          .ok());
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_GE(p.nodes.size(), 50'000u);
+  EXPECT_LT(seconds, 20) << "it grows with the square of the program";
 }
 
 TEST(Passes, RecordsSayWhatChanged) {

@@ -2,6 +2,7 @@
 
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/offload.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 
@@ -32,6 +33,12 @@ void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
 }
 
+void add_offload(std::vector<Pass>& passes, Space moments) {
+  if (moments != Space::device)
+    passes.push_back(
+        {"offload", PassKind::placement, [moments](Program& p) { return offload(p, moments); }});
+}
+
 }  // namespace
 
 std::vector<Pass> train_pipeline(bool accumulate, Precision precision) {
@@ -43,13 +50,21 @@ std::vector<Pass> train_pipeline(bool accumulate, Precision precision) {
   return passes;
 }
 
-std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update, Precision precision) {
+std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update, Precision precision,
+                                Space moments) {
   std::vector<Pass> passes = begin(precision);
   passes.push_back({"differentiate", PassKind::numeric,
                     [](Program& p) { return differentiate(p, Gradients::values); }});
   passes.push_back({"update", PassKind::numeric, std::move(update)});
   end(passes);
   passes.push_back({"schedule", PassKind::placement, schedule});
+  add_offload(passes, moments);
+  return passes;
+}
+
+std::vector<Pass> update_pipeline(Space moments) {
+  std::vector<Pass> passes = forward_pipeline();
+  add_offload(passes, moments);
   return passes;
 }
 
