@@ -170,8 +170,11 @@ int64_t free_bytes(const std::string& folder) {
 
 void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
   std::map<std::string, int64_t> purpose = plan.by_purpose();
-  const int64_t model = purpose["params"];
-  const int64_t checkpoint = model + (s.save_only_model ? 0 : purpose["moments"]);
+  const int64_t model = purpose["params"], offloaded = plan.arena_bytes(Space::disk);
+  int64_t moments = 0;  // wherever they are in the run
+  for (const StateSlot& state : plan.states)
+    if (state.role == Role::moment) moments += state.type.bytes();
+  const int64_t checkpoint = model + (s.save_only_model ? 0 : moments);
   int64_t checkpoints = 0;
   if (s.save_strategy == "steps" && s.save_steps > 0)
     checkpoints = static_cast<int64_t>(static_cast<double>(report.steps) /
@@ -183,13 +186,22 @@ void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, F
   if (s.save_total_limit && *s.save_total_limit > 0)
     checkpoints = std::min(checkpoints, *s.save_total_limit + 1);
   report.disk_bytes = model + checkpoints * checkpoint;
+  if (s.offload_optimizer_nvme_path.empty()) report.disk_bytes += offloaded;
   report.disk_free_bytes = free_bytes(s.output_dir);
   if (report.disk_bytes > report.disk_free_bytes)
+    findings.add(
+        FindingLevel::kError, "disk_too_small",
+        fmt::format(
+            "{} checkpoints{} and the model take {}, {} are free", checkpoints,
+            offloaded > 0 && s.offload_optimizer_nvme_path.empty() ? ", the optimizer states" : "",
+            format_bytes(report.disk_bytes), format_bytes(report.disk_free_bytes)),
+        fmt::format("--output_dir {}", s.output_dir),
+        "--save_total_limit 1 keeps the newest alone; or use another disk");
+  if (const int64_t free = free_bytes(s.offload_folder()); offloaded > free)
     findings.add(FindingLevel::kError, "disk_too_small",
-                 fmt::format("{} checkpoints and the model take {}, {} are free", checkpoints,
-                             format_bytes(report.disk_bytes), format_bytes(report.disk_free_bytes)),
-                 fmt::format("--output_dir {}", s.output_dir),
-                 "--save_total_limit 1 keeps the newest alone; or use another disk");
+                 fmt::format("optimizer states take {} on disk, {} are free",
+                             format_bytes(offloaded), format_bytes(free)),
+                 s.offload_folder(), "use another disk");
 }
 
 }  // namespace
@@ -240,7 +252,7 @@ RunReport check_run(const TaskSettings& s, const Schema& given, const Pretrained
     findings.add(fit.error());
     return report;
   }
-  report.memory_bytes = fit->plan.arena_bytes();
+  report.memory_bytes = memory_of(fit->plan, (*backend)->spec());
   if (fit->rows == 0)
     findings.add(FindingLevel::kError, "memory_too_small",
                  fmt::format("the run needs {} with one row of {} tokens, {} may be used",

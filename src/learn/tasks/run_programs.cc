@@ -111,10 +111,10 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
       append_update(p, weights, update);
       return true;
     };
-    HONE_TRY(add(build("step"), step_pipeline(append, precision)));
+    HONE_TRY(add(build("step"), step_pipeline(append, precision, s.optimizer_home())));
   }
   if (!train.empty() && shapes.accumulate)
-    HONE_TRY(add(build_update(weights, update), forward_pipeline()));
+    HONE_TRY(add(build_update(weights, update), update_pipeline(s.optimizer_home())));
   for (const BatchShape& shape : shapes.eval_shapes())
     HONE_TRY(add(s.build(config, shape, program_name("eval", shape), false),
                  forward_pipeline(WeightStorage::f32, precision)));
@@ -138,6 +138,7 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
   auto plan_split = [&](const Split& split) {
     return plan_of(s, config, backend, shapes_of(split.rows, split.whole));
   };
+  const auto needs = [&](const RunPlan& plan) { return memory_of(plan, backend.spec()); };
   // Of the ways to take so many rows the one that needs less memory; it says which in fit.whole.
   Fit fit;
   auto plan = [&](int64_t rows) -> Result<RunPlan> {
@@ -147,14 +148,14 @@ Result<Fit> fit_run(const TaskSettings& s, const ModelConfig& config, const Back
     RunPlan one = HONE_TRY(plan_split({rows, fit.whole}));
     if (!fit.whole || s.steps_are_even() || (keep && keep->rows == rows)) return one;
     RunPlan several = HONE_TRY(plan_split({rows, false}));
-    if (several.arena_bytes() >= one.arena_bytes()) return one;
+    if (needs(several) >= needs(one)) return one;
     fit.whole = false;
     return several;
   };
   for (int64_t rows = keep ? keep->rows : wanted_rows; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
     fit.plan = HONE_TRY(plan(rows));
-    if (fit.plan.arena_bytes() > memory_bytes) continue;
+    if (needs(fit.plan) > memory_bytes) continue;
     fit.rows = rows;
     break;
   }
@@ -168,7 +169,7 @@ Result<int64_t> largest_micro_batch(const TaskSettings& s, const ModelConfig& co
   struct Tried {
     int64_t rows, bytes;  // used, as whole huge pages hide small slopes
   };
-  Tried fits{fit.rows, fit.plan.used_bytes()}, before{0, fit.plan.state_bytes};
+  Tried fits{fit.rows, fit.plan.used_bytes()}, before{0, fit.plan.state_bytes[Space::device]};
   int64_t too_many = kMostRowsTried + 1;
   while (too_many - fits.rows > 1) {
     const double slope = static_cast<double>(fits.bytes - before.bytes) /
@@ -180,12 +181,12 @@ Result<int64_t> largest_micro_batch(const TaskSettings& s, const ModelConfig& co
     if (rows >= too_many) rows = too_many - 1;
     if (rows <= fits.rows) rows = fits.rows + 1;
     const RunPlan plan = HONE_TRY(plan_of(s, config, backend, shapes_of(rows, fit.whole)));
-    if (plan.arena_bytes() > memory_bytes) {
+    if (memory_of(plan, backend.spec()) > memory_bytes) {
       too_many = rows;
       if (too_many - fits.rows <= 1) break;
       const int64_t middle = fits.rows + (too_many - fits.rows) / 2;
       const RunPlan half = HONE_TRY(plan_of(s, config, backend, shapes_of(middle, fit.whole)));
-      if (half.arena_bytes() > memory_bytes)
+      if (memory_of(half, backend.spec()) > memory_bytes)
         too_many = middle;
       else
         before = fits, fits = {middle, half.used_bytes()};

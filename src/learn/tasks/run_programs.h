@@ -40,7 +40,7 @@ Result<std::vector<Program>> run_programs(const TaskSettings& s, const ModelConf
                                           const RunShapes& shapes);
 
 // The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
-// of per_device_eval_batch_size) whose arena is at most `memory_bytes`.
+// of per_device_eval_batch_size) whose arenas take at most `memory_bytes`.
 struct Fit {
   int64_t rows = 0;    // of a micro-batch; 0: not even one row fits
   bool whole = false;  // a step is one micro-batch and one program

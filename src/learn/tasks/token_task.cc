@@ -208,10 +208,13 @@ OrderedJson TokenMetrics::json(int64_t rows) const {
 
 MemoryReport TokenTask::memory() const {
   const MemoryReading now = read_memory();
-  const Memory& arena = session_->arena();
-  return {session_->plan().arena_bytes(),
+  int64_t resident = 0;
+  for (const Space space : {Space::device, Space::host})
+    if (const Memory* arena = session_->arena(space))
+      resident += resident_bytes(arena->data(), arena->bytes());
+  return {memory_of(session_->plan(), backend_->spec()),
           now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
-          resident_bytes(arena.data(), arena.bytes())};
+          resident};
 }
 
 Status TokenTask::save_model_files(const std::string& folder) {

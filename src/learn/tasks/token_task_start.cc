@@ -5,6 +5,7 @@
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
+#include "engine/device/errors.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/tasks/token_task.h"
 #include "learn/train/errors.h"
@@ -61,7 +62,7 @@ Status TokenTask::compile(bool from_scratch) {
     return Error(err::kOtherSplit,
                  fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "
                              "may be used",
-                             keep->rows, format_bytes(plan.arena_bytes()),
+                             keep->rows, format_bytes(memory_of(plan, backend_->spec())),
                              format_bytes(std::max<int64_t>(memory, 0))))
         .at(s_.continued_from)
         .todo(
@@ -71,13 +72,17 @@ Status TokenTask::compile(bool from_scratch) {
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
   if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
+  for (const Space space : {Space::host, Space::disk})
+    if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
+      log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
+               format_bytes(bytes));
   log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
-           "memory", "total", format_bytes(fit.plan.arena_bytes()),
+           "memory", "total", format_bytes(memory_of(fit.plan, backend_->spec())),
            format_bytes(std::max<int64_t>(memory, 0)), format_bytes(kRuntimeBudget));
   if (fit.rows == 0)
     return Error(err::kDoesNotFit,
                  fmt::format("the run needs {} with one row of {} tokens, {} may be used",
-                             format_bytes(fit.plan.arena_bytes()), row_tokens_,
+                             format_bytes(memory_of(fit.plan, backend_->spec())), row_tokens_,
                              format_bytes(std::max<int64_t>(memory, 0))))
         .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
                           "shows what a run needs",
@@ -93,11 +98,15 @@ Status TokenTask::compile(bool from_scratch) {
   find_programs();
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
-  if (Status taken = session_->allocate(); !taken.ok())
+  if (Status taken = session_->allocate(s_.offload_folder()); !taken.ok())
     return std::move(taken.error())
-        .todo(fmt::format("free memory, or use a smaller --per_device_train_batch_size or --{}; "
-                          "hone plan shows what fits",
-                          s_.row_tokens_flag()));
+        .todo(
+            taken.error().code() == std::string_view(err::kNoDisk.id)
+                ? "free space, or name a folder on another disk with --offload_optimizer_nvme_path"
+                : fmt::format(
+                      "free memory, or use a smaller --per_device_train_batch_size or --{}; "
+                      "hone plan shows what fits",
+                      s_.row_tokens_flag()));
   if (from_scratch) {
     init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
     fill_constants(*session_, model_.config);

@@ -3,6 +3,7 @@
 
 #include "base/settings/settings.h"
 #include "engine/backends/backends.h"
+#include "engine/graph/place.h"
 
 namespace hone {
 
@@ -16,6 +17,14 @@ struct TrainSettings {
 #include "base/settings/fields.inc"
 
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
+  // Where the optimizer's states are, and the folder of their file if that is the disk.
+  Space optimizer_home() const {
+    if (offload_optimizer_device == "none") return Space::device;
+    return offload_optimizer_device == "cpu" ? Space::host : Space::disk;
+  }
+  const std::string& offload_folder() const {
+    return offload_optimizer_nvme_path.empty() ? output_dir : offload_optimizer_nvme_path;
+  }
   bool reports() const { return report_to != std::vector<std::string>{"none"}; }
 };
 

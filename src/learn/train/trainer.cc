@@ -153,6 +153,11 @@ Result<TrainOutcome> Trainer::train() {
   while (done_ < total && !outcome.stopped_by && !stops_early()) {
     const double rate = schedule_.rate(done_);
     const StepSums sums = HONE_TRY(task_.take_step(done_, rate));
+    if (Status works = task_.session().check(); !works.ok())
+      return std::move(works.error())
+          .todo(
+              "the last checkpoint is as it was: the same command continues from it; "
+              "--offload_optimizer_nvme_path names a folder on another disk");
     if (sums.stopped && done_ > 0) {
       outcome.stopped_by = stop_signal();
       HONE_TRY(save_checkpoint(true));

@@ -87,14 +87,17 @@ Program build_program(const GraphSettings& s, const ModelConfig& config) {
 }
 
 std::vector<Pass> passes_of(const GraphSettings& s, const ModelConfig& config) {
-  const Precision precision = s.bf16 && s.program != "update" ? Precision::bf16 : Precision::f32;
+  const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
+  TrainSettings train;
+  train.offload_optimizer_device = s.offload_optimizer_device;
+  if (s.program == "update") return update_pipeline(train.optimizer_home());
   if (s.program == "step")
     return step_pipeline(
         [weights = update_weights(config)](Program& p) -> Result<bool> {
           append_update(p, weights, {});
           return true;
         },
-        precision);
+        precision, train.optimizer_home());
   if (s.program == "train" || s.program == "accumulate")
     return train_pipeline(s.program == "accumulate", precision);
   return forward_pipeline(WeightStorage::f32, precision);
@@ -154,19 +157,26 @@ std::string plan_text(const Session& session) {
   const ProgramPlan& own = plan.programs[0];
   std::string text =
       fmt::format("arena {} bytes: states {}, transients {} (at least {} live at node {})\n",
-                  plan.arena_bytes(), plan.state_bytes + own.phase_bytes, own.transient_bytes,
-                  own.live_bytes, own.peak_node);
+                  plan.arena_bytes(), plan.used_bytes() - own.transient_bytes[Space::device],
+                  own.transient_bytes[Space::device], own.live_bytes, own.peak_node);
   for (const auto& [purpose, bytes] : plan.by_purpose())
     text += fmt::format("  {:<16} {:>12}\n", purpose, bytes);
+  for (const Space space : {Space::host, Space::disk})
+    if (const int64_t bytes = plan.arena_bytes(space); bytes > 0)
+      text += fmt::format("arena on {} {} bytes\n", name_of(space), bytes);
+  const auto on = [](Space space) {
+    return space == Space::device ? "" : fmt::format(" on {}", name_of(space));
+  };
   text += fmt::format("\n{:>12} {:>12}  states\n", "offset", "bytes");
   for (const StateSlot& s : plan.states)
-    text += fmt::format("{:>12} {:>12}  {} {}\n", s.offset, s.type.bytes(), s.name, s.type.text());
+    text += fmt::format("{:>12} {:>12}  {} {}{}\n", s.offset, s.type.bytes(), s.name, s.type.text(),
+                        on(s.home));
   text += fmt::format("\n{:>5} {:>12} {:>12}  {:<22} {:<28} schedule\n", "node", "offset", "bytes",
                       "kernel", "result");
   for (size_t k = 0; k < p.nodes.size(); ++k) {
     for (size_t o = 0; o < p.nodes[k].out.size(); ++o) {
       const ValueId v = p.nodes[k].out[o];
-      const std::string result = fmt::format("%{} {}", v, p.type(v).text());
+      const std::string result = fmt::format("%{} {}{}", v, p.type(v).text(), on(p.space(v)));
       text += fmt::format("{:>5} {:>12} {:>12}  {:<22} {:<28} {} {}\n",
                           o == 0 ? std::to_string(k) : "", own.offset[static_cast<size_t>(v)],
                           p.type(v).bytes(), o == 0 ? session.choices(0)[k].id : "", result,

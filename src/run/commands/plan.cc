@@ -62,18 +62,25 @@ struct Remedy {
   int64_t row_tokens = 0;    // the largest half, quarter, ... with which one row fits; 0: none
   int64_t memory_bytes = 0;  // with one row as long as was asked for
 };
-// What lives from step to step, and from one micro-batch to the next.
-int64_t kept_bytes(const RunPlan& plan) {
+// What lives in the device's memory from step to step, and from one micro-batch to the next.
+struct Kept {
+  int64_t states = 0, all = 0;
+};
+Kept kept_by(const RunPlan& plan, const DeviceSpec& spec) {
+  Kept kept;
   int64_t phase = 0;
-  for (const ProgramPlan& p : plan.programs) phase = std::max(phase, p.phase_bytes);
-  return plan.state_bytes + phase;
+  for (const ProgramPlan& p : plan.programs) phase = std::max(phase, p.phase_bytes[Space::device]);
+  kept.states = plan.state_bytes[Space::device];
+  if (!spec.own_memory) kept.states += plan.state_bytes[Space::host];
+  kept.all = kept.states + phase;
+  return kept;
 }
 Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
                           int64_t runtime, int64_t block, const PairNeeds& pairs, int64_t memory,
                           const Fit& fit) {
   Remedy r;
-  r.memory_bytes = fit.plan.arena_bytes() + runtime;
-  if (kept_bytes(fit.plan) > memory) return r;
+  r.memory_bytes = memory_of(fit.plan, backend.spec()) + runtime;
+  if (kept_by(fit.plan, backend.spec()).all > memory) return r;
   for (int64_t shorter = block / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2) {
     const Fit one = HONE_TRY(fit_run(s, config, backend, 1, memory, [&](int64_t rows, bool whole) {
       return shapes_without_data(s, shorter, rows, whole, s.do_train, s.do_eval, pairs);
@@ -127,9 +134,11 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["model"] = model.name;
   j["parameters"] = parameter_count(config);
   // A device with memory of its own has an image of inputs and outputs on the host.
-  const int64_t host = kRuntimeBudget + stream + (here ? 0 : fit.plan.io_bytes);
+  const int64_t host =
+      kRuntimeBudget + stream + fit.plan.arena_bytes(Space::host) + (here ? 0 : fit.plan.io_bytes);
   j["device"] = device.name;
-  j["peak_bytes"] = {{"device", arena}, {"host", host}};
+  j["peak_bytes"] = {
+      {"device", arena}, {"host", host}, {"disk", fit.plan.arena_bytes(Space::disk)}};
   j["by_purpose"] = fit.plan.by_purpose();
   j["memory_bytes"] = memory + runtime;
   j["fits"] = fit.rows > 0;
@@ -158,18 +167,22 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of {})\n", "arena",
                       format_bytes(arena), "runtime", format_bytes(here ? kRuntimeBudget : runtime),
                       here ? "code, tokenizer, data" : "context and libraries");
+  for (const Space space : {Space::host, Space::disk})
+    if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
+      text += fmt::format("  {:<16} {:>12}\n", fmt::format("arena on {}", name_of(space)),
+                          format_bytes(bytes));
   if (stream > 0 && here) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
   if (fit.rows == 0) {
     text += fmt::format("does not fit: {} may be used, one row needs {}\n",
                         format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
+    const Kept kept = kept_by(fit.plan, device);
     text += remedy.row_tokens > 0
                 ? fmt::format("  do   --{} {} fits; or use more memory\n", s.row_tokens_flag(),
                               remedy.row_tokens)
                 : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
-                              kept_bytes(fit.plan) > fit.plan.state_bytes
-                                  ? "weights, gradients and moments"
-                                  : "weights and moments",
-                              format_bytes(kept_bytes(fit.plan)));
+                              kept.all > kept.states ? "weights, gradients and moments"
+                                                     : "weights and moments",
+                              format_bytes(kept.all));
   } else {
     text += fmt::format("fits into {}: micro-batches of {}; the largest that fits has {}{}\n",
                         format_bytes(memory + runtime), count_of(fit.rows, "row"), grouped(largest),
