@@ -15,6 +15,7 @@ What it looks at:
   - HONE_TRY after another element of a braced list: the compiler leaks the elements before it when
     it returns from there
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
+  - a header that names error codes: it names those that its .cc raises
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
   - words that promise later work; exit or abort outside run/; disabled tests
 """
@@ -265,6 +266,34 @@ class Check:
             if re.fullmatch(r"H\d{4}\.md", page) and page[:-3] not in codes:
                 self.say(os.path.join(pages, page), 0, f"no errors.def declares {page[:-3]}")
 
+    def contracts(self):
+        """A header that names error codes names each that its .cc raises, or the room's headers that
+        the .cc includes do."""
+        codes = {}
+        for path in self.walk("src", (".def",)):
+            codes.update({constant: code for line in lines_of(path) for constant, code in CODE.findall(line)})
+
+        def named(path):
+            text = "\n".join(lines_of(path))
+            found = set(re.findall(r"\bH\d{4}\b", text))
+            for first, last in re.findall(r"\bH(\d{4}) to H(\d{4})\b", text):
+                found |= {f"H{i:04d}" for i in range(int(first), int(last) + 1)}
+            return found
+
+        for path in self.walk("src", (".h",)):
+            cc = path[:-2] + ".cc"
+            if path.endswith("errors.h") or not os.path.exists(cc) or not named(path):
+                continue
+            room = os.path.dirname(os.path.relpath(path, os.path.join(self.root, "src")))
+            text = "\n".join(lines_of(cc))
+            known = named(path)
+            for header in re.findall(r'#include "' + re.escape(room) + r'/(\w+\.h)"', text):
+                if header != "errors.h":
+                    known |= named(os.path.join(os.path.dirname(path), header))
+            raised = {codes[c] for c in re.findall(r"\berr::(k\w+)", text) if c in codes}
+            if raised - known:
+                self.say(path, 0, f"does not name {', '.join(sorted(raised - known))}, which its .cc raises")
+
     def words(self):
         ends = (".cc", ".h", ".cu", ".py", ".sh", ".md", ".cmake", ".txt", ".def")
         me = os.path.abspath(__file__)
@@ -291,6 +320,7 @@ def main():
     check.unused()
     check.readmes()
     check.errors()
+    check.contracts()
     check.words()
     found = check.found
     if options.only is not None:

@@ -54,8 +54,8 @@ class HttpClient {
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
 
-  // The answer, whatever its status. Errors H0107 (not reachable after all tries), H0109 (the
-  // user asked to stop), H0106 (no http or https URL).
+  // The answer, whatever its status. Errors H0107 (not reachable after all tries), H0108 (it is
+  // longer than allowed), H0109 (the user asked to stop), H0106 (no http or https URL).
   Result<HttpResponse> get(const std::string& url, const HttpHeaders& headers = {});
   // Redirects are not followed.
   Result<HttpResponse> head(const std::string& url, const HttpHeaders& headers = {});

@@ -18,7 +18,7 @@ struct ResolveOptions : HubOptions {
 // The local folder of a model; a path that exists is returned as it is. From the hub come config,
 // tokenizer files and weights: safetensors, or where there are none pytorch_model.bin (never second
 // copies of the weights). When the hub cannot be reached, what the cache holds is used. Errors
-// H0103, H0107 to H0115.
+// H0101, H0103, H0107 to H0115.
 Result<std::string> resolve_model(const std::string& name, const ResolveOptions& options = {});
 
 // Which of a repository's files resolve_model takes (exposed for tests).

@@ -65,7 +65,7 @@ class Generator {
   static std::unique_ptr<Generator> over(Session& session, const Pretrained& model,
                                          const CacheLimits& limits);
 
-  // Results in the order of prompts and sequences. Errors: of settings and prompts, H2505.
+  // Results in the order of prompts and sequences. Errors: of settings and prompts H2502 to H2504; H2505.
   Result<std::vector<Generated>> run(std::span<const Prompt> prompts,
                                      const GenerationConfig& config,
                                      const GenerateCallbacks& callbacks = {});

@@ -64,7 +64,7 @@ std::string new_weights_text(const Pretrained& model, const NewHead& head);
 // Reads every weight of the session's programs into its states (tied weights once, older names too;
 // as f32, or as the pass store_weights keeps them) and fills the family's constant tables. A
 // missing weight or another shape is an Error that names it, but for weights of the head
-// (ParamSpec::of_head) when a NewHead is given; weights of the file that the model does not use are
+// (ParamSpec::of_head) when a NewHead is given; a value that is not finite is H2284; weights of the file that the model does not use are
 // listed in `unused` when given.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);

@@ -9,6 +9,7 @@ namespace hone {
 
 // threads: 0 for all that this process may use. isa: "" for the best that this processor has, else
 // one of HONE_CPU_ISA's names, for the whole process. H1402: no such instruction set, or not here.
+// Its kernels decline with H1401.
 Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string& isa = "");
 
 // What the CPU's kernels need on such a machine, with the instruction set that is in use here.

@@ -26,7 +26,7 @@ Result<std::unique_ptr<RowReader>> open_rows_of_bytes(std::string name, std::str
                                                       const RowOptions& options = {});
 
 // Index of the column to train on: `wanted`, or if empty the column `text`, or else the first
-// one (as run_clm). Errors: H2109 with the nearest name.
+// one (as run_clm). Errors: H2109 with the nearest name, H2113 without rows.
 Result<size_t> text_column(const RowReader& rows, const std::string& wanted = "");
 
 // Nothing where a column holds text or token ids. Errors: H2109 when its first rows hold numbers

@@ -42,7 +42,8 @@ struct TextPart {
   bool optional = false;  // a share of train_files that may be too little
 };
 // Train before validation. Counts the rows of train_files when a share of them is kept back.
-// Errors: those of files.h, H2101 when no file is named, H2115 when the split leaves nothing.
+// Errors: those of files.h, H2101 when no file is named, H2115 when the split leaves nothing,
+// H2113 without rows.
 Result<std::vector<TextPart>> find_parts(const TextFiles& files, std::vector<std::string>& notes);
 
 // All rows of a part. Errors: those of text_reader.h.
