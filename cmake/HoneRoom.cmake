@@ -1,5 +1,5 @@
 # hone_room(NAME [USES room...] [TEST_USES room...] [LINKS target...]
-#           [SHELF type function_prefix] [SHELF_HEADER header] [NOT_ON_SHELF stem...] [OPTIONS flag...]
+#           [SHELF type function_prefix] [SHELF_HEADER header] [OPTIONS flag...]
 #           [SANITIZE])
 #
 # Declares the room src/NAME. Its sources are the .cc files beside this CMakeLists.txt:
@@ -13,7 +13,7 @@
 # <prefix>_x() is declared and called by the generated <room>_all.gen.cc, which defines
 # `std::vector<type> all_<prefix>();`. A file without its function is a link error.
 # A helper of the shelf has a header: x.h makes x.cc and x_more.cc helpers, which define no such
-# function. NOT_ON_SHELF names the helpers instead, where members of the shelf have headers too.
+# function.
 # SANITIZE: the room reads bytes from outside or places memory; .ci/run has its tests and fuzz
 # corpora under the address sanitizer (label sanitize). make nightly has all rooms.
 
@@ -23,7 +23,7 @@ set(HONE_FUZZERS ${CMAKE_BINARY_DIR}/fuzzers.txt)
 file(WRITE ${HONE_FUZZERS} "")
 
 function(hone_room NAME)
-  cmake_parse_arguments(R "SANITIZE" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;NOT_ON_SHELF;OPTIONS" ${ARGN})
+  cmake_parse_arguments(R "SANITIZE" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;OPTIONS" ${ARGN})
   string(REPLACE "/" "_" ID ${NAME})
   list(FIND HONE_LAYERS ${NAME} SELF)
   if(SELF EQUAL -1)
@@ -65,10 +65,7 @@ function(hone_room NAME)
           string(REGEX REPLACE "_[^_]*$" "" HELPER ${HELPER})
         endif()
       endwhile()
-      if(R_NOT_ON_SHELF)
-        set(HELPER "")
-      endif()
-      if(NOT HELPER AND NOT STEM IN_LIST R_NOT_ON_SHELF)
+      if(NOT HELPER)
         string(APPEND DECLS "${TYPE} ${PREFIX}_${STEM}();\n")
         string(APPEND CALLS "  shelf.push_back(${PREFIX}_${STEM}());\n")
       endif()

@@ -272,6 +272,90 @@ StageType tokenizer_stage_normalizer_no_dash() { return {.types = {"NoDash"}, .n
 CC
 count "a tokenizer stage" 1
 
+# A task on rows of text: each token from itself and those before it.
+cat >src/learn/tasks/scratch_settings.def <<'CC'
+SETTING(row_length, int64_t, 32, "Data", "tokens of a row", rows)
+BOUNDS(row_length, 1, 1024)
+CC
+cat >src/learn/tasks/scratch.cc <<'CC'
+// Each token from itself and those before it: its label is the token.
+#include <algorithm>
+
+#include "learn/harness/check_run.h"
+#include "learn/harness/collate.h"
+#include "learn/harness/token_graph.h"
+#include "learn/harness/token_metrics.h"
+
+namespace hone {
+namespace {
+
+struct ScratchSettings : TaskSettings, TextSettings {
+#define HONE_SETTINGS "learn/tasks/scratch_settings.def"
+#include "base/settings/fields.inc"
+  void bind_own(Schema& schema) { TextSettings::bind(schema), bind(schema); }
+};
+
+Result<bool> collate(const ModelConfig& config, const CollatedRows& rows, Batch& to) {
+  HONE_TRY(collate_tokens(rows.data.axes[0], rows.rows, kDecoderInputs, to));
+  const auto ids = to.get<int32_t>("ids"), labels = to.get<int32_t>("labels");
+  std::copy(ids.begin(), ids.end(), labels.begin());
+  HONE_TRY(finish_tokens(config, to));
+  return false;
+}
+
+}  // namespace
+
+Task task_scratch() {
+  const auto s = std::make_shared<ScratchSettings>();
+  Task t;
+  t.name = "scratch";
+  t.summary = "each token from itself";
+  t.settings = s;
+  t.bind = [s](Schema& schema) { s->bind_own(schema); };
+  t.choose_head = [](ModelConfig& config) { return set_head(config, Head::causal_lm); };
+  t.form = [s](const Pretrained&) -> Result<RunForm> {
+    return RunForm{.limits = {{kTokens, s->row_length, "row_length", s->row_length}},
+                   .packs_rows = false,
+                   .even_steps = true};
+  };
+  t.program = [](const ModelConfig& config, const BatchShape& shape, const std::string& name,
+                 bool train) {
+    TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTokens]}});
+    return finish_token_loss(g, train, 0);
+  };
+  t.text = TextSource{
+      .files = [s](const Pretrained&, const WantedSplits& splits,
+                   std::vector<std::string>& notes) -> Result<TextFiles> {
+        TextFiles files = HONE_TRY(named_files(*s, *s, splits, notes));
+        files.options.block_size = s->row_length;
+        return files;
+      },
+      .shard_settings = [](const auto&, const auto&, bool) { return OrderedJson{{"task", "scratch"}}; },
+      .tokenize = tokenize_with};
+  t.examples = [s, text = *t.text](Pretrained& model,
+                                   const ExampleSource& source) -> Result<Examples> {
+    Examples x = HONE_TRY(read_texts(*s, text, model, source));
+    x.collate = [&config = model.config](const CollatedRows& rows, Batch& to) {
+      return collate(config, rows, to);
+    };
+    x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) {
+      return plan.tokens[0];
+    };
+    x.metrics = [s](int64_t first) {
+      return std::make_unique<TokenMetrics>(s->per_device_eval_batch_size, first, 0);
+    };
+    return x;
+  };
+  t.check_rows = [s, text = *t.text](const CheckRequest& r, Findings& findings) {
+    return check_texts(*s, text, r, findings);
+  };
+  return t;
+}
+
+}  // namespace hone
+CC
+count "a task" 2
+
 # A setting of every training task.
 echo 'SETTING(scratch_note, std::string, "none", "Output", "a word for the record of the run")' \
   >>src/learn/train/settings.def
@@ -369,6 +453,22 @@ rates = entries("other", "learning_rate")
 assert rates[0] == 1e-3 and rates[-1] == 5e-4, rates
 PYTHON
 
+# The task: two steps and an evaluation, and what the other commands say of it.
+$hone train --task scratch --config_name "$work" --tokenizer_name "$work" --train_file "$work/rows.psv" --do_train \
+  --do_eval --row_length 16 --max_steps 2 --logging_steps 1 --save_strategy no --overwrite_output_dir \
+  --output_dir "$work/task"
+python3 - "$work" <<'PYTHON'
+import json, sys
+log = json.load(open(f"{sys.argv[1]}/task/trainer_state.json"))["log_history"]
+losses = [entry["loss"] for entry in log if "loss" in entry]
+print("the task's losses:", losses)
+assert len(losses) == 2 and losses[1] < losses[0], losses
+assert any("eval_accuracy" in entry for entry in log), log
+PYTHON
+$hone plan --task scratch --config_name "$work" --tokenizer_name "$work"
+$hone graph --task scratch --config_name "$work" --tokenizer_name "$work" --program step | grep -q adamw
+$hone check --task scratch --config_name "$work" --tokenizer_name "$work" --train_file "$work/rows.psv" | grep -q 'errors 0'
+
 # The metric, the stage, the setting and the command, as a user meets them.
 printf '1\n0\n1\n1\n' >"$work/predictions.txt"
 printf '1\n1\n1\n0\n' >"$work/references.txt"
@@ -385,4 +485,4 @@ $hone train --help | grep -q 'scratch_note'
 [ "$($hone scratch --input "$work/predictions.txt")" = 4 ]
 $hone help | grep -q 'count the lines of a file'
 echo "scratch_add: an op 3 files, its CPU kernel 3, a model 1, a format 1, a metric 1, an optimizer 1," \
-  "a schedule 1, a tokenizer stage 1, a setting 1, a command 2; built, tested, used"
+  "a schedule 1, a tokenizer stage 1, a task 2, a setting 1, a command 2; built, tested, used"

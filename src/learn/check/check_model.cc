@@ -1,7 +1,8 @@
 // Checks a model folder: missing, unused and non-finite weights, and the tokenizer's ids.
+#include "learn/check/check_model.h"
+
 #include <cmath>
 
-#include "learn/check/check_run.h"
 #include "learn/pretrained/weights.h"
 
 namespace hone {

@@ -117,10 +117,13 @@ class Scan {
       return Error(err::kDataMissing, "the model has no tokenizer")
           .todo("name one by --tokenizer_name");
     const std::vector<std::string_view> views(texts_.begin(), texts_.end());
-    const auto ids = tokenizer_->encode_batch(views, &pool_);
+    auto ids = tokenizer_->encode_batch(views, &pool_);
     for (size_t i = 0; i < texts_.size(); ++i) {
       report.bytes += static_cast<int64_t>(texts_[i].size());
       look_at_text(texts_[i], places_[i]);
+      // As in training: a blank row of its own has no special tokens either.
+      if (masked_ && files_.options.grouping == Grouping::kRows && is_blank(texts_[i]))
+        ids[i].clear();
       look_at_ids(ids[i], places_[i], builder);
     }
     texts_.clear();

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/store/temporary_folder.h"
-#include "learn/check/check_run.h"
+#include "learn/check/check_model.h"
 #include "learn/check/finding.h"
 #include "learn/check/fix_text.h"
 #include "learn/check/row_table.h"

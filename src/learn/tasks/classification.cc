@@ -1,14 +1,17 @@
-#include "learn/tasks/classification.h"
-
+// Classification of texts and pairs of texts, or a number for each (run_glue).
 #include <algorithm>
 #include <cmath>
 
 #include "base/core/log.h"
 #include "base/store/store.h"
+#include "learn/data/batches/labelled_batch.h"
+#include "learn/harness/collate.h"
+#include "learn/harness/errors.h"
+#include "learn/harness/task_run.h"
+#include "learn/harness/token_graph.h"
+#include "learn/tasks/classification_check.h"
 #include "learn/tasks/classification_data.h"
-#include "learn/tasks/task.h"
-#include "learn/tasks/token_graph.h"
-#include "learn/train/errors.h"
+#include "learn/tasks/classification_metrics.h"
 
 namespace hone {
 namespace {
@@ -20,102 +23,129 @@ bool has_token_types(const ModelConfig& config) {
   return types.ok() && *types > 1;
 }
 
-}  // namespace
-
-ClassificationTask::ClassificationTask(const ClassificationSettings& s) : TokenTask(s), s_(s) {}
-
-Status ClassificationTask::read_data() {
-  ClassificationData data = HONE_TRY(read_classification(s_, model_, pool()));
-  for (const std::string& note : data.notes) log_info("{:<11} {}", "data", note);
-  HONE_TRY(set_labels(model_.config, data.map, s_.task_name));
-  matched_ = data.matched, mismatched_ = data.mismatched;
-  test_ = data.test, test_mismatched_ = data.test_mismatched;
-  labelled_rows_ = data.train_rows_labelled;
-  std::unique_ptr<TokenRows> train, eval;
-  uint64_t hash = 0;
-  if (data.train) {
-    hash = data.train->hash();
-    train = std::make_unique<TokenRows>(std::move(data.train->rows));
-    train_labels_ = std::move(data.train->labels);
-  }
-  if (data.eval) {
-    eval = std::make_unique<TokenRows>(std::move(data.eval->rows));
-    eval_labels_ = std::move(data.eval->labels);
-  }
-  return feed().set_rows(std::move(train), std::move(eval), hash);
+// Inputs beside those of token_graph.h: token_types i32[T] for models that have them; labels i32[S]
+// (-100: no row), or where the model has one label, which makes it a regression, labels and weight
+// f32[S] (0: no row). Evaluation gives logits f32[S, labels] and does not read labels.
+Program program(const ClassificationSettings& s, const ModelConfig& config, const BatchShape& shape,
+                const std::string& name, bool train) {
+  const bool regression = is_regression(config);
+  const int64_t sequences = shape[kSequences];
+  TokenGraph g(config, shape, name, train, {regression ? DType::f32 : DType::i32, {sequences}});
+  if (has_token_types(config))
+    g.model.token_types = g.program.add_input("token_types", {DType::i32, {shape[kTokens]}});
+  const HeadLayer layer = model_head(g.model);
+  Builder::Scope head(g.b, "head");
+  const auto output = [&](const char* what, ValueId value) {
+    g.program.outputs.push_back({what, value});
+    return std::move(g.program);
+  };
+  if (train && !regression)
+    return output("loss", ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, g.scale,
+                                                    true, s.label_smoothing_factor, layer.bias)
+                              .loss);
+  const ValueId logits =
+      ops::linear(g.b, layer.x, layer.weight, {.bias = layer.bias, .trans_w = true});  // [S,labels]
+  if (!train) return output("logits", logits);
+  const ValueId weight = g.program.add_input("weight", {DType::f32, {sequences}});
+  const ValueId off =
+      ops::mul(g.b, ops::sub(g.b, ops::reshape(g.b, logits, {sequences}), g.labels), weight);
+  return output("loss", ops::mul(g.b, ops::reduce_sum(g.b, ops::mul(g.b, off, off), {0}), g.scale));
 }
 
-void ClassificationTask::reserve(const RunShapes& shapes) {
-  if (!shapes.train.budgets.empty()) reserve_label_inputs(shapes.train, inputs_);
-}
+// What is known of the rows besides tokens.
+struct Labels {
+  std::shared_ptr<const ClassificationSettings> s;
+  const ModelConfig& config;
+  RowLabels train = {}, eval = {};
+  // Rows of evaluation, kind by kind.
+  int64_t matched = 0, mismatched = 0, test = 0, test_mismatched = 0;
 
-bool ClassificationTask::put(size_t program, const MicroBatch& batch, int64_t) {
-  const bool train = session().has_input(program, "scale");
-  fill_label_inputs(train ? *feed().train() : *feed().eval(), train ? train_labels_ : eval_labels_,
-                    batch, inputs_);
-  if (session().has_input(program, "token_types"))
-    put_input(program, "token_types", inputs_.token_types);
-  if (!train) return false;
-  if (!is_regression(model_.config)) {
-    put_input(program, "labels", inputs_.classes);
+  int64_t evaluated() const { return matched + mismatched; }
+
+  Result<bool> collate(const CollatedRows& rows, Batch& to) const {
+    const TokenRows& data = rows.data.axes[0];
+    HONE_TRY(collate_tokens(data, rows.rows, kDecoderInputs, to));
+    LabelInputs inputs{to.get_if<int32_t>("token_types"), {}, {}, {}};
+    if (rows.training() && is_regression(config))
+      inputs.values = to.get<float>("labels"), inputs.weight = to.get<float>("weight");
+    else if (rows.training())
+      inputs.classes = to.get<int32_t>("labels");
+    fill_labels(data, rows.training() ? train : eval, rows.rows, inputs);
+    HONE_TRY(finish_tokens(config, to));
     return false;
   }
-  put_input(program, "labels", inputs_.values);
-  put_input(program, "weight", inputs_.weight);
-  return false;
-}
+};
 
-void ClassificationTask::begin_metrics() {
-  for (auto* m : {&metrics_, &mismatched_metrics_}) {
-    auto made =
-        ClassificationMetrics::make(s_.task_name, is_regression(model_.config),
-                                    s_.per_device_eval_batch_size, s_.label_smoothing_factor);
-    HONE_BUG_IF(!made.ok(), "{}", made.error().text());  // names of the shelf
-    *m = std::move(*made);
-  }
-}
+class Evaluation : public EvalMetrics {
+ public:
+  // `predictions` gets those of the rows after the evaluated ones: values, or numbers of classes.
+  Evaluation(std::shared_ptr<const Labels> labels, std::vector<float>* predictions)
+      : labels_(std::move(labels)),
+        matched_(metrics()),
+        mismatched_(metrics()),
+        predictions_(predictions) {}
 
-bool ClassificationTask::add_metrics(size_t program, const MicroBatch& batch) {
-  const auto logits = session().output<float>(program, "logits");
-  const auto labels = static_cast<size_t>(model_.config.labels);
-  for (int64_t q = 0; q < batch.sequences; ++q) {
-    const auto s = static_cast<size_t>(q);
-    const int64_t row = batch.row_ids[s];
-    const auto of_row = logits.subspan(s * labels, labels);
-    if (!std::all_of(of_row.begin(), of_row.end(), [](float x) { return std::isfinite(x); }))
-      return false;
-    if (row >= matched_ + mismatched_) {
-      predictions_[static_cast<size_t>(row - matched_ - mismatched_)] =
-          labels == 1 ? of_row[0] : static_cast<float>(predicted_class(of_row));
-      continue;
+  bool add(const CollatedRows& rows, const Batch& outputs) override {
+    const auto logits = outputs.get<const float>("logits");
+    const auto count = static_cast<size_t>(labels_->config.labels);
+    for (size_t q = 0; q < rows.rows.rows.size(); ++q) {
+      const int64_t row = rows.rows.rows[q];
+      const auto of_row = logits.subspan(q * count, count);
+      if (!std::all_of(of_row.begin(), of_row.end(), [](float x) { return std::isfinite(x); }))
+        return false;
+      if (const int64_t begin = labels_->evaluated(); row >= begin) {
+        (*predictions_)[static_cast<size_t>(row - begin)] =
+            count == 1 ? of_row[0] : static_cast<float>(predicted_class(of_row));
+        continue;
+      }
+      ClassificationMetrics& m = row < labels_->matched ? matched_ : mismatched_;
+      const int64_t number = row < labels_->matched ? row : row - labels_->matched;
+      if (is_regression(labels_->config))
+        m.add(number, of_row[0], labels_->eval.values[static_cast<size_t>(row)]);
+      else
+        m.add(number, of_row, labels_->eval.classes[static_cast<size_t>(row)]);
     }
-    ClassificationMetrics& m = row < matched_ ? *metrics_ : *mismatched_metrics_;
-    const int64_t number = row < matched_ ? row : row - matched_;
-    if (is_regression(model_.config))
-      m.add(number, of_row[0], inputs_.values[s]);
-    else
-      m.add(number, of_row, inputs_.classes[s]);
+    return true;
   }
-  return true;
-}
+  double loss() const override { return matched_.loss(); }
+  OrderedJson values(int64_t rows) const override {
+    if (matched_.rows() == 0) return {{"samples", rows}};  // predicted, not evaluated
+    OrderedJson out = matched_.values("");
+    out["samples"] = labels_->matched;
+    if (labels_->mismatched == 0) return out;
+    const OrderedJson more = mismatched_.values("_mm");
+    for (const auto& [name, value] : more.items()) out[name] = value;
+    out["samples_mm"] = labels_->mismatched;
+    return out;
+  }
 
-Result<OrderedJson> ClassificationTask::evaluate() {
-  feed().evaluate_rows(0, matched_ + mismatched_);
-  return TokenTask::evaluate();
-}
+ private:
+  ClassificationMetrics metrics() const {
+    const ClassificationSettings& s = *labels_->s;
+    return {s.task_name, is_regression(labels_->config), s.per_device_eval_batch_size,
+            s.label_smoothing_factor};
+  }
 
-Result<OrderedJson> ClassificationTask::predict(const std::string& folder) {
-  const int64_t begin = matched_ + mismatched_;
-  predictions_.resize(static_cast<size_t>(test_ + test_mismatched_));
-  feed().evaluate_rows(begin, begin + test_ + test_mismatched_);
-  const OrderedJson done = HONE_TRY(TokenTask::evaluate());
-  if (done.empty()) return done;  // stopped
-  const Json& names = model_.config.config["id2label"];
+  std::shared_ptr<const Labels> labels_;
+  ClassificationMetrics matched_, mismatched_;
+  std::vector<float>* predictions_;
+};
+
+// predict_results_<task>.txt as run_glue writes it, and of mnli predict_results_mnli-mm.txt.
+Result<OrderedJson> predict(const std::shared_ptr<const Labels>& labels, TaskRun& run,
+                            const std::string& folder) {
+  const int64_t begin = labels->evaluated(), test = labels->test,
+                all = test + labels->test_mismatched;
+  std::vector<float> predictions(static_cast<size_t>(all));
+  Evaluation evaluation(labels, &predictions);
+  if (HONE_TRY(run.evaluate_rows(begin, begin + all, evaluation)) < 0)
+    return OrderedJson::object();  // stopped
+  const Json& names = labels->config.config["id2label"];
   const auto write = [&](const std::string& task, int64_t first, int64_t end) {
     std::string text = "index\tprediction\n";
     for (int64_t i = first; i < end; ++i) {
-      const float x = predictions_[static_cast<size_t>(i)];
-      text += is_regression(model_.config)
+      const float x = predictions[static_cast<size_t>(i)];
+      text += is_regression(labels->config)
                   ? fmt::format("{}\t{:.3f}\n", i - first, x)
                   : fmt::format("{}\t{}\n", i - first,
                                 names[std::to_string(static_cast<int64_t>(x))].get<std::string>());
@@ -124,26 +154,53 @@ Result<OrderedJson> ClassificationTask::predict(const std::string& folder) {
     log_info("{:<11} {}", "predicted", file);
     return file_store().write(file, text);
   };
-  HONE_TRY(write(s_.task_name.empty() ? "None" : s_.task_name, 0, test_));
-  if (test_mismatched_ > 0) HONE_TRY(write(s_.task_name + "-mm", test_, test_ + test_mismatched_));
+  const std::string& task = labels->s->task_name;
+  HONE_TRY(write(task.empty() ? "None" : task, 0, test));
+  if (all > test) HONE_TRY(write(task + "-mm", test, all));
   return OrderedJson::object();
 }
 
-OrderedJson ClassificationTask::metrics(int64_t rows) {
-  const auto values_of = [](const ClassificationMetrics& m, const char* suffix) {
-    auto values = m.values(suffix);
-    HONE_BUG_IF(!values.ok(), "{}", values.error().text());
-    return std::move(*values);
+Result<Examples> examples(const std::shared_ptr<ClassificationSettings>& s, Pretrained& model,
+                          const ExampleSource& source) {
+  HONE_TRY(refuse_given_rows(source));
+  ClassificationData data = HONE_TRY(read_classification(*s, model, source.pool));
+  for (const std::string& note : data.notes) log_info("{:<11} {}", "data", note);
+  HONE_TRY(set_labels(model.config, data.map, s->task_name));
+  const auto labels = std::make_shared<Labels>(Labels{s, model.config});
+  labels->matched = data.matched, labels->mismatched = data.mismatched;
+  labels->test = data.test, labels->test_mismatched = data.test_mismatched;
+  Examples x;
+  if (data.train) {
+    x.hash = data.train->hash();
+    x.train.emplace(std::move(data.train->rows));
+    labels->train = std::move(data.train->labels);
+  }
+  if (data.eval) {
+    x.eval.emplace(std::move(data.eval->rows));
+    labels->eval = std::move(data.eval->labels);
+  }
+  x.evaluated = labels->evaluated();
+  x.train_rows_read = data.train_rows_labelled;
+  x.collate = [labels](const CollatedRows& rows, Batch& to) { return labels->collate(rows, to); };
+  x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) { return plan.rows; };
+  x.metrics = [labels](int64_t) { return std::make_unique<Evaluation>(labels, nullptr); };
+  x.predict = [labels](TaskRun& run, const std::string& folder) {
+    return predict(labels, run, folder);
   };
-  if (metrics_->rows() == 0) return {{"samples", rows}};  // predicted, not evaluated
-  OrderedJson out = values_of(*metrics_, "");
-  out["samples"] = matched_;
-  if (mismatched_ == 0) return out;
-  const OrderedJson more = values_of(*mismatched_metrics_, "_mm");
-  for (const auto& [name, value] : more.items()) out[name] = value;
-  out["samples_mm"] = mismatched_;
-  return out;
+  return x;
 }
+
+// The labels of the GLUE task, else those of config.json; the data have the last word.
+Status choose_head(const ClassificationSettings& s, ModelConfig& config) {
+  if (s.streaming)
+    return Error(err::kStreaming, "classification reads its rows into memory")
+        .todo("leave --streaming out");
+  if (const GlueTask* task = s.glue())
+    return set_labels(config, named_labels(task->names), s.task_name);
+  return set_head(config, Head::sequence_classification, config_labels(config));
+}
+
+}  // namespace
 
 Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& task_name) {
   Json &json = config.config, to_id = Json::object(), to_label = Json::object();
@@ -161,55 +218,32 @@ Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& t
   return set_head(config, Head::sequence_classification, static_cast<int64_t>(names.size()));
 }
 
-Status ClassificationSettings::choose_head(ModelConfig& config) const {
-  if (streaming)
-    return Error(err::kNoData, "classification reads its rows into memory")
-        .todo("leave --streaming out");
-  if (const GlueTask* task = glue())
-    return set_labels(config, named_labels(task->names), task_name);
-  return set_head(config, Head::sequence_classification, config_labels(config));
-}
-
-int64_t ClassificationSettings::row_tokens(const ModelConfig& config) const {
-  return std::min(max_seq_length, config.max_positions);
-}
-
-Program ClassificationSettings::build(const ModelConfig& config, const BatchShape& shape,
-                                      const std::string& name, bool train) const {
-  const bool regression = is_regression(config);
-  TokenGraph g(config, shape, name, train, {regression ? DType::f32 : DType::i32, {shape.slots}});
-  if (has_token_types(config))
-    g.model.token_types = g.program.add_input("token_types", {DType::i32, {shape.tokens}});
-  const HeadLayer layer = model_head(g.model);
-  Builder::Scope head(g.b, "head");
-  const auto output = [&](const char* what, ValueId value) {
-    g.program.outputs.push_back({what, value});
-    return std::move(g.program);
+Task classification_task(std::shared_ptr<ClassificationSettings> s) {
+  Task t;
+  t.name = "classification";
+  t.summary = "labels or numbers for texts and pairs of texts";
+  t.settings = s;
+  t.bind = [s](Schema& schema) { s->bind_own(schema); };
+  t.choose_head = [s](ModelConfig& config) { return choose_head(*s, config); };
+  t.form = [s](const Pretrained& model) -> Result<RunForm> {
+    return RunForm{
+        .limits = {{kTokens, s->row_tokens(model.config), "max_seq_length", s->max_seq_length}},
+        .replaces_head = s->ignore_mismatched_sizes};
   };
-  if (train && !regression)
-    return output("loss", ops::linear_cross_entropy(g.b, layer.x, layer.weight, g.labels, g.scale,
-                                                    true, label_smoothing_factor, layer.bias)
-                              .loss);
-  const ValueId logits =
-      ops::linear(g.b, layer.x, layer.weight, {.bias = layer.bias, .trans_w = true});  // [S,labels]
-  if (!train) return output("logits", logits);
-  const ValueId weight = g.program.add_input("weight", {DType::f32, {shape.slots}});
-  const ValueId off =
-      ops::mul(g.b, ops::sub(g.b, ops::reshape(g.b, logits, {shape.slots}), g.labels), weight);
-  return output("loss", ops::mul(g.b, ops::reduce_sum(g.b, ops::mul(g.b, off, off), {0}), g.scale));
-}
-
-Result<std::unique_ptr<TokenTask>> ClassificationSettings::open(Pretrained model,
-                                                                bool from_scratch) const {
-  auto task = std::make_unique<ClassificationTask>(*this);
-  HONE_TRY(task->start(std::move(model), from_scratch));
-  return std::unique_ptr<TokenTask>(std::move(task));
+  t.program = [s](const auto&... a) { return program(*s, a...); };
+  t.examples = [s](Pretrained& model, const ExampleSource& source) {
+    return examples(s, model, source);
+  };
+  t.prepared = classification_source(s);
+  t.predicts = true;
+  t.check_rows = [s](const CheckRequest& r, Findings& findings) {
+    return check_labels(*s, r, findings);
+  };
+  return t;
 }
 
 Task task_classification() {
-  return {.name = "classification",
-          .summary = "labels or numbers for texts and pairs of texts",
-          .settings = [] { return std::unique_ptr<TaskSettings>(new ClassificationSettings); }};
+  return classification_task(std::make_shared<ClassificationSettings>());
 }
 
 }  // namespace hone

@@ -5,11 +5,8 @@
 
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/selection.h"
-#include "learn/tasks/dev_ids.h"
-#include "learn/tasks/encode_texts.h"
-#include "learn/tasks/label_sources.h"
-#include "learn/tasks/text_rows.h"
-#include "learn/train/errors.h"
+#include "learn/harness/dev_ids.h"
+#include "learn/harness/encode.h"
 
 namespace hone {
 namespace {
@@ -41,7 +38,7 @@ Result<OrderedJson> shard_settings_of(const ClassificationSettings& s, const Pre
   OrderedJson j;
   j["task"] = "classification";
   j["tokenizer"] = tokenizer_hash(*HONE_TRY(tokenizer_of(model)));
-  add_row_settings(s, {{"max_seq_length", s.row_tokens(model.config)}}, all, j);
+  add_row_settings(schema_of(s), {{"max_seq_length", s.row_tokens(model.config)}}, all, j);
   return j;
 }
 
@@ -156,7 +153,7 @@ Result<Texts> read_texts(const ClassificationSettings& s, const LabelSources& so
   if (!sources.train.empty()) out.train = HONE_TRY(reader.read("train", sources.train, notes));
   if (!sources.validation.empty())
     out.eval = HONE_TRY(reader.read("validation", sources.validation, notes));
-  if (!sources.mismatched.empty() && s.wants_mismatched())
+  if (!sources.mismatched.empty() && s.evaluates_mismatched)
     out.mismatched = HONE_TRY(reader.read("validation_mismatched", sources.mismatched, notes));
   if (s.do_eval && !out.eval) {
     const int64_t rows = out.train->data.size();
@@ -208,11 +205,11 @@ EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t
   };
 }
 
-Result<LabelSources> ClassificationSettings::sources() const {
-  LabelSourceRequest request = named_sources(*this, test_file);
-  request.task = glue();
-  request.data_dir = data_dir;
-  request.mismatched_file = validation_mismatched_file;
+Result<LabelSources> classification_sources(const ClassificationSettings& s) {
+  LabelSourceRequest request = named_sources(s, s.test_file);
+  request.task = s.glue();
+  request.data_dir = s.data_dir;
+  request.mismatched_file = s.validation_mismatched_file;
   return find_label_sources(request);
 }
 
@@ -230,16 +227,13 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
                     wish);
 }
 
-Result<OrderedJson> ClassificationSettings::shard_settings(const Pretrained& model) const {
-  return shard_settings_of(*this, model, true);
-}
-
-Result<std::vector<RowSplit>> ClassificationSettings::row_splits(
-    const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
-    std::vector<std::string>& notes) const {
-  Reader reader(*this, model, pool, sources);
-  Texts texts = HONE_TRY(read_texts(*this, sources, reader, notes));
-  std::optional<LabelMap> map = labels_of_data(*this, reader);
+// All rows of the splits, as prepared shards hold them.
+Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const Pretrained& model,
+                                          const LabelSources& sources, ThreadPool& pool,
+                                          std::vector<std::string>& notes) {
+  Reader reader(s, model, pool, sources);
+  Texts texts = HONE_TRY(read_texts(s, sources, reader, notes));
+  std::optional<LabelMap> map = labels_of_data(s, reader);
   if (const auto& rows = texts.train ? texts.train : texts.eval; rows && !map)
     map = HONE_TRY(sorted_labels(rows->seen));
   std::vector<RowSplit> splits;
@@ -261,9 +255,21 @@ Result<std::vector<RowSplit>> ClassificationSettings::row_splits(
   return splits;
 }
 
+PreparedSource classification_source(const std::shared_ptr<ClassificationSettings>& s) {
+  return {
+      .choose_splits = [s] { want_named_splits(*s, s->test_file); },
+      .sources = [s] { return classification_sources(*s); },
+      .shard_settings = [s](const Pretrained& model) { return shard_settings_of(*s, model, true); },
+      .splits =
+          [s](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
+              std::vector<std::string>& notes) {
+            return read_splits(*s, model, sources, pool, notes);
+          }};
+}
+
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool) {
-  const LabelSources sources = HONE_TRY(s.sources());
+  const LabelSources sources = HONE_TRY(classification_sources(s));
 
   ClassificationData out;
   out.notes = sources.notes;
@@ -308,7 +314,7 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
   if (!s.do_predict) return out;
   if (!out.eval) out.eval.emplace();
   for (const bool half : {false, true}) {
-    if (half && (sources.test_mismatched.empty() || !s.wants_mismatched())) continue;
+    if (half && (sources.test_mismatched.empty() || !s.evaluates_mismatched)) continue;
     const std::string split = half ? "test_mismatched" : kTest;
     LabelledText text =
         HONE_TRY(reader.read(split, half ? sources.test_mismatched : sources.test, out.notes));

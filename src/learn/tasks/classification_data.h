@@ -4,8 +4,7 @@
 #include <optional>
 
 #include "learn/data/rows/labelled_rows.h"
-#include "learn/tasks/classification.h"
-#include "learn/tasks/label_sources.h"
+#include "learn/tasks/classification_settings.h"
 
 namespace hone {
 
@@ -19,14 +18,19 @@ struct ClassificationData {
   std::vector<std::string> notes;  // for the first screen, a sentence each
 };
 
-// Errors: those of label_sources.h, label_columns.h, label_map.h and labelled_rows.h; H2407 without
-// a tokenizer.
+// Errors: those of data_flags.h, label_columns.h, label_map.h and labelled_rows.h; H2413 without
+// a tokenizer, H2103 for a file of no known format.
 Result<ClassificationData> read_classification(const ClassificationSettings& s,
                                                const Pretrained& model, ThreadPool& pool);
 
 // The rows of "train" or "validation", before the first. Errors: those of label_columns.h.
 Result<LabelReader> open_classification(const ClassificationSettings& s,
                                         const LabelSources& sources, const std::string& split);
+
+// The files that the settings mean.
+Result<LabelSources> classification_sources(const ClassificationSettings& s);
+// For hone prepare: all that decides the rows besides the files, and the rows.
+PreparedSource classification_source(const std::shared_ptr<ClassificationSettings>& s);
 
 // Texts through the model's tokenizer, with its special tokens, cut longest first to `max_length`.
 EncodeTexts encode_texts_with(const Pretrained& model, ThreadPool* pool, int64_t max_length);

@@ -9,16 +9,17 @@ int64_t predicted_class(std::span<const float> logits) {
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
-Result<ClassificationMetrics> ClassificationMetrics::make(const std::string& task, bool regression,
-                                                          int64_t batch_rows,
-                                                          double label_smoothing) {
-  ClassificationMetrics m(batch_rows);
-  m.smoothing_ = label_smoothing;
+ClassificationMetrics::ClassificationMetrics(const std::string& task, bool regression,
+                                             int64_t batch_rows, double label_smoothing)
+    : loss_(batch_rows), smoothing_(label_smoothing) {
   std::vector<std::string> names = glue_metrics(task);
   if (names.empty() && !regression) names = {"accuracy"};
-  m.with_mse_ = names.empty();
-  for (const std::string& name : names) m.metrics_.push_back(HONE_TRY(make_metric(name)));
-  return m;
+  with_mse_ = names.empty();
+  for (const std::string& name : names) {
+    auto metric = make_metric(name);
+    HONE_BUG_IF(!metric.ok(), "{}", metric.error().text());  // names of the shelf
+    metrics_.push_back(std::move(*metric));
+  }
 }
 
 void ClassificationMetrics::add(int64_t row, std::span<const float> logits, int64_t label) {
@@ -44,7 +45,7 @@ void ClassificationMetrics::add(int64_t row, float logit, float value) {
   ++rows_;
 }
 
-Result<OrderedJson> ClassificationMetrics::values(const std::string& suffix) const {
+OrderedJson ClassificationMetrics::values(const std::string& suffix) const {
   OrderedJson out;
   double sum = 0;
   int64_t count = 0;
@@ -53,8 +54,11 @@ Result<OrderedJson> ClassificationMetrics::values(const std::string& suffix) con
     sum += value;
     ++count;
   };
-  for (const auto& metric : metrics_)
-    for (const MetricValue& v : HONE_TRY(metric->values())) put(v.name, v.value);
+  for (const auto& metric : metrics_) {
+    const auto values = metric->values();
+    HONE_BUG_IF(!values.ok(), "{}", values.error().text());
+    for (const MetricValue& v : *values) put(v.name, v.value);
+  }
   if (with_mse_) put("mse", squares_ / static_cast<double>(rows_));
   if (count > 1) out["combined_score" + suffix] = sum / static_cast<double>(count);
   out["loss" + suffix] = loss_.eval_loss();

@@ -12,8 +12,8 @@ namespace hone {
 class ClassificationMetrics {
  public:
   // `task`: of GLUE, or "".
-  static Result<ClassificationMetrics> make(const std::string& task, bool regression,
-                                            int64_t batch_rows, double label_smoothing);
+  ClassificationMetrics(const std::string& task, bool regression, int64_t batch_rows,
+                        double label_smoothing);
 
   // Row `row` of the evaluation set with its logits: of each class, or the value alone. The loss
   // is that of Transformers: cross entropy (as LabelSmoother has it), or the squared error.
@@ -23,11 +23,9 @@ class ClassificationMetrics {
   int64_t rows() const { return rows_; }
   double loss() const { return loss_.eval_loss(); }
   // "accuracy", ..., "combined_score", "loss", each with `suffix`.
-  Result<OrderedJson> values(const std::string& suffix = "") const;
+  OrderedJson values(const std::string& suffix = "") const;
 
  private:
-  explicit ClassificationMetrics(int64_t batch_rows) : loss_(batch_rows) {}
-
   std::vector<std::unique_ptr<Metric>> metrics_;
   EvalLoss loss_;
   bool with_mse_ = false;

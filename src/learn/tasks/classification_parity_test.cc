@@ -10,7 +10,10 @@
 #include "engine/session/session.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/state_tensor.h"
-#include "learn/tasks/classification.h"
+#include "learn/data/batches/labelled_batch.h"
+#include "learn/harness/collate.h"
+#include "learn/tasks/classification_settings.h"
+#include "learn/tasks/parity.h"
 #include "learn/train/update.h"
 
 namespace hone {
@@ -43,17 +46,18 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
       data.labels.classes.push_back(golden["targets"][i].get<int32_t>());
   }
   const int64_t rows = data.size();
-  const BatchGrid steps{{4 * 32}, 4, 5},
-      whole{{(data.rows.tokens() + 63) / 64 * 64}, rows, rows + 1};
+  const BatchShape steps = tokens_shape(4 * 32, 5),
+                   whole = tokens_shape((data.rows.tokens() + 63) / 64 * 64, rows + 1);
 
-  ClassificationSettings s;
+  const Task task = task_named("classification");
+  TaskSettings& s = *task.settings;
   s.optim = "adam";
   s.weight_decay = 0.01;
   s.max_grad_norm = 0;
   std::vector<Program> programs;
-  programs.push_back(s.build(config, {steps.largest(), steps.slots}, "train", true));
+  programs.push_back(task.program(config, steps, "train", true));
   ASSERT_TRUE(run_passes(programs.back(), train_pipeline(false, Precision::f32), {}).ok());
-  programs.push_back(s.build(config, {whole.largest(), whole.slots}, "eval", false));
+  programs.push_back(task.program(config, whole, "eval", false));
   ASSERT_TRUE(
       run_passes(programs.back(), forward_pipeline(WeightStorage::f32, Precision::f32), {}).ok());
   std::vector<UpdateWeight> weights;
@@ -72,34 +76,21 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
     ASSERT_TRUE(load_state(session, p.name, *file, p.name).ok()) << p.name;
 
   const auto run = [&](const std::string& program, const std::vector<int64_t>& chosen) {
-    const BatchGrid& grid = program == "train" ? steps : whole;
-    std::vector<int64_t> lengths;
-    for (const int64_t row : chosen) lengths.push_back(data.rows.length(row));
-    const StepPlan plan = plan_step(lengths, grid);
-    EXPECT_EQ(plan.batches.size(), 1u);
-    MicroBatch batch;
-    LabelInputs labels;
-    EXPECT_TRUE(fill_micro_batch(data.rows, chosen, plan.batches[0], grid, batch).ok());
-    fill_label_inputs(data.rows, data.labels, batch, labels);
+    const BatchRows batch{chosen, {}};
     const size_t k = session.program_index(program);
-    const auto put = [&](const char* input, const auto& v) {
-      if (!session.has_input(k, input)) return;
-      const auto to = session.input_bytes(k, input);
-      ASSERT_EQ(to.size(), v.size() * sizeof(v[0])) << input;
-      std::memcpy(to.data(), v.data(), to.size());
-    };
-    put("ids", batch.ids);
-    put("positions", batch.positions);
-    put("cu_seqlens", batch.cu_seqlens);
-    put("token_types", labels.token_types);
-    if (regression)
-      put("labels", labels.values);
-    else
-      put("labels", labels.classes);
-    put("weight", labels.weight);
-    put("sample_ids", batch.sample_ids);
-    put("rng", std::vector<int64_t>{1, 1});
-    put("scale", std::vector<float>{1.0f / static_cast<float>(chosen.size())});
+    Batch to = inputs_of(session, k);
+    EXPECT_TRUE(collate_tokens(data.rows, batch, kDecoderInputs, to).ok());
+    LabelInputs labels{to.get_if<int32_t>("token_types"), {}, {}, {}};
+    if (program == "train" && regression)
+      labels.values = to.get<float>("labels"), labels.weight = to.get<float>("weight");
+    else if (program == "train")
+      labels.classes = to.get<int32_t>("labels");
+    fill_labels(data.rows, data.labels, batch, labels);
+    if (program == "train") {
+      const auto rng = to.get<int64_t>("rng");
+      std::fill(rng.begin(), rng.end(), 1);
+      to.get<float>("scale")[0] = 1.0f / static_cast<float>(chosen.size());
+    }
     session.run(k);
     return k;
   };

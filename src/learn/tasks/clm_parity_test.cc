@@ -1,7 +1,6 @@
 // Loss and every gradient tensor of tiny models against Transformers (tests/goldens/models, made
 // again by tools/golden_models.py).
 #include "engine/backends/backends.h"
-#include "learn/tasks/clm_programs.h"
 #include "learn/tasks/parity.h"
 
 namespace hone {
@@ -12,10 +11,11 @@ using nlohmann::json;
 Session make_session(const Golden& g, const Backend& backend, const BatchShape& shape,
                      const UpdateOptions& update, double label_smoothing = 0,
                      Precision precision = Precision::f32) {
+  const Task task = task_named("clm");
+  task.settings->label_smoothing_factor = label_smoothing;
   std::vector<Program> programs;
   for (bool accumulate : {false, true}) {
-    programs.push_back(
-        build_clm_train(g.config, shape, accumulate ? "grad_add" : "grad_first", label_smoothing));
+    programs.push_back(task.program(g.config, shape, accumulate ? "grad_add" : "grad_first", true));
     EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, precision), {}).ok());
   }
   return make_session(g, std::move(programs), backend, update);
@@ -36,12 +36,12 @@ float run_rows(Session& s, const std::string& program, const BatchShape& shape,
     }
     cu.push_back(static_cast<int32_t>(ids.size()));
   }
-  const auto T = static_cast<size_t>(shape.tokens);
+  const auto T = static_cast<size_t>(shape[kTokens]);
   ids.resize(T, 0);
   labels.resize(T, -100);
   positions.resize(T, 0);
   samples.resize(T, -1);
-  cu.resize(static_cast<size_t>(shape.slots) + 1, static_cast<int32_t>(T));
+  cu.resize(static_cast<size_t>(shape[kSequences]) + 1, static_cast<int32_t>(T));
   auto put = [&](const char* name, const auto& v) {
     std::memcpy(s.input_bytes(k, name).data(), v.data(), v.size() * sizeof(v[0]));
   };
@@ -82,7 +82,7 @@ class ClmParity : public testing::TestWithParam<std::tuple<std::string, std::str
 TEST_P(ClmParity, LossAndEveryGradient) {
   Golden g = open_golden("models/" + std::get<0>(GetParam()));
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
-  BatchShape shape{64, 4};
+  const BatchShape shape = tokens_shape(64, 4);
   Session s = make_session(g, backend(), shape, {});
   double labels = g.facts["label_tokens"];
   float loss = run_rows(s, "grad_first", shape, rows, 1 / labels);
@@ -96,7 +96,7 @@ TEST_P(ClmParity, LabelSmoothing) {
   const json want = json::parse(std::ifstream(std::string(HONE_SOURCE_DIR) +
                                               "/tests/goldens/learn_train/label_smoothing.json"));
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
-  BatchShape shape{64, 4};
+  const BatchShape shape = tokens_shape(64, 4);
   Session s = make_session(g, backend(), shape, {}, want["factor"]);
   double labels = g.facts["label_tokens"];
   EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-5);
@@ -111,7 +111,7 @@ TEST_P(ClmParity, Bf16) {
   const json& want = all[name];
   Golden g = open_golden("models/" + name);
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
-  BatchShape shape{64, 4};
+  const BatchShape shape = tokens_shape(64, 4);
   Session s = make_session(g, backend(), shape, {}, 0, Precision::bf16);
   double labels = g.facts["label_tokens"];
   EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-4);
@@ -123,7 +123,7 @@ TEST_P(ClmParity, TenLosses) {
   Golden g = open_golden("models/" + std::get<0>(GetParam()));
   const json& t = g.facts["train"];
   auto rows = t["rows"].get<std::vector<std::vector<int32_t>>>();
-  BatchShape shape{64, 4};
+  const BatchShape shape = tokens_shape(64, 4);
   Session s =
       make_session(g, backend(), shape, update_options(train_settings(t["settings"])).value());
   expect_losses(s, t, [&](size_t step, bool first, const std::vector<size_t>& micro) {

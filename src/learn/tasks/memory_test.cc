@@ -13,9 +13,8 @@
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/null/null.h"
-#include "learn/tasks/clm.h"
-#include "learn/tasks/seq2seq.h"
-#include "learn/tasks/task.h"
+#include "learn/harness/task_run.h"
+#include "learn/tasks/parity.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HONE_COUNTS_ALLOCATIONS 0
@@ -103,10 +102,18 @@ struct Shape {
 };
 
 // Counts from the second step on.
-void expect_quiet_run(const TaskSettings& s, Pretrained model, bool from_scratch) {
-  Result<std::unique_ptr<TokenTask>> task = s.open(std::move(model), from_scratch);
-  ASSERT_TRUE(task.ok()) << task.error().text();
-  Counting watched(**task, 1);
+// The flags of the task alone.
+void set(const Task& task, const std::vector<std::string>& flags) {
+  Schema own("", "");
+  task.bind(own);
+  ASSERT_TRUE(own.parse(flags, {}).ok());
+}
+
+void expect_quiet_run(const Task& task, Pretrained model, bool from_scratch) {
+  const TaskSettings& s = *task.settings;
+  Result<std::unique_ptr<TaskRun>> run = TaskRun::open(task, std::move(model), from_scratch);
+  ASSERT_TRUE(run.ok()) << run.error().text();
+  Counting watched(**run, 1);
   Trainer trainer(s, watched, make_schedule(s, s.max_steps).value());
   allocations = 0;
   Result<TrainOutcome> done = trainer.train();
@@ -118,12 +125,13 @@ void expect_quiet_run(const TaskSettings& s, Pretrained model, bool from_scratch
 
 void expect_no_allocation(const Shape& shape) {
   const TemporaryFolder folder;
-  ClmSettings s;
+  const Task task = task_named("clm");
+  TaskSettings& s = *task.settings;
   s.train_file = {folder.path + "/rows.jsonl"};
   s.output_dir = folder.path + "/out";
   s.do_train = true;
-  s.packing = shape.packing;
-  s.block_size = shape.block;
+  set(task,
+      {fmt::format("--packing={}", shape.packing), fmt::format("--block_size={}", shape.block)});
   s.per_device_train_batch_size = shape.batch;
   s.gradient_accumulation_steps = shape.accumulation;
   s.validation_split_percentage = 0;
@@ -147,22 +155,19 @@ void expect_no_allocation(const Shape& shape) {
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout"})
     model.config.config[key] = 0.1;
   write_rows(s.train_file[0], 40, model.config.vocab);
-  expect_quiet_run(s, std::move(model), true);
+  expect_quiet_run(task, std::move(model), true);
 }
 
 // The same of pairs of texts.
 void expect_no_allocation_of_pairs(const std::string& family, int64_t accumulation) {
   const std::string goldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/pairs/";
   const TemporaryFolder folder;
-  std::unique_ptr<TaskSettings> settings;
-  for (const Task& t : all_task())
-    if (t.name == "summarization") settings = t.settings();
-  auto& s = dynamic_cast<Seq2SeqSettings&>(*settings);
+  const Task task = task_named("summarization");
+  TaskSettings& s = *task.settings;
   s.train_file = {goldens + "texts.csv"};
   s.output_dir = folder.path + "/out";
   s.do_train = true;
-  s.max_source_length = 40;
-  s.max_target_length = 16;
+  set(task, {"--max_source_length=40", "--max_target_length=16"});
   s.per_device_train_batch_size = 3;
   s.gradient_accumulation_steps = accumulation;
   s.max_steps = 12;
@@ -172,7 +177,7 @@ void expect_no_allocation_of_pairs(const std::string& family, int64_t accumulati
   Pretrained model = std::move(open_pretrained(goldens + family).value());
   for (const char* key : {"dropout_rate", "dropout", "attention_dropout"})
     model.config.config[key] = 0.1;
-  expect_quiet_run(s, std::move(model), false);
+  expect_quiet_run(task, std::move(model), false);
 }
 
 TEST(Memory, CounterCounts) {
@@ -276,13 +281,15 @@ TEST(Memory, GapsAreSmall) {
     const ModelConfig config = config_of(text);
     for (const auto& [block, rows, packing] :
          {std::tuple(512, 4, false), {64, 1, true}, {200, 3, true}, {256, 16, false}}) {
-      ClmSettings s;
-      s.gradient_accumulation_steps = 2;
-      s.packing = packing;
+      const Task task = task_named("clm");
+      task.settings->gradient_accumulation_steps = 2;
+      set(task, {fmt::format("--packing={}", packing)});
+      Pretrained model;
+      model.config = config;
+      const TaskModel m = TaskModel::make(task, model).value();
       const double begin = system_clock().seconds();
       Result<Session> session = Session::compile(
-          run_programs(s, config, shapes_without_data(s, block, rows, false, true, true)).value(),
-          null);
+          run_programs(m, shapes_without_data(m, block, rows, false, true, true)).value(), null);
       ASSERT_TRUE(session.ok()) << session.error().text();
       RecordProperty(fmt::format("{}_{}_{}x{}_seconds", config.family, config.layers, rows, block),
                      fmt::format("{:.2f}", system_clock().seconds() - begin));
@@ -300,13 +307,14 @@ TEST(Memory, GapsAreSmall) {
 TEST(Memory, PlansAreFast) {
   const auto cpu = open_backend("cpu", {.threads = 2}).value();
   NullBackend null(cpu.get());
-  const ModelConfig config = config_of(kGpt2Xl);
-  ClmSettings s;
+  const Task task = task_named("clm");
+  Pretrained model;
+  model.config = config_of(kGpt2Xl);
+  const TaskModel m = TaskModel::make(task, model).value();
   const double begin = system_clock().seconds();
-  ASSERT_TRUE(
-      Session::compile(
-          run_programs(s, config, shapes_without_data(s, 1024, 8, true, true, false)).value(), null)
-          .ok());
+  ASSERT_TRUE(Session::compile(
+                  run_programs(m, shapes_without_data(m, 1024, 8, true, true, false)).value(), null)
+                  .ok());
   EXPECT_LT(system_clock().seconds() - begin, 2.0);
 }
 

@@ -59,17 +59,6 @@ void TokenMasker::mask(int64_t step, int64_t row, std::span<int32_t> ids,
   }
 }
 
-void TokenMasker::mask(int64_t step, MicroBatch& batch) const {
-  std::fill(batch.labels.begin(), batch.labels.end(), kIgnoreLabel);
-  for (int64_t q = 0; q < batch.sequences; ++q) {
-    const auto k = static_cast<size_t>(q);
-    const auto begin = static_cast<size_t>(batch.cu_seqlens[k]),
-               length = static_cast<size_t>(batch.cu_seqlens[k + 1]) - begin;
-    mask(step, batch.row_ids[k], std::span(batch.ids).subspan(begin, length),
-         std::span(batch.labels).subspan(begin, length));
-  }
-}
-
 int64_t label_rows_of(int64_t tokens, double probability) {
   const double mean = static_cast<double>(tokens) * probability;
   const auto most = static_cast<int64_t>(std::ceil(mean + 4 * std::sqrt(mean * (1 - probability))));

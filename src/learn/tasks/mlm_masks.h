@@ -33,8 +33,6 @@ class TokenMasker {
   int64_t count(int64_t step, int64_t row, std::span<const int32_t> ids) const;
   // Replaces ids, and puts the true ones into `labels`, kIgnoreLabel everywhere else.
   void mask(int64_t step, int64_t row, std::span<int32_t> ids, std::span<int32_t> labels) const;
-  // The same for each sequence of a packed micro-batch, by its row_ids; slack has no labels.
-  void mask(int64_t step, MicroBatch& batch) const;
 
  private:
   MaskOptions o_;

@@ -10,9 +10,10 @@
 #include "engine/backends/backends.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
-#include "learn/tasks/mlm.h"
-#include "learn/tasks/mlm_masks.h"
-#include "learn/tasks/mlm_programs.h"
+#include "learn/harness/task_run.h"
+#include "learn/pretrained/weights.h"
+#include "learn/tasks/mlm_settings.h"
+#include "learn/tasks/parity.h"
 #include "learn/tokenizers/load/load.h"
 #include "learn/train/schedule.h"
 #include "learn/train/update.h"
@@ -21,13 +22,13 @@ namespace hone {
 namespace {
 
 const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/mlm/";
-const BatchShape kShape{64, 4};
+const BatchShape kShape = tokens_shape(64, 4);
 
 Pretrained open_model(const std::string& name) {
   OpenOptions o;
   o.need_tokenizer = false;
   Pretrained model = std::move(open_pretrained(kGoldens + name, o).value());
-  EXPECT_TRUE(MlmSettings().choose_head(model.config).ok());
+  EXPECT_TRUE(set_head(model.config, Head::masked_lm).ok());
   return model;
 }
 
@@ -50,11 +51,11 @@ bool run_rows(Session& s, size_t program, const Json& rows, int64_t room, size_t
     }
     cu.push_back(static_cast<int32_t>(ids.size()));
   }
-  const auto T = static_cast<size_t>(kShape.tokens), M = static_cast<size_t>(room);
+  const auto T = static_cast<size_t>(kShape[kTokens]), M = static_cast<size_t>(room);
   ids.resize(T, 0);
   positions.resize(T, 0);
   samples.resize(T, -1);
-  cu.resize(static_cast<size_t>(kShape.slots) + 1, static_cast<int32_t>(T));
+  cu.resize(static_cast<size_t>(kShape[kSequences]) + 1, static_cast<int32_t>(T));
   std::vector<int32_t> places(M, -1), labels(M, kIgnoreLabel);
   for (size_t i = first; i < std::min(first + M, all_places.size()); ++i) {
     places[i - first] = all_places[i];
@@ -90,7 +91,8 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
   Session make(const UpdateOptions& update) {
     std::vector<Program> programs;
     for (const bool add : {false, true}) {
-      programs.push_back(build_mlm(model_.config, kShape, room_, add ? "add" : "first", true));
+      programs.push_back(task_named("mlm").program(model_.config, kShape.with(kLabels, room_),
+                                                   add ? "add" : "first", true));
       EXPECT_TRUE(run_passes(programs.back(), train_pipeline(add, Precision::f32), {}).ok());
     }
     std::vector<UpdateWeight> weights;
@@ -190,7 +192,7 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
   ASSERT_LT(room, kTokens);
   std::vector<int32_t> ids;
   for (int32_t i = 0; i < kTokens; ++i) ids.push_back(5 + i * 7 % 80);
-  // Few seeds draw so many.
+  // Few seeds draw as many.
   const auto seed_of = [&](int64_t step) {
     for (uint64_t seed = 0;; ++seed)
       if (TokenMasker({0.15, seed, 4, 92, {}}).count(step, 0, ids) > room) return seed;
@@ -200,7 +202,8 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
   std::ofstream(folder.path + "/rows.jsonl")
       << fmt::format("{{\"ids\": [{}]}}\n", fmt::join(ids, ", "));
   for (const bool train : {true, false}) {
-    MlmSettings s;
+    const auto own = std::make_shared<MlmSettings>();
+    MlmSettings& s = *own;
     s.train_file = s.validation_file = {folder.path + "/rows.jsonl"};
     s.text_column = "ids";
     s.do_train = train;
@@ -214,13 +217,14 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
     Pretrained model = open_model("bert_tiny");
     model.tokenizer = load_tokenizer(kGoldens + "bert_tiny").value();
     const Pretrained same = open_model("bert_tiny");
-    auto task = s.open(std::move(model), false);
-    ASSERT_TRUE(task.ok()) << task.error().text();
+    const Task task = mlm_task(own);
+    auto run = TaskRun::open(task, std::move(model), false);
+    ASSERT_TRUE(run.ok()) << run.error().text();
     double got = 0;
     if (train) {
-      got = (*task)->take_step(0, 0.0).value().loss;
+      got = (*run)->take_step(0, 0.0).value().loss;
     } else {
-      got = (*task)->evaluate().value()["loss"].get<double>();
+      got = (*run)->evaluate().value()["loss"].get<double>();
     }
     // All at once, in a program with room for every token.
     std::vector<int32_t> seen = ids, labels(ids.size());
@@ -229,7 +233,8 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
     const Json rows = Json::array({{{"ids", seen}, {"labels", labels}}});
     ASSERT_GT(label_count(rows), static_cast<double>(room));
     const auto cpu = open_backend("cpu", {.threads = 1}).value();
-    std::vector<Program> programs = {build_mlm(same.config, kShape, 64, "whole", true)};
+    std::vector<Program> programs = {
+        task.program(same.config, kShape.with(kLabels, 64), "whole", true)};
     ASSERT_TRUE(run_passes(programs[0], train_pipeline(false, Precision::f32), {}).ok());
     Session whole = std::move(Session::compile(std::move(programs), *cpu).value());
     ASSERT_TRUE(whole.allocate().ok());

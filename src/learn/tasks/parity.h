@@ -11,12 +11,24 @@
 #include "engine/session/session.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/state_tensor.h"
+#include "learn/harness/batch.h"
 #include "learn/models/family.h"
 #include "learn/models/goldens_test.h"
+#include "learn/tasks/tasks.h"
 #include "learn/train/schedule.h"
 #include "learn/train/update.h"
 
 namespace hone {
+
+inline Task task_named(const std::string& name) {
+  for (const Task& t : all_task())
+    if (t.name == name) return t;
+  ADD_FAILURE() << "no task " << name;
+  return {};
+}
+inline BatchShape tokens_shape(int64_t tokens, int64_t sequences) {
+  return {{{kTokens, tokens}, {kSequences, sequences}}};
+}
 
 struct Golden {
   ModelConfig config;

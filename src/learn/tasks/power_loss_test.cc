@@ -11,7 +11,8 @@
 #include "base/store/temporary_folder.h"
 #include "learn/checkpoint/safetensors/safetensors.h"
 #include "learn/checkpoint/training_checkpoint.h"
-#include "learn/tasks/clm.h"
+#include "learn/harness/task_run.h"
+#include "learn/tasks/parity.h"
 
 namespace hone {
 namespace {
@@ -28,7 +29,9 @@ class PowerLoss : public testing::Test {
     s_.output_dir = "/runs/out";
     s_.do_train = s_.do_eval = true;
     s_.validation_split_percentage = 25;
-    s_.block_size = 16;
+    Schema own("", "");
+    task_.bind(own);
+    ASSERT_TRUE(own.parse({"--block_size=16"}, {}).ok());
     s_.per_device_train_batch_size = 2;
     s_.gradient_accumulation_steps = 2;
     s_.max_steps = 5;
@@ -49,7 +52,7 @@ class PowerLoss : public testing::Test {
     o.need_weights = o.need_tokenizer = false;
     Pretrained model = HONE_TRY(
         open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny", o));
-    auto task = HONE_TRY(s_.open(std::move(model), true));
+    auto task = HONE_TRY(TaskRun::open(task_, std::move(model), true));
     const FileStoreInstead instead(disk);  // after the inputs were read from this machine
     const TrainStart start = HONE_TRY(Trainer::find_start(s_));
     Trainer trainer(s_, *task, HONE_TRY(make_schedule(s_, task->steps().total_steps())));
@@ -97,7 +100,8 @@ class PowerLoss : public testing::Test {
   }
 
   TemporaryFolder machine_;
-  ClmSettings s_;
+  Task task_ = task_named("clm");
+  TaskSettings& s_ = *task_.settings;
 };
 
 TEST_F(PowerLoss, EveryFolderCanBeReadAndEveryResumeGivesTheSameBits) {

@@ -4,8 +4,7 @@
 
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/selection.h"
-#include "learn/tasks/encode_texts.h"
-#include "learn/tasks/text_rows.h"
+#include "learn/harness/encode.h"
 #include "learn/train/errors.h"
 
 namespace hone {
@@ -20,17 +19,20 @@ const std::vector<std::string>& files_of(const LabelSources& sources, const std:
 
 // What decides the rows besides the files; without `all` the way they are read only where it is not
 // the default.
-OrderedJson shard_settings_of(const Seq2SeqSettings& s, const ModelConfig& config,
+OrderedJson shard_settings_of(const Seq2Seq& q, const ModelConfig& config,
                               const PairTokenizers& tokenizers, bool all) {
-  const PairColumnOptions wish = s.wish();
+  const PairColumnOptions wish = q.wish();
+  Schema schema("hone train", "");
+  q.settings->TaskSettings::bind(schema);
+  q.bind(schema);
   OrderedJson j;
   j["task"] = wish.source_lang.empty() ? "summarization" : "translation";
   j["tokenizer"] = tokenizer_hash(tokenizers.sources);
   j["target_tokenizer"] = tokenizer_hash(tokenizers.targets);
-  add_row_settings(s,
-                   {{"max_source_length", s.row_tokens(config)},
-                    {"max_target_length", target_limit(s, config, "train")},
-                    {"val_max_target_length", target_limit(s, config, "validation")},
+  add_row_settings(schema,
+                   {{"max_source_length", q.settings->source_tokens(config)},
+                    {"max_target_length", target_limit(q, config, "train")},
+                    {"val_max_target_length", target_limit(q, config, "validation")},
                     {wish.source_flag.substr(2), wish.source_column},
                     {wish.target_flag.substr(2), wish.target_column}},
                    all, j);
@@ -40,41 +42,41 @@ OrderedJson shard_settings_of(const Seq2SeqSettings& s, const ModelConfig& confi
 // Reads the splits of a run one after the other.
 class Reader {
  public:
-  Reader(const Seq2SeqSettings& s, const LabelSources& sources, const ModelConfig& config,
+  Reader(const Seq2Seq& q, const LabelSources& sources, const ModelConfig& config,
          const PairTokenizers& tokenizers, ThreadPool& pool)
-      : s_(s),
+      : q_(q),
         sources_(sources),
         config_(config),
-        wish_(s.wish()),
-        max_source_(s.row_tokens(config)),
+        wish_(q.wish()),
+        max_source_(q.settings->source_tokens(config)),
         tokenizers_(tokenizers),
         pool_(pool) {
-    options_.prefix = s.source_prefix;
-    options_.skip_empty = !s.dataset_name.empty();
+    options_.prefix = q.settings->source_prefix;
+    options_.skip_empty = !q.settings->dataset_name.empty();
     options_.source = encode_side_with(tokenizers.sources, pool, max_source_);
   }
 
   // At most `limit` rows of the files; < 0: all.
   Result<PairRows> read(const std::string& split, int64_t limit, std::vector<std::string>& notes) {
     if (const auto& files = files_of(sources_, split); is_shard_folder(files[0])) {
-      const OrderedJson wanted = shard_settings_of(s_, config_, tokenizers_, false);
+      const OrderedJson wanted = shard_settings_of(q_, config_, tokenizers_, false);
       const ShardManifest made = HONE_TRY(checked_shards(files, wanted));
       PairRows rows = HONE_TRY(open_pair_shards(files[0], made, split, split == "train"));
       if (limit >= 0) rows.keep_first(limit);
       notes.push_back(fmt::format("{}: {}", split,
-                                  describe(rows, max_source_, target_limit(s_, config_, split))));
+                                  describe(rows, max_source_, target_limit(q_, config_, split))));
       return rows;
     }
     wish_.target = split != kTest;
     options_.predict = !wish_.target;
-    PairReader reader = HONE_TRY(open_pairs(s_, sources_, split, wish_));
+    PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, wish_));
     notes.push_back(fmt::format("{}: {}", split, reader.note()));
     // What one split chose, the next ones take.
     if (const auto columns = reader.columns(); columns.size() == 2 && wish_.source_lang.empty()) {
       wish_.source_column = columns[0];
       wish_.target_column = columns[1];
     }
-    const int64_t max_target = target_limit(s_, config_, split);
+    const int64_t max_target = target_limit(q_, config_, split);
     options_.target = encode_side_with(tokenizers_.targets, pool_, max_target);
     PairRows rows = HONE_TRY(read_pairs(reader, options_, limit < 0 ? INT64_MAX : limit));
     notes.push_back(fmt::format("{}: {}", split, describe(rows, max_source_, max_target)));
@@ -86,7 +88,7 @@ class Reader {
   }
 
  private:
-  const Seq2SeqSettings& s_;
+  const Seq2Seq& q_;
   const LabelSources& sources_;
   const ModelConfig& config_;
   PairColumnOptions wish_;
@@ -96,7 +98,7 @@ class Reader {
   PairOptions options_;
 };
 
-// The splits that are learnt from and validated on; of their files at most so many rows, unless
+// The splits that are learnt from and validated on; of their files at most that number of rows, unless
 // the training rows are split.
 struct Pairs {
   std::optional<PairRows> train, eval;
@@ -137,35 +139,38 @@ EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_
   };
 }
 
-Result<LabelSources> Seq2SeqSettings::sources() const {
-  LabelSourceRequest r = named_sources(*this, test_file);
+Result<LabelSources> seq2seq_sources(const Seq2Seq& q) {
+  LabelSourceRequest r = named_sources(*q.settings, q.settings->test_file);
   r.glue = false;
   return find_label_sources(r);
 }
 
-Result<OrderedJson> Seq2SeqSettings::shard_settings(const Pretrained& model) const {
-  return shard_settings_of(*this, model.config, HONE_TRY(open_pair_tokenizers(*this, model)), true);
+PreparedSource seq2seq_source(const Seq2Seq& q) {
+  return {.choose_splits = [q] { want_named_splits(*q.settings, q.settings->test_file); },
+          .sources = [q] { return seq2seq_sources(q); },
+          .shard_settings = [q](const Pretrained& model) -> Result<OrderedJson> {
+            const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, model));
+            return shard_settings_of(q, model.config, tokenizers, true);
+          },
+          .splits = [q](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
+                        std::vector<std::string>& notes) -> Result<std::vector<RowSplit>> {
+            const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, model));
+            Reader reader(q, sources, model.config, tokenizers, pool);
+            Pairs pairs = HONE_TRY(read_splits(*q.settings, sources, reader, -1, -1, notes));
+            std::vector<RowSplit> splits;
+            if (pairs.train) splits.push_back(pair_split("train", std::move(*pairs.train)));
+            if (pairs.eval) splits.push_back(pair_split("validation", std::move(*pairs.eval)));
+            if (q.settings->do_predict)
+              splits.push_back(pair_split(kTest, HONE_TRY(reader.read(kTest, -1, notes))));
+            return splits;
+          }};
 }
 
-Result<std::vector<RowSplit>> Seq2SeqSettings::row_splits(const Pretrained& model,
-                                                          const LabelSources& sources,
-                                                          ThreadPool& pool,
-                                                          std::vector<std::string>& notes) const {
-  const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(*this, model));
-  Reader reader(*this, sources, model.config, tokenizers, pool);
-  Pairs pairs = HONE_TRY(read_splits(*this, sources, reader, -1, -1, notes));
-  std::vector<RowSplit> splits;
-  if (pairs.train) splits.push_back(pair_split("train", std::move(*pairs.train)));
-  if (pairs.eval) splits.push_back(pair_split("validation", std::move(*pairs.eval)));
-  if (do_predict) splits.push_back(pair_split(kTest, HONE_TRY(reader.read(kTest, -1, notes))));
-  return splits;
-}
-
-Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
+Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
                               const std::string& split, const PairColumnOptions& wish) {
   RowOptions options;
-  options.format = s.data_format;
-  options.encoding = HONE_TRY(encoding_of(s.encoding));
+  options.format = q.settings->data_format;
+  options.encoding = HONE_TRY(encoding_of(q.settings->encoding));
   const auto files = HONE_TRY(expand_files(files_of(sources, split), split));
   if (!wish.source_lang.empty()) {
     if (const auto pair = parallel_files(files, wish.source_lang, wish.target_lang, wish.target))
@@ -182,17 +187,17 @@ Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sour
   return PairReader::open(files, options, wish);
 }
 
-int64_t target_limit(const Seq2SeqSettings& s, const ModelConfig& config,
-                     const std::string& split) {
-  return std::min(s.target_length(split == "train"), config.max_positions);
+int64_t target_limit(const Seq2Seq& q, const ModelConfig& config, const std::string& split) {
+  return std::min(q.settings->target_length(split == "train"), config.max_positions);
 }
 
-Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& config,
+Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
                                  const PairTokenizers& tokenizers, ThreadPool& pool) {
-  const LabelSources sources = HONE_TRY(s.sources());
+  const Seq2SeqSettings& s = *q.settings;
+  const LabelSources sources = HONE_TRY(seq2seq_sources(q));
   Seq2SeqData out;
   out.notes = sources.notes;
-  Reader reader(s, sources, config, tokenizers, pool);
+  Reader reader(q, sources, config, tokenizers, pool);
   auto [train, eval] =
       HONE_TRY(read_splits(s, sources, reader, s.max_train_samples, s.max_eval_samples, out.notes));
   if (train) out.first_source = train->first_source;

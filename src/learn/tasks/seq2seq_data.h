@@ -13,16 +13,22 @@ struct Seq2SeqData {
   std::vector<std::string> notes;  // for the first screen
 };
 
-// Errors: those of label_sources.h and pair_rows.h, H2115 when nothing is left to validate or to
-// train on, H2402 when rows to predict have no targets and no texts are to be written.
-Result<Seq2SeqData> read_seq2seq(const Seq2SeqSettings& s, const ModelConfig& config,
+// Errors: those of data_flags.h and pair_rows.h, H2115 when nothing is left to validate or to
+// train on, H2402 when rows to predict have no targets and no texts are to be written, H2113
+// without a pair, H2124 for translations that are not pairs.
+Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
                                  const PairTokenizers& tokenizers, ThreadPool& pool);
 
+// The files that the settings mean.
+Result<LabelSources> seq2seq_sources(const Seq2Seq& q);
+// For hone prepare: all that decides the rows besides the files, and the rows.
+PreparedSource seq2seq_source(const Seq2Seq& q);
+
 // The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.
-Result<PairReader> open_pairs(const Seq2SeqSettings& s, const LabelSources& sources,
+Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
                               const std::string& split, const PairColumnOptions& wish);
 // Tokens that targets of a split are cut at.
-int64_t target_limit(const Seq2SeqSettings& s, const ModelConfig& config, const std::string& split);
+int64_t target_limit(const Seq2Seq& q, const ModelConfig& config, const std::string& split);
 // Texts through a tokenizer, with its special tokens, cut to `max_length`. Both must outlive the
 // function.
 EncodeSide encode_side_with(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length);

@@ -2,10 +2,10 @@
 // (tests/goldens/models, made again by tools/golden_seq2seq.py), packed and with slack.
 #include "engine/backends/backends.h"
 #include "learn/checkpoint/open_weights.h"
-#include "learn/data/batches/pair_batch.h"
+#include "learn/harness/collate.h"
+#include "learn/harness/token_graph.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/tasks/parity.h"
-#include "learn/tasks/seq2seq_programs.h"
 
 namespace hone {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using Rows = std::vector<std::pair<std::vector<int32_t>, std::vector<int32_t>>>;
 const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
-const PairShape kShape{64, 48, 5};
+const BatchShape kShape{{{kSourceTokens, 64}, {kTargetTokens, 48}, {kSequences, 5}}};
 
 // A softmax does not see what all keys have in common, so the gradient is nothing but rounding, of
 // which Adam makes steps of its own.
@@ -42,10 +42,11 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
   std::vector<float> golden(const std::string& name) { return tensor(*expected, name); }
 
   Session training(const UpdateOptions& update, double label_smoothing = 0) {
+    const Task task = task_with(label_smoothing);
     std::vector<Program> programs;
     for (bool accumulate : {false, true}) {
-      programs.push_back(build_seq2seq_train(
-          model.config, kShape, accumulate ? "grad_add" : "grad_first", label_smoothing));
+      programs.push_back(
+          task.program(model.config, kShape, accumulate ? "grad_add" : "grad_first", true));
       EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate), {}).ok());
     }
     std::vector<UpdateWeight> weights;
@@ -56,43 +57,36 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
     return open(std::move(programs));
   }
 
+  static Task task_with(double label_smoothing) {
+    Task task = task_named("summarization");
+    task.settings->label_smoothing_factor = label_smoothing;
+    return task;
+  }
+
   std::vector<ParamSpec> params() const { return family_of(model.config).params(model.config); }
 
-  // Packs the pairs into the program's inputs and runs it; the labels as in `batch`.
+  // Packs the pairs into the program's inputs and runs it.
   void run_rows(Session& s, size_t program, const Rows& rows, double scale = 0) {
     TokenRows sources, targets;
-    PairGrid grid{{{kShape.source_tokens, kShape.target_tokens}}, kShape.slots - 1, kShape.slots};
-    std::vector<int64_t> source_lengths, target_lengths, order;
+    std::vector<int64_t> order;
     for (const auto& [source, target] : rows) {
       sources.add(source);
       targets.add(target);
-      source_lengths.push_back(static_cast<int64_t>(source.size()));
-      target_lengths.push_back(static_cast<int64_t>(target.size()));
       order.push_back(static_cast<int64_t>(order.size()));
     }
-    PairStepPlan plan;
-    plan_pair_step(source_lengths, target_lengths, grid, plan);
-    ASSERT_EQ(plan.batches.size(), 1u);
-    ASSERT_TRUE(fill_pair_batch(sources, targets, model.config.decoder_start, order,
-                                plan.batches[0], grid, batch)
-                    .ok());
-    auto put = [&](const char* name, const auto& v) {
-      if (!s.has_input(program, name)) return;
-      auto to = s.input_bytes(program, name);
-      ASSERT_EQ(to.size(), v.size() * sizeof(v[0])) << name;
-      std::memcpy(to.data(), v.data(), to.size());
-    };
-    put("ids", batch.target.ids);
-    put("labels", batch.target.labels);
-    put("positions", batch.target.positions);
-    put("cu_seqlens", batch.target.cu_seqlens);
-    put("sample_ids", batch.target.sample_ids);
-    put("encoder_ids", batch.source.ids);
-    put("encoder_positions", batch.source.positions);
-    put("encoder_cu_seqlens", batch.source.cu_seqlens);
-    put("encoder_sample_ids", batch.source.sample_ids);
-    put("rng", std::vector<int64_t>{1, 1});
-    put("scale", std::vector<float>{static_cast<float>(scale)});
+    const BatchRows batch{order, {}};
+    Batch to = inputs_of(s, program);
+    ASSERT_TRUE(collate_tokens(sources, batch, kEncoderInputs, to).ok());
+    ASSERT_TRUE(collate_tokens(targets, batch, kDecoderInputs, to).ok());
+    std::vector<int32_t> none(to.get<int32_t>("ids").size());
+    decoder_inputs(targets, batch, model.config.decoder_start, to.get<int32_t>("ids"),
+                   to.has("labels") ? to.get<int32_t>("labels") : std::span(none));
+    const auto ids = to.get<int32_t>("ids"), cu = to.get<int32_t>("cu_seqlens");
+    decoder_ids.assign(ids.begin(), ids.end());
+    cu_seqlens.assign(cu.begin(), cu.end());
+    const auto rng = to.get_if<int64_t>("rng");
+    std::fill(rng.begin(), rng.end(), 1);
+    if (to.has("scale")) to.get<float>("scale")[0] = static_cast<float>(scale);
     s.run(program);
   }
 
@@ -107,7 +101,7 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
   Pretrained model;
   std::unique_ptr<WeightSource> expected;
   json facts;
-  PairMicroBatch batch;
+  std::vector<int32_t> decoder_ids, cu_seqlens;  // of the rows that ran last
 
  private:
   const std::unique_ptr<Backend> backend_ =
@@ -118,7 +112,7 @@ TEST_P(Seq2SeqParity, LogitsOfEachPairPackedWithOthers) {
   Program p(op_table(), "logits");
   Builder b(p);
   ModelGraph g(b, model.config, ModelGraph::Mode::eval);
-  add_pair_inputs(g, kShape);
+  add_token_inputs(g, kShape);
   add_model_states(g, false);
   p.outputs.push_back({"logits", logits_of(b, model_head(g))});
   std::vector<Program> programs;
@@ -129,10 +123,10 @@ TEST_P(Seq2SeqParity, LogitsOfEachPairPackedWithOthers) {
   const std::span<const float> logits = s.output<float>(0, "logits");
   const auto V = static_cast<size_t>(model.config.vocab);
   for (size_t i = 0; i < facts["targets"].size(); ++i) {
-    const auto from = static_cast<size_t>(batch.target.cu_seqlens[i]),
-               to = static_cast<size_t>(batch.target.cu_seqlens[i + 1]);
-    EXPECT_EQ(std::vector<int32_t>(batch.target.ids.begin() + static_cast<std::ptrdiff_t>(from),
-                                   batch.target.ids.begin() + static_cast<std::ptrdiff_t>(to)),
+    const auto from = static_cast<size_t>(cu_seqlens[i]),
+               to = static_cast<size_t>(cu_seqlens[i + 1]);
+    EXPECT_EQ(std::vector<int32_t>(decoder_ids.begin() + static_cast<std::ptrdiff_t>(from),
+                                   decoder_ids.begin() + static_cast<std::ptrdiff_t>(to)),
               facts["decoder_ids"][i].get<std::vector<int32_t>>());
     EXPECT_LT(
         departure(logits.subspan(from * V, (to - from) * V), golden(fmt::format("logits.{}", i))),
@@ -169,8 +163,8 @@ TEST_P(Seq2SeqParity, LossAndEveryGradient) {
 TEST_P(Seq2SeqParity, EvalAndLabelSmoothing) {
   const json& smoothing = facts["smoothing"];
   std::vector<Program> programs;
-  programs.push_back(build_seq2seq_eval(model.config, kShape, "eval"));
-  programs.push_back(build_seq2seq_eval(model.config, kShape, "smooth", smoothing["factor"]));
+  programs.push_back(task_with(0).program(model.config, kShape, "eval", false));
+  programs.push_back(task_with(smoothing["factor"]).program(model.config, kShape, "smooth", false));
   for (Program& p : programs) EXPECT_TRUE(run_passes(p, forward_pipeline(), {}).ok());
   Session s = open(std::move(programs));
   for (size_t k : {0u, 1u}) {
@@ -179,8 +173,8 @@ TEST_P(Seq2SeqParity, EvalAndLabelSmoothing) {
     double sum = 0;
     for (size_t i = 0; i < facts["targets"].size(); ++i) {
       double own = 0;
-      for (auto t = static_cast<size_t>(batch.target.cu_seqlens[i]);
-           t < static_cast<size_t>(batch.target.cu_seqlens[i + 1]); ++t)
+      for (auto t = static_cast<size_t>(cu_seqlens[i]); t < static_cast<size_t>(cu_seqlens[i + 1]);
+           ++t)
         own += static_cast<double>(nll[t]);
       if (k == 0) {
         EXPECT_NEAR(own, facts["nll_sum_of"][i].get<double>(), 1e-3);

@@ -5,19 +5,13 @@
 #include <random>
 
 #include "engine/backends/backends.h"
+#include "learn/harness/programs.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
-#include "learn/tasks/run_programs.h"
-#include "learn/tasks/task.h"
+#include "learn/tasks/parity.h"
 
 namespace hone {
 namespace {
-
-std::unique_ptr<TaskSettings> settings_of(const std::string& task) {
-  for (const Task& t : all_task())
-    if (t.name == task) return t.settings();
-  return nullptr;
-}
 
 // Numbers of a data type that every kind of input can hold.
 void fill(Session& s, size_t program, const Named& input, const ModelConfig& config, int step) {
@@ -70,17 +64,19 @@ struct Case {
   double max_grad_norm = 0.1;
 };
 
-Session session_of(const TaskSettings& s, const ModelConfig& config, bool whole,
-                   const Backend& backend) {
-  const BatchShape shape{32, 2, s.target_tokens(config) > 0 ? 32 : 0};
+BatchShape shape_of(const TaskModel& m) {
+  BatchShape shape;
+  for (const RowLimit& limit : m.form.limits) shape.axes.push_back({limit.axis, 32});
+  return shape.with(kSequences, 2);
+}
+
+Session session_of(const Task& task, const Pretrained& model, bool whole, const Backend& backend) {
+  const ModelConfig& config = model.config;
+  const TaskModel m = TaskModel::make(task, model).value();
   RunShapes shapes;
-  if (shape.source_tokens > 0)
-    shapes.train_pairs = {{{32, 32}}, 2, 2};
-  else
-    shapes.train = {{32}, 2, 2};
+  shapes.train = {{shape_of(m)}, 2};
   shapes.accumulate = !whole;
-  Session session =
-      std::move(Session::compile(run_programs(s, config, shapes).value(), backend).value());
+  Session session = std::move(Session::compile(run_programs(m, shapes).value(), backend).value());
   EXPECT_TRUE(session.allocate().ok());
   init_weights(session, config, 7);
   fill_constants(session, config);
@@ -89,7 +85,8 @@ Session session_of(const TaskSettings& s, const ModelConfig& config, bool whole,
 
 void expect_same_bits(const Case& c) {
   SCOPED_TRACE(c.task + " " + c.model + " " + c.optimizer);
-  const std::unique_ptr<TaskSettings> s = settings_of(c.task);
+  const Task task = task_named(c.task);
+  TaskSettings* s = task.settings.get();
   s->optim = c.optimizer;
   s->max_grad_norm = c.max_grad_norm;
   s->weight_decay = 0.1;
@@ -100,11 +97,11 @@ void expect_same_bits(const Case& c) {
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout",
                           "hidden_dropout_prob", "dropout_rate", "dropout"})
     if (model.config.config.contains(key)) model.config.config[key] = 0.1;
-  ASSERT_TRUE(s->choose_head(model.config).ok());
+  ASSERT_TRUE(task.choose_head(model.config).ok());
   const auto backend = open_backend("cpu", {.threads = 2}).value();
-  Session one = session_of(*s, model.config, true, *backend),
-          two = session_of(*s, model.config, false, *backend);
-  const std::string shape = s->target_tokens(model.config) > 0 ? "32+32" : "32";
+  Session one = session_of(task, model, true, *backend),
+          two = session_of(task, model, false, *backend);
+  const std::string shape = shape_of(TaskModel::make(task, model).value()).text();
   for (int step = 0; step < 3; ++step) {
     run(one, "step." + shape, model.config, step);
     run(two, "train." + shape, model.config, step);
@@ -137,13 +134,13 @@ TEST(Step, OneProgramHasTheBitsOfTwo) {
 
 // A loss that is not finite changes no state, whatever the gradients are.
 TEST(Step, ALossThatIsNotFiniteChangesNothing) {
-  const std::unique_ptr<TaskSettings> s = settings_of("clm");
+  const Task task = task_named("clm");
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
   const Pretrained model = std::move(
       open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny", o).value());
   const auto backend = open_backend("cpu", {.threads = 1}).value();
-  Session session = session_of(*s, model.config, true, *backend);
+  Session session = session_of(task, model, true, *backend);
   run(session, "step.32", model.config, 0);
   std::vector<std::vector<std::byte>> before;
   for (const StateSlot& slot : session.plan().states)

@@ -2,12 +2,11 @@
 #include <map>
 
 #include "learn/tasks/seq2seq.h"
-#include "learn/tasks/task.h"
 
 namespace hone {
 namespace {
 
-struct SummarizationOwnSettings {
+struct SummarizationSettings : Seq2SeqSettings {
 #define HONE_SETTINGS "learn/tasks/summarization_settings.def"
 #include "base/settings/fields.inc"
 };
@@ -35,37 +34,39 @@ const Columns* known_columns(const std::string& dataset) {
   return at == known.end() ? nullptr : &at->second;
 }
 
-class SummarizationSettings : public Seq2SeqSettings, public SummarizationOwnSettings {
- public:
-  using TaskSettings::bind;
-  void bind_own(Schema& schema) override {
-    SummarizationOwnSettings::bind(schema);
-    Seq2SeqSettings::bind_own(schema);
+PairColumnOptions wish(const SummarizationSettings& s) {
+  PairColumnOptions wish;
+  if (const Columns* known = known_columns(s.dataset_name)) {
+    wish.source_column = known->text;
+    wish.target_column = known->summary;
   }
-  PairColumnOptions wish() const override {
-    PairColumnOptions wish;
-    if (const Columns* known = known_columns(dataset_name)) {
-      wish.source_column = known->text;
-      wish.target_column = known->summary;
-    }
-    if (!text_column.empty()) wish.source_column = text_column;
-    if (!summary_column.empty()) wish.target_column = summary_column;
-    return wish;
-  }
-  TokenizerSide side(bool targets) const override { return {targets, lang, lang}; }
-  std::optional<int64_t> beams() const override { return num_beams; }
-  std::string metric() const override { return "rouge"; }
-  std::string nltk_folder() const override { return nltk_data; }
-  std::string task_key() const override { return "summarization"; }
-  std::string usual_prefix() const override { return "summarize: "; }
-};
+  if (!s.text_column.empty()) wish.source_column = s.text_column;
+  if (!s.summary_column.empty()) wish.target_column = s.summary_column;
+  return wish;
+}
 
 }  // namespace
 
 Task task_summarization() {
-  return {.name = "summarization",
-          .summary = "summaries of texts, by an encoder-decoder",
-          .settings = [] { return std::unique_ptr<TaskSettings>(new SummarizationSettings); }};
+  const auto s = std::make_shared<SummarizationSettings>();
+  return seq2seq_task({.name = "summarization",
+                       .summary = "summaries of texts, by an encoder-decoder",
+                       .settings = s,
+                       .bind =
+                           [s](Schema& schema) {
+                             s->bind(schema);
+                             s->Seq2SeqSettings::bind(schema);
+                           },
+                       .wish = [s] { return wish(*s); },
+                       .side =
+                           [s](bool targets) {
+                             return TokenizerSide{targets, s->lang, s->lang};
+                           },
+                       .beams = [s] { return s->num_beams; },
+                       .metric = "rouge",
+                       .nltk_folder = [s] { return s->nltk_data; },
+                       .task_key = [] { return "summarization"; },
+                       .usual_prefix = [] { return "summarize: "; }});
 }
 
 }  // namespace hone

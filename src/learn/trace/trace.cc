@@ -1,5 +1,6 @@
 #include "learn/trace/trace.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
@@ -7,7 +8,8 @@
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
-#include "learn/tasks/clm_programs.h"
+#include "learn/harness/feed.h"
+#include "learn/pretrained/weights.h"
 #include "learn/trace/errors.h"
 
 namespace hone {
@@ -72,50 +74,51 @@ Result<std::vector<std::string>> compile_passes(Program& p, bool fuse) {
   return order;
 }
 
-Status check_rows(const std::vector<std::vector<int32_t>>& rows, const ModelConfig& config,
-                  int64_t& labels) {
-  labels = 0;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    labels += std::max<int64_t>(0, static_cast<int64_t>(rows[r].size()) - 1);
-    if (static_cast<int64_t>(rows[r].size()) > config.max_positions)
+Status check_rows(const TokenRows& rows, const ModelConfig& config) {
+  int64_t labels = 0;
+  for (int64_t r = 0; r < rows.size(); ++r) {
+    labels += rows.length(r) - 1;
+    if (rows.length(r) > config.max_positions)
       return Error(err::kTraceRows, fmt::format("row {} has {} ids, the model {} positions", r + 1,
-                                                rows[r].size(), config.max_positions));
-    for (const int32_t id : rows[r]) {
+                                                rows.length(r), config.max_positions));
+    for (const int32_t id : rows.row(r)) {
       if (id < 0 || id >= config.vocab)
         return Error(err::kTraceRows,
                      fmt::format("row {} holds the id {}, the vocabulary ends at {}", r + 1, id,
                                  config.vocab - 1));
     }
   }
-  if (labels == 0)
+  if (labels <= 0)
     return Error(err::kTraceRows, "no row has two ids, so there is no next token to learn")
         .todo("give rows such as '5 6 7; 8 9'");
   return Ok{};
 }
 
-void put_rows(Session& s, const std::vector<std::vector<int32_t>>& rows, int64_t labels) {
-  std::vector<int32_t> ids, next, positions, cu{0};
-  std::vector<int64_t> samples;
-  for (size_t r = 0; r < rows.size(); ++r) {
-    for (size_t i = 0; i < rows[r].size(); ++i) {
-      ids.push_back(rows[r][i]);
-      next.push_back(i + 1 < rows[r].size() ? rows[r][i + 1] : -100);
-      positions.push_back(static_cast<int32_t>(i));
-      samples.push_back(static_cast<int64_t>(r));
-    }
-    cu.push_back(static_cast<int32_t>(ids.size()));
+// The smallest shape that holds the rows.
+BatchShape shape_of(const RunForm& form, const TakenRows& taken) {
+  BatchShape shape;
+  for (size_t a = 0; a < form.limits.size(); ++a) {
+    int64_t tokens = 0;
+    for (const int64_t row : taken.rows.rows) tokens += taken.data->axes[a].length(row);
+    shape.axes.push_back({form.limits[a].axis, tokens});
   }
-  const auto put = [&](const char* name, const auto& v) {
-    if (s.has_input(0, name))
-      std::memcpy(s.input_bytes(0, name).data(), v.data(), v.size() * sizeof(v[0]));
-  };
-  put("ids", ids);
-  put("labels", next);
-  put("positions", positions);
-  put("cu_seqlens", cu);
-  put("sample_ids", samples);
-  put("rng", std::vector<int64_t>{0, 0});
-  put("scale", std::vector<float>{1 / static_cast<float>(labels)});
+  shape.axes.push_back({kSequences, static_cast<int64_t>(taken.rows.rows.size())});
+  return form.labels_vary ? shape.with(kLabels, shape.axes[0].size) : shape;
+}
+
+// Fills the inputs of the only program.
+Status put_rows(Session& session, const Examples& examples, const TakenRows& taken) {
+  StepPlan plan;
+  plan.rows = static_cast<int64_t>(taken.rows.rows.size());
+  for (size_t a = 0; a < taken.data->axes.size(); ++a)
+    for (const int64_t row : taken.rows.rows) plan.tokens[a] += taken.data->axes[a].length(row);
+  const int64_t labels = examples.normaliser(0, plan, *taken.data, taken.rows);
+  Batch inputs = inputs_of(session, 0);
+  HONE_TRY(examples.collate({*taken.data, taken.rows}, inputs));
+  const auto rng = inputs.get_if<int64_t>("rng");
+  std::fill(rng.begin(), rng.end(), 0);
+  inputs.get<float>("scale")[0] = 1 / static_cast<float>(std::max<int64_t>(labels, 1));
+  return Ok{};
 }
 
 TracedTensor copied(const std::string& name, const Type& type, std::span<const std::byte> bytes) {
@@ -126,22 +129,33 @@ TracedTensor copied(const std::string& name, const Type& type, std::span<const s
 
 }  // namespace
 
-Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
-                                            const std::vector<std::vector<int32_t>>& rows,
-                                            const Backend& backend, const TraceOptions& options) {
-  ModelConfig config = without_dropout(model.config);
-  HONE_TRY(set_head(config, Head::causal_lm));
-  int64_t labels = 0, tokens = 0;
-  HONE_TRY(check_rows(rows, config, labels));
-  for (const auto& row : rows) tokens += static_cast<int64_t>(row.size());
-
+Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model,
+                                             const ExampleRows* rows, const Backend& backend,
+                                             const TraceOptions& options) {
+  HONE_TRY(task.choose_head(model.config));
+  ModelConfig& config = model.config;
+  if (rows) HONE_TRY(check_rows(rows->axes[0], config));
+  Examples examples = HONE_TRY(task.examples(model, {backend.device().pool(), rows}));
+  config = without_dropout(config);
+  RowFeed feed = HONE_TRY(RowFeed::make(*task.settings, examples));
+  TakenRows taken = HONE_TRY(feed.rows_of_step(0));
+  std::vector<int64_t> all;
+  if (rows) {
+    for (int64_t i = 0; i < rows->size(); ++i) all.push_back(i);
+    taken = {&*examples.train, {all, {}}};
+  } else {
+    const auto most = static_cast<size_t>(task.settings->per_device_train_batch_size);
+    taken.rows.rows = taken.rows.rows.first(std::min(most, taken.rows.rows.size()));
+  }
+  const RunForm form = HONE_TRY(task.form(model));
   std::vector<Program> programs;
-  programs.push_back(build_clm_train(config, {tokens, static_cast<int64_t>(rows.size())}, "trace"));
+  programs.push_back(task.program(config, shape_of(form, taken), "trace", true));
   const std::vector<std::string> order = HONE_TRY(compile_passes(programs[0], options.fuse));
   Session session = HONE_TRY(Session::compile(std::move(programs), backend));
   HONE_TRY(session.allocate());
-  HONE_TRY(load_weights(session, model));
-  put_rows(session, rows, labels);
+  NewHead head{static_cast<uint64_t>(task.settings->seed), form.replaces_head};
+  HONE_TRY(load_weights(session, model, nullptr, &head));
+  HONE_TRY(put_rows(session, examples, taken));
   session.run(0);
 
   std::vector<TracedTensor> traced;

@@ -1,13 +1,12 @@
-// Runs a causal language model forward and backward over rows of ids and keeps what docs/tracing.md
-// names: act.<module>, loss, grad.<weight>. Dropout is off.
+// Runs a model forward and backward over rows and keeps what docs/tracing.md names: act.<module>,
+// loss, grad.<weight>. Dropout is off.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "base/core/threads.h"
 #include "engine/device/backend.h"
-#include "learn/pretrained/pretrained.h"
+#include "learn/harness/task.h"
 
 namespace hone {
 
@@ -21,12 +20,13 @@ struct TracedTensor {
   std::vector<float> values;
 };
 
-// Rows run packed. In the order of computation. Errors: those of the weights
-// and of compiling; H2901 when the rows hold nothing to learn or an id is outside the vocabulary.
-Result<std::vector<TracedTensor>> trace_clm(const Pretrained& model,
-                                            const std::vector<std::vector<int32_t>>& rows,
-                                            const Backend& backend,
-                                            const TraceOptions& options = {});
+// The first micro-batch of a run of the task, which is that of per_device_train_batch_size rows and
+// whose rows run packed; or all of the given rows. In the order of computation. Errors: those of the
+// task's data, of the weights and of compiling; H2901 when given rows hold nothing to learn or an id
+// is outside the vocabulary. Changes the model's config: head, labels, dropout.
+Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model,
+                                             const ExampleRows* rows, const Backend& backend,
+                                             const TraceOptions& options = {});
 
 // One safetensors file whose metadata entry `order` lists the names.
 Status save_trace(const std::string& path, const std::vector<TracedTensor>& tensors);

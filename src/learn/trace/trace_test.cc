@@ -7,12 +7,31 @@
 #include "base/core/json.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/reference/reference.h"
+#include "learn/tasks/tasks.h"
 #include "learn/trace/errors.h"
 
 namespace hone {
 namespace {
 
 const std::string kModels = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
+
+Task clm() {
+  for (const Task& t : all_task())
+    if (t.name == "clm") {
+      t.settings->do_train = true;
+      return t;
+    }
+  return {};
+}
+
+Result<std::vector<TracedTensor>> trace_rows(Pretrained& model,
+                                             const std::vector<std::vector<int32_t>>& rows,
+                                             const Backend& backend, const TraceOptions& options) {
+  TokenRows ids;
+  for (const auto& row : rows) ids.add(row);
+  const ExampleRows given(std::move(ids));
+  return trace_task(clm(), model, &given, backend, options);
+}
 
 class TraceTest : public testing::TestWithParam<std::string> {
  protected:
@@ -27,7 +46,7 @@ class TraceTest : public testing::TestWithParam<std::string> {
     loss_ = facts["loss"];
   }
   std::map<std::string, std::vector<float>> traced(const Backend& backend, bool fuse) {
-    Result<std::vector<TracedTensor>> t = trace_clm(model_, rows_, backend, {.fuse = fuse});
+    Result<std::vector<TracedTensor>> t = trace_rows(model_, rows_, backend, {.fuse = fuse});
     EXPECT_TRUE(t.ok()) << (t.ok() ? "" : t.error().text());
     std::map<std::string, std::vector<float>> by_name;
     for (TracedTensor& x : *t) by_name[x.name] = std::move(x.values);
@@ -73,11 +92,11 @@ INSTANTIATE_TEST_SUITE_P(Families, TraceTest, testing::Values("gpt2_tiny", "llam
 TEST(Trace, RowsThatCannotBeTracedAreRefused) {
   OpenOptions options;
   options.need_tokenizer = false;
-  const Pretrained model = std::move(open_pretrained(kModels + "gpt2_tiny", options).value());
+  Pretrained model = std::move(open_pretrained(kModels + "gpt2_tiny", options).value());
   const std::vector<std::vector<std::vector<int32_t>>> cases = {
       {{1, 61}}, {{1}, {2}}, {std::vector<int32_t>(65)}};
   for (const auto& rows : cases) {
-    const auto traced = trace_clm(model, rows, reference_backend());
+    const auto traced = trace_rows(model, rows, reference_backend(), {});
     ASSERT_FALSE(traced.ok());
     EXPECT_EQ(traced.error().code(), std::string(err::kTraceRows.id));
   }

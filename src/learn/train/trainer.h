@@ -23,9 +23,9 @@ namespace hone {
 struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
   int64_t tokens = 0, rows = 0;  // of pairs the sources' tokens
-  int64_t label_tokens = 0;
-  double grad_norm = 0;         // before clipping; of an update that was made
-  bool without_labels = false;  // there is nothing to learn, and no loss
+  int64_t all_tokens = 0;        // of pairs both sides'
+  double grad_norm = 0;          // before clipping; of an update that was made
+  bool without_labels = false;   // there is nothing to learn, and no loss
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 };
 

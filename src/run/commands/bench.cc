@@ -3,7 +3,6 @@
 // with its table and trace.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "base/core/log.h"
 #include "base/core/memory.h"
@@ -12,8 +11,6 @@
 #include "engine/backends/backends.h"
 #include "engine/session/profile.h"
 #include "learn/data/rows/files.h"
-#include "learn/tasks/clm.h"
-#include "learn/train/update.h"
 #include "run/commands/command.h"
 #include "run/commands/run_bench.h"
 #include "run/commands/training.h"
@@ -87,22 +84,27 @@ Status report(const ReportSettings& s, const Session& session, const Steps& step
   return Ok{};
 }
 
-Result<std::vector<int32_t>> read_ids(const BenchSettings& s, int64_t vocab) {
+// As many blocks as a step takes.
+Result<ExampleRows> read_blocks(const BenchSettings& s, int64_t vocab) {
   const int64_t count = s.batch * s.block;
   std::vector<int32_t> ids;
   if (s.ids.empty()) {
     for (int64_t i = 0; i < count; ++i)
       ids.push_back(static_cast<int32_t>((i * 7919 + 13) % vocab));
-    return ids;
+  } else {
+    auto reader = HONE_TRY(open_rows({s.ids}));
+    const size_t column = HONE_TRY(text_column(*reader, "ids"));
+    Row row;
+    while (HONE_TRY(reader->next(row)))
+      if (auto* list = std::get_if<std::vector<int64_t>>(&row.cells[column]))
+        ids.insert(ids.end(), list->begin(), list->end());
+    ids.resize(static_cast<size_t>(count), 0);
   }
-  auto reader = HONE_TRY(open_rows({s.ids}));
-  const size_t column = HONE_TRY(text_column(*reader, "ids"));
-  Row row;
-  while (HONE_TRY(reader->next(row)))
-    if (auto* list = std::get_if<std::vector<int64_t>>(&row.cells[column]))
-      ids.insert(ids.end(), list->begin(), list->end());
-  ids.resize(static_cast<size_t>(count), 0);
-  return ids;
+  TokenRows rows;
+  for (int64_t i = 0; i < s.batch; ++i)
+    rows.add(
+        std::span(ids).subspan(static_cast<size_t>(i * s.block), static_cast<size_t>(s.block)));
+  return ExampleRows(std::move(rows));
 }
 
 int threads_of(int64_t asked) {
@@ -115,80 +117,58 @@ Steps steps_for(const ReportSettings& s) {
   return steps;
 }
 
-Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
-  OpenOptions open;
-  open.need_tokenizer = false;
-  open.head = Head::causal_lm;
-  Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+// Steps of a run of the task, at a constant rate.
+Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
+                      const ReportSettings& out, bool blocks) {
+  const TaskSettings& s = *task.settings;
   if (!out.dropout) model.config = without_dropout(model.config);
-  const auto backend = HONE_TRY(open_backend("cpu", {.threads = static_cast<int>(s.threads)}));
-  ClmSettings run;
-  run.weight_decay = 0.01;
-  run.per_device_train_batch_size = s.batch;
-  run.bf16 = s.bf16;
-  Session session = HONE_TRY(Session::compile(
-      HONE_TRY(run_programs(run, model.config,
-                            shapes_without_data(run, s.block, s.batch, true, true, false))),
-      *backend));
-  HONE_TRY(session.allocate());
-  HONE_TRY(load_weights(session, model));
-  const std::vector<int32_t> ids = HONE_TRY(read_ids(s, model.config.vocab));
-
-  TokenRows rows;
-  BatchGrid grid{{s.batch * s.block}, s.batch, s.batch};
-  for (int64_t i = 0; i < s.batch; ++i)
-    rows.add(
-        std::span(ids).subspan(static_cast<size_t>(i * s.block), static_cast<size_t>(s.block)));
-  std::vector<int64_t> places, lengths(static_cast<size_t>(s.batch), s.block);
-  for (int64_t i = 0; i < s.batch; ++i) places.push_back(i);
-  const StepPlan plan = plan_step(lengths, grid);
-  MicroBatch batch;
-  HONE_TRY(fill_micro_batch(rows, places, plan.batches[0], grid, batch));
-  const size_t train = 0;  // a whole step
-  const auto take = [&](int64_t step) -> Result<StepSums> {
-    auto put = [&](const char* name, const auto& v) {
-      std::memcpy(session.input_bytes(train, name).data(), v.data(), v.size() * sizeof(v[0]));
-    };
-    put("ids", batch.ids);
-    put("labels", batch.labels);
-    put("positions", batch.positions);
-    put("cu_seqlens", batch.cu_seqlens);
-    put("sample_ids", batch.sample_ids);
-    put("rng", std::vector<int64_t>{42, step});
-    put("scale", std::vector<float>{1.0f / static_cast<float>(plan.label_tokens)});
-    put("lr", std::vector<double>{s.learning_rate});
-    put("step", std::vector<int64_t>{step + 1});
-    session.run(train);
-    return StepSums{static_cast<double>(session.output<float>(train, "loss")[0]), s.batch * s.block,
-                    s.batch, plan.label_tokens};
-  };
+  if (blocks) set_log_level(LogLevel::kWarning);  // the first screen says nothing about a benchmark
+  const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
+  set_log_level(LogLevel::kInfo);
   Steps steps = steps_for(out);
-  HONE_TRY(steps.run(session, s.steps, take));
-  double flops = 0;
-  const Program& program = session.programs()[train];
-  for (const Node& n : program.nodes)
-    if (n.op->name != "attention_grad") flops += cost_of({program, n}).flops;
-  HONE_TRY(report(out, session, steps, session.pool().size(), s.bf16,
-                  {{"tokens_per_step", s.batch * s.block}, {"flops_per_step", flops}}));
+  HONE_TRY(
+      steps.run(run->session(), run->steps().total_steps(), [&](int64_t step) -> Result<StepSums> {
+        StepSums sums = HONE_TRY(run->take_step(step, s.learning_rate));
+        sums.tokens = sums.all_tokens;
+        return sums;
+      }));
+  OrderedJson more{{"tokens", steps.tokens}};
+  if (blocks) {
+    double flops = 0;
+    const Program& program = run->session().programs()[0];  // a whole step
+    for (const Node& n : program.nodes)
+      if (n.op->name != "attention_grad") flops += cost_of({program, n}).flops;
+    more = {{"tokens_per_step", steps.tokens[0]}, {"flops_per_step", flops}};
+  }
+  HONE_TRY(report(out, run->session(), steps, threads_of(s.threads), s.bf16, more));
   return kExitDone;
 }
 
-Result<int> bench_task(const TaskSettings& s, const ReportSettings& out) {
+// A run of clm whose data are blocks of ids.
+Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
+  Task task = find_task("clm");
+  Schema schema = described(task);
+  HONE_TRY(schema.parse(
+      {"--model_name_or_path=" + s.model_name_or_path, "--do_train",
+       fmt::format("--block_size={}", s.block),
+       fmt::format("--per_device_train_batch_size={}", s.batch),
+       fmt::format("--max_steps={}", s.steps), fmt::format("--learning_rate={}", s.learning_rate),
+       fmt::format("--bf16={}", s.bf16), fmt::format("--threads={}", s.threads),
+       "--weight_decay=0.01", "--shuffle=false"},
+      {}));
   bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
-  if (!out.dropout) model.config = without_dropout(model.config);
-  const auto task = HONE_TRY(s.open(std::move(model), from_scratch));
-  Steps steps = steps_for(out);
-  HONE_TRY(steps.run(task->session(), task->steps().total_steps(),
-                     [&](int64_t step) -> Result<StepSums> {
-                       StepSums sums = HONE_TRY(task->take_step(step, s.learning_rate));
-                       if (s.target_tokens(task->model().config) > 0)
-                         sums.tokens += sums.label_tokens;  // both sides of the pairs
-                       return sums;
-                     }));
-  HONE_TRY(report(out, task->session(), steps, threads_of(s.threads), s.bf16,
-                  {{"tokens", steps.tokens}}));
-  return kExitDone;
+  Pretrained model = HONE_TRY(open_for_training(task, from_scratch));
+  const ExampleRows blocks = HONE_TRY(read_blocks(s, model.config.vocab));
+  task.examples = [&, clm = task.examples](Pretrained& m, const ExampleSource& source) {
+    return clm(m, {source.pool, &blocks});
+  };
+  return bench_run(task, std::move(model), from_scratch, out, true);
+}
+
+Result<int> bench_task(const Task& task, const ReportSettings& out) {
+  bool from_scratch = false;
+  Pretrained model = HONE_TRY(open_for_training(task, from_scratch));
+  return bench_run(task, std::move(model), from_scratch, out, false);
 }
 
 Result<int> run_bench_command(const std::vector<std::string>& args) {
@@ -221,8 +201,8 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
     };
     const auto chosen = HONE_TRY(
         choose_task({.name = name, .summary = summary, .defaults = defaults, .more = more}, args));
-    if (!chosen->settings) return kExitDone;
-    return bench_task(*chosen->settings, out);
+    if (!chosen->task) return kExitDone;
+    return bench_task(*chosen->task, out);
   }
   BenchSettings s;
   Schema schema(name, summary);

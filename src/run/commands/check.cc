@@ -7,12 +7,12 @@
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/unpack.h"
-#include "learn/check/check_run.h"
+#include "learn/check/check_model.h"
 #include "learn/check/fix_text.h"
 #include "learn/check/sample_text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/files.h"
-#include "learn/tasks/seq2seq.h"
+#include "learn/harness/check_run.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/training.h"
@@ -60,7 +60,8 @@ std::string samples_text(const RowsReport& rows, const Tokenizer& tokenizer) {
   return text;
 }
 
-Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool json) {
+Result<int> fix_files(const Task& task, const std::string& folder, bool json) {
+  const TaskSettings& s = *task.settings;
   std::vector<std::string> files = HONE_TRY(expand_files(s.train_file));
   for (std::string& file : HONE_TRY(expand_files(s.validation_file, kValidationSplit)))
     files.push_back(std::move(file));
@@ -69,11 +70,7 @@ Result<int> fix_files(const TaskSettings& s, const std::string& folder, bool jso
         .todo("name the files by --train_file and --validation_file");
   const Charset encoding = HONE_TRY(encoding_of(s.encoding));
   RowOptions options;
-  if (const auto* pairs = dynamic_cast<const Seq2SeqSettings*>(&s)) {
-    const PairColumnOptions wish = pairs->wish();
-    options.format =
-        parallel_files(files, wish.source_lang, wish.target_lang) ? "text" : pairs->data_format;
-  }
+  options.format = task.file_format(files);
   HONE_TRY(file_store().make_dirs(folder));
   OrderedJson list = OrderedJson::array();
   std::string text;
@@ -119,19 +116,20 @@ Result<int> run_check(const std::vector<std::string>& args) {
                             .summary = "validate data, model and settings before training",
                             .defaults = [](TaskSettings& s) { s.do_train = true; },
                             .more = [&](Schema& schema) { only.bind(schema); },
-                            .takes = reads_rows_of},
+                            .takes = [](const Task& t) { return t.check_rows != nullptr; }},
                            args));
-  if (!chosen->settings) return kExitDone;
-  const TaskSettings& s = *chosen->settings;
+  if (!chosen->task) return kExitDone;
+  const Task& task = *chosen->task;
+  const TaskSettings& s = *task.settings;
   const Schema& schema = chosen->schema;
-  if (!only.fix.empty()) return fix_files(s, only.fix, only.json);
+  if (!only.fix.empty()) return fix_files(task, only.fix, only.json);
 
   Findings findings;
   RowsReport rows;
   RunReport run;
   std::string text;
   bool from_scratch = false;
-  Result<Pretrained> model = open_for_training(s, from_scratch);
+  Result<Pretrained> model = open_for_training(task, from_scratch);
   if (!model.ok()) {
     findings.add(model.error());
   } else {
@@ -142,8 +140,8 @@ Result<int> run_check(const std::vector<std::string>& args) {
                         model->config.family,
                         static_cast<double>(parameter_count(model->config)) / 1e6);
     std::vector<std::string> notes;
-    rows = check_data(s, *model, pool, only.samples, notes, findings);
-    run = check_run(s, schema, *model, rows, findings);
+    rows = task.check_rows({*model, pool, only.samples, notes}, findings);
+    run = check_run(task, schema, *model, rows, findings);
     for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
     if (run.steps > 0)
       text += fmt::format("{:<11} {}\n{:<11} {} of {} free for model and checkpoints\n", "run",

@@ -23,8 +23,8 @@ Result<int> run_eval(const std::vector<std::string>& args) {
                                                 },
                                             .more = [&](Schema& schema) { only.bind(schema); }},
                                            args));
-  if (!chosen->settings) return kExitDone;
-  TaskSettings& s = *chosen->settings;
+  if (!chosen->task) return kExitDone;
+  TaskSettings& s = *chosen->task->settings;
   s.do_train = false;
   s.do_eval = true;
   if (s.validation_file
@@ -35,10 +35,10 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));
   HONE_TRY(check_sizes(model));
-  auto task = HONE_TRY(s.open(std::move(model), from_scratch));
-  Trainer trainer(s, *task, HONE_TRY(make_schedule(s, 0)));
+  const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
+  Trainer trainer(s, *run, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());
   if (metrics.empty()) return 128 + stop_signal();
   if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));

@@ -9,14 +9,11 @@
 #include "engine/passes/pipelines.h"
 #include "engine/session/session.h"
 #include "learn/generate/programs.h"
-#include "learn/pretrained/pretrained.h"
-#include "learn/tasks/clm_programs.h"
-#include "learn/tasks/run_programs.h"
-#include "learn/tasks/seq2seq_programs.h"
+#include "learn/harness/programs.h"
 #include "learn/trace/trace.h"
-#include "learn/train/update.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/training.h"
 
 namespace hone {
 namespace {
@@ -31,6 +28,12 @@ std::vector<std::string> backends_and_null() {
 
 struct GraphSettings {
 #define HONE_SETTINGS "run/commands/graph.def"
+#include "base/settings/fields.inc"
+};
+
+// What is shown, of either a model or, with --task, a run.
+struct ShowSettings {
+#define HONE_SETTINGS "run/commands/graph_show.def"
 #include "base/settings/fields.inc"
 };
 
@@ -58,52 +61,77 @@ std::string catalogue() {
   return text;
 }
 
-Program build_program(const GraphSettings& s, const ModelConfig& config) {
-  const BatchShape shape{s.tokens, s.slots};
-  // An encoder-decoder has as many tokens on either side, and encodes where others prefill.
+// Programs of generation, which no task owns: an encoder-decoder encodes where others prefill.
+RunProgram cached_program(const ShowSettings& s, const ModelConfig& config) {
   const bool two_sides = family_of(config).encoder != nullptr;
-  const PairShape pairs{s.tokens, s.tokens, s.slots};
-  if (s.program == "prefill" || s.program == "decode") {
-    CacheLimits limits;
-    limits.rows = s.slots;
-    limits.tokens = config.max_positions;
-    if (two_sides) {
-      limits.sources = s.slots;
-      limits.longest_source = config.max_positions;
-    }
-    return build_cached_program(
-        config,
-        {s.program == "decode" ? s.slots : s.tokens, s.slots, limits.pages(), limits.page,
-         limits.blocks(), limits.sources * limits.source_blocks(), limits.source_blocks(),
-         two_sides && s.program == "prefill"},
-        s.program);
+  CacheLimits limits;
+  limits.rows = s.slots;
+  limits.tokens = config.max_positions;
+  if (two_sides) {
+    limits.sources = s.slots;
+    limits.longest_source = config.max_positions;
   }
-  if (s.program == "eval")
-    return two_sides ? build_seq2seq_eval(config, pairs, "eval")
-                     : build_clm_eval(config, shape, "eval");
-  if (s.program == "update") return build_update(update_weights(config), {});
-  return two_sides ? build_seq2seq_train(config, pairs, s.program)
-                   : build_clm_train(config, shape, s.program);
+  const CachedShape shape{s.program == "decode" ? s.slots : s.tokens,
+                          s.slots,
+                          limits.pages(),
+                          limits.page,
+                          limits.blocks(),
+                          limits.sources * limits.source_blocks(),
+                          limits.source_blocks(),
+                          two_sides && s.program == "prefill"};
+  return {build_cached_program(config, shape, s.program), forward_pipeline()};
 }
 
-std::vector<Pass> passes_of(const GraphSettings& s, const ModelConfig& config) {
-  const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
-  TrainSettings train;
-  train.offload_optimizer_device = s.offload_optimizer_device;
-  if (s.program == "update") return update_pipeline(train.optimizer_home());
-  if (s.program == "step")
-    return step_pipeline(
-        [weights = update_weights(config)](Program& p) -> Result<bool> {
-          append_update(p, weights, {});
-          return true;
-        },
-        precision, train.optimizer_home());
-  if (s.program == "train" || s.program == "accumulate")
-    return train_pipeline(s.program == "accumulate", precision);
-  return forward_pipeline(WeightStorage::f32, precision);
+// "step.512+128": the kind, and the sizes where the name has them.
+std::string kind_of(const std::string& program) { return program.substr(0, program.find('.')); }
+
+// The shapes of the run, with the sizes that flags or the program's name give.
+void choose_sizes(const ShowSettings& s, RunShapes& shapes) {
+  std::vector<std::string> sizes;
+  if (const size_t dot = s.program.find('.'); dot != std::string::npos)
+    sizes = split(s.program.substr(dot + 1), '+');
+  for (BatchGrid* grid : {&shapes.train, &shapes.eval})
+    for (BatchShape& shape : grid->shapes) {
+      for (size_t a = 0; a + 1 < shape.axes.size(); ++a) {
+        if (s.tokens > 0) shape.axes[a].size = s.tokens;
+        if (a < sizes.size())
+          if (const int64_t size = std::atoll(sizes[a].c_str()); size > 0)
+            shape.axes[a].size = size;
+      }
+      if (s.slots > 0) shape.axes.back().size = s.slots;
+    }
 }
 
-Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipeline) {
+// The program of a run that the flags name.
+Result<RunProgram> find_program(const ShowSettings& s, const TaskModel& m) {
+  const std::string kind = kind_of(s.program);
+  const TaskSettings& run = m.settings();
+  const bool whole = kind == "step";
+  const int64_t rows =
+      kind == "eval" ? run.per_device_eval_batch_size : run.per_device_train_batch_size;
+  RunShapes shapes = shapes_without_data(m, m.form.limits[0].tokens, rows, whole, true, true);
+  choose_sizes(s, shapes);
+  std::vector<RunProgram> all = HONE_TRY(list_programs(m, shapes));
+  std::vector<std::string> names;
+  for (RunProgram& p : all) {
+    if (p.program.name == s.program || kind_of(p.program.name) == s.program) return std::move(p);
+    names.push_back(p.program.name);
+  }
+  for (const bool other : {true, false})
+    if (other != whole) {
+      shapes = shapes_without_data(m, m.form.limits[0].tokens, rows, other, true, false);
+      for (const RunProgram& p : HONE_TRY(list_programs(m, shapes)))
+        names.push_back(p.program.name);
+    }
+  const std::string near = nearest_name(s.program, names);
+  return Error(err::kMissingArgument, fmt::format("the run has no program '{}'", s.program))
+      .at("--program " + s.program)
+      .todo(fmt::format("{}its programs: {}",
+                        near.empty() ? "" : fmt::format("did you mean {}? ", near),
+                        fmt::join(names, ", ")));
+}
+
+Status check_pass_names(const ShowSettings& s, const std::vector<Pass>& pipeline) {
   std::vector<std::string> names = {"build"};
   for (const Pass& p : pipeline) names.push_back(p.name);
   names.push_back("lower");
@@ -122,18 +150,18 @@ Status check_pass_names(const GraphSettings& s, const std::vector<Pass>& pipelin
 }
 
 // Runs the passes up to s.after.
-Result<std::vector<PassRecord>> run_until(Program& p, const GraphSettings& s,
-                                          const ModelConfig& config, const Backend& backend) {
+Result<std::vector<PassRecord>> run_until(RunProgram& p, const ShowSettings& s,
+                                          const Backend& backend) {
   std::vector<PassRecord> records;
   if (s.after == "build") return records;
   PassOptions options;
   options.off = {s.pass_off.begin(), s.pass_off.end()};
-  std::vector<Pass> passes = passes_of(s, config);
+  std::vector<Pass>& passes = p.passes;
   const auto last = std::find_if(passes.begin(), passes.end(),
                                  [&](const Pass& pass) { return pass.name == s.after; });
   if (last != passes.end()) passes.erase(last + 1, passes.end());
-  records = HONE_TRY(run_passes(p, passes, options));
-  if (s.after == "lower") p = HONE_TRY(lower(p, backend));
+  records = HONE_TRY(run_passes(p.program, passes, options));
+  if (s.after == "lower") p.program = HONE_TRY(lower(p.program, backend));
   return records;
 }
 
@@ -243,32 +271,104 @@ Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text) {
   return rows;
 }
 
+// A task that trains the model, for the programs of a model without a run.
+Result<Task> task_of(const ModelConfig& config) {
+  const std::vector<HeadOffer>& heads = family_of(config).heads;
+  const auto has = [&](Head head) {
+    return std::any_of(heads.begin(), heads.end(), [&](const auto& h) { return h.head == head; });
+  };
+  return find_task(has(Head::seq2seq_lm) ? "summarization" : has(Head::causal_lm) ? "clm" : "mlm");
+}
+
+Status show(const ShowSettings& s, RunProgram p, const Backend& backend) {
+  HONE_TRY(check_pass_names(s, p.passes));
+  const Program built = p.program;
+  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, backend));
+  if (s.passes) {
+    print_out(pass_table(built, records));
+  } else if (s.plan) {
+    std::vector<Program> programs;
+    programs.push_back(std::move(p.program));
+    print_out(plan_text(HONE_TRY(Session::compile(std::move(programs), backend))));
+  } else {
+    p.program.compact();
+    print_out(print(p.program));
+  }
+  return Ok{};
+}
+
+Result<int> trace(const ShowSettings& s, const Task& task, Pretrained model, const Backend& backend,
+                  const TraceOptions& options) {
+  std::optional<ExampleRows> rows;
+  if (!s.ids.empty()) {
+    TokenRows ids;
+    for (const std::vector<int32_t>& row : HONE_TRY(read_ids(s.ids))) ids.add(row);
+    rows.emplace(std::move(ids));
+  }
+  const std::vector<TracedTensor> traced =
+      HONE_TRY(trace_task(task, model, rows ? &*rows : nullptr, backend, options));
+  HONE_TRY(save_trace(s.trace, traced));
+  log_info("{}: {} tensors", s.trace, traced.size());
+  return kExitDone;
+}
+
+// hone graph --task T: the programs of the run that the same flags would start.
+Result<int> graph_of_run(const std::vector<std::string>& args) {
+  ShowSettings s;
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone graph",
+                            .summary = "a run's programs after any pass, or a trace of its values",
+                            .defaults = [](TaskSettings& t) { t.do_train = true; },
+                            .more = [&](Schema& schema) { s.bind(schema); }},
+                           args));
+  if (!chosen->task) return kExitDone;
+  const Task& task = *chosen->task;
+  bool from_scratch = false;
+  Pretrained model = HONE_TRY(open_for_training(task, from_scratch, !s.trace.empty()));
+  const auto backend = HONE_TRY(
+      open_backend(task.settings->backend, {.threads = static_cast<int>(task.settings->threads)}));
+  if (!s.trace.empty()) return trace(s, task, std::move(model), *backend, {.fuse = s.fuse});
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model));
+  RunProgram program = HONE_TRY(find_program(s, made));
+  HONE_TRY(show(s, std::move(program), *backend));
+  return kExitDone;
+}
+
 Result<int> run_graph(const std::vector<std::string>& args) {
-  GraphSettings s;
+  if (std::any_of(args.begin(), args.end(), [](const std::string& a) {
+        return a == "--task" || a == "--preset" || a.starts_with("--task=") ||
+               a.starts_with("--preset=");
+      }))
+    return graph_of_run(args);
+  GraphSettings g;
+  ShowSettings s;
   Schema schema("hone graph",
                 "a model's program after any pass, its memory plan, or a trace of its values");
+  g.bind(schema);
   s.bind(schema);
+  schema.choices("program", {"step", "train", "accumulate", "update", "eval", "prefill", "decode"});
   schema.positional("model_name_or_path");
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   if (s.ops) {
     print_out(catalogue());
     return kExitDone;
   }
-  if (s.model_name_or_path.empty() && s.config_name.empty())
+  if (g.model_name_or_path.empty() && g.config_name.empty())
     return Error(err::kMissingArgument, "hone graph is given no model")
         .todo("name one with --model_name_or_path or --config_name; --ops needs none");
   if (s.trace.empty() != s.ids.empty())
     return Error(err::kMissingArgument, s.trace.empty() ? "--ids are given without --trace"
                                                         : "--trace is given without --ids")
         .todo("a trace needs both: --trace FILE --ids '5 6 7; 8 9'");
+  if (s.tokens == 0) s.tokens = 16;
+  if (s.slots == 0) s.slots = 2;
 
-  OpenOptions options = open_options(s);
+  OpenOptions options = open_options(g);
   options.need_tokenizer = false;
   options.need_weights = !s.trace.empty();
   options.writes_text = true;
-  const Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, options));
-  const auto backend = HONE_TRY(choose_backend(s));
-
+  Pretrained model = HONE_TRY(open_pretrained(g.model_name_or_path, options));
+  const auto backend = HONE_TRY(choose_backend(g));
   if (!s.trace.empty()) {
     if (model.weights == nullptr)
       return Error(err::kMissingArgument, "a trace needs weights")
@@ -276,27 +376,22 @@ Result<int> run_graph(const std::vector<std::string>& args) {
     if (!backend->computes())
       return Error(err::kMissingArgument, "the null backend computes nothing")
           .todo("--backend cpu or reference");
-    const std::vector<TracedTensor> traced =
-        HONE_TRY(trace_clm(model, HONE_TRY(read_ids(s.ids)), *backend, {.fuse = s.fuse}));
-    HONE_TRY(save_trace(s.trace, traced));
-    log_info("{}: {} tensors", s.trace, traced.size());
+    Task task = find_task("clm");
+    task.settings->do_train = true;
+    return trace(s, task, std::move(model), *backend, {.fuse = s.fuse});
+  }
+  if (s.program == "prefill" || s.program == "decode") {
+    HONE_TRY(show(s, cached_program(s, model.config), *backend));
     return kExitDone;
   }
-
-  HONE_TRY(check_pass_names(s, passes_of(s, model.config)));
-  Program p = build_program(s, model.config);
-  const Program built = p;
-  const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, model.config, *backend));
-  if (s.passes) {
-    print_out(pass_table(built, records));
-  } else if (s.plan) {
-    std::vector<Program> programs;
-    programs.push_back(std::move(p));
-    print_out(plan_text(HONE_TRY(Session::compile(std::move(programs), *backend))));
-  } else {
-    p.compact();
-    print_out(print(p));
-  }
+  const Task task = HONE_TRY(task_of(model.config));
+  task.settings->bf16 = g.bf16;
+  task.settings->offload_optimizer_device = g.offload_optimizer_device;
+  HONE_TRY(task.choose_head(model.config));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model));
+  RunProgram program = HONE_TRY(find_program(s, made));
+  program.program.name = s.program;  // its sizes are those of the flags
+  HONE_TRY(show(s, std::move(program), *backend));
   return kExitDone;
 }
 

@@ -75,15 +75,16 @@ Kept kept_by(const RunPlan& plan, const DeviceSpec& spec) {
   kept.all = kept.states + phase;
   return kept;
 }
-Result<Remedy> remedy_for(const TaskSettings& s, const ModelConfig& config, const Backend& backend,
-                          int64_t runtime, int64_t block, const PairNeeds& pairs, int64_t memory,
-                          const Fit& fit) {
+Result<Remedy> remedy_for(const TaskModel& m, const Backend& backend, int64_t runtime,
+                          int64_t memory, const Fit& fit) {
+  const TaskSettings& s = m.settings();
   Remedy r;
   r.memory_bytes = memory_of(fit.plan, backend.spec()) + runtime;
   if (kept_by(fit.plan, backend.spec()).all > memory) return r;
-  for (int64_t shorter = block / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2) {
-    const Fit one = HONE_TRY(fit_run(s, config, backend, 1, memory, [&](int64_t rows, bool whole) {
-      return shapes_without_data(s, shorter, rows, whole, s.do_train, s.do_eval, pairs);
+  for (int64_t shorter = m.form.limits[0].tokens / 2; shorter >= 16 && r.row_tokens == 0;
+       shorter /= 2) {
+    const Fit one = HONE_TRY(fit_run(m, backend, 1, memory, [&](int64_t rows, bool whole) {
+      return shapes_without_data(m, shorter, rows, whole, s.do_train, s.do_eval);
     }));
     if (one.rows > 0) r.row_tokens = shorter;
   }
@@ -98,31 +99,32 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                             .defaults = [](TaskSettings& s) { s.do_train = true; },
                             .more = [&](Schema& schema) { only.bind(schema); }},
                            args));
-  if (!chosen->settings) return kExitDone;
-  const TaskSettings& s = *chosen->settings;
+  if (!chosen->task) return kExitDone;
+  const TaskSettings& s = *chosen->task->settings;
   bool from_scratch = false;
-  const Pretrained model = HONE_TRY(open_for_training(s, from_scratch, false));
+  const Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
   const ModelConfig& config = model.config;
   const int threads = static_cast<int>(s.threads);
   DeviceSpec device = HONE_TRY(device_spec(only.device, {.threads = threads}));
   const bool here = device.name == "cpu";
   const auto backend = HONE_TRY(plan_backend(device));
-  const int64_t block = s.row_tokens(config), stream = stream_bytes(s, block);
+  const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model));
+  const RowLimit& limit = made.form.limits[0];
+  const int64_t block = limit.tokens, stream = stream_bytes(s, block);
   const auto [memory, runtime] = room_on(device, s, stream);
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
-  const PairNeeds pairs = HONE_TRY(pair_needs(s, model));
   auto shapes = [&](int64_t rows, bool whole) {
-    return shapes_without_data(s, block, rows, whole, s.do_train, s.do_eval, pairs);
+    return shapes_without_data(made, block, rows, whole, s.do_train, s.do_eval);
   };
-  const Fit fit = HONE_TRY(fit_run(s, config, *backend, wanted, memory, shapes));
+  const Fit fit = HONE_TRY(fit_run(made, *backend, wanted, memory, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
   const int64_t largest =
-      fit.rows == 0 ? 0 : HONE_TRY(largest_micro_batch(s, config, *backend, fit, memory, shapes));
+      fit.rows == 0 ? 0 : HONE_TRY(largest_micro_batch(made, *backend, fit, memory, shapes));
 
   if (here)
     (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
   double flops = 0, seconds = 0;
-  for (const Program& p : HONE_TRY(run_programs(s, config, shapes(rows, fit.whole)))) {
+  for (const Program& p : HONE_TRY(run_programs(made, shapes(rows, fit.whole)))) {
     if (!p.name.starts_with("train.") && !p.name.starts_with("step.")) continue;
     const double micro_batches = static_cast<double>(wanted) / static_cast<double>(rows) *
                                  static_cast<double>(s.gradient_accumulation_steps);
@@ -142,7 +144,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["by_purpose"] = fit.plan.by_purpose();
   j["memory_bytes"] = memory + runtime;
   j["fits"] = fit.rows > 0;
-  j[s.row_tokens_flag()] = block;
+  j[limit.flag] = block;
   j["micro_batch_rows"] = fit.rows;
   j["largest_micro_batch_rows"] = largest;
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
@@ -150,9 +152,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["seconds_per_step"] = seconds;
   Remedy remedy;
   if (fit.rows == 0) {
-    remedy = HONE_TRY(remedy_for(s, config, *backend, runtime, block, pairs, memory, fit));
+    remedy = HONE_TRY(remedy_for(made, *backend, runtime, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
-    if (remedy.row_tokens > 0) j["would_fit"][s.row_tokens_flag()] = remedy.row_tokens;
+    if (remedy.row_tokens > 0) j["would_fit"][limit.flag] = remedy.row_tokens;
   }
   const int status = fit.rows > 0 ? kExitDone : kExitUserError;
   if (only.json) {
@@ -177,7 +179,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                         format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
     const Kept kept = kept_by(fit.plan, device);
     text += remedy.row_tokens > 0
-                ? fmt::format("  do   --{} {} fits; or use more memory\n", s.row_tokens_flag(),
+                ? fmt::format("  do   --{} {} fits; or use more memory\n", limit.flag,
                               remedy.row_tokens)
                 : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
                               kept.all > kept.states ? "weights, gradients and moments"

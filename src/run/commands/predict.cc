@@ -4,7 +4,6 @@
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
-#include "learn/tasks/seq2seq.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/training.h"
@@ -35,21 +34,23 @@ OrderedJson prediction_files(const std::string& folder) {
 
 Result<int> run_predict(const std::vector<std::string>& args) {
   PredictOnly only;
-  const auto chosen = HONE_TRY(
-      choose_task({.name = "hone predict",
-                   .summary = "labels, numbers or texts for a file",
-                   .defaults =
-                       [](TaskSettings& s) {
-                         s.output_dir = "";
-                         s.do_predict = true;
-                         if (auto* pairs = dynamic_cast<Seq2SeqSettings*>(&s))
-                           pairs->predict_with_generate = true;
-                       },
-                   .more = [&](Schema& schema) { only.bind(schema); },
-                   .takes = [](const TaskSettings& s) { return s.text_rows() == nullptr; }},
-                  args));
-  if (!chosen->settings) return kExitDone;
-  TaskSettings& s = *chosen->settings;
+  const auto chosen = HONE_TRY(choose_task({.name = "hone predict",
+                                            .summary = "labels, numbers or texts for a file",
+                                            .defaults =
+                                                [](TaskSettings& s) {
+                                                  s.output_dir = "";
+                                                  s.do_predict = true;
+                                                },
+                                            .more =
+                                                [&](Schema& schema) {
+                                                  only.bind(schema);
+                                                  if (has_setting(schema, "predict_with_generate"))
+                                                    schema.preset("predict_with_generate", "true");
+                                                },
+                                            .takes = [](const Task& t) { return t.predicts; }},
+                                           args));
+  if (!chosen->task) return kExitDone;
+  TaskSettings& s = *chosen->task->settings;
   s.do_train = s.do_eval = false;
   s.do_predict = true;
   if (s.output_dir.empty())
@@ -58,10 +59,10 @@ Result<int> run_predict(const std::vector<std::string>& args) {
   HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));
   HONE_TRY(check_sizes(model));
-  auto task = HONE_TRY(s.open(std::move(model), from_scratch));
-  const OrderedJson got = HONE_TRY(task->predict(s.output_dir));
+  const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
+  const OrderedJson got = HONE_TRY(run->predict(s.output_dir));
   if (stop_signal()) return 128 + stop_signal();
   OrderedJson metrics = OrderedJson::object();
   for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;

@@ -5,8 +5,6 @@
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/shards/shards.h"
-#include "learn/tasks/sharded_rows.h"
-#include "learn/tasks/text_rows.h"
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
 #include "run/commands/task_choice.h"
@@ -45,13 +43,12 @@ Result<RunLock> lock_folder(const PrepareOnly& s, const std::string& folder,
   return lock;
 }
 
-Result<Prepared> prepare_text(const PrepareOnly& s, const TaskSettings& task,
-                              const Pretrained& model, ThreadPool& pool, PrepareOptions& options) {
-  const TextRows& rows = *task.text_rows();
+Result<Prepared> prepare_text(const PrepareOnly& s, const Task& task, const Pretrained& model,
+                              ThreadPool& pool, PrepareOptions& options) {
+  const TextSource& rows = *task.text;
+  const bool train = !task.settings->train_file.empty() || !task.settings->dataset_name.empty();
   std::vector<std::string> notes;
-  TextFiles files = HONE_TRY(rows.files(
-      model, {!task.train_file.empty() || !task.dataset_name.empty(), true, s.cache_dir, s.token},
-      notes));
+  TextFiles files = HONE_TRY(rows.files(model, {train, true}, notes));
   files.eval_optional = true;
   options.settings = rows.shard_settings(model, files.options, true);
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
@@ -62,9 +59,9 @@ Result<Prepared> prepare_text(const PrepareOnly& s, const TaskSettings& task,
   return prepare_shards(parts, options, rows.tokenize(model, &pool));
 }
 
-Result<Prepared> prepare_labelled(const PrepareOnly& s, TaskSettings& task, const Pretrained& model,
+Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const Pretrained& model,
                                   ThreadPool& pool, PrepareOptions& options) {
-  ShardedRows& rows = *task.sharded_rows();
+  const PreparedSource& rows = *task.prepared;
   rows.choose_splits();
   options.settings = HONE_TRY(rows.shard_settings(model));
   options.settings["max_shard_size"] = s.max_shard_size.bytes;
@@ -74,7 +71,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, TaskSettings& task, cons
   const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
   return prepare_rows(splits, options, [&]() -> Result<std::vector<RowSplit>> {
     std::vector<std::string> notes;
-    auto read = rows.row_splits(model, sources, pool, notes);
+    auto read = rows.splits(model, sources, pool, notes);
     show_notes(notes);
     return read;
   });
@@ -87,15 +84,17 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
                             .summary = "tokenise data once, for training from shards",
                             .task_help = "what the model will learn",
                             .more = [&](Schema& schema) { s.bind(schema); },
+                            .takes = [](const Task& t) { return t.text || t.prepared; },
                             .data_only = true},
                            args));
-  if (!chosen->settings) return kExitDone;
-  TaskSettings& task = *chosen->settings;
-  HONE_TRY(check_whole(task));
-  task.tokenizer_name = s.tokenizer_name;
-  task.model_revision = s.model_revision;
-  task.cache_dir = s.cache_dir;
-  task.token = s.token;
+  if (!chosen->task) return kExitDone;
+  const Task& task = *chosen->task;
+  TaskSettings& settings = *task.settings;
+  HONE_TRY(check_whole(settings));
+  settings.tokenizer_name = s.tokenizer_name;
+  settings.model_revision = s.model_revision;
+  settings.cache_dir = s.cache_dir;
+  settings.token = s.token;
   OpenOptions open = open_options(s);
   open.need_weights = false;
   open.need_tokenizer = false;
@@ -112,13 +111,12 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
     log_info("{:<11} {} of {}", "prepared", count_of(tokens, "token"), split);
     return stop_requested() ? 1 : 0;
   };
-  const Prepared done =
-      HONE_TRY(task.sharded_rows() ? prepare_labelled(s, task, model, pool, options)
-                                   : prepare_text(s, task, model, pool, options));
+  const Prepared done = HONE_TRY(task.prepared ? prepare_labelled(s, task, model, pool, options)
+                                               : prepare_text(s, task, model, pool, options));
   show_notes(done.notes);
   if (done.stopped) {
     log_info("{:<11} the same command {}", "stopped",
-             task.sharded_rows() ? "starts again" : "continues from here");
+             task.prepared ? "starts again" : "continues from here");
     return 128 + stop_signal();
   }
   for (const ShardSplit& split : done.manifest.splits)

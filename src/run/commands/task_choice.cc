@@ -5,6 +5,8 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/settings/yaml.h"
+#include "learn/tasks/presets/presets.h"
+#include "learn/tasks/tasks.h"
 #include "run/commands/command.h"
 
 namespace hone {
@@ -12,12 +14,17 @@ namespace {
 
 std::vector<Task> tasks_of(const TaskCommand& c) {
   std::vector<Task> tasks = all_task();
-  std::erase_if(tasks, [&](const Task& t) {
-    const auto settings = t.settings();
-    return c.takes && !c.takes(*settings);
-  });
+  for (Task& preset : all_preset()) {
+    preset.is_preset = true;
+    tasks.push_back(std::move(preset));
+  }
+  std::sort(tasks.begin(), tasks.end(),
+            [](const Task& a, const Task& b) { return a.name < b.name; });
+  std::erase_if(tasks, [&](const Task& t) { return c.takes && !c.takes(t); });
   return tasks;
 }
+
+const char* flag_of(const Task& t) { return t.is_preset ? "preset" : "task"; }
 
 // `own`: with the flags of the task itself.
 void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, ChosenTask& chosen) {
@@ -27,12 +34,12 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
     list.push_back(fmt::format("{} ({})", t.name, t.summary));
   }
   Schema& schema = chosen.schema;
-  schema.add("task", &chosen.task, "What to do",
+  schema.add("task", &chosen.name, "What to do",
              fmt::format("{}: {}", c.task_help, fmt::join(list, ", ")));
   schema.choices("task", names);
   schema.required("task");
   schema.alias("task", "preset", false);
-  TaskSettings& s = *chosen.settings;
+  TaskSettings& s = *chosen.task->settings;
   s.print = print_out;
   if (c.defaults) c.defaults(s);
   if (c.data_only) {
@@ -41,14 +48,14 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
     s.TrainSettings::bind(schema);
   }
   s.DataSettings::bind(schema);
-  if (own) s.bind_own(schema);
+  if (own) chosen.task->bind(schema);
   if (!c.data_only && c.more) c.more(schema);
 }
 
 std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>& tasks,
                                   const Task& task, bool own) {
   auto chosen = std::make_unique<ChosenTask>(c);
-  chosen->settings = task.settings();
+  chosen->task = task;
   bind_all(c, tasks, own, *chosen);
   return chosen;
 }
@@ -66,8 +73,8 @@ std::string task_of_flags(const std::vector<std::string>& args) {
   return task;
 }
 
-Result<std::string> find_task(const TaskCommand& c, const std::vector<Task>& tasks,
-                              const std::vector<std::string>& args) {
+Result<std::string> named_task(const TaskCommand& c, const std::vector<Task>& tasks,
+                               const std::vector<std::string>& args) {
   if (std::string task = task_of_flags(args); !task.empty()) return task;
   const auto environment = environment_settings();
   if (const auto it = environment.find("HONE_TASK"); it != environment.end() && !it->second.empty())
@@ -90,9 +97,9 @@ std::string own_help(const TaskCommand& c, const std::vector<Task>& tasks) {
   std::string text;
   for (const Task& t : tasks) {
     Schema schema(c.name, c.summary);
-    const auto settings = t.settings();
-    settings->bind_own(schema);
-    text += fmt::format("\nWith --task {}: {}\n{}", t.name, t.summary, schema.settings_help());
+    t.bind(schema);
+    text += fmt::format("\nWith --{} {}: {}\n{}", flag_of(t), t.name, t.summary,
+                        schema.settings_help());
   }
   return text;
 }
@@ -103,12 +110,11 @@ std::string own_markdown(const TaskCommand& c, const std::vector<Task>& tasks) {
   std::string text;
   for (const Task& t : tasks) {
     Schema schema(c.name, c.summary);
-    const auto settings = t.settings();
-    settings->bind_own(schema);
+    t.bind(schema);
     std::string part = schema.settings_reference();
     for (size_t at = 0; (at = part.find("\n## ", at)) != std::string::npos; at += 5)
       part.insert(at + 1, "##");
-    text += fmt::format("\n### With --task {}: {}\n{}", t.name, t.summary, part);
+    text += fmt::format("\n### With --{} {}: {}\n{}", flag_of(t), t.name, t.summary, part);
   }
   return text;
 }
@@ -133,16 +139,16 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   if (help) {
     name = task_of_flags(args);
   } else if (!markdown) {
-    name = HONE_TRY(find_task(c, tasks, args));
+    name = HONE_TRY(named_task(c, tasks, args));
   }
   for (const Task& t : tasks) {
     if (t.name != name) continue;
     auto chosen = bound(c, tasks, t, true);
     if (HONE_TRY(parse_settings(chosen->schema, args)).done)
-      chosen->settings = nullptr;
+      chosen->task.reset();
     else
-      HONE_TRY(chosen->settings->settle(chosen->schema));
-    if (chosen->settings) set_log_level(level_named(chosen->settings->log_level));
+      HONE_TRY(chosen->task->settle(chosen->schema));
+    if (chosen->task) set_log_level(level_named(chosen->task->settings->log_level));
     return chosen;
   }
   // No such task, or none: what all tasks share is enough to say so.
@@ -151,8 +157,14 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   if (!name.empty()) about = {"--task", name};
   HONE_TRY(parse_settings(chosen->schema, about));
   print_out(markdown ? own_markdown(c, tasks) : own_help(c, tasks));
-  chosen->settings = nullptr;
+  chosen->task.reset();
   return chosen;
+}
+
+Task find_task(const std::string& name) {
+  for (const Task& t : all_task())
+    if (t.name == name) return t;
+  HONE_BUG_IF(true, "no task '{}'", name);
 }
 
 Result<int> run_script(const std::string& name, const std::string& task,

@@ -5,24 +5,24 @@
 #include <memory>
 
 #include "base/settings/settings.h"
-#include "learn/tasks/task.h"
+#include "learn/harness/task.h"
 
 namespace hone {
 
 struct TaskCommand {
-  std::string name, summary;                            // of its Schema
-  std::string task_help = "what the model learns";      // before the list of tasks
-  std::function<void(TaskSettings&)> defaults = {};     // the command's own, set before flags
-  std::function<void(Schema&)> more = {};               // binds settings besides the task's
-  std::function<bool(const TaskSettings&)> takes = {};  // only such tasks
-  bool data_only = false;                               // not the settings of training
+  std::string name, summary;                         // of its Schema
+  std::string task_help = "what the model learns";   // before the list of tasks
+  std::function<void(TaskSettings&)> defaults = {};  // the command's own, set before flags
+  std::function<void(Schema&)> more = {};            // binds settings besides the task's
+  std::function<bool(const Task&)> takes = {};       // only such tasks
+  bool data_only = false;                            // not the settings of training
 };
 
 struct ChosenTask {
   explicit ChosenTask(const TaskCommand& c) : schema(c.name, c.summary) {}
-  std::unique_ptr<TaskSettings> settings;  // null: help or settings were asked for and are printed
+  std::optional<Task> task;  // none: help or settings were asked for and are printed
   Schema schema;
-  std::string task;
+  std::string name;
 };
 
 // The task is among the flags, in the environment or in the settings file; it decides which
@@ -30,6 +30,9 @@ struct ChosenTask {
 // such task, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
+
+// The task of that name, which the shelf has.
+Task find_task(const std::string& name);
 
 // hone train --task `task` under the name of Transformers' script.
 Result<int> run_script(const std::string& name, const std::string& task,

@@ -14,8 +14,8 @@ namespace {
 Result<int> run_train(const std::vector<std::string>& args) {
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
-  if (!chosen->settings) return kExitDone;
-  TaskSettings& s = *chosen->settings;
+  if (!chosen->task) return kExitDone;
+  TaskSettings& s = *chosen->task->settings;
   const Schema& schema = chosen->schema;
   if (!s.do_train && !s.do_eval && !s.do_predict)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
@@ -32,12 +32,12 @@ Result<int> run_train(const std::vector<std::string>& args) {
         "float32");
   install_stop_handlers();
   bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(s, from_scratch));
+  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));
   HONE_TRY(check_sizes(model));
-  auto task = HONE_TRY(s.open(std::move(model), from_scratch));
-  Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? task->steps().total_steps() : 0));
-  Trainer trainer(s, *task, std::move(schedule));
-  if (auto listener = task->callback()) trainer.add_callback(std::move(listener));
+  const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
+  Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? run->steps().total_steps() : 0));
+  Trainer trainer(s, *run, std::move(schedule));
+  if (auto listener = run->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
   if (finished) {
     if (const OrderedJson metrics = trainer.ended_metrics(); !metrics.is_null())
@@ -47,7 +47,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   }
   if (s.do_train && !finished) {
     TrainOutcome outcome = HONE_TRY(trainer.train());
-    const MemoryReport memory = task->memory();
+    const MemoryReport memory = run->memory();
     log_info("{:<11} {}", "memory", memory.text());
     if (outcome.stopped_by) return 128 + outcome.stopped_by;
     outcome.metrics["memory_planned_bytes"] = memory.planned_bytes;
@@ -65,7 +65,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   }
   if (s.do_predict) {
     const auto begin = std::chrono::steady_clock::now();
-    const OrderedJson got = HONE_TRY(task->predict(s.output_dir));
+    const OrderedJson got = HONE_TRY(run->predict(s.output_dir));
     if (!got.empty()) {
       OrderedJson metrics;
       for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
@@ -77,7 +77,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   }
   if (stop_signal()) return 128 + stop_signal();
   if (finished) return kExitDone;
-  HONE_TRY(task->end_run());
+  HONE_TRY(run->end());
   if (s.do_train) HONE_TRY(trainer.finish());
   return kExitDone;
 }

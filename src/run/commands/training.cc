@@ -2,26 +2,27 @@
 
 #include "base/store/store.h"
 #include "learn/pretrained/weights.h"
-#include "learn/train/errors.h"
+#include "run/commands/errors.h"
 
 namespace hone {
 
-Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, bool need_weights) {
+Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool need_weights) {
+  const TaskSettings& s = *task.settings;
   from_scratch = s.model_name_or_path.empty();
   const bool new_type = from_scratch && s.config_name.empty();
   if (!s.config_overrides.empty() && !(new_type && !s.model_type.empty()))
-    return Error(err::kNoData,
+    return Error(err::kNoModel,
                  "--config_overrides belongs to --model_type, without a model and a "
                  "config file")
         .at("--config_overrides " + s.config_overrides)
         .todo("edit the config.json of --config_name, or name the type by --model_type");
   if (new_type && s.model_type.empty())
-    return Error(err::kNoData, "no model is named")
+    return Error(err::kNoModel, "no model is named")
         .todo(
             "name one by --model_name_or_path; to train from scratch, a config.json by "
             "--config_name or a type by --model_type");
   if (new_type && s.tokenizer_name.empty())
-    return Error(err::kNoData, "a new model of a type has no tokenizer")
+    return Error(err::kNoModel, "a new model of a type has no tokenizer")
         .at("--model_type " + s.model_type)
         .todo("name one by --tokenizer_name");
   OpenOptions o = open_options(s);
@@ -32,7 +33,7 @@ Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch, 
   o.need_tokenizer = false;
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
-  HONE_TRY(s.choose_head(model.config));
+  HONE_TRY(task.choose_head(model.config));
   return model;
 }
 

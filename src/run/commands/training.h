@@ -2,14 +2,15 @@
 #pragma once
 
 #include "base/core/json.h"
-#include "learn/tasks/token_task.h"
+#include "learn/harness/task_run.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {
 
 // The model of --model_name_or_path, or, without one, a new model of --config_name with the
-// tokenizer of --tokenizer_name (from_scratch); with the head that the task trains.
-Result<Pretrained> open_for_training(const TaskSettings& s, bool& from_scratch,
+// tokenizer of --tokenizer_name (from_scratch); with the head that the task trains. H3009 when no model
+// is named.
+Result<Pretrained> open_for_training(const Task& task, bool& from_scratch,
                                      bool need_weights = true);
 // Before data are read and memory is planned: H2282 for all weights that are missing or have other
 // sizes than the config asks for; the head may still be another one.

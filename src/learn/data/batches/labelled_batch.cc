@@ -4,32 +4,26 @@
 
 namespace hone {
 
-void fill_label_inputs(const TokenRows& rows, const RowLabels& labels, const MicroBatch& batch,
-                       LabelInputs& out) {
-  const size_t S = batch.row_ids.size();
-  out.token_types.assign(batch.ids.size(), 0);
-  out.classes.assign(S, kIgnoreLabel);
-  out.values.assign(S, 0.0f);
-  out.weight.assign(S, 0.0f);
-  for (size_t s = 0; s < S; ++s) {
-    const int64_t row = batch.row_ids[s];
-    if (row < 0) continue;
+void fill_labels(const TokenRows& rows, const RowLabels& labels, const BatchRows& batch,
+                 const LabelInputs& to) {
+  std::fill(to.token_types.begin(), to.token_types.end(), 0);
+  std::fill(to.classes.begin(), to.classes.end(), kIgnoreLabel);
+  std::fill(to.values.begin(), to.values.end(), 0.0f);
+  std::fill(to.weight.begin(), to.weight.end(), 0.0f);
+  int64_t at = 0;
+  for (size_t s = 0; s < batch.rows.size(); ++s) {
+    const int64_t row = batch.rows[s];
     const auto r = static_cast<size_t>(row);
-    const std::span<const uint8_t> types = labels.types_of(rows, row);
-    std::copy(types.begin(), types.end(), out.token_types.begin() + batch.cu_seqlens[s]);
-    if (r < labels.classes.size()) out.classes[s] = labels.classes[r];
-    if (r >= labels.values.size()) continue;
-    out.values[s] = labels.values[r];
-    out.weight[s] = 1.0f;
+    if (!to.token_types.empty()) {
+      const std::span<const uint8_t> types = labels.types_of(rows, row);
+      std::copy(types.begin(), types.end(), to.token_types.begin() + at);
+    }
+    at += rows.length(row);
+    if (!to.classes.empty() && r < labels.classes.size()) to.classes[s] = labels.classes[r];
+    if (to.values.empty() || r >= labels.values.size()) continue;
+    to.values[s] = labels.values[r];
+    to.weight[s] = 1.0f;
   }
-}
-
-void reserve_label_inputs(const BatchGrid& grid, LabelInputs& out) {
-  const auto slots = static_cast<size_t>(grid.slots);
-  out.token_types.reserve(static_cast<size_t>(grid.largest()));
-  out.classes.reserve(slots);
-  out.values.reserve(slots);
-  out.weight.reserve(slots);
 }
 
 }  // namespace hone

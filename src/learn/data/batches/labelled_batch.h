@@ -6,15 +6,13 @@
 
 namespace hone {
 
+// The inputs of a packed micro-batch. Those that a program does not have are empty.
 struct LabelInputs {
-  std::vector<int32_t> token_types;   // [T], 0 in slack
-  std::vector<int32_t> classes;       // [S], kIgnoreLabel for slack, empty slots, rows without one
-  std::vector<float> values, weight;  // [S] regression: the label, and 1 where there is one
+  std::span<int32_t> token_types;  // [T], 0 in slack
+  std::span<int32_t> classes;      // [S], kIgnoreLabel for empty sequences, slack, rows without one
+  std::span<float> values, weight;  // [S] regression: the label, and 1 where there is one
 };
-
-// For a packed micro-batch of `rows`: its row_ids say which. The memory of `out` is used again.
-void fill_label_inputs(const TokenRows& rows, const RowLabels& labels, const MicroBatch& batch,
-                       LabelInputs& out);
-void reserve_label_inputs(const BatchGrid& grid, LabelInputs& out);
+void fill_labels(const TokenRows& rows, const RowLabels& labels, const BatchRows& batch,
+                 const LabelInputs& to);
 
 }  // namespace hone

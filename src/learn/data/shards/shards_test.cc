@@ -170,13 +170,13 @@ TEST_F(Shards, AFileThatChangesUnderARunIsOneError) {
   };
   const auto error = [](const Status& status) { return status.ok() ? "" : status.error().text(); };
   const std::vector<int64_t> before = lengths_of_rows(), first = {0};
-  const BatchGrid grid = choose_grid(before, 1000);
   std::vector<int64_t> all(before.size());
   std::iota(all.begin(), all.end(), 0);
-  const StepPlan plan = plan_step(before, grid);
-  MicroBatch batch;
-  ASSERT_GT(plan.batches[0].rows.size(), 500u);
-  EXPECT_EQ(error(fill_micro_batch(data.rows, all, plan.batches[0], grid, batch)), "");
+  ASSERT_GT(all.size(), 500u);
+  std::vector<int32_t> ids(static_cast<size_t>(data.rows.tokens())), positions(ids.size()),
+      cu(all.size() + 1);
+  const auto pack = [&] { return pack_rows(data.rows, {all, {}}, {ids, positions, cu, {}}); };
+  EXPECT_EQ(error(pack()), "");
   EXPECT_EQ(error(data.rows.check_unchanged()), "");
 
   fs::resize_file(shard, 0);
@@ -185,8 +185,7 @@ TEST_F(Shards, AFileThatChangesUnderARunIsOneError) {
               HasSubstr(fmt::format("H0117  '{}' has 0 bytes now", shard)));
   EXPECT_NE(lengths_of_rows(), before);  // what is gone reads as rows without tokens
   EXPECT_THAT(error(data.rows.check_unchanged(first)), HasSubstr("H0117"));
-  EXPECT_THAT(error(fill_micro_batch(data.rows, all, plan.batches[0], grid, batch)),
-              HasSubstr("H0117"));
+  EXPECT_THAT(error(pack()), HasSubstr("H0117"));
 }
 
 TEST_F(Shards, DamageIsOneError) {

@@ -1,0 +1,72 @@
+#include "engine/backends/backends.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/core/text.h"
+#include "engine/device/errors.h"
+
+namespace hone {
+
+std::vector<BackendKind> all_backend();  // generated: one of each file of this folder
+
+namespace {
+
+Error unknown(const std::string& what, const std::string& name,
+              const std::vector<std::string>& known) {
+  const std::string near = nearest_name(name, known);
+  return Error(err::kNoBackend, fmt::format("there is no {} '{}'", what, name))
+      .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
+            fmt::format("known are {}", fmt::join(known, ", ")));
+}
+
+std::string in_lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+}  // namespace
+
+const std::vector<BackendKind>& backend_kinds() {
+  static const std::vector<BackendKind> kinds = all_backend();
+  return kinds;
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  for (const BackendKind& k : backend_kinds())
+    if (k.open) names.push_back(k.name);
+  return names;
+}
+
+std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (const BackendKind& k : backend_kinds())
+    if (k.devices)
+      for (const DeviceSpec& d : k.devices({})) names.push_back(d.name);
+  return names;
+}
+
+Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
+                                              const BackendOptions& options) {
+  for (const BackendKind& k : backend_kinds())
+    if (k.name == name && k.open) return k.open(options);
+  return unknown("backend", name, backend_names());
+}
+
+Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options) {
+  for (const BackendKind& k : backend_kinds())
+    if (k.devices)
+      for (DeviceSpec& d : k.devices(options))
+        if (in_lower(d.name) == in_lower(name)) return std::move(d);
+  return unknown("device", name, device_names());
+}
+
+Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec) {
+  for (const BackendKind& k : backend_kinds())
+    if (k.name == spec.kernels && k.choose)
+      return std::unique_ptr<Backend>(std::make_unique<NullBackend>(k.choose, spec));
+  HONE_BUG_IF(true, "no backend plans for {}", spec.name);
+}
+
+}  // namespace hone

@@ -1,0 +1,46 @@
+// The memory that a run may take, the micro-batch that fits it, and what a run took.
+#pragma once
+
+#include "learn/harness/programs.h"
+
+namespace hone {
+
+// The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
+// of per_device_eval_batch_size) whose arenas take at most `memory_bytes`.
+struct Fit {
+  int64_t rows = 0;    // of a micro-batch; 0: not even one row fits
+  bool whole = false;  // a step is one micro-batch and one program
+  RunPlan plan;        // with `rows`, or with one row when none fits
+};
+using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
+// `keep`: that split, if it fits.
+Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
+                    int64_t memory_bytes, const ShapesOf& shapes_of,
+                    const std::optional<Split>& keep = {});
+
+// The most rows of a micro-batch that fit, when those of `fit` do: a row more does not. At most
+// kMostRowsTried.
+inline constexpr int64_t kMostRowsTried = 65536;
+Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
+                                    int64_t memory_bytes, const ShapesOf& shapes_of);
+
+// H2404 when --device_memory is more than this machine, or its control group, has.
+Status check_device_memory(const TrainSettings& s);
+
+// Bytes that the arenas of this process may take: --device_memory, or what is free now.
+int64_t memory_for_arenas(const TrainSettings& s);
+
+// Bytes of the runtime besides the arena (code, tokenizer, data): the plan's own line.
+inline constexpr int64_t kRuntimeBudget = 192 << 20;
+
+// Planned and measured memory of a run. Measured: what the process keeps in anonymous and shared
+// pages now, less what it kept just before the arena was mapped.
+struct MemoryReport {
+  int64_t planned_bytes = 0;
+  int64_t measured_bytes = 0;
+  int64_t runtime_bytes = 0;  // what it kept before: tokenizer, data, plans
+  int64_t arena_bytes = 0;    // of the arena, in memory now
+  std::string text() const;   // the arena, and apart from it all else
+};
+
+}  // namespace hone

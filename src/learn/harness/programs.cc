@@ -1,0 +1,111 @@
+#include "learn/harness/programs.h"
+
+#include <algorithm>
+
+#include "engine/backends/null/null.h"
+#include "engine/session/session.h"
+
+namespace hone {
+
+Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model) {
+  RunForm form = HONE_TRY(task.form(model));
+  return TaskModel{task, model.config, std::move(form)};
+}
+
+std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {
+  std::vector<BatchShape> shapes = train.shapes;
+  if (!accumulate && form.labels_vary && !shapes.empty())
+    shapes.push_back(shapes.back().with(kLabels, shapes.back().axes[0].size));
+  return shapes;
+}
+
+std::string program_name(std::string_view kind, const BatchShape& shape) {
+  return fmt::format("{}.{}", kind, shape.text());
+}
+
+RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t rows, bool whole,
+                              bool train, bool eval) {
+  const TaskSettings& s = m.settings();
+  const auto grid = [&](int64_t r, int64_t most) {
+    BatchGrid grid;
+    BatchShape& shape = grid.shapes.emplace_back();
+    for (const RowLimit& limit : m.form.limits) {
+      const int64_t tokens = r * (&limit == m.form.limits.data() ? row_tokens : limit.tokens);
+      shape.axes.push_back(
+          {limit.axis, m.form.packs_rows ? (tokens + 63) / 64 * 64 : tokens});  // in lines of 64
+    }
+    grid.max_rows = m.form.packs_rows ? most : r;
+    // The last step of an epoch of a stream may leave slack, which is a sequence.
+    const bool slack = m.form.packs_rows || s.streaming;
+    shape.axes.push_back({kSequences, grid.max_rows + (slack ? 1 : 0)});
+    return grid;
+  };
+  RunShapes shapes;
+  if (train) shapes.train = grid(rows, whole ? rows : 2 * rows);
+  shapes.accumulate = train && !whole;
+  if (eval) {
+    const int64_t r = std::min(rows, s.per_device_eval_batch_size);
+    shapes.eval = grid(r, 2 * r);
+    if (m.form.generation) shapes.writes = m.form.generation(row_tokens, r);
+  }
+  return shapes;
+}
+
+std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
+  std::vector<UpdateWeight> weights;
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (p.trained) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+  return weights;
+}
+
+Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
+  const TaskSettings& s = m.settings();
+  std::vector<RunProgram> programs;
+  const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
+  const std::vector<BatchShape> train = shapes.train_shapes(m.form);
+  const std::vector<UpdateWeight> weights = update_weights(m.config);
+  UpdateOptions update;
+  if (!train.empty()) update = HONE_TRY(update_options(s));
+  for (const BatchShape& shape : train) {
+    const auto build = [&](std::string_view kind) {
+      return m.task.program(m.config, shape, program_name(kind, shape), true);
+    };
+    if (shapes.accumulate) {
+      programs.push_back({build("train"), train_pipeline(false, precision)});
+      programs.push_back({build("accumulate"), train_pipeline(true, precision)});
+      continue;
+    }
+    const auto append = [=](Program& p) -> Result<bool> {
+      append_update(p, weights, update);
+      return true;
+    };
+    programs.push_back({build("step"), step_pipeline(append, precision, s.optimizer_home())});
+  }
+  if (!train.empty() && shapes.accumulate)
+    programs.push_back({build_update(weights, update), update_pipeline(s.optimizer_home())});
+  for (const BatchShape& shape : shapes.eval.shapes)
+    programs.push_back({m.task.program(m.config, shape, program_name("eval", shape), false),
+                        forward_pipeline(WeightStorage::f32, precision)});
+  if (shapes.writes)
+    for (const CachedShape& shape : cached_shapes(*shapes.writes))
+      programs.push_back({build_cached_program(m.config, shape, cached_name(shape)),
+                          forward_pipeline(shapes.writes->weights)});
+  return programs;
+}
+
+Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes) {
+  std::vector<Program> programs;
+  for (RunProgram& p : HONE_TRY(list_programs(m, shapes))) {
+    HONE_TRY(run_passes(p.program, p.passes, {}));
+    programs.push_back(std::move(p.program));
+  }
+  return programs;
+}
+
+Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes) {
+  const NullBackend null(&backend);
+  const Session session = HONE_TRY(Session::compile(HONE_TRY(run_programs(m, shapes)), null));
+  return session.plan();
+}
+
+}  // namespace hone

@@ -1,0 +1,57 @@
+// The programs of a run, before a byte of memory is taken. This is the only place that lists them:
+// training, hone plan, graph, bench, check and the tracer ask it.
+#pragma once
+
+#include "engine/device/backend.h"
+#include "engine/passes/pipelines.h"
+#include "learn/harness/task.h"
+#include "learn/train/update.h"
+
+namespace hone {
+
+// A task with a model.
+struct TaskModel {
+  const Task& task;
+  const ModelConfig& config;
+  RunForm form;
+  // Task and model must outlive it. Errors: those of Task::form.
+  static Result<TaskModel> make(const Task& task, const Pretrained& model);
+  const TaskSettings& settings() const { return *task.settings; }
+};
+
+struct RunShapes {
+  BatchGrid train, eval;              // empty: not trained, not evaluated
+  bool accumulate = false;            // a step may be more than one micro-batch
+  std::optional<CacheLimits> writes;  // evaluations generate texts
+
+  // A program for each of these; the last one is that for all labels where those vary.
+  std::vector<BatchShape> train_shapes(const RunForm& form) const;
+};
+
+// What a run needs when its data are not read yet: `rows` rows of which each has at most
+// `row_tokens` tokens on the first axis in a micro-batch; where their lengths are not known, the
+// most that it can need. whole: a step is one micro-batch.
+RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t rows, bool whole,
+                              bool train, bool eval);
+
+// What the optimizer trains.
+std::vector<UpdateWeight> update_weights(const ModelConfig& config);
+
+// A program as the task builds it, and the passes that make it what the session runs.
+struct RunProgram {
+  Program program;
+  std::vector<Pass> passes;
+};
+// Every program of the run: step.<shape>, or train.<shape>, accumulate.<shape> and update;
+// eval.<shape>, and those that generate texts (learn/generate/programs.h). Errors: those of the
+// settings of the optimizer.
+Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes);
+// The same after their passes.
+Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes);
+// "train.512", of pairs "train.512+128".
+std::string program_name(std::string_view kind, const BatchShape& shape);
+
+// The plan of the programs of these shapes.
+Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes);
+
+}  // namespace hone

@@ -1,0 +1,45 @@
+// The settings that every task has.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+#include "base/settings/settings.h"
+#include "learn/train/settings.h"
+#include "learn/train/split.h"
+
+namespace hone {
+
+// Which rows are learnt from.
+struct DataSettings {
+#define HONE_SETTINGS "learn/harness/data_settings.def"
+#include "base/settings/fields.inc"
+};
+
+struct TaskSettings : TrainSettings, DataSettings {
+  void bind(Schema& schema) { TrainSettings::bind(schema), DataSettings::bind(schema); }
+
+  // From the checkpoint that the run continues from, whose micro-batches it keeps; none: it begins, or
+  // the checkpoint does not say. The command sets both.
+  std::optional<Split> split;
+  std::string continued_from;
+  // Standard output, for tasks whose lines other programs read; the command sets it.
+  std::function<void(std::string_view)> print = [](std::string_view) {};
+};
+
+inline bool has_setting(const Schema& schema, const std::string& name) {
+  const auto& all = schema.all();
+  return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
+}
+
+// All settings of an object with settings of its own (bind_own), to be read.
+template <class Own>
+Schema schema_of(const Own& s) {
+  Schema schema("hone train", "");
+  auto& bound = const_cast<Own&>(s);  // a schema would write into them when it parses
+  bound.TaskSettings::bind(schema);
+  bound.bind_own(schema);
+  return schema;
+}
+
+}  // namespace hone

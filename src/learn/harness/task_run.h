@@ -1,0 +1,96 @@
+// A run of a task: its rows, the micro-batch that fits, programs, gradients, evaluation, files. What
+// the task differs in comes as data and functions (task.h, examples.h); nothing derives from this.
+//
+//   const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
+//   Trainer trainer(*task.settings, *run, ...);
+#pragma once
+
+#include "learn/harness/feed.h"
+#include "learn/harness/memory.h"
+#include "learn/train/trainer.h"
+
+namespace hone {
+
+class TaskRun final : public TrainTask {
+ public:
+  // Reads the data, chooses the micro-batch, compiles, takes the memory, loads the weights; prints
+  // the first screen on the way. The task must outlive the run. Errors name file, flag or tensor.
+  static Result<std::unique_ptr<TaskRun>> open(const Task& task, Pretrained model,
+                                               bool from_scratch);
+
+  Session& session() override { return *session_; }
+  const StepCount& steps() const override { return *feed_->steps(); }
+  int64_t train_rows() const override { return feed_->train_rows(); }
+  Result<StepSums> take_step(int64_t step, double rate) override;
+  bool can_evaluate() const override { return feed_->evaluates() && examples_.evaluated > 0; }
+  Result<OrderedJson> evaluate() override;
+  Status save_model_files(const std::string& folder) override;
+  std::vector<std::string> weight_names() const override;
+  std::string second_name(const std::string& name) const override;
+  double flops_of_step(const StepSums& sums) const override;
+  Json fingerprint() const override;
+  Json data_place() const override { return feed_->data_place(); }
+  Status seek(const Json& place, const std::string& name) override {
+    return feed_->seek(place, name);
+  }
+  // --do_predict: files of predictions into the output folder, and their metrics where there are
+  // references (names as of evaluate()). H2402 unless the task predicts.
+  Result<OrderedJson> predict(const std::string& folder);
+  // Listens to the run besides those that the settings ask for; null: nothing does.
+  std::unique_ptr<TrainCallback> callback();
+  Status end() { return examples_.ended(*this); }  // after a run that was not stopped
+  MemoryReport memory() const;
+
+  // For the functions of the task: runs the rows [begin, end) of evaluation and adds them to the
+  // metrics. Gives their number; -1: a stop was requested. Errors: H2406, those of collate.
+  Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics);
+  const Pretrained& model() const { return model_; }
+  const Examples& examples() const { return examples_; }
+  const RunShapes& shapes() const { return shapes_; }
+
+ private:
+  // The inputs of a program, and its index in the session.
+  struct BoundProgram {
+    size_t index = 0;
+    Batch inputs;
+  };
+
+  explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
+  Status start(Pretrained model, bool from_scratch);
+  Status compile(bool from_scratch);
+  Result<Fit> choose_split(int64_t memory, int64_t wanted);
+  RunShapes shapes_for(int64_t rows, bool whole) const;
+  void bind_programs();
+  int64_t row_tokens() const { return made_->form.limits[0].tokens; }
+
+  Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
+  CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
+  void run_micro_batch(BoundProgram& program, int64_t step, float scale, StepSums& sums);
+  void put_update(BoundProgram& program, int64_t step, double rate);
+  Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, double rate, float scale,
+                                   StepSums sums);
+  // H2406: the micro-batch is evaluated again, and the first value that is not finite named.
+  Result<int64_t> why_not_finite(BoundProgram& program, const CollatedRows& rows);
+
+  const Task& task_;
+  const TaskSettings& s_;
+  Pretrained model_;
+  std::unique_ptr<Backend> backend_;
+  std::optional<TaskModel> made_;
+  Examples examples_;
+  std::optional<RowFeed> feed_;
+  std::optional<Session> session_;
+  RunShapes shapes_;
+  Split split_;
+  int64_t parameters_outside_embeddings_ = 0;
+  // By shape of the grid: whole steps, or gradients and update.
+  std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
+  BoundProgram update_program_;
+  int64_t bytes_before_arena_ = 0;
+  // Used again by every step, so that no step allocates.
+  StepPlan plan_;
+  std::vector<std::vector<int64_t>> lengths_;  // by axis
+  std::vector<int64_t> rows_;                  // of a micro-batch
+};
+
+}  // namespace hone

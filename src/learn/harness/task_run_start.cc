@@ -1,0 +1,190 @@
+// How a run begins: data, the micro-batch that fits, programs, memory, weights, first screen.
+#include <algorithm>
+
+#include "base/core/log.h"
+#include "base/core/memory.h"
+#include "base/core/text.h"
+#include "engine/backends/backends.h"
+#include "engine/device/errors.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/harness/collate.h"
+#include "learn/harness/errors.h"
+#include "learn/harness/task_run.h"
+
+namespace hone {
+
+Schema described(const Task& task, const std::string& command) {
+  Schema schema(command, "");
+  task.settings->bind(schema);
+  task.bind(schema);
+  return schema;
+}
+
+Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained model,
+                                               bool from_scratch) {
+  std::unique_ptr<TaskRun> run(new TaskRun(task));
+  HONE_TRY(run->start(std::move(model), from_scratch));
+  return run;
+}
+
+Status TaskRun::start(Pretrained model, bool from_scratch) {
+  model_ = std::move(model);
+  backend_ = HONE_TRY(open_backend(s_.backend, {.threads = static_cast<int>(s_.threads)}));
+  const ModelConfig& config = model_.config;
+  parameters_outside_embeddings_ = parameter_count(config, false);
+  log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
+           config.text("model_type", config.family),
+           static_cast<double>(parameter_count(config)) / 1e6, backend_->description());
+  const RunForm form = HONE_TRY(task_.form(model_));
+  if (const RowLimit& limit = form.limits[0]; limit.given > config.max_positions)
+    log_warning("--{} {} is more than the model's {} positions: {} is used", limit.flag,
+                limit.given, config.max_positions, limit.tokens);
+  examples_ = HONE_TRY(task_.examples(model_, {backend_->device().pool()}));
+  for (const auto* rows : {&examples_.train, &examples_.eval})
+    if (*rows) HONE_TRY(check_ids(**rows, config));
+  feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
+  made_.emplace(HONE_TRY(TaskModel::make(task_, model_)));
+  return compile(from_scratch);
+}
+
+RunShapes TaskRun::shapes_for(int64_t rows, bool whole) const {
+  const RunForm& form = made_->form;
+  if (s_.streaming)
+    return shapes_without_data(*made_, row_tokens(), rows, whole, s_.do_train, s_.do_eval);
+  const auto lengths_of = [&](const ExampleRows& of, int64_t most) {
+    std::vector<AxisLengths> lengths;
+    for (size_t a = 0; a < of.axes.size(); ++a) {
+      lengths.push_back({form.limits[a].axis, of.axes[a].lengths()});
+      lengths.back().lengths.resize(static_cast<size_t>(most));
+    }
+    return lengths;
+  };
+  RunShapes shapes;
+  if (examples_.train) {
+    const StepCount& steps = *feed_->steps();
+    const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
+    const int64_t all = examples_.train->size(), r = std::min(rows, all);
+    shapes.train =
+        choose_grid(lengths_of(*examples_.train, all), r, (last.end - last.begin) % r, whole);
+    shapes.accumulate = !whole;
+  }
+  if (examples_.eval) {
+    const int64_t all = examples_.eval->size(), compared = std::min(all, examples_.compared);
+    if (compared > 0) {
+      const int64_t r = std::min({rows, s_.per_device_eval_batch_size, compared});
+      shapes.eval = choose_grid(lengths_of(*examples_.eval, compared), r, compared % r);
+    }
+    if (form.generation) {
+      const std::vector<int64_t> sources = examples_.eval->axes[0].lengths();
+      const int64_t longest =
+          sources.empty() ? 0 : *std::max_element(sources.begin(), sources.end());
+      shapes.writes = form.generation(longest, std::min(s_.per_device_eval_batch_size, all));
+    }
+  }
+  return shapes;
+}
+
+// The split of the checkpoint that is continued, or the largest that fits.
+Result<Fit> TaskRun::choose_split(int64_t memory, int64_t wanted) {
+  std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
+  if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
+  const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
+  Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, memory, shapes, keep));
+  split_ = {fit.rows, fit.whole};
+  if (!keep || fit.rows == 0 || split_ == *keep || s_.allow_other_bits) return fit;
+  const RunPlan plan = HONE_TRY(plan_of(*made_, *backend_, shapes(keep->rows, keep->whole)));
+  return Error(err::kOtherSplit,
+               fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "
+                           "may be used",
+                           keep->rows, format_bytes(memory_of(plan, backend_->spec())),
+                           format_bytes(std::max<int64_t>(memory, 0))))
+      .at(s_.continued_from)
+      .todo(
+          "free memory or raise --device_memory; with --allow_other_bits the run continues in "
+          "smaller micro-batches");
+}
+
+Status TaskRun::compile(bool from_scratch) {
+  HONE_TRY(check_device_memory(s_));
+  const std::string flag = made_->form.limits[0].flag;
+  const int64_t stream = stream_bytes(s_, row_tokens()), memory = memory_for_arenas(s_) - stream;
+  const int64_t wanted =
+      s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
+  const Fit fit = HONE_TRY(choose_split(memory, wanted));
+  for (const auto& [purpose, bytes] : fit.plan.by_purpose())
+    if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
+  if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
+  for (const Space space : {Space::host, Space::disk})
+    if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
+      log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
+               format_bytes(bytes));
+  log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
+           "memory", "total", format_bytes(memory_of(fit.plan, backend_->spec())),
+           format_bytes(std::max<int64_t>(memory, 0)), format_bytes(kRuntimeBudget));
+  if (fit.rows == 0)
+    return Error(err::kDoesNotFit,
+                 fmt::format("the run needs {} with one row of {} tokens, {} may be used",
+                             format_bytes(memory_of(fit.plan, backend_->spec())), row_tokens(),
+                             format_bytes(std::max<int64_t>(memory, 0))))
+        .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
+                          "shows what a run needs",
+                          flag));
+  log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(fit.rows, "row"),
+           count_of(row_tokens(), "token"),
+           fit.rows < wanted
+               ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
+               : "");
+  shapes_ = shapes_for(split_.rows, split_.whole);
+  session_ = HONE_TRY(Session::compile(HONE_TRY(run_programs(*made_, shapes_)), *backend_));
+  const MemoryReading before = read_memory();
+  bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
+  if (Status taken = session_->allocate(s_.offload_folder()); !taken.ok())
+    return std::move(taken.error())
+        .todo(
+            taken.error().code() == std::string_view(err::kNoDisk.id)
+                ? "free space, or name a folder on another disk with --offload_optimizer_nvme_path"
+                : fmt::format("free memory, or use a smaller --per_device_train_batch_size or "
+                              "--{}; hone plan shows what fits",
+                              flag));
+  bind_programs();
+  if (from_scratch) {
+    init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
+    fill_constants(*session_, model_.config);
+    return Ok{};
+  }
+  // A body that was trained alone, or with another head, gets a new head to be trained.
+  NewHead head{static_cast<uint64_t>(s_.seed), made_->form.replaces_head};
+  HONE_TRY(load_weights(*session_, model_, nullptr, s_.do_train ? &head : nullptr));
+  if (const std::string text = new_weights_text(model_, head); !text.empty())
+    log_warning("{}", text);
+  return Ok{};
+}
+
+void TaskRun::bind_programs() {
+  const auto bind = [&](const std::string& name) {
+    const size_t index = session_->program_index(name);
+    return BoundProgram{index, inputs_of(*session_, index)};
+  };
+  for (const BatchShape& shape : shapes_.train_shapes(made_->form)) {
+    if (!shapes_.accumulate) {
+      step_programs_.push_back(bind(program_name("step", shape)));
+      continue;
+    }
+    train_programs_.push_back(bind(program_name("train", shape)));
+    accumulate_programs_.push_back(bind(program_name("accumulate", shape)));
+  }
+  if (!train_programs_.empty()) update_program_ = bind("update");
+  for (const BatchShape& shape : shapes_.eval.shapes)
+    eval_programs_.push_back(bind(program_name("eval", shape)));
+  examples_.reserve(shapes_);
+  lengths_.resize(made_->form.limits.size());
+  // The most that a step can need, so that no later step allocates.
+  if (!s_.do_train) return;
+  const auto most = static_cast<size_t>(feed_->steps()->rows_per_step());
+  feed_->reserve();
+  for (std::vector<int64_t>& lengths : lengths_) lengths.reserve(most);
+  rows_.reserve(static_cast<size_t>(shapes_.train.max_rows));
+  reserve_step(most, shapes_.train, plan_);
+}
+
+}  // namespace hone

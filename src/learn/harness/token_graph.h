@@ -1,0 +1,38 @@
+// A program under construction with the inputs of packed tokens that those of every task have:
+//
+//   ids, positions i32[T]; cu_seqlens i32[S+1]; labels, of the given type; for training also
+//   sample_ids i64[T], rng i64[2] = {seed, step}, scale f32[]
+//   shapes with source tokens: also encoder_ids, encoder_positions i32[Te],
+//   encoder_cu_seqlens i32[S+1], in training encoder_sample_ids i64[Te]; T is the target tokens
+#pragma once
+
+#include "learn/data/batches/batch.h"
+#include "learn/models/family.h"
+
+namespace hone {
+
+struct TokenGraph {
+  // Adds the inputs, `labels` with the given type among them, and the model's states. What the
+  // model has besides (token_types, label_rows) is for the task to add to `model`.
+  TokenGraph(const ModelConfig& config, const BatchShape& shape, const std::string& name,
+             bool train, const Type& labels);
+  TokenGraph(const TokenGraph&) = delete;
+
+  Program program;
+  Builder b;
+  ModelGraph model;
+  ValueId labels, scale;  // scale: 1 outside training
+};
+
+// These inputs but for scale; without a type no labels. Gives the labels.
+ValueId add_token_inputs(ModelGraph& g, const BatchShape& shape, const Type* labels = nullptr);
+
+// Tokens that the head sees: those of the only side, or of the targets.
+int64_t label_tokens(const BatchShape& shape);
+
+// Body, head and the loss of predicting `labels`, one for each row of the head: in training the
+// output `loss` = scale * sum of nll, else `nll` f32 (0 where there is no label) and `correct` i32 of
+// each label.
+Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing);
+
+}  // namespace hone

@@ -1,0 +1,154 @@
+#include "learn/tasks/seq2seq_texts.h"
+
+#include <cmath>
+
+#include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "learn/generate/prompts.h"
+#include "learn/harness/generated_texts.h"
+#include "learn/metrics/metric.h"
+
+namespace hone {
+namespace {
+
+// The length that the model learns to generate, for hone generate and Transformers.
+void note_length(const ModelConfig& config, int64_t length, Json& saved) {
+  if (saved.empty()) {
+    for (const char* key : {"bos_token_id", "decoder_start_token_id", "eos_token_id",
+                            "forced_bos_token_id", "forced_eos_token_id", "pad_token_id"})
+      if (const auto at = config.config.find(key); at != config.config.end() && !at->is_null())
+        saved[key] = *at;
+  }
+  if (saved.contains("max_length") || saved.contains("max_new_tokens")) return;
+  saved["max_length"] = length;
+  saved.erase("_from_model_config");  // Transformers would make it again from config.json
+}
+
+}  // namespace
+
+Result<std::shared_ptr<GeneratedTexts>> GeneratedTexts::make(const Seq2Seq& q, Pretrained& model,
+                                                             const Tokenizer& targets) {
+  std::shared_ptr<GeneratedTexts> texts(new GeneratedTexts(q, model, targets));
+  HONE_TRY(texts->choose_generation(model));
+  note_length(model.config, q.settings->generated_length(), model.generation_config);
+  return texts;
+}
+
+Status GeneratedTexts::choose_generation(Pretrained& model) {
+  const Seq2SeqSettings& s = *q_.settings;
+  generation_ = HONE_TRY(generation_of(model));
+  generation_.max_new_tokens.reset();
+  generation_.max_length = s.generated_length();
+  if (const auto beams = q_.num_beams()) generation_.num_beams = *beams;
+  generation_.num_return_sequences = 1;
+  model.generation_config.update(HONE_TRY(apply_target_language(
+      generation_, {s.forced_bos_token, q_.side(true).target_lang}, targets_, model.config)));
+  if (!s.predict_with_generate) return Ok{};
+  if (q_.metric == "rouge") {
+    const auto folder = find_punkt_folder(q_.nltk_folder());
+    if (!folder.ok() && !q_.nltk_folder().empty()) return std::move(folder.error());
+    if (folder.ok())
+      sentences_ = std::make_unique<SentenceSplitter>(HONE_TRY(SentenceSplitter::load(*folder)));
+    else
+      log_warning(
+          "NLTK's punkt_tab data is not here, which run_summarization splits sentences by: for "
+          "rougeLsum a line is a sentence (--nltk_data names the folder)");
+  }
+  log_info("{:<11} texts of at most {} tokens, {}", "evaluation", *generation_.max_length,
+           generation_.num_beams > 1 ? fmt::format("{} beams", generation_.num_beams)
+           : generation_.do_sample   ? "sampled"
+                                     : "greedy");
+  return check_generation(generation_, model.config.vocab);
+}
+
+Result<OrderedJson> GeneratedTexts::evaluate(TaskRun& run, int64_t begin, int64_t end,
+                                             std::vector<std::string>* texts) {
+  const auto counts = run.examples().metrics(begin);
+  const int64_t rows = HONE_TRY(run.evaluate_rows(begin, end, *counts));
+  if (rows < 0) return OrderedJson::object();
+  OrderedJson metrics = counts->values(rows);
+  if (!q_.settings->predict_with_generate) return metrics;
+  std::vector<std::string> own;
+  const bool done = HONE_TRY(generate(run, begin, end, texts ? *texts : own, metrics));
+  if (!done) metrics.clear();
+  return metrics;
+}
+
+Result<OrderedJson> GeneratedTexts::predict(TaskRun& run, int64_t begin, int64_t end,
+                                            const std::string& folder) {
+  const bool has_targets = run.examples().compared > begin;
+  std::vector<std::string> texts;
+  OrderedJson metrics;
+  if (has_targets) {
+    metrics = HONE_TRY(evaluate(run, begin, end, &texts));
+    if (metrics.empty() || !q_.settings->predict_with_generate) return metrics;
+  } else {
+    metrics["samples"] = end - begin;
+    if (!HONE_TRY(generate(run, begin, end, texts, metrics))) return OrderedJson::object();
+  }
+  const std::string file = folder + "/generated_predictions.txt";
+  HONE_TRY(file_store().write(file, fmt::format("{}", fmt::join(texts, "\n"))));
+  log_info("{:<11} {}{}", "predicted", file,
+           has_targets ? "" : "; no metrics, because the rows have no targets");
+  return metrics;
+}
+
+Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
+                                      std::vector<std::string>& texts, OrderedJson& metrics) {
+  const CacheLimits& limits = *run.shapes().writes;
+  if (!generator_) generator_ = Generator::over(run.session(), model_, limits);
+  run.session().zero_states(Role::cache);
+  const ExampleRows& data = *run.examples().eval;
+  const bool compared = begin < run.examples().compared;
+  MetricOptions options;
+  options.sentences = sentences_.get();
+  const auto metric = HONE_TRY(make_metric(q_.metric, options));
+  GeneratedLengths lengths(generation_.pad_token_id.value_or(-1));
+  Progress bar("writing", end - begin);
+  // A few batches at a time, so that a stop need not wait for all.
+  const int64_t chunk = 16 * limits.sources;
+  for (int64_t from = begin; from < end; from += chunk) {
+    if (stop_requested()) return false;
+    const int64_t to = std::min(from + chunk, end);
+    std::vector<PromptRow> rows;
+    for (int64_t i = from; i < to; ++i) {
+      const auto ids = data.axes[0].row(i);
+      rows.push_back({{}, {ids.begin(), ids.end()}});
+    }
+    const std::vector<Prompt> prompts =
+        HONE_TRY(generator_prompts(rows, generation_, model_.config));
+    for (const Generated& g : HONE_TRY(generator_->run(prompts, generation_))) {
+      const std::string text = targets_.decode(g.tokens, true);
+      lengths.add(prompts[g.prompt].tokens, g.tokens);
+      texts.push_back(prediction_line(text, targets_));
+      if (!compared) continue;
+      const auto wanted = data.axes[1].row(from + static_cast<int64_t>(g.prompt));
+      const std::string reference = targets_.decode(wanted, true);
+      const std::string_view references[] = {trim(reference)};
+      metric->add_text(trim(text), references);
+    }
+    bar.update(to - begin, "");
+  }
+  bar.finish();
+  const double times = q_.metric == "rouge" ? 100 : 1;
+  for (const MetricValue& v : compared ? HONE_TRY(metric->values()) : MetricValues())
+    metrics[v.name] = std::round(v.value * times * 1e4) / 1e4;
+  metrics["gen_len"] = lengths.mean();
+  return true;
+}
+
+Status GeneratedTexts::save_languages(const std::string& folder) const {
+  const TokenizerSide side = q_.side(true);
+  const std::string file = folder + "/tokenizer_config.json";
+  if (side.source_lang.empty() || model_.config.text("model_type", "") != "mbart" ||
+      !HONE_TRY(file_store().exists(file)))
+    return Ok{};
+  OrderedJson config = HONE_TRY(parse_ordered_json(HONE_TRY(file_store().read(file)), file));
+  config["src_lang"] = side.source_lang;
+  config["tgt_lang"] = side.target_lang;
+  return file_store().write(file, dump_json(config, {.indent = 2}) + "\n");
+}
+
+}  // namespace hone
