@@ -229,14 +229,6 @@ TEST_F(Labelled, ACheckpointsIdsGoByName) {
 TEST_F(Labelled, RowsKeepTheirTypesAndLabels) {
   auto text = read(file("a.csv", "text,pair,label\naa,b,x\nc,dd,y\ne,f,x\n"));
   ASSERT_TRUE(number_labels(*text, sorted_labels(text->seen).value(), "training").ok());
-  const std::vector<int64_t> rows = {2, 0};
-  const BatchRows batch{rows, {}};
-  std::vector<int32_t> ids(16), positions(16), cu(5), types(16), classes(4);
-  ASSERT_TRUE(pack_rows(text->data.rows, batch, {ids, positions, cu, {}}).ok());
-  fill_labels(text->data.rows, text->data.labels, batch, {types, classes, {}, {}});
-  EXPECT_THAT(cu, ElementsAre(0, 5, 11, 16, 16));
-  EXPECT_THAT(types, ElementsAre(0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0));
-  EXPECT_THAT(classes, ElementsAre(0, 0, kIgnoreLabel, kIgnoreLabel));
   const uint64_t before = text->data.hash();
   text->data.labels.classes[0] = 1;
   EXPECT_NE(text->data.hash(), before);
