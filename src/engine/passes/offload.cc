@@ -60,7 +60,7 @@ class Offloading {
 
   void run() {
     if (groups_.empty()) return;
-    const std::vector<Node> nodes = std::exchange(p.nodes, {});
+    std::vector<Node> nodes = std::exchange(p.nodes, {});
     // The first moments are brought while the node before theirs, of the same phase, compute.
     size_t head = groups_[0].begin;
     while (head > 0 && nodes[head - 1].phase == nodes[head].phase) --head;
@@ -74,7 +74,7 @@ class Offloading {
         bring(next + 1);
         receive(next++);
       }
-      Node& n = p.nodes.emplace_back(nodes[i]);
+      Node& n = p.nodes.emplace_back(std::move(nodes[i]));
       for (ValueId& v : n.in)
         if (v != kNoValue && here_[static_cast<size_t>(v)] != kNoValue)
           v = here_[static_cast<size_t>(v)];

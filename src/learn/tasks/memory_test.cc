@@ -99,6 +99,7 @@ struct Shape {
   std::string family;  // a golden model, or the text of a config
   bool packing = false;
   int64_t threads = 1, block = 32, batch = 2, accumulation = 2, steps = 30;
+  std::string offload = "none";
 };
 
 // Counts from the second step on.
@@ -141,6 +142,7 @@ void expect_no_allocation(const Shape& shape) {
   s.lr_scheduler_type = "warmup_stable_decay";
   s.lr_scheduler_kwargs = {{"num_decay_steps", 2}, {"num_stable_steps", 2}};
   s.threads = shape.threads;
+  s.offload_optimizer_device = shape.offload;
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
   Pretrained model;
@@ -197,6 +199,8 @@ TEST(Memory, NothingIsAllocatedAfterTheFirstSteps) {
   set_log_level(LogLevel::kWarning);  // a progress line that is drawn may allocate
   expect_no_allocation({"gpt2_tiny"});
   expect_no_allocation({"gpt2_tiny", true, 2});
+  expect_no_allocation({.family = "gpt2_tiny", .offload = "cpu"});
+  expect_no_allocation({.family = "gpt2_tiny", .accumulation = 1, .offload = "nvme"});
   expect_no_allocation({"llama_tied_tiny", true});
   // Wide enough for blocks and packed weights of every kernel.
   expect_no_allocation({R"({"model_type": "gpt2", "n_embd": 128, "n_layer": 2, "n_head": 2,
