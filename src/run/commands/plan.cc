@@ -57,8 +57,10 @@ double flops_of(const Program& p) {
   return sum;
 }
 
-// What would make a run fit that does not: a shorter block, or as much memory as it says.
+// What would make a run fit that does not: optimizer states on disk, a shorter block, or as much
+// memory as it says.
 struct Remedy {
+  bool offload = false;      // one row fits with --offload_optimizer_device nvme
   int64_t row_tokens = 0;    // the largest half, quarter, ... with which one row fits; 0: none
   int64_t memory_bytes = 0;  // with one row as long as was asked for
 };
@@ -154,6 +156,12 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (fit.rows == 0) {
     remedy = HONE_TRY(remedy_for(made, *backend, runtime, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
+    if (s.do_train && s.optimizer_home() == Space::device) {
+      chosen->task->settings->offload_optimizer_device = "nvme";
+      remedy.offload = HONE_TRY(fit_run(made, *backend, 1, memory, shapes)).rows > 0;
+      chosen->task->settings->offload_optimizer_device = "none";
+      if (remedy.offload) j["would_fit"]["offload_optimizer_device"] = "nvme";
+    }
     if (remedy.row_tokens > 0) j["would_fit"][limit.flag] = remedy.row_tokens;
   }
   const int status = fit.rows > 0 ? kExitDone : kExitUserError;
@@ -178,9 +186,12 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     text += fmt::format("does not fit: {} may be used, one row needs {}\n",
                         format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
     const Kept kept = kept_by(fit.plan, device);
-    text += remedy.row_tokens > 0
-                ? fmt::format("  do   --{} {} fits; or use more memory\n", limit.flag,
-                              remedy.row_tokens)
+    std::vector<std::string> flags;
+    if (remedy.row_tokens > 0)
+      flags.push_back(fmt::format("--{} {}", limit.flag, remedy.row_tokens));
+    if (remedy.offload) flags.push_back("--offload_optimizer_device nvme");
+    text += !flags.empty()
+                ? fmt::format("  do   {} fits; or use more memory\n", fmt::join(flags, " or "))
                 : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
                               kept.all > kept.states ? "weights, gradients and moments"
                                                      : "weights and moments",
