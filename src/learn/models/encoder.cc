@@ -8,17 +8,6 @@ namespace {
 
 constexpr const char* kHiddenAct = "gelu";
 
-Status check_share(const ModelConfig& c, const char* key) {
-  auto it = c.config.find(key);
-  if (it == c.config.end() || it->is_null()) return Ok{};
-  const double p = it->is_number() ? it->get<double>() : -1;
-  if (!(p >= 0 && p < 1))
-    return Error(
-        err::kBadConfig,
-        fmt::format("config.json: '{}' is {}, a share from 0 to 1 is expected", key, it->dump()));
-  return Ok{};
-}
-
 double hidden_dropout(const ModelConfig& c) { return c.real("hidden_dropout_prob", 0.1); }
 
 int64_t token_types(const ModelConfig& c) { return c.integer("type_vocab_size", 2).value(); }
@@ -54,9 +43,6 @@ Status read_encoder_config(ModelConfig& c) {
     return Error(err::kBadConfig,
                  fmt::format("config.json: pad_token_id {} is outside the vocabulary of {}",
                              c.padding_token, c.vocab));
-  for (const char* key :
-       {"hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"})
-    HONE_TRY(check_share(c, key));
   HONE_TRY(check_activation(c, "hidden_act", kHiddenAct));
   if (const std::string kind = c.text("position_embedding_type", "absolute"); kind != "absolute")
     return Error(err::kConfigNotOffered,

@@ -75,6 +75,17 @@ Error unknown_type(const std::string& type, std::vector<std::string> known) {
                         fmt::join(known, ", ")));
 }
 
+Status check_share(const ModelConfig& c, const char* key) {
+  auto it = c.config.find(key);
+  if (it == c.config.end() || it->is_null()) return Ok{};
+  const double p = it->is_number() ? it->get<double>() : -1;
+  if (!(p >= 0 && p < 1))
+    return Error(
+        err::kBadConfig,
+        fmt::format("config.json: '{}' is {}, a share from 0 to 1 is expected", key, it->dump()));
+  return Ok{};
+}
+
 }  // namespace
 
 Status check_common(const ModelConfig& c, const Family& f) {
@@ -95,6 +106,7 @@ Status check_common(const ModelConfig& c, const Family& f) {
     HONE_TRY(check_range("the encoder's vocabulary", c.source_vocab, 1, kLargestSize));
     HONE_TRY(check_range("the number of the encoder's heads", c.encoder_heads, 1, kLargestSize));
   }
+  for (const char* key : f.dropouts) HONE_TRY(check_share(c, key));
   return Ok{};
 }
 
