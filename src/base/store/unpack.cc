@@ -7,6 +7,7 @@
 
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/unpack_codec.h"
 #include "base/store/unpack_zip.h"
 
 namespace hone {
@@ -15,7 +16,7 @@ namespace {
 constexpr int64_t kPullBytes = 64 << 10;
 constexpr uint64_t kXzMemory = 512ull << 20;
 
-using Codec = Unpacker::Codec;
+using Codec = UnpackCodec;
 
 struct Kind {
   Packing packing;
@@ -285,9 +286,9 @@ Result<int64_t> Unpacker::read(char* to, int64_t size) {
       inside_ = true;
     }
     char* at = to;
-    const Codec::Did did = codec_->step(in_, at, to + size, why_);
-    refused_ = did == Codec::Did::kRefused;
-    inside_ = did != Codec::Did::kMemberEnd;
+    const UnpackCodec::Did did = codec_->step(in_, at, to + size, why_);
+    refused_ = did == UnpackCodec::Did::kRefused;
+    inside_ = did != UnpackCodec::Did::kMemberEnd;
     members_ = members_ || !inside_;
     out_ += at - to;
     if (at > to) return at - to;

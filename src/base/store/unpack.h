@@ -25,6 +25,8 @@ Packing packing_of_name(std::string_view name);
 std::string_view without_packing(std::string_view name);  // "train.csv.gz" -> "train.csv"
 const char* packing_name(Packing packing);                // "gzip"
 
+class UnpackCodec;  // unpack_codec.h
+
 // Memory: a window of at most 128 MiB (zstd) or 512 MiB (xz), else some 100 KiB; what needs more
 // is an error.
 class Unpacker {
@@ -40,17 +42,6 @@ class Unpacker {
   // archive that holds something else; pull's own.
   Result<int64_t> read(char* to, int64_t size);
 
-  // What each kind unpacks with.
-  class Codec {
-   public:
-    enum class Did { kSome, kMemberEnd, kFailed, kRefused };
-    virtual ~Codec() = default;
-    // Takes from the front of `in` and puts at `to`; both are moved on. kFailed (damaged) and
-    // kRefused: `why` says it.
-    virtual Did step(std::string_view& in, char*& to, char* end, std::string& why) = 0;
-    virtual void next_member() = 0;
-  };
-
  private:
   Result<bool> pull_more();  // false at the end of the packed bytes
   Error damaged(const std::string& what) const;
@@ -58,7 +49,7 @@ class Unpacker {
   Packing packing_;
   std::string name_;
   Pull pull_;
-  std::unique_ptr<Codec> codec_;
+  std::unique_ptr<UnpackCodec> codec_;
   std::string buffer_;
   std::string_view in_;           // what of buffer_ is not used yet
   int64_t pulled_ = 0, out_ = 0;  // bytes so far

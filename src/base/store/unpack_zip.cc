@@ -11,7 +11,7 @@ namespace hone {
 namespace {
 
 using namespace std::string_view_literals;
-using Codec = Unpacker::Codec;
+using Codec = UnpackCodec;
 
 constexpr auto kLocal = "PK\3\4"sv, kCentral = "PK\1\2"sv, kEnd = "PK\5\6"sv, kEnd64 = "PK\6\6"sv,
                kLocator64 = "PK\6\7"sv, kSums = "PK\7\10"sv;
@@ -186,6 +186,6 @@ class Zip final : public Codec {
 
 }  // namespace
 
-std::unique_ptr<Codec> make_zip_codec() { return std::make_unique<Zip>(); }
+std::unique_ptr<UnpackCodec> make_zip_codec() { return std::make_unique<Zip>(); }
 
 }  // namespace hone

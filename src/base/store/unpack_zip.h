@@ -3,10 +3,12 @@
 // passed over; a second file, encryption and other methods are refused by name.
 #pragma once
 
-#include "base/store/unpack.h"
+#include <memory>
+
+#include "base/store/unpack_codec.h"
 
 namespace hone {
 
-std::unique_ptr<Unpacker::Codec> make_zip_codec();
+std::unique_ptr<UnpackCodec> make_zip_codec();
 
 }  // namespace hone
