@@ -3,8 +3,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "learn/data/formats/pickled_cells.h"
-
 namespace hone {
 namespace {
 

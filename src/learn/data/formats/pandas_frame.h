@@ -7,18 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "learn/data/formats/rows.h"
-#include "learn/pickle/pickle.h"
+#include "learn/data/formats/pickled_cells.h"
 
 namespace hone {
-
-// A column, or another run of cells.
-class CellArray {
- public:
-  virtual ~CellArray() = default;
-  virtual int64_t size() const = 0;
-  virtual Result<Cell> cell(int64_t i) const = 0;  // 0 <= i < size()
-};
 
 struct PickledTable {
   std::vector<std::string> names;

@@ -1,9 +1,22 @@
 // Runs of cells in a pickle: NumPy arrays, Arrow's strings, lists.
 #pragma once
 
-#include "learn/data/formats/pandas_frame.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "learn/data/formats/rows.h"
+#include "learn/pickle/pickle.h"
 
 namespace hone {
+
+// A column, or another run of cells.
+class CellArray {
+ public:
+  virtual ~CellArray() = default;
+  virtual int64_t size() const = 0;
+  virtual Result<Cell> cell(int64_t i) const = 0;  // 0 <= i < size()
+};
 
 // A NumPy array of one or two dimensions; its bytes and objects stay in the pickle.
 struct Ndarray {

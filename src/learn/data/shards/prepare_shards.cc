@@ -6,6 +6,7 @@
 #include "learn/data/rows/files.h"
 #include "learn/data/shards/errors.h"
 #include "learn/data/shards/shard_names.h"
+#include "learn/data/shards/shards.h"
 
 namespace hone {
 namespace {

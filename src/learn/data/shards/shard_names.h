@@ -3,8 +3,6 @@
 
 #include <array>
 
-#include "learn/data/shards/shards.h"
-
 namespace hone {
 
 inline constexpr const char* kShardManifest = "hone_shards.json";
@@ -13,8 +11,5 @@ inline constexpr const char* kShardProgress = "hone_progress.json";
 // All that there can be.
 inline constexpr std::array kSplits = {"train", "validation", "validation_mismatched", "test",
                                        "test_mismatched"};
-
-OrderedJson split_to_json(const ShardSplit& split);
-Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& name);
 
 }  // namespace hone

@@ -29,6 +29,10 @@ struct ShardSplit {
   int64_t tokens() const;
 };
 
+// A split as the manifest keeps it. `name` (a file) appears in messages. Errors: H2132.
+OrderedJson split_to_json(const ShardSplit& split);
+Result<ShardSplit> split_from_json(const OrderedJson& json, const std::string& name);
+
 struct ShardManifest {
   OrderedJson settings;  // by flag: all that decides the rows besides the text
   OrderedJson sources;   // [{"split", "file", "bytes", "sha256"}]
