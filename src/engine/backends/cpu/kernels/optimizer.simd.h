@@ -1,5 +1,6 @@
 // One range of one tensor for each update rule that looks at elements alone.
 #include "engine/backends/cpu/isa/simd.h"
+#include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
 
 namespace hone::cpu::HONE_ISA {

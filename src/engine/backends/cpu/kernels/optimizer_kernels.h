@@ -1,8 +1,6 @@
 // Between optimizer*.cc and optimizer*.simd.h: the scalars of a rule in f32, for one tensor.
 #pragma once
 
-#include "engine/backends/cpu/kernels/optimizer.h"
-
 namespace hone::cpu {
 
 struct AdamWScalars {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/backends/cpu/isa/isa.h"
+#include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
 
 namespace hone::cpu {

@@ -1,5 +1,6 @@
 // The parts of LAMB and Adafactor that need norms, or means of rows and columns.
 #include "engine/backends/cpu/isa/simd.h"
+#include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
 
 namespace hone::cpu::HONE_ISA {
