@@ -3,7 +3,15 @@
 #include <mutex>
 #include <optional>
 
+#include "learn/harness/errors.h"
+
 namespace hone {
+
+Result<const Tokenizer*> tokenizer_of(const Pretrained& model) {
+  if (model.tokenizer) return &*model.tokenizer;
+  return Error(err::kNoTokenizer, fmt::format("the model '{}' has no tokenizer", model.name))
+      .todo("name one by --tokenizer_name");
+}
 
 Status encode_texts(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
                     std::span<const std::string_view> first,

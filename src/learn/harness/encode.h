@@ -5,9 +5,12 @@
 #include <string_view>
 
 #include "base/core/threads.h"
-#include "learn/tokenizers/tokenizer.h"
+#include "learn/pretrained/pretrained.h"
 
 namespace hone {
+
+// The model's tokenizer. Errors: H2413 when there is none.
+Result<const Tokenizer*> tokenizer_of(const Pretrained& model);
 
 // `take(i, row)` gets text i, with its partner unless `second` is empty, cut to `max_length`
 // tokens, the longer of a pair first; from several threads, each i once. Errors: those of

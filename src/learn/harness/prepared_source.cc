@@ -4,7 +4,6 @@
 
 #include "base/store/hash.h"
 #include "learn/data/formats/rows.h"
-#include "learn/harness/errors.h"
 #include "learn/harness/text_source.h"
 #include "learn/tokenizers/load/load.h"
 
@@ -50,12 +49,6 @@ Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources) {
       all.push_back({split, std::move(expanded)});
     }
   return all;
-}
-
-Result<const Tokenizer*> tokenizer_of(const Pretrained& model) {
-  if (model.tokenizer) return &*model.tokenizer;
-  return Error(err::kNoTokenizer, fmt::format("the model '{}' has no tokenizer", model.name))
-      .todo("name one by --tokenizer_name");
 }
 
 std::string tokenizer_hash(const Tokenizer& tokenizer) {

@@ -35,8 +35,6 @@ void want_named_splits(TaskSettings& s, const std::vector<std::string>& test_fil
 // Each split with its files, globs expanded.
 Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources);
 
-// Errors: H2413 when there is none.
-Result<const Tokenizer*> tokenizer_of(const Pretrained& model);
 // SHA-256 of tokenizer.json, in which spaces and the order of keys do not count.
 std::string tokenizer_hash(const Tokenizer& tokenizer);
 // Adds to `j` the settings of `schema` that decide `rows` and `reading` (learn/train/ledger.h), those

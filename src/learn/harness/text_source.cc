@@ -8,8 +8,8 @@
 #include "learn/data/shards/load_text.h"
 #include "learn/data/shards/shards.h"
 #include "learn/datasets/sources.h"
+#include "learn/harness/encode.h"
 #include "learn/harness/errors.h"
-#include "learn/harness/prepared_source.h"
 #include "learn/train/errors.h"
 
 namespace hone {

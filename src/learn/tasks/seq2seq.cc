@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "base/core/log.h"
-#include "base/core/text.h"
 #include "learn/generate/prompts.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/token_graph.h"
 #include "learn/harness/token_metrics.h"
-#include "learn/pretrained/open.h"
 #include "learn/tasks/seq2seq_check.h"
 #include "learn/tasks/seq2seq_data.h"
 #include "learn/tasks/seq2seq_texts.h"
@@ -123,33 +121,6 @@ Result<Examples> examples(const Seq2Seq& q, Pretrained& model, const ExampleSour
 }
 
 }  // namespace
-
-Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model) {
-  const Seq2SeqSettings& s = *q.settings;
-  HONE_TRY(tokenizer_of(model));
-  OpenOptions options;
-  options.revision = s.model_revision;
-  options.cache_dir = s.cache_dir;
-  options.token = s.token;
-  const std::string name = s.tokenizer_name.empty() ? model.path : s.tokenizer_name;
-  std::optional<Tokenizer> sources = model.tokenizer;
-  if (!q.side(false).source_lang.empty())
-    sources = HONE_TRY(open_tokenizer(name, options, q.side(false)));
-  Tokenizer targets = HONE_TRY(open_tokenizer(name, options, q.side(true)));
-  return PairTokenizers{std::move(*sources), std::move(targets)};
-}
-
-std::optional<TaskPrefix> task_prefix(const Seq2Seq& q, const ModelConfig& config) {
-  if (const auto tasks = config.config.find("task_specific_params");
-      tasks != config.config.end() && tasks->is_object() && tasks->contains(q.task_key())) {
-    const Json& own = (*tasks)[q.task_key()];
-    if (own.is_object() && own.contains("prefix") && own["prefix"].is_string())
-      if (const auto text = own["prefix"].get<std::string>(); !trim(text).empty())
-        return TaskPrefix{text, true};
-  }
-  if (config.text("model_type", "") != "t5") return {};
-  return TaskPrefix{q.usual_prefix(), false};
-}
 
 Task seq2seq_task(Seq2Seq q) {
   const std::shared_ptr<Seq2SeqSettings> s = q.settings;

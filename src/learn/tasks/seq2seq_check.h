@@ -2,7 +2,7 @@
 #pragma once
 
 #include "learn/check/check_rows.h"
-#include "learn/tasks/seq2seq.h"
+#include "learn/tasks/seq2seq_settings.h"
 
 namespace hone {
 

@@ -1,7 +1,7 @@
 // The rows of a run that learns targets from sources.
 #pragma once
 
-#include "learn/tasks/seq2seq.h"
+#include "learn/tasks/seq2seq_settings.h"
 
 namespace hone {
 

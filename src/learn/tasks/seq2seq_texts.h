@@ -4,7 +4,7 @@
 #include "learn/generate/generate.h"
 #include "learn/harness/task_run.h"
 #include "learn/metrics/sentences.h"
-#include "learn/tasks/seq2seq.h"
+#include "learn/tasks/seq2seq_settings.h"
 
 namespace hone {
 

@@ -1,0 +1,59 @@
+// Settings that summarization and translation share (run_summarization, run_translation), and what
+// they differ in.
+#pragma once
+
+#include "learn/data/rows/pair_rows.h"
+#include "learn/harness/task.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/tokenizers/load/load.h"
+
+namespace hone {
+
+struct Seq2SeqSettings : TaskSettings {
+#define HONE_SETTINGS "learn/tasks/seq2seq_settings.def"
+#include "base/settings/fields.inc"
+  int64_t target_length(bool training) const {
+    return training || val_max_target_length == 0 ? max_target_length : val_max_target_length;
+  }
+  // Tokens of a text that evaluation generates, the start token among them.
+  int64_t generated_length() const { return generation_max_length.value_or(target_length(false)); }
+  int64_t source_tokens(const ModelConfig& config) const {
+    return std::min(max_source_length, config.max_positions);
+  }
+};
+
+// What the tasks differ in; functions are asked after the flags were read.
+struct Seq2Seq {
+  std::string name, summary;
+  std::shared_ptr<Seq2SeqSettings> settings;
+  std::function<void(Schema&)> bind;                    // of settings and of the task's own
+  std::function<Status()> check = [] { return Ok{}; };  // flags that fit together
+  std::function<PairColumnOptions()> wish;
+  std::function<TokenizerSide(bool targets)> side;
+  // None: generation_num_beams, else the model's.
+  std::function<std::optional<int64_t>()> beams;
+  std::string metric;  // of the shelf
+  std::function<std::string()> nltk_folder = [] { return std::string(); };
+  // The key of config.json's task_specific_params, and the words that T5 knows the task by.
+  std::function<std::string()> task_key, usual_prefix;
+
+  std::optional<int64_t> num_beams() const {
+    return beams() ? beams() : settings->generation_num_beams;
+  }
+};
+// The tokenizers of both sides: those of Marian differ, those of mBART in the codes they add.
+struct PairTokenizers {
+  Tokenizer sources, targets;
+};
+// The tokenizer of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2413 without one.
+Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model);
+
+// The words before a text that tell the model its task.
+struct TaskPrefix {
+  std::string text;
+  bool of_checkpoint = false;  // config.json says them; else what T5 usually knows the task by
+};
+// None: the model's config names none, and it is not a T5.
+std::optional<TaskPrefix> task_prefix(const Seq2Seq& q, const ModelConfig& config);
+
+}  // namespace hone
