@@ -76,7 +76,11 @@ Result<int> run_accelerate(const std::vector<std::string>& args) {
                  {"fsdp_activation_checkpointing"}},
        .letters = {{"q", "quiet"}, {"t", "tee"}},
        // Scripts of Transformers train in it, as with their own flag.
-       .meanings = {{"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}}}},
+       .meanings = {{"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}},
+                    {"offload_optimizer_device",
+                     {{"none", ""},
+                      {"cpu", "--offload_optimizer_device=cpu"},
+                      {"nvme", "--offload_optimizer_device=nvme"}}}}},
       asks ? args : std::vector<std::string>(args.begin() + 1, args.end()));
 }
 
