@@ -64,6 +64,8 @@ class Offloading {
     // The first moments are brought while the node before theirs, of the same phase, compute.
     size_t head = groups_[0].begin;
     while (head > 0 && nodes[head - 1].phase == nodes[head].phase) --head;
+    std::multimap<size_t, size_t> ending;  // groups by their last node
+    for (size_t g = 0; g < groups_.size(); ++g) ending.emplace(groups_[g].end, g);
     size_t next = 0;  // the group whose first node comes next
     for (size_t i = 0; i < nodes.size(); ++i) {
       b_.set_scope(nodes[i].scope);
@@ -78,8 +80,7 @@ class Offloading {
       for (ValueId& v : n.in)
         if (v != kNoValue && here_[static_cast<size_t>(v)] != kNoValue)
           v = here_[static_cast<size_t>(v)];
-      for (size_t g = 0; g < next; ++g)
-        if (groups_[g].end == i) take_back(g);
+      for (auto [at, end] = ending.equal_range(i); at != end; ++at) take_back(at->second);
     }
     for (size_t g = 0; g < groups_.size(); ++g) finish(g);
     p.renumber_producers();
