@@ -37,6 +37,7 @@ class DiskBlocks::Block : public Memory {
     close(blocks_.files_.at(data_).file);
     munmap(data_, static_cast<size_t>(bytes_));
     blocks_.files_.erase(data_);
+    blocks_.any_ = !blocks_.files_.empty();
   }
   Block(const Block&) = delete;
 
@@ -67,11 +68,13 @@ Result<std::unique_ptr<Memory>> DiskBlocks::allocate(int64_t bytes, const std::s
   }
   const std::lock_guard lock(mutex_);
   files_[static_cast<std::byte*>(at)] = {bytes, file, folder};
+  any_ = true;
   return std::unique_ptr<Memory>(
       std::make_unique<Block>(*this, static_cast<std::byte*>(at), bytes));
 }
 
 DiskBlocks::Place DiskBlocks::place_of(const void* address) const {
+  if (!any_) return {};
   const std::lock_guard lock(mutex_);
   const auto* a = static_cast<const std::byte*>(address);
   auto after = files_.upper_bound(a);

@@ -2,6 +2,7 @@
 // can read or write.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,7 @@ class DiskBlocks {
   };
   mutable std::mutex mutex_;
   std::map<const std::byte*, File> files_;
+  std::atomic<bool> any_ = false;  // of these: without one, copies take no lock
   std::optional<Error> failure_;
 };
 
