@@ -18,7 +18,7 @@ struct TakenRows {
 class RowFeed {
  public:
   // The settings and the examples must outlive the feed, which reads their streams. Errors: H2113
-  // when there is no row to train on, H0117.
+  // without a row to train on, H0117 when a mapped file changed.
   static Result<RowFeed> make(const TaskSettings& s, Examples& examples);
 
   bool evaluates() const { return x_->eval || x_->eval_stream; }

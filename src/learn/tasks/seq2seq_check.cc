@@ -240,7 +240,7 @@ SampleRow sample(const PairRows& rows, int64_t i, int64_t decoder_start) {
   SampleRow out;
   out.source.assign(source.begin(), source.end());
   out.labels.assign(target.begin(), target.end());
-  // What the decoder reads (learn/data/batches/pair_batch.h).
+  // What the decoder reads (decoder_inputs of learn/data/batches/batch.h).
   out.ids = out.labels;
   std::rotate(out.ids.rbegin(), out.ids.rbegin() + 1, out.ids.rend());
   if (decoder_start >= 0 && !out.ids.empty()) out.ids[0] = static_cast<int32_t>(decoder_start);
