@@ -13,11 +13,12 @@
 #include "learn/train/errors.h"
 
 namespace hone {
-namespace {
 
 void show_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
 }
+
+namespace {
 
 Result<Examples> open_streams(const TaskSettings& s, const TextFiles& files, const TextSource& text,
                               const Pretrained& model, ThreadPool& pool) {

@@ -36,12 +36,15 @@ struct TextSource {
 };
 
 // The rows of a run: given ones, or those of the text, in memory, mapped, or streamed with
-// --streaming; notes go to the log. Errors: those of the text and of causal_data.h, H2414 what
+// --streaming; notes go to the log. Errors: those of the text and of load_text.h, H2414 what
 // --streaming cannot do.
 Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const Pretrained& model,
                             const ExampleSource& source);
 // H2402 for given rows of a task that does not learn from text alone.
 Status refuse_given_rows(const ExampleSource& source);
+
+// How data were understood, on the first screen.
+void show_notes(const std::vector<std::string>& notes);
 
 // The data set that the flags name.
 DatasetRequest named_dataset(const TaskSettings& s);

@@ -164,7 +164,7 @@ Result<Examples> examples(const std::shared_ptr<ClassificationSettings>& s, Pret
                           const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   ClassificationData data = HONE_TRY(read_classification(*s, model, source.pool));
-  for (const std::string& note : data.notes) log_info("{:<11} {}", "data", note);
+  show_notes(data.notes);
   HONE_TRY(set_labels(model.config, data.map, s->task_name));
   const auto labels = std::make_shared<Labels>(Labels{s, model.config});
   labels->matched = data.matched, labels->mismatched = data.mismatched;

@@ -83,7 +83,7 @@ Result<Examples> examples(const Seq2Seq& q, Pretrained& model, const ExampleSour
   const auto texts = HONE_TRY(GeneratedTexts::make(q, model, tokenizers.targets));
 
   Seq2SeqData data = HONE_TRY(read_seq2seq(q, model.config, tokenizers, source.pool));
-  for (const std::string& note : data.notes) log_info("{:<11} {}", "data", note);
+  show_notes(data.notes);
   if (const std::string text = prefix_warning(q, model.config, data.first_source); !text.empty())
     log_warning("{}", text);
   Examples x;

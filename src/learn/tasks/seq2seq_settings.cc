@@ -9,9 +9,7 @@ namespace hone {
 Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model) {
   const Seq2SeqSettings& s = *q.settings;
   HONE_TRY(tokenizer_of(model));
-  OpenOptions options = open_options(s);
-  options.config_name.clear();
-  options.tokenizer_name.clear();
+  const OpenOptions options = open_options(s);
   const std::string name = s.tokenizer_name.empty() ? model.path : s.tokenizer_name;
   std::optional<Tokenizer> sources = model.tokenizer;
   if (!q.side(false).source_lang.empty())

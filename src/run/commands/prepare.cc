@@ -28,10 +28,6 @@ Status check_whole(const DataSettings& s) {
   return Ok{};
 }
 
-void show_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
-}
-
 // One process at a time, and nothing half-written by one that was killed stays.
 Result<RunLock> lock_folder(const PrepareOnly& s, const std::string& folder,
                             const std::vector<PreparedFiles>& splits) {
