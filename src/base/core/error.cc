@@ -4,12 +4,45 @@
 
 namespace hone {
 
-std::string Error::text() const {
-  std::string s = fmt::format("{}  {}", code_.id, what_);
-  for (const std::string& a : at_) s += "\n  at   " + a;
-  if (!todo_.empty()) s += "\n  do   " + todo_;
-  return s;
+struct Error::Said {
+  ErrorCode code;
+  std::string what;
+  std::vector<std::string> at;
+  std::string todo;
+};
+
+Error::Error(ErrorCode code, std::string_view what)
+    : said_(new Said{code, std::string(what), {}, {}}) {}
+Error::Error(const Error& from) : said_(from.said_ ? new Said(*from.said_) : nullptr) {}
+void Error::forget() { delete said_; }
+
+Error::Said& Error::said() const {
+  HONE_BUG_IF(!said_, "an error was asked for that is not there");
+  return *said_;
 }
+
+Error& Error::at(std::string_view where) & {
+  said().at.emplace_back(where);
+  return *this;
+}
+Error& Error::todo(std::string_view remedy) & {
+  said().todo = remedy;
+  return *this;
+}
+ErrorCode Error::error_code() const { return said().code; }
+const std::string& Error::what() const { return said().what; }
+const std::vector<std::string>& Error::where() const { return said().at; }
+const std::string& Error::remedy() const { return said().todo; }
+
+std::string Error::text() const {
+  const Said& s = said();
+  std::string text = fmt::format("{}  {}", s.code.id, s.what);
+  for (const std::string& a : s.at) text += "\n  at   " + a;
+  if (!s.todo.empty()) text += "\n  do   " + s.todo;
+  return text;
+}
+
+void throw_no_value(const Error& error) { throw Bug("unchecked error: " + error.text()); }
 
 void throw_bug(const char* file, int line, std::string message) {
   throw Bug(fmt::format("{} ({}:{})", message, file, line));

@@ -25,11 +25,14 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace hone {
+
+class Error;
+[[noreturn]] void throw_no_value(const Error& error);  // a Bug: nobody asked whether it was there
 
 // A code as rooms declare it: HONE_ERROR_CODE(kFileMissing, "H0101") in an errors.h-like header.
 struct ErrorCode {
@@ -37,70 +40,78 @@ struct ErrorCode {
   const char* title;  // heading of its page
 };
 
+// A pointer, and all that is done with it but moving in error.cc: errors are returned in nearly every
+// function, so what is inline here is compiled thousands of times.
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string what) : code_(code), what_(std::move(what)) {}
+  Error(ErrorCode code, std::string_view what);
+  Error(Error&& from) noexcept : said_(std::exchange(from.said_, nullptr)) {}
+  Error(const Error& from);
+  Error& operator=(Error from) noexcept {
+    std::swap(said_, from.said_);
+    return *this;
+  }
+  ~Error() {
+    if (said_) forget();
+  }
 
   // Where, in the user's own words; may be called more than once, innermost first.
-  Error&& at(std::string where) && {
-    at_.push_back(std::move(where));
-    return std::move(*this);
-  }
-  Error& at(std::string where) & {
-    at_.push_back(std::move(where));
-    return *this;
-  }
+  Error&& at(std::string_view where) && { return std::move(at(where)); }
+  Error& at(std::string_view where) &;
   // What to do about it.
-  Error&& todo(std::string remedy) && {
-    todo_ = std::move(remedy);
-    return std::move(*this);
-  }
-  Error& todo(std::string remedy) & {
-    todo_ = std::move(remedy);
-    return *this;
-  }
+  Error&& todo(std::string_view remedy) && { return std::move(todo(remedy)); }
+  Error& todo(std::string_view remedy) &;
 
-  const char* code() const { return code_.id; }
-  ErrorCode error_code() const { return code_; }
-  const std::string& what() const { return what_; }
-  const std::vector<std::string>& where() const { return at_; }
-  const std::string& remedy() const { return todo_; }
+  const char* code() const { return error_code().id; }
+  ErrorCode error_code() const;
+  const std::string& what() const;
+  const std::vector<std::string>& where() const;
+  const std::string& remedy() const;
 
   // The three-part text above, without a trailing line break.
   std::string text() const;
 
  private:
-  ErrorCode code_;
-  std::string what_;
-  std::vector<std::string> at_;
-  std::string todo_;
+  template <class T>
+  friend class Result;
+  struct Said;
+  Error() = default;  // of a Result that has a value
+  Said& said() const;
+  void forget();
+
+  Said* said_ = nullptr;
 };
 
 // A value or an Error.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}
+  Result(T value) : value_(std::in_place, std::move(value)) {}
   template <class U>
   requires(std::is_convertible_v<U&&, T> && !std::is_same_v<std::remove_cvref_t<U>, Error> &&
            !std::is_same_v<std::remove_cvref_t<U>, Result>) Result(U&& value)
-      : v_(std::in_place_index<0>, std::forward<U>(value)) {}
-  Result(Error e) : v_(std::in_place_index<1>, std::move(e)) {}
+      : value_(std::in_place, std::forward<U>(value)) {}
+  Result(Error e) : error_(std::move(e)) {}
 
-  bool ok() const { return v_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
-  T& value() & { return std::get<0>(v_); }
-  const T& value() const& { return std::get<0>(v_); }
-  T&& value() && { return std::get<0>(std::move(v_)); }
+  T& value() & { return check(), *value_; }
+  const T& value() const& { return check(), *value_; }
+  T&& value() && { return check(), std::move(*value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  Error& error() { return std::get<1>(v_); }
-  const Error& error() const { return std::get<1>(v_); }
+  Error& error() { return error_; }
+  const Error& error() const { return error_; }
 
  private:
-  std::variant<T, Error> v_;
+  void check() const {
+    if (__builtin_expect(!value_, 0)) throw_no_value(error_);
+  }
+
+  std::optional<T> value_;
+  Error error_;  // says something where there is no value
 };
 
 struct Ok {};
