@@ -8,6 +8,12 @@
 
 #include "base/core/error.h"
 
+// Compiled once, in json_library.cc: else in every file that names a Json.
+extern template class nlohmann::basic_json<>;
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;
+extern template class nlohmann::detail::serializer<nlohmann::json>;
+extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;
+
 namespace hone {
 
 using Json = nlohmann::json;                 // keys in sorted order

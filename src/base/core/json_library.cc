@@ -1,0 +1,7 @@
+// The JSON library's templates that json.h declares.
+#include "base/core/json.h"
+
+template class nlohmann::basic_json<>;
+template class nlohmann::basic_json<nlohmann::ordered_map>;
+template class nlohmann::detail::serializer<nlohmann::json>;
+template class nlohmann::detail::serializer<nlohmann::ordered_json>;
