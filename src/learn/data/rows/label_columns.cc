@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/columns.h"
 #include "learn/data/rows/errors.h"
 
 namespace hone {
@@ -12,25 +13,9 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::optional<size_t> place_of(const Names& columns, const std::string& name) {
-  const auto at = std::find(columns.begin(), columns.end(), name);
-  if (at == columns.end()) return {};
-  return static_cast<size_t>(at - columns.begin());
-}
-
 bool have_all(const Names& columns, const Names& wanted) {
   return std::all_of(wanted.begin(), wanted.end(),
                      [&](const std::string& name) { return place_of(columns, name).has_value(); });
-}
-
-Error no_column(const Names& columns, const std::string& name, const std::string& why,
-                const std::string& where) {
-  const std::string near = nearest_name(name, columns);
-  return Error(err::kNoColumn, fmt::format("the data has no column '{}'{}", name, why))
-      .at(where)
-      .todo(fmt::format("{}its columns are {}",
-                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(columns, ", ")));
 }
 
 // Text that is not a number.

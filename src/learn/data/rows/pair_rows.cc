@@ -6,6 +6,7 @@
 #include "base/core/text.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/columns.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 
@@ -15,22 +16,6 @@ namespace {
 using Names = std::vector<std::string>;
 constexpr const char* kTranslation = "translation";
 constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
-
-std::optional<size_t> place_of(const Names& columns, const std::string& name) {
-  const auto at = std::find(columns.begin(), columns.end(), name);
-  if (at == columns.end()) return {};
-  return static_cast<size_t>(at - columns.begin());
-}
-
-Error no_column(const Names& columns, const std::string& name, const std::string& flag,
-                const std::string& file) {
-  const std::string near = nearest_name(name, columns);
-  return Error(err::kNoColumn, fmt::format("the data has no column '{}'", name))
-      .at(flag.empty() ? file : fmt::format("{} ({})", file, flag))
-      .todo(fmt::format("{}its columns are {}",
-                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(columns, ", ")));
-}
 
 std::string place_in(const Row& row, const std::string& column) {
   return fmt::format("{}, column '{}'", row.where(), column);
@@ -131,7 +116,8 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
                          size_t otherwise) -> Result<size_t> {
     if (name.empty()) return otherwise;
     const auto at = place_of(columns, name);
-    if (!at) return no_column(columns, name, flag, file);
+    if (!at)
+      return no_column(columns, name, "", flag.empty() ? file : fmt::format("{} ({})", file, flag));
     return *at;
   };
   out.source_ = HONE_TRY(named(wish.source_column, wish.source_flag, 0));
