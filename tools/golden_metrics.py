@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Numbers of rouge-score, sacreBLEU, scikit-learn and scipy, sentences of NLTK: tests/goldens/metrics/.
+"""Numbers of rouge-score, sacreBLEU, scikit-learn, scipy and seqeval, sentences of NLTK: tests/goldens/metrics/.
 
-Needs rouge-score 0.1.2, sacrebleu 2.6, scikit-learn, scipy, nltk 3.10. With the folders scitldr,
+Needs rouge-score 0.1.2, sacrebleu 2.6, scikit-learn, scipy, seqeval 1.2, nltk 3.10. With the folders scitldr,
 multi30k and punkt-en in HONE_DATA (default ../shared/data) also the numbers for real text (real.json; the text
 itself is not kept).
 """
@@ -16,6 +16,7 @@ from nltk.stem.porter import PorterStemmer
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from rouge_score import rouge_scorer
 from sacrebleu.metrics import BLEU, CHRF
+from seqeval.metrics import accuracy_score, classification_report
 from scipy import stats
 from sklearn import metrics as sk
 
@@ -180,6 +181,32 @@ def labels():
     save("labels.json", {"labels": cases, "numbers": numbers})
 
 
+def entities():
+    r = random.Random(5)
+    schemes = {"bio": "BIO", "bioes": "BIOES", "io": "IO", "odd": "BIOESX."}
+    cases = []
+    for name, letters in schemes.items():
+        for right in (0.9, 0.4, 0):
+            def label():
+                letter = r.choice(letters)
+                return "O" if letter == "O" else letter + r.choice(["-LOC", "-PER", "-work-of-art"] + [""] * (name == "odd"))
+            true = [[label() for _ in range(r.randint(1, 12))] for _ in range(12)]
+            predicted = [[t if r.random() < right else label() for t in row] for row in true]
+            cases.append((name, true, predicted))
+    cases.append(("none", [["O", "O"]], [["O", "O"]]))
+    out = []
+    for name, true, predicted in cases:
+        report = classification_report(true, predicted, output_dict=True, zero_division=0) if name != "none" else {}
+        total = report.pop("micro avg", {"precision": 0, "recall": 0, "f1-score": 0})
+        case = {"scheme": name, "predictions": [" ".join(x) for x in predicted], "references": [" ".join(x) for x in true],
+                "precision": float(total["precision"]), "recall": float(total["recall"]), "f1": float(total["f1-score"]),
+                "accuracy": float(accuracy_score(true, predicted))}
+        case["types"] = {k: {"precision": float(v["precision"]), "recall": float(v["recall"]), "f1": float(v["f1-score"]),
+                             "number": int(v["support"])} for k, v in report.items() if not k.endswith(" avg")}
+        out.append(case)
+    save("entities.json", out)
+
+
 def fnv(text):
     h = 0xCBF29CE484222325
     for b in text.encode():
@@ -280,6 +307,7 @@ stems()
 rouge()
 bleu()
 labels()
+entities()
 sentences()
 if all(os.path.isdir(os.path.join(DATA, x)) for x in ("scitldr", "multi30k", "punkt-en")):
     real()

@@ -17,7 +17,8 @@ std::string metric_names() {
   std::vector<std::string> kinds;
   for (const auto& [input, kind] : {std::pair(MetricInput::kLabel, "labels"),
                                     {MetricInput::kNumber, "numbers"},
-                                    {MetricInput::kText, "text"}}) {
+                                    {MetricInput::kText, "text"},
+                                    {MetricInput::kTags, "labels of words"}}) {
     std::vector<std::string> names;
     for (const MetricType& m : all)
       if (m.input == input) names.push_back(m.name);

@@ -25,7 +25,9 @@ namespace hone {
 
 class SentenceSplitter;  // sentences.h
 
-enum class MetricInput { kLabel, kNumber, kText };  // which add_…() a metric takes
+// Which add_…() a metric takes. Tags are texts of labels with spaces between them, one reference for
+// each and as many labels in both.
+enum class MetricInput { kLabel, kNumber, kText, kTags };
 
 struct MetricOptions {
   bool keep_examples = false;

@@ -161,6 +161,31 @@ TEST(Labels, AsScikitLearn) {
   }
 }
 
+TEST(Entities, AsSeqeval) {
+  const Json cases = golden("entities.json");
+  EXPECT_GT(cases.size(), 10u);
+  for (const Json& c : cases) {
+    const auto metric = make("seqeval");
+    for (size_t i = 0; i < c["predictions"].size(); ++i)
+      add(*metric, c["predictions"][i].get<std::string>(), Json::array({c["references"][i]}));
+    for (const char* name : {"precision", "recall", "f1", "accuracy"})
+      EXPECT_NEAR(value(*metric, name), c[name].get<double>(), 1e-15) << name << " " << c.dump();
+    const Json types = Json::parse(metric->details().dump());
+    EXPECT_EQ(types.size(), c["types"].size());
+    for (const auto& [type, wanted] : c["types"].items())
+      for (const auto& [name, number] : wanted.items())
+        EXPECT_NEAR(types[type][name].get<double>(), number.get<double>(), 1e-15) << type;
+  }
+}
+
+TEST(Entities, OfTextsThatDoNotPairAreAnError) {
+  const auto metric = make("seqeval");
+  add(*metric, "B-PER O", Json::array({"B-PER O O"}));
+  ASSERT_FALSE(metric->values().ok());
+  EXPECT_STREQ(metric->values().error().code(), "H2604");
+  EXPECT_EQ(metric->values().error().where()[0], "example 1");
+}
+
 SentenceSplitter splitter(const Json& file) {
   const auto text = [&](const char* key) { return file[key].get<std::string>(); };
   auto made = SentenceSplitter::parse(text("abbrev_types"), text("collocations"),
@@ -283,6 +308,9 @@ void add_example(Metric& metric, MetricInput input, int i) {
   if (input == MetricInput::kNumber) metric.add_number(i * i % 7, i % 5);
   const std::string_view references[] = {text(i * 3 + i / 4), text(i + 1)};
   if (input == MetricInput::kText) metric.add_text(text(i), references);
+  static const std::vector<std::string_view> tags = {"B-X I-X O", "O B-X O", "B-Y B-X I-X"};
+  const size_t n = static_cast<size_t>(i);
+  if (input == MetricInput::kTags) metric.add_text(tags[n % 3], std::span(&tags[n / 2 % 3], 1));
 }
 
 TEST(Metrics, OfChosenExamplesAreThoseOfTheExamplesAdded) {

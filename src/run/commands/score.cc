@@ -122,6 +122,7 @@ class Scorer {
     for (const std::string& name : names) {
       const MetricType type = HONE_TRY(find_metric(name));
       inputs_.push_back(type.input);
+      labels_words_ = labels_words_ || type.input == MetricInput::kTags;
       metrics_.emplace_back(type.name, type.make(options));
     }
     return Ok{};
@@ -133,6 +134,10 @@ class Scorer {
     std::vector<Column> references;
     for (const std::string& file : settings_.references)
       references.push_back(HONE_TRY(Column::open(file, settings_.references_column)));
+    if (labels_words_ && references.size() > 1)
+      return Error(err::kMetricPairs, "several references for each prediction of labels of words")
+          .at("--references")
+          .todo("give one file of references");
     std::vector<std::string> texts, expected;
     for (;; ++rows_) {
       texts.clear();
@@ -144,6 +149,10 @@ class Scorer {
         return more ? no_pair(other, mine, rows_) : no_pair(mine, other, rows_);
       }
       if (!more) return Ok{};
+      if (labels_words_) {  // a list holds the labels of a text
+        texts = {fmt::format("{}", fmt::join(texts, " "))};
+        expected = {fmt::format("{}", fmt::join(expected, " "))};
+      }
       if (texts.size() != 1 || expected.empty())
         return Error(err::kMetricPairs, fmt::format("{} predictions and {} references in a row",
                                                     texts.size(), expected.size()))
@@ -189,7 +198,7 @@ class Scorer {
              const Column& predictions, const Column& first_reference) {
     for (size_t m = 0; m < metrics_.size(); ++m) {
       Metric& metric = *metrics_[m].second;
-      if (inputs_[m] == MetricInput::kText) {
+      if (inputs_[m] == MetricInput::kText || inputs_[m] == MetricInput::kTags) {
         views_.assign(references.begin(), references.end());
         metric.add_text(prediction, views_);
       } else if (references.size() > 1) {
@@ -211,6 +220,7 @@ class Scorer {
   std::optional<SentenceSplitter> splitter_;
   Interner labels_;
   std::vector<MetricInput> inputs_;
+  bool labels_words_ = false;  // some metric compares the labels of words
   std::vector<std::pair<std::string, std::unique_ptr<Metric>>> metrics_;
   std::vector<std::string_view> views_;
   int64_t rows_ = 0;
@@ -232,8 +242,13 @@ std::string table(const OrderedJson& results) {
     text += '\n';
   }
   if (results.contains("details")) {
-    for (const auto& [name, more] : results["details"].items())
-      text += fmt::format("{:<22}{}\n", name, more["signature"].get<std::string>());
+    for (const auto& [name, more] : results["details"].items()) {
+      if (more.contains("signature"))
+        text += fmt::format("{:<22}{}\n", name, more["signature"].get<std::string>());
+      else  // by type of what is counted
+        for (const auto& [type, values] : more.items())
+          text += fmt::format("{:<22}{}\n", type, dump_json(values));
+    }
   }
   return text;
 }
