@@ -1,5 +1,6 @@
 #include "learn/metrics/loss.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -74,6 +75,22 @@ double TrainLoss::take_mean() {
 
 double TrainLoss::run_mean() const {
   return total_steps_ == 0 ? kNan : total_ / static_cast<double>(total_steps_);
+}
+
+double cross_entropy(std::span<const float> logits, size_t label, double smoothing) {
+  const double top = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+  double sum = 0, mean = 0;
+  for (const float x : logits) {
+    sum += std::exp(static_cast<double>(x) - top);
+    mean += static_cast<double>(x) / static_cast<double>(logits.size());
+  }
+  const double norm = top + std::log(sum);  // of exp(logits)
+  const double nll = norm - static_cast<double>(logits[label]);
+  return (1 - smoothing) * nll + smoothing * (norm - mean);
+}
+
+int64_t predicted_class(std::span<const float> logits) {
+  return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
 }  // namespace hone

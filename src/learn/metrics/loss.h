@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace hone {
@@ -33,6 +34,12 @@ class EvalLoss {
   double nll_ = 0;
   int64_t rows_ = 0, label_tokens_ = 0;
 };
+
+// -log softmax(logits)[label] in nats, smoothed as LabelSmoother of Transformers has it: with weight
+// `smoothing` the mean over all classes.
+double cross_entropy(std::span<const float> logits, size_t label, double smoothing);
+// Index of the largest; the first of equal ones.
+int64_t predicted_class(std::span<const float> logits);
 
 // exp(loss); infinity where that overflows (run_clm).
 double perplexity(double loss);

@@ -1,13 +1,6 @@
 #include "learn/tasks/classification_metrics.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace hone {
-
-int64_t predicted_class(std::span<const float> logits) {
-  return std::max_element(logits.begin(), logits.end()) - logits.begin();
-}
 
 ClassificationMetrics::ClassificationMetrics(const std::string& task, bool regression,
                                              int64_t batch_rows, double label_smoothing)
@@ -23,15 +16,7 @@ ClassificationMetrics::ClassificationMetrics(const std::string& task, bool regre
 }
 
 void ClassificationMetrics::add(int64_t row, std::span<const float> logits, int64_t label) {
-  const double top = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-  double sum = 0, mean = 0;
-  for (const float x : logits) {
-    sum += std::exp(static_cast<double>(x) - top);
-    mean += static_cast<double>(x) / static_cast<double>(logits.size());
-  }
-  const double norm = top + std::log(sum);  // of exp(logits)
-  const double nll = norm - static_cast<double>(logits[static_cast<size_t>(label)]);
-  loss_.add(row, (1 - smoothing_) * nll + smoothing_ * (norm - mean), 1);
+  loss_.add(row, cross_entropy(logits, static_cast<size_t>(label), smoothing_), 1);
   for (const auto& metric : metrics_) metric->add_label(predicted_class(logits), label);
   ++rows_;
 }

@@ -33,7 +33,4 @@ class ClassificationMetrics {
   int64_t rows_ = 0;
 };
 
-// Index of the largest; the first of equal ones.
-int64_t predicted_class(std::span<const float> logits);
-
 }  // namespace hone
