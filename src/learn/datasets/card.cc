@@ -81,11 +81,15 @@ std::vector<std::string> class_names(const Json& names) {
   return out;
 }
 
+// "dtype", or of a column of lists what its elements are: "sequence", or "list" as it is called since
+// datasets 4.
 LabelNames labels_of(const Json* features) {
   LabelNames labels;
   if (!features || !features->is_array()) return labels;
   for (const Json& feature : *features) {
-    const Json* type = member(feature, "dtype");
+    const Json* type = nullptr;
+    for (const char* key : {"dtype", "sequence", "list"})
+      if (!type) type = member(feature, key);
     const Json* label = type ? member(*type, "class_label") : nullptr;
     const Json* names = label ? member(*label, "names") : nullptr;
     if (!names) continue;

@@ -16,7 +16,6 @@
 
 namespace hone {
 
-inline constexpr int32_t kIgnoreLabel = -100;
 inline constexpr size_t kMaxAxes = 4;
 
 // Named sizes of a program, such as tokens 512, sequences 9. The axes of the examples come first.

@@ -53,7 +53,8 @@ Result<const HoneArrowApi*> load_module() {
 }
 
 // {"info": {"features": {"label": {"names": ["negative", "positive"], "_type": "ClassLabel"}}}}, as
-// the `datasets` library keeps it; what cannot be understood names no labels.
+// the `datasets` library keeps it; of a column of lists the feature of its elements. What cannot be
+// understood names no labels.
 LabelNames label_names_of(const char* text) {
   LabelNames labels;
   const Result<Json> json = parse_json(text, "huggingface");
@@ -61,9 +62,11 @@ LabelNames label_names_of(const char* text) {
   const Json::json_pointer features("/info/features");
   if (!json->is_object() || !json->contains(features)) return labels;
   for (const auto& [column, type] : (*json)[features].items()) {
-    if (!type.is_object() || type.value("_type", Json()) != "ClassLabel") continue;
+    const Json& of_value =
+        type.is_object() && type.contains("feature") ? type["feature"] : type;  // Sequence, List
+    if (!of_value.is_object() || of_value.value("_type", Json()) != "ClassLabel") continue;
     std::vector<std::string> names;
-    for (const Json& name : type.value("names", Json::array())) {
+    for (const Json& name : of_value.value("names", Json::array())) {
       if (name.is_string()) names.push_back(name);
     }
     if (!names.empty()) labels[column] = std::move(names);

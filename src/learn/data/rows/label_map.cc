@@ -41,7 +41,10 @@ std::vector<std::string> sorted_lower(const std::vector<std::string>& names) {
 
 Result<int32_t> SeenLabels::add(const Row& row, size_t column, const std::string& column_name) {
   static const Cell kNull;
-  const Cell& cell = column < row.cells.size() ? row.cells[column] : kNull;
+  return add(column < row.cells.size() ? row.cells[column] : kNull, row, column_name);
+}
+
+Result<int32_t> SeenLabels::add(const Cell& cell, const Row& row, const std::string& column_name) {
   const auto where = [&] { return fmt::format("{}, column '{}'", row.where(), column_name); };
   Label label;
   if (const auto* text = std::get_if<std::string>(&cell)) {

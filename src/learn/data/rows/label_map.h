@@ -21,6 +21,8 @@ class SeenLabels {
   // Number of the label, by which at() finds it; the row's place is kept for the first of each.
   // Errors: H2110 a list or nested value, H2123 nothing at all.
   Result<int32_t> add(const Row& row, size_t column, const std::string& column_name);
+  // The same for a value of a list.
+  Result<int32_t> add(const Cell& value, const Row& row, const std::string& column_name);
 
   struct Label {
     std::string text;              // "entailment", "2", "3.5", "True"

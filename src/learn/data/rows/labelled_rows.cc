@@ -59,21 +59,34 @@ void append_row(const LabelledRows& from, int64_t i, LabelledRows& to) {
   }
   to.rows.add(from.rows.row(i));
   if (!to.labels.types.empty()) to.labels.types.resize(static_cast<size_t>(to.rows.tokens()));
+  const auto tags = from.labels.tags_of(from.rows, i);
+  to.labels.tags.insert(to.labels.tags.end(), tags.begin(), tags.end());
   if (!from.labels.classes.empty()) to.labels.classes.push_back(from.labels.classes[k]);
   if (!from.labels.values.empty()) to.labels.values.push_back(from.labels.values[k]);
+}
+
+// What belongs to the tokens of row i, out of `all` that are by token.
+template <class T>
+std::span<const T> of_row(const std::vector<T>& all, const TokenRows& rows, int64_t i) {
+  if (all.empty()) return {};
+  const std::span<const int32_t> row = rows.row(i);
+  return std::span(all).subspan(static_cast<size_t>(row.data() - rows.row(0).data()), row.size());
 }
 
 }  // namespace
 
 std::span<const uint8_t> RowLabels::types_of(const TokenRows& rows, int64_t i) const {
-  if (types.empty()) return {};
-  const std::span<const int32_t> row = rows.row(i);
-  return std::span(types).subspan(static_cast<size_t>(row.data() - rows.row(0).data()), row.size());
+  return of_row(types, rows, i);
+}
+
+std::span<const int32_t> RowLabels::tags_of(const TokenRows& rows, int64_t i) const {
+  return of_row(tags, rows, i);
 }
 
 void LabelledRows::keep_first(int64_t count) {
   rows.keep_first(count);
   if (!labels.types.empty()) labels.types.resize(static_cast<size_t>(rows.tokens()));
+  if (!labels.tags.empty()) labels.tags.resize(static_cast<size_t>(rows.tokens()));
   const auto n = static_cast<size_t>(rows.size());
   if (!labels.classes.empty()) labels.classes.resize(n);
   if (!labels.values.empty()) labels.values.resize(n);
@@ -91,6 +104,7 @@ uint64_t LabelledRows::hash() const {
   bits.clear();
   for (const float v : labels.values) bits.push_back(std::bit_cast<int32_t>(v));
   hash.add(bits);
+  if (!labels.tags.empty()) hash.add(labels.tags);
   return hash.value();
 }
 

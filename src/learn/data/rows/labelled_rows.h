@@ -29,9 +29,11 @@ struct RowLabels {
   std::vector<uint8_t> types;    // by token, of all rows in order; empty: all 0
   std::vector<int32_t> classes;  // by row; empty for regression and unlabelled rows
   std::vector<float> values;     // by row; regression
+  std::vector<int32_t> tags;     // by token: class, kIgnoreLabel: none; empty: not of this task
 
-  // The types of row i of `rows`, which these belong to; empty: all 0.
+  // The types and tags of row i of `rows`, which these belong to; empty: all 0, and none.
   std::span<const uint8_t> types_of(const TokenRows& rows, int64_t i) const;
+  std::span<const int32_t> tags_of(const TokenRows& rows, int64_t i) const;
 };
 
 struct LabelledRows {

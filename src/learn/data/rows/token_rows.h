@@ -12,6 +12,8 @@
 
 namespace hone {
 
+inline constexpr int32_t kIgnoreLabel = -100;  // the label of what no loss counts
+
 // Rows in a mapped file: row i is ids[offsets[i], offsets[i + 1]).
 struct RowsView {
   std::shared_ptr<const MappedFile> file;  // kept as long as the view
