@@ -194,6 +194,18 @@ Status set_head(ModelConfig& c, Head head, int64_t labels) {
   return Ok{};
 }
 
+Status set_head(ModelConfig& c, Head head, const std::vector<std::string>& labels) {
+  nlohmann::json to_id = nlohmann::json::object(), to_label = nlohmann::json::object();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    to_id[labels[i]] = i;
+    to_label[std::to_string(i)] = labels[i];
+  }
+  c.config["id2label"] = to_label;
+  c.config["label2id"] = to_id;
+  c.config.erase("num_labels");
+  return set_head(c, head, static_cast<int64_t>(labels.size()));
+}
+
 std::string architecture_of(const ModelConfig& c) {
   if (const std::string named = named_class(c); class_has_head(named, c.head)) return named;
   const Family& f = family_of(c);

@@ -80,6 +80,8 @@ int64_t parameter_count(const ModelConfig& c, bool with_tables = true);
 
 // Sets the head, with its number of labels where it classifies. H2304 lists what the family offers.
 Status set_head(ModelConfig& c, Head head, int64_t labels = 0);
+// A head that classifies, with its labels in config.json: id2label and label2id.
+Status set_head(ModelConfig& c, Head head, const std::vector<std::string>& labels);
 // Transformers' class of the model with its head: what config.json names when it fits the head,
 // else the family's.
 std::string architecture_of(const ModelConfig& c);
