@@ -47,6 +47,21 @@ Status see_classes(const std::vector<std::string>& names, const std::string& whe
   return Ok{};
 }
 
+OrderedJson about(const LabelCounts& counts) {
+  return {{"rows_read", counts.rows_read},
+          {"rows_cut", counts.rows_cut},
+          {"rows_unlabelled", counts.rows_unlabelled},
+          {"rows_broken", counts.rows_broken}};
+}
+
+LabelCounts counts_of(const OrderedJson& about) {
+  LabelCounts counts;
+  counts.rows_read = whole_of(about, "rows_read");
+  counts.rows_cut = whole_of(about, "rows_cut");
+  counts.rows_broken = whole_of(about, "rows_broken");
+  return counts;
+}
+
 }  // namespace
 
 RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
@@ -62,10 +77,7 @@ RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelC
     }
     split.beside.push_back({kTypes, std::move(types)});
   }
-  split.about = {{"rows_read", counts.rows_read},
-                 {"rows_cut", counts.rows_cut},
-                 {"rows_unlabelled", counts.rows_unlabelled},
-                 {"rows_broken", counts.rows_broken}};
+  split.about = about(counts);
   if (map && map->regression) {
     split.about["regression"] = true;
     split.beside.push_back({kLabel, std::move(rows.labels.values)});
@@ -74,6 +86,17 @@ RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelC
     const std::vector<int32_t>& classes = rows.labels.classes;
     split.beside.push_back({kLabel, std::vector<int64_t>(classes.begin(), classes.end())});
   }
+  split.rows = std::move(rows.rows);
+  return split;
+}
+
+RowSplit tagged_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
+                      const LabelMap* map) {
+  RowSplit split{name, {}, {}, about(counts)};
+  TokenRows tags;
+  for (int64_t i = 0; i < rows.size(); ++i) tags.add(rows.labels.tags_of(rows.rows, i));
+  split.beside.push_back({kTargets, std::move(tags)});
+  if (map) split.about["names"] = map->names;
   split.rows = std::move(rows.rows);
   return split;
 }
@@ -96,9 +119,7 @@ Result<LabelledShards> open_labelled_shards(const std::string& folder,
   out.names = names_of(from.about);
   out.regression = from.about.contains("regression");
   LabelledText& text = out.text;
-  text.counts.rows_read = whole_of(from.about, "rows_read");
-  text.counts.rows_cut = whole_of(from.about, "rows_cut");
-  text.counts.rows_broken = whole_of(from.about, "rows_broken");
+  text.counts = counts_of(from.about);
   HONE_TRY(see_classes(out.names, folder, text.seen));
   Row row;  // of a value
   row.file = folder;
@@ -144,6 +165,40 @@ Result<LabelledShards> open_labelled_shards(const std::string& folder,
     return other_rows(folder, split, fmt::format("has {} in some shards alone", kTypes));
   text.counts.tokens = rows.tokens();
   if (rows.size() == 0) return other_rows(folder, split, "is empty");
+  return out;
+}
+
+Result<TaggedText> open_tagged_shards(const std::string& folder, const ShardManifest& manifest,
+                                      const std::string& split) {
+  const ShardSplit from = HONE_TRY(find_split(manifest, split, folder));
+  TaggedText out;
+  out.names = names_of(from.about);
+  out.tagged = !out.names.empty();
+  out.counts = counts_of(from.about);
+  HONE_TRY(see_classes(out.names, folder, out.seen));
+  for (const ShardFile& shard : from.shards) {
+    const MappedShard mapped = HONE_TRY(map_shard(folder + "/" + split, shard));
+    const auto* lists = column_of<RowsView>(shard, mapped, kTargets);
+    if (!lists) return other_rows(folder, split, "has no labels");
+    TokenRows ids, tags;
+    ids.add(mapped.ids);
+    tags.add(*lists);
+    for (int64_t i = 0; i < ids.size(); ++i) {
+      if (tags.length(i) != ids.length(i))
+        return other_rows(folder, split, "has other labels than ids");
+      out.data.rows.add(ids.row(i));
+      for (const int32_t tag : tags.row(i)) {
+        if (tag != kIgnoreLabel &&
+            (tag < 0 || tag >= std::max<int64_t>(1, static_cast<int64_t>(out.names.size()))))
+          return other_rows(folder, split, fmt::format("has a label {}", tag));
+        out.data.labels.tags.push_back(tag);
+      }
+    }
+    HONE_TRY(mapped.ids.file->check_unchanged());
+  }
+  out.inside.resize(out.data.labels.tags.size());
+  out.counts.tokens = out.data.rows.tokens();
+  if (out.data.size() == 0) return other_rows(folder, split, "is empty");
   return out;
 }
 

@@ -2,6 +2,8 @@
 //
 //   classification   input_ids, token_type_ids where any is not 0; label (a class's number, or a
 //                    value), but not of rows to be predicted
+//   ner              input_ids, labels: the class of each token, -100 where there is none; of rows to be
+//                    predicted 0 where one is wanted
 //   pairs            input_ids, labels: the ids of the target; empty where there is none
 //
 // Classes are numbered as the data say, by names that are in the manifest: a run maps them to
@@ -13,6 +15,7 @@
 
 #include "learn/data/rows/labelled_rows.h"
 #include "learn/data/rows/pair_rows.h"
+#include "learn/data/rows/tagged_rows.h"
 #include "learn/data/shards/shards.h"
 
 namespace hone {
@@ -20,6 +23,9 @@ namespace hone {
 // `map` has numbered the labels of `rows`; null: rows to be predicted.
 RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                         const LabelMap* map);
+// number_tags has numbered the labels by `map`; null: rows to be predicted.
+RowSplit tagged_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
+                      const LabelMap* map);
 RowSplit pair_split(const std::string& name, PairRows rows);
 
 struct LabelledShards {
@@ -31,6 +37,9 @@ struct LabelledShards {
 Result<LabelledShards> open_labelled_shards(const std::string& folder,
                                             const ShardManifest& manifest,
                                             const std::string& split);
+// The same of rows of words. Errors: H2132.
+Result<TaggedText> open_tagged_shards(const std::string& folder, const ShardManifest& manifest,
+                                      const std::string& split);
 // A split; its rows are `mapped`, or else read into memory. Errors: H2132.
 Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,
                                   const std::string& split, bool mapped);
