@@ -1,10 +1,11 @@
-// Texts, alone or in pairs, through a tokenizer on all threads.
+// Texts, alone, in pairs or word by word, through a tokenizer on all threads.
 #pragma once
 
 #include <span>
 #include <string_view>
 
 #include "base/core/threads.h"
+#include "learn/data/rows/tagged_rows.h"
 #include "learn/pretrained/pretrained.h"
 
 namespace hone {
@@ -19,5 +20,10 @@ Status encode_texts(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_le
                     std::span<const std::string_view> first,
                     std::span<const std::string_view> second,
                     FunctionRef<void(size_t i, const Encoding& row)> take);
+
+// `out[i]` gets the tokens of the words of row i, each word by itself, cut to `max_length` tokens with
+// the special ones, which stay. Errors: kSequenceTooShort.
+Status encode_words(const Tokenizer& tokenizer, ThreadPool& pool, int64_t max_length,
+                    std::span<const std::vector<std::string>> rows, std::span<EncodedWords> out);
 
 }  // namespace hone

@@ -65,7 +65,7 @@ struct Labels {
   Result<bool> collate(const CollatedRows& rows, Batch& to) const {
     const TokenRows& data = rows.data.axes[0];
     HONE_TRY(collate_tokens(data, rows.rows, kDecoderInputs, to));
-    LabelInputs inputs{to.get_if<int32_t>("token_types"), {}, {}, {}};
+    LabelInputs inputs{.token_types = to.get_if<int32_t>("token_types")};
     if (rows.training() && is_regression(config))
       inputs.values = to.get<float>("labels"), inputs.weight = to.get<float>("weight");
     else if (rows.training())
@@ -203,19 +203,11 @@ Status choose_head(const ClassificationSettings& s, ModelConfig& config) {
 }  // namespace
 
 Status set_labels(ModelConfig& config, const LabelMap& map, const std::string& task_name) {
-  Json &json = config.config, to_id = Json::object(), to_label = Json::object();
-  std::vector<std::string> names = map.names;
-  if (map.regression) names = {"LABEL_0"};
-  for (size_t i = 0; i < names.size(); ++i) {
-    to_id[names[i]] = i;
-    to_label[std::to_string(i)] = names[i];
-  }
-  json["id2label"] = to_label;
-  json["label2id"] = to_id;
+  Json& json = config.config;
   json["problem_type"] = map.regression ? "regression" : "single_label_classification";
-  json.erase("num_labels");
   if (!task_name.empty()) json["finetuning_task"] = task_name;
-  return set_head(config, Head::sequence_classification, static_cast<int64_t>(names.size()));
+  return set_head(config, Head::sequence_classification,
+                  map.regression ? std::vector<std::string>{"LABEL_0"} : map.names);
 }
 
 Task classification_task(std::shared_ptr<ClassificationSettings> s) {

@@ -80,7 +80,7 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
     const size_t k = session.program_index(program);
     Batch to = inputs_of(session, k);
     EXPECT_TRUE(collate_tokens(data.rows, batch, kDecoderInputs, to).ok());
-    LabelInputs labels{to.get_if<int32_t>("token_types"), {}, {}, {}};
+    LabelInputs labels{.token_types = to.get_if<int32_t>("token_types")};
     if (program == "train" && regression)
       labels.values = to.get<float>("labels"), labels.weight = to.get<float>("weight");
     else if (program == "train")

@@ -24,7 +24,7 @@ OrderedJson prediction_files(const std::string& folder) {
   std::error_code ec;
   for (const auto& entry : fs::directory_iterator(folder, ec)) {
     const std::string name = entry.path().filename().string();
-    if (name == "generated_predictions.txt" ||
+    if (name == "generated_predictions.txt" || name == "predictions.txt" ||
         (name.starts_with("predict_results") && name.ends_with(".txt")))
       files.push_back(entry.path().string());
   }

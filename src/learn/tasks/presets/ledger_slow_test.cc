@@ -40,7 +40,8 @@ const char* const kSentences[] = {"the river rose over the road in the night",
 void write_data(const std::string& folder) {
   const auto text_files = [&](const std::string& stem, int64_t from, int64_t count) {
     std::ofstream txt(folder + "/" + stem + ".txt"), jsonl(folder + "/" + stem + ".jsonl"),
-        labels(folder + "/" + stem + ".csv"), pairs(folder + "/" + stem + ".json");
+        labels(folder + "/" + stem + ".csv"), pairs(folder + "/" + stem + ".json"),
+        words(folder + "/" + stem + ".words.jsonl");
     labels << "premise,hypothesis,label\n";
     for (int64_t i = from; i < from + count; ++i) {
       const std::string a = fmt::format("{} {}", kSentences[i % 8], kSentences[(3 * i + 1) % 8]),
@@ -48,6 +49,11 @@ void write_data(const std::string& folder) {
       txt << a << "\n";
       jsonl << fmt::format("{{\"text\": \"{}\", \"other\": \"{}\"}}\n", a, b);
       labels << fmt::format("{},{},{}\n", a, b, i % 3 == 0 ? "yes" : "no");
+      words << fmt::format(
+          R"({{"tokens": ["{0}", "Oslo"], "lemmas": ["a", "{0}"], "ner_tags": ["{1}", "B-X"], )"
+          R"("pos_tags": ["B-X", "{1}"]}})"
+          "\n",
+          i % 2 == 0 ? "Harbour" : "uninterestingly", i % 2 == 0 ? "B-X" : "O");
       pairs << fmt::format(
           "{{\"text\": \"{0}\", \"summary\": \"{1}\", \"translation\": {{\"en\": \"{0}\", "
           "\"de\": \"{1}\"}}}}\n",
@@ -57,7 +63,7 @@ void write_data(const std::string& folder) {
   text_files("train", 0, 17);
   text_files("valid", 3, 4);
   text_files("more", 1, 21);
-  for (const char* end : {".txt", ".jsonl", ".csv", ".json"})
+  for (const char* end : {".txt", ".jsonl", ".csv", ".json", ".words.jsonl"})
     fs::copy_file(folder + "/train" + end, folder + "/again" + end);
 }
 
@@ -179,7 +185,7 @@ class Ledger : public testing::TestWithParam<Case> {
         {"max_eval_samples", {"2"}},
         {"max_predict_samples", {"2"}},
         {"block_size", {"24"}},
-        {"max_seq_length", {"24"}},
+        {"max_seq_length", {"24", "8"}},
         {"max_source_length", {"12"}},
         {"max_target_length", {"6"}},
         {"val_max_target_length", {"6"}},
@@ -193,7 +199,8 @@ class Ledger : public testing::TestWithParam<Case> {
         {"text_column", {"other", "summary"}},
         {"summary_column", {"text"}},
         {"text_column_names", {"hypothesis"}},
-        {"label_column_name", {"hypothesis"}},
+        {"text_column_name", {"lemmas"}},
+        {"label_column_name", {"hypothesis", "pos_tags"}},
         {"column_names", {"a,b,c"}},
         {"source_prefix", {"summarize: "}},
         {"source_lang", {"de"}},
@@ -203,7 +210,7 @@ class Ledger : public testing::TestWithParam<Case> {
         {"optim_args", {"momentum=0.5"}},
         {"metric_for_best_model", {"accuracy"}},
         {"output_dir", {}},  // each run has its own
-        {"task_name", {"rte", "sst2"}}};
+        {"task_name", {"rte", "sst2", "pos"}}};
     if (const auto at = known.find(s.name); at != known.end()) return at->second;
     Words words;
     if (!s.choices.empty()) {
@@ -297,6 +304,12 @@ INSTANTIATE_TEST_SUITE_P(
              "classification/bert",
              "train.csv",
              "valid.csv",
+             {"--ignore_mismatched_sizes"}},
+        Case{"ner",
+             "ner",
+             "ner/roberta",
+             "train.words.jsonl",
+             "valid.words.jsonl",
              {"--ignore_mismatched_sizes"}},
         Case{"summarization",
              "summarization",

@@ -1,0 +1,39 @@
+// From the data flags of token classification to rows of words with labels.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "learn/data/rows/tagged_rows.h"
+#include "learn/harness/task.h"
+
+namespace hone {
+
+struct NerSettings : TaskSettings {
+#define HONE_SETTINGS "learn/tasks/ner_settings.def"
+#include "base/settings/fields.inc"
+  void bind_own(Schema& schema) { bind(schema); }
+  int64_t row_tokens(const ModelConfig& config) const {
+    return std::min(max_seq_length > 0 ? max_seq_length : config.max_positions,
+                    config.max_positions);
+  }
+};
+
+struct NerData {
+  LabelMap map;
+  // Rows of `eval`: those that are evaluated, then those to be predicted.
+  std::optional<LabelledRows> train, eval;
+  LabelCounts train_counts, eval_counts;
+  int64_t train_rows = 0, evaluated = 0;  // the first: before any selection
+  bool test_tagged = true;                // the rows to be predicted have labels
+  std::vector<std::string> notes;         // for the first screen
+};
+
+// The rows that the settings want. Errors: those of data_flags.h, tagged_rows.h and label_map.h; H2121
+// labels that are fractions; H2413 without a tokenizer.
+Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPool& pool);
+
+// For hone prepare: all that decides the rows besides the files, and the rows.
+PreparedSource ner_source(const std::shared_ptr<NerSettings>& s);
+
+}  // namespace hone

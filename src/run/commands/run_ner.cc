@@ -1,0 +1,21 @@
+// hone run_ner ...: Transformers' script as people type it, which is train --task ner.
+#include "run/commands/command.h"
+#include "run/commands/task_choice.h"
+
+namespace hone {
+namespace {
+
+Result<int> run_run_ner(const std::vector<std::string>& args) {
+  return run_script("run_ner", "ner", args);
+}
+
+}  // namespace
+
+Command command_run_ner() {
+  return {.name = "run_ner",
+          .summary = "same as train --task ner",
+          .aliases = {"run_ner.py"},
+          .run = run_run_ner};
+}
+
+}  // namespace hone
