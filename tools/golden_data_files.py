@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Golden answers of Hugging Face datasets: which files of a folder are which split.
 
-Makes tests/goldens/learn_datasets: data_files.json, and labels.parquet with a ClassLabel. Each case is a folder of empty files, perhaps a README.md header and a configuration asked for; the
+Makes tests/goldens/learn_datasets: data_files.json, labels.parquet and words.parquet with a ClassLabel. Each case is a folder of empty files, perhaps a README.md header and a configuration asked for; the
 answer is the configuration, the format and the files of each split in order, or "refused".
 """
 import json
@@ -90,6 +90,10 @@ def main():
                                   "label": datasets.ClassLabel(names=["negative", "positive"])})
     datasets.Dataset.from_dict({"text": ["a", "b"], "label": [1, 0]}, features).to_parquet(
         OUT.parent / "labels.parquet")
+    features = datasets.Features({"tokens": datasets.Sequence(datasets.Value("string")),
+                                  "ner_tags": datasets.Sequence(datasets.ClassLabel(names=["O", "B-PER"]))})
+    datasets.Dataset.from_dict({"tokens": [["to", "Anna"]], "ner_tags": [[0, 1]]}, features).to_parquet(
+        OUT.parent / "words.parquet")
     with open(OUT, "w", encoding="utf-8") as f:
         f.write("[\n" + ",\n".join(json.dumps(case) for case in out) + "\n]\n")
 

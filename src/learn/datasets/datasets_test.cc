@@ -144,6 +144,25 @@ TEST_F(DatasetsTest, LabelNamesOfTheHeader) {
   EXPECT_TRUE(parse_card("---\nnever closed\n", "README.md")->configs.empty());
 }
 
+TEST_F(DatasetsTest, LabelNamesOfColumnsOfLists) {
+  for (const char* key : {"sequence", "list"}) {
+    const DatasetCard card = *parse_card(
+        fmt::format("---\ndataset_info:\n  features:\n  - name: tokens\n    {0}: string\n  - name: "
+                    "ner_tags\n    {0}:\n      class_label:\n        names:\n          '0': O\n"
+                    "          '1': B-PER\n---\n",
+                    key),
+        "README.md");
+    ASSERT_TRUE(card.labels.contains("default"));
+    EXPECT_EQ(card.labels.at("default"), (LabelNames{{"ner_tags", {"O", "B-PER"}}})) << key;
+  }
+  const std::string file =
+      std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_datasets/words.parquet";
+  Result<std::unique_ptr<RowReader>> rows = open_rows({file});
+  if (code(rows) == "H2112") GTEST_SKIP() << rows.error().text();
+  ASSERT_TRUE(rows.ok()) << rows.error().text();
+  EXPECT_EQ((*rows)->label_names(), (LabelNames{{"ner_tags", {"O", "B-PER"}}}));
+}
+
 TEST_F(DatasetsTest, LabelNamesOfAParquetFile) {
   const std::string file =
       std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_datasets/labels.parquet";
