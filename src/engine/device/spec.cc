@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/ops/ops.h"
+#include "engine/ops/cost.h"
 
 namespace hone {
 namespace {

@@ -1,7 +1,5 @@
 #include "engine/ops/ops.h"
 
-#include "engine/ops/support.h"
-
 namespace hone {
 
 std::vector<Op> all_define();  // generated from the files of this folder
@@ -10,8 +8,6 @@ const OpTable& op_table() {
   static const OpTable table(all_define());
   return table;
 }
-
-Cost cost_of(const NodeView& n) { return n.node.op->cost ? n.node.op->cost(n) : elementwise(n, 1); }
 
 ValueId ops::activation(Builder& b, ValueId x, const std::string& kind) {
   if (kind == "none") return x;

@@ -9,9 +9,6 @@ namespace hone {
 
 const OpTable& op_table();  // every op of the shelf, made once
 
-// The bytes and FLOPs of one node; elementwise defaults where an op says nothing.
-Cost cost_of(const NodeView& n);
-
 namespace ops {
 
 // ---- primitives: every backend computes these -------------------------------------------------

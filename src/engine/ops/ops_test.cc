@@ -5,6 +5,7 @@
 
 #include "engine/graph/text.h"
 #include "engine/graph/verify.h"
+#include "engine/ops/cost.h"
 
 namespace hone {
 namespace {

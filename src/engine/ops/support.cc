@@ -65,17 +65,6 @@ Result<Types> same_as_both(const NodeView& n) {
   return Types{x.rank() == 0 ? y : x};
 }
 
-Cost elementwise(const NodeView& n, double flops_per_element) {
-  Cost c;
-  for (size_t i = 0; i < n.inputs(); ++i)
-    if (n.has(i)) c.bytes += static_cast<double>(n.in(i).bytes());
-  for (size_t i = 0; i < n.node.out.size(); ++i) c.bytes += static_cast<double>(n.out(i).bytes());
-  if (!n.node.out.empty()) c.flops = flops_per_element * static_cast<double>(n.out(0).count());
-  return c;
-}
-
-Cost free_of_charge(const NodeView&) { return {}; }
-
 DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
 
 ValueId number(Builder& b, double value, ValueId like) {

@@ -1,10 +1,11 @@
-// What the files of the shelf share: checks for infer rules, default costs, small builders.
+// What the files of the shelf share: checks for infer rules, small builders; cost.h has the costs.
 //
 // In decompose and grad the references that NodeView::in returns die with the first value that is
 // emitted, so those functions copy types before they build.
 #pragma once
 
 #include "engine/graph/builder.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/errors.h"
 #include "engine/ops/ops.h"
 
@@ -26,8 +27,6 @@ Result<Types> same_as_both(const NodeView& n);   // two operands; a scalar one i
 // Reductions over attribute `axes`: the axes that stay, and the type of the result.
 std::vector<int64_t> kept_axes(const NodeView& n);
 Result<Types> reduced(const NodeView& n);
-Cost elementwise(const NodeView& n, double flops_per_element);  // bytes: all operands and results
-Cost free_of_charge(const NodeView& n);                         // a view
 
 // The type in which sums over values of `t` are kept: f32 for bf16 and f16, else t itself.
 DType wide(DType t);

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/core/json.h"
+#include "engine/ops/cost.h"
 #include "engine/ops/ops.h"
 
 namespace hone {

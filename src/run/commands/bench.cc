@@ -9,6 +9,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "engine/backends/backends.h"
+#include "engine/ops/cost.h"
 #include "engine/session/profile.h"
 #include "learn/data/rows/files.h"
 #include "run/commands/command.h"

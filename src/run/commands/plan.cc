@@ -5,6 +5,8 @@
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
+#include "engine/ops/cost.h"
+#include "engine/ops/ops.h"
 #include "learn/data/rows/count_text.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
