@@ -5,30 +5,9 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/disk_blocks.h"
+#include "engine/device/host_queue.h"
 
 namespace hone {
-
-// Runs at once: what it is given is done when the call returns.
-class HostQueue : public Queue {
- public:
-  HostQueue(ThreadPool& pool, DiskBlocks& disk) : pool_(pool), disk_(disk) {}
-  ThreadPool& pool() { return pool_; }
-  void copy(std::span<const Copy> copies) override;
-  void zero(void* to, int64_t bytes) override { disk_.zero(to, bytes); }
-  uint64_t record() override { return 0; }
-  void wait(Queue& other, uint64_t mark) override;
-  void finish() override {}
-
-  virtual bool has_reached(uint64_t) { return true; }
-  virtual void reach(uint64_t) {}  // returns when all before the mark is done
-
- protected:
-  DiskBlocks& disk() { return disk_; }
-
- private:
-  ThreadPool& pool_;
-  DiskBlocks& disk_;
-};
 
 class HostDevice : public Device {
  public:

@@ -1,11 +1,12 @@
 // A queue whose work is done by a thread of its own, beside that of the thread that gives it.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
-#include "engine/device/host_device.h"
+#include "engine/device/host_queue.h"
 
 namespace hone {
 
