@@ -1,4 +1,4 @@
-// What threads keep from text to text, lent out by a Tokenizer.
+// What threads keep from text to text, lent to one call of a Tokenizer at a time.
 #pragma once
 
 #include <array>
@@ -7,11 +7,12 @@
 #include <mutex>
 #include <vector>
 
-#include "learn/tokenizers/tokenizer.h"
+#include "learn/tokenizers/stages/stages.h"
 
 namespace hone {
 
-struct Tokenizer::ScratchPool {
+class ScratchPool {
+ public:
   struct Scratch {
     std::unique_ptr<ModelScratch> model;
     std::vector<int32_t> first, second;  // ids before they are cut
@@ -58,17 +59,21 @@ struct Tokenizer::ScratchPool {
   std::vector<std::unique_ptr<Scratch>> more_;  // of threads that share a slot
 };
 
-struct Tokenizer::Lease {
-  explicit Lease(const Tokenizer& t) : tokenizer(t), scratch(t.scratches_->take()) {
-    if (scratch) return;
-    scratch = std::make_unique<ScratchPool::Scratch>();
-    scratch->model = t.parts_->model->make_scratch();
+// A scratch of the pool, given back at the end of its life.
+class ScratchLease {
+ public:
+  ScratchLease(ScratchPool& pool, const Model& model) : pool_(pool), scratch_(pool.take()) {
+    if (scratch_) return;
+    scratch_ = std::make_unique<ScratchPool::Scratch>();
+    scratch_->model = model.make_scratch();
   }
-  ~Lease() { tokenizer.scratches_->give_back(std::move(scratch)); }
-  Lease(const Lease&) = delete;
+  ~ScratchLease() { pool_.give_back(std::move(scratch_)); }
+  ScratchLease(const ScratchLease&) = delete;
+  ScratchPool::Scratch& scratch() { return *scratch_; }
 
-  const Tokenizer& tokenizer;
-  std::unique_ptr<ScratchPool::Scratch> scratch;
+ private:
+  ScratchPool& pool_;
+  std::unique_ptr<ScratchPool::Scratch> scratch_;
 };
 
 }  // namespace hone

@@ -25,6 +25,8 @@
 
 namespace hone {
 
+class ScratchPool;  // scratch_pool.h
+
 struct EncodeOptions {
   // The model's own tokens around the text (<s> ... </s>), as Transformers' add_special_tokens.
   bool add_special_tokens = true;
@@ -130,8 +132,6 @@ class Tokenizer {
   const TokenizerParts& parts() const { return *parts_; }
 
  private:
-  struct ScratchPool;
-  struct Lease;  // a scratch of the pool, given back at the end of its life
   // What the post-processor does: the order of special tokens and texts, each with its segment.
   struct Slot {
     int32_t id = kFirst, type_id = 0;

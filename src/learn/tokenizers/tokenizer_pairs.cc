@@ -65,14 +65,14 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, const EncodeOption
 
 void Tokenizer::encode_to(std::string_view text, std::vector<int32_t>& ids,
                           const EncodeOptions& options) const {
-  Lease lease(*this);
+  ScratchLease lease(*scratches_, *parts_->model);
   size_t begin = 0, end = 0;  // of the text's ids, once they are there
   for (const Slot& slot : single_) {
     if (slot.id >= 0) {
       if (options.add_special_tokens) ids.push_back(slot.id);
     } else if (end == 0) {
       begin = ids.size();
-      append(text, options, ids, *lease.scratch->model);
+      append(text, options, ids, *lease.scratch().model);
       end = ids.size();
     } else {  // a template that names the text twice
       for (size_t i = begin; i < end; ++i) ids.push_back(ids[i]);
@@ -83,8 +83,8 @@ void Tokenizer::encode_to(std::string_view text, std::vector<int32_t>& ids,
 Status Tokenizer::encode_to(std::string_view first, std::optional<std::string_view> second,
                             Encoding& out, const EncodeOptions& options,
                             const TruncateOptions& truncate) const {
-  Lease lease(*this);
-  auto& [model, a, b] = *lease.scratch;
+  ScratchLease lease(*scratches_, *parts_->model);
+  auto& [model, a, b] = lease.scratch();
   a.clear();
   b.clear();
   append(first, options, a, *model);
