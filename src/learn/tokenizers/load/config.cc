@@ -3,7 +3,6 @@
 #include <charconv>
 #include <filesystem>
 
-#include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
 
@@ -315,17 +314,6 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
   if (config.truncates_left) parts.truncates_left = *config.truncates_left;
   if (!config.chat_template.empty()) parts.chat_template = config.chat_template;
   return Ok{};
-}
-
-Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts) {
-  if (!config.add_bos && !config.add_eos) return Ok{};
-  const auto id = [&](const std::optional<bool>& wanted, const std::string& token) {
-    const AddedToken* found = token.empty() ? nullptr : parts.added.find(token);
-    return wanted.value_or(false) && found ? std::optional(found->id) : std::nullopt;
-  };
-  const std::string json = bos_eos_template(parts.bos, id(config.add_bos, parts.bos), parts.eos,
-                                            id(config.add_eos, parts.eos));
-  return replace_post_processor(json, parts);
 }
 
 }  // namespace hone

@@ -60,10 +60,6 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder);
 Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& parts,
                               const Vocabulary* vocabulary = nullptr);
 
-// Makes the post-processor that add_bos_token and add_eos_token ask for. They count only where
-// there is no tokenizer.json, which has its own post-processor.
-Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts);
-
 // One added token of tokenizer.json or tokenizer_config.json; special_default fills in a missing
 // "special", and normalized is its opposite when missing.
 Result<AddedToken> read_added_token(const JsonAt& spec, bool special_default);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "learn/tokenizers/load/loaders.h"
+#include "learn/tokenizers/load/template_json.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/scanners.h"
 

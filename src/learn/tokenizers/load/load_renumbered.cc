@@ -9,6 +9,7 @@
 #include "base/unicode/base64.h"
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/load/sentencepiece_model.h"
+#include "learn/tokenizers/load/template_json.h"
 #include "learn/tokenizers/stages/unigram.h"
 #include "learn/tokenizers/text/errors.h"
 

@@ -6,6 +6,7 @@
 #include "base/unicode/base64.h"
 #include "base/unicode/unicode.h"
 #include "learn/tokenizers/load/loaders.h"
+#include "learn/tokenizers/load/template_json.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/scanners.h"
 

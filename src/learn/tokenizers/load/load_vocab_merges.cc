@@ -1,6 +1,7 @@
 // vocab.json: {"token": id, ...}.  merges.txt: one merge "a b" a line, rank = order, after an
 // optional line "#version: ...".
 #include "learn/tokenizers/load/loaders.h"
+#include "learn/tokenizers/load/template_json.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
 #include "learn/tokenizers/text/scanners.h"

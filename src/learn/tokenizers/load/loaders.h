@@ -1,7 +1,6 @@
 // What the loaders share: each turns its files into TokenizerParts.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "learn/tokenizers/load/config.h"
@@ -72,21 +71,9 @@ Status set_t5_post_processor(TokenizerParts& parts);
 
 // JSON of stages.
 std::string metaspace_json(bool prefix);
-// TemplateProcessing with tokens that the tokenizer knows, by name. `second` is the segment of B
-// and of what follows it; A's is 0.
-struct PairTemplate {
-  std::vector<std::string> before, between, after;  // of a pair
-  std::vector<std::string> before_one, after_one;   // of a single text
-  int second = 0;
-};
-Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerParts& parts);
 std::string byte_level_json(bool add_prefix_space, bool use_regex);
 std::string split_then_bytes_json(std::string_view pattern, bool add_prefix_space);
 StagesJson byte_level_stages(std::string normalizer, std::string pre_tokenizer,
                              std::string post_processor);
-// TemplateProcessing that puts the given ids around each sequence; the second is of `segment`.
-std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,
-                             const std::string& eos, std::optional<int32_t> eos_id,
-                             int segment = 1);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// A PairTemplate as the JSON of a TemplateProcessing stage.
+#include "learn/tokenizers/load/template_json.h"
+
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
@@ -41,6 +42,39 @@ Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerPar
   return fmt::format(
       R"({{"type":"TemplateProcessing","single":[{}],"pair":[{}],"special_tokens":{{{}}}}})", one,
       pair, fmt::join(specials, ","));
+}
+
+std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,
+                             const std::string& eos, std::optional<int32_t> eos_id, int second) {
+  if (!bos_id && !eos_id) return byte_level_json(true, true);
+  const auto token = [](const std::string& text, int segment) {
+    return fmt::format(R"({{"SpecialToken":{{"id":{},"type_id":{}}}}})", json_quote(text), segment);
+  };
+  const auto sequence = [&](char name, int segment) {
+    std::string s = bos_id ? token(bos, segment) + "," : "";
+    s += fmt::format(R"({{"Sequence":{{"id":"{}","type_id":{}}}}})", name, segment);
+    return eos_id ? s + "," + token(eos, segment) : s;
+  };
+  const auto entry = [](const std::string& text, int32_t id) {
+    const std::string quoted = json_quote(text);
+    return fmt::format(R"({0}:{{"id":{0},"ids":[{1}],"tokens":[{0}]}})", quoted, id);
+  };
+  std::string specials = bos_id ? entry(bos, *bos_id) : "";
+  if (eos_id && (!bos_id || bos != eos)) specials += (bos_id ? "," : "") + entry(eos, *eos_id);
+  return fmt::format(
+      R"({{"type":"TemplateProcessing","single":[{0}],"pair":[{0},{1}],"special_tokens":{{{2}}}}})",
+      sequence('A', 0), sequence('B', second), specials);
+}
+
+Status apply_bos_eos(const TokenizerConfig& config, TokenizerParts& parts) {
+  if (!config.add_bos && !config.add_eos) return Ok{};
+  const auto id = [&](const std::optional<bool>& wanted, const std::string& token) {
+    const AddedToken* found = token.empty() ? nullptr : parts.added.find(token);
+    return wanted.value_or(false) && found ? std::optional(found->id) : std::nullopt;
+  };
+  const std::string json = bos_eos_template(parts.bos, id(config.add_bos, parts.bos), parts.eos,
+                                            id(config.add_eos, parts.eos));
+  return replace_post_processor(json, parts);
 }
 
 }  // namespace hone
