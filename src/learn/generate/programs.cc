@@ -17,8 +17,9 @@ Program build_encoding_program(const ModelConfig& config, const CachedShape& sha
   g.encoder_cu_seqlens = p.add_input("encoder_cu_seqlens", {DType::i32, {shape.sequences + 1}});
   g.cross_slots = p.add_input("cross_slots", {DType::i32, {shape.tokens}});
   add_model_states(g, false);
-  g.encode();
-  g.cache_cross_keys();
+  const Family& family = family_of(config);
+  g.encode(family.encoder);
+  g.cache_cross_keys(family.cross_keys);
   return p;
 }
 

@@ -100,7 +100,7 @@ struct Stack {
       x = sublayer(at + "encoder_attn_layer_norm", x, [&](ValueId y) {
         ValueId q = linear(at + "encoder_attn.q_proj", y);
         return linear(at + "encoder_attn.out_proj",
-                      g.cross_attention(i, q, scale, attention_dropout));
+                      g.cross_attention(i, q, scale, attention_dropout, bart_cross_keys));
       });
     }
     Builder::Scope s(b, "mlp");

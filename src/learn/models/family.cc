@@ -227,6 +227,34 @@ int64_t config_labels(const ModelConfig& c) {
   return 2;
 }
 
+namespace {
+
+// Runs the family's graph for one token.
+DeclaredWeights declare_weights(const ModelConfig& c) {
+  const Family& f = family_of(c);
+  Program p(op_table(), "declare");
+  Builder b(p);
+  DeclaredWeights declared;
+  ModelGraph g(b, c, ModelGraph::Mode::eval, &declared);
+  const Type one{DType::i32, {1}}, ends{DType::i32, {2}};
+  if (f.reads_text) {
+    g.ids = p.add_input("ids", one);
+    g.positions = p.add_input("positions", one);
+    g.cu_seqlens = p.add_input("cu_seqlens", ends);
+  }
+  if (f.encoder) {
+    g.encoder_ids = p.add_input("encoder_ids", one);
+    g.encoder_positions = p.add_input("encoder_positions", one);
+    g.encoder_cu_seqlens = p.add_input("encoder_cu_seqlens", ends);
+    g.encode(f.encoder);
+  }
+  const ValueId hidden = f.body(g);
+  if (c.head != Head::none) f.head(g, hidden);
+  return declared;
+}
+
+}  // namespace
+
 std::vector<ParamSpec> Family::params(const ModelConfig& c) const {
   return std::move(declare_weights(c).params);
 }
@@ -236,6 +264,20 @@ std::vector<ConstantTable> Family::constants(const ModelConfig& c) const {
   for (const ConstantSpec& spec : declare_weights(c).constants)
     tables.push_back({spec.name, spec.shape, spec.values()});
   return tables;
+}
+
+void add_model_states(ModelGraph& g, bool trainable) {
+  g.bind(declare_weights(g.config), trainable);
+}
+
+HeadLayer model_head(ModelGraph& g) {
+  const Family& f = family_of(g.config);
+  HONE_BUG_IF(g.config.head == Head::none, "a model without a head gives hidden states alone");
+  if (f.encoder) g.encode(f.encoder);
+  ValueId hidden = f.body(g);
+  if (g.label_rows != kNoValue) hidden = ops::gather_rows(g.b, hidden, g.label_rows);
+  Builder::Scope head(g.b, "head");
+  return f.head(g, hidden);
 }
 
 std::vector<std::string> Family::other_names(const ModelConfig& c, const ParamSpec& spec) const {

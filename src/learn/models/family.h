@@ -88,6 +88,11 @@ std::string architecture_of(const ModelConfig& c);
 // Number of labels that config.json names (id2label, num_labels); 2 as in Transformers otherwise.
 int64_t config_labels(const ModelConfig& c);
 
+// Binds the weights (trainable as asked) and the tables of its config to the graph.
+void add_model_states(ModelGraph& g, bool trainable);
+// Body and head. With label_rows, the head of a language model is computed for those rows alone.
+HeadLayer model_head(ModelGraph& g);
+
 // Position numbers of packed rows as the family counts them (Family::count_positions).
 void count_positions(const ModelConfig& c, std::span<const int32_t> ids,
                      std::span<int32_t> positions);

@@ -1,7 +1,5 @@
 #include "learn/models/graph.h"
 
-#include "learn/models/family.h"
-
 namespace hone {
 
 std::string cache_name(int64_t layer, char which) {
@@ -32,6 +30,13 @@ ValueId ModelGraph::add_state(const std::string& name, Role role, bool trainable
   s.role = role;
   s.trainable = trainable;
   return params_[name] = b.program().add_state(std::move(s), {DType::f32, shape});
+}
+
+void ModelGraph::bind(const DeclaredWeights& weights, bool trainable) {
+  for (const ParamSpec& spec : weights.params)
+    add_state(spec.name, Role::param, trainable && spec.trained, spec.shape);
+  for (const ConstantSpec& spec : weights.constants)
+    add_state(spec.name, Role::constant, false, spec.shape);
 }
 
 ValueId ModelGraph::param(const std::string& name) const {
@@ -180,7 +185,7 @@ ValueId ModelGraph::cache_state(const std::string& name, int64_t pages) {
       std::move(s), {DType::f32, {pages, cache_page, config.kv_heads * config.head_dim}});
 }
 
-void ModelGraph::encode() {
+void ModelGraph::encode(ValueId (*encoder)(ModelGraph&)) {
   auto change_sides = [&] {
     std::swap(ids, encoder_ids);
     std::swap(positions, encoder_positions);
@@ -189,11 +194,12 @@ void ModelGraph::encode() {
     in_encoder_ = !in_encoder_;
   };
   change_sides();
-  encoded = family_of(config).encoder(*this);
+  encoded = encoder(*this);
   change_sides();
 }
 
-ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, double dropout_p) {
+ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, double dropout_p,
+                                    CrossKeys (*keys_of)(ModelGraph&, int64_t layer)) {
   ops::AttentionOptions o{.heads = config.heads,
                           .kv_heads = config.kv_heads,
                           .window = 0,
@@ -210,7 +216,7 @@ ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, doub
     in.cu_k = cu_cross;
     in.block_table = cross_table;
   } else {
-    const CrossKeys keys = family_of(config).cross_keys(*this, layer);
+    const CrossKeys keys = keys_of(*this, layer);
     in.k = keys.k;
     in.v = keys.v;
   }
@@ -223,9 +229,9 @@ ValueId ModelGraph::cross_attention(int64_t layer, ValueId q, double scale, doub
   return ops::attention(b, in, o).out;
 }
 
-void ModelGraph::cache_cross_keys() {
+void ModelGraph::cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer)) {
   for (int64_t i = 0; i < config.layers; ++i) {
-    const CrossKeys keys = family_of(config).cross_keys(*this, i);
+    const CrossKeys keys = keys_of(*this, i);
     for (auto [which, value] : {std::pair{'k', keys.k}, {'v', keys.v}}) {
       ValueId old_version = cache_state(cross_name(i, which), cross_pages);
       b.program().state_of(old_version)->next =
@@ -239,48 +245,6 @@ ValueId ModelGraph::embed(ValueId table) {
   if (mode == Mode::train && config.padding_token >= 0)
     attrs.set("padding_row", config.padding_token);
   return b.emit1("embedding", {table, ids}, attrs);
-}
-
-DeclaredWeights declare_weights(const ModelConfig& c) {
-  const Family& f = family_of(c);
-  Program p(op_table(), "declare");
-  Builder b(p);
-  ModelGraph g(b, c, ModelGraph::Mode::eval);
-  DeclaredWeights declared;
-  g.declared_ = &declared;
-  const Type one{DType::i32, {1}}, ends{DType::i32, {2}};
-  if (f.reads_text) {
-    g.ids = p.add_input("ids", one);
-    g.positions = p.add_input("positions", one);
-    g.cu_seqlens = p.add_input("cu_seqlens", ends);
-  }
-  if (f.encoder) {
-    g.encoder_ids = p.add_input("encoder_ids", one);
-    g.encoder_positions = p.add_input("encoder_positions", one);
-    g.encoder_cu_seqlens = p.add_input("encoder_cu_seqlens", ends);
-    g.encode();
-  }
-  const ValueId hidden = f.body(g);
-  if (c.head != Head::none) f.head(g, hidden);
-  return declared;
-}
-
-void add_model_states(ModelGraph& g, bool trainable) {
-  const DeclaredWeights declared = declare_weights(g.config);
-  for (const ParamSpec& spec : declared.params)
-    g.add_state(spec.name, Role::param, trainable && spec.trained, spec.shape);
-  for (const ConstantSpec& spec : declared.constants)
-    g.add_state(spec.name, Role::constant, false, spec.shape);
-}
-
-HeadLayer model_head(ModelGraph& g) {
-  const Family& f = family_of(g.config);
-  HONE_BUG_IF(g.config.head == Head::none, "a model without a head gives hidden states alone");
-  if (f.encoder) g.encode();
-  ValueId hidden = f.body(g);
-  if (g.label_rows != kNoValue) hidden = ops::gather_rows(g.b, hidden, g.label_rows);
-  Builder::Scope head(g.b, "head");
-  return f.head(g, hidden);
 }
 
 ValueId logits_of(Builder& b, const HeadLayer& head) {

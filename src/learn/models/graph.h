@@ -1,6 +1,6 @@
 // What a family writes its graph with: inputs, layers and attention of the program under
-// construction. A layer is declared where it is used; declare_weights runs the same code once more
-// to list the weights.
+// construction. A layer is declared where it is used; Family::params runs the same code once
+// more to list the weights.
 //
 // Letters: T packed tokens, S sequences, C hidden size, H heads, G key/value heads, D head size,
 // V vocabulary, F inner size of the MLP.
@@ -82,17 +82,30 @@ struct TableOptions {
   std::vector<std::string> also = {};
 };
 
+// What a layer of the decoder asks of the encoder's tokens, [Te,G*D] each.
+struct CrossKeys {
+  ValueId k, v;
+};
+
 class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
  public:
   enum class Mode { train, eval, cached };
-  ModelGraph(Builder& b, const ModelConfig& c, Mode mode)
-      : b(b), config(c), mode(mode), init_std(c.real("initializer_range", 0.02)) {}
+  // With `declared` the graph is built to list its weights there.
+  ModelGraph(Builder& b, const ModelConfig& c, Mode mode, DeclaredWeights* declared = nullptr)
+      : b(b),
+        config(c),
+        mode(mode),
+        init_std(c.real("initializer_range", 0.02)),
+        declared_(declared) {}
 
   Builder& b;
   const ModelConfig& config;
   const Mode mode;
   double init_std;       // of the normal weights that are declared from here on
   bool of_head = false;  // what is declared from here on belongs to a head (ParamSpec::of_head)
+
+  // Adds weights as states (trainable as asked) and tables as constants.
+  void bind(const DeclaredWeights& weights, bool trainable);
 
   // --- weights: declared and used by one call. A weight that is used twice is declared twice, alike,
   // or asked for by param().
@@ -128,13 +141,14 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
                          double dropout_p, int64_t window = 0, bool causal = true,
                          ValueId bias = kNoValue);
 
-  // The decoder's queries q [Td,H*D] over the encoder's tokens, by Family::cross_keys or from the
-  // cache, where every sequence has one query.
-  ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p);
+  // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache, where
+  // every sequence has one query.
+  ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p,
+                          CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
   // Builds the encoder: ids, positions, cu_seqlens and sample_ids are its own meanwhile.
-  void encode();
+  void encode(ValueId (*encoder)(ModelGraph&));
   // Puts what every layer of the decoder asks of the encoder's tokens into the cache.
-  void cache_cross_keys();
+  void cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
   // Rows of an embedding; that of config.padding_token takes no gradient.
   ValueId embed(ValueId table);
 
@@ -143,14 +157,12 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   bool declaring() const { return declared_ != nullptr; }
 
  private:
-  friend DeclaredWeights declare_weights(const ModelConfig& c);
-  friend void add_model_states(ModelGraph& g, bool trainable);
   ValueId first_rows();  // i32[S], -1 for empty sequences
   ValueId cache_state(const std::string& name, int64_t pages);
   ValueId add_state(const std::string& name, Role role, bool trainable, const Shape& shape);
 
   std::map<std::string, ValueId> params_;
-  DeclaredWeights* declared_ = nullptr;
+  DeclaredWeights* const declared_;
   bool in_encoder_ = false;
 };
 
@@ -160,20 +172,6 @@ struct HeadLayer {
   ValueId x, weight, bias = kNoValue;
 };
 
-// What a layer of the decoder asks of the encoder's tokens, [Te,G*D] each.
-struct CrossKeys {
-  ValueId k, v;
-};
-
-// Runs the family's graph for one token and lists what it declares.
-DeclaredWeights declare_weights(const ModelConfig& c);
-
-// Adds the model's weights as states (trainable as asked) and its tables as constants, and binds
-// them to the graph.
-void add_model_states(ModelGraph& g, bool trainable);
-
-// Body and head. With label_rows, the head of a language model is computed for those rows alone.
-HeadLayer model_head(ModelGraph& g);
 ValueId logits_of(Builder& b, const HeadLayer& head);
 
 // The name of the cache state of a layer: "cache.3.k"; of the encoder's tokens: "cross.3.k".

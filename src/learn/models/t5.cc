@@ -146,6 +146,16 @@ struct Layers {
   }
 };
 
+CrossKeys cross_keys(ModelGraph& g, int64_t layer) {
+  const Layers layers{.g = g};
+  const ModelConfig& c = g.config;
+  const std::string at = fmt::format("decoder.block.{}.layer.1.EncDecAttention.", layer);
+  CrossKeys keys;
+  keys.k = layers.linear(at + "k", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
+  keys.v = layers.linear(at + "v", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
+  return keys;
+}
+
 // One stack under construction.
 struct Stack : Layers {
   bool encoder;
@@ -205,7 +215,7 @@ struct Stack : Layers {
       Builder::Scope s(b, "cross_attention");
       x = sublayer(at + "1.layer_norm", x, [&](ValueId y) {
         ValueId q = linear(at + "1.EncDecAttention.q", y, Q, root(C * c.head_dim));
-        ValueId a = g.cross_attention(i, q, 1, dropout);
+        ValueId a = g.cross_attention(i, q, 1, dropout, cross_keys);
         return linear(at + "1.EncDecAttention.o", a, C, root(Q));
       });
     }
@@ -251,16 +261,6 @@ struct Stack : Layers {
 
 ValueId encoder(ModelGraph& g) { return Stack{{.g = g}, true}.run(); }
 ValueId decoder(ModelGraph& g) { return Stack{{.g = g}, false}.run(); }
-
-CrossKeys cross_keys(ModelGraph& g, int64_t layer) {
-  const Layers layers{.g = g};
-  const ModelConfig& c = g.config;
-  const std::string at = fmt::format("decoder.block.{}.layer.1.EncDecAttention.", layer);
-  CrossKeys keys;
-  keys.k = layers.linear(at + "k", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
-  keys.v = layers.linear(at + "v", g.encoded, c.heads * c.head_dim, layers.root(c.hidden));
-  return keys;
-}
 
 HeadLayer head(ModelGraph& g, ValueId hidden) {
   const ModelConfig& c = g.config;

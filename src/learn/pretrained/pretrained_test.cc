@@ -45,7 +45,7 @@ class PretrainedTest : public testing::Test {
       g.encoder_cu_seqlens = p.add_input("encoder_cu_seqlens", {DType::i32, {2}});
     }
     add_model_states(g, false);
-    if (two_sides) g.encode();
+    if (two_sides) g.encode(family_of(config).encoder);
     p.outputs.push_back({"hidden", family_of(config).body(g)});
     std::vector<Program> programs;
     programs.push_back(std::move(p));
