@@ -8,6 +8,8 @@ What it looks at:
   - src/LAYERS lists each room once, floors in the order base < engine < learn < operate < run
   - an include of another room must be named in USES of the room's CMakeLists.txt (tests, fuzzers
     and benches may also use TEST_USES) and that room must stand earlier in src/LAYERS
+  - the files of a room make no cycle of includes, where x.h and x.cc count as one (the members of a
+    shelf include its header, which includes none of them: their list is generated)
   - a room that USES names is included by a source that is not a test
   - every room has a folder and a line in MAP.md
   - a file of more than 1,000 lines, unless generated (.gen.)
@@ -77,6 +79,7 @@ class Check:
         self.uses = {}
         self.used = {}
         self.test_uses = {}
+        self.stems = {}
         self.types = {}
         self.counts = {"files": 0, "includes": 0, "codes": 0}
 
@@ -176,11 +179,40 @@ class Check:
                     self.include(path, n, room, m.group(1), allowed)
                     if not beside:
                         self.used[room].add(self.room_of(m.group(1)))
+                        if self.room_of(m.group(1)) == room:
+                            self.edge(relative, m.group(1), path, n)
                 if re.search(r"\bDISABLED_\w", line):
                     self.say(path, n, "a disabled test; delete it or give it a reason to skip")
                 code = line.split("//")[0]
                 if room != "run" and not beside and DIES.search(code):
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
+
+    def edge(self, source, target, path, n):
+        """x.h and x.cc are one stem, x; x.simd.h, which is compiled by itself, is another, x.simd."""
+        source, target = os.path.splitext(source)[0], os.path.splitext(target)[0]
+        if source != target:
+            self.stems.setdefault(source, {}).setdefault(target, (path, n))
+
+    def cycles(self):
+        told = set()
+        for first in sorted(self.stems):
+            before, queue = {}, [first]  # the shortest way from `first` to itself
+            while queue and first not in before:
+                at = queue.pop(0)
+                for other in sorted(self.stems.get(at, {})):
+                    if other not in before:
+                        before[other] = at
+                        queue.append(other)
+            if first not in before:
+                continue
+            way = [first]
+            while len(way) == 1 or way[0] != first:
+                way.insert(0, before[way[0]])
+            if not told & set(way):
+                path, n = self.stems[first][way[1]]
+                names = " -> ".join(os.path.basename(stem) for stem in way)
+                self.say(path, n, f"includes make a cycle: {names}")
+            told |= set(way)
 
     def unused(self):
         for room in self.rooms:
@@ -317,6 +349,7 @@ def main():
     check.layers()
     check.declarations()
     check.sources()
+    check.cycles()
     check.unused()
     check.readmes()
     check.errors()
