@@ -81,6 +81,7 @@ class Check:
         self.test_uses = {}
         self.stems = {}
         self.types = {}
+        self.codes = {}  # by their constants
         self.counts = {"files": 0, "includes": 0, "codes": 0}
 
     def say(self, path, line, text):
@@ -281,6 +282,7 @@ class Check:
                     if code in codes:
                         self.say(path, n, f"{code} is taken by {codes[code][1]}")
                     codes[code] = (constant, os.path.relpath(path, self.root), n, path)
+                    self.codes[constant] = code
         tests = []
         for path in self.walk("tests", (".run", ".case", ".py", ".hir")):
             tests.append("\n".join(lines_of(path)))
@@ -301,10 +303,6 @@ class Check:
     def contracts(self):
         """A header that names error codes names each that its .cc raises, or the room's headers that
         the .cc includes do."""
-        codes = {}
-        for path in self.walk("src", (".def",)):
-            codes.update({constant: code for line in lines_of(path) for constant, code in CODE.findall(line)})
-
         def named(path):
             text = "\n".join(lines_of(path))
             found = set(re.findall(r"\bH\d{4}\b", text))
@@ -322,7 +320,7 @@ class Check:
             for header in re.findall(r'#include "' + re.escape(room) + r'/(\w+\.h)"', text):
                 if header != "errors.h":
                     known |= named(os.path.join(os.path.dirname(path), header))
-            raised = {codes[c] for c in re.findall(r"\berr::(k\w+)", text) if c in codes}
+            raised = {self.codes[c] for c in re.findall(r"\berr::(k\w+)", text) if c in self.codes}
             if raised - known:
                 self.say(path, 0, f"does not name {', '.join(sorted(raised - known))}, which its .cc raises")
 
