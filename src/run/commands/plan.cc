@@ -79,19 +79,28 @@ Kept kept_by(const RunPlan& plan, const DeviceSpec& spec) {
   kept.all = kept.states + phase;
   return kept;
 }
+Result<bool> one_row_fits(const TaskModel& m, const Backend& backend, int64_t memory,
+                          int64_t row_tokens) {
+  const TaskSettings& s = m.settings();
+  const Fit fit = HONE_TRY(fit_run(m, backend, 1, memory, [&](int64_t rows, bool whole) {
+    return shapes_without_data(m, row_tokens, rows, whole, s.do_train, s.do_eval);
+  }));
+  return fit.rows > 0;
+}
 Result<Remedy> remedy_for(const TaskModel& m, const Backend& backend, int64_t runtime,
                           int64_t memory, const Fit& fit) {
-  const TaskSettings& s = m.settings();
+  const int64_t tokens = m.form.limits[0].tokens;
   Remedy r;
   r.memory_bytes = memory_of(fit.plan, backend.spec()) + runtime;
-  if (kept_by(fit.plan, backend.spec()).all > memory) return r;
-  for (int64_t shorter = m.form.limits[0].tokens / 2; shorter >= 16 && r.row_tokens == 0;
-       shorter /= 2) {
-    const Fit one = HONE_TRY(fit_run(m, backend, 1, memory, [&](int64_t rows, bool whole) {
-      return shapes_without_data(m, shorter, rows, whole, s.do_train, s.do_eval);
-    }));
-    if (one.rows > 0) r.row_tokens = shorter;
+  if (m.settings().do_train && m.settings().optimizer_home() == Space::device) {
+    Task task = m.task;
+    task.settings = std::make_shared<TaskSettings>(m.settings());
+    task.settings->offload_optimizer_device = "nvme";
+    r.offload = HONE_TRY(one_row_fits({task, m.config, m.form}, backend, memory, tokens));
   }
+  if (kept_by(fit.plan, backend.spec()).all > memory) return r;
+  for (int64_t shorter = tokens / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2)
+    if (HONE_TRY(one_row_fits(m, backend, memory, shorter))) r.row_tokens = shorter;
   return r;
 }
 
@@ -158,12 +167,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (fit.rows == 0) {
     remedy = HONE_TRY(remedy_for(made, *backend, runtime, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
-    if (s.do_train && s.optimizer_home() == Space::device) {
-      chosen->task->settings->offload_optimizer_device = "nvme";
-      remedy.offload = HONE_TRY(fit_run(made, *backend, 1, memory, shapes)).rows > 0;
-      chosen->task->settings->offload_optimizer_device = "none";
-      if (remedy.offload) j["would_fit"]["offload_optimizer_device"] = "nvme";
-    }
+    if (remedy.offload) j["would_fit"]["offload_optimizer_device"] = "nvme";
     if (remedy.row_tokens > 0) j["would_fit"][limit.flag] = remedy.row_tokens;
   }
   const int status = fit.rows > 0 ? kExitDone : kExitUserError;
