@@ -90,7 +90,7 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
   return prompts;
 }
 
-Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wish,
+Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wanted,
                                              const Tokenizer& tokenizer, const ModelConfig& model) {
   nlohmann::json set = nlohmann::json::object();
   const auto token = [&](const std::string& text, const char* flag) -> Result<int32_t> {
@@ -101,10 +101,10 @@ Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLa
           .todo("name a token of the vocabulary, such as a language's code: de_DE");
     return *id;
   };
-  if (!wish.forced_bos_token.empty())
-    set["forced_bos_token_id"] = HONE_TRY(token(wish.forced_bos_token, "--forced_bos_token"));
-  if (!wish.target_lang.empty() && model.decoder_start < 0 && !c.decoder_start_token_id)
-    set["decoder_start_token_id"] = HONE_TRY(token(wish.target_lang, "the target language"));
+  if (!wanted.forced_bos_token.empty())
+    set["forced_bos_token_id"] = HONE_TRY(token(wanted.forced_bos_token, "--forced_bos_token"));
+  if (!wanted.target_lang.empty() && model.decoder_start < 0 && !c.decoder_start_token_id)
+    set["decoder_start_token_id"] = HONE_TRY(token(wanted.target_lang, "the target language"));
   HONE_TRY(apply_generation_json(c, set, "the flags"));
   return set;
 }

@@ -30,7 +30,7 @@ Result<std::vector<Prompt>> generator_prompts(const std::vector<PromptRow>& rows
 struct TargetLanguage {
   std::string forced_bos_token, target_lang;
 };
-Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wish,
+Result<nlohmann::json> apply_target_language(GenerationConfig& c, const TargetLanguage& wanted,
                                              const Tokenizer& tokenizer, const ModelConfig& model);
 
 // The text of the new tokens as it follows the prompt, without special tokens.
