@@ -18,10 +18,10 @@ namespace {
 std::atomic<int> chosen{-1};
 
 Isa best() {
-  const char* wish = std::getenv("HONE_CPU_ISA");
-  bool known = wish == nullptr;
+  const char* wanted = std::getenv("HONE_CPU_ISA");
+  bool known = wanted == nullptr;
   for (Isa i : {Isa::amx, Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::baseline}) {
-    known = known || std::strcmp(wish, isa_name(i)) == 0;
+    known = known || std::strcmp(wanted, isa_name(i)) == 0;
     if (known && isa_supported(i)) return i;
   }
   return Isa::baseline;
