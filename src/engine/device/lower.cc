@@ -21,6 +21,7 @@ class Lowering {
     to_.compact();
     return std::move(to_);
   }
+  std::vector<Choice> choices() { return std::move(choices_); }  // of the nodes that are placed
 
  private:
   // The value that stands for one whose producer was decomposed.
@@ -35,15 +36,13 @@ class Lowering {
   Status place(Node n) {
     for (ValueId& v : n.in) v = now(v);
     const NodeView view{to_, n};
-    Error declined(err::kDeclined, "");
-    if (has_kernel(view)) {
-      Result<Choice> choice = backend_.choose(view);
-      if (!choice) {
-        declined = choice.error();
-        if (n.op->decompositions.empty()) return refuse(n, declined);
-        return expand(n, view);
-      }
+    Result<Choice> choice =
+        has_kernel(view) ? backend_.choose(view) : Choice{is_view(view) ? "view" : "copy", 0};
+    if (!choice) {
+      if (n.op->decompositions.empty()) return refuse(n, choice.error());
+      return expand(n, view);
     }
+    choices_.push_back(std::move(*choice));
     for (ValueId v : n.out)
       to_.values[static_cast<size_t>(v)].node = static_cast<int32_t>(to_.nodes.size());
     to_.nodes.push_back(std::move(n));
@@ -87,6 +86,7 @@ class Lowering {
   Program to_;
   Builder builder_;
   std::vector<ValueId> instead_;
+  std::vector<Choice> choices_;
 };
 
 }  // namespace
@@ -94,8 +94,12 @@ class Lowering {
 bool is_view(const NodeView& n) { return n.node.op->view_offset && n.node.op->view_offset(n) >= 0; }
 bool has_kernel(const NodeView& n) { return !is_view(n) && !n.node.op->copies; }
 
-Result<Program> lower(const Program& program, const Backend& backend) {
-  return Lowering(program, backend).run();
+Result<Program> lower(const Program& program, const Backend& backend,
+                      std::vector<Choice>* choices) {
+  Lowering lowering(program, backend);
+  Result<Program> lowered = lowering.run();
+  if (choices) *choices = lowering.choices();
+  return lowered;
 }
 
 }  // namespace hone

@@ -8,8 +8,10 @@ namespace hone {
 // The same program with every composite that `backend` declines replaced by its decomposition,
 // again and again until all nodes are accepted. Names, scopes, states and outputs stay. A declined
 // primitive is an Error kDeclined with the op, its scope and the backend's reason. Views (nodes
-// whose Op::view_offset answers >= 0) and copies need no kernel and are not asked for.
-Result<Program> lower(const Program& program, const Backend& backend);
+// whose Op::view_offset answers >= 0) and copies need no kernel and are not asked for: their choices
+// are called "view" and "copy". `choices` gets what the backend chose for each node of the result.
+Result<Program> lower(const Program& program, const Backend& backend,
+                      std::vector<Choice>* choices = nullptr);
 
 // Whether the node is a view of its input 0: no kernel, no storage.
 bool is_view(const NodeView& n);

@@ -24,17 +24,11 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
   s.programs_ = std::move(programs);
   std::vector<PlanInput> inputs;
   for (Program& p : s.programs_) {
-    p = HONE_TRY(lower(p, backend));
-    p.compact();
-    HONE_TRY(verify(p));
     std::vector<Choice>& choices = s.choices_.emplace_back();
+    p = HONE_TRY(lower(p, backend, &choices));
+    HONE_TRY(verify(p));
     PlanInput in{&p, {}};
-    for (const Node& n : p.nodes) {
-      choices.push_back(has_kernel({p, n}) ? HONE_TRY(backend.choose({p, n}))
-                        : is_view({p, n})  ? Choice{"view", 0}
-                                           : Choice{"copy", 0});
-      in.workspace_bytes.push_back(choices.back().workspace_bytes);
-    }
+    for (const Choice& c : choices) in.workspace_bytes.push_back(c.workspace_bytes);
     inputs.push_back(std::move(in));
   }
   s.plan_ = HONE_TRY(plan_run(inputs));
