@@ -4,6 +4,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/settings/errors.h"
 #include "base/settings/yaml.h"
 #include "learn/tasks/presets/presets.h"
 #include "learn/tasks/tasks.h"
@@ -24,21 +25,32 @@ std::vector<Task> tasks_of(const TaskCommand& c) {
   return tasks;
 }
 
-const char* flag_of(const Task& t) { return t.is_preset ? "preset" : "task"; }
+std::string flag_of(const Task& t) { return t.is_preset ? "preset" : "task"; }
 
-// `own`: with the flags of the task itself.
-void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, ChosenTask& chosen) {
+// The setting that names one of `tasks`: --task, or --preset with the presets.
+void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std::string& flag,
+                ChosenTask& chosen) {
   std::vector<std::string> names, list;
-  for (const Task& t : tasks) {
-    names.push_back(t.name);
-    list.push_back(fmt::format("{} ({})", t.name, t.summary));
-  }
+  for (const Task& t : tasks)
+    if (flag_of(t) == flag) {
+      names.push_back(t.name);
+      list.push_back(fmt::format("{} ({})", t.name, t.summary));
+    }
+  if (names.empty()) return;
+  const std::string about = flag == "task" ? c.task_help
+                                           : "in place of --task, one with the "
+                                             "defaults and flags of another program";
+  chosen.schema.add(flag, &chosen.names[flag], "What to do",
+                    fmt::format("{}: {}", about, fmt::join(list, ", ")));
+  chosen.schema.choices(flag, names);
+}
+
+// `own`: of the task that was chosen, with its flags; else of the one that is to be chosen.
+void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, ChosenTask& chosen) {
   Schema& schema = chosen.schema;
-  schema.add("task", &chosen.name, "What to do",
-             fmt::format("{}: {}", c.task_help, fmt::join(list, ", ")));
-  schema.choices("task", names);
-  schema.required("task");
-  schema.alias("task", "preset", false);
+  const bool preset = own && chosen.task->is_preset;
+  if (!preset) add_choice(c, tasks, "task", chosen), schema.required("task");
+  if (!own || preset) add_choice(c, tasks, "preset", chosen);
   TaskSettings& s = *chosen.task->settings;
   s.print = print_out;
   if (c.defaults) c.defaults(s);
@@ -60,37 +72,43 @@ std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>&
   return chosen;
 }
 
-// The last --task (or --preset); a flag's value cannot begin with "--", so every such word is the
-// flag.
-std::string task_of_flags(const std::vector<std::string>& args) {
-  std::string task;
+// What was asked for, and by which setting.
+struct AskedTask {
+  std::string flag = "task", name = {};
+};
+
+// The last --task or --preset; a flag's value cannot begin with "--", so every such word is the flag.
+AskedTask named_by_flags(const std::vector<std::string>& args) {
+  AskedTask named;
   for (size_t i = 0; i < args.size() && args[i] != "--"; ++i)
-    for (const std::string flag : {"--task", "--preset"}) {
-      if (args[i].starts_with(flag + "=")) task = args[i].substr(flag.size() + 1);
-      if (args[i] == flag && i + 1 < args.size() && !args[i + 1].starts_with("--"))
-        task = args[i + 1];
+    for (const std::string flag : {"task", "preset"}) {
+      if (args[i].starts_with("--" + flag + "=")) named = {flag, args[i].substr(flag.size() + 3)};
+      if (args[i] == "--" + flag && i + 1 < args.size() && !args[i + 1].starts_with("--"))
+        named = {flag, args[i + 1]};
     }
-  return task;
+  return named;
 }
 
-Result<std::string> named_task(const TaskCommand& c, const std::vector<Task>& tasks,
-                               const std::vector<std::string>& args) {
-  if (std::string task = task_of_flags(args); !task.empty()) return task;
+Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& tasks,
+                             const std::vector<std::string>& args) {
+  if (AskedTask named = named_by_flags(args); !named.name.empty()) return named;
   const auto environment = environment_settings();
-  if (const auto it = environment.find("HONE_TASK"); it != environment.end() && !it->second.empty())
-    return it->second;
+  for (const auto& [variable, flag] : {std::pair("HONE_TASK", "task"), {"HONE_PRESET", "preset"}})
+    if (const auto it = environment.find(variable); it != environment.end() && !it->second.empty())
+      return AskedTask{flag, it->second};
   // What is a file and what a flag's value only a schema knows: that of a task that takes the
   // flags.
   std::string file;
   for (size_t i = 0; i < tasks.size() && file.empty(); ++i)
     file = bound(c, tasks, tasks[i], true)->schema.config_file(args);
-  if (file.empty()) return std::string();
+  if (file.empty()) return AskedTask{};
   const std::string text = HONE_TRY(read_file(file));
   const Json settings =
       HONE_TRY(to_lower(file).ends_with(".json") ? parse_json(text, file) : parse_yaml(text, file));
-  if (settings.is_object() && settings.contains("task") && settings["task"].is_string())
-    return settings["task"].get<std::string>();
-  return std::string();
+  for (const char* flag : {"task", "preset"})
+    if (settings.is_object() && settings.contains(flag) && settings[flag].is_string())
+      return AskedTask{flag, settings[flag].get<std::string>()};
+  return AskedTask{};
 }
 
 std::string own_help(const TaskCommand& c, const std::vector<Task>& tasks) {
@@ -135,14 +153,20 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   const bool markdown = args.size() == 1 && args[0] == kMarkdownFlag;
   const bool help = std::find(args.begin(), args.end(), "--help") != args.end() ||
                     std::find(args.begin(), args.end(), "-h") != args.end();
-  std::string name;
+  AskedTask named;
   if (help) {
-    name = task_of_flags(args);
+    named = named_by_flags(args);
   } else if (!markdown) {
-    name = HONE_TRY(named_task(c, tasks, args));
+    named = HONE_TRY(named_task(c, tasks, args));
   }
   for (const Task& t : tasks) {
-    if (t.name != name) continue;
+    if (t.name != named.name) continue;
+    if (flag_of(t) != named.flag)
+      return Error(err::kSettingChoice,
+                   fmt::format("{} is a {}, not a {}", t.name, flag_of(t), named.flag))
+          .at(fmt::format("--{} {}", named.flag, t.name))
+          .todo(fmt::format("write --{} {} for {}; each {} is in hone train --help", flag_of(t),
+                            t.name, t.summary, named.flag));
     auto chosen = bound(c, tasks, t, true);
     if (HONE_TRY(parse_settings(chosen->schema, args)).done)
       chosen->task.reset();
@@ -154,7 +178,7 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   // No such task, or none: what all tasks share is enough to say so.
   auto chosen = bound(c, tasks, tasks.front(), false);
   std::vector<std::string> about = markdown || help ? args : std::vector<std::string>{};
-  if (!name.empty()) about = {"--task", name};
+  if (!named.name.empty()) about = {"--" + named.flag, named.name};
   HONE_TRY(parse_settings(chosen->schema, about));
   print_out(markdown ? own_markdown(c, tasks) : own_help(c, tasks));
   chosen->task.reset();
@@ -168,16 +192,16 @@ Task find_task(const std::string& name) {
 }
 
 Result<int> run_script(const std::string& name, const std::string& task,
-                       const std::vector<std::string>& args) {
+                       const std::vector<std::string>& args, const std::string& flag) {
   if (args.size() == 1 && args[0] == kMarkdownFlag) {
-    print_out(fmt::format(
-        "## hone {}\n\n`hone train --task {}` under the name of Transformers' script.\n", name,
-        task));
+    print_out(
+        fmt::format("## hone {}\n\n`hone train --{} {}` under the name of Transformers' script.\n",
+                    name, flag, task));
     return kExitDone;
   }
   // The task comes last: a settings file, if any, is the first argument.
   std::vector<std::string> all = args;
-  all.insert(all.end(), {"--task", task});
+  all.insert(all.end(), {"--" + flag, task});
   return run_command_named("train", all);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "base/settings/settings.h"
@@ -22,20 +23,20 @@ struct ChosenTask {
   explicit ChosenTask(const TaskCommand& c) : schema(c.name, c.summary) {}
   std::optional<Task> task;  // none: help or settings were asked for and are printed
   Schema schema;
-  std::string name;
+  std::map<std::string, std::string> names;  // by --task and --preset
 };
 
-// The task is among the flags, in the environment or in the settings file; it decides which
-// flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203 no
-// such task, those of Schema::parse.
+// The task or preset is among the flags, in the environment or in the settings file; it decides
+// which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
+// no such task, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 
 // The task of that name, which the shelf has.
 Task find_task(const std::string& name);
 
-// hone train --task `task` under the name of Transformers' script.
+// hone train --task `task` under the name of Transformers' script; `flag`: or --preset.
 Result<int> run_script(const std::string& name, const std::string& task,
-                       const std::vector<std::string>& args);
+                       const std::vector<std::string>& args, const std::string& flag = "task");
 
 }  // namespace hone

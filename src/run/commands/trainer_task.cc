@@ -6,7 +6,7 @@ namespace hone {
 namespace {
 
 Result<int> run_trainer_task(const std::vector<std::string>& args) {
-  return run_script("trainer.task", "nli", args);
+  return run_script("trainer.task", "nli", args, "preset");
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ Task preset_lm() {
   set_defaults(*s);
   Task t = mlm_task(s);
   t.name = "lm";
-  t.summary = "the preset: RoBERTa's masked language modelling";
+  t.summary = "RoBERTa's masked language modelling";
   t.bind = [s, mlm = t.bind](Schema& schema) {
     mlm(schema);
     s->bind(schema);

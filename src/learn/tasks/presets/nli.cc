@@ -132,7 +132,7 @@ Task preset_nli() {
   set_defaults(*s);
   Task t = classification_task(s);
   t.name = "nli";
-  t.summary = "the preset: RoBERTa on natural-language inference";
+  t.summary = "RoBERTa on natural-language inference";
   t.bind = [s, classification = t.bind](Schema& schema) {
     classification(schema);
     s->bind(schema);
