@@ -40,7 +40,9 @@ TEST(MemoryNodes, MemoryIsUsableWhateverTheSystemAnswers) {
   void* data = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(data, MAP_FAILED);
   const bool done = interleave_over_nodes(data, kBytes);
-  if (done) EXPECT_GT(usable_nodes().size(), 1u);
+  if (done) {
+    EXPECT_GT(usable_nodes().size(), 1u);
+  }
   for (size_t i = 0; i < kBytes; i += 4096) static_cast<char*>(data)[i] = 1;
   munmap(data, kBytes);
 }

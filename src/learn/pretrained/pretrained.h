@@ -13,17 +13,18 @@
 namespace hone {
 
 struct OpenOptions {
-  std::string config_name;       // another config.json or its folder; "": the model's own
-  std::string model_type;        // without a model and a config: a new one of this type, and what
-  std::string config_overrides;  // differs from its usual config (models/family.h: usual_config)
-  std::string tokenizer_name;    // another tokenizer's folder; "": the model's own
+  std::string config_name = {};  // another config.json or its folder; "": the model's own
+  std::string model_type = {};   // without a model and a config: a new one of this type, and what
+  std::string config_overrides =
+      {};                           // differs from its usual config (models/family.h: usual_config)
+  std::string tokenizer_name = {};  // another tokenizer's folder; "": the model's own
   std::string revision = "main";
-  std::string cache_dir;       // "": the standard one
-  std::string token;           // "": HF_TOKEN
-  bool need_weights = true;    // false: config.json is enough (hone plan)
-  bool need_tokenizer = true;  // false: a model without one opens too
-  std::optional<Head> head;    // the one that is needed; none: config.json's own
-  bool writes_text = false;    // the head is causal_lm, of encoder-decoders seq2seq_lm
+  std::string cache_dir = {};     // "": the standard one
+  std::string token = {};         // "": HF_TOKEN
+  bool need_weights = true;       // false: config.json is enough (hone plan)
+  bool need_tokenizer = true;     // false: a model without one opens too
+  std::optional<Head> head = {};  // the one that is needed; none: config.json's own
+  bool writes_text = false;       // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 
 // What the settings of a command say: those of base/store/hub_settings.def, and config_name and

@@ -16,8 +16,9 @@ constexpr const char* kTest = "test";
 // The rows of a split, before the first; of a file that is split by dev_ids those of its part.
 Result<LabelReader> open_split(const LabelSources& sources, const std::vector<std::string>& paths,
                                const std::string& split, const RowOptions& options,
-                               const LabelColumnOptions& wish) {
-  Result<LabelReader> opened = open_label_rows(HONE_TRY(expand_files(paths, split)), options, wish);
+                               const LabelColumnOptions& wanted) {
+  Result<LabelReader> opened =
+      open_label_rows(HONE_TRY(expand_files(paths, split)), options, wanted);
   if (!opened.ok()) {
     if (opened.error().error_code().id == err::kDataFormat.id)
       opened.error().todo(fmt::format(
@@ -52,9 +53,9 @@ class Reader {
         sources_(sources),
         max_length_(s.row_tokens(model.config)),
         encode_(encode_texts_with(model, &pool, max_length_)) {
-    wish_.task = s.glue();
-    wish_.text_columns = s.text_column_names;
-    wish_.label_column = s.label_column_name;
+    columns_wanted_.task = s.glue();
+    columns_wanted_.text_columns = s.text_column_names;
+    columns_wanted_.label_column = s.label_column_name;
     options_.format = s.data_format;
     options_.column_names = s.column_names;
   }
@@ -62,13 +63,13 @@ class Reader {
   Result<LabelledText> read(const std::string& split, const std::vector<std::string>& paths,
                             std::vector<std::string>& notes) {
     if (is_shard_folder(paths[0])) return read_shards(split, paths);
-    wish_.label = !split.starts_with(kTest);
+    columns_wanted_.label = !split.starts_with(kTest);
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
-    LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, wish_));
+    LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, columns_wanted_));
     for (const std::string& note : reader.columns.notes)
       notes.push_back(fmt::format("{}: {}", split, note));
     keep_columns(reader);
-    LabelledText text = HONE_TRY(read_labelled(reader, wish_, encode_));
+    LabelledText text = HONE_TRY(read_labelled(reader, columns_wanted_, encode_));
     if (names_.empty() && reader.columns.label) {
       const std::string& column = reader.rows->columns()[*reader.columns.label];
       const LabelNames of_file = reader.rows->label_names();
@@ -97,11 +98,12 @@ class Reader {
 
   // What one split chose, the next ones take.
   void keep_columns(const LabelReader& reader) {
-    if (wish_.task) return;
+    if (columns_wanted_.task) return;
     const std::vector<std::string>& names = reader.rows->columns();
-    wish_.text_columns = {names[reader.columns.first]};
-    if (reader.columns.second) wish_.text_columns.push_back(names[*reader.columns.second]);
-    if (wish_.label) wish_.label_column = names[*reader.columns.label];
+    columns_wanted_.text_columns = {names[reader.columns.first]};
+    if (reader.columns.second)
+      columns_wanted_.text_columns.push_back(names[*reader.columns.second]);
+    if (columns_wanted_.label) columns_wanted_.label_column = names[*reader.columns.label];
   }
 
   const ClassificationSettings& s_;
@@ -109,7 +111,7 @@ class Reader {
   const LabelSources& sources_;
   int64_t max_length_;
   EncodeTexts encode_;
-  LabelColumnOptions wish_;
+  LabelColumnOptions columns_wanted_;
   RowOptions options_;
   std::vector<std::string> names_;
   bool regression_ = false;
@@ -219,12 +221,12 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
   options.format = s.data_format;
   options.column_names = s.column_names;
   options.encoding = HONE_TRY(encoding_of(s.encoding));
-  LabelColumnOptions wish;
-  wish.task = s.glue();
-  wish.text_columns = s.text_column_names;
-  wish.label_column = s.label_column_name;
+  LabelColumnOptions wanted;
+  wanted.task = s.glue();
+  wanted.text_columns = s.text_column_names;
+  wanted.label_column = s.label_column_name;
   return open_split(sources, split == "train" ? sources.train : sources.validation, split, options,
-                    wish);
+                    wanted);
 }
 
 // All rows of the splits, as prepared shards hold them.

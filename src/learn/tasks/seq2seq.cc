@@ -144,9 +144,9 @@ Task seq2seq_task(Seq2Seq q) {
     check_pair_settings(*s, model, findings);
   };
   t.file_format = [q](const std::vector<std::string>& files) {
-    const PairColumnOptions wish = q.wish();
-    return parallel_files(files, wish.source_lang, wish.target_lang) ? "text"
-                                                                     : q.settings->data_format;
+    const PairColumnOptions wanted = q.wanted();
+    return parallel_files(files, wanted.source_lang, wanted.target_lang) ? "text"
+                                                                         : q.settings->data_format;
   };
   return t;
 }

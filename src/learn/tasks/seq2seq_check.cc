@@ -35,7 +35,7 @@ class PairScan {
         findings_(findings),
         words_(trim(q.settings->source_prefix)),
         known_(task_prefix(q, config)),
-        wish_(q.wish()),
+        columns_wanted_(q.wanted()),
         end_(tokenizers.targets.eos_id()) {
     const auto id = config.config.find("eos_token_id");
     if (!end_ && id != config.config.end() && id->is_number_integer()) end_ = id->get<int32_t>();
@@ -51,9 +51,10 @@ class PairScan {
     sources_.limit = s_.source_tokens(config_), targets_.limit = target_limit(q_, config_, name);
     report.pairs.emplace();
     told_ = untold_ = full_ = 0;
-    PairReader reader = HONE_TRY(open_pairs(q_, sources, name, wish_));
-    if (const auto columns = reader.columns(); columns.size() == 2 && wish_.source_lang.empty())
-      wish_.source_column = columns[0], wish_.target_column = columns[1];
+    PairReader reader = HONE_TRY(open_pairs(q_, sources, name, columns_wanted_));
+    if (const auto columns = reader.columns();
+        columns.size() == 2 && columns_wanted_.source_lang.empty())
+      columns_wanted_.source_column = columns[0], columns_wanted_.target_column = columns[1];
     TextPair pair;
     while (HONE_TRY(reader.next(pair))) {
       ++report.rows;
@@ -219,7 +220,7 @@ class PairScan {
   Findings& findings_;
   const std::string_view words_;  // of --source_prefix
   const std::optional<TaskPrefix> known_;
-  PairColumnOptions wish_;
+  PairColumnOptions columns_wanted_;
   std::optional<int32_t> end_;
   RowFiles files_read_;
   RowTable pairs_;

@@ -21,20 +21,20 @@ const std::vector<std::string>& files_of(const LabelSources& sources, const std:
 // the default.
 OrderedJson shard_settings_of(const Seq2Seq& q, const ModelConfig& config,
                               const PairTokenizers& tokenizers, bool all) {
-  const PairColumnOptions wish = q.wish();
+  const PairColumnOptions wanted = q.wanted();
   Schema schema("hone train", "");
   q.settings->TaskSettings::bind(schema);
   q.bind(schema);
   OrderedJson j;
-  j["task"] = wish.source_lang.empty() ? "summarization" : "translation";
+  j["task"] = wanted.source_lang.empty() ? "summarization" : "translation";
   j["tokenizer"] = tokenizer_hash(tokenizers.sources);
   j["target_tokenizer"] = tokenizer_hash(tokenizers.targets);
   add_row_settings(schema,
                    {{"max_source_length", q.settings->source_tokens(config)},
                     {"max_target_length", target_limit(q, config, "train")},
                     {"val_max_target_length", target_limit(q, config, "validation")},
-                    {wish.source_flag.substr(2), wish.source_column},
-                    {wish.target_flag.substr(2), wish.target_column}},
+                    {wanted.source_flag.substr(2), wanted.source_column},
+                    {wanted.target_flag.substr(2), wanted.target_column}},
                    all, j);
   return j;
 }
@@ -47,7 +47,7 @@ class Reader {
       : q_(q),
         sources_(sources),
         config_(config),
-        wish_(q.wish()),
+        columns_wanted_(q.wanted()),
         max_source_(q.settings->source_tokens(config)),
         tokenizers_(tokenizers),
         pool_(pool) {
@@ -67,14 +67,15 @@ class Reader {
                                   describe(rows, max_source_, target_limit(q_, config_, split))));
       return rows;
     }
-    wish_.target = split != kTest;
-    options_.predict = !wish_.target;
-    PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, wish_));
+    columns_wanted_.target = split != kTest;
+    options_.predict = !columns_wanted_.target;
+    PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, columns_wanted_));
     notes.push_back(fmt::format("{}: {}", split, reader.note()));
     // What one split chose, the next ones take.
-    if (const auto columns = reader.columns(); columns.size() == 2 && wish_.source_lang.empty()) {
-      wish_.source_column = columns[0];
-      wish_.target_column = columns[1];
+    if (const auto columns = reader.columns();
+        columns.size() == 2 && columns_wanted_.source_lang.empty()) {
+      columns_wanted_.source_column = columns[0];
+      columns_wanted_.target_column = columns[1];
     }
     const int64_t max_target = target_limit(q_, config_, split);
     options_.target = encode_side_with(tokenizers_.targets, pool_, max_target);
@@ -91,7 +92,7 @@ class Reader {
   const Seq2Seq& q_;
   const LabelSources& sources_;
   const ModelConfig& config_;
-  PairColumnOptions wish_;
+  PairColumnOptions columns_wanted_;
   int64_t max_source_;
   const PairTokenizers& tokenizers_;
   ThreadPool& pool_;
@@ -167,16 +168,17 @@ PreparedSource seq2seq_source(const Seq2Seq& q) {
 }
 
 Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
-                              const std::string& split, const PairColumnOptions& wish) {
+                              const std::string& split, const PairColumnOptions& wanted) {
   RowOptions options;
   options.format = q.settings->data_format;
   options.encoding = HONE_TRY(encoding_of(q.settings->encoding));
   const auto files = HONE_TRY(expand_files(files_of(sources, split), split));
-  if (!wish.source_lang.empty()) {
-    if (const auto pair = parallel_files(files, wish.source_lang, wish.target_lang, wish.target))
+  if (!wanted.source_lang.empty()) {
+    if (const auto pair =
+            parallel_files(files, wanted.source_lang, wanted.target_lang, wanted.target))
       return PairReader::open_parallel(pair->sources, pair->targets, options);
-    for (const auto& [there, lacking] : {std::pair(wish.source_lang, wish.target_lang),
-                                         std::pair(wish.target_lang, wish.source_lang)})
+    for (const auto& [there, lacking] : {std::pair(wanted.source_lang, wanted.target_lang),
+                                         std::pair(wanted.target_lang, wanted.source_lang)})
       if (parallel_files(files, there, lacking, false))
         return Error(err::kTranslation,
                      fmt::format("'{}' is of language {}, and no file is of language {}", files[0],
@@ -184,7 +186,7 @@ Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
             .at(fmt::format("the {} data", split))
             .todo("name both files: line i of one is the translation of line i of the other");
   }
-  return PairReader::open(files, options, wish);
+  return PairReader::open(files, options, wanted);
 }
 
 int64_t target_limit(const Seq2Seq& q, const ModelConfig& config, const std::string& split) {

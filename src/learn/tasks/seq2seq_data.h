@@ -26,7 +26,7 @@ PreparedSource seq2seq_source(const Seq2Seq& q);
 
 // The pairs of "train", "validation" or "test", before the first. Errors: those of pair_rows.h.
 Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,
-                              const std::string& split, const PairColumnOptions& wish);
+                              const std::string& split, const PairColumnOptions& wanted);
 // Tokens that targets of a split are cut at.
 int64_t target_limit(const Seq2Seq& q, const ModelConfig& config, const std::string& split);
 // Texts through a tokenizer, with its special tokens, cut to `max_length`. Both must outlive the

@@ -28,7 +28,7 @@ struct Seq2Seq {
   std::shared_ptr<Seq2SeqSettings> settings;
   std::function<void(Schema&)> bind;                    // of settings and of the task's own
   std::function<Status()> check = [] { return Ok{}; };  // flags that fit together
-  std::function<PairColumnOptions()> wish;
+  std::function<PairColumnOptions()> wanted;
   std::function<TokenizerSide(bool targets)> side;
   // None: generation_num_beams, else the model's.
   std::function<std::optional<int64_t>()> beams;

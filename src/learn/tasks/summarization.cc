@@ -34,15 +34,15 @@ const Columns* known_columns(const std::string& dataset) {
   return at == known.end() ? nullptr : &at->second;
 }
 
-PairColumnOptions wish(const SummarizationSettings& s) {
-  PairColumnOptions wish;
+PairColumnOptions wanted(const SummarizationSettings& s) {
+  PairColumnOptions wanted;
   if (const Columns* known = known_columns(s.dataset_name)) {
-    wish.source_column = known->text;
-    wish.target_column = known->summary;
+    wanted.source_column = known->text;
+    wanted.target_column = known->summary;
   }
-  if (!s.text_column.empty()) wish.source_column = s.text_column;
-  if (!s.summary_column.empty()) wish.target_column = s.summary_column;
-  return wish;
+  if (!s.text_column.empty()) wanted.source_column = s.text_column;
+  if (!s.summary_column.empty()) wanted.target_column = s.summary_column;
+  return wanted;
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ Task task_summarization() {
                              s->bind(schema);
                              s->Seq2SeqSettings::bind(schema);
                            },
-                       .wish = [s] { return wish(*s); },
+                       .wanted = [s] { return wanted(*s); },
                        .side =
                            [s](bool targets) {
                              return TokenizerSide{targets, s->lang, s->lang};

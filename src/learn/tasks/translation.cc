@@ -30,11 +30,11 @@ Status check(const TranslationSettings& s) {
   return Ok{};
 }
 
-PairColumnOptions wish(const TranslationSettings& s) {
-  PairColumnOptions wish;
-  wish.source_lang = s.source_lang;
-  wish.target_lang = s.target_lang;
-  return wish;
+PairColumnOptions wanted(const TranslationSettings& s) {
+  PairColumnOptions wanted;
+  wanted.source_lang = s.source_lang;
+  wanted.target_lang = s.target_lang;
+  return wanted;
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Task task_translation() {
              s->Seq2SeqSettings::bind(schema);
            },
        .check = [s] { return check(*s); },
-       .wish = [s] { return wish(*s); },
+       .wanted = [s] { return wanted(*s); },
        .side =
            [s](bool targets) {
              return TokenizerSide{targets, s->source_lang, s->target_lang};

@@ -50,17 +50,17 @@ struct RowPosition {
 enum class SampleBy { kLine, kParagraph, kDocument };
 
 struct RowOptions {
-  std::string format;                 // name on the shelf, or empty: by the file's extension
+  std::string format = {};            // name on the shelf, or empty: by the file's extension
   Charset encoding = Charset::kUtf8;  // of text formats
   // .txt only. Lines and paragraphs read CR LF and CR as LF, as Python's text files do;
   // a document keeps every byte (but a byte order mark), so that it equals the cell that texttocsv
   // makes of it.
   SampleBy sample_by = SampleBy::kLine;
   bool keep_linebreaks = true;
-  std::string json_field;  // .json: the key that holds the rows; empty: "data" or the file
+  std::string json_field = {};  // .json: the key that holds the rows; empty: "data" or the file
   // .csv and .tsv. Names of the columns of a file without a header line; and whether quotes mean
   // anything (GLUE's own files have none).
-  std::vector<std::string> column_names;
+  std::vector<std::string> column_names = {};
   bool quoted = true;
 };
 

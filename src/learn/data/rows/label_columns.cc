@@ -28,15 +28,15 @@ bool is_text(const Cell& cell) {
 }  // namespace
 
 Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
-                                        const LabelColumnOptions& wish) {
+                                        const LabelColumnOptions& wanted) {
   const std::string where(row.file);
-  const GlueTask* task = wish.task;
+  const GlueTask* task = wanted.task;
   const bool own_file =
       task && !have_all(columns, task->text) && have_all(columns, task->file_text);
   LabelColumns out;
-  if (!wish.label_column.empty()) {
-    out.label = place_of(columns, wish.label_column);
-    if (!out.label && wish.label) return no_column(columns, wish.label_column, "", where);
+  if (!wanted.label_column.empty()) {
+    out.label = place_of(columns, wanted.label_column);
+    if (!out.label && wanted.label) return no_column(columns, wanted.label_column, "", where);
   } else {
     if (task) out.label = place_of(columns, task->file_label);
     for (const char* name : {"label", "gold_label"})
@@ -45,7 +45,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
     if (!out.label && own_file && columns.size() == task->file_columns.size())
       out.label = place_of(task->file_columns, task->file_label);
   }
-  Names texts = wish.text_columns;
+  Names texts = wanted.text_columns;
   if (texts.empty() && task) {
     texts = own_file ? task->file_text : task->text;
     if (!have_all(columns, texts) && !own_file) {
@@ -61,7 +61,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   for (size_t c = 0; chosen && texts.size() < 2 && c < columns.size(); ++c) {
     // The last column is the label when no other is called so.
     const bool is_label =
-        out.label ? c == *out.label : wish.label && columns.size() > 1 && c + 1 == columns.size();
+        out.label ? c == *out.label : wanted.label && columns.size() > 1 && c + 1 == columns.size();
     if (!is_label && c < row.cells.size() && is_text(row.cells[c])) texts.push_back(columns[c]);
   }
   if (texts.empty())
@@ -75,7 +75,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
     if (!at) return no_column(columns, name, "", where);
     places.push_back(*at);
   }
-  if (!out.label && wish.label) {
+  if (!out.label && wanted.label) {
     const size_t last = columns.size() - 1;
     if (task || std::find(places.begin(), places.end(), last) != places.end())
       return no_column(columns, task ? task->file_label : "label", ", which holds the labels",
@@ -88,14 +88,14 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   if (places.size() > 1) out.second = places[1];
   out.notes.push_back(fmt::format(
       "text from {}{}", fmt::join(texts, " and "),
-      out.label && wish.label ? fmt::format(", label from {}", columns[*out.label]) : ""));
+      out.label && wanted.label ? fmt::format(", label from {}", columns[*out.label]) : ""));
   return out;
 }
 
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const RowOptions& given,
-                                    const LabelColumnOptions& wish) {
+                                    const LabelColumnOptions& wanted) {
   RowOptions options = given;
-  if (wish.task && !files.empty()) {
+  if (wanted.task && !files.empty()) {
     const std::string base(
         without_packing(std::string_view(files[0]).substr(files[0].find_last_of('/') + 1)));
     if (options.format.empty() && (base.find('.') == std::string::npos || base.ends_with(".txt")))
@@ -106,9 +106,9 @@ Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const
       if (options.column_names.empty()) {
         const auto reader = HONE_TRY(open_rows(files, options));
         const Names& names = reader->columns();
-        if (!have_all(names, wish.task->file_text) && !have_all(names, wish.task->text) &&
-            names.size() == wish.task->file_columns.size())
-          options.column_names = wish.task->file_columns;
+        if (!have_all(names, wanted.task->file_text) && !have_all(names, wanted.task->text) &&
+            names.size() == wanted.task->file_columns.size())
+          options.column_names = wanted.task->file_columns;
       }
     }
   }
@@ -118,7 +118,7 @@ Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const
   Row row;
   if (!HONE_TRY(out.rows->next(row)))
     return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
-  out.columns = HONE_TRY(find_label_columns(out.rows->columns(), row, wish));
+  out.columns = HONE_TRY(find_label_columns(out.rows->columns(), row, wanted));
   HONE_TRY(out.rows->seek(start));
   return out;
 }

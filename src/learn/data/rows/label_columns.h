@@ -30,7 +30,7 @@ struct LabelColumns {
 // where columns of numbers (`first_row`) and of lists are passed over. Label: the one asked for;
 // that of the task; `label`, else `gold_label`, else the last column. Errors: H2109.
 Result<LabelColumns> find_label_columns(const std::vector<std::string>& columns,
-                                        const Row& first_row, const LabelColumnOptions& wish);
+                                        const Row& first_row, const LabelColumnOptions& wanted);
 
 struct LabelReader {
   std::unique_ptr<RowReader> rows;  // before its first row
@@ -41,6 +41,6 @@ struct LabelReader {
 // them: no quoting, the known columns where there is no header, .txt and files without extension
 // too. Errors: those of open_rows and find_label_columns, H2113 without a row.
 Result<LabelReader> open_label_rows(const std::vector<std::string>& files,
-                                    const RowOptions& options, const LabelColumnOptions& wish);
+                                    const RowOptions& options, const LabelColumnOptions& wanted);
 
 }  // namespace hone

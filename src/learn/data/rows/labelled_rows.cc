@@ -108,11 +108,11 @@ uint64_t LabelledRows::hash() const {
   return hash.value();
 }
 
-Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions& wish,
+Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions& wanted,
                                    const EncodeTexts& encode, int64_t limit) {
   const LabelColumns& columns = reader.columns;
   const std::vector<std::string>& names = reader.rows->columns();
-  const bool labels = wish.label && columns.label;
+  const bool labels = wanted.label && columns.label;
   LabelledText out;
   Batch batch;
   Row row;
@@ -129,8 +129,8 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
       return c >= row.cells.size() || std::holds_alternative<std::monostate>(row.cells[c]);
     };
     // Lines of GLUE's files that were torn; the data set `glue` leaves them out too.
-    if (wish.task && (lacks(columns.first) || (columns.second && lacks(*columns.second)) ||
-                      (labels && lacks(*columns.label)))) {
+    if (wanted.task && (lacks(columns.first) || (columns.second && lacks(*columns.second)) ||
+                        (labels && lacks(*columns.label)))) {
       ++out.counts.rows_broken;
       continue;
     }

@@ -63,7 +63,7 @@ struct LabelledText {
 
 // Reads all rows, at most `limit`. With `columns.label` absent the rows are to be predicted.
 // Errors: those of the reader and of `encode`, H2110, H2123 an empty text or label.
-Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions& wish,
+Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions& wanted,
                                    const EncodeTexts& encode,
                                    int64_t limit = std::numeric_limits<int64_t>::max());
 

@@ -44,14 +44,14 @@ class Labelled : public ::testing::Test {
     std::ofstream(folder_ / name) << text;
     return (folder_ / name).string();
   }
-  Result<LabelledText> read(const std::string& path, const LabelColumnOptions& wish = {},
+  Result<LabelledText> read(const std::string& path, const LabelColumnOptions& wanted = {},
                             const RowOptions& options = {}) {
-    LabelReader reader = HONE_TRY(open_label_rows({path}, options, wish));
+    LabelReader reader = HONE_TRY(open_label_rows({path}, options, wanted));
     notes_ = reader.columns.notes;
-    return read_labelled(reader, wish, bytes_as_tokens);
+    return read_labelled(reader, wanted, bytes_as_tokens);
   }
-  std::string error_of(const std::string& path, const LabelColumnOptions& wish = {}) {
-    auto text = read(path, wish);
+  std::string error_of(const std::string& path, const LabelColumnOptions& wanted = {}) {
+    auto text = read(path, wanted);
     return text.ok() ? "none" : text.error().text();
   }
 
@@ -115,11 +115,11 @@ TEST_F(Labelled, FractionsAreValuesToPredict) {
 
 TEST_F(Labelled, GluesOwnFiles) {
   const auto read_task = [&](const std::string& task, const std::string& path) {
-    LabelColumnOptions wish;
-    wish.task = find_glue_task(task);
-    auto text = read(path, wish);
+    LabelColumnOptions wanted;
+    wanted.task = find_glue_task(task);
+    auto text = read(path, wanted);
     EXPECT_TRUE(text.ok()) << text.error().text();
-    EXPECT_TRUE(number_labels(*text, named_labels(wish.task->names), "training").ok());
+    EXPECT_TRUE(number_labels(*text, named_labels(wanted.task->names), "training").ok());
     return std::move(text).value();
   };
   // CoLA has no header and quotes are bytes.
@@ -166,17 +166,17 @@ TEST_F(Labelled, WhatIsWrongIsNamedByFileLineAndColumn) {
               ::testing::AllOf(HasSubstr("H2123"), HasSubstr("a.csv:3, column 'text'")));
   EXPECT_THAT(error_of(file("b.csv", "text,label\na,yes\nb,\n")),
               ::testing::AllOf(HasSubstr("H2123"), HasSubstr("b.csv:3, column 'label'")));
-  LabelColumnOptions wish;
-  wish.label_column = "labell";
+  LabelColumnOptions wanted;
+  wanted.label_column = "labell";
   EXPECT_THAT(
-      error_of(file("c.csv", "text,label\na,yes\n"), wish),
+      error_of(file("c.csv", "text,label\na,yes\n"), wanted),
       ::testing::AllOf(HasSubstr("H2109"), HasSubstr("did you mean 'label'?"), HasSubstr("c.csv")));
-  wish = {};
-  wish.text_columns = {"text", "pair"};
-  EXPECT_THAT(error_of(file("c.csv", "text,label\na,yes\n"), wish), HasSubstr("'pair'"));
-  wish = {};
-  wish.task = find_glue_task("mnli");
-  EXPECT_THAT(error_of(file("c.csv", "text,label\na,yes\n"), wish),
+  wanted = {};
+  wanted.text_columns = {"text", "pair"};
+  EXPECT_THAT(error_of(file("c.csv", "text,label\na,yes\n"), wanted), HasSubstr("'pair'"));
+  wanted = {};
+  wanted.task = find_glue_task("mnli");
+  EXPECT_THAT(error_of(file("c.csv", "text,label\na,yes\n"), wanted),
               HasSubstr("no column 'premise', which the task mnli reads"));
   EXPECT_THAT(error_of(file("d.jsonl", "{\"text\": \"a\", \"label\": [1, 2]}\n")),
               ::testing::AllOf(HasSubstr("H2110"), HasSubstr("d.jsonl:1, column 'label'")));
@@ -262,11 +262,11 @@ TEST_F(Labelled, CorporaInTheirOwnFormats) {
       {"mnli", "multi_nli/multinli_1.0.zip/multinli_1.0/multinli_1.0_dev_matched.txt"},
       {"mnli", "snli/snli_1.0/snli_1.0_train.txt"}};
   for (const auto& [task, path] : files) {
-    LabelColumnOptions wish;
-    wish.task = find_glue_task(task);
-    auto text = read((root / path).string(), wish);
+    LabelColumnOptions wanted;
+    wanted.task = find_glue_task(task);
+    auto text = read((root / path).string(), wanted);
     ASSERT_TRUE(text.ok()) << path << "\n" << text.error().text();
-    const Status numbered = number_labels(*text, named_labels(wish.task->names), "training");
+    const Status numbered = number_labels(*text, named_labels(wanted.task->names), "training");
     EXPECT_TRUE(numbered.ok()) << path << "\n" << numbered.error().text();
     EXPECT_GT(text->data.size(), 0) << path;
     EXPECT_EQ(text->counts.rows_broken, 0) << path;

@@ -65,29 +65,29 @@ bool is_markup(std::string_view file, std::string_view line) {
 std::string language_key(const std::string& lang) { return lang.substr(0, lang.find('_')); }
 
 Result<PairReader> PairReader::open(const Names& files, const RowOptions& options,
-                                    const PairColumnOptions& wish) {
+                                    const PairColumnOptions& wanted) {
   PairReader out;
-  out.wish_ = wish;
+  out.columns_wanted_ = wanted;
   out.rows_ = HONE_TRY(open_rows(files, options));
   const RowPosition start = out.rows_->position();
   if (!HONE_TRY(out.rows_->next(out.row_)))
     return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
   const Names& columns = out.rows_->columns();
   const std::string file = files[0];
-  if (!wish.source_lang.empty()) {
+  if (!wanted.source_lang.empty()) {
     if (const auto at = place_of(columns, kTranslation)) {
       out.objects_ = true;
       out.source_ = *at;
       out.target_ = at;
-      out.note_ = fmt::format("{} and {} from {}", language_key(wish.source_lang),
-                              language_key(wish.target_lang), kTranslation);
+      out.note_ = fmt::format("{} and {} from {}", language_key(wanted.source_lang),
+                              language_key(wanted.target_lang), kTranslation);
     } else {
       for (const bool target : {false, true}) {
-        const std::string& lang = target ? wish.target_lang : wish.source_lang;
+        const std::string& lang = target ? wanted.target_lang : wanted.source_lang;
         const std::string key = language_key(lang);
         auto found = place_of(columns, key);
         if (!found) found = place_of(columns, lang);
-        if (!found && (!target || wish.target))
+        if (!found && (!target || wanted.target))
           return Error(err::kNoColumn,
                        fmt::format("the data has neither a column '{}' nor a column '{}'",
                                    kTranslation, key))
@@ -105,7 +105,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
     HONE_TRY(out.rows_->seek(start));
     return out;
   }
-  if (columns.size() < 2 && wish.target)
+  if (columns.size() < 2 && wanted.target)
     return Error(err::kNoColumn,
                  fmt::format("the data has one column, '{}'; a text and what is to be written from "
                              "it need two",
@@ -120,25 +120,25 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
       return no_column(columns, name, "", flag.empty() ? file : fmt::format("{} ({})", file, flag));
     return *at;
   };
-  out.source_ = HONE_TRY(named(wish.source_column, wish.source_flag, 0));
-  if (wish.target) {
-    out.target_ = HONE_TRY(named(wish.target_column, wish.target_flag, 1));
+  out.source_ = HONE_TRY(named(wanted.source_column, wanted.source_flag, 0));
+  if (wanted.target) {
+    out.target_ = HONE_TRY(named(wanted.target_column, wanted.target_flag, 1));
   } else {
-    out.target_ = wish.target_column.empty() ? std::min<size_t>(1, columns.size() - 1)
-                                             : place_of(columns, wish.target_column);
-    if (wish.target_column.empty() && out.target_ == out.source_) out.target_.reset();
+    out.target_ = wanted.target_column.empty() ? std::min<size_t>(1, columns.size() - 1)
+                                               : place_of(columns, wanted.target_column);
+    if (wanted.target_column.empty() && out.target_ == out.source_) out.target_.reset();
   }
   if (out.target_ == out.source_)
     return Error(err::kNoColumn,
                  fmt::format("both texts would come from column '{}'", columns[out.source_]))
         .at(file)
-        .todo(fmt::format("name both columns by {} and {}; they are {}", wish.source_flag,
-                          wish.target_flag, fmt::join(columns, ", ")));
+        .todo(fmt::format("name both columns by {} and {}; they are {}", wanted.source_flag,
+                          wanted.target_flag, fmt::join(columns, ", ")));
   out.note_ = fmt::format("text from {}", columns[out.source_]);
   if (out.target_)
     out.note_ += fmt::format(", target from {}", columns[*out.target_]);
-  else if (!wish.target_column.empty())
-    out.note_ += fmt::format("; there is no column '{}'", wish.target_column);
+  else if (!wanted.target_column.empty())
+    out.note_ += fmt::format("; there is no column '{}'", wanted.target_column);
   HONE_TRY(out.rows_->seek(start));
   return out;
 }
@@ -197,12 +197,12 @@ Result<bool> PairReader::next(TextPair& pair) {
   pair.source_place = place_in(row_, names[source_]);
   pair.target_place = place_in(row_, names[target_.value_or(source_)]);
   if (objects_) {
-    pair.source =
-        HONE_TRY(text_of_language(row_, source_, wish_.source_lang, names[source_], false));
-    pair.target = HONE_TRY(
-        text_of_language(row_, *target_, wish_.target_lang, names[*target_], !wish_.target));
-    pair.source_place += fmt::format(", language {}", language_key(wish_.source_lang));
-    pair.target_place += fmt::format(", language {}", language_key(wish_.target_lang));
+    pair.source = HONE_TRY(
+        text_of_language(row_, source_, columns_wanted_.source_lang, names[source_], false));
+    pair.target = HONE_TRY(text_of_language(row_, *target_, columns_wanted_.target_lang,
+                                            names[*target_], !columns_wanted_.target));
+    pair.source_place += fmt::format(", language {}", language_key(columns_wanted_.source_lang));
+    pair.target_place += fmt::format(", language {}", language_key(columns_wanted_.target_lang));
     return true;
   }
   pair.source = HONE_TRY(cell_text(row_, source_, names[source_]));

@@ -39,7 +39,7 @@ class PairReader {
  public:
   // Rows with both texts. Errors: those of open_rows, H2109 with the nearest name, H2113.
   static Result<PairReader> open(const std::vector<std::string>& files, const RowOptions& options,
-                                 const PairColumnOptions& wish);
+                                 const PairColumnOptions& wanted);
   // Line i of one belongs to line i of the other; no targets: rows to be predicted. Errors: those
   // of open_rows, H2113.
   static Result<PairReader> open_parallel(const std::vector<std::string>& sources,
@@ -64,7 +64,7 @@ class PairReader {
   size_t source_ = 0;                              // columns; the same one of objects
   std::optional<size_t> target_;                   // none: rows to be predicted
   bool objects_ = false, parallel_ = false;
-  PairColumnOptions wish_;
+  PairColumnOptions columns_wanted_;
   std::string note_;
   Row row_;
 };

@@ -37,22 +37,22 @@ class Pairs : public ::testing::Test {
     return o;
   }
   static PairColumnOptions columns(const std::string& source, const std::string& target = "") {
-    PairColumnOptions wish;
-    wish.source_column = source, wish.target_column = target;
-    return wish;
+    PairColumnOptions wanted;
+    wanted.source_column = source, wanted.target_column = target;
+    return wanted;
   }
   static PairColumnOptions languages(const std::string& source, const std::string& target) {
-    PairColumnOptions wish;
-    wish.source_lang = source, wish.target_lang = target;
-    return wish;
+    PairColumnOptions wanted;
+    wanted.source_lang = source, wanted.target_lang = target;
+    return wanted;
   }
-  static Result<PairRows> read(const std::string& path, const PairColumnOptions& wish,
+  static Result<PairRows> read(const std::string& path, const PairColumnOptions& wanted,
                                const PairOptions& o = options(), int64_t limit = INT64_MAX) {
-    PairReader reader = HONE_TRY(PairReader::open({path}, {}, wish));
+    PairReader reader = HONE_TRY(PairReader::open({path}, {}, wanted));
     return read_pairs(reader, o, limit);
   }
-  static std::string error_of(const std::string& path, const PairColumnOptions& wish) {
-    const auto rows = read(path, wish);
+  static std::string error_of(const std::string& path, const PairColumnOptions& wanted) {
+    const auto rows = read(path, wanted);
     return rows.ok() ? "none" : rows.error().text();
   }
   static std::vector<int32_t> ids(std::span<const int32_t> row) { return {row.begin(), row.end()}; }
@@ -151,9 +151,9 @@ TEST_F(Pairs, ParallelFilesGoLineByLine) {
 TEST_F(Pairs, RowsToPredictMayHaveNoTargets) {
   PairOptions o = options();
   o.predict = true;
-  const auto predicted = [&](const std::string& path, PairColumnOptions wish) {
-    wish.target = false;
-    return read(path, wish, o);
+  const auto predicted = [&](const std::string& path, PairColumnOptions wanted) {
+    wanted.target = false;
+    return read(path, wanted, o);
   };
   const PairRows given = predicted(file("a.csv", "text,summary\nabc,x\nde,y\n"), {}).value();
   EXPECT_TRUE(given.has_targets);
@@ -165,12 +165,12 @@ TEST_F(Pairs, RowsToPredictMayHaveNoTargets) {
                                    "{\"translation\": {\"en\": \"abc\"}}\n"
                                    "{\"translation\": {\"en\": \"de\", \"ro\": null}}\n"),
                     column = file("f.csv", "en\nabc\nde\n");
-  for (const auto& [path, wish] : {std::pair{bare, PairColumnOptions{}},
-                                   {other, columns("text", "summary")},
-                                   {blank, PairColumnOptions{}},
-                                   {english, languages("en", "ro")},
-                                   {column, languages("en", "ro")}}) {
-    const auto rows = predicted(path, wish);
+  for (const auto& [path, wanted] : {std::pair{bare, PairColumnOptions{}},
+                                     {other, columns("text", "summary")},
+                                     {blank, PairColumnOptions{}},
+                                     {english, languages("en", "ro")},
+                                     {column, languages("en", "ro")}}) {
+    const auto rows = predicted(path, wanted);
     ASSERT_TRUE(rows.ok()) << path << rows.error().text();
     EXPECT_FALSE(rows->has_targets) << path;
     ASSERT_EQ(rows->size(), 2) << path;
