@@ -220,7 +220,7 @@ RowsReport check(const NerSettings& s, const CheckRequest& request, Findings& fi
     for (const int32_t tag : tags)
       if (tag != kIgnoreLabel)
         names += (names.empty() ? "" : " ") + data->map.names[static_cast<size_t>(tag)];
-    report.samples.push_back({{ids.begin(), ids.end()}, {}, names});
+    report.samples.push_back({{ids.begin(), ids.end()}, {}, preview(names, 80)});
   }
   return report;
 }
