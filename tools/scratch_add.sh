@@ -445,10 +445,10 @@ import json, sys
 def entries(folder, key):
     log = json.load(open(f"{sys.argv[1]}/{folder}/trainer_state.json"))["log_history"]
     return [entry[key] for entry in log if key in entry]
-for folder in ("out", "other"):
+for folder, share in (("out", 0.5), ("other", 0.75)):
     losses = entries(folder, "loss")
     print(f"{folder}: loss {losses[0]:.3f} at the first step, {losses[-1]:.3f} at the last")
-    assert losses[-1] < losses[0] / 2, losses
+    assert losses[-1] < losses[0] * share, losses
 rates = entries("other", "learning_rate")
 assert rates[0] == 1e-3 and rates[-1] == 5e-4, rates
 PYTHON
@@ -481,8 +481,8 @@ echo '{"text": "a b"}' >"$work/space.jsonl"
 cmp <($hone tokenize --model_name_or_path "$folder/dash" --input "$work/dash.jsonl") \
   <($hone tokenize --model_name_or_path "$work" --input "$work/space.jsonl")
 $hone train --help | grep -q 'scratch_note'
-"${train[@]}" --scratch_not x --output_dir "$work/none" 2>&1 | grep -q 'did you mean --scratch_note'
+{ "${train[@]}" --scratch_not x --output_dir "$work/none" 2>&1 || true; } | grep -q 'did you mean --scratch_note'
 [ "$($hone scratch --input "$work/predictions.txt")" = 4 ]
 $hone help | grep -q 'count the lines of a file'
-echo "scratch_add: an op 3 files, its CPU kernel 3, a model 1, a format 1, a metric 1, an optimizer 1," \
+echo "scratch_add: an op 3 files, its CPU kernel 2, a model 1, a format 1, a metric 1, an optimizer 1," \
   "a schedule 1, a tokenizer stage 1, a task 2, a setting 1, a command 2; built, tested, used"
