@@ -5,6 +5,12 @@
 
 namespace hone {
 
+RowLabels take_rows(std::optional<LabelledRows>& from, std::optional<ExampleRows>& to) {
+  if (!from) return {};
+  to.emplace(std::move(from->rows));
+  return std::move(from->labels);
+}
+
 Status collate_tokens(const TokenRows& data, const BatchRows& rows, const SequenceNames& names,
                       Batch& to) {
   return pack_rows(data, rows,

@@ -1,10 +1,14 @@
 // What tasks on token ids share when they fill a batch.
 #pragma once
 
+#include "learn/data/rows/labelled_rows.h"
 #include "learn/harness/examples.h"
 #include "learn/models/config.h"
 
 namespace hone {
+
+// Gives a run the rows of a split, if there is one, and back what belongs to them.
+RowLabels take_rows(std::optional<LabelledRows>& from, std::optional<ExampleRows>& to);
 
 // The names of the inputs of one side of a program.
 struct SequenceNames {

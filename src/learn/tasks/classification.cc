@@ -170,15 +170,9 @@ Result<Examples> examples(const std::shared_ptr<ClassificationSettings>& s, Pret
   labels->matched = data.matched, labels->mismatched = data.mismatched;
   labels->test = data.test, labels->test_mismatched = data.test_mismatched;
   Examples x;
-  if (data.train) {
-    x.hash = data.train->hash();
-    x.train.emplace(std::move(data.train->rows));
-    labels->train = std::move(data.train->labels);
-  }
-  if (data.eval) {
-    x.eval.emplace(std::move(data.eval->rows));
-    labels->eval = std::move(data.eval->labels);
-  }
+  if (data.train) x.hash = data.train->hash();
+  labels->train = take_rows(data.train, x.train);
+  labels->eval = take_rows(data.eval, x.eval);
   x.evaluated = labels->evaluated();
   x.train_rows_read = data.train_rows_labelled;
   x.collate = [labels](const CollatedRows& rows, Batch& to) { return labels->collate(rows, to); };

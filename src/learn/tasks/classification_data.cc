@@ -136,12 +136,7 @@ std::string balance(const LabelledRows& data, const LabelMap& map) {
   }
   std::vector<int64_t> counts(map.names.size());
   for (const int32_t label : data.labels.classes) ++counts[static_cast<size_t>(label)];
-  std::string text;
-  constexpr size_t kShown = 8;
-  for (size_t i = 0; i < std::min(counts.size(), kShown); ++i)
-    text += fmt::format("{}{} {}", i > 0 ? ", " : "", preview(map.names[i], 40), counts[i]);
-  if (counts.size() > kShown) text += fmt::format(", ... ({} labels)", counts.size());
-  return text;
+  return label_counts(map, counts, 8);
 }
 
 // The splits that are learnt from and validated on, their labels not numbered yet.

@@ -15,7 +15,6 @@
 #include "learn/metrics/loss.h"
 #include "learn/metrics/metric.h"
 #include "learn/tasks/ner_data.h"
-#include "learn/tokenizers/load/load.h"
 
 namespace hone {
 namespace {
@@ -147,8 +146,8 @@ Result<OrderedJson> predict(const std::shared_ptr<const Labels>& labels, TaskRun
 Result<Examples> examples(const std::shared_ptr<NerSettings>& s, Pretrained& model,
                           const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
-  if (model.tokenizer) model.tokenizer = HONE_TRY(for_words(*model.tokenizer));
   NerData data = HONE_TRY(read_ner(*s, model, source.pool));
+  model.tokenizer = data.tokenizer;
   show_notes(data.notes);
   HONE_TRY(set_head(model.config, Head::token_classification, data.map.names));
   const auto labels = std::make_shared<Labels>(Labels{s, model.config, data.map.names});
@@ -156,15 +155,9 @@ Result<Examples> examples(const std::shared_ptr<NerSettings>& s, Pretrained& mod
   labels->evaluated = data.evaluated;
   labels->test_tagged = data.test_tagged;
   Examples x;
-  if (data.train) {
-    x.hash = data.train->hash();
-    x.train.emplace(std::move(data.train->rows));
-    labels->train = std::move(data.train->labels);
-  }
-  if (data.eval) {
-    x.eval.emplace(std::move(data.eval->rows));
-    labels->eval = std::move(data.eval->labels);
-  }
+  if (data.train) x.hash = data.train->hash();
+  labels->train = take_rows(data.train, x.train);
+  labels->eval = take_rows(data.eval, x.eval);
   x.evaluated = data.evaluated;
   x.train_rows_read = data.train_rows;
   x.collate = [labels](const CollatedRows& rows, Batch& to) { return labels->collate(rows, to); };

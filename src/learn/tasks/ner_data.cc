@@ -1,6 +1,5 @@
 #include "learn/tasks/ner_data.h"
 
-#include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/selection.h"
@@ -12,12 +11,17 @@ namespace {
 
 // What decides the rows besides the files; without `all` the way they are read only where it is not
 // the default.
-Result<OrderedJson> shard_settings(const NerSettings& s, const Pretrained& model, bool all) {
+OrderedJson shard_settings(const NerSettings& s, const ModelConfig& config,
+                           const Tokenizer& tokenizer, bool all) {
   OrderedJson j;
   j["task"] = "ner";
-  j["tokenizer"] = tokenizer_hash(HONE_TRY(for_words(*HONE_TRY(tokenizer_of(model)))));
-  add_row_settings(schema_of(s), {{"max_seq_length", s.row_tokens(model.config)}}, all, j);
+  j["tokenizer"] = tokenizer_hash(tokenizer);
+  add_row_settings(schema_of(s), {{"max_seq_length", s.row_tokens(config)}}, all, j);
   return j;
+}
+
+Result<Tokenizer> words_of(const Pretrained& model) {
+  return for_words(*HONE_TRY(tokenizer_of(model)));
 }
 
 Result<LabelSources> ner_sources(const NerSettings& s) {
@@ -31,21 +35,14 @@ class Reader {
  public:
   static Result<Reader> open(const NerSettings& s, const Pretrained& model, ThreadPool& pool,
                              const LabelSources& sources) {
-    Reader reader(s, model, sources);
-    const int64_t max_length = s.row_tokens(model.config);
-    reader.encode_ = [tokenizer = HONE_TRY(for_words(*HONE_TRY(tokenizer_of(model)))), &pool,
-                      max_length](std::span<const std::vector<std::string>> rows,
-                                  std::span<EncodedWords> out) {
-      return encode_words(tokenizer, pool, max_length, rows, out);
-    };
-    return reader;
+    return Reader(s, model.config, HONE_TRY(words_of(model)), pool, sources);
   }
 
   Result<TaggedText> read(const std::string& split, const std::vector<std::string>& patterns,
                           std::vector<std::string>& notes) {
     if (is_shard_folder(patterns[0])) {
       const ShardManifest made =
-          HONE_TRY(checked_shards(patterns, HONE_TRY(shard_settings(s_, model_, false))));
+          HONE_TRY(checked_shards(patterns, shard_settings(s_, config_, tokenizer_, false)));
       TaggedText text = HONE_TRY(open_tagged_shards(patterns[0], made, split));
       if (names_.empty()) names_ = text.names;
       return text;
@@ -54,8 +51,11 @@ class Reader {
     options.format = s_.data_format;
     options.encoding = HONE_TRY(encoding_of(s_.encoding));
     columns_.need_tags = split != "test";
+    const EncodeWords encode = [this](auto rows, auto out) {
+      return encode_words(tokenizer_, pool_, s_.row_tokens(config_), rows, out);
+    };
     TaggedText text = HONE_TRY(read_tagged(HONE_TRY(expand_files(patterns, split)), options,
-                                           columns_, encode_, s_.label_all_tokens));
+                                           columns_, encode, s_.label_all_tokens));
     notes.push_back(fmt::format("{}: words from {}{}", split, text.words,
                                 text.tagged ? ", labels from " + text.tags : ""));
     columns_.words = text.words;
@@ -67,18 +67,24 @@ class Reader {
     return text;
   }
   const std::vector<std::string>& names() const { return names_; }  // of the labels, after read()
+  const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
-  Reader(const NerSettings& s, const Pretrained& model, const LabelSources& sources)
-      : s_(s), model_(model), sources_(sources) {
-    columns_ = {s.text_column_name, s.label_column_name, s.task_name};
-  }
+  Reader(const NerSettings& s, const ModelConfig& config, Tokenizer tokenizer, ThreadPool& pool,
+         const LabelSources& sources)
+      : s_(s),
+        config_(config),
+        tokenizer_(std::move(tokenizer)),
+        pool_(pool),
+        sources_(sources),
+        columns_{s.text_column_name, s.label_column_name, s.task_name} {}
 
   const NerSettings& s_;
-  const Pretrained& model_;
+  const ModelConfig& config_;
+  Tokenizer tokenizer_;
+  ThreadPool& pool_;
   const LabelSources& sources_;
   TagColumns columns_;
-  EncodeWords encode_;
   std::vector<std::string> names_;
 };
 
@@ -86,17 +92,11 @@ class Reader {
 Result<LabelMap> labels_of(const NerSettings& s, const Pretrained& model, const Reader& reader,
                            const SeenLabels* seen) {
   const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
-  LabelMap map;
-  if (!reader.names().empty())
-    map = named_labels(reader.names());
-  else if (seen && s.do_train)
-    map = HONE_TRY(sorted_labels(*seen));
-  else if (!own.empty())
-    map = named_labels(own);
-  else
-    for (int64_t i = 0; i < model.config.labels; ++i)
-      map.names.push_back(fmt::format("LABEL_{}", i));
-  if (own.empty() && !s.do_train) map = named_labels(map.names);
+  std::vector<std::string> names = reader.names().empty() ? own : reader.names();
+  if (names.empty())
+    for (int64_t i = 0; i < model.config.labels; ++i) names.push_back(fmt::format("LABEL_{}", i));
+  const LabelMap map = reader.names().empty() && seen && s.do_train ? HONE_TRY(sorted_labels(*seen))
+                                                                    : named_labels(names);
   if (map.regression)
     return Error(err::kLabel, "the labels of the words are numbers with a fraction")
         .at(seen && !seen->all().empty() ? seen->all()[0].where : "the data")
@@ -108,12 +108,7 @@ std::string balance(const LabelledRows& data, const LabelMap& map) {
   std::vector<int64_t> counts(map.names.size());
   for (const int32_t tag : data.labels.tags)
     if (tag != kIgnoreLabel) ++counts[static_cast<size_t>(tag)];
-  std::string text;
-  constexpr size_t kShown = 12;
-  for (size_t i = 0; i < std::min(counts.size(), kShown); ++i)
-    text += fmt::format("{}{} {}", i > 0 ? ", " : "", preview(map.names[i], 40), counts[i]);
-  if (counts.size() > kShown) text += fmt::format(", ... ({} labels)", counts.size());
-  return text;
+  return label_counts(map, counts, 12);
 }
 
 }  // namespace
@@ -123,6 +118,7 @@ Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPo
   NerData out;
   out.notes = sources.notes;
   Reader reader = HONE_TRY(Reader::open(s, model, pool, sources));
+  out.tokenizer = reader.tokenizer();
   std::optional<TaggedText> train, eval, test;
   if (!sources.train.empty()) train = HONE_TRY(reader.read("train", sources.train, out.notes));
   if (!sources.validation.empty())
@@ -202,15 +198,16 @@ static Result<std::vector<RowSplit>> read_splits(const NerSettings& s, const Pre
 }
 
 PreparedSource ner_source(const std::shared_ptr<NerSettings>& s) {
-  return {
-      .choose_splits = [s] { want_named_splits(*s, s->test_file); },
-      .sources = [s] { return ner_sources(*s); },
-      .shard_settings = [s](const Pretrained& model) { return shard_settings(*s, model, true); },
-      .splits =
-          [s](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
-              std::vector<std::string>& notes) {
-            return read_splits(*s, model, sources, pool, notes);
-          }};
+  return {.choose_splits = [s] { want_named_splits(*s, s->test_file); },
+          .sources = [s] { return ner_sources(*s); },
+          .shard_settings = [s](const Pretrained& model) -> Result<OrderedJson> {
+            return shard_settings(*s, model.config, HONE_TRY(words_of(model)), true);
+          },
+          .splits =
+              [s](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
+                  std::vector<std::string>& notes) {
+                return read_splits(*s, model, sources, pool, notes);
+              }};
 }
 
 }  // namespace hone

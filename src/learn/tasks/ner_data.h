@@ -21,6 +21,7 @@ struct NerSettings : TaskSettings {
 
 struct NerData {
   LabelMap map;
+  std::optional<Tokenizer> tokenizer;  // the model's, for words
   // Rows of `eval`: those that are evaluated, then those to be predicted.
   std::optional<LabelledRows> train, eval;
   LabelCounts train_counts, eval_counts;

@@ -127,6 +127,14 @@ Result<LabelMap> sorted_labels(const SeenLabels& seen) {
   return map;
 }
 
+std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown) {
+  std::string text;
+  for (size_t i = 0; i < std::min(counts.size(), shown); ++i)
+    text += fmt::format("{}{} {}", i > 0 ? ", " : "", preview(map.names[i], 40), counts[i]);
+  if (counts.size() > shown) text += fmt::format(", ... ({} labels)", counts.size());
+  return text;
+}
+
 Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::string>& names,
                               const std::string& checkpoint) {
   if (names.empty() || data.regression) return data;

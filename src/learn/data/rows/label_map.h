@@ -52,6 +52,9 @@ LabelMap named_labels(const std::vector<std::string>& names);
 // For the user's files. Errors: H2121 when all rows have the same label or none.
 Result<LabelMap> sorted_labels(const SeenLabels& seen);
 
+// "entailment 6, neutral 4": how often each label is there, by id; the first `shown`.
+std::string label_counts(const LabelMap& map, const std::vector<int64_t>& counts, size_t shown);
+
 // The same labels under the ids of a checkpoint, when both have the same names (in any case), as
 // run_glue does; labels that are numbers keep their order. `names` of a checkpoint that does not
 // say any are empty: then nothing changes. Errors: H2122.

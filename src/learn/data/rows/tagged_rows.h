@@ -30,17 +30,18 @@ struct TaggedText {
   LabelledRows data;
   SeenLabels seen;
   LabelCounts counts;
-  bool tagged = true;              // false: there is no column of labels
+  bool tagged = true;              // whether a column holds the labels
   std::string words, tags;         // the columns
   std::vector<std::string> names;  // of the labels, by number, as far as the files say them
   std::vector<bool> inside;        // by token: not the first of its word, and counted all the same
 };
 
-// Reads all rows of the files. Words are a list of texts: of the column asked for, else `tokens`, else the first.
-// Labels are a list as long of texts or whole numbers: of the column asked for, else <task>_tags,
-// else the second. The first token of a word has its label; `all_tokens`: the others too, else
-// none. A label of -100 is none. Errors: those of open_rows and of `encode`, H2109, H2110 a cell
-// that is not such a list, H2113, H2123 lists that differ in length.
+// Reads all rows of the files. The words of a row are a list of texts, from the column asked for, else
+// `tokens`, else the first column. Its labels are a list of texts or whole numbers with the same
+// length, from the column asked for, else <task>_tags, else the second column. The label of a word
+// is that of its first token, with `all_tokens` of every token. -100 stands for no label.
+// Errors: those of open_rows and of `encode`, H2109, H2110 a cell that is not such a list, H2113,
+// H2123 lists that differ in length.
 Result<TaggedText> read_tagged(const std::vector<std::string>& files, const RowOptions& options,
                                const TagColumns& columns, const EncodeWords& encode,
                                bool all_tokens);
