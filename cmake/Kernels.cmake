@@ -10,7 +10,7 @@ set(HONE_ISA_FLAGS_avx512_bf16 ${HONE_ISA_FLAGS_avx512} -mavx512bf16)
 set(HONE_ISA_FLAGS_amx ${HONE_ISA_FLAGS_avx512_bf16} -mamx-tile -mamx-bf16)
 set(HONE_ISA_QUIET -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  list(APPEND HONE_ISA_QUIET -Wno-maybe-uninitialized)  # false alarm inside GCC 12's own intrinsics
+  list(APPEND HONE_ISA_QUIET -Wno-maybe-uninitialized -Wno-uninitialized)  # false alarms inside GCC 12's own intrinsics
 endif()
 set(HONE_ISAS baseline)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

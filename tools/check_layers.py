@@ -19,6 +19,8 @@ What it looks at:
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
   - a header that names error codes: it names those that its .cc raises
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
+  - a name of an unnamed namespace: in one source of its room, because the sources of a room are
+    compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
@@ -37,6 +39,9 @@ NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"^(?:class|struct|union|enum(?: class| struct)?) (?:alignas\(\w+\) )?(\w+)(?: final)?"
                   r"(?: *:[^:].*)?(?: \{.*)?$")
 DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
+# What a line in the first column defines: a type, an alias, or a function or constant.
+NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|(?!using |return|template|namespace)"
+                  r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
 MOST_LINES = 1000
 README_LINES = 25
 README_COLUMNS = 110
@@ -81,6 +86,7 @@ class Check:
         self.test_uses = {}
         self.stems = {}
         self.types = {}
+        self.hidden = {}
         self.codes = {}  # by their constants
         self.counts = {"files": 0, "includes": 0, "codes": 0}
 
@@ -232,6 +238,13 @@ class Check:
                 spaces.append(opened.group(1) or "")
             elif line.startswith("}  // namespace") and spaces:
                 spaces.pop()
+            hidden = NAME.match(line) if "" in spaces and not path.endswith("_test.cc") else None
+            if hidden and not re.search(r"_(fuzz|bench)\.cc$", path):
+                key = (os.path.dirname(path), hidden.group(1))
+                first = self.hidden.setdefault(key, (path, line))
+                if first[0] != path and not (line.startswith("using ") and line == first[1]):
+                    self.say(path, n, f"{hidden.group(1)} is in the unnamed namespace of "
+                                      f"{os.path.basename(first[0])} too")
             m = TYPE.match(line)
             if m and "" not in spaces and not line.endswith(";"):
                 name = "::".join(spaces + [m.group(1)])

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -109,7 +110,7 @@ int report_bug(const std::vector<std::string>& args, const char* what) {
              "this is a bug in hone, not a mistake of yours: {}\n"
              "  please report the line above, hone {}, and the command: hone {}\n"
              "  with what 'hone doctor' prints\n",
-             what, version(), fmt::join(args, " "));
+             what, version(), join(args, " "));
   return kExitBug;
 }
 

@@ -2,17 +2,38 @@
 #pragma once
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+// The library's two text literals (""_json) parse in an inline function, which every file that
+// reads the header would compile, used or not: half a second each. They become templates here,
+// which nobody instantiates; hone has no such literal.
+#define _json(text, size)          \
+  _json(const char*, std::size_t); \
+  template <class Unused>          \
+  nlohmann::json json_literal(text, size)
+#define _json_pointer(text, size)          \
+  _json_pointer(const char*, std::size_t); \
+  template <class Unused>                  \
+  nlohmann::json::json_pointer json_pointer_literal(text, size)
+#include <nlohmann/json.hpp>
+#undef _json
+#undef _json_pointer
+
 #include "base/core/error.h"
 
-// Compiled once, in json_library.cc: else in every file that names a Json.
-extern template class nlohmann::basic_json<>;
-extern template class nlohmann::basic_json<nlohmann::ordered_map>;
-extern template class nlohmann::detail::serializer<nlohmann::json>;
-extern template class nlohmann::detail::serializer<nlohmann::ordered_json>;
+// What most files use is compiled once, in json_library.cc. (The whole class would bring CBOR, BSON
+// and others with it.)
+#define HONE_JSON_MEMBERS(EXTERN, J)                                                             \
+  EXTERN template J::basic_json(const J&);                                                       \
+  EXTERN template J::basic_json(J::initializer_list_t, bool, nlohmann::detail::value_t);         \
+  EXTERN template void J::json_value::destroy(nlohmann::detail::value_t);                        \
+  EXTERN template J::json_value::json_value(nlohmann::detail::value_t);                          \
+  EXTERN template std::string J::dump(int, char, bool, nlohmann::detail::error_handler_t) const; \
+  EXTERN template J::reference J::operator[](std::string);                                       \
+  EXTERN template class nlohmann::detail::serializer<J>;
+HONE_JSON_MEMBERS(extern, nlohmann::json)
+HONE_JSON_MEMBERS(extern, nlohmann::ordered_json)
 
 namespace hone {
 

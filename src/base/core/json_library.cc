@@ -1,7 +1,5 @@
 // The JSON library's templates that json.h declares.
 #include "base/core/json.h"
 
-template class nlohmann::basic_json<>;
-template class nlohmann::basic_json<nlohmann::ordered_map>;
-template class nlohmann::detail::serializer<nlohmann::json>;
-template class nlohmann::detail::serializer<nlohmann::ordered_json>;
+HONE_JSON_MEMBERS(, nlohmann::json)
+HONE_JSON_MEMBERS(, nlohmann::ordered_json)

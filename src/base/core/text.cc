@@ -40,6 +40,15 @@ std::vector<std::string> split(std::string_view s, char separator) {
   }
 }
 
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (&part != parts.data()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
 std::string to_lower(std::string_view s) {
   std::string out(s);
   for (char& c : out) {

@@ -15,6 +15,8 @@ std::string format_bytes(int64_t bytes);
 
 std::string_view trim(std::string_view s);
 std::vector<std::string> split(std::string_view s, char separator);
+// "a, b, c" with separator ", ".
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string to_lower(std::string_view s);  // ASCII letters only
 
 // The longest prefix of at most `bytes` bytes that does not cut a UTF-8 character.

@@ -26,16 +26,16 @@ std::string wrapped(std::string_view text, size_t indent, size_t width) {
 std::string form(const Setting& s) {
   std::string flag = "--" + s.name;
   if (is_bool(s.field)) return flag;
-  std::string choices = fmt::format("{}", fmt::join(s.words(), "|"));
+  std::string choices = join(s.words(), "|");
   bool short_enough = !choices.empty() && choices.size() <= 28;
   return flag + " " + (short_enough ? choices : metavariable(s.field));
 }
 
 std::string explanation(const Setting& s) {
   std::string text = s.help;
-  std::string choices = fmt::format("{}", fmt::join(s.words(), ", "));
+  std::string choices = join(s.words(), ", ");
   if (choices.size() > 28) text += "; one of " + choices;
-  if (!s.aliases.empty()) text += fmt::format("; also --{}", fmt::join(s.aliases, ", --"));
+  if (!s.aliases.empty()) text += fmt::format("; also --{}", join(s.aliases, ", --"));
   if (s.required) return text + " (required)";
   std::string value = value_text(s.default_value);
   bool says_nothing = value.empty() || s.default_value.is_null();
@@ -142,8 +142,8 @@ std::string Schema::settings_reference() const {
     for (const Setting& s : settings_) {
       if (s.group != group) continue;
       std::string text = s.help;
-      if (!s.choices.empty()) text += fmt::format("; one of {}", fmt::join(s.words(), ", "));
-      if (!s.aliases.empty()) text += fmt::format("; also --{}", fmt::join(s.aliases, ", --"));
+      if (!s.choices.empty()) text += fmt::format("; one of {}", join(s.words(), ", "));
+      if (!s.aliases.empty()) text += fmt::format("; also --{}", join(s.aliases, ", --"));
       out += fmt::format("| `--{}` | {} | {} |\n", s.name,
                          s.required ? "required" : cell(value_text(s.default_value)), cell(text));
     }

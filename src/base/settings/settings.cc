@@ -26,6 +26,12 @@ bool is_off(const OrderedJson& off, bool is_bool, const Json& value, const std::
 
 }  // namespace
 
+Schema::Schema(std::string command, std::string summary)
+    : command_(std::move(command)), summary_(std::move(summary)) {}
+Schema::Schema(Schema&&) noexcept = default;
+Schema& Schema::operator=(Schema&&) noexcept = default;
+Schema::~Schema() = default;
+
 void Schema::add_spelling(const std::string& name, Spelling spelling) {
   HONE_BUG_IF(!spelling_.emplace(name, spelling).second, "setting '{}' is declared twice in '{}'",
               name, command_);
@@ -45,18 +51,23 @@ void Schema::add(const std::string& name, Field field, const std::string& group,
   settings_.push_back(std::move(s));
 }
 
-void Schema::decides(const std::string& name, std::string_view words,
-                     const OrderedJson& defined_value) {
+void Schema::decides(const std::string& name, std::string_view words, const Field& defined) {
   Setting& s = find(name);
-  s.defined_value = defined_value;
+  s.defined_value = value_of(defined);
   if (words.empty()) return;
   s.decides.clear();
   for (const std::string& word : split(words, ','))
     if (const std::string_view one = trim(word); one != "nothing") s.decides.emplace_back(one);
 }
 
-void Schema::add_foreign(const std::string& name, Foreign foreign) {
+void Schema::add_foreign(const std::string& name, bool refused, const Field& off,
+                         const std::string& why) {
   add_spelling(name, {.foreign = true});
+  Foreign foreign{.refused = refused,
+                  .is_bool = is_bool(off),
+                  .is_list = is_list(off),
+                  .off = refused ? value_of(off) : OrderedJson(),
+                  .why = why};
   foreign_.emplace(name, std::move(foreign));
 }
 
@@ -69,6 +80,9 @@ Setting& Schema::find(const std::string& name) {
 const Setting& Schema::at(const std::string& name) const {
   return const_cast<Schema*>(this)->find(name);
 }
+
+OrderedJson Setting::value() const { return value_of(field); }
+bool Setting::changed() const { return value() != default_value; }
 
 std::vector<std::string> Setting::words() const {
   std::vector<std::string> some;
@@ -150,7 +164,7 @@ Status Schema::check(const Setting& s, const Json& given, const std::string& pla
       if (std::find(s.choices.begin(), s.choices.end(), w) != s.choices.end()) continue;
       std::string near = nearest_name(w, s.choices);
       return Error(err::kSettingChoice,
-                   fmt::format("{}: '{}' is not one of {}", s.name, w, fmt::join(s.words(), ", ")))
+                   fmt::format("{}: '{}' is not one of {}", s.name, w, join(s.words(), ", ")))
           .at(place)
           .todo(near.empty() ? "" : fmt::format("did you mean '{}'?", near));
     }

@@ -25,7 +25,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "base/settings/value.h"
@@ -54,8 +53,8 @@ struct Setting {
 
   // Choices that are a word, for help: an empty one says that none is made.
   std::vector<std::string> words() const;
-  OrderedJson value() const { return value_of(field); }
-  bool changed() const { return value() != default_value; }
+  OrderedJson value() const;
+  bool changed() const;
 };
 
 struct ParseOutcome {
@@ -70,34 +69,29 @@ std::map<std::string, std::string> environment_settings();
 
 class Schema {
  public:
-  Schema(std::string command, std::string summary)
-      : command_(std::move(command)), summary_(std::move(summary)) {}
+  Schema(std::string command, std::string summary);
+  Schema(Schema&&) noexcept;
+  Schema& operator=(Schema&&) noexcept;
+  ~Schema();
 
   // --- describing (fields.inc calls most of these; a mistake is a Bug) -----------------------
   // The field must outlive the schema; its value at this moment is the default.
   void add(const std::string& name, Field field, const std::string& group, const std::string& help);
   // `words` as in the line of the settings.def: "", "nothing", or "source, order".
-  void decides(const std::string& name, std::string_view words, const OrderedJson& defined_value);
+  void decides(const std::string& name, std::string_view words, const Field& defined);
   void choices(const std::string& name, std::vector<std::string> allowed);
   void bounds(const std::string& name, double least, double most);
   void alias(const std::string& name, const std::string& other, bool deprecated);
   void required(const std::string& name);
   void secret(const std::string& name);
-  template <class T>
-  void refused(const std::string& name, const T& off, const std::string& why) {
-    add_foreign(name, {.refused = true,
-                       .is_bool = std::is_same_v<T, bool>,
-                       .is_list = std::is_same_v<T, std::vector<std::string>>,
-                       .off = OrderedJson(off),
-                       .why = why});
+  template <class T>  // one of a Field's
+  void refused(const std::string& name, T off, const std::string& why) {
+    add_foreign(name, true, Field(&off), why);
   }
   template <class T>
   void ignored(const std::string& name, const std::string& why) {
-    add_foreign(name, {.refused = false,
-                       .is_bool = std::is_same_v<T, bool>,
-                       .is_list = std::is_same_v<T, std::vector<std::string>>,
-                       .off = {},
-                       .why = why});
+    T any{};
+    add_foreign(name, false, Field(&any), why);
   }
   // A value that this command sets before file, environment and flags.
   void preset(const std::string& name, const std::string& value);
@@ -152,7 +146,8 @@ class Schema {
     std::string name, flag;
     Json value;
   };
-  void add_foreign(const std::string& name, Foreign foreign);
+  // `off` is read at once: the harmless value of a refused flag, and the type of each.
+  void add_foreign(const std::string& name, bool refused, const Field& off, const std::string& why);
   void add_spelling(const std::string& name, Spelling spelling);
   Setting& find(const std::string& name);
   const Setting* find_typed(const std::string& name) const;

@@ -78,7 +78,7 @@ Status HubCache::remember_listing(const std::string& commit,
   if (listing(commit) == files) return Ok{};
   HONE_TRY(file_store().make_dirs(folder_ + "/listings"));
   return file_store().write(folder_ + "/listings/" + commit,
-                            fmt::format("{}\n", fmt::join(files, "\n")));
+                            fmt::format("{}\n", join(files, "\n")));
 }
 
 bool HubCache::has(const std::string& commit, const std::string& file) const {

@@ -216,8 +216,7 @@ Error HubRepository::not_cached(const std::vector<std::string>& have) const {
   std::vector<std::string> some(have.begin(),
                                 have.begin() + std::min<ptrdiff_t>(8, std::ssize(have)));
   std::string what =
-      have.empty() ? ""
-                   : fmt::format(": {}{}", fmt::join(some, ", "), have.size() > 8 ? ", ..." : "");
+      have.empty() ? "" : fmt::format(": {}{}", join(some, ", "), have.size() > 8 ? ", ..." : "");
   return Error(err::kHubOffline,
                fmt::format("'{}' is not a local folder, and the cache {} revision '{}' of it{}",
                            given_, have.empty() ? "does not hold" : "holds only a part of",

@@ -10,7 +10,9 @@
 #include "base/store/disk.h"
 
 namespace hone {
-namespace {
+
+// What a SimulatedDisk is made of.
+namespace simulated {
 
 struct Node {
   bool folder = false;
@@ -38,7 +40,9 @@ struct Change {
   }
 };
 
-}  // namespace
+}  // namespace simulated
+
+using simulated::Change, simulated::Node, simulated::NodePtr;
 
 struct SimulatedDisk::State {
   std::mutex mutex;

@@ -17,7 +17,7 @@ Error unknown(const std::string& what, const std::string& name,
   const std::string near = nearest_name(name, known);
   return Error(err::kNoBackend, fmt::format("there is no {} '{}'", what, name))
       .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
-            fmt::format("known are {}", fmt::join(known, ", ")));
+            fmt::format("known are {}", join(known, ", ")));
 }
 
 std::string in_lower(std::string text) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/core/text.h"
 #include "engine/graph/errors.h"
 
 namespace hone {
@@ -74,7 +75,7 @@ std::string signature(const Op& op) {
   std::vector<std::string> list;
   for (const Operand& o : op.operands)
     list.push_back(o.name + (o.list ? "..." : o.optional ? "?" : ""));
-  return fmt::format("{}({})", op.name, fmt::join(list, ", "));
+  return fmt::format("{}({})", op.name, join(list, ", "));
 }
 
 Status check_operands(const NodeView& n) {
@@ -120,7 +121,7 @@ Status check_attrs(const NodeView& n) {
     if (text && !spec->choices.empty() &&
         std::find(spec->choices.begin(), spec->choices.end(), *text) == spec->choices.end())
       return refuse(
-          n, fmt::format("{}='{}' is not one of {}", name, *text, fmt::join(spec->choices, ", ")));
+          n, fmt::format("{}='{}' is not one of {}", name, *text, join(spec->choices, ", ")));
   }
   for (const AttrSpec& a : op.attrs)
     if (a.required && !n.attrs().has(a.name))

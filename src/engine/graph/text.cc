@@ -3,6 +3,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/core/text.h"
 #include "engine/graph/errors.h"
 #include "engine/graph/op.h"
 
@@ -353,7 +354,7 @@ std::string print(const Program& p) {
   std::string s = fmt::format("program {}\n", p.name);
   auto typed = [&](ValueId v) { return fmt::format("%{} : {}", v, p.type(v).text()); };
   auto braces = [](const std::vector<std::string>& parts) {
-    return parts.empty() ? std::string() : fmt::format(" {{{}}}", fmt::join(parts, ", "));
+    return parts.empty() ? std::string() : fmt::format(" {{{}}}", join(parts, ", "));
   };
   for (const Named& n : p.inputs) s += fmt::format("input {} {}\n", quoted(n.name), typed(n.value));
   for (const State& st : p.states) {
@@ -379,8 +380,8 @@ std::string print(const Program& p) {
     for (const auto& [name, a] : n.attrs.all()) attrs.push_back(name + "=" + attr_text(a));
     const std::string lane =
         n.lane == Lane::compute ? "" : fmt::format(" lane {}", name_of(n.lane));
-    s += fmt::format("  {} = {}({}){}{}{}\n", fmt::join(outs, ", "), n.op->name,
-                     fmt::join(ins, ", "), braces(attrs), lane, n.clone ? " clone" : "");
+    s += fmt::format("  {} = {}({}){}{}{}\n", join(outs, ", "), n.op->name, join(ins, ", "),
+                     braces(attrs), lane, n.clone ? " clone" : "");
   }
   for (const State& st : p.states)
     if (st.next != kNoValue) s += fmt::format("next %{} = %{}\n", st.value, st.next);

@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_activation_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_same(n, 0, 1));
   return Types{n.in(0)};
@@ -37,7 +37,7 @@ ValueId silu_slope(Builder& b, ValueId x) {
   return ops::mul(b, s, ops::add(b, ops::mul(b, x, ops::sub(b, one, s)), one));
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_activation_grad(Builder& b, const NodeView& n) {
   std::string kind = n.text("kind");
   ValueId x = n.input(0), dy = n.input(1);
   if (kind == "gelu") return {ops::mul(b, dy, gelu_slope(b, x))};
@@ -47,7 +47,7 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::select(b, ops::compare(b, x, zero, "gt"), dy, zero)};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 30); }
+Cost cost_activation_grad(const NodeView& n) { return elementwise(n, 30); }
 
 }  // namespace
 
@@ -55,9 +55,9 @@ Op define_activation_grad() {
   return {.name = "activation_grad",
           .operands = {"x", "dy"},
           .attrs = {required("kind", "", activation_kinds())},
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost,
+          .infer = infer_activation_grad,
+          .decompositions = {decompose_activation_grad},
+          .cost = cost_activation_grad,
           .over = {{0, "dy"}}};
 }
 

@@ -31,7 +31,7 @@ Types states(const NodeView& n) {
   return rows;
 }
 
-Result<Types> infer(const NodeView& n) { return infer_update(n, states); }
+Result<Types> infer_adafactor(const NodeView& n) { return infer_update(n, states); }
 
 // x of a shape with `axis` of `like` missing, spread over that axis.
 ValueId spread(Builder& b, ValueId x, const Shape& like, int64_t axis) {
@@ -41,7 +41,7 @@ ValueId spread(Builder& b, ValueId x, const Shape& like, int64_t axis) {
   return ops::broadcast(b, x, like, axes);
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_adafactor(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const Type scalar{DType::f64, {}};
   ValueId one = ops::constant(b, 1, scalar);
@@ -82,15 +82,15 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, rows, columns});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 16); }
+Cost cost_adafactor(const NodeView& n) { return update_cost(n, 16); }
 
 }  // namespace
 
 Op define_adafactor() {
   return update_op(
       "adafactor",
-      {required("eps", 0.0), required("clip_threshold", 0.0), required("decay_rate", 0.0)}, infer,
-      decompose, cost);
+      {required("eps", 0.0), required("clip_threshold", 0.0), required("decay_rate", 0.0)},
+      infer_adafactor, decompose_adafactor, cost_adafactor);
 }
 
 }  // namespace hone

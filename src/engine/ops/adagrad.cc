@@ -7,9 +7,9 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return infer_update(n, 1); }
+Result<Types> infer_adagrad(const NodeView& n) { return infer_update(n, 1); }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_adagrad(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double lr_decay = u.attr("lr_decay");
   ValueId rate = ops::div(b, u.lr(), u.plus(u.scaled(u.step(), lr_decay), 1 - lr_decay));
@@ -23,12 +23,13 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, sums});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 9); }
+Cost cost_adagrad(const NodeView& n) { return update_cost(n, 9); }
 
 }  // namespace
 
 Op define_adagrad() {
-  return update_op("adagrad", {{"lr_decay", 0.0}, required("eps", 0.0)}, infer, decompose, cost);
+  return update_op("adagrad", {{"lr_decay", 0.0}, required("eps", 0.0)}, infer_adagrad,
+                   decompose_adagrad, cost_adagrad);
 }
 
 }  // namespace hone

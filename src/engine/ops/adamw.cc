@@ -9,9 +9,9 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return infer_update(n, 2); }
+Result<Types> infer_adamw(const NodeView& n) { return infer_update(n, 2); }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_adamw(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double beta1 = u.attr("beta1"), beta2 = u.attr("beta2");
   const bool l2 = n.flag("l2");
@@ -29,15 +29,15 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, m, v});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 16); }
+Cost cost_adamw(const NodeView& n) { return update_cost(n, 16); }
 
 }  // namespace
 
 Op define_adamw() {
   return update_op(
       "adamw",
-      {required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0), {"l2", false}}, infer,
-      decompose, cost);
+      {required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0), {"l2", false}},
+      infer_adamw, decompose_adamw, cost_adamw);
 }
 
 }  // namespace hone

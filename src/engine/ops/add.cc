@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_add(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), y = n.in(1);
   return {fit(b, d[0], x), fit(b, d[0], y)};
 }
@@ -15,7 +15,7 @@ Op define_add() {
   return {.name = "add",
           .operands = {"x", "y"},
           .infer = same_as_both,
-          .grad = grad,
+          .grad = grad_add,
           .over = {{0, "x"}},
           .sum = true,
           .neutral = -0.0};

@@ -16,12 +16,12 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_attention(const NodeView& n) {
   AttentionDims a = HONE_TRY(attention_dims(n));
   return Types{{a.dtype, {a.tq, a.heads * a.size}}, {wide(a.dtype), {a.heads, a.tq}}};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_attention(Builder& b, const NodeView& n) {
   AttentionParts a = attention_parts(b, n);
   const Type pairs = b.type(a.scores);
   auto over_keys = [&](ValueId row) { return ops::broadcast(b, row, pairs.shape, {0, 1}); };
@@ -38,7 +38,7 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::cast(b, join_heads(b, out), a.dims.dtype), lse};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_attention(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(d[1] != kNoValue, "attention: lse is a residual without a gradient");
   HONE_BUG_IF(n.has("block_table"), "attention over pages has no gradient");
   Values in{n.input("q"), n.input("k"),   n.input("v"),          n.output(0),
@@ -55,7 +55,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 }
 
 // As if every query saw every key of an evenly split batch; causal halves it.
-Cost cost(const NodeView& n) {
+Cost cost_attention(const NodeView& n) {
   Cost c = elementwise(n, 0);
   Result<AttentionDims> a = attention_dims(n);
   if (!a) return c;
@@ -72,10 +72,10 @@ Op define_attention() {
       .name = "attention",
       .operands = {"q", "k?", "v?", "cu_q", "cu_k", "block_table?", "rng?", "sample_ids?", "bias?"},
       .attrs = attention_attrs(),
-      .infer = infer,
-      .decompositions = {{"packed", decompose}, {"by_row_gather", attention_by_row}},
-      .grad = grad,
-      .cost = cost};
+      .infer = infer_attention,
+      .decompositions = {{"packed", decompose_attention}, {"by_row_gather", attention_by_row}},
+      .grad = grad_attention,
+      .cost = cost_attention};
 }
 
 ops::Attention ops::attention(Builder& b, const AttentionInputs& in, const AttentionOptions& o) {

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_attention_dropout_mask(const NodeView& n) {
   HONE_TRY(expect_type(n, 0, {DType::i64, {2}}));
   HONE_TRY(expect_rank(n, 1, 1));
   HONE_TRY(expect_rank(n, 2, 1));
@@ -22,7 +22,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{{DType::boolean, {heads, n.in(1).shape[0], tk}}};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 20); }
+Cost cost_attention_dropout_mask(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
@@ -31,8 +31,8 @@ Op define_attention_dropout_mask() {
       .name = "attention_dropout_mask",
       .operands = {"rng", "sample_ids", "cu_q", "cu_k"},
       .attrs = {required("p", 0.0), required("heads", 0), required("tk", 0), required("key", "")},
-      .infer = infer,
-      .cost = cost};
+      .infer = infer_attention_dropout_mask,
+      .cost = cost_attention_dropout_mask};
 }
 
 ValueId ops::attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,

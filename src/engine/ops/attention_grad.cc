@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_attention_grad(const NodeView& n) {
   AttentionDims a = HONE_TRY(attention_dims(n));
   if (a.paged) return bad_operands(n, "attention over pages has no gradient");
   HONE_TRY(expect_type(n, n.slot("out"), {a.dtype, {a.tq, a.heads * a.size}}));
@@ -23,7 +23,7 @@ Result<Types> infer(const NodeView& n) {
   return types;
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_attention_grad(Builder& b, const NodeView& n) {
   AttentionParts a = attention_parts(b, n);
   const AttentionDims& d = a.dims;
   const double p_drop = n.real("dropout");
@@ -61,7 +61,7 @@ Values decompose(Builder& b, const NodeView& n) {
 }
 
 // Five products of queries and keys against attention's two.
-Cost cost(const NodeView& n) {
+Cost cost_attention_grad(const NodeView& n) {
   Cost c = elementwise(n, 0);
   Result<AttentionDims> a = attention_dims(n);
   if (!a) return c;
@@ -78,9 +78,9 @@ Op define_attention_grad() {
           .operands = {"q", "k?", "v?", "out", "lse", "dout", "cu_q", "cu_k", "block_table?",
                        "rng?", "sample_ids?", "bias?"},
           .attrs = attention_attrs(),
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost};
+          .infer = infer_attention_grad,
+          .decompositions = {decompose_attention_grad},
+          .cost = cost_attention_grad};
 }
 
 }  // namespace hone

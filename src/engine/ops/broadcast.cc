@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_broadcast(const NodeView& n) {
   Type t{n.in(0).dtype, n.integers("shape")};
   std::vector<int64_t> axes = n.integers("axes");
   if (axes.size() != n.in(0).shape.size())
@@ -22,14 +22,14 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_broadcast(Builder& b, const NodeView& n, const Values& d) {
   std::vector<int64_t> axes = n.integers("axes"), rest;
   for (int64_t a = 0; a < b.type(d[0]).rank(); ++a)
     if (std::find(axes.begin(), axes.end(), a) == axes.end()) rest.push_back(a);
   return {ops::reduce_sum(b, d[0], rest)};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 0); }
+Cost cost_broadcast(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
@@ -37,9 +37,9 @@ Op define_broadcast() {
   return {.name = "broadcast",
           .operands = {"x"},
           .attrs = {required("shape", Shape{}), required("axes", Shape{})},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost};
+          .infer = infer_broadcast,
+          .grad = grad_broadcast,
+          .cost = cost_broadcast};
 }
 
 ValueId ops::broadcast(Builder& b, ValueId x, Shape shape, std::vector<int64_t> axes) {

@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_cache_write(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 3));
   HONE_TRY(expect_rank(n, 1, 2));
@@ -16,7 +16,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{n.in(0)};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_cache_write(Builder& b, const NodeView& n) {
   Type cache = n.in(0), x = n.in(1);
   int64_t rows = cache.shape[0] * cache.shape[1], channels = cache.shape[2];
   ValueId fresh = ops::scatter_add_rows(b, n.input(2), n.input(1), rows);
@@ -29,16 +29,16 @@ Values decompose(Builder& b, const NodeView& n) {
       ops::reshape(b, ops::select(b, kept, old, fresh), cache.shape)};  // in the old one's place
 }
 
-Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.in(1).bytes())}; }
+Cost cost_cache_write(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.in(1).bytes())}; }
 
 }  // namespace
 
 Op define_cache_write() {
   return {.name = "cache_write",
           .operands = {"cache", "x", "slots"},
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost,
+          .infer = infer_cache_write,
+          .decompositions = {decompose_cache_write},
+          .cost = cost_cache_write,
           .over = {{0, "cache"}}};
 }
 

@@ -5,16 +5,16 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_cast(const NodeView& n) {
   return Types{{HONE_TRY(dtype_named(n.text("dtype"))), n.in(0).shape}};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_cast(Builder& b, const NodeView& n, const Values& d) {
   if (!is_float(n.in(0).dtype) || !is_float(b.type(d[0]).dtype)) return {kNoValue};
   return {ops::cast(b, d[0], n.in(0).dtype)};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 0); }
+Cost cost_cast(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
@@ -22,9 +22,9 @@ Op define_cast() {
   return {.name = "cast",
           .operands = {"x"},
           .attrs = {required("dtype", "")},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost};
+          .infer = infer_cast,
+          .grad = grad_cast,
+          .cost = cost_cast};
 }
 
 ValueId ops::cast(Builder& b, ValueId x, DType to) {

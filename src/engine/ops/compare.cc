@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_compare(const NodeView& n) {
   Types t = HONE_TRY(same_as_both(n));
   t[0].dtype = DType::boolean;
   return t;
@@ -16,7 +16,7 @@ Op define_compare() {
   return {.name = "compare",
           .operands = {"x", "y"},
           .attrs = {required("how", "", {"eq", "ne", "lt", "le", "gt", "ge"})},
-          .infer = infer};
+          .infer = infer_compare};
 }
 
 ValueId ops::compare(Builder& b, ValueId x, ValueId y, const std::string& how) {

@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_concat(const NodeView& n) {
   Type t = n.in(0);
   int64_t axis = n.integer("axis");
   HONE_TRY(expect_axis(n, axis, t.rank()));
@@ -21,7 +21,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_concat(Builder& b, const NodeView& n, const Values& d) {
   int64_t axis = n.integer("axis"), begin = 0;
   Values parts;
   for (size_t i = 0; i < n.inputs(); ++i) {
@@ -32,7 +32,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return parts;
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 0); }
+Cost cost_concat(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
@@ -40,9 +40,9 @@ Op define_concat() {
   return {.name = "concat",
           .operands = {"parts..."},
           .attrs = {required("axis", 0)},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost};
+          .infer = infer_concat,
+          .grad = grad_concat,
+          .cost = cost_concat};
 }
 
 ValueId ops::concat(Builder& b, const Values& parts, int64_t axis) {

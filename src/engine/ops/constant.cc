@@ -4,17 +4,17 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return Types{HONE_TRY(type_attrs(n))}; }
+Result<Types> infer_constant(const NodeView& n) { return Types{HONE_TRY(type_attrs(n))}; }
 
-Cost cost(const NodeView& n) { return elementwise(n, 0); }
+Cost cost_constant(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
 Op define_constant() {
   return {.name = "constant",
           .attrs = {required("value", 0.0), required("dtype", ""), required("shape", Shape{})},
-          .infer = infer,
-          .cost = cost};
+          .infer = infer_constant,
+          .cost = cost_constant};
 }
 
 ValueId ops::constant(Builder& b, double value, Type type) {

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return Types{n.in(0)}; }
+Result<Types> infer_copy(const NodeView& n) { return Types{n.in(0)}; }
 
 }  // namespace
 
@@ -13,7 +13,7 @@ Op define_copy() {
   return {.name = "copy",
           .operands = {"x"},
           .attrs = {required("to", "", {"device", "host", "disk"})},
-          .infer = infer,
+          .infer = infer_copy,
           .cost = free_of_charge,  // beside the computation
           .copies = true};
 }

@@ -4,11 +4,11 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_cos(Builder& b, const NodeView& n, const Values& d) {
   return {ops::neg(b, ops::mul(b, d[0], ops::sin(b, n.input(0))))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 12); }
+Cost cost_cos(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
@@ -16,8 +16,8 @@ Op define_cos() {
   return {.name = "cos",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_cos,
+          .cost = cost_cos,
           .over = {{0, "x"}}};
 }
 

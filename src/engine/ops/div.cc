@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_div(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), y = n.in(1);
   ValueId dx = ops::div(b, d[0], n.input(1));
   return {fit(b, dx, x), fit(b, ops::neg(b, ops::mul(b, dx, n.output(0))), y)};
@@ -17,7 +17,7 @@ Op define_div() {
   return {.name = "div",
           .operands = {"x", "y"},
           .infer = same_as_both,
-          .grad = grad,
+          .grad = grad_div,
           .over = {{0, "x"}}};
 }
 

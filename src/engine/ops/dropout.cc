@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_dropout(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   int64_t rows = n.in(0).shape[0];
@@ -19,7 +19,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{n.in(0)};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_dropout(Builder& b, const NodeView& n) {
   double p = n.real("p");
   int64_t channels = n.in(0).shape[1];
   ValueId x = n.input(0);
@@ -29,13 +29,13 @@ Values decompose(Builder& b, const NodeView& n) {
   return {n.has("residual") ? ops::add(b, y, n.input("residual")) : y};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_dropout(Builder& b, const NodeView& n, const Values& d) {
   ValueId dx = ops::dropout(b, d[0], n.input("rng"), n.input("sample_ids"), n.input("positions"),
                             n.real("p"), n.text("key"));
   return {dx, kNoValue, kNoValue, kNoValue, n.has("residual") ? d[0] : kNoValue};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 20); }
+Cost cost_dropout(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
@@ -43,10 +43,10 @@ Op define_dropout() {
   return {.name = "dropout",
           .operands = {"x", "rng", "sample_ids", "positions", "residual?"},
           .attrs = {required("p", 0.0), required("key", "")},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_dropout,
+          .decompositions = {decompose_dropout},
+          .grad = grad_dropout,
+          .cost = cost_dropout,
           .over = {{0, "x"}}};
 }
 

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_dropout_mask(const NodeView& n) {
   HONE_TRY(expect_type(n, 0, {DType::i64, {2}}));
   HONE_TRY(expect_rank(n, 1, 1));
   int64_t rows = n.in(1).shape[0], channels = n.integer("channels");
@@ -19,7 +19,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{{DType::boolean, {rows, channels}}};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 20); }
+Cost cost_dropout_mask(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
@@ -27,8 +27,8 @@ Op define_dropout_mask() {
   return {.name = "dropout_mask",
           .operands = {"rng", "sample_ids", "positions"},
           .attrs = {required("p", 0.0), required("channels", 0), required("key", "")},
-          .infer = infer,
-          .cost = cost};
+          .infer = infer_dropout_mask,
+          .cost = cost_dropout_mask};
 }
 
 ValueId ops::dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p,

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_embedding(const NodeView& n) {
   if (!n.has("scales")) HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
@@ -23,7 +23,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{{dtype, {n.in(1).shape[0], n.in(0).shape[1]}}};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_embedding(Builder& b, const NodeView& n) {
   const ValueId y = ops::cast(b, ops::gather_rows(b, n.input(0), n.input(1)), n.out(0).dtype);
   if (!n.has("scales")) return {y};
   const int64_t rows = n.in(0).shape[0], tokens = n.in(1).count();
@@ -33,7 +33,7 @@ Values decompose(Builder& b, const NodeView& n) {
       ops::mul(b, y, ops::broadcast(b, ops::reshape(b, scale, {tokens}), b.type(y).shape, {0}))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_embedding(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(n.in(0).dtype != n.out(0).dtype, "embedding of a table in {} has no gradient",
               name_of(n.in(0).dtype));
   ValueId ids = n.input(1);
@@ -46,7 +46,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return {ops::scatter_add_rows(b, ids, d[0], n.in(0).shape[0]), kNoValue};
 }
 
-Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).bytes())}; }
+Cost cost_embedding(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).bytes())}; }
 
 }  // namespace
 
@@ -54,10 +54,10 @@ Op define_embedding() {
   return {.name = "embedding",
           .operands = {"table", "ids", "scales?"},
           .attrs = {{"dtype", ""}, {"padding_row", -1}},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost};
+          .infer = infer_embedding,
+          .decompositions = {decompose_embedding},
+          .grad = grad_embedding,
+          .cost = cost_embedding};
 }
 
 ValueId ops::embedding(Builder& b, ValueId table, ValueId ids) {

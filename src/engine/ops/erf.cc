@@ -4,13 +4,13 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_erf(Builder& b, const NodeView& n, const Values& d) {
   ValueId slope = ops::exp(b, ops::neg(b, ops::mul(b, n.input(0), n.input(0))));
   return {
       ops::mul(b, d[0], ops::mul(b, slope, number(b, 1.1283791670955126, slope)))};  // 2/sqrt(pi)
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 16); }
+Cost cost_erf(const NodeView& n) { return elementwise(n, 16); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ Op define_erf() {
   return {.name = "erf",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_erf,
+          .cost = cost_erf,
           .over = {{0, "x"}}};
 }
 

@@ -4,11 +4,11 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_exp(Builder& b, const NodeView& n, const Values& d) {
   return {ops::mul(b, d[0], n.output(0))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 8); }
+Cost cost_exp(const NodeView& n) { return elementwise(n, 8); }
 
 }  // namespace
 
@@ -16,8 +16,8 @@ Op define_exp() {
   return {.name = "exp",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_exp,
+          .cost = cost_exp,
           .over = {{0, "x"}}};
 }
 

@@ -4,21 +4,21 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_gate(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_same(n, 0, 1));
   return Types{n.in(0)};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_gate(Builder& b, const NodeView& n) {
   return {ops::mul(b, ops::activation(b, n.input(0), n.text("kind")), n.input(1))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_gate(Builder& b, const NodeView& n, const Values& d) {
   return b.emit("gate_grad", {n.input(0), n.input(1), d[0]}, {{"kind", n.text("kind")}});
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 15); }
+Cost cost_gate(const NodeView& n) { return elementwise(n, 15); }
 
 }  // namespace
 
@@ -26,10 +26,10 @@ Op define_gate() {
   return {.name = "gate",
           .operands = {"a", "x"},
           .attrs = {required("kind", "", activation_kinds())},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_gate,
+          .decompositions = {decompose_gate},
+          .grad = grad_gate,
+          .cost = cost_gate,
           .over = {{0, "a"}}};
 }
 

@@ -4,20 +4,20 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_gate_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_same(n, 0, 1));
   HONE_TRY(expect_same(n, 0, 2));
   return Types{n.in(0), n.in(0)};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_gate_grad(Builder& b, const NodeView& n) {
   std::string kind = n.text("kind");
   ValueId da = ops::activation_grad(b, n.input(0), ops::mul(b, n.input(2), n.input(1)), kind);
   return {da, ops::mul(b, n.input(2), ops::activation(b, n.input(0), kind))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 45); }
+Cost cost_gate_grad(const NodeView& n) { return elementwise(n, 45); }
 
 }  // namespace
 
@@ -25,9 +25,9 @@ Op define_gate_grad() {
   return {.name = "gate_grad",
           .operands = {"a", "x", "dy"},
           .attrs = {required("kind", "", activation_kinds())},
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost,
+          .infer = infer_gate_grad,
+          .decompositions = {decompose_gate_grad},
+          .cost = cost_gate_grad,
           .over = {{0, "a"}, {1, "x"}}};
 }
 

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_gather_rows(const NodeView& n) {
   if (n.in(0).rank() < 1) return bad_operands(n, "the table must have rows");
   if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
     return bad_operands(n, "the ids must be i32[N]");
@@ -14,7 +14,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_gather_rows(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0);
   if (!is_float(x.dtype)) return {kNoValue, kNoValue};
   int64_t rows = b.type(d[0]).shape[0], columns = x.shape[0] == 0 ? 0 : x.count() / x.shape[0];
@@ -23,13 +23,18 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
           kNoValue};
 }
 
-Cost cost(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.out(0).bytes())}; }
+Cost cost_gather_rows(const NodeView& n) {
+  return {0, 2.0 * static_cast<double>(n.out(0).bytes())};
+}
 
 }  // namespace
 
 Op define_gather_rows() {
-  return {
-      .name = "gather_rows", .operands = {"x", "ids"}, .infer = infer, .grad = grad, .cost = cost};
+  return {.name = "gather_rows",
+          .operands = {"x", "ids"},
+          .infer = infer_gather_rows,
+          .grad = grad_gather_rows,
+          .cost = cost_gather_rows};
 }
 
 ValueId ops::gather_rows(Builder& b, ValueId x, ValueId ids) {

@@ -4,17 +4,17 @@
 namespace hone {
 namespace {
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_gelu(Builder& b, const NodeView& n) {
   ValueId x = n.input(0);
   ValueId t = ops::erf(b, ops::mul(b, x, number(b, 0.7071067811865476, x)));
   return {ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_gelu(Builder& b, const NodeView& n, const Values& d) {
   return {ops::activation_grad(b, n.input(0), d[0], "gelu")};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 20); }
+Cost cost_gelu(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
@@ -22,9 +22,9 @@ Op define_gelu() {
   return {.name = "gelu",
           .operands = {"x"},
           .infer = same_as_first,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .decompositions = {decompose_gelu},
+          .grad = grad_gelu,
+          .cost = cost_gelu,
           .over = {{0, "x"}},
           .activation = true};
 }

@@ -4,18 +4,18 @@
 namespace hone {
 namespace {
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_gelu_tanh(Builder& b, const NodeView& n) {
   ValueId x = n.input(0);
   ValueId cube = ops::mul(b, ops::mul(b, x, x), ops::mul(b, x, number(b, 0.044715, x)));
   ValueId t = ops::tanh(b, ops::mul(b, ops::add(b, x, cube), number(b, 0.7978845608028654, x)));
   return {ops::mul(b, ops::mul(b, x, number(b, 0.5, x)), ops::add(b, t, number(b, 1, x)))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_gelu_tanh(Builder& b, const NodeView& n, const Values& d) {
   return {ops::activation_grad(b, n.input(0), d[0], "gelu_tanh")};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 20); }
+Cost cost_gelu_tanh(const NodeView& n) { return elementwise(n, 20); }
 
 }  // namespace
 
@@ -23,9 +23,9 @@ Op define_gelu_tanh() {
   return {.name = "gelu_tanh",
           .operands = {"x"},
           .infer = same_as_first,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .decompositions = {decompose_gelu_tanh},
+          .grad = grad_gelu_tanh,
+          .cost = cost_gelu_tanh,
           .over = {{0, "x"}},
           .activation = true};
 }

@@ -9,9 +9,9 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return infer_update(n, 2); }
+Result<Types> infer_lamb(const NodeView& n) { return infer_update(n, 2); }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_lamb(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double beta1 = u.attr("beta1"), beta2 = u.attr("beta2");
   ValueId correction = u.one_minus_power(beta1), root = ops::sqrt(b, u.one_minus_power(beta2));
@@ -36,13 +36,13 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, m, v});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 22); }
+Cost cost_lamb(const NodeView& n) { return update_cost(n, 22); }
 
 }  // namespace
 
 Op define_lamb() {
   return update_op("lamb", {required("beta1", 0.0), required("beta2", 0.0), required("eps", 0.0)},
-                   infer, decompose, cost);
+                   infer_lamb, decompose_lamb, cost_lamb);
 }
 
 }  // namespace hone

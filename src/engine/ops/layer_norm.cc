@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_layer_norm(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -16,7 +16,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{x, row, row};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_layer_norm(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
   ValueId v = ops::cast(b, n.input(0), w.dtype),
           size = number(b, static_cast<double>(x.shape[1]), v);
@@ -31,14 +31,14 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::cast(b, y, x.dtype), mean, rstd};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_layer_norm(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(d[1] != kNoValue || d[2] != kNoValue,
               "layer_norm: mean and rstd are residuals without gradients");
   Values g = b.emit("layer_norm_grad", {n.input(0), n.input(1), n.output(1), n.output(2), d[0]});
   return {g[0], g[1], n.has(2) ? g[2] : kNoValue};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 8); }
+Cost cost_layer_norm(const NodeView& n) { return elementwise(n, 8); }
 
 }  // namespace
 
@@ -46,10 +46,10 @@ Op define_layer_norm() {
   return {.name = "layer_norm",
           .operands = {"x", "gamma", "beta?"},
           .attrs = {required("eps", 0.0)},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_layer_norm,
+          .decompositions = {decompose_layer_norm},
+          .grad = grad_layer_norm,
+          .cost = cost_layer_norm,
           .over = {{0, "x"}}};
 }
 

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_layer_norm_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -20,7 +20,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{x, channel, channel};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_layer_norm_grad(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
   ValueId v = ops::cast(b, n.input("x"), w.dtype), dy = ops::cast(b, n.input("dy"), w.dtype);
   ValueId size = number(b, static_cast<double>(x.shape[1]), v),
@@ -39,16 +39,16 @@ Values decompose(Builder& b, const NodeView& n) {
   return {dx, ops::cast(b, dgamma, x.dtype), ops::cast(b, dbeta, x.dtype)};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 14); }
+Cost cost_layer_norm_grad(const NodeView& n) { return elementwise(n, 14); }
 
 }  // namespace
 
 Op define_layer_norm_grad() {
   return {.name = "layer_norm_grad",
           .operands = {"x", "gamma", "mean", "rstd", "dy", "dsum?"},
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost,
+          .infer = infer_layer_norm_grad,
+          .decompositions = {decompose_layer_norm_grad},
+          .cost = cost_layer_norm_grad,
           .over = {{0, "dy"}, {0, "dsum"}}};
 }
 

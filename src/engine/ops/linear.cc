@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_linear(const NodeView& n) {
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
   const Shape& w = n.in("w").shape;
@@ -29,7 +29,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{y};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_linear(Builder& b, const NodeView& n) {
   const ValueId w = ops::cast(b, n.input("w"), n.in("x").dtype);
   ValueId pre = ops::matmul(b, n.input("x"), w, false, n.flag("trans_w"), n.flag("bf16"));
   auto by_column = [&](const char* operand) {
@@ -42,7 +42,7 @@ Values decompose(Builder& b, const NodeView& n) {
   return n.flag("save_pre") ? Values{y, pre} : Values{y};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_linear(Builder& b, const NodeView& n, const Values& d) {
   std::string act = n.text("act");
   bool trans = n.flag("trans_w"), bf16 = n.flag("bf16");
   HONE_BUG_IF(act != "none" && !n.flag("save_pre"),
@@ -57,7 +57,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return {dx, dw, dbias, n.has("residual") ? d[0] : kNoValue};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_linear(const NodeView& n) {
   Cost c = elementwise(n, 0);
   c.flops = 2.0 * static_cast<double>(n.out(0).count()) * static_cast<double>(n.in(0).shape[1]);
   return c;
@@ -72,10 +72,10 @@ Op define_linear() {
                     {"act", "none", activation_kinds("none")},
                     {"save_pre", false},
                     {"bf16", false}},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_linear,
+          .decompositions = {decompose_linear},
+          .grad = grad_linear,
+          .cost = cost_linear,
           .over = {{0, "residual"}},
           .optional_results = {"save_pre"},
           .product = true};

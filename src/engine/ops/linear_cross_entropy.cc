@@ -30,7 +30,7 @@ size_t place_of(const NodeView& n, const std::string& gradient) {
   return 0;
 }
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
@@ -56,7 +56,7 @@ Result<Types> infer(const NodeView& n) {
   return t;
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   Type x = n.in("x"), w = n.in("w");
   Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
   const bool bf16 = n.flag("bf16");
@@ -112,7 +112,7 @@ Values decompose(Builder& b, const NodeView& n) {
   return out;
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_linear_cross_entropy(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(
       !place_of(n, "dx") || !place_of(n, "dw") || n.has("bias") != (place_of(n, "dbias") > 0),
       "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
@@ -129,7 +129,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return g;
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_linear_cross_entropy(const NodeView& n) {
   Cost c = elementwise(n, 0);
   double product =
       2.0 * static_cast<double>(n.in(0).count()) * static_cast<double>(n.in(1).shape[0]);
@@ -144,10 +144,10 @@ Op define_linear_cross_entropy() {
           .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
           .attrs =
               {{"dw", false}, {"dx", false}, {"dbias", false}, {"smoothing", 0.0}, {"bf16", false}},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_linear_cross_entropy,
+          .decompositions = {decompose_linear_cross_entropy},
+          .grad = grad_linear_cross_entropy,
+          .cost = cost_linear_cross_entropy,
           .over = {{kReports, "dw_acc", true}},
           .optional_results = {std::begin(kGradients), std::end(kGradients)},
           .product = true};

@@ -7,9 +7,9 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return infer_update(n, 1); }
+Result<Types> infer_lion(const NodeView& n) { return infer_update(n, 1); }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_lion(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double beta1 = u.attr("beta1"), beta2 = u.attr("beta2");
   Values p, m;
@@ -25,13 +25,13 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, m});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 11); }
+Cost cost_lion(const NodeView& n) { return update_cost(n, 11); }
 
 }  // namespace
 
 Op define_lion() {
-  return update_op("lion", {required("beta1", 0.0), required("beta2", 0.0)}, infer, decompose,
-                   cost);
+  return update_op("lion", {required("beta1", 0.0), required("beta2", 0.0)}, infer_lion,
+                   decompose_lion, cost_lion);
 }
 
 }  // namespace hone

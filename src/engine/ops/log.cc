@@ -4,11 +4,11 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_log(Builder& b, const NodeView& n, const Values& d) {
   return {ops::div(b, d[0], n.input(0))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 8); }
+Cost cost_log(const NodeView& n) { return elementwise(n, 8); }
 
 }  // namespace
 
@@ -16,8 +16,8 @@ Op define_log() {
   return {.name = "log",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_log,
+          .cost = cost_log,
           .over = {{0, "x"}}};
 }
 

@@ -6,7 +6,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_matmul(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   const Type &x = n.in(0), &y = n.in(1);
   if (x.dtype != y.dtype) return bad_operands(n, "element types differ");
@@ -24,7 +24,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_matmul(Builder& b, const NodeView& n, const Values& d) {
   bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
   ValueId x = n.input(0), y = n.input(1);
   const bool bf16 = n.flag("bf16");
@@ -35,7 +35,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return {dx, dy, n.has("acc") ? d[0] : kNoValue};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_matmul(const NodeView& n) {
   Cost c = elementwise(n, 0);
   const Shape& x = n.in(0).shape;
   int64_t inner = n.flag("trans_x") ? x[x.size() - 2] : x.back();
@@ -49,9 +49,9 @@ Op define_matmul() {
   return {.name = "matmul",
           .operands = {"x", "y", "acc?"},
           .attrs = {{"trans_x", false}, {"trans_y", false}, {"bf16", false}},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_matmul,
+          .grad = grad_matmul,
+          .cost = cost_matmul,
           .over = {{0, "acc", true}},
           .product = true};
 }

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_maximum(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), y = n.in(1);
   // Where both are equal the gradient goes to x.
   ValueId mine = ops::compare(b, n.output(0), n.input(0), "eq");
@@ -19,7 +19,7 @@ Op define_maximum() {
   return {.name = "maximum",
           .operands = {"x", "y"},
           .infer = same_as_both,
-          .grad = grad,
+          .grad = grad_maximum,
           .over = {{0, "x"}}};
 }
 

@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_mul(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), y = n.in(1);
   return {fit(b, ops::mul(b, d[0], n.input(1)), x), fit(b, ops::mul(b, d[0], n.input(0)), y)};
 }
@@ -15,7 +15,7 @@ Op define_mul() {
   return {.name = "mul",
           .operands = {"x", "y"},
           .infer = same_as_both,
-          .grad = grad,
+          .grad = grad_mul,
           .over = {{0, "x"}},
           .neutral = 1.0};
 }

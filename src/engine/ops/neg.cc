@@ -4,9 +4,9 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) { return {ops::neg(b, d[0])}; }
+Values grad_neg(Builder& b, const NodeView& n, const Values& d) { return {ops::neg(b, d[0])}; }
 
-Cost cost(const NodeView& n) { return elementwise(n, 1); }
+Cost cost_neg(const NodeView& n) { return elementwise(n, 1); }
 
 }  // namespace
 
@@ -14,8 +14,8 @@ Op define_neg() {
   return {.name = "neg",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_neg,
+          .cost = cost_neg,
           .over = {{0, "x"}}};
 }
 

@@ -5,7 +5,7 @@ namespace hone {
 namespace {
 
 // Equal largest elements share the gradient.
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_reduce_max(Builder& b, const NodeView& n, const Values& d) {
   Shape shape = n.in(0).shape;
   std::vector<int64_t> kept = kept_axes(n), axes = n.integers("axes");
   ValueId hit = ops::compare(b, n.input(0), ops::broadcast(b, n.output(0), shape, kept), "eq");
@@ -14,7 +14,7 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return {ops::select(b, hit, share, number(b, 0, share))};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_reduce_max(const NodeView& n) {
   Cost c = elementwise(n, 0);
   c.flops = static_cast<double>(n.in(0).count());
   return c;
@@ -27,8 +27,8 @@ Op define_reduce_max() {
           .operands = {"x"},
           .attrs = {required("axes", Shape{})},
           .infer = reduced,
-          .grad = grad,
-          .cost = cost};
+          .grad = grad_reduce_max,
+          .cost = cost_reduce_max};
 }
 
 ValueId ops::reduce_max(Builder& b, ValueId x, std::vector<int64_t> axes) {

@@ -4,12 +4,12 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_reduce_sum(Builder& b, const NodeView& n, const Values& d) {
   Shape shape = n.in(0).shape;
   return {ops::broadcast(b, d[0], shape, kept_axes(n))};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_reduce_sum(const NodeView& n) {
   Cost c = elementwise(n, 0);
   c.flops = static_cast<double>(n.in(0).count());
   return c;
@@ -22,8 +22,8 @@ Op define_reduce_sum() {
           .operands = {"x"},
           .attrs = {required("axes", Shape{})},
           .infer = reduced,
-          .grad = grad,
-          .cost = cost};
+          .grad = grad_reduce_sum,
+          .cost = cost_reduce_sum};
 }
 
 ValueId ops::reduce_sum(Builder& b, ValueId x, std::vector<int64_t> axes) {

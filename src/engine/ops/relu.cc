@@ -4,16 +4,16 @@
 namespace hone {
 namespace {
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_relu(Builder& b, const NodeView& n) {
   ValueId x = n.input(0);
   return {ops::maximum(b, x, number(b, 0, x))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_relu(Builder& b, const NodeView& n, const Values& d) {
   return {ops::activation_grad(b, n.input(0), d[0], "relu")};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 1); }
+Cost cost_relu(const NodeView& n) { return elementwise(n, 1); }
 
 }  // namespace
 
@@ -21,9 +21,9 @@ Op define_relu() {
   return {.name = "relu",
           .operands = {"x"},
           .infer = same_as_first,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .decompositions = {decompose_relu},
+          .grad = grad_relu,
+          .cost = cost_relu,
           .over = {{0, "x"}},
           .activation = true};
 }

@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_reshape(const NodeView& n) {
   Type t{n.in(0).dtype, n.integers("shape")};
   for (int64_t d : t.shape)
     if (d < 0)
@@ -14,11 +14,11 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_reshape(Builder& b, const NodeView& n, const Values& d) {
   return {ops::reshape(b, d[0], n.in(0).shape)};
 }
 
-int64_t view_offset(const NodeView&) { return 0; }
+int64_t reshape_offset(const NodeView&) { return 0; }
 
 }  // namespace
 
@@ -26,10 +26,10 @@ Op define_reshape() {
   return {.name = "reshape",
           .operands = {"x"},
           .attrs = {required("shape", Shape{})},
-          .infer = infer,
-          .grad = grad,
+          .infer = infer_reshape,
+          .grad = grad_reshape,
           .cost = free_of_charge,
-          .view_offset = view_offset};
+          .view_offset = reshape_offset};
 }
 
 ValueId ops::reshape(Builder& b, ValueId x, Shape shape) {

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_rms_norm(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -13,7 +13,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{x, {wide(x.dtype), {x.shape[0]}}};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_rms_norm(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
   ValueId v = ops::cast(b, n.input(0), w.dtype);
   ValueId mean = ops::div(b, ops::reduce_sum(b, ops::mul(b, v, v), {1}),
@@ -24,12 +24,12 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::mul(b, xhat, along_columns(b, n.input(1), x)), rstd};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_rms_norm(Builder& b, const NodeView& n, const Values& d) {
   HONE_BUG_IF(d[1] != kNoValue, "rms_norm: rstd is a residual without a gradient");
   return b.emit("rms_norm_grad", {n.input(0), n.input(1), n.output(1), d[0]});
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 5); }
+Cost cost_rms_norm(const NodeView& n) { return elementwise(n, 5); }
 
 }  // namespace
 
@@ -37,10 +37,10 @@ Op define_rms_norm() {
   return {.name = "rms_norm",
           .operands = {"x", "gamma"},
           .attrs = {required("eps", 0.0)},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_rms_norm,
+          .decompositions = {decompose_rms_norm},
+          .grad = grad_rms_norm,
+          .cost = cost_rms_norm,
           .over = {{0, "x"}}};
 }
 

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_rms_norm_grad(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   const Type& x = n.in(0);
@@ -19,7 +19,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{x, channel};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_rms_norm_grad(Builder& b, const NodeView& n) {
   Type x = n.in(0), w{wide(x.dtype), x.shape};
   ValueId dy = ops::cast(b, n.input("dy"), w.dtype), rstd = along_rows(b, n.input("rstd"), w);
   ValueId xhat = ops::mul(b, ops::cast(b, n.input("x"), w.dtype), rstd);
@@ -33,16 +33,16 @@ Values decompose(Builder& b, const NodeView& n) {
   return {dx, ops::cast(b, dgamma, x.dtype)};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 10); }
+Cost cost_rms_norm_grad(const NodeView& n) { return elementwise(n, 10); }
 
 }  // namespace
 
 Op define_rms_norm_grad() {
   return {.name = "rms_norm_grad",
           .operands = {"x", "gamma", "rstd", "dy", "dsum?"},
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost,
+          .infer = infer_rms_norm_grad,
+          .decompositions = {decompose_rms_norm_grad},
+          .cost = cost_rms_norm_grad,
           .over = {{0, "dy"}, {0, "dsum"}}};
 }
 

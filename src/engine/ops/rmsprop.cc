@@ -10,11 +10,11 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_rmsprop(const NodeView& n) {
   return infer_update(n, 1 + (n.flag("centered") ? 1 : 0) + (n.real("momentum") != 0 ? 1 : 0));
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_rmsprop(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double alpha = u.attr("alpha"), momentum = u.attr("momentum");
   const bool centered = n.flag("centered");
@@ -37,15 +37,15 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, squares, means, buffers});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 12); }
+Cost cost_rmsprop(const NodeView& n) { return update_cost(n, 12); }
 
 }  // namespace
 
 Op define_rmsprop() {
   return update_op(
       "rmsprop",
-      {required("alpha", 0.0), required("eps", 0.0), {"momentum", 0.0}, {"centered", false}}, infer,
-      decompose, cost);
+      {required("alpha", 0.0), required("eps", 0.0), {"momentum", 0.0}, {"centered", false}},
+      infer_rmsprop, decompose_rmsprop, cost_rmsprop);
 }
 
 }  // namespace hone

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_rope(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_type(n, 1, {DType::i32, {n.in(0).shape[0]}}));
@@ -21,7 +21,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{n.in(0)};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_rope(Builder& b, const NodeView& n) {
   Type x = n.in(0);
   int64_t rows = x.shape[0], heads = n.integer("heads"), half = n.in(2).shape[0];
   DType w = wide(x.dtype);
@@ -40,13 +40,13 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::cast(b, ops::reshape(b, ops::concat(b, {y1, y2}, 2), x.shape), x.dtype)};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_rope(Builder& b, const NodeView& n, const Values& d) {
   Attrs attrs = n.attrs();
   attrs.set("inverse", !n.flag("inverse"));
   return {b.emit1("rope", {d[0], n.input(1), n.input(2)}, attrs), kNoValue, kNoValue};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 4); }
+Cost cost_rope(const NodeView& n) { return elementwise(n, 4); }
 
 }  // namespace
 
@@ -54,10 +54,10 @@ Op define_rope() {
   return {.name = "rope",
           .operands = {"x", "positions", "inv_freq"},
           .attrs = {required("heads", 0), {"attention_scaling", 1.0}, {"inverse", false}},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_rope,
+          .decompositions = {decompose_rope},
+          .grad = grad_rope,
+          .cost = cost_rope,
           .over = {{0, "x"}}};
 }
 

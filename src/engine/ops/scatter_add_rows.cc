@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_scatter_add_rows(const NodeView& n) {
   HONE_TRY(expect_float(n, 1));
   HONE_TRY(expect_rank(n, 1, 2));
   HONE_TRY(expect_type(n, 0, {DType::i32, {n.in(1).shape[0]}}));
@@ -16,11 +16,11 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_scatter_add_rows(Builder& b, const NodeView& n, const Values& d) {
   return {kNoValue, ops::gather_rows(b, d[0], n.input(0)), n.has("acc") ? d[0] : kNoValue};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_scatter_add_rows(const NodeView& n) {
   Cost c = elementwise(n, 0);
   c.flops = static_cast<double>(n.in(1).count());
   return c;
@@ -32,9 +32,9 @@ Op define_scatter_add_rows() {
   return {.name = "scatter_add_rows",
           .operands = {"ids", "dy", "acc?"},
           .attrs = {required("rows", 0)},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_scatter_add_rows,
+          .grad = grad_scatter_add_rows,
+          .cost = cost_scatter_add_rows,
           .over = {{0, "acc", true}}};
 }
 

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_select(const NodeView& n) {
   if (n.in(0).dtype != DType::boolean) return bad_operands(n, "the condition must be bool");
   if (n.in(1).dtype != n.in(2).dtype) return bad_operands(n, "element types differ");
   Type t{n.in(1).dtype, {}};
@@ -17,7 +17,7 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_select(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(1), y = n.in(2);
   ValueId zero = number(b, 0, d[0]);
   return {kNoValue, fit(b, ops::select(b, n.input(0), d[0], zero), x),
@@ -29,8 +29,8 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
 Op define_select() {
   return {.name = "select",
           .operands = {"condition", "x", "y"},
-          .infer = infer,
-          .grad = grad,
+          .infer = infer_select,
+          .grad = grad_select,
           .over = {{0, "x"}}};
 }
 

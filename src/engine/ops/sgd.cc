@@ -8,9 +8,11 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return infer_update(n, n.real("momentum") != 0 ? 1 : 0); }
+Result<Types> infer_sgd(const NodeView& n) {
+  return infer_update(n, n.real("momentum") != 0 ? 1 : 0);
+}
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_sgd(Builder& b, const NodeView& n) {
   UpdateParts u(b, n);
   const double momentum = u.attr("momentum");
   const bool nesterov = n.flag("nesterov");
@@ -31,13 +33,13 @@ Values decompose(Builder& b, const NodeView& n) {
   return u.results({p, buffers});
 }
 
-Cost cost(const NodeView& n) { return update_cost(n, 8); }
+Cost cost_sgd(const NodeView& n) { return update_cost(n, 8); }
 
 }  // namespace
 
 Op define_sgd() {
-  return update_op("sgd", {{"momentum", 0.0}, {"dampening", 0.0}, {"nesterov", false}}, infer,
-                   decompose, cost);
+  return update_op("sgd", {{"momentum", 0.0}, {"dampening", 0.0}, {"nesterov", false}}, infer_sgd,
+                   decompose_sgd, cost_sgd);
 }
 
 }  // namespace hone

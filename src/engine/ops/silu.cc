@@ -4,16 +4,16 @@
 namespace hone {
 namespace {
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_silu(Builder& b, const NodeView& n) {
   ValueId x = n.input(0);
   return {ops::div(b, x, ops::add(b, ops::exp(b, ops::neg(b, x)), number(b, 1, x)))};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_silu(Builder& b, const NodeView& n, const Values& d) {
   return {ops::activation_grad(b, n.input(0), d[0], "silu")};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 12); }
+Cost cost_silu(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
@@ -21,9 +21,9 @@ Op define_silu() {
   return {.name = "silu",
           .operands = {"x"},
           .infer = same_as_first,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .decompositions = {decompose_silu},
+          .grad = grad_silu,
+          .cost = cost_silu,
           .over = {{0, "x"}},
           .activation = true};
 }

@@ -4,11 +4,11 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_sin(Builder& b, const NodeView& n, const Values& d) {
   return {ops::mul(b, d[0], ops::cos(b, n.input(0)))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 12); }
+Cost cost_sin(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
@@ -16,8 +16,8 @@ Op define_sin() {
   return {.name = "sin",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_sin,
+          .cost = cost_sin,
           .over = {{0, "x"}}};
 }
 

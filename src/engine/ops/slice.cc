@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_slice(const NodeView& n) {
   Type t = n.in(0);
   int64_t axis = n.integer("axis"), begin = n.integer("begin"), end = n.integer("end");
   HONE_TRY(expect_axis(n, axis, t.rank()));
@@ -16,7 +16,7 @@ Result<Types> infer(const NodeView& n) {
 }
 
 // Zeros before and after.
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_slice(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), zeros = x;
   int64_t axis = n.integer("axis"), begin = n.integer("begin"), end = n.integer("end");
   auto at = static_cast<size_t>(axis);
@@ -31,12 +31,12 @@ Values grad(Builder& b, const NodeView& n, const Values& d) {
   return {parts.size() == 1 ? d[0] : ops::concat(b, parts, axis)};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_slice(const NodeView& n) {
   return {0, n.integer("axis") == 0 ? 0.0 : 2.0 * static_cast<double>(n.out(0).bytes())};
 }
 
 // -1: not a view.
-int64_t view_offset(const NodeView& n) {
+int64_t slice_offset(const NodeView& n) {
   if (n.integer("axis") != 0) return -1;
   const Type& x = n.in(0);
   return x.shape[0] == 0 ? 0 : n.integer("begin") * (x.bytes() / x.shape[0]);
@@ -48,10 +48,10 @@ Op define_slice() {
   return {.name = "slice",
           .operands = {"x"},
           .attrs = {required("axis", 0), required("begin", 0), required("end", 0)},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost,
-          .view_offset = view_offset};
+          .infer = infer_slice,
+          .grad = grad_slice,
+          .cost = cost_slice,
+          .view_offset = slice_offset};
 }
 
 ValueId ops::slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end) {

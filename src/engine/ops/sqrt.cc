@@ -4,11 +4,11 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_sqrt(Builder& b, const NodeView& n, const Values& d) {
   return {ops::div(b, ops::mul(b, d[0], number(b, 0.5, d[0])), n.output(0))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 4); }
+Cost cost_sqrt(const NodeView& n) { return elementwise(n, 4); }
 
 }  // namespace
 
@@ -16,8 +16,8 @@ Op define_sqrt() {
   return {.name = "sqrt",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_sqrt,
+          .cost = cost_sqrt,
           .over = {{0, "x"}}};
 }
 

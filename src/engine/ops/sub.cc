@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_sub(Builder& b, const NodeView& n, const Values& d) {
   Type x = n.in(0), y = n.in(1);
   return {fit(b, d[0], x), fit(b, ops::neg(b, d[0]), y)};
 }
@@ -15,7 +15,7 @@ Op define_sub() {
   return {.name = "sub",
           .operands = {"x", "y"},
           .infer = same_as_both,
-          .grad = grad,
+          .grad = grad_sub,
           .over = {{0, "x"}}};
 }
 

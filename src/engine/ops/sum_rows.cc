@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_sum_rows(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   Type t{n.in(0).dtype, {n.in(0).shape[1]}};
@@ -12,16 +12,16 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_sum_rows(Builder& b, const NodeView& n) {
   ValueId sum = ops::reduce_sum(b, n.input(0), {0});
   return {n.has("acc") ? ops::add(b, n.input("acc"), sum) : sum};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_sum_rows(Builder& b, const NodeView& n, const Values& d) {
   return {along_columns(b, d[0], Type(n.in(0))), n.has("acc") ? d[0] : kNoValue};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_sum_rows(const NodeView& n) {
   Cost c = elementwise(n, 0);
   c.flops = static_cast<double>(n.in(0).count());
   return c;
@@ -32,10 +32,10 @@ Cost cost(const NodeView& n) {
 Op define_sum_rows() {
   return {.name = "sum_rows",
           .operands = {"x", "acc?"},
-          .infer = infer,
-          .decompositions = {decompose},
-          .grad = grad,
-          .cost = cost,
+          .infer = infer_sum_rows,
+          .decompositions = {decompose_sum_rows},
+          .grad = grad_sum_rows,
+          .cost = cost_sum_rows,
           .over = {{0, "acc", true}}};
 }
 

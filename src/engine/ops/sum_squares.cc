@@ -5,12 +5,12 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_sum_squares(const NodeView& n) {
   for (size_t i = 0; i < n.inputs(); ++i) HONE_TRY(expect_float(n, i));
   return Types{{DType::f64, {static_cast<int64_t>(n.inputs())}}};
 }
 
-Values decompose(Builder& b, const NodeView& n) {
+Values decompose_sum_squares(Builder& b, const NodeView& n) {
   Values sums;
   for (size_t i = 0; i < n.inputs(); ++i) {
     const ValueId x = ops::cast(b, n.input(i), DType::f64);
@@ -19,7 +19,7 @@ Values decompose(Builder& b, const NodeView& n) {
   return {ops::concat(b, sums, 0)};
 }
 
-Cost cost(const NodeView& n) {
+Cost cost_sum_squares(const NodeView& n) {
   Cost c = elementwise(n, 0);
   for (size_t i = 0; i < n.inputs(); ++i) c.flops += 2.0 * static_cast<double>(n.in(i).count());
   return c;
@@ -30,9 +30,9 @@ Cost cost(const NodeView& n) {
 Op define_sum_squares() {
   return {.name = "sum_squares",
           .operands = {"tensors..."},
-          .infer = infer,
-          .decompositions = {decompose},
-          .cost = cost};
+          .infer = infer_sum_squares,
+          .decompositions = {decompose_sum_squares},
+          .cost = cost_sum_squares};
 }
 
 ValueId ops::sum_squares(Builder& b, const Values& tensors) {

@@ -1,12 +1,14 @@
 #include "engine/ops/support.h"
 
+#include "base/core/text.h"
+
 namespace hone {
 
 Error bad_operands(const NodeView& n, const std::string& what) {
   std::vector<std::string> types;
   for (size_t i = 0; i < n.inputs(); ++i) types.push_back(n.has(i) ? n.in(i).text() : "_");
   std::string list = types.size() == 2 ? fmt::format("lhs {}, rhs {}", types[0], types[1])
-                                       : fmt::format("inputs {}", fmt::join(types, ", "));
+                                       : fmt::format("inputs {}", join(types, ", "));
   return Error(err::kOperands, fmt::format("{}: {}: {}", n.node.op->name, what, list));
 }
 

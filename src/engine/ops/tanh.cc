@@ -4,12 +4,12 @@
 namespace hone {
 namespace {
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_tanh(Builder& b, const NodeView& n, const Values& d) {
   ValueId y2 = ops::mul(b, n.output(0), n.output(0));
   return {ops::mul(b, d[0], ops::sub(b, number(b, 1, y2), y2))};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 12); }
+Cost cost_tanh(const NodeView& n) { return elementwise(n, 12); }
 
 }  // namespace
 
@@ -17,8 +17,8 @@ Op define_tanh() {
   return {.name = "tanh",
           .operands = {"x"},
           .infer = same_as_first,
-          .grad = grad,
-          .cost = cost,
+          .grad = grad_tanh,
+          .cost = cost_tanh,
           .over = {{0, "x"}}};
 }
 

@@ -4,7 +4,7 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) {
+Result<Types> infer_transpose(const NodeView& n) {
   std::vector<int64_t> order = n.integers("permutation"), sorted = order;
   Type t = n.in(0);
   std::sort(sorted.begin(), sorted.end());
@@ -18,14 +18,14 @@ Result<Types> infer(const NodeView& n) {
   return Types{t};
 }
 
-Values grad(Builder& b, const NodeView& n, const Values& d) {
+Values grad_transpose(Builder& b, const NodeView& n, const Values& d) {
   std::vector<int64_t> order = n.integers("permutation"), inverse(order.size());
   for (size_t i = 0; i < order.size(); ++i)
     inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   return {ops::transpose(b, d[0], inverse)};
 }
 
-Cost cost(const NodeView& n) { return elementwise(n, 0); }
+Cost cost_transpose(const NodeView& n) { return elementwise(n, 0); }
 
 }  // namespace
 
@@ -33,9 +33,9 @@ Op define_transpose() {
   return {.name = "transpose",
           .operands = {"x"},
           .attrs = {required("permutation", Shape{})},
-          .infer = infer,
-          .grad = grad,
-          .cost = cost};
+          .infer = infer_transpose,
+          .grad = grad_transpose,
+          .cost = cost_transpose};
 }
 
 ValueId ops::transpose(Builder& b, ValueId x, std::vector<int64_t> permutation) {

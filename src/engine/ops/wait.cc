@@ -4,18 +4,18 @@
 namespace hone {
 namespace {
 
-Result<Types> infer(const NodeView& n) { return Types{n.in(0)}; }
+Result<Types> infer_wait(const NodeView& n) { return Types{n.in(0)}; }
 
-int64_t view_offset(const NodeView&) { return 0; }
+int64_t wait_offset(const NodeView&) { return 0; }
 
 }  // namespace
 
 Op define_wait() {
   return {.name = "wait",
           .operands = {"x"},
-          .infer = infer,
+          .infer = infer_wait,
           .cost = free_of_charge,
-          .view_offset = view_offset,
+          .view_offset = wait_offset,
           .waits = true};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/core/text.h"
 #include "learn/pretrained/weights.h"
 
 namespace hone {
@@ -12,7 +13,7 @@ constexpr FindingLevel kWarning = FindingLevel::kWarning;
 
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
-  if (names.size() <= kShown) return fmt::format("{}", fmt::join(names, ", "));
+  if (names.size() <= kShown) return join(names, ", ");
   return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + kShown, ", "),
                      names.size() - kShown);
 }

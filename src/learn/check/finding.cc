@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/core/text.h"
+
 namespace hone {
 namespace {
 
@@ -13,8 +15,7 @@ constexpr const char* kColors[] = {"\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m"};
 }  // namespace
 
 void Findings::add(const Error& error) {
-  add(FindingLevel::kError, error.code(), error.what(),
-      fmt::format("{}", fmt::join(error.where(), "; ")), error.remedy());
+  add(FindingLevel::kError, error.code(), error.what(), join(error.where(), "; "), error.remedy());
 }
 
 bool Findings::passed(const Status& status) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/gguf/gguf_weights.h"
 #include "learn/checkpoint/safetensors/errors.h"
@@ -29,7 +30,7 @@ Result<std::string> only_gguf(const fs::path& folder) {
   const auto found = files_ending(folder, ".gguf");
   if (found.size() > 1)
     return Error(err::kNoWeights, fmt::format("'{}' holds {} GGUF files: {}", folder.string(),
-                                              found.size(), fmt::join(found, ", ")))
+                                              found.size(), join(found, ", ")))
         .todo("name one of them");
   return found.empty() ? std::string() : found.front();
 }

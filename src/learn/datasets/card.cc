@@ -162,7 +162,7 @@ Result<DatasetCard> parse_card(std::string_view readme, const std::string& name)
 
 Error no_such_config(const std::string& dataset, const std::string& wanted,
                      const std::vector<std::string>& have) {
-  const std::string names = fmt::format("{}", fmt::join(have, ", "));
+  const std::string names = join(have, ", ");
   if (wanted.empty()) {
     return Error(err::kDatasetConfig,
                  fmt::format("'{}' has {} configurations and none was named", dataset, have.size()))

@@ -129,7 +129,7 @@ Result<std::vector<std::string>> Dataset::files(const std::string& split) {
       .todo(fmt::format("{}its splits are {}; --train_file and --validation_file take files of a "
                         "data set too, as hf://datasets/org/name/path",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(have, ", ")));
+                        join(have, ", ")));
 }
 
 // From a card and all file names to splits_; `format` is that of the files, "" for none.
@@ -146,7 +146,7 @@ Status Dataset::choose(const DatasetCard& card, const std::vector<std::string>& 
     labels_ = config->labels;
     if (!config->not_used.empty()) {
       notes_.push_back(fmt::format("{}: README.md sets {} for '{}', which hone does not use", name_,
-                                   fmt::join(config->not_used, ", "), config->name));
+                                   join(config->not_used, ", "), config->name));
     }
   } else if (const auto labels =
                  card.labels.find(card.labels.size() == 1 ? card.labels.begin()->first : "default");

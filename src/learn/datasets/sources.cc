@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "learn/datasets/fetch.h"
 
 namespace hone {
@@ -26,7 +27,7 @@ Result<DataSources> find_sources(const SourceRequest& request) {
   const std::string config = dataset.config().empty() ? "" : fmt::format(" ({})", dataset.config());
   out.notes.insert(out.notes.end(), dataset.notes().begin(), dataset.notes().end());
   out.notes.push_back(
-      fmt::format("{}{}: splits {}", dataset.name(), config, fmt::join(dataset.splits(), ", ")));
+      fmt::format("{}{}: splits {}", dataset.name(), config, join(dataset.splits(), ", ")));
   if (request.want_train || (request.want_validation && !out.has_validation))
     out.train = HONE_TRY(dataset.files("train"));
   if (request.want_validation && out.has_validation)

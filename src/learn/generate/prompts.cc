@@ -33,7 +33,7 @@ Result<PromptRow> prompt_row(const Json& json, const std::string& place) {
     return wrong(text != json.end()
                      ? std::string("prompt is not a text")
                      : fmt::format("the row has neither prompt nor prompt_tokens; its keys are: {}",
-                                   fmt::join(keys, ", ")));
+                                   join(keys, ", ")));
   }
   row.text = text->get<std::string>();
   return row;

@@ -115,7 +115,7 @@ void check_output(const TaskSettings& s, Findings& findings) {
   if (dir->kind == OutputDirKind::foreign_files && !s.overwrite_output_dir)
     findings.add(FindingLevel::kError, "output_folder_taken",
                  fmt::format("the folder '{}' holds other files: {}", s.output_dir,
-                             fmt::join(dir->foreign, ", ")),
+                             join(dir->foreign, ", ")),
                  "--output_dir", "name another folder, or use --overwrite_output_dir");
   else if (dir->kind == OutputDirKind::finished && !begins_anew)
     findings.add(

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shards/shards.h"
 #include "learn/datasets/fetch.h"
@@ -20,7 +21,7 @@ Result<std::string> one_of(const std::string& folder, const Names& names) {
     const fs::path path = fs::path(folder) / name;
     if (fs::is_regular_file(path, failed)) return path.string();
   }
-  return Error(err::kDataMissing, fmt::format("'{}' has no {}", folder, fmt::join(names, ", no ")))
+  return Error(err::kDataMissing, fmt::format("'{}' has no {}", folder, join(names, ", no ")))
       .at("--data_dir " + folder)
       .todo(
           "the folder is one of GLUE's download; other files are named by --train_file and "
@@ -61,7 +62,7 @@ Status from_dataset(const DatasetRequest& wanted, const LabelSourceRequest& r, L
   out.notes.push_back(
       fmt::format("{}{}: splits {}", dataset.name(),
                   dataset.config().empty() ? "" : fmt::format(" ({})", dataset.config()),
-                  fmt::join(dataset.splits(), ", ")));
+                  join(dataset.splits(), ", ")));
   // `split`, or its two halves.
   const auto take = [&](const std::string& split, std::vector<std::string>& matched,
                         std::vector<std::string>& mismatched) -> Status {

@@ -26,7 +26,7 @@ class PickedRows : public RowReader {
                      fmt::format("the data has no column '{}', by which the rows of "
                                  "the validation set are known",
                                  name))
-            .todo(fmt::format("its columns are {}", fmt::join(names, ", ")));
+            .todo(fmt::format("its columns are {}", join(names, ", ")));
       columns_[i] = static_cast<size_t>(at - names.begin());
     }
     return Ok{};

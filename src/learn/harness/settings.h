@@ -1,7 +1,6 @@
 // The settings that every task has.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 
 #include "base/settings/settings.h"
@@ -13,24 +12,26 @@ namespace hone {
 // Which rows are learnt from.
 struct DataSettings {
 #define HONE_SETTINGS "learn/harness/data_settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
 };
 
 struct TaskSettings : TrainSettings, DataSettings {
-  void bind(Schema& schema) { TrainSettings::bind(schema), DataSettings::bind(schema); }
+  TaskSettings();
+  TaskSettings(const TaskSettings&);
+  TaskSettings& operator=(const TaskSettings&);
+  ~TaskSettings();
+  void bind(Schema& schema);
 
   // From the checkpoint that the run continues from, whose micro-batches it keeps; none: it begins, or
   // the checkpoint does not say. The command sets both.
   std::optional<Split> split;
   std::string continued_from;
   // Standard output, for tasks whose lines other programs read; the command sets it.
-  std::function<void(std::string_view)> print = [](std::string_view) {};
+  std::function<void(std::string_view)> print;
 };
 
-inline bool has_setting(const Schema& schema, const std::string& name) {
-  const auto& all = schema.all();
-  return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
-}
+bool has_setting(const Schema& schema, const std::string& name);
 
 // All settings of an object with settings of its own (bind_own), to be read.
 template <class Own>

@@ -144,4 +144,8 @@ int64_t stream_bytes(const TrainSettings& s, int64_t row_tokens) {
              : 0;
 }
 
+#define HONE_BIND TextSettings::bind
+#define HONE_SETTINGS "learn/harness/text_settings.def"
+#include "base/settings/bind.inc"
+
 }  // namespace hone

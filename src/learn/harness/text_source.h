@@ -12,6 +12,7 @@ namespace hone {
 
 struct TextSettings {
 #define HONE_SETTINGS "learn/harness/text_settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
 };
 

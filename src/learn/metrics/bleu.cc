@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 constexpr int kOrder = 4;
-constexpr int32_t kKeptWords = 1 << 16;
+constexpr int32_t kBleuKeptWords = 1 << 16;
 constexpr double kLogOfZero = -9999999999;
 
 // Counts: length of predictions, of references, matches of each order. The totals of an order
@@ -68,7 +68,7 @@ class BleuMetric final : public CountedMetric<kCounts> {
   using Grams = Ngrams<32, kOrder>;
 
   Counts count(std::string_view prediction, std::span<const std::string_view> references) override {
-    if (words_.size() > kKeptWords) words_.clear();
+    if (words_.size() > kBleuKeptWords) words_.clear();
     read(prediction, prediction_);
     if (references_.size() != references.size()) references_.resize(references.size());
     Counts counts{};

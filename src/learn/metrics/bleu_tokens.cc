@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_point(char c) { return c == '.' || c == ','; }
 
 // ASCII punctuation and space, but ' , - . which have rules of their own.
@@ -37,13 +37,13 @@ std::string western(const std::string& line) {
   // A point or comma after what is not a digit.
   for (size_t i = 0; i < a.size(); ++i) {
     b += a[i];
-    if (is_digit(a[i]) || i + 1 == a.size() || !is_point(a[i + 1])) continue;
+    if (is_ascii_digit(a[i]) || i + 1 == a.size() || !is_point(a[i + 1])) continue;
     b += ' ', b += a[++i], b += ' ';
   }
   // A point or comma in front of what is not a digit.
   a.clear();
   for (size_t i = 0; i < b.size(); ++i) {
-    if (!is_point(b[i]) || i + 1 == b.size() || is_digit(b[i + 1])) {
+    if (!is_point(b[i]) || i + 1 == b.size() || is_ascii_digit(b[i + 1])) {
       a += b[i];
       continue;
     }
@@ -53,7 +53,7 @@ std::string western(const std::string& line) {
   b.clear();
   for (size_t i = 0; i < a.size(); ++i) {
     b += a[i];
-    if (!is_digit(a[i]) || i + 1 == a.size() || a[i + 1] != '-') continue;
+    if (!is_ascii_digit(a[i]) || i + 1 == a.size() || a[i + 1] != '-') continue;
     b += ' ', b += a[++i], b += ' ';
   }
   return b;

@@ -15,7 +15,7 @@ namespace hone {
 namespace {
 
 constexpr int kCharacters = 6, kWords = 2, kBeta = 2;
-constexpr int32_t kKeptWords = 1 << 16;
+constexpr int32_t kChrfKeptWords = 1 << 16;
 // For each order: n-grams predicted, expected, common.
 constexpr size_t kCounts = size_t{3} * (kCharacters + kWords);
 
@@ -40,7 +40,7 @@ class Chrf final : public CountedMetric<kCounts> {
   };
 
   Counts count(std::string_view prediction, std::span<const std::string_view> references) override {
-    if (words_.size() > kKeptWords) words_.clear();
+    if (words_.size() > kChrfKeptWords) words_.clear();
     read(prediction, prediction_);
     Counts best{};
     double best_score = -1;

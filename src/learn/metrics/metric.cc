@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/text.h"
 #include "learn/metrics/errors.h"
 
 namespace hone {
@@ -22,9 +23,9 @@ std::string metric_names() {
     std::vector<std::string> names;
     for (const MetricType& m : all)
       if (m.input == input) names.push_back(m.name);
-    if (!names.empty()) kinds.push_back(fmt::format("{} ({})", fmt::join(names, ", "), kind));
+    if (!names.empty()) kinds.push_back(fmt::format("{} ({})", join(names, ", "), kind));
   }
-  return fmt::format("{}", fmt::join(kinds, ", "));
+  return join(kinds, ", ");
 }
 
 Result<MetricType> find_metric(const std::string& name) {
@@ -40,7 +41,7 @@ Result<MetricType> find_metric(const std::string& name) {
   return Error(err::kMetricName, fmt::format("there is no metric '{}'", name))
       .todo(fmt::format("{}there are: {}",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 Result<std::unique_ptr<Metric>> make_metric(const std::string& name, const MetricOptions& options) {

@@ -369,7 +369,7 @@ Result<std::string> find_punkt_folder(const std::string& nltk_data, const std::s
     }
   }
   return Error(err::kSentenceData, "the data of NLTK's sentence splitter is not there")
-      .at(fmt::format("looked in {}", fmt::join(roots, ", ")))
+      .at(fmt::format("looked in {}", join(roots, ", ")))
       .todo(
           "python -m nltk.downloader punkt_tab, or name the folder with --nltk_data; "
           "--sentence_split newline takes the lines of the text as its sentences");

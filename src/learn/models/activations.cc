@@ -1,5 +1,6 @@
 #include "learn/models/activations.h"
 
+#include "base/core/text.h"
 #include "learn/models/errors.h"
 
 namespace hone {
@@ -34,7 +35,7 @@ Status check_activation(const ModelConfig& c, const char* key, const std::string
   for (const auto& [known, kind] : kinds()) offered.push_back(known);
   return Error(err::kConfigNotOffered,
                fmt::format("config.json: {} '{}' is not supported", key, name))
-      .todo(fmt::format("{} work", fmt::join(offered, ", ")));
+      .todo(fmt::format("{} work", join(offered, ", ")));
 }
 
 ValueId activate(Builder& b, ValueId x, const std::string& name) {

@@ -7,49 +7,49 @@
 namespace hone {
 namespace {
 
-constexpr const char* kShared = "model.shared.weight";
+constexpr const char* kBartShared = "model.shared.weight";
 
-std::string type_of(const ModelConfig& c) { return c.text("model_type", "bart"); }
+std::string bart_type(const ModelConfig& c) { return c.text("model_type", "bart"); }
 
-void declare_tables(ModelGraph& g, const BartStyle& style) {
+void declare_bart_tables(ModelGraph& g, const BartStyle& style) {
   const ModelConfig& c = g.config;
-  bart_table(g, style, kShared, c.vocab, c.tied);  // nothing reads it when untied
+  bart_table(g, style, kBartShared, c.vocab, c.tied);  // nothing reads it when untied
   if (c.tied) return;
   bart_table(g, style, style.source_embedding, c.vocab);
   bart_table(g, style, style.target_embedding, c.vocab);
   bart_head_matrix(g, style);
 }
 
-BartStyle style_of(const ModelConfig& c) {
-  const std::string type = type_of(c);
+BartStyle bart_style(const ModelConfig& c) {
+  const std::string type = bart_type(c);
   BartStyle s;
   s.pre_norm = type != "bart";
   s.embedding_norm = type != "pegasus";
   if (type == "pegasus") s.positions = BartStyle::Positions::kept;
-  s.source_embedding = c.tied ? kShared : "model.encoder.embed_tokens.weight";
-  s.target_embedding = c.tied ? kShared : "model.decoder.embed_tokens.weight";
-  s.head = c.tied ? kShared : "lm_head.weight";
-  s.declare_tables = declare_tables;
+  s.source_embedding = c.tied ? kBartShared : "model.encoder.embed_tokens.weight";
+  s.target_embedding = c.tied ? kBartShared : "model.decoder.embed_tokens.weight";
+  s.head = c.tied ? kBartShared : "lm_head.weight";
+  s.declare_tables = declare_bart_tables;
   return s;
 }
 
-Status read_config(ModelConfig& c) {
+Status read_any_bart_config(ModelConfig& c) {
   HONE_TRY(read_bart_config(c));
-  const bool pegasus = type_of(c) == "pegasus";
+  const bool pegasus = bart_type(c) == "pegasus";
   HONE_TRY(read_bart_tokens(c, pegasus ? 0 : 1, pegasus ? 0 : 2));
   // mBART's decoder starts with what ends the labels, the language code.
-  if (type_of(c) == "mbart") c.decoder_start = -1;
+  if (bart_type(c) == "mbart") c.decoder_start = -1;
   return Ok{};
 }
 
 }  // namespace
 
 Family family_bart() {
-  return bart_family<style_of>(
+  return bart_family<bart_style>(
       {.name = "bart",
        .model_types = {{"bart", "Bart"}, {"mbart", "MBart"}, {"pegasus", "Pegasus"}},
        .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
-       .read_config = read_config});
+       .read_config = read_any_bart_config});
 }
 
 }  // namespace hone

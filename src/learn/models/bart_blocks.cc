@@ -7,27 +7,27 @@ namespace hone {
 namespace {
 
 using Positions = BartStyle::Positions;
-constexpr const char* kActivation = "gelu";
+constexpr const char* kBartActivation = "gelu";
 constexpr int64_t kLearnedOffset = 2;
-constexpr const char* kShared = "model.shared.weight";
+constexpr const char* kSharedTable = "model.shared.weight";
 
 std::string activation_of(const ModelConfig& c) {
-  return c.text("activation_function", kActivation);
+  return c.text("activation_function", kBartActivation);
 }
 
 std::string side_name(bool encoder) { return encoder ? "encoder" : "decoder"; }
 int64_t side_integer(const ModelConfig& c, bool encoder, const char* key, int64_t otherwise) {
   return c.integer(fmt::format("{}_{}", side_name(encoder), key), otherwise).value();
 }
-int64_t layers_of(const ModelConfig& c, bool encoder) {
+int64_t bart_layers(const ModelConfig& c, bool encoder) {
   return side_integer(c, encoder, "layers", 12);
 }
-int64_t inner_of(const ModelConfig& c, bool encoder) {
+int64_t bart_inner(const ModelConfig& c, bool encoder) {
   return side_integer(c, encoder, "ffn_dim", 4096);
 }
 
 // One stack under construction.
-struct Stack {
+struct BartStack {
   ModelGraph& g;
   const BartStyle& style;
   bool encoder;
@@ -108,7 +108,7 @@ struct Stack {
       ValueId up;  // [T,F]
       {
         Builder::Scope inner(b, "act");
-        up = g.dropout(activate(b, g.linear(at + "fc1", y, inner_of(c, encoder)), act),
+        up = g.dropout(activate(b, g.linear(at + "fc1", y, bart_inner(c, encoder)), act),
                        activation_dropout);
       }
       return linear(at + "fc2", up);
@@ -121,7 +121,7 @@ struct Stack {
     g.init_std = c.real("init_std", 0.02);
     if (g.declaring() && encoder) style.declare_tables(g, style);
     ValueId x = embed(at);
-    for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
+    for (int64_t i = 0; i < bart_layers(c, encoder); ++i) {
       Builder::Scope layer(b, fmt::format("layers.{}", i));
       x = block(i, fmt::format("{}layers.{}.", at, i), x);
     }
@@ -141,7 +141,7 @@ Status read_bart_config(ModelConfig& c) {
   c.tied = c.flag("tie_word_embeddings", true);
   for (const char* key : {"vocab_size", "encoder_ffn_dim", "decoder_ffn_dim"})
     HONE_TRY(check_range(fmt::format("'{}'", key), HONE_TRY(c.integer(key, 1)), 1, kLargestSize));
-  HONE_TRY(check_range("'encoder_layers'", layers_of(c, true), 1, kMostLayers));
+  HONE_TRY(check_range("'encoder_layers'", bart_layers(c, true), 1, kMostLayers));
   for (auto [key, heads] : {std::pair{"encoder_attention_heads", c.encoder_heads},
                             {"decoder_attention_heads", c.heads}})
     if (heads < 1 || c.hidden % heads != 0)
@@ -149,7 +149,7 @@ Status read_bart_config(ModelConfig& c) {
           err::kBadConfig,
           fmt::format("config.json: d_model {} is not a multiple of {} {}", c.hidden, key, heads));
   c.head_dim = c.hidden / c.heads;
-  HONE_TRY(check_activation(c, "activation_function", kActivation));
+  HONE_TRY(check_activation(c, "activation_function", kBartActivation));
   if (!c.flag("is_encoder_decoder", true))
     return Error(err::kConfigNotOffered,
                  "config.json: one half of an encoder-decoder is not supported")
@@ -185,8 +185,8 @@ std::vector<std::string> roles_of(const BartStyle& style, const std::string& nam
         {&style.head, "lm_head.weight"}})
     if (*role == name && name != other) names.emplace_back(other);
   // Before Transformers 5 both sides read the shared one, tied or not.
-  if (name != kShared && (name == style.source_embedding || name == style.target_embedding))
-    names.emplace_back(kShared);
+  if (name != kSharedTable && (name == style.source_embedding || name == style.target_embedding))
+    names.emplace_back(kSharedTable);
   return names;
 }
 
@@ -211,10 +211,10 @@ void bart_head_matrix(ModelGraph& g, const BartStyle& style) {
 }
 
 ValueId bart_encoder(ModelGraph& g, const BartStyle& style) {
-  return Stack{.g = g, .style = style, .encoder = true}.run();
+  return BartStack{.g = g, .style = style, .encoder = true}.run();
 }
 ValueId bart_decoder(ModelGraph& g, const BartStyle& style) {
-  return Stack{.g = g, .style = style, .encoder = false}.run();
+  return BartStack{.g = g, .style = style, .encoder = false}.run();
 }
 
 CrossKeys bart_cross_keys(ModelGraph& g, int64_t layer) {

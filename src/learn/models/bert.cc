@@ -22,7 +22,7 @@ ValueId pooled(ModelGraph& g, ValueId x) {
   return g.linear(encoder_prefix(g.config) + "pooler.dense", x, g.config.hidden);
 }
 
-ValueId body(ModelGraph& g) {
+ValueId bert_body(ModelGraph& g) {
   const ValueId x = encoder_body(g, kStyle);
   if (g.declaring() && g.config.head == Head::none) {  // nothing reads it, checkpoints have it
     g.of_head = true;
@@ -31,7 +31,7 @@ ValueId body(ModelGraph& g) {
   return x;
 }
 
-HeadLayer head(ModelGraph& g, ValueId x) {
+HeadLayer bert_head(ModelGraph& g, ValueId x) {
   const ModelConfig& c = g.config;
   g.of_head = true;
   if (c.head == Head::masked_lm) {
@@ -61,8 +61,8 @@ Family family_bert() {
                                    {Head::token_classification, "ForTokenClassification"},
                                    {Head::none, "Model"}},
                          .read_config = read_encoder_config,
-                         .body = body,
-                         .head = head});
+                         .body = bert_body,
+                         .head = bert_head});
 }
 
 }  // namespace hone

@@ -2,11 +2,11 @@
 // typed access to the rest.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "base/core/error.h"
+#include "base/core/json.h"
 
 namespace hone {
 

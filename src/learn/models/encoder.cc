@@ -61,7 +61,7 @@ std::string encoder_prefix(const ModelConfig& c) {
 
 namespace {
 
-ValueId words(ModelGraph& g, const EncoderStyle& style) {
+ValueId encoder_words(ModelGraph& g, const EncoderStyle& style) {
   const ModelConfig& c = g.config;
   TableOptions o{.zero_row = c.padding_token};
   if (c.tied) o.also = {style.decoder};
@@ -71,7 +71,7 @@ ValueId words(ModelGraph& g, const EncoderStyle& style) {
 }  // namespace
 
 ValueId encoder_decoder_matrix(ModelGraph& g, const EncoderStyle& style) {
-  if (g.config.tied) return words(g, style);
+  if (g.config.tied) return encoder_words(g, style);
   return g.matrix(style.decoder, g.config.vocab, g.config.hidden);
 }
 
@@ -105,7 +105,7 @@ ValueId encoder_body(ModelGraph& g, const EncoderStyle& style) {
   {
     Builder::Scope s(b, "embeddings");
     const std::string at = body + "embeddings.";
-    const ValueId word_rows = words(g, style);
+    const ValueId word_rows = encoder_words(g, style);
     const ValueId position_rows =
         g.table(at + "position_embeddings.weight",
                 c.integer("max_position_embeddings", 512).value(), C, {.zero_row = first - 1});

@@ -72,7 +72,7 @@ Error unknown_type(const std::string& type, std::vector<std::string> known) {
                                         : fmt::format("hone has no model family '{}'", type))
       .todo(fmt::format("{}model types that work: {}",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(known, ", ")));
+                        join(known, ", ")));
 }
 
 Status check_share(const ModelConfig& c, const char* key) {
@@ -155,7 +155,7 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
       const std::string near = nearest_name(key, keys);
       return Error(err::kBadConfig,
                    fmt::format("a config of the type {} has no key '{}'", model_type, key))
-          .todo(near.empty() ? fmt::format("its keys: {}", fmt::join(keys, ", "))
+          .todo(near.empty() ? fmt::format("its keys: {}", join(keys, ", "))
                              : fmt::format("did you mean '{}'?", near));
     }
     // Words are text; numbers, true, false and null are read as JSON.
@@ -187,7 +187,7 @@ Status set_head(ModelConfig& c, Head head, int64_t labels) {
   if (std::find(offered.begin(), offered.end(), name_of(head)) == offered.end())
     return Error(err::kHeadNotOffered,
                  fmt::format("models of the family {} have no head '{}'", f.name, name_of(head)))
-        .todo(fmt::format("heads of {}: {}", f.name, fmt::join(offered, ", ")));
+        .todo(fmt::format("heads of {}: {}", f.name, join(offered, ", ")));
   HONE_BUG_IF(classifies(head) != (labels > 0), "head {} with {} labels", name_of(head), labels);
   c.head = head;
   c.labels = labels;

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/core/json.h"
 
 namespace hone {
 

@@ -16,10 +16,10 @@ constexpr const char* kUsualGpt2 =
     "scale_attn_weights": true, "scale_attn_by_inverse_layer_idx": false,
     "tie_word_embeddings": true, "bos_token_id": 50256, "eos_token_id": 50256})";
 
-constexpr const char* kActivation = "gelu_new";
-constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kGpt2Activation = "gelu_new";
+constexpr const char* kGpt2Head = "lm_head.weight";
 
-Status read_config(ModelConfig& c) {
+Status read_gpt2_config(ModelConfig& c) {
   c.vocab = HONE_TRY(c.integer("vocab_size"));
   c.hidden = HONE_TRY(c.integer("n_embd"));
   c.layers = HONE_TRY(c.integer("n_layer"));
@@ -31,7 +31,7 @@ Status read_config(ModelConfig& c) {
         err::kBadConfig,
         fmt::format("config.json: n_embd {} is not a multiple of n_head {}", c.hidden, c.heads));
   c.head_dim = c.hidden / c.heads;
-  HONE_TRY(check_activation(c, "activation_function", kActivation));
+  HONE_TRY(check_activation(c, "activation_function", kGpt2Activation));
   if (c.flag("add_cross_attention", false))
     return Error(err::kConfigNotOffered, "config.json: add_cross_attention is not supported");
   return Ok{};
@@ -39,20 +39,20 @@ Status read_config(ModelConfig& c) {
 
 int64_t inner(const ModelConfig& c) { return c.integer("n_inner", 4 * c.hidden).value(); }
 
-ValueId words(ModelGraph& g) {
+ValueId gpt2_words(ModelGraph& g) {
   // A writer that keeps one of two tied tensors may have kept the head.
   TableOptions o;
-  if (g.config.tied) o.also = {kHead};
+  if (g.config.tied) o.also = {kGpt2Head};
   return g.table("transformer.wte.weight", g.config.vocab, g.config.hidden, o);
 }
 
-ValueId body(ModelGraph& g) {
+ValueId gpt2_body(ModelGraph& g) {
   Builder& b = g.b;
   const ModelConfig& c = g.config;
   const int64_t C = c.hidden, F = inner(c);
   const double eps = c.real("layer_norm_epsilon", 1e-5);
   const double resid = c.real("resid_pdrop", 0.1), attn = c.real("attn_pdrop", 0.1);
-  const std::string act = c.text("activation_function", kActivation);
+  const std::string act = c.text("activation_function", kGpt2Activation);
   const LinearLayer conv1d{.in_out = true};
   // Projections into the residual stream begin smaller.
   const LinearLayer out{.in_out = true,
@@ -61,7 +61,7 @@ ValueId body(ModelGraph& g) {
   ValueId x;  // [T,C], the residual stream
   {
     Builder::Scope s(b, "embed");
-    ValueId tokens = ops::embedding(b, words(g), g.ids);
+    ValueId tokens = ops::embedding(b, gpt2_words(g), g.ids);
     ValueId places =
         ops::embedding(b, g.table("transformer.wpe.weight", c.max_positions, C), g.positions);
     x = ops::add(b, tokens, places);
@@ -91,9 +91,9 @@ ValueId body(ModelGraph& g) {
   return g.layer_norm("transformer.ln_f", x, eps);
 }
 
-HeadLayer head(ModelGraph& g, ValueId hidden) {
+HeadLayer gpt2_head(ModelGraph& g, ValueId hidden) {
   const ModelConfig& c = g.config;
-  return {hidden, c.tied ? words(g) : g.matrix(kHead, c.vocab, c.hidden)};
+  return {hidden, c.tied ? gpt2_words(g) : g.matrix(kGpt2Head, c.vocab, c.hidden)};
 }
 
 }  // namespace
@@ -102,9 +102,9 @@ Family family_gpt2() {
   return {.name = "gpt2",
           .model_types = {{"gpt2", "GPT2", kUsualGpt2}},
           .heads = {{Head::causal_lm, "LMHeadModel"}},
-          .read_config = read_config,
-          .body = body,
-          .head = head,
+          .read_config = read_gpt2_config,
+          .body = gpt2_body,
+          .head = gpt2_head,
           .dropouts = {"resid_pdrop", "embd_pdrop", "attn_pdrop"},
           // The first GPT-2 checkpoints were saved from the bare model.
           .body_prefix = "transformer.",

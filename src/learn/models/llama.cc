@@ -31,18 +31,18 @@ constexpr const char* kUsualQwen2 =
     "use_sliding_window": false, "max_window_layers": 28,
     "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
 
-std::string type_of(const ModelConfig& c) { return c.text("model_type", "llama"); }
+std::string llama_type(const ModelConfig& c) { return c.text("model_type", "llama"); }
 
-Status read_config(ModelConfig& c) {
-  const std::string type = type_of(c);
+Status read_llama_config(ModelConfig& c) {
+  const std::string type = llama_type(c);
   HONE_TRY(read_llama_config(c, type == "llama" ? 2048 : type == "qwen2" ? 32768 : 4096 * 32));
   if (type == "mistral" || (type == "qwen2" && c.flag("use_sliding_window", false)))
     c.window = HONE_TRY(c.integer("sliding_window", 0));
   return Ok{};
 }
 
-LlamaStyle style_of(const ModelConfig& c) {
-  const std::string type = type_of(c);
+LlamaStyle llama_style(const ModelConfig& c) {
+  const std::string type = llama_type(c);
   return {.qkv_bias = c.flag("attention_bias", type == "qwen2"),
           .output_bias = type == "llama" && c.flag("attention_bias", false),
           .mlp_bias = c.flag("mlp_bias", false),
@@ -52,11 +52,11 @@ LlamaStyle style_of(const ModelConfig& c) {
 }  // namespace
 
 Family family_llama() {
-  return llama_family<style_of>({.name = "llama",
-                                 .model_types = {{"llama", "Llama", kUsualLlama},
-                                                 {"mistral", "Mistral", kUsualMistral},
-                                                 {"qwen2", "Qwen2", kUsualQwen2}},
-                                 .read_config = read_config});
+  return llama_family<llama_style>({.name = "llama",
+                                    .model_types = {{"llama", "Llama", kUsualLlama},
+                                                    {"mistral", "Mistral", kUsualMistral},
+                                                    {"qwen2", "Qwen2", kUsualQwen2}},
+                                    .read_config = read_llama_config});
 }
 
 }  // namespace hone

@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kLlamaHead = "lm_head.weight";
 
 // Transformers 5 keeps rope_theta and rope_type in rope_parameters, 4 in rope_theta and
 // rope_scaling.
@@ -82,10 +82,10 @@ std::vector<float> inv_freq(const ModelConfig& c) {
   return table;
 }
 
-ValueId words(ModelGraph& g) {
+ValueId llama_words(ModelGraph& g) {
   // A writer that keeps one of two tied tensors may have kept the head.
   TableOptions o;
-  if (g.config.tied) o.also = {kHead};
+  if (g.config.tied) o.also = {kLlamaHead};
   return g.table("model.embed_tokens.weight", g.config.vocab, g.config.hidden, o);
 }
 
@@ -134,7 +134,7 @@ ValueId llama_body(ModelGraph& g, const LlamaStyle& style) {
   ValueId x;  // [T,C]
   {
     Builder::Scope s(b, "embed");
-    x = ops::embedding(b, words(g), g.ids);
+    x = ops::embedding(b, llama_words(g), g.ids);
   }
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string h = fmt::format("model.layers.{}.", i);
@@ -171,7 +171,7 @@ ValueId llama_body(ModelGraph& g, const LlamaStyle& style) {
 
 HeadLayer llama_head(ModelGraph& g, ValueId hidden) {
   const ModelConfig& c = g.config;
-  return {hidden, c.tied ? words(g) : g.matrix(kHead, c.vocab, c.hidden)};
+  return {hidden, c.tied ? llama_words(g) : g.matrix(kLlamaHead, c.vocab, c.hidden)};
 }
 
 }  // namespace hone

@@ -5,7 +5,7 @@
 namespace hone {
 namespace {
 
-constexpr const char *kShared = "model.shared.weight",
+constexpr const char *kMarianShared = "model.shared.weight",
                      *kSource = "model.encoder.embed_tokens.weight",
                      *kTarget = "model.decoder.embed_tokens.weight", *kHead = "lm_head.weight";
 
@@ -14,9 +14,9 @@ bool shares_vocabulary(const ModelConfig& c) {
 }
 bool one_embedding(const ModelConfig& c) { return shares_vocabulary(c) && c.tied; }
 
-void declare_tables(ModelGraph& g, const BartStyle& style) {
+void declare_marian_tables(ModelGraph& g, const BartStyle& style) {
   const ModelConfig& c = g.config;
-  if (shares_vocabulary(c)) bart_table(g, style, kShared, c.vocab, c.tied);  // untied: unread
+  if (shares_vocabulary(c)) bart_table(g, style, kMarianShared, c.vocab, c.tied);  // untied: unread
   if (!one_embedding(c)) {
     bart_table(g, style, kSource, c.source_vocab);
     bart_table(g, style, kTarget, c.vocab);
@@ -24,18 +24,18 @@ void declare_tables(ModelGraph& g, const BartStyle& style) {
   if (!c.tied) bart_head_matrix(g, style);
 }
 
-BartStyle style_of(const ModelConfig& c) {
+BartStyle marian_style(const ModelConfig& c) {
   BartStyle s;
   s.embedding_norm = false;
   s.positions = BartStyle::Positions::made;
-  s.source_embedding = one_embedding(c) ? kShared : kSource;
-  s.target_embedding = one_embedding(c) ? kShared : kTarget;
+  s.source_embedding = one_embedding(c) ? kMarianShared : kSource;
+  s.target_embedding = one_embedding(c) ? kMarianShared : kTarget;
   s.head = c.tied ? s.target_embedding : kHead;
-  s.declare_tables = declare_tables;
+  s.declare_tables = declare_marian_tables;
   return s;
 }
 
-Status read_config(ModelConfig& c) {
+Status read_marian_config(ModelConfig& c) {
   HONE_TRY(read_bart_config(c));
   if (!shares_vocabulary(c)) c.vocab = HONE_TRY(c.integer("decoder_vocab_size", c.vocab));
   const int64_t padding = HONE_TRY(c.integer("pad_token_id", 58100));
@@ -45,10 +45,10 @@ Status read_config(ModelConfig& c) {
 }  // namespace
 
 Family family_marian() {
-  return bart_family<style_of>({.name = "marian",
-                                .model_types = {{"marian", "Marian"}},
-                                .heads = {{Head::seq2seq_lm, "MTModel"}},
-                                .read_config = read_config});
+  return bart_family<marian_style>({.name = "marian",
+                                    .model_types = {{"marian", "Marian"}},
+                                    .heads = {{Head::seq2seq_lm, "MTModel"}},
+                                    .read_config = read_marian_config});
 }
 
 }  // namespace hone

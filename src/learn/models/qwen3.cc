@@ -15,7 +15,7 @@ constexpr const char* kUsualQwen3 =
     "sliding_window": null, "use_sliding_window": false, "max_window_layers": 28,
     "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"}})";
 
-Status read_config(ModelConfig& c) {
+Status read_qwen3_config(ModelConfig& c) {
   HONE_TRY(read_llama_config(c, 32768, 128));
   if (c.flag("use_sliding_window", false)) c.window = HONE_TRY(c.integer("sliding_window", 4096));
   return Ok{};
@@ -28,7 +28,7 @@ ValueId norm_of_heads(ModelGraph& g, const std::string& at, char which, ValueId 
   return ops::reshape(g.b, x, whole);
 }
 
-LlamaStyle style_of(const ModelConfig& c) {
+LlamaStyle qwen3_style(const ModelConfig& c) {
   const bool bias = c.flag("attention_bias", false);
   return {.qkv_bias = bias,
           .output_bias = bias,
@@ -39,9 +39,9 @@ LlamaStyle style_of(const ModelConfig& c) {
 }  // namespace
 
 Family family_qwen3() {
-  return llama_family<style_of>({.name = "qwen3",
-                                 .model_types = {{"qwen3", "Qwen3", kUsualQwen3}},
-                                 .read_config = read_config});
+  return llama_family<qwen3_style>({.name = "qwen3",
+                                    .model_types = {{"qwen3", "Qwen3", kUsualQwen3}},
+                                    .read_config = read_qwen3_config});
 }
 
 }  // namespace hone

@@ -21,7 +21,7 @@ constexpr const char* kUsualRoberta =
 int64_t padding(const ModelConfig& c) { return c.padding_token; }
 
 // The table of positions keeps row `padding` and those before it out of use.
-Status read_config(ModelConfig& c) {
+Status read_roberta_config(ModelConfig& c) {
   HONE_TRY(read_encoder_config(c));
   if (padding(c) < 0)
     return Error(err::kBadConfig, "config.json: 'pad_token_id' is null, positions need one");
@@ -35,7 +35,7 @@ Status read_config(ModelConfig& c) {
   return Ok{};
 }
 
-EncoderStyle style_of(const ModelConfig& c) {
+EncoderStyle roberta_style(const ModelConfig& c) {
   return {.first_position = padding(c) + 1, .decoder = "lm_head.decoder.weight"};
 }
 
@@ -55,8 +55,8 @@ void number_tokens(const ModelConfig& c, std::span<const int32_t> ids,
   }
 }
 
-ValueId body(ModelGraph& g) {
-  const ValueId x = encoder_body(g, style_of(g.config));
+ValueId roberta_body(ModelGraph& g) {
+  const ValueId x = encoder_body(g, roberta_style(g.config));
   if (g.declaring() && g.config.head == Head::none) {  // nothing reads it, checkpoints have it
     g.of_head = true;
     g.linear("pooler.dense", x, g.config.hidden);
@@ -64,14 +64,14 @@ ValueId body(ModelGraph& g) {
   return x;
 }
 
-HeadLayer head(ModelGraph& g, ValueId x) {
+HeadLayer roberta_head(ModelGraph& g, ValueId x) {
   const ModelConfig& c = g.config;
   g.of_head = true;
   if (c.head == Head::masked_lm) {
     const ValueId bias = encoder_decoder_bias(g, "lm_head.bias", "lm_head.decoder.bias");
     x = activate(g.b, g.linear("lm_head.dense", x, c.hidden), "gelu");
     x = encoder_norm(g, "lm_head.layer_norm", x);
-    return {x, encoder_decoder_matrix(g, style_of(c)), bias};
+    return {x, encoder_decoder_matrix(g, roberta_style(c)), bias};
   }
   const double drop = classifier_dropout_of(c);
   if (c.head == Head::token_classification)
@@ -94,9 +94,9 @@ Family family_roberta() {
                                    {Head::sequence_classification, "ForSequenceClassification"},
                                    {Head::token_classification, "ForTokenClassification"},
                                    {Head::none, "Model"}},
-                         .read_config = read_config,
-                         .body = body,
-                         .head = head,
+                         .read_config = read_roberta_config,
+                         .body = roberta_body,
+                         .head = roberta_head,
                          .count_positions = number_tokens});
 }
 

@@ -9,13 +9,13 @@
 namespace hone {
 namespace {
 
-constexpr const char* kHead = "lm_head.weight";
+constexpr const char* kT5Head = "lm_head.weight";
 constexpr int64_t kNoLimit = kLargestSize;  // positions: only distances are embedded
 
-int64_t layers_of(const ModelConfig& c, bool encoder) {
+int64_t t5_layers(const ModelConfig& c, bool encoder) {
   return encoder ? c.integer("num_layers", 6).value() : c.layers;
 }
-int64_t inner_of(const ModelConfig& c) { return c.integer("d_ff", 2048).value(); }
+int64_t t5_inner(const ModelConfig& c) { return c.integer("d_ff", 2048).value(); }
 int64_t bucket_count(const ModelConfig& c) {
   return c.integer("relative_attention_num_buckets", 32).value();
 }
@@ -55,11 +55,11 @@ Status check_size(const ModelConfig& c, const char* key, int64_t least, int64_t 
                fmt::format("config.json: '{}' is {}, {} to {} is expected", key, v, least, most));
 }
 
-Status read_config(ModelConfig& c) {
+Status read_t5_config(ModelConfig& c) {
   c.vocab = c.source_vocab = HONE_TRY(c.integer("vocab_size"));
   c.hidden = HONE_TRY(c.integer("d_model"));
   HONE_TRY(check_size(c, "num_layers", 1, kMostLayers));
-  c.layers = HONE_TRY(c.integer("num_decoder_layers", layers_of(c, true)));
+  c.layers = HONE_TRY(c.integer("num_decoder_layers", t5_layers(c, true)));
   c.heads = c.kv_heads = c.encoder_heads = HONE_TRY(c.integer("num_heads"));
   c.head_dim = HONE_TRY(c.integer("d_kv", 64));
   c.max_positions = kNoLimit;
@@ -128,7 +128,7 @@ ValueId shared(ModelGraph& g) {
   const ModelConfig& c = g.config;
   TableOptions o{.std = c.real("initializer_factor", 1)};
   o.also = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"};
-  if (c.tied) o.also.emplace_back(kHead);
+  if (c.tied) o.also.emplace_back(kT5Head);
   return g.table("shared.weight", c.vocab, c.hidden, o);
 }
 
@@ -157,11 +157,11 @@ CrossKeys cross_keys(ModelGraph& g, int64_t layer) {
 }
 
 // One stack under construction.
-struct Stack : Layers {
+struct T5Stack : Layers {
   bool encoder;
   Builder& b = g.b;
   const ModelConfig& c = g.config;
-  int64_t C = c.hidden, F = inner_of(c), Q = c.heads * c.head_dim;
+  int64_t C = c.hidden, F = t5_inner(c), Q = c.heads * c.head_dim;
   double dropout = c.real("dropout_rate", 0.1);
   FeedForward mlp = feed_forward(c);
   std::string side = encoder ? "encoder" : "decoder";
@@ -250,7 +250,7 @@ struct Stack : Layers {
          {2 * table_reach(c) + 1},
          [&config = g.config, both_ways = encoder] { return buckets(config, both_ways); }});
     if (!g.declaring()) bias = relative_bias(table);
-    for (int64_t i = 0; i < layers_of(c, encoder); ++i) {
+    for (int64_t i = 0; i < t5_layers(c, encoder); ++i) {
       Builder::Scope layer(b, fmt::format("block.{}", i));
       x = block(i, fmt::format("{}.block.{}.layer.", side, i), x);
     }
@@ -259,17 +259,17 @@ struct Stack : Layers {
   }
 };
 
-ValueId encoder(ModelGraph& g) { return Stack{{.g = g}, true}.run(); }
-ValueId decoder(ModelGraph& g) { return Stack{{.g = g}, false}.run(); }
+ValueId encoder(ModelGraph& g) { return T5Stack{{.g = g}, true}.run(); }
+ValueId decoder(ModelGraph& g) { return T5Stack{{.g = g}, false}.run(); }
 
-HeadLayer head(ModelGraph& g, ValueId hidden) {
+HeadLayer t5_head(ModelGraph& g, ValueId hidden) {
   const ModelConfig& c = g.config;
   if (scales_head(c))
     hidden = ops::mul(
         g.b, hidden,
         ops::constant(g.b, 1 / std::sqrt(static_cast<double>(c.hidden)), {DType::f32, {}}));
   if (c.tied) return {hidden, shared(g)};
-  return {hidden, g.matrix(kHead, c.vocab, c.hidden, c.real("initializer_factor", 1))};
+  return {hidden, g.matrix(kT5Head, c.vocab, c.hidden, c.real("initializer_factor", 1))};
 }
 
 }  // namespace
@@ -278,14 +278,14 @@ Family family_t5() {
   return {.name = "t5",
           .model_types = {{"t5", "T5"}, {"mt5", "MT5"}},
           .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
-          .read_config = read_config,
+          .read_config = read_t5_config,
           .body = decoder,
-          .head = head,
+          .head = t5_head,
           .encoder = encoder,
           .cross_keys = cross_keys,
           .dropouts = {"dropout_rate", "classifier_dropout"},
           .unread = {".EncDecAttention.relative_attention_bias.weight"},
-          .separate_head = kHead,
+          .separate_head = kT5Head,
           // The residual stream of what Google trained leaves the range of f16
           // (github.com/huggingface/transformers, issue 4586); products in bf16 are safe.
           .safe_in_f16 = false};

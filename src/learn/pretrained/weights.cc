@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/core/philox.h"
+#include "base/core/text.h"
 #include "engine/passes/store_weights.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/pretrained/errors.h"
@@ -172,7 +173,7 @@ Status check_weights(const WeightSource& weights, const ModelConfig& config, con
     counts.push_back(fmt::format("{} {} another shape", others, others == 1 ? "has" : "have"));
   Error e(missing > 0 ? err::kWeightMissing : err::kWeightShape,
           fmt::format("{} weights of the checkpoint do not fit: {}", missing + others,
-                      fmt::join(counts, ", ")));
+                      join(counts, ", ")));
   for (const std::string& place : first->where()) e.at(place);
   for (std::string& line : lines) e.at(std::move(line));
   if (missing + others > kShown) e.at(fmt::format("and {} more", missing + others - kShown));
@@ -202,7 +203,7 @@ std::string new_weights_text(const Pretrained& model, const NewHead& head) {
       "Some weights of {} were not initialized from the model checkpoint at {} and are newly "
       "initialized: ['{}']\nYou should probably TRAIN this model on a down-stream task to be able "
       "to use it for predictions and inference.",
-      architecture_of(model.config), model.name, fmt::join(names, "', '"));
+      architecture_of(model.config), model.name, join(names, "', '"));
 }
 
 Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused,

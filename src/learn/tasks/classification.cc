@@ -26,8 +26,8 @@ bool has_token_types(const ModelConfig& config) {
 // Inputs beside those of token_graph.h: token_types i32[T] for models that have them; labels i32[S]
 // (-100: no row), or where the model has one label, which makes it a regression, labels and weight
 // f32[S] (0: no row). Evaluation gives logits f32[S, labels] and does not read labels.
-Program program(const ClassificationSettings& s, const ModelConfig& config, const BatchShape& shape,
-                const std::string& name, bool train) {
+Program classification_program(const ClassificationSettings& s, const ModelConfig& config,
+                               const BatchShape& shape, const std::string& name, bool train) {
   const bool regression = is_regression(config);
   const int64_t sequences = shape[kSequences];
   TokenGraph g(config, shape, name, train, {regression ? DType::f32 : DType::i32, {sequences}});
@@ -53,7 +53,7 @@ Program program(const ClassificationSettings& s, const ModelConfig& config, cons
 }
 
 // What is known of the rows besides tokens.
-struct Labels {
+struct ClassificationLabels {
   std::shared_ptr<const ClassificationSettings> s;
   const ModelConfig& config;
   RowLabels train = {}, eval = {};
@@ -76,10 +76,11 @@ struct Labels {
   }
 };
 
-class Evaluation : public EvalMetrics {
+class ClassificationEvaluation : public EvalMetrics {
  public:
   // `predictions` gets those of the rows after the evaluated ones: values, or numbers of classes.
-  Evaluation(std::shared_ptr<const Labels> labels, std::vector<float>* predictions)
+  ClassificationEvaluation(std::shared_ptr<const ClassificationLabels> labels,
+                           std::vector<float>* predictions)
       : labels_(std::move(labels)),
         matched_(metrics()),
         mismatched_(metrics()),
@@ -126,18 +127,19 @@ class Evaluation : public EvalMetrics {
             s.label_smoothing_factor};
   }
 
-  std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<const ClassificationLabels> labels_;
   ClassificationMetrics matched_, mismatched_;
   std::vector<float>* predictions_;
 };
 
 // predict_results_<task>.txt as run_glue writes it, and of mnli predict_results_mnli-mm.txt.
-Result<OrderedJson> predict(const std::shared_ptr<const Labels>& labels, TaskRun& run,
-                            const std::string& folder) {
+Result<OrderedJson> predict_classification(
+    const std::shared_ptr<const ClassificationLabels>& labels, TaskRun& run,
+    const std::string& folder) {
   const int64_t begin = labels->evaluated(), test = labels->test,
                 all = test + labels->test_mismatched;
   std::vector<float> predictions(static_cast<size_t>(all));
-  Evaluation evaluation(labels, &predictions);
+  ClassificationEvaluation evaluation(labels, &predictions);
   if (HONE_TRY(run.evaluate_rows(begin, begin + all, evaluation)) < 0)
     return OrderedJson::object();  // stopped
   const Json& names = labels->config.config["id2label"];
@@ -160,13 +162,13 @@ Result<OrderedJson> predict(const std::shared_ptr<const Labels>& labels, TaskRun
   return OrderedJson::object();
 }
 
-Result<Examples> examples(const std::shared_ptr<ClassificationSettings>& s, Pretrained& model,
-                          const ExampleSource& source) {
+Result<Examples> classification_examples(const std::shared_ptr<ClassificationSettings>& s,
+                                         Pretrained& model, const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   ClassificationData data = HONE_TRY(read_classification(*s, model, source.pool));
   show_notes(data.notes);
   HONE_TRY(set_labels(model.config, data.map, s->task_name));
-  const auto labels = std::make_shared<Labels>(Labels{s, model.config});
+  const auto labels = std::make_shared<ClassificationLabels>(ClassificationLabels{s, model.config});
   labels->matched = data.matched, labels->mismatched = data.mismatched;
   labels->test = data.test, labels->test_mismatched = data.test_mismatched;
   Examples x;
@@ -177,15 +179,17 @@ Result<Examples> examples(const std::shared_ptr<ClassificationSettings>& s, Pret
   x.train_rows_read = data.train_rows_labelled;
   x.collate = [labels](const CollatedRows& rows, Batch& to) { return labels->collate(rows, to); };
   x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) { return plan.rows; };
-  x.metrics = [labels](int64_t) { return std::make_unique<Evaluation>(labels, nullptr); };
+  x.metrics = [labels](int64_t) {
+    return std::make_unique<ClassificationEvaluation>(labels, nullptr);
+  };
   x.predict = [labels](TaskRun& run, const std::string& folder) {
-    return predict(labels, run, folder);
+    return predict_classification(labels, run, folder);
   };
   return x;
 }
 
 // The labels of the GLUE task, else those of config.json; the data have the last word.
-Status choose_head(const ClassificationSettings& s, ModelConfig& config) {
+Status choose_classification_head(const ClassificationSettings& s, ModelConfig& config) {
   if (s.streaming)
     return Error(err::kStreaming, "classification reads its rows into memory")
         .todo("leave --streaming out");
@@ -210,15 +214,15 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
   t.summary = "labels or numbers for texts and pairs of texts";
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
-  t.choose_head = [s](ModelConfig& config) { return choose_head(*s, config); };
+  t.choose_head = [s](ModelConfig& config) { return choose_classification_head(*s, config); };
   t.form = [s](const Pretrained& model) -> Result<RunForm> {
     return RunForm{
         .limits = {{kTokens, s->row_tokens(model.config), "max_seq_length", s->max_seq_length}},
         .replaces_head = s->ignore_mismatched_sizes};
   };
-  t.program = [s](const auto&... a) { return program(*s, a...); };
+  t.program = [s](const auto&... a) { return classification_program(*s, a...); };
   t.examples = [s](Pretrained& model, const ExampleSource& source) {
-    return examples(s, model, source);
+    return classification_examples(s, model, source);
   };
   t.prepared = classification_source(s);
   t.predicts = true;
@@ -231,5 +235,9 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
 Task task_classification() {
   return classification_task(std::make_shared<ClassificationSettings>());
 }
+
+#define HONE_BIND ClassificationSettings::bind
+#define HONE_SETTINGS "learn/tasks/classification_settings.def"
+#include "base/settings/bind.inc"
 
 }  // namespace hone

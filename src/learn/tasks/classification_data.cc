@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/selection.h"
 #include "learn/harness/dev_ids.h"
@@ -11,7 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr const char* kTest = "test";
+constexpr const char* kLabelTest = "test";
 
 // The rows of a split, before the first; of a file that is split by dev_ids those of its part.
 Result<LabelReader> open_split(const LabelSources& sources, const std::vector<std::string>& paths,
@@ -26,7 +27,7 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
           fmt::join(data_formats(false) | std::views::drop(1), ", ")));
     return opened;
   }
-  if (!sources.dev_ids.empty() && !split.starts_with(kTest))
+  if (!sources.dev_ids.empty() && !split.starts_with(kLabelTest))
     opened->rows =
         HONE_TRY(pick_by_dev_ids(std::move(opened->rows), sources.dev_ids, split != "train"));
   return opened;
@@ -34,8 +35,8 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
 
 // What decides the rows besides the files; without `all` the way they are read only where it is not
 // the default.
-Result<OrderedJson> shard_settings_of(const ClassificationSettings& s, const Pretrained& model,
-                                      bool all) {
+Result<OrderedJson> classification_shard_settings(const ClassificationSettings& s,
+                                                  const Pretrained& model, bool all) {
   OrderedJson j;
   j["task"] = "classification";
   j["tokenizer"] = tokenizer_hash(*HONE_TRY(tokenizer_of(model)));
@@ -44,10 +45,10 @@ Result<OrderedJson> shard_settings_of(const ClassificationSettings& s, const Pre
 }
 
 // Reads the splits of a run one after the other.
-class Reader {
+class ClassificationReader {
  public:
-  Reader(const ClassificationSettings& s, const Pretrained& model, ThreadPool& pool,
-         const LabelSources& sources)
+  ClassificationReader(const ClassificationSettings& s, const Pretrained& model, ThreadPool& pool,
+                       const LabelSources& sources)
       : s_(s),
         model_(model),
         sources_(sources),
@@ -63,7 +64,7 @@ class Reader {
   Result<LabelledText> read(const std::string& split, const std::vector<std::string>& paths,
                             std::vector<std::string>& notes) {
     if (is_shard_folder(paths[0])) return read_shards(split, paths);
-    columns_wanted_.label = !split.starts_with(kTest);
+    columns_wanted_.label = !split.starts_with(kLabelTest);
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
     LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, columns_wanted_));
     for (const std::string& note : reader.columns.notes)
@@ -89,7 +90,7 @@ class Reader {
   Result<LabelledText> read_shards(const std::string& split,
                                    const std::vector<std::string>& paths) {
     const ShardManifest made =
-        HONE_TRY(checked_shards(paths, HONE_TRY(shard_settings_of(s_, model_, false))));
+        HONE_TRY(checked_shards(paths, HONE_TRY(classification_shard_settings(s_, model_, false))));
     LabelledShards shards = HONE_TRY(open_labelled_shards(paths[0], made, split));
     if (names_.empty()) names_ = std::move(shards.names);
     regression_ = regression_ || shards.regression;
@@ -128,7 +129,7 @@ LabelledText part_of(const LabelledText& from, int64_t begin, int64_t end) {
   return to;
 }
 
-std::string balance(const LabelledRows& data, const LabelMap& map) {
+std::string label_balance(const LabelledRows& data, const LabelMap& map) {
   if (map.regression) {
     const auto [least, most] =
         std::minmax_element(data.labels.values.begin(), data.labels.values.end());
@@ -145,7 +146,7 @@ struct Texts {
 };
 
 Result<Texts> read_texts(const ClassificationSettings& s, const LabelSources& sources,
-                         Reader& reader, std::vector<std::string>& notes) {
+                         ClassificationReader& reader, std::vector<std::string>& notes) {
   Texts out;
   if (!sources.train.empty()) out.train = HONE_TRY(reader.read("train", sources.train, notes));
   if (!sources.validation.empty())
@@ -163,7 +164,8 @@ Result<Texts> read_texts(const ClassificationSettings& s, const LabelSources& so
 }
 
 // None: the labels have to be taken from the rows.
-std::optional<LabelMap> labels_of_data(const ClassificationSettings& s, const Reader& reader) {
+std::optional<LabelMap> labels_of_data(const ClassificationSettings& s,
+                                       const ClassificationReader& reader) {
   if (const GlueTask* task = s.glue()) return named_labels(task->names);
   if (!reader.names().empty() || reader.regression()) return named_labels(reader.names());
   return {};
@@ -228,7 +230,7 @@ Result<LabelReader> open_classification(const ClassificationSettings& s,
 Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const Pretrained& model,
                                           const LabelSources& sources, ThreadPool& pool,
                                           std::vector<std::string>& notes) {
-  Reader reader(s, model, pool, sources);
+  ClassificationReader reader(s, model, pool, sources);
   Texts texts = HONE_TRY(read_texts(s, sources, reader, notes));
   std::optional<LabelMap> map = labels_of_data(s, reader);
   if (const auto& rows = texts.train ? texts.train : texts.eval; rows && !map)
@@ -238,7 +240,7 @@ Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const
     if (labelled) HONE_TRY(number_labels(text, *map, name));
     const int64_t rows = text.data.size();
     notes.push_back(fmt::format("{}: {}", name, describe(text.counts, rows, reader.max_length())));
-    if (labelled) notes.push_back(fmt::format("{}: {}", name, balance(text.data, *map)));
+    if (labelled) notes.push_back(fmt::format("{}: {}", name, label_balance(text.data, *map)));
     splits.push_back(
         labelled_split(name, std::move(text.data), text.counts, labelled ? &*map : nullptr));
     return Ok{};
@@ -246,7 +248,7 @@ Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const
   if (texts.train) HONE_TRY(add("train", std::move(*texts.train), true));
   if (texts.eval) HONE_TRY(add("validation", std::move(*texts.eval), true));
   if (texts.mismatched) HONE_TRY(add("validation_mismatched", std::move(*texts.mismatched), true));
-  for (const auto& [name, files] : {std::pair(std::string(kTest), &sources.test),
+  for (const auto& [name, files] : {std::pair(std::string(kLabelTest), &sources.test),
                                     {"test_mismatched", &sources.test_mismatched}})
     if (!files->empty()) HONE_TRY(add(name, HONE_TRY(reader.read(name, *files, notes)), false));
   return splits;
@@ -256,7 +258,8 @@ PreparedSource classification_source(const std::shared_ptr<ClassificationSetting
   return {
       .choose_splits = [s] { want_named_splits(*s, s->test_file); },
       .sources = [s] { return classification_sources(*s); },
-      .shard_settings = [s](const Pretrained& model) { return shard_settings_of(*s, model, true); },
+      .shard_settings =
+          [s](const Pretrained& model) { return classification_shard_settings(*s, model, true); },
       .splits =
           [s](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
               std::vector<std::string>& notes) {
@@ -270,7 +273,7 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
 
   ClassificationData out;
   out.notes = sources.notes;
-  Reader reader(s, model, pool, sources);
+  ClassificationReader reader(s, model, pool, sources);
   auto [train, eval, mismatched] = HONE_TRY(read_texts(s, sources, reader, out.notes));
 
   const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
@@ -295,7 +298,7 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
     if (text.data.size() < all)
       out.notes.push_back(
           fmt::format("{}: the first {} of these are used", split, text.data.size()));
-    out.notes.push_back(fmt::format("{}: {}", split, balance(text.data, out.map)));
+    out.notes.push_back(fmt::format("{}: {}", split, label_balance(text.data, out.map)));
     return std::move(text.data);
   };
   if (s.do_train) out.train = HONE_TRY(finish(std::move(*train), "train"));
@@ -312,7 +315,7 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
   if (!out.eval) out.eval.emplace();
   for (const bool half : {false, true}) {
     if (half && (sources.test_mismatched.empty() || !s.evaluates_mismatched)) continue;
-    const std::string split = half ? "test_mismatched" : kTest;
+    const std::string split = half ? "test_mismatched" : kLabelTest;
     LabelledText text =
         HONE_TRY(reader.read(split, half ? sources.test_mismatched : sources.test, out.notes));
     text.data.keep_first(HONE_TRY(selected_rows(text.data.size(), s.max_predict_samples, 1)));

@@ -9,6 +9,7 @@ namespace hone {
 
 struct ClassificationSettings : TaskSettings {
 #define HONE_SETTINGS "learn/tasks/classification_settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
   const GlueTask* glue() const { return find_glue_task(task_name); }

@@ -20,8 +20,8 @@ struct ClmSettings : TaskSettings, TextSettings {
   }
 };
 
-OrderedJson shard_settings(const ClmSettings& s, const Pretrained& model, const TextOptions& causal,
-                           bool all) {
+OrderedJson clm_shard_settings(const ClmSettings& s, const Pretrained& model,
+                               const TextOptions& causal, bool all) {
   OrderedJson j;
   j["task"] = "clm";
   if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
@@ -30,31 +30,32 @@ OrderedJson shard_settings(const ClmSettings& s, const Pretrained& model, const 
   return j;
 }
 
-Result<TextFiles> files(const ClmSettings& s, const Pretrained& model, const WantedSplits& splits,
-                        std::vector<std::string>& notes) {
-  TextFiles files = HONE_TRY(named_files(s, s, splits, notes));
+Result<TextFiles> clm_files(const ClmSettings& s, const Pretrained& model,
+                            const WantedSplits& splits, std::vector<std::string>& notes) {
+  TextFiles clm_files = HONE_TRY(named_files(s, s, splits, notes));
   // As run_clm, which gives the flag to readers of files only: texts of a named data set end
   // without.
-  files.rows.keep_linebreaks = s.keep_linebreaks && s.dataset_name.empty();
-  files.options.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
-  files.options.block_size = s.row_tokens(model.config);
-  if (model.tokenizer) files.options.eos = model.tokenizer->eos_id();
+  clm_files.rows.keep_linebreaks = s.keep_linebreaks && s.dataset_name.empty();
+  clm_files.options.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
+  clm_files.options.block_size = s.row_tokens(model.config);
+  if (model.tokenizer) clm_files.options.eos = model.tokenizer->eos_id();
   const Json& config = model.config.config;
-  if (!files.options.eos && config.contains("eos_token_id") &&
+  if (!clm_files.options.eos && config.contains("eos_token_id") &&
       config["eos_token_id"].is_number_integer())
-    files.options.eos = config["eos_token_id"].get<int32_t>();
-  if (has_shards(files)) files.shard_settings = shard_settings(s, model, files.options, false);
-  return files;
+    clm_files.options.eos = config["eos_token_id"].get<int32_t>();
+  if (has_shards(clm_files))
+    clm_files.shard_settings = clm_shard_settings(s, model, clm_files.options, false);
+  return clm_files;
 }
 
 // Inputs and outputs: token_graph.h.
-Program program(const ClmSettings& s, const ModelConfig& config, const BatchShape& shape,
-                const std::string& name, bool train) {
+Program clm_program(const ClmSettings& s, const ModelConfig& config, const BatchShape& shape,
+                    const std::string& name, bool train) {
   TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTokens]}});
   return finish_token_loss(g, train, s.label_smoothing_factor);
 }
 
-Result<bool> collate(const ModelConfig& config, const CollatedRows& rows, Batch& to) {
+Result<bool> collate_clm(const ModelConfig& config, const CollatedRows& rows, Batch& to) {
   const TokenRows& data = rows.data.axes[0];
   HONE_TRY(collate_tokens(data, rows.rows, kDecoderInputs, to));
   next_labels(data, rows.rows, to.get<int32_t>("ids"), to.get<int32_t>("labels"));
@@ -62,8 +63,8 @@ Result<bool> collate(const ModelConfig& config, const CollatedRows& rows, Batch&
   return false;
 }
 
-void check(const ClmSettings& s, const Pretrained& model, const RowsReport& rows,
-           Findings& findings) {
+void check_clm(const ClmSettings& s, const Pretrained& model, const RowsReport& rows,
+               Findings& findings) {
   if (!s.packing && rows.train.rows > 1)
     findings.add(FindingLevel::kNote, "rows_are_joined",
                  "rows are joined without an end-of-text token between them, as run_clm "
@@ -91,17 +92,17 @@ Task task_clm() {
                    .packs_rows = s->packing,
                    .even_steps = !s->packing};
   };
-  t.program = [s](const auto&... a) { return program(*s, a...); };
+  t.program = [s](const auto&... a) { return clm_program(*s, a...); };
   t.text = TextSource{
       .files = [s](const Pretrained& model, const WantedSplits& splits,
-                   std::vector<std::string>& notes) { return files(*s, model, splits, notes); },
-      .shard_settings = [s](const auto&... a) { return shard_settings(*s, a...); },
+                   std::vector<std::string>& notes) { return clm_files(*s, model, splits, notes); },
+      .shard_settings = [s](const auto&... a) { return clm_shard_settings(*s, a...); },
       .tokenize = tokenize_with};
   t.examples = [s, text = *t.text](Pretrained& model,
                                    const ExampleSource& source) -> Result<Examples> {
     Examples x = HONE_TRY(read_texts(*s, text, model, source));
     x.collate = [&config = model.config](const CollatedRows& rows, Batch& to) {
-      return collate(config, rows, to);
+      return collate_clm(config, rows, to);
     };
     x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) {
       return plan.tokens[0] - plan.rows;
@@ -115,7 +116,7 @@ Task task_clm() {
     return check_texts(*s, text, r, findings);
   };
   t.check_settings = [s](const auto& model, const auto& rows, Findings& findings) {
-    check(*s, model, rows, findings);
+    check_clm(*s, model, rows, findings);
   };
   return t;
 }

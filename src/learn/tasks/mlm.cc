@@ -11,8 +11,8 @@
 namespace hone {
 namespace {
 
-OrderedJson shard_settings(const MlmSettings& s, const Pretrained& model, const TextOptions& causal,
-                           bool all) {
+OrderedJson mlm_shard_settings(const MlmSettings& s, const Pretrained& model,
+                               const TextOptions& causal, bool all) {
   OrderedJson j;
   j["task"] = "mlm";
   if (model.tokenizer) j["tokenizer"] = tokenizer_hash(*model.tokenizer);
@@ -20,17 +20,18 @@ OrderedJson shard_settings(const MlmSettings& s, const Pretrained& model, const 
   return j;
 }
 
-Result<TextFiles> files(const MlmSettings& s, const Pretrained& model, const WantedSplits& splits,
-                        std::vector<std::string>& notes) {
-  TextFiles files = HONE_TRY(named_files(s, s, splits, notes));
-  files.only_text_column = s.only_text_column;
-  files.rows.keep_linebreaks = false;
-  files.options.grouping = s.line_by_line ? Grouping::kRows : Grouping::kBlocks;
-  files.options.block_size = s.row_tokens(model.config);
+Result<TextFiles> mlm_files(const MlmSettings& s, const Pretrained& model,
+                            const WantedSplits& splits, std::vector<std::string>& notes) {
+  TextFiles mlm_files = HONE_TRY(named_files(s, s, splits, notes));
+  mlm_files.only_text_column = s.only_text_column;
+  mlm_files.rows.keep_linebreaks = false;
+  mlm_files.options.grouping = s.line_by_line ? Grouping::kRows : Grouping::kBlocks;
+  mlm_files.options.block_size = s.row_tokens(model.config);
   if (s.line_by_line && model.tokenizer)
-    files.options.last_kept = model.tokenizer->special_tokens_after();
-  if (has_shards(files)) files.shard_settings = shard_settings(s, model, files.options, false);
-  return files;
+    mlm_files.options.last_kept = model.tokenizer->special_tokens_after();
+  if (has_shards(mlm_files))
+    mlm_files.shard_settings = mlm_shard_settings(s, model, mlm_files.options, false);
+  return mlm_files;
 }
 
 // Line by line a blank row has no tokens.
@@ -49,8 +50,8 @@ Tokenize tokenize(const MlmSettings& s, const Pretrained& model, ThreadPool* poo
 // is computed for them alone.
 //   label_rows i32[M] (which token; -1: none), labels i32[M] (its true id; -100: none)
 //   eval    outputs nll f32[M] (0 where there is no label), correct i32[M]
-Program program(const MlmSettings& s, const ModelConfig& config, const BatchShape& shape,
-                const std::string& name, bool train) {
+Program mlm_program(const MlmSettings& s, const ModelConfig& config, const BatchShape& shape,
+                    const std::string& name, bool train) {
   const int64_t labels =
       shape.has(kLabels) ? shape[kLabels] : label_rows_of(shape[kTokens], s.mlm_probability);
   const Type per_label{DType::i32, {labels}};
@@ -161,8 +162,8 @@ class MlmMetrics : public EvalMetrics {
   std::vector<int32_t> correct_;
 };
 
-Result<Examples> examples(const std::shared_ptr<MlmSettings>& s, const TextSource& text,
-                          Pretrained& model, const ExampleSource& source) {
+Result<Examples> mlm_examples(const std::shared_ptr<MlmSettings>& s, const TextSource& text,
+                              Pretrained& model, const ExampleSource& source) {
   MaskOptions options = HONE_TRY(mask_options(*s, model));
   const auto masks = std::make_shared<Masks>(std::move(options), model.config);
   Examples x = HONE_TRY(read_texts(*s, text, model, source));
@@ -177,8 +178,8 @@ Result<Examples> examples(const std::shared_ptr<MlmSettings>& s, const TextSourc
 }
 
 // The samples as training sees them, which the first step would hide.
-RowsReport check(const MlmSettings& s, const TextSource& text, const CheckRequest& r,
-                 Findings& findings) {
+RowsReport check_mlm(const MlmSettings& s, const TextSource& text, const CheckRequest& r,
+                     Findings& findings) {
   RowsReport report = check_texts(s, text, r, findings);
   Result<MaskOptions> options = mask_options(s, r.model);
   if (!options.ok()) {
@@ -209,18 +210,18 @@ Task mlm_task(std::shared_ptr<MlmSettings> s) {
         .packs_rows = s->line_by_line,
         .labels_vary = true};
   };
-  t.program = [s](const auto&... a) { return program(*s, a...); };
+  t.program = [s](const auto&... a) { return mlm_program(*s, a...); };
   t.text = TextSource{
       .files = [s](const Pretrained& model, const WantedSplits& splits,
-                   std::vector<std::string>& notes) { return files(*s, model, splits, notes); },
-      .shard_settings = [s](const auto&... a) { return shard_settings(*s, a...); },
+                   std::vector<std::string>& notes) { return mlm_files(*s, model, splits, notes); },
+      .shard_settings = [s](const auto&... a) { return mlm_shard_settings(*s, a...); },
       .tokenize = [s](const Pretrained& model,
                       ThreadPool* pool) { return tokenize(*s, model, pool); }};
   t.examples = [s, text = *t.text](Pretrained& model, const ExampleSource& source) {
-    return examples(s, text, model, source);
+    return mlm_examples(s, text, model, source);
   };
   t.check_rows = [s, text = *t.text](const CheckRequest& r, Findings& findings) {
-    return check(*s, text, r, findings);
+    return check_mlm(*s, text, r, findings);
   };
   return t;
 }

@@ -10,7 +10,7 @@ namespace {
 
 const uint32_t kMasked = dropout_threshold(0.8), kMaskedOrRandom = dropout_threshold(0.9);
 
-PhiloxBlock words_of(DropoutKey key, int64_t row, size_t position) {
+PhiloxBlock mask_words(DropoutKey key, int64_t row, size_t position) {
   const auto r = static_cast<uint64_t>(row);
   return philox4x32({static_cast<uint32_t>(r), static_cast<uint32_t>(r >> 32),
                      static_cast<uint32_t>(position), 0},
@@ -38,7 +38,7 @@ int64_t TokenMasker::count(int64_t step, int64_t row, std::span<const int32_t> i
   const DropoutKey key = key_of(o_, step);
   int64_t labels = 0;
   for (size_t i = 0; i < ids.size(); ++i)
-    labels += may_be_predicted(o_, ids[i]) && chosen(o_, words_of(key, row, i)[0]);
+    labels += may_be_predicted(o_, ids[i]) && chosen(o_, mask_words(key, row, i)[0]);
   return labels;
 }
 
@@ -48,7 +48,7 @@ void TokenMasker::mask(int64_t step, int64_t row, std::span<int32_t> ids,
   for (size_t i = 0; i < ids.size(); ++i) {
     labels[i] = kIgnoreLabel;
     if (!may_be_predicted(o_, ids[i])) continue;
-    const PhiloxBlock words = words_of(key, row, i);
+    const PhiloxBlock words = mask_words(key, row, i);
     if (!chosen(o_, words[0])) continue;
     labels[i] = ids[i];
     if (words[1] < kMasked)

@@ -30,4 +30,8 @@ Result<MaskOptions> mask_options(const MlmSettings& s, const Pretrained& model) 
   return o;
 }
 
+#define HONE_BIND MlmSettings::bind
+#define HONE_SETTINGS "learn/tasks/mlm_settings.def"
+#include "base/settings/bind.inc"
+
 }  // namespace hone

@@ -8,6 +8,7 @@ namespace hone {
 
 struct MlmSettings : TaskSettings, TextSettings {
 #define HONE_SETTINGS "learn/tasks/mlm_settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { TextSettings::bind(schema), bind(schema); }
   // --max_seq_length, or the smaller of 1024 and the model's positions; never more than the model has.

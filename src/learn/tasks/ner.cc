@@ -23,8 +23,8 @@ namespace {
 
 // Inputs: token_graph.h, with labels i32[T] (-100: none). Training gives loss; evaluation gives
 // logits f32[T, labels] and does not read labels.
-Program program(const NerSettings& s, const ModelConfig& config, const BatchShape& shape,
-                const std::string& name, bool train) {
+Program ner_program(const NerSettings& s, const ModelConfig& config, const BatchShape& shape,
+                    const std::string& name, bool train) {
   TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTokens]}});
   if (train) return finish_token_loss(g, true, s.label_smoothing_factor);
   const HeadLayer layer = model_head(g.model);
@@ -35,7 +35,7 @@ Program program(const NerSettings& s, const ModelConfig& config, const BatchShap
 // --- metrics ------------------------------------------------------------------------------------
 
 // What is known of the rows besides tokens.
-struct Labels {
+struct NerLabels {
   std::shared_ptr<const NerSettings> s;
   const ModelConfig& config;
   std::vector<std::string> names;  // of the classes, without spaces
@@ -62,11 +62,11 @@ struct Labels {
   }
 };
 
-class Evaluation : public EvalMetrics {
+class NerEvaluation : public EvalMetrics {
  public:
   // `lines` gets what is predicted for the words of each row from `first` on.
-  Evaluation(std::shared_ptr<const Labels> labels, int64_t first,
-             std::vector<std::string>* lines = nullptr)
+  NerEvaluation(std::shared_ptr<const NerLabels> labels, int64_t first,
+                std::vector<std::string>* lines = nullptr)
       : labels_(std::move(labels)),
         first_(first),
         lines_(lines),
@@ -120,7 +120,7 @@ class Evaluation : public EvalMetrics {
   }
 
  private:
-  std::shared_ptr<const Labels> labels_;
+  std::shared_ptr<const NerLabels> labels_;
   int64_t first_;
   std::vector<std::string>* lines_;
   EvalLoss loss_;
@@ -128,29 +128,29 @@ class Evaluation : public EvalMetrics {
 };
 
 // predictions.txt as run_ner writes it.
-Result<OrderedJson> predict(const std::shared_ptr<const Labels>& labels, TaskRun& run,
-                            const std::string& folder) {
+Result<OrderedJson> predict_ner(const std::shared_ptr<const NerLabels>& labels, TaskRun& run,
+                                const std::string& folder) {
   const int64_t begin = labels->evaluated, end = run.examples().eval->size();
   std::vector<std::string> lines(static_cast<size_t>(end - begin));
-  Evaluation evaluation(labels, begin, &lines);
+  NerEvaluation evaluation(labels, begin, &lines);
   const int64_t rows = HONE_TRY(run.evaluate_rows(begin, end, evaluation));
   if (rows < 0) return OrderedJson::object();  // stopped
   const std::string file = folder + "/predictions.txt";
-  HONE_TRY(file_store().write(file, fmt::format("{}\n", fmt::join(lines, "\n"))));
+  HONE_TRY(file_store().write(file, fmt::format("{}\n", join(lines, "\n"))));
   log_info("{:<11} {}", "predicted", file);
   return labels->test_tagged ? evaluation.values(rows) : OrderedJson::object();
 }
 
 // --- the task -----------------------------------------------------------------------------------
 
-Result<Examples> examples(const std::shared_ptr<NerSettings>& s, Pretrained& model,
-                          const ExampleSource& source) {
+Result<Examples> ner_examples(const std::shared_ptr<NerSettings>& s, Pretrained& model,
+                              const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   NerData data = HONE_TRY(read_ner(*s, model, source.pool));
   model.tokenizer = data.tokenizer;
   show_notes(data.notes);
   HONE_TRY(set_head(model.config, Head::token_classification, data.map.names));
-  const auto labels = std::make_shared<Labels>(Labels{s, model.config, data.map.names});
+  const auto labels = std::make_shared<NerLabels>(NerLabels{s, model.config, data.map.names});
   for (std::string& name : labels->names) std::replace(name.begin(), name.end(), ' ', '_');
   labels->evaluated = data.evaluated;
   labels->test_tagged = data.test_tagged;
@@ -163,14 +163,14 @@ Result<Examples> examples(const std::shared_ptr<NerSettings>& s, Pretrained& mod
   x.collate = [labels](const CollatedRows& rows, Batch& to) { return labels->collate(rows, to); };
   x.normaliser = [labels](int64_t, const StepPlan&, const ExampleRows& rows,
                           const BatchRows& batch) { return labels->count(rows, batch); };
-  x.metrics = [labels](int64_t first) { return std::make_unique<Evaluation>(labels, first); };
+  x.metrics = [labels](int64_t first) { return std::make_unique<NerEvaluation>(labels, first); };
   x.predict = [labels](TaskRun& run, const std::string& folder) {
-    return predict(labels, run, folder);
+    return predict_ner(labels, run, folder);
   };
   return x;
 }
 
-RowsReport check(const NerSettings& s, const CheckRequest& request, Findings& findings) {
+RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings& findings) {
   const Pretrained& model = request.model;
   RowsReport report;
   const Result<NerData> data = read_ner(s, model, request.pool);
@@ -238,14 +238,14 @@ Task task_ner() {
         .limits = {{kTokens, s->row_tokens(model.config), "max_seq_length", s->max_seq_length}},
         .replaces_head = s->ignore_mismatched_sizes};
   };
-  t.program = [s](const auto&... a) { return program(*s, a...); };
+  t.program = [s](const auto&... a) { return ner_program(*s, a...); };
   t.examples = [s](Pretrained& model, const ExampleSource& source) {
-    return examples(s, model, source);
+    return ner_examples(s, model, source);
   };
   t.prepared = ner_source(s);
   t.predicts = true;
   t.check_rows = [s](const CheckRequest& request, Findings& findings) {
-    return check(*s, request, findings);
+    return check_ner(*s, request, findings);
   };
   return t;
 }

@@ -11,8 +11,8 @@ namespace {
 
 // What decides the rows besides the files; without `all` the way they are read only where it is not
 // the default.
-OrderedJson shard_settings(const NerSettings& s, const ModelConfig& config,
-                           const Tokenizer& tokenizer, bool all) {
+OrderedJson ner_shard_settings(const NerSettings& s, const ModelConfig& config,
+                               const Tokenizer& tokenizer, bool all) {
   OrderedJson j;
   j["task"] = "ner";
   j["tokenizer"] = tokenizer_hash(tokenizer);
@@ -20,7 +20,7 @@ OrderedJson shard_settings(const NerSettings& s, const ModelConfig& config,
   return j;
 }
 
-Result<Tokenizer> words_of(const Pretrained& model) {
+Result<Tokenizer> tagged_words(const Pretrained& model) {
   return for_words(*HONE_TRY(tokenizer_of(model)));
 }
 
@@ -31,18 +31,18 @@ Result<LabelSources> ner_sources(const NerSettings& s) {
 }
 
 // Reads the splits of a run one after the other.
-class Reader {
+class TagReader {
  public:
-  static Result<Reader> open(const NerSettings& s, const Pretrained& model, ThreadPool& pool,
-                             const LabelSources& sources) {
-    return Reader(s, model.config, HONE_TRY(words_of(model)), pool, sources);
+  static Result<TagReader> open(const NerSettings& s, const Pretrained& model, ThreadPool& pool,
+                                const LabelSources& sources) {
+    return TagReader(s, model.config, HONE_TRY(tagged_words(model)), pool, sources);
   }
 
   Result<TaggedText> read(const std::string& split, const std::vector<std::string>& patterns,
                           std::vector<std::string>& notes) {
     if (is_shard_folder(patterns[0])) {
       const ShardManifest made =
-          HONE_TRY(checked_shards(patterns, shard_settings(s_, config_, tokenizer_, false)));
+          HONE_TRY(checked_shards(patterns, ner_shard_settings(s_, config_, tokenizer_, false)));
       TaggedText text = HONE_TRY(open_tagged_shards(patterns[0], made, split));
       if (names_.empty()) names_ = text.names;
       return text;
@@ -70,8 +70,8 @@ class Reader {
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
  private:
-  Reader(const NerSettings& s, const ModelConfig& config, Tokenizer tokenizer, ThreadPool& pool,
-         const LabelSources& sources)
+  TagReader(const NerSettings& s, const ModelConfig& config, Tokenizer tokenizer, ThreadPool& pool,
+            const LabelSources& sources)
       : s_(s),
         config_(config),
         tokenizer_(std::move(tokenizer)),
@@ -89,7 +89,7 @@ class Reader {
 };
 
 // Labels by the names of the data set, else those of the rows, else the checkpoint's.
-Result<LabelMap> labels_of(const NerSettings& s, const Pretrained& model, const Reader& reader,
+Result<LabelMap> labels_of(const NerSettings& s, const Pretrained& model, const TagReader& reader,
                            const SeenLabels* seen) {
   const auto own = HONE_TRY(label_names_of_config(model.config.config, model.name));
   std::vector<std::string> names = reader.names().empty() ? own : reader.names();
@@ -104,7 +104,7 @@ Result<LabelMap> labels_of(const NerSettings& s, const Pretrained& model, const 
   return s.ignore_mismatched_sizes ? map : remap_labels(map, own, model.name);
 }
 
-std::string balance(const LabelledRows& data, const LabelMap& map) {
+std::string tag_balance(const LabelledRows& data, const LabelMap& map) {
   std::vector<int64_t> counts(map.names.size());
   for (const int32_t tag : data.labels.tags)
     if (tag != kIgnoreLabel) ++counts[static_cast<size_t>(tag)];
@@ -117,7 +117,7 @@ Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPo
   const LabelSources sources = HONE_TRY(ner_sources(s));
   NerData out;
   out.notes = sources.notes;
-  Reader reader = HONE_TRY(Reader::open(s, model, pool, sources));
+  TagReader reader = HONE_TRY(TagReader::open(s, model, pool, sources));
   out.tokenizer = reader.tokenizer();
   std::optional<TaggedText> train, eval, test;
   if (!sources.train.empty()) train = HONE_TRY(reader.read("train", sources.train, out.notes));
@@ -155,7 +155,7 @@ Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPo
     out.train_rows = train->data.size();
     out.train = HONE_TRY(finish(std::move(train->data), &train->counts, "train",
                                 s.max_train_samples, s.fraction_of_train_data));
-    out.notes.push_back("train: " + balance(*out.train, out.map));
+    out.notes.push_back("train: " + tag_balance(*out.train, out.map));
   }
   if (s.do_eval) {
     if (eval) out.eval_counts = eval->counts;
@@ -177,7 +177,7 @@ Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPo
 static Result<std::vector<RowSplit>> read_splits(const NerSettings& s, const Pretrained& model,
                                                  const LabelSources& sources, ThreadPool& pool,
                                                  std::vector<std::string>& notes) {
-  Reader reader = HONE_TRY(Reader::open(s, model, pool, sources));
+  TagReader reader = HONE_TRY(TagReader::open(s, model, pool, sources));
   std::vector<std::pair<std::string, TaggedText>> texts;
   for (const auto& [name, files] : {std::pair("train", &sources.train),
                                     {"validation", &sources.validation},
@@ -190,7 +190,7 @@ static Result<std::vector<RowSplit>> read_splits(const NerSettings& s, const Pre
     if (text.tagged) HONE_TRY(number_tags(text, map));
     notes.push_back(fmt::format(
         "{}: {}", name, describe(text.counts, text.data.size(), s.row_tokens(model.config))));
-    if (text.tagged) notes.push_back(fmt::format("{}: {}", name, balance(text.data, map)));
+    if (text.tagged) notes.push_back(fmt::format("{}: {}", name, tag_balance(text.data, map)));
     splits.push_back(
         tagged_split(name, std::move(text.data), text.counts, text.tagged ? &map : nullptr));
   }
@@ -201,7 +201,7 @@ PreparedSource ner_source(const std::shared_ptr<NerSettings>& s) {
   return {.choose_splits = [s] { want_named_splits(*s, s->test_file); },
           .sources = [s] { return ner_sources(*s); },
           .shard_settings = [s](const Pretrained& model) -> Result<OrderedJson> {
-            return shard_settings(*s, model.config, HONE_TRY(words_of(model)), true);
+            return ner_shard_settings(*s, model.config, HONE_TRY(tagged_words(model)), true);
           },
           .splits =
               [s](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
@@ -209,5 +209,9 @@ PreparedSource ner_source(const std::shared_ptr<NerSettings>& s) {
                 return read_splits(*s, model, sources, pool, notes);
               }};
 }
+
+#define HONE_BIND NerSettings::bind
+#define HONE_SETTINGS "learn/tasks/ner_settings.def"
+#include "base/settings/bind.inc"
 
 }  // namespace hone

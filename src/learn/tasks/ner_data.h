@@ -11,6 +11,7 @@ namespace hone {
 
 struct NerSettings : TaskSettings {
 #define HONE_SETTINGS "learn/tasks/ner_settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   void bind_own(Schema& schema) { bind(schema); }
   int64_t row_tokens(const ModelConfig& config) const {

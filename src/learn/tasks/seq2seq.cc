@@ -27,7 +27,7 @@ std::string prefix_warning(const Seq2Seq& q, const ModelConfig& config,
       prefix->text);
 }
 
-Status choose_head(const Seq2Seq& q, ModelConfig& config) {
+Status choose_seq2seq_head(const Seq2Seq& q, ModelConfig& config) {
   HONE_TRY(q.check());
   if (q.settings->streaming)
     return Error(err::kStreaming, "summarization and translation read their rows into memory")
@@ -59,13 +59,13 @@ Result<RunForm> form(const Seq2Seq& q, const Pretrained& model) {
 }
 
 // Inputs and outputs: token_graph.h. What the decoder reads are its labels, one later.
-Program program(const Seq2SeqSettings& s, const ModelConfig& config, const BatchShape& shape,
-                const std::string& name, bool train) {
+Program seq2seq_program(const Seq2SeqSettings& s, const ModelConfig& config,
+                        const BatchShape& shape, const std::string& name, bool train) {
   TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTargetTokens]}});
   return finish_token_loss(g, train, s.label_smoothing_factor);
 }
 
-Result<bool> collate(const ModelConfig& config, const CollatedRows& rows, Batch& to) {
+Result<bool> collate_seq2seq(const ModelConfig& config, const CollatedRows& rows, Batch& to) {
   const TokenRows &sources = rows.data.axes[0], &targets = rows.data.axes[1];
   HONE_TRY(collate_tokens(sources, rows.rows, kEncoderInputs, to));
   HONE_TRY(collate_tokens(targets, rows.rows, kDecoderInputs, to));
@@ -75,7 +75,8 @@ Result<bool> collate(const ModelConfig& config, const CollatedRows& rows, Batch&
   return false;
 }
 
-Result<Examples> examples(const Seq2Seq& q, Pretrained& model, const ExampleSource& source) {
+Result<Examples> seq2seq_examples(const Seq2Seq& q, Pretrained& model,
+                                  const ExampleSource& source) {
   HONE_TRY(refuse_given_rows(source));
   const std::shared_ptr<Seq2SeqSettings> s = q.settings;
   PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, model));
@@ -101,7 +102,7 @@ Result<Examples> examples(const Seq2Seq& q, Pretrained& model, const ExampleSour
   // Rows without targets are generated alone.
   x.compared = data.eval_rows + (data.test_has_targets ? data.test_rows : 0);
   x.collate = [&config = model.config](const CollatedRows& rows, Batch& to) {
-    return collate(config, rows, to);
+    return collate_seq2seq(config, rows, to);
   };
   x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) {
     return plan.tokens[1];
@@ -129,11 +130,11 @@ Task seq2seq_task(Seq2Seq q) {
   t.summary = q.summary;
   t.settings = s;
   t.bind = q.bind;
-  t.choose_head = [q](ModelConfig& config) { return choose_head(q, config); };
+  t.choose_head = [q](ModelConfig& config) { return choose_seq2seq_head(q, config); };
   t.form = [q](const Pretrained& model) { return form(q, model); };
-  t.program = [s](const auto&... a) { return program(*s, a...); };
+  t.program = [s](const auto&... a) { return seq2seq_program(*s, a...); };
   t.examples = [q](Pretrained& model, const ExampleSource& source) {
-    return examples(q, model, source);
+    return seq2seq_examples(q, model, source);
   };
   t.prepared = seq2seq_source(q);
   t.predicts = true;

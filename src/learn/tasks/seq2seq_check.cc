@@ -10,8 +10,8 @@
 namespace hone {
 namespace {
 
-constexpr FindingLevel kWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
-constexpr size_t kBatchRows = 1000, kMostSources = 1 << 20;
+constexpr FindingLevel kPairWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
+constexpr size_t kPairCheckRows = 1000, kMostSources = 1 << 20;
 
 // One side of the rows of a split.
 struct Side {
@@ -59,7 +59,7 @@ class PairScan {
     while (HONE_TRY(reader.next(pair))) {
       ++report.rows;
       look_at(pair);
-      if (sources_.texts.size() == kBatchRows) HONE_TRY(flush(report));
+      if (sources_.texts.size() == kPairCheckRows) HONE_TRY(flush(report));
     }
     HONE_TRY(flush(report));
     tell(name, report);
@@ -71,7 +71,7 @@ class PairScan {
     tell_repeated(pairs_, report.train.rows, report.eval.rows, place, "metrics", findings_);
     if (other_targets_ > 0)
       findings_.add(
-          kWarning, "leaked_sources",
+          kPairWarning, "leaked_sources",
           fmt::format("validation: {} of {} rows ({:.1f} %) have the source of a training row and "
                       "another target",
                       other_targets_, report.eval.rows,
@@ -191,7 +191,7 @@ class PairScan {
         return;
       }
       findings_.add(
-          kWarning, "no_source_prefix",
+          kPairWarning, "no_source_prefix",
           fmt::format(
               "{}: {} of {} rows ({:.1f} %) do not begin with '{}', by which the checkpoint "
               "knows this task, and there is no --source_prefix",
@@ -202,7 +202,7 @@ class PairScan {
       return;
     }
     if (!known_->of_checkpoint || s_.source_prefix == known_->text || validation_) return;
-    findings_.add(kWarning, "other_source_prefix",
+    findings_.add(kPairWarning, "other_source_prefix",
                   fmt::format("the checkpoint knows this task by '{}', --source_prefix is '{}'",
                               known_->text, s_.source_prefix),
                   in_config,
@@ -280,7 +280,7 @@ RowsReport check_pairs(const Seq2Seq& q, const CheckRequest& request, Findings& 
 
 void check_pair_settings(const Seq2SeqSettings& s, const Pretrained& model, Findings& findings) {
   if (s.max_target_length > model.config.max_positions)
-    findings.add(kWarning, "target_longer_than_model",
+    findings.add(kPairWarning, "target_longer_than_model",
                  fmt::format("--max_target_length {} is more than the model's {} positions, which "
                              "are used",
                              s.max_target_length, model.config.max_positions),

@@ -10,17 +10,17 @@
 namespace hone {
 namespace {
 
-constexpr const char* kTest = "test";
+constexpr const char* kPairTest = "test";
 
 const std::vector<std::string>& files_of(const LabelSources& sources, const std::string& split) {
   if (split == "train") return sources.train;
-  return split == kTest ? sources.test : sources.validation;
+  return split == kPairTest ? sources.test : sources.validation;
 }
 
 // What decides the rows besides the files; without `all` the way they are read only where it is not
 // the default.
-OrderedJson shard_settings_of(const Seq2Seq& q, const ModelConfig& config,
-                              const PairTokenizers& tokenizers, bool all) {
+OrderedJson seq2seq_shard_settings(const Seq2Seq& q, const ModelConfig& config,
+                                   const PairTokenizers& tokenizers, bool all) {
   const PairColumnOptions wanted = q.wanted();
   Schema schema("hone train", "");
   q.settings->TaskSettings::bind(schema);
@@ -40,10 +40,10 @@ OrderedJson shard_settings_of(const Seq2Seq& q, const ModelConfig& config,
 }
 
 // Reads the splits of a run one after the other.
-class Reader {
+class Seq2SeqReader {
  public:
-  Reader(const Seq2Seq& q, const LabelSources& sources, const ModelConfig& config,
-         const PairTokenizers& tokenizers, ThreadPool& pool)
+  Seq2SeqReader(const Seq2Seq& q, const LabelSources& sources, const ModelConfig& config,
+                const PairTokenizers& tokenizers, ThreadPool& pool)
       : q_(q),
         sources_(sources),
         config_(config),
@@ -59,7 +59,7 @@ class Reader {
   // At most `limit` rows of the files; < 0: all.
   Result<PairRows> read(const std::string& split, int64_t limit, std::vector<std::string>& notes) {
     if (const auto& files = files_of(sources_, split); is_shard_folder(files[0])) {
-      const OrderedJson wanted = shard_settings_of(q_, config_, tokenizers_, false);
+      const OrderedJson wanted = seq2seq_shard_settings(q_, config_, tokenizers_, false);
       const ShardManifest made = HONE_TRY(checked_shards(files, wanted));
       PairRows rows = HONE_TRY(open_pair_shards(files[0], made, split, split == "train"));
       if (limit >= 0) rows.keep_first(limit);
@@ -67,7 +67,7 @@ class Reader {
                                   describe(rows, max_source_, target_limit(q_, config_, split))));
       return rows;
     }
-    columns_wanted_.target = split != kTest;
+    columns_wanted_.target = split != kPairTest;
     options_.predict = !columns_wanted_.target;
     PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, columns_wanted_));
     notes.push_back(fmt::format("{}: {}", split, reader.note()));
@@ -104,8 +104,9 @@ class Reader {
 struct Pairs {
   std::optional<PairRows> train, eval;
 };
-Result<Pairs> read_splits(const Seq2SeqSettings& s, const LabelSources& sources, Reader& reader,
-                          int64_t max_train, int64_t max_eval, std::vector<std::string>& notes) {
+Result<Pairs> read_splits(const Seq2SeqSettings& s, const LabelSources& sources,
+                          Seq2SeqReader& reader, int64_t max_train, int64_t max_eval,
+                          std::vector<std::string>& notes) {
   Pairs out;
   const bool splits = s.do_eval && sources.validation.empty();
   if (!sources.train.empty())
@@ -151,18 +152,18 @@ PreparedSource seq2seq_source(const Seq2Seq& q) {
           .sources = [q] { return seq2seq_sources(q); },
           .shard_settings = [q](const Pretrained& model) -> Result<OrderedJson> {
             const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, model));
-            return shard_settings_of(q, model.config, tokenizers, true);
+            return seq2seq_shard_settings(q, model.config, tokenizers, true);
           },
           .splits = [q](const Pretrained& model, const LabelSources& sources, ThreadPool& pool,
                         std::vector<std::string>& notes) -> Result<std::vector<RowSplit>> {
             const PairTokenizers tokenizers = HONE_TRY(open_pair_tokenizers(q, model));
-            Reader reader(q, sources, model.config, tokenizers, pool);
+            Seq2SeqReader reader(q, sources, model.config, tokenizers, pool);
             Pairs pairs = HONE_TRY(read_splits(*q.settings, sources, reader, -1, -1, notes));
             std::vector<RowSplit> splits;
             if (pairs.train) splits.push_back(pair_split("train", std::move(*pairs.train)));
             if (pairs.eval) splits.push_back(pair_split("validation", std::move(*pairs.eval)));
             if (q.settings->do_predict)
-              splits.push_back(pair_split(kTest, HONE_TRY(reader.read(kTest, -1, notes))));
+              splits.push_back(pair_split(kPairTest, HONE_TRY(reader.read(kPairTest, -1, notes))));
             return splits;
           }};
 }
@@ -199,7 +200,7 @@ Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
   const LabelSources sources = HONE_TRY(seq2seq_sources(q));
   Seq2SeqData out;
   out.notes = sources.notes;
-  Reader reader(q, sources, config, tokenizers, pool);
+  Seq2SeqReader reader(q, sources, config, tokenizers, pool);
   auto [train, eval] =
       HONE_TRY(read_splits(s, sources, reader, s.max_train_samples, s.max_eval_samples, out.notes));
   if (train) out.first_source = train->first_source;
@@ -222,7 +223,7 @@ Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
     out.eval_rows = out.eval->size();
   }
   if (!s.do_predict) return out;
-  const PairRows test = HONE_TRY(reader.read(kTest, s.max_predict_samples, out.notes));
+  const PairRows test = HONE_TRY(reader.read(kPairTest, s.max_predict_samples, out.notes));
   if (!test.has_targets && !s.predict_with_generate)
     return Error(err::kNothingToDo,
                  "the rows to predict have no targets to compare with, and no texts are written")

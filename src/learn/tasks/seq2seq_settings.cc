@@ -30,4 +30,8 @@ std::optional<TaskPrefix> task_prefix(const Seq2Seq& q, const ModelConfig& confi
   return TaskPrefix{q.usual_prefix(), false};
 }
 
+#define HONE_BIND Seq2SeqSettings::bind
+#define HONE_SETTINGS "learn/tasks/seq2seq_settings.def"
+#include "base/settings/bind.inc"
+
 }  // namespace hone

@@ -11,6 +11,7 @@ namespace hone {
 
 struct Seq2SeqSettings : TaskSettings {
 #define HONE_SETTINGS "learn/tasks/seq2seq_settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
   int64_t target_length(bool training) const {
     return training || val_max_target_length == 0 ? max_target_length : val_max_target_length;

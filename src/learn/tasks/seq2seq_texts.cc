@@ -89,7 +89,7 @@ Result<OrderedJson> GeneratedTexts::predict(TaskRun& run, int64_t begin, int64_t
     if (!HONE_TRY(generate(run, begin, end, texts, metrics))) return OrderedJson::object();
   }
   const std::string file = folder + "/generated_predictions.txt";
-  HONE_TRY(file_store().write(file, fmt::format("{}", fmt::join(texts, "\n"))));
+  HONE_TRY(file_store().write(file, join(texts, "\n")));
   log_info("{:<11} {}{}", "predicted", file,
            has_targets ? "" : "; no metrics, because the rows have no targets");
   return metrics;

@@ -34,15 +34,15 @@ const Columns* known_columns(const std::string& dataset) {
   return at == known.end() ? nullptr : &at->second;
 }
 
-PairColumnOptions wanted(const SummarizationSettings& s) {
-  PairColumnOptions wanted;
+PairColumnOptions summarization_wanted(const SummarizationSettings& s) {
+  PairColumnOptions summarization_wanted;
   if (const Columns* known = known_columns(s.dataset_name)) {
-    wanted.source_column = known->text;
-    wanted.target_column = known->summary;
+    summarization_wanted.source_column = known->text;
+    summarization_wanted.target_column = known->summary;
   }
-  if (!s.text_column.empty()) wanted.source_column = s.text_column;
-  if (!s.summary_column.empty()) wanted.target_column = s.summary_column;
-  return wanted;
+  if (!s.text_column.empty()) summarization_wanted.source_column = s.text_column;
+  if (!s.summary_column.empty()) summarization_wanted.target_column = s.summary_column;
+  return summarization_wanted;
 }
 
 }  // namespace
@@ -57,7 +57,7 @@ Task task_summarization() {
                              s->bind(schema);
                              s->Seq2SeqSettings::bind(schema);
                            },
-                       .wanted = [s] { return wanted(*s); },
+                       .wanted = [s] { return summarization_wanted(*s); },
                        .side =
                            [s](bool targets) {
                              return TokenizerSide{targets, s->lang, s->lang};

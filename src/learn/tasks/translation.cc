@@ -18,7 +18,7 @@ std::string spelt(const std::string& code) {
   return name == names.end() ? code : name->second;
 }
 
-Status check(const TranslationSettings& s) {
+Status check_translation(const TranslationSettings& s) {
   if (s.source_lang.empty() || s.target_lang.empty())
     return Error(err::kLanguages, "a translation is from one language to another")
         .at(s.source_lang.empty() ? "--source_lang" : "--target_lang")
@@ -30,11 +30,11 @@ Status check(const TranslationSettings& s) {
   return Ok{};
 }
 
-PairColumnOptions wanted(const TranslationSettings& s) {
-  PairColumnOptions wanted;
-  wanted.source_lang = s.source_lang;
-  wanted.target_lang = s.target_lang;
-  return wanted;
+PairColumnOptions translation_wanted(const TranslationSettings& s) {
+  PairColumnOptions translation_wanted;
+  translation_wanted.source_lang = s.source_lang;
+  translation_wanted.target_lang = s.target_lang;
+  return translation_wanted;
 }
 
 }  // namespace
@@ -53,8 +53,8 @@ Task task_translation() {
              s->bind(schema);
              s->Seq2SeqSettings::bind(schema);
            },
-       .check = [s] { return check(*s); },
-       .wanted = [s] { return wanted(*s); },
+       .check = [s] { return check_translation(*s); },
+       .wanted = [s] { return translation_wanted(*s); },
        .side =
            [s](bool targets) {
              return TokenizerSide{targets, s->source_lang, s->target_lang};

@@ -48,7 +48,7 @@ Result<Attr> value_of(const OptimizerArgument& argument, const std::string& text
       .todo(remedy);
 }
 
-const std::vector<Optimizer>& shelf() {
+const std::vector<Optimizer>& optimizer_shelf() {
   static const std::vector<Optimizer> all = all_optimizer();
   return all;
 }
@@ -57,23 +57,24 @@ const std::vector<Optimizer>& shelf() {
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
-  for (const Optimizer& o : shelf()) names.insert(names.end(), o.names.begin(), o.names.end());
+  for (const Optimizer& o : optimizer_shelf())
+    names.insert(names.end(), o.names.begin(), o.names.end());
   return names;
 }
 
 std::string optimizer_arguments() {
   std::vector<std::string> optimizers;
-  for (const Optimizer& o : shelf()) {
+  for (const Optimizer& o : optimizer_shelf()) {
     std::vector<std::string> names;
     for (const OptimizerArgument& a : o.arguments) names.push_back(a.name);
     if (!names.empty())
-      optimizers.push_back(fmt::format("{}: {}", o.names.front(), fmt::join(names, ", ")));
+      optimizers.push_back(fmt::format("{}: {}", o.names.front(), join(names, ", ")));
   }
-  return fmt::format("{}", fmt::join(optimizers, "; "));
+  return join(optimizers, "; ");
 }
 
 const Optimizer& optimizer_named(const std::string& name) {
-  for (const Optimizer& o : shelf())
+  for (const Optimizer& o : optimizer_shelf())
     if (std::find(o.names.begin(), o.names.end(), name) != o.names.end()) return o;
   HONE_BUG_IF(true, "no optimizer is named '{}'", name);
   __builtin_unreachable();
@@ -108,7 +109,7 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
           .at("--optim_args " + s.optim_args)
           .todo(known.empty() ? "leave --optim_args out; --adam_beta1, --adam_beta2 and "
                                 "--adam_epsilon are settings of their own"
-                              : fmt::format("it takes {}", fmt::join(known, ", ")));
+                              : fmt::format("it takes {}", join(known, ", ")));
     const auto index = static_cast<size_t>(at - known.begin());
     o.attrs.set(key, HONE_TRY(value_of(optimizer.arguments[index], text)));
   }

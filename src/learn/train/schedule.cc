@@ -1,11 +1,12 @@
 #include "learn/train/schedule.h"
 
+#include "base/core/text.h"
 #include "learn/train/schedules/errors.h"
 
 namespace hone {
 namespace {
 
-const std::vector<ScheduleForm>& shelf() {
+const std::vector<ScheduleForm>& schedule_shelf() {
   static const std::vector<ScheduleForm> forms = all_schedule();
   return forms;
 }
@@ -20,7 +21,7 @@ Status check_arguments(const ScheduleForm& form, const nlohmann::json& given) {
                    fmt::format("the schedule '{}' has no argument '{}'", form.name, key))
           .at("--lr_scheduler_kwargs")
           .todo(names.empty() ? std::string("it takes none")
-                              : fmt::format("it takes {}", fmt::join(names, ", ")));
+                              : fmt::format("it takes {}", join(names, ", ")));
     const auto& words = form.arguments[static_cast<size_t>(at - names.begin())].words;
     const bool fits = words.empty()
                           ? value.is_number()
@@ -31,7 +32,7 @@ Status check_arguments(const ScheduleForm& form, const nlohmann::json& given) {
                                                        key, form.name, value.dump()))
           .at("--lr_scheduler_kwargs")
           .todo(words.empty() ? std::string("it is a number")
-                              : fmt::format("it is one of {}", fmt::join(words, ", ")));
+                              : fmt::format("it is one of {}", join(words, ", ")));
   }
   return Ok{};
 }
@@ -39,14 +40,14 @@ Status check_arguments(const ScheduleForm& form, const nlohmann::json& given) {
 }  // namespace
 
 const ScheduleForm* find_schedule(const std::string& name) {
-  for (const ScheduleForm& form : shelf())
+  for (const ScheduleForm& form : schedule_shelf())
     if (form.name == name) return &form;
   return nullptr;
 }
 
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
-  for (const ScheduleForm& form : shelf()) names.push_back(form.name);
+  for (const ScheduleForm& form : schedule_shelf()) names.push_back(form.name);
   return names;
 }
 
@@ -54,7 +55,7 @@ Result<Schedule> Schedule::make(const ScheduleOptions& options) {
   const ScheduleForm* form = find_schedule(options.type);
   if (form == nullptr)
     return Error(err::kScheduleArgument, fmt::format("no schedule is named '{}'", options.type))
-        .todo(fmt::format("use one of {}", fmt::join(schedule_names(), ", ")));
+        .todo(fmt::format("use one of {}", join(schedule_names(), ", ")));
   HONE_TRY(check_arguments(*form, options.more));
   Result<Rate> rate = form->make(options);
   if (!rate.ok()) return std::move(rate.error().at("--lr_scheduler_kwargs"));

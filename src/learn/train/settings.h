@@ -13,7 +13,12 @@ std::string optimizer_arguments();  // "sgd: momentum, dampening; ..." of those 
 std::vector<std::string> schedule_names();
 
 struct TrainSettings {
+  TrainSettings();
+  TrainSettings(const TrainSettings&);
+  TrainSettings& operator=(const TrainSettings&);
+  ~TrainSettings();
 #define HONE_SETTINGS "learn/train/settings.def"
+#define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
 
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }

@@ -82,7 +82,7 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
   OutputDir dir = HONE_TRY(classify_output_dir(s.output_dir));
   if (dir.kind == OutputDirKind::foreign_files && !s.overwrite_output_dir)
     return Error(err::kOutputFolderTaken, fmt::format("the folder '{}' holds other files: {}",
-                                                      s.output_dir, fmt::join(dir.foreign, ", ")))
+                                                      s.output_dir, join(dir.foreign, ", ")))
         .at("--output_dir " + s.output_dir)
         .todo(
             "name another folder, or use --overwrite_output_dir (the files stay, those of the same "

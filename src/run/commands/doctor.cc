@@ -63,7 +63,7 @@ Finding processor(OrderedJson& json) {
   std::string text =
       fmt::format("{}, {}, {} core{}, {} logical processor{}: {}", name.empty() ? "unknown" : name,
                   machine.machine, physical, physical == 1 ? "" : "s", online,
-                  online == 1 ? "" : "s", fmt::join(known, " "));
+                  online == 1 ? "" : "s", join(known, " "));
   if (may_use < online)
     text += fmt::format("; this process may use {} of them (taskset or control group)", may_use);
   return {"processor", text, ""};
@@ -175,8 +175,7 @@ Finding limits(OrderedJson& json) {
     }
   }
   json["limits"] = std::move(all);
-  return {"limits", texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", ")),
-          fmt::format("{}", fmt::join(remedies, "; "))};
+  return {"limits", texts.empty() ? "none" : join(texts, ", "), join(remedies, "; ")};
 }
 
 // Free space and the right to write; of a folder that is yet to be made, those of the one above.
@@ -202,8 +201,7 @@ Finding disk(OrderedJson& json) {
        "export HF_HOME=/a/folder/with/space   (models and data sets are kept there)");
   json["disk_free_bytes"] = all["current_folder"]["free_bytes"];
   json["disk"] = std::move(all);
-  return {"disk", fmt::format("{}", fmt::join(texts, "; ")),
-          fmt::format("{}", fmt::join(remedies, "; "))};
+  return {"disk", join(texts, "; "), join(remedies, "; ")};
 }
 
 // Parquet is readable when its module loads: a file of no bytes then fails for another reason.
@@ -256,10 +254,10 @@ Finding accelerator(OrderedJson& json) {
   }
   json["accelerators"] = std::move(found);
   if (names.empty()) return {"accelerator", "none found; hone trains on the CPU", ""};
-  return {"accelerator",
-          fmt::format("{}: this build has no backend for it and trains on the CPU",
-                      fmt::join(names, ", ")),
-          ""};
+  return {
+      "accelerator",
+      fmt::format("{}: this build has no backend for it and trains on the CPU", join(names, ", ")),
+      ""};
 }
 
 Finding versions(OrderedJson& json) {
@@ -281,8 +279,8 @@ Finding backends(OrderedJson& json) {
   json["backends"] = backend_names();
   json["devices"] = device_names();
   return {"backends",
-          fmt::format("{}; hone plan --device also answers for {}",
-                      fmt::join(backend_names(), ", "), fmt::join(device_names(), ", ")),
+          fmt::format("{}; hone plan --device also answers for {}", join(backend_names(), ", "),
+                      join(device_names(), ", ")),
           ""};
 }
 

@@ -54,9 +54,9 @@ std::string catalogue() {
     if (op->view_offset != nullptr) over.push_back("a view");
     text += fmt::format("{:<26} {:<10} {:<9} ({}){}{}\n", op->name,
                         op->decompositions.empty() ? "primitive" : "composite",
-                        op->grad ? "yes" : "-", fmt::join(operands, ", "),
-                        attrs.empty() ? "" : fmt::format(" {{{}}}", fmt::join(attrs, ", ")),
-                        over.empty() ? "" : fmt::format("; {}", fmt::join(over, ", ")));
+                        op->grad ? "yes" : "-", join(operands, ", "),
+                        attrs.empty() ? "" : fmt::format(" {{{}}}", join(attrs, ", ")),
+                        over.empty() ? "" : fmt::format("; {}", join(over, ", ")));
   }
   return text;
 }
@@ -128,7 +128,7 @@ Result<RunProgram> find_program(const ShowSettings& s, const TaskModel& m) {
       .at("--program " + s.program)
       .todo(fmt::format("{}its programs: {}",
                         near.empty() ? "" : fmt::format("did you mean {}? ", near),
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 Status check_pass_names(const ShowSettings& s, const std::vector<Pass>& pipeline) {
@@ -144,7 +144,7 @@ Status check_pass_names(const ShowSettings& s, const std::vector<Pass>& pipeline
                  fmt::format("the program {} has no pass '{}'", s.program, name))
         .todo(fmt::format("{}its passes: {}",
                           near.empty() ? "" : fmt::format("did you mean {}? ", near),
-                          fmt::join(names, ", ")));
+                          join(names, ", ")));
   }
   return Ok{};
 }

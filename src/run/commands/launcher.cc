@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -30,7 +31,7 @@ std::vector<std::string> script_names() {
 
 std::string usage(const Launcher& l) {
   return fmt::format("usage: hone {} [{}] SCRIPT [the script's flags], SCRIPT one of {}, or -m {}",
-                     l.name, l.example, fmt::join(script_names(), ", "), kModule);
+                     l.name, l.example, join(script_names(), ", "), kModule);
 }
 
 struct Line {
@@ -108,7 +109,7 @@ Result<int> run_launcher(const Launcher& l, const std::vector<std::string>& args
   return Error(err::kUnknownScript,
                fmt::format("hone has nothing in place of the script '{}'", word))
       .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
-            fmt::format("these work: {}", fmt::join(names, ", ")));
+            fmt::format("these work: {}", join(names, ", ")));
 }
 
 }  // namespace hone

@@ -197,7 +197,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
       flags.push_back(fmt::format("--{} {}", limit.flag, remedy.row_tokens));
     if (remedy.offload) flags.push_back("--offload_optimizer_device nvme");
     text += !flags.empty()
-                ? fmt::format("  do   {} fits; or use more memory\n", fmt::join(flags, " or "))
+                ? fmt::format("  do   {} fits; or use more memory\n", join(flags, " or "))
                 : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
                               kept.all > kept.states ? "weights, gradients and moments"
                                                      : "weights and moments",

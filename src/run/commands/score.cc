@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/core/json.h"
+#include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/files.h"
 #include "learn/metrics/bootstrap.h"
@@ -150,8 +151,8 @@ class Scorer {
       }
       if (!more) return Ok{};
       if (labels_words_) {  // a list holds the labels of a text
-        texts = {fmt::format("{}", fmt::join(texts, " "))};
-        expected = {fmt::format("{}", fmt::join(expected, " "))};
+        texts = {join(texts, " ")};
+        expected = {join(expected, " ")};
       }
       if (texts.size() != 1 || expected.empty())
         return Error(err::kMetricPairs, fmt::format("{} predictions and {} references in a row",

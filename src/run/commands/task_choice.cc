@@ -41,7 +41,7 @@ void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std:
                                            : "in place of --task, one with the "
                                              "defaults and flags of another program";
   chosen.schema.add(flag, &chosen.names[flag], "What to do",
-                    fmt::format("{}: {}", about, fmt::join(list, ", ")));
+                    fmt::format("{}: {}", about, join(list, ", ")));
   chosen.schema.choices(flag, names);
 }
 

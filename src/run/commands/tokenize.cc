@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/core/json.h"
+#include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/data/formats/json_rows.h"
 #include "learn/data/rows/files.h"
@@ -222,7 +223,7 @@ class Encoder {
     if (text == nullptr)
       return Error(err::kRowWithoutText,
                    fmt::format("the row has no text under '{}'; its keys are: {}", key_,
-                               fmt::join(columns, ", ")))
+                               join(columns, ", ")))
           .at(place(item))
           .todo("write rows as {\"text\": \"...\"}, or name the key with --text_column_name");
     texts.text = w.text = std::move(*text);

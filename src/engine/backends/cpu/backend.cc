@@ -1,5 +1,6 @@
 #include "engine/backends/cpu/backend.h"
 
+#include "base/core/text.h"
 #include "engine/backends/cpu/backend_kernels.h"
 #include "engine/backends/cpu/isa/isa.h"
 #include "engine/device/errors.h"
@@ -42,7 +43,7 @@ Status use_isa(const std::string& name) {
     return Ok{};
   }
   return Error(err::kNoBackend, fmt::format("this processor has no instruction set '{}'", name))
-      .todo(fmt::format("it has {}", fmt::join(here, ", ")));
+      .todo(fmt::format("it has {}", join(here, ", ")));
 }
 
 class CpuBackend : public Backend {

@@ -10,31 +10,31 @@
 namespace hone {
 namespace {
 
-struct Rule {
+struct ConfigRule {
   const char* gguf;
   const char* hf;
 };
 
 constexpr int64_t kMostOfASize = int64_t{1} << 40;  // products of two sizes stay in 64 bits
 
-constexpr Rule kLlama[] = {{"context_length", "max_position_embeddings"},
-                           {"block_count", "num_hidden_layers"},
-                           {"feed_forward_length", "intermediate_size"},
-                           {"embedding_length", "hidden_size"},
-                           {"rope.dimension_count", "head_dim"},
-                           {"rope.freq_base", "rope_theta"},
-                           {"attention.head_count", "num_attention_heads"},
-                           {"attention.head_count_kv", "num_key_value_heads"},
-                           {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
-                           {"vocab_size", "vocab_size"}};
-constexpr Rule kGpt2[] = {
+constexpr ConfigRule kLlama[] = {{"context_length", "max_position_embeddings"},
+                                 {"block_count", "num_hidden_layers"},
+                                 {"feed_forward_length", "intermediate_size"},
+                                 {"embedding_length", "hidden_size"},
+                                 {"rope.dimension_count", "head_dim"},
+                                 {"rope.freq_base", "rope_theta"},
+                                 {"attention.head_count", "num_attention_heads"},
+                                 {"attention.head_count_kv", "num_key_value_heads"},
+                                 {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
+                                 {"vocab_size", "vocab_size"}};
+constexpr ConfigRule kGpt2[] = {
     {"block_count", "n_layer"},         {"context_length", "n_ctx"},
     {"embedding_length", "n_embd"},     {"feed_forward_length", "feed_forward_length"},
     {"attention.head_count", "n_head"}, {"attention.layer_norm_epsilon", "layer_norm_epsilon"}};
-constexpr Rule kTokens[] = {{"bos_token_id", "bos_token_id"},
-                            {"eos_token_id", "eos_token_id"},
-                            {"unknown_token_id", "unk_token_id"},
-                            {"padding_token_id", "pad_token_id"}};
+constexpr ConfigRule kTokens[] = {{"bos_token_id", "bos_token_id"},
+                                  {"eos_token_id", "eos_token_id"},
+                                  {"unknown_token_id", "unk_token_id"},
+                                  {"padding_token_id", "pad_token_id"}};
 
 bool is_real(std::string_view key) {
   return key == "rope_theta" || key == "rms_norm_eps" || key == "layer_norm_epsilon";
@@ -133,13 +133,13 @@ Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
                        [&](const GgufTensor& t) { return t.name == tensor; });
   };
   config["tie_word_embeddings"] = !has("output.weight");
-  const auto take = [&](const std::string& prefix, std::span<const Rule> rules) {
-    for (const Rule& r : rules)
+  const auto take = [&](const std::string& prefix, std::span<const ConfigRule> rules) {
+    for (const ConfigRule& r : rules)
       if (const auto it = gguf.metadata.find(prefix + r.gguf); it != gguf.metadata.end())
         if (Json v = scalar(it->second); v.is_number_float() == is_real(r.hf) && !v.is_null())
           config[r.hf] = std::move(v);
   };
-  take(*arch + ".", gpt2 ? std::span<const Rule>(kGpt2) : kLlama);
+  take(*arch + ".", gpt2 ? std::span<const ConfigRule>(kGpt2) : kLlama);
   if (*arch == "qwen2") config.erase("head_dim");
   take("tokenizer.ggml.", kTokens);
   if (!config.contains("vocab_size"))

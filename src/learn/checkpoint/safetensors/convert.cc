@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kChunk = int64_t{4} << 20;
+constexpr int64_t kConvertChunk = int64_t{4} << 20;
 
 struct Bf16 {
   uint16_t bits;
@@ -184,7 +184,7 @@ Status read_elements(const ByteFile& file, const TensorInfo& t, Stored from, DTy
                      std::span<std::byte> out) {
   if (is_dtype(from) && dtype_of(from) == to) return file.read_at(t.offset, out);
   const int64_t width = std::max<int64_t>(1, size_of(from)), count = t.type.count();
-  std::vector<std::byte> chunk(static_cast<size_t>(std::min(kChunk, t.bytes)));
+  std::vector<std::byte> chunk(static_cast<size_t>(std::min(kConvertChunk, t.bytes)));
   const int64_t step = std::max<int64_t>(1, static_cast<int64_t>(chunk.size()) / width);
   for (int64_t i = 0; i < count; i += step) {
     const int64_t n = std::min(step, count - i);

@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kChunk = int64_t{4} << 20;
+constexpr int64_t kWriterChunk = int64_t{4} << 20;
 
 std::string_view format_of(DType t) {
   switch (t) {
@@ -54,7 +54,7 @@ Status write_tensor(HashedFile& out, const TensorData& t) {
     return each_block(t, [&](std::span<const std::byte> block) { return out.write(block); });
   const int64_t from = size_of(t.type.dtype);
   const int64_t to = size_of(target_of(t));
-  const int64_t step = kChunk / std::max(from, to);
+  const int64_t step = kWriterChunk / std::max(from, to);
   std::vector<std::byte> chunk(static_cast<size_t>(std::min(step, t.type.count()) * to));
   return each_block(t, [&](std::span<const std::byte> block) -> Status {
     const int64_t count = static_cast<int64_t>(block.size()) / from;

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <set>
 
+#include "base/core/json.h"
 #include "learn/data/batches/labelled_batch.h"
 #include "learn/data/batches/steps.h"
 

@@ -165,7 +165,7 @@ Result<Charset> encoding_of(std::string_view name) {
                fmt::format("--encoding {} is not an encoding that hone knows", name))
       .todo(fmt::format("{}it is one of {}; of others make a copy in UTF-8 by iconv",
                         near.empty() ? "" : fmt::format("did you mean {}? ", near),
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 const char* encoding_name(Charset encoding) {

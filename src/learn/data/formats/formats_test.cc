@@ -6,8 +6,8 @@
 
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "learn/data/formats/test_tables.h"
 
 namespace hone {

@@ -1,49 +1,47 @@
 #include "learn/data/formats/json_rows.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/text_row_reader.h"
 
 namespace hone {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr int kMaxJsonDepth = 200;  // printing nested values recurses
 
-constexpr int kMaxDepth = 200;  // printing nested values recurses
-
-Cell to_cell(Json& value) {
+Cell to_cell(OrderedJson& value) {
   switch (value.type()) {
-    case Json::value_t::null:
+    case OrderedJson::value_t::null:
       return {};
-    case Json::value_t::string:
+    case OrderedJson::value_t::string:
       return Cell(std::move(value.get_ref<std::string&>()));
-    case Json::value_t::boolean:
+    case OrderedJson::value_t::boolean:
       return value.get<bool>();
-    case Json::value_t::number_integer:
+    case OrderedJson::value_t::number_integer:
       return value.get<int64_t>();
-    case Json::value_t::number_unsigned:
+    case OrderedJson::value_t::number_unsigned:
       if (value.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) return value.get<double>();
       return value.get<int64_t>();
-    case Json::value_t::number_float:
+    case OrderedJson::value_t::number_float:
       return value.get<double>();
     default:
       break;
   }
-  const auto integer = [](const Json& v) {
+  const auto integer = [](const OrderedJson& v) {
     return v.is_number_integer() &&
            !(v.is_number_unsigned() && v.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
   };
   if (value.is_array() && std::all_of(value.begin(), value.end(), integer)) {
     std::vector<int64_t> list;
-    for (const Json& item : value) list.push_back(item.get<int64_t>());
+    for (const OrderedJson& item : value) list.push_back(item.get<int64_t>());
     return list;
   }
   if (value.is_array() &&
-      std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_string(); })) {
+      std::all_of(value.begin(), value.end(), [](const OrderedJson& v) { return v.is_string(); })) {
     std::vector<std::string> list;
-    for (Json& item : value) list.push_back(std::move(item.get_ref<std::string&>()));
+    for (OrderedJson& item : value) list.push_back(std::move(item.get_ref<std::string&>()));
     return list;
   }
   return RawJson{value.dump()};
@@ -62,7 +60,7 @@ bool too_deep(std::string_view text) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
+      if (++depth > kMaxJsonDepth) return true;
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -114,12 +112,12 @@ Status json_row(std::string_view text, const std::string& file, int64_t line, in
                 std::vector<std::string>& columns, Row& row) {
   HONE_TRY(check_utf8(text, file, line, column));
   if (too_deep(text)) {
-    return Error(err::kJsonData, fmt::format("a value is nested more than {} deep", kMaxDepth))
+    return Error(err::kJsonData, fmt::format("a value is nested more than {} deep", kMaxJsonDepth))
         .at(fmt::format("{}:{}:{}", file, line, column));
   }
-  Json value;
+  OrderedJson value;
   try {
-    value = Json::parse(text.begin(), text.end());
+    value = OrderedJson::parse(text.begin(), text.end());
     row.cells.assign(columns.size(), Cell());
     const auto put = [&](const std::string& name, Cell cell) {
       const auto at = std::find(columns.begin(), columns.end(), name) - columns.begin();
@@ -137,7 +135,7 @@ Status json_row(std::string_view text, const std::string& file, int64_t line, in
       put("text", to_cell(value));
       return Ok{};
     }
-  } catch (const Json::parse_error& e) {
+  } catch (const OrderedJson::parse_error& e) {
     const size_t at = e.byte > 0 ? e.byte - 1 : 0;
     std::string what = e.what();
     const size_t colon = what.find(": ");
@@ -147,7 +145,7 @@ Status json_row(std::string_view text, const std::string& file, int64_t line, in
         .todo(
             "each row is one object, for example {\"text\": \"...\"}; in .jsonl each on its own "
             "line");
-  } catch (const Json::exception& e) {
+  } catch (const OrderedJson::exception& e) {
     return Error(err::kJsonData, fmt::format("not usable JSON: {}", preview(e.what(), 160)))
         .at(fmt::format("{}:{}:{}", file, line, column));
   }

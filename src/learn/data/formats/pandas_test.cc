@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "learn/data/formats/test_tables.h"
 
 namespace hone {

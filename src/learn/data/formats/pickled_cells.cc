@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "learn/data/formats/errors.h"
 #include "learn/pickle/errors.h"
 
@@ -14,7 +14,7 @@ namespace {
 using Kind = PickleKind;
 using Json = nlohmann::ordered_json;
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxCellDepth = 64;
 constexpr int64_t kMaxCell = int64_t{64} << 20;  // bytes of a nested cell, shared values counted
 
 // NumPy 2 moved numpy.core to numpy._core.
@@ -223,11 +223,11 @@ class ArrowCells final : public CellArray {
 // A nested value. `left` counts down what it may still take.
 Result<Json> json_of(const PickleValue& v, int depth, int64_t& left, const std::string& file) {
   left -= 16 + static_cast<int64_t>(v.text().size());
-  if (left < 0 || depth > kMaxDepth)
+  if (left < 0 || depth > kMaxCellDepth)
     return Error(err::kPickleLimit,
                  fmt::format("'{}' holds a value that is nested more than {} deep or unpacks to "
                              "more than {} bytes",
-                             file, kMaxDepth, kMaxCell))
+                             file, kMaxCellDepth, kMaxCell))
         .todo("write nested values as JSON text");
   if (is_ndarray(v)) {
     const Ndarray a = HONE_TRY(read_ndarray(v, file));

@@ -53,7 +53,7 @@ Result<Format> find_format(const std::string& file_name, const RowOptions& optio
                                  file_name))
       .todo(fmt::format("{}the extension is one of {}",
                         near.empty() ? "" : fmt::format("did you mean .{}? ", near),
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 Result<std::unique_ptr<RowReader>> open_source(std::unique_ptr<Source> source,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/text_row_reader.h"
 
@@ -128,10 +129,10 @@ class SeparatedReader final : public TextRowReader {
   }
 
   Error too_many(const Field& field, size_t count) const {
-    return Error(err::kCsvSyntax,
-                 fmt::format("field {} '{}' of a row has no column: the header names {} ({})",
-                             count, preview(field.text, 30), columns_.size(),
-                             preview(fmt::format("{}", fmt::join(columns_, ", ")))))
+    return Error(
+               err::kCsvSyntax,
+               fmt::format("field {} '{}' of a row has no column: the header names {} ({})", count,
+                           preview(field.text, 30), columns_.size(), preview(join(columns_, ", "))))
         .at(in_.place(field.line, field.column))
         .todo("put \" around a field that holds the separator or a line break");
   }
@@ -149,7 +150,7 @@ class SeparatedReader final : public TextRowReader {
     }
     return Error(err::kCsvHeaderOnly,
                  fmt::format("'{}' has 0 rows: its first line was taken as the header ({})",
-                             in_.name(), preview(fmt::format("{}", fmt::join(columns_, ", ")))))
+                             in_.name(), preview(join(columns_, ", "))))
         .at(in_.place(1, 1))
         .todo(
             "if that line is data, put a line with the columns' names, for example text, before "

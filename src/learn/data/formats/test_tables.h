@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/core/json.h"
 #include "learn/data/formats/rows.h"
 
 namespace hone {

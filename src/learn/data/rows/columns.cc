@@ -20,7 +20,7 @@ Error no_column(const std::vector<std::string>& columns, const std::string& name
       .at(where)
       .todo(fmt::format("{}its columns are {}",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(columns, ", ")));
+                        join(columns, ", ")));
 }
 
 }  // namespace hone

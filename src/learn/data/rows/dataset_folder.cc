@@ -92,7 +92,7 @@ Result<std::vector<std::string>> dataset_files(const std::string& folder,
       return Error(err::kDatasetFolder,
                    fmt::format("the dataset '{}' has no split '{}'", folder, split))
           .todo(fmt::format("it has {}; name one by its folder, for example {}/{}",
-                            fmt::join(splits, ", "), place, splits[0]));
+                            join(splits, ", "), place, splits[0]));
     place += "/" + split;
   }
   if (!exists(state_file(place))) return damaged("there is no state.json", place);

@@ -180,7 +180,7 @@ Result<size_t> text_column(const RowReader& rows, const std::string& wanted) {
   return Error(err::kNoColumn, fmt::format("the data has no column '{}'", wanted))
       .todo(fmt::format("{}its columns are {}",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 namespace {
@@ -220,7 +220,7 @@ Status check_no_numbers(RowReader& rows, size_t column) {
   return Error(err::kNoColumn,
                fmt::format("there is no column 'text', and '{}' holds numbers", names[column]))
       .todo(fmt::format("name the column to learn from by --text_column; the columns are {}",
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 Result<size_t> only_text_column(RowReader& rows) {
@@ -243,7 +243,7 @@ Result<size_t> only_text_column(RowReader& rows) {
                                              : "the data has no column 'text', and several that "
                                                "hold text")
       .todo(fmt::format("name the one to learn from by --text_column; the columns are {}",
-                        fmt::join(names, ", ")));
+                        join(names, ", ")));
 }
 
 Result<int64_t> count_rows(RowReader& rows) {

@@ -67,8 +67,8 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   if (texts.empty())
     return Error(err::kNoColumn, "no column holds text")
         .at(row.where())
-        .todo(fmt::format("name it by --text_column_names; the columns are {}",
-                          fmt::join(columns, ", ")));
+        .todo(
+            fmt::format("name it by --text_column_names; the columns are {}", join(columns, ", ")));
   std::vector<size_t> places;
   for (const std::string& name : texts) {
     const auto at = place_of(columns, name);
@@ -87,7 +87,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
   out.first = places[0];
   if (places.size() > 1) out.second = places[1];
   out.notes.push_back(fmt::format(
-      "text from {}{}", fmt::join(texts, " and "),
+      "text from {}{}", join(texts, " and "),
       out.label && wanted.label ? fmt::format(", label from {}", columns[*out.label]) : ""));
   return out;
 }

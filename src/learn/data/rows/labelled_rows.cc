@@ -10,21 +10,21 @@
 namespace hone {
 namespace {
 
-constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
+constexpr size_t kLabelledBatchRows = 1000, kBatchBytes = 8 << 20;
 
 // A batch of texts on their way to tokens.
-struct Batch {
+struct LabelledBatch {
   std::vector<std::string> first, second;
   size_t bytes = 0;
 
-  bool full() const { return first.size() >= kBatchRows || bytes >= kBatchBytes; }
+  bool full() const { return first.size() >= kLabelledBatchRows || bytes >= kBatchBytes; }
   void clear() {
     first.clear(), second.clear();
     bytes = 0;
   }
 };
 
-Status encode_batch(const EncodeTexts& encode, const Batch& batch, LabelledText& out) {
+Status encode_batch(const EncodeTexts& encode, const LabelledBatch& batch, LabelledText& out) {
   const std::vector<std::string_view> first(batch.first.begin(), batch.first.end()),
       second(batch.second.begin(), batch.second.end());
   EncodedTexts encoded;
@@ -114,7 +114,7 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
   const std::vector<std::string>& names = reader.rows->columns();
   const bool labels = wanted.label && columns.label;
   LabelledText out;
-  Batch batch;
+  LabelledBatch batch;
   Row row;
   const auto text_of = [&](size_t column) -> Result<std::string> {
     const std::string_view text = HONE_TRY(cell_text(row, column, names[column]));

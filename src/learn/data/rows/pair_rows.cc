@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 constexpr const char* kTranslation = "translation";
-constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
+constexpr size_t kPairBatchRows = 1000, kBatchBytes = 8 << 20;
 
 std::string place_in(const Row& row, const std::string& column) {
   return fmt::format("{}, column '{}'", row.where(), column);
@@ -51,7 +51,7 @@ Result<std::string> text_of_language(const Row& row, size_t column, const std::s
   return Error(err::kTranslation, fmt::format("the translation has no '{}'", key))
       .at(place_in(row, name))
       .todo(fmt::format("its languages are {}; name two of them by --source_lang and --target_lang",
-                        fmt::join(keys, ", ")));
+                        join(keys, ", ")));
 }
 
 // IWSLT's train.tags.en-ro.en says of each talk what it is, in lines of markup that are not pairs.
@@ -92,7 +92,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
                        fmt::format("the data has neither a column '{}' nor a column '{}'",
                                    kTranslation, key))
               .at(fmt::format("{} (--{}_lang {})", file, target ? "target" : "source", lang))
-              .todo(fmt::format("its columns are {}", fmt::join(columns, ", ")));
+              .todo(fmt::format("its columns are {}", join(columns, ", ")));
         if (target)
           out.target_ = found;
         else
@@ -109,7 +109,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
     return Error(err::kNoColumn,
                  fmt::format("the data has one column, '{}'; a text and what is to be written from "
                              "it need two",
-                             fmt::join(columns, ", ")))
+                             join(columns, ", ")))
         .at(file)
         .todo("give csv, json, jsonl or parquet with two columns of text");
   const auto named = [&](const std::string& name, const std::string& flag,
@@ -133,7 +133,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
                  fmt::format("both texts would come from column '{}'", columns[out.source_]))
         .at(file)
         .todo(fmt::format("name both columns by {} and {}; they are {}", wanted.source_flag,
-                          wanted.target_flag, fmt::join(columns, ", ")));
+                          wanted.target_flag, join(columns, ", ")));
   out.note_ = fmt::format("text from {}", columns[out.source_]);
   if (out.target_)
     out.note_ += fmt::format(", target from {}", columns[*out.target_]);
@@ -151,10 +151,10 @@ Result<PairReader> PairReader::open_parallel(const Names& sources, const Names& 
   PairReader out;
   out.parallel_ = true;
   out.rows_ = HONE_TRY(open_rows(sources, options));
-  out.note_ = fmt::format("line by line from {}", fmt::join(sources, ", "));
+  out.note_ = fmt::format("line by line from {}", join(sources, ", "));
   if (targets.empty()) return out;
   out.target_rows_ = HONE_TRY(open_rows(targets, options));
-  out.note_ += fmt::format(" to {}", fmt::join(targets, ", "));
+  out.note_ += fmt::format(" to {}", join(targets, ", "));
   return out;
 }
 
@@ -316,7 +316,7 @@ Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int6
     bytes += pair.source.size() + pair.target.size();
     sources.push_back(options.prefix + pair.source);
     targets.push_back(std::move(pair.target));
-    if (sources.size() >= kBatchRows || bytes >= kBatchBytes) HONE_TRY(flush());
+    if (sources.size() >= kPairBatchRows || bytes >= kBatchBytes) HONE_TRY(flush());
   }
   HONE_TRY(flush());
   HONE_TRY(settle_targets(lacking, first_lacking, options.skip_empty, out));

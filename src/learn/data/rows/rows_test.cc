@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
 #include <set>
 
+#include "base/core/json.h"
 #include "learn/data/rows/files.h"
 #include "learn/data/rows/order.h"
 #include "learn/data/rows/selection.h"

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kBatchRows = 1000;
+constexpr size_t kTaggedBatchRows = 1000;
 
 Error wrong_cell(const Row& row, size_t column, const std::string& name, const char* needed) {
   return Error(err::kCellType, fmt::format("column '{}' holds {} where {} is needed", name,
@@ -28,15 +28,15 @@ bool is_empty_list(const Cell& cell) {
 }
 
 // A batch of rows on their way to tokens.
-class Batch {
+class TaggedBatch {
  public:
-  Batch(TaggedText& out, const EncodeWords& encode, bool all_tokens)
+  TaggedBatch(TaggedText& out, const EncodeWords& encode, bool all_tokens)
       : out_(out), encode_(encode), all_tokens_(all_tokens) {}
 
   Status add(std::vector<std::string> words, std::vector<int32_t> labels) {
     words_.push_back(std::move(words));
     labels_.push_back(std::move(labels));
-    return words_.size() < kBatchRows ? Status(Ok{}) : flush();
+    return words_.size() < kTaggedBatchRows ? Status(Ok{}) : flush();
   }
 
   Status flush() {
@@ -114,7 +114,7 @@ Result<TaggedText> read_tagged(const std::vector<std::string>& files, const RowO
   out.words = names[words];
   out.tagged = tags.has_value();
   if (tags) out.tags = names[*tags];
-  Batch batch(out, encode, all_tokens);
+  TaggedBatch batch(out, encode, all_tokens);
   for (; more; more = HONE_TRY(rows->next(row))) {
     row.cells.resize(std::max(row.cells.size(), names.size()));
     std::vector<std::string> texts;

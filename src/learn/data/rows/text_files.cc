@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/dataset_folder.h"
@@ -17,7 +18,7 @@ namespace {
 template <class T>
 Result<T> of_files(Result<T> result, const std::vector<std::string>& files) {
   if (!result.ok() && result.error().code() == std::string_view(err::kNoRows.id))
-    result.error().at(fmt::format("{}", fmt::join(files, " ")));
+    result.error().at(join(files, " "));
   return result;
 }
 
@@ -52,7 +53,7 @@ Error nothing_to_validate(const TextFiles& files, const std::string& share) {
   return Error(
              err::kSplit,
              fmt::format("there is no --validation_file, and {} leave none to validate on", share))
-      .at(fmt::format("--train_file {}", fmt::join(files.train_files, " ")))
+      .at(fmt::format("--train_file {}", join(files.train_files, " ")))
       .todo(
           "give --validation_file, or a larger --validation_split_percentage; rows are what the "
           "file has, not blocks of tokens");

@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kBatchRows = 1000, kBatchBytes = 8 << 20;
+constexpr size_t kTextBatchRows = 1000, kBatchBytes = 8 << 20;
 
 }  // namespace
 
@@ -69,7 +69,7 @@ Result<bool> TextReader::read(TokenRows& out) {
   size_t bytes = 0;
   Row row;
   std::vector<int32_t> given;
-  for (size_t in_batch = 0; in_batch < kBatchRows && bytes < kBatchBytes;) {
+  for (size_t in_batch = 0; in_batch < kTextBatchRows && bytes < kBatchBytes;) {
     if (rows_ == options_.end_row || !HONE_TRY(reader_->next(row))) {
       ended_ = true;
       break;

@@ -215,8 +215,8 @@ Result<ShardSplit> find_split(const ShardManifest& manifest, const std::string& 
     names.push_back(s.name);
   }
   return Error(err::kShards, fmt::format("the shards '{}' have no split '{}'", folder, split))
-      .todo(fmt::format("they have {}; prepare them again with --{}_file", fmt::join(names, ", "),
-                        split));
+      .todo(
+          fmt::format("they have {}; prepare them again with --{}_file", join(names, ", "), split));
 }
 
 Result<TextData> open_shards(const std::string& folder, const ShardManifest& manifest,

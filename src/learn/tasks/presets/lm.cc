@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-constexpr const char* kModel = "roberta-large";
+constexpr const char* kLmModel = "roberta-large";
 constexpr double kRate = 1e-3;
 
 struct LmSettings : MlmSettings {
@@ -22,8 +22,8 @@ struct LmSettings : MlmSettings {
 #include "base/settings/fields.inc"
 };
 
-void set_defaults(LmSettings& s) {
-  s.model_name_or_path = kModel;
+void set_lm_defaults(LmSettings& s) {
+  s.model_name_or_path = kLmModel;
   s.do_train = true;
   s.per_device_train_batch_size = s.per_device_eval_batch_size = 1;
   s.num_train_epochs = 1000;
@@ -68,7 +68,7 @@ Status limit_batches(LmSettings& s) {
   return Ok{};
 }
 
-Status settle(LmSettings& s, const Schema& schema) {
+Status settle_lm(LmSettings& s, const Schema& schema) {
   HONE_TRY(check_job_dir(s.job_dir, "copy the model from there"));
   if (!s.job_dir.empty() && !given(schema, "output_dir"))
     s.output_dir = (std::filesystem::path(s.job_dir) / s.output_dir).string();
@@ -88,13 +88,13 @@ Status take_usual_tokenizer(const LmSettings& s, Pretrained& model) {
   OpenOptions o;
   o.cache_dir = s.cache_dir;
   o.token = s.token;
-  Result<Tokenizer> usual = open_tokenizer(kModel, o);
+  Result<Tokenizer> usual = open_tokenizer(kLmModel, o);
   if (!usual.ok())
     return std::move(
         usual.error().todo(fmt::format("'{}' has no tokenizer: put its files there, or name one by "
                                        "--tokenizer_name",
                                        model.name)));
-  log_info("{:<11} '{}' has none: that of {} is taken", "tokenizer", model.name, kModel);
+  log_info("{:<11} '{}' has none: that of {} is taken", "tokenizer", model.name, kLmModel);
   model.tokenizer = std::move(*usual);
   return Ok{};
 }
@@ -103,7 +103,7 @@ Status take_usual_tokenizer(const LmSettings& s, Pretrained& model) {
 
 Task preset_lm() {
   const auto s = std::make_shared<LmSettings>();
-  set_defaults(*s);
+  set_lm_defaults(*s);
   Task t = mlm_task(s);
   t.name = "lm";
   t.summary = "RoBERTa's masked language modelling";
@@ -118,7 +118,7 @@ Task preset_lm() {
                          {"gradient_accumulation_steps", "accumulate_grad_batches"},
                          {"max_grad_norm", "gradient_clip_val"}});
   };
-  t.settle = [s](const Schema& schema) { return settle(*s, schema); };
+  t.settle = [s](const Schema& schema) { return settle_lm(*s, schema); };
   t.examples = [s, mlm = t.examples](Pretrained& model,
                                      const ExampleSource& source) -> Result<Examples> {
     HONE_TRY(take_usual_tokenizer(*s, model));

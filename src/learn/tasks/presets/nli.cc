@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-constexpr const char *kModel = "roberta-base", *kData = "multi_nli";
+constexpr const char *kNliModel = "roberta-base", *kData = "multi_nli";
 constexpr const char* kStars = "*************************";
 
 struct NliSettings : ClassificationSettings {
@@ -24,8 +24,8 @@ struct NliSettings : ClassificationSettings {
 #include "base/settings/fields.inc"
 };
 
-void set_defaults(NliSettings& s) {
-  s.model_name_or_path = kModel;
+void set_nli_defaults(NliSettings& s) {
+  s.model_name_or_path = kNliModel;
   s.dataset_name = kData;
   s.do_train = s.do_eval = true;
   s.per_device_train_batch_size = s.per_device_eval_batch_size = 16;
@@ -40,7 +40,7 @@ void set_defaults(NliSettings& s) {
   s.evaluates_mismatched = false;
 }
 
-Status settle(NliSettings& s) {
+Status settle_nli(NliSettings& s) {
   HONE_TRY(check_job_dir(s.job_dir, "copy the weights from there"));
   s.per_device_eval_batch_size = s.per_device_train_batch_size;
   // Files that are named take precedence over the preset's data set.
@@ -129,7 +129,7 @@ Status save_weights(const NliSettings& s, TaskRun& run) {
 
 Task preset_nli() {
   const auto s = std::make_shared<NliSettings>();
-  set_defaults(*s);
+  set_nli_defaults(*s);
   Task t = classification_task(s);
   t.name = "nli";
   t.summary = "RoBERTa on natural-language inference";
@@ -139,7 +139,7 @@ Task preset_nli() {
     add_aliases(schema,
                 {{"num_train_epochs", "epochs"}, {"per_device_train_batch_size", "batch_size"}});
   };
-  t.settle = [s](const Schema&) { return settle(*s); };
+  t.settle = [s](const Schema&) { return settle_nli(*s); };
   t.examples = [s, classification = t.examples](Pretrained& model,
                                                 const ExampleSource& source) -> Result<Examples> {
     s->print(fmt::format("\n{0}\n`cuda` available: False\nCurrent Device: cpu\n{0}\n\n", kStars));

@@ -1,6 +1,7 @@
 // Which files of a model folder make its tokenizer, in the order of Transformers 5.
 #include <filesystem>
 
+#include "base/core/text.h"
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
@@ -103,8 +104,7 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
   std::sort(names.begin(), names.end());
   if (names.size() > 12) names.resize(12);
   return Error(err::kTokenizerMissing, "no tokenizer files here")
-      .at(fmt::format("{} ({})", folder,
-                      names.empty() ? "empty" : fmt::format("{}", fmt::join(names, ", "))))
+      .at(fmt::format("{} ({})", folder, names.empty() ? "empty" : join(names, ", ")))
       .todo(fmt::format("{}; --tokenizer_name names another folder", kReadable));
 }
 

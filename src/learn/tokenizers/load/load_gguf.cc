@@ -4,15 +4,15 @@
 // tokenizer.json files.
 #include <cmath>
 
+#include "base/core/text.h"
 #include "learn/tokenizers/load/loaders.h"
+#include "learn/tokenizers/load/sentencepiece_model.h"  // types of tokens
 #include "learn/tokenizers/load/template_json.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/scanners.h"
 
 namespace hone {
 namespace {
-
-constexpr int32_t kUnknown = 2, kControl = 3, kUserDefined = 4, kByte = 6;  // token types
 
 enum class Splitting { kGpt2, kDigitsGpt2, kCl100k, kQwen2 };
 struct Pre {
@@ -64,11 +64,11 @@ Result<Pre> find_pre(const GgufVocab& vocab) {
   return Error(err::kTokenizerStage, fmt::format("unknown pre-tokenizer \"{}\"", vocab.pre))
       .at("tokenizer.ggml.pre")
       .todo(fmt::format("hone knows {}{}; or give a folder with tokenizer.json by --tokenizer_name",
-                        fmt::join(names, ", "),
+                        join(names, ", "),
                         nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
 }
 
-Status read_merges(const GgufVocab& vocab, BpeParts& bpe) {
+Status read_gguf_merges(const GgufVocab& vocab, BpeParts& bpe) {
   bpe.merges.reserve(vocab.merges.size());
   for (size_t i = 0; i < vocab.merges.size(); ++i) {
     const std::string_view line = vocab.merges[i];
@@ -122,7 +122,7 @@ Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab) {
     auto added = bpe.vocabulary.add(vocab.tokens[id], static_cast<int64_t>(id));
     if (!added.ok()) return std::move(added.error()).at("tokenizer.ggml.tokens");
   }
-  HONE_TRY(sentencepiece ? read_scores(vocab, bpe) : read_merges(vocab, bpe));
+  HONE_TRY(sentencepiece ? read_scores(vocab, bpe) : read_gguf_merges(vocab, bpe));
 
   const auto id_given = [&](int64_t id) {
     return id >= 0 && id < static_cast<int64_t>(vocab.tokens.size());

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/text.h"
 #include "base/unicode/base64.h"
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/load/sentencepiece_model.h"

@@ -15,7 +15,7 @@ Status read_vocab(const std::string& path, Vocabulary& vocabulary) {
   return read_vocabulary(JsonAt{document.root(), path + ":"}, vocabulary);
 }
 
-Status read_merges(const std::string& path, BpeParts& parts) {
+Status read_merges_file(const std::string& path, BpeParts& parts) {
   const std::string text = HONE_TRY(read_text_file(path));
   parts.merges.reserve(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')));
   int64_t line_number = 0;
@@ -50,7 +50,7 @@ Result<TokenizerParts> read_vocab_merges(const std::string& vocab_path,
                                          const TokenizerConfig& given) {
   BpeParts bpe;
   HONE_TRY(read_vocab(vocab_path, bpe.vocabulary));
-  HONE_TRY(read_merges(merges_path, bpe));
+  HONE_TRY(read_merges_file(merges_path, bpe));
   TokenizerConfig config = given;
   const auto has = [&](std::string_view token) { return bpe.vocabulary.find(token); };
   if (config.tokenizer_class.empty()) {  // without a name, the special tokens tell

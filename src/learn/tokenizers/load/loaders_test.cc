@@ -6,8 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "base/unicode/unicode.h"
 
 namespace hone {

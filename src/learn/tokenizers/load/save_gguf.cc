@@ -5,12 +5,11 @@
 
 #include "base/core/json.h"
 #include "learn/tokenizers/load/load.h"
+#include "learn/tokenizers/load/sentencepiece_model.h"  // types of tokens
 #include "learn/tokenizers/text/errors.h"
 
 namespace hone {
 namespace {
-
-constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
 
 // Digits, contractions, runs of white space, scripts and emoji: what splitting patterns tell apart.
 constexpr const char* kProbe =

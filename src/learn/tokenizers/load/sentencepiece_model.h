@@ -12,6 +12,7 @@
 
 namespace hone {
 
+// GGUF files number the types of their tokens the same way (tokenizer.ggml.token_type).
 enum SentencePieceType { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 struct SentencePiece {
   std::string_view text;

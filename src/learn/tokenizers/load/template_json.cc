@@ -1,5 +1,6 @@
 #include "learn/tokenizers/load/template_json.h"
 
+#include "base/core/text.h"
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
@@ -30,7 +31,7 @@ Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerPar
   const auto joined = [](std::initializer_list<std::vector<std::string>> parts_of_it) {
     std::vector<std::string> all;
     for (const auto& part : parts_of_it) all.insert(all.end(), part.begin(), part.end());
-    return fmt::format("{}", fmt::join(all, ","));
+    return join(all, ",");
   };
   const std::string one = joined({tokens(t.before_one, 0), text('A', 0), tokens(t.after_one, 0)});
   const std::string pair = joined({tokens(t.before, 0), text('A', 0), tokens(t.between, 0),
@@ -41,7 +42,7 @@ Result<std::string> pair_template_json(const PairTemplate& t, const TokenizerPar
         .todo("take the tokenizer's files from the same model");
   return fmt::format(
       R"({{"type":"TemplateProcessing","single":[{}],"pair":[{}],"special_tokens":{{{}}}}})", one,
-      pair, fmt::join(specials, ","));
+      pair, join(specials, ","));
 }
 
 std::string bos_eos_template(const std::string& bos, std::optional<int32_t> bos_id,

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/core/hash.h"
+#include "base/core/json.h"
 #include "learn/tokenizers/load/loaders.h"
 
 namespace hone {

@@ -7,8 +7,8 @@
 namespace hone {
 namespace {
 
-constexpr size_t kScanLimit = 48;               // symbols; above it a heap is faster
-constexpr size_t kKeptNodes = size_t{1} << 16;  // a rare giant must not pin its memory
+constexpr size_t kScanLimit = 48;                    // symbols; above it a heap is faster
+constexpr size_t kKeptMergeNodes = size_t{1} << 16;  // a rare giant must not pin its memory
 inline uint32_t rank_of(MergeStep step) { return static_cast<uint32_t>(step >> 32); }
 
 void merge_by_scan(const MergeTable& table, BpeScratch& s) {
@@ -78,7 +78,7 @@ void merge_by_heap(const MergeTable& table, BpeScratch& s) {
   }
   s.symbols.clear();
   for (int32_t i = 0; i >= 0; i = nodes[i].next) s.symbols.push_back(nodes[i].symbol);
-  if (nodes.capacity() > kKeptNodes) {
+  if (nodes.capacity() > kKeptMergeNodes) {
     std::vector<BpeScratch::Node>().swap(nodes);
     std::vector<uint64_t>().swap(heap);
     s.symbols.shrink_to_fit();

@@ -7,19 +7,21 @@
 namespace hone {
 namespace {
 
-class ByteLevel : public Decoder {
+class ByteLevelDecoder : public Decoder {
  public:
   void append_token(std::string_view token, bool /*first*/, std::string& out) const override {
     append_byte_level_decoded(token, out);
   }
 };
 
-Result<std::unique_ptr<Decoder>> make(const JsonAt&, const StageContext&) {
-  return std::unique_ptr<Decoder>(std::make_unique<ByteLevel>());
+Result<std::unique_ptr<Decoder>> make_decoder_byte_level(const JsonAt&, const StageContext&) {
+  return std::unique_ptr<Decoder>(std::make_unique<ByteLevelDecoder>());
 }
 
 }  // namespace
 
-StageType tokenizer_stage_decoder_byte_level() { return {.types = {"ByteLevel"}, .decoder = make}; }
+StageType tokenizer_stage_decoder_byte_level() {
+  return {.types = {"ByteLevel"}, .decoder = make_decoder_byte_level};
+}
 
 }  // namespace hone

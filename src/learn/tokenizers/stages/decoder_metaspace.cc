@@ -25,13 +25,15 @@ class MetaspaceDecoder : public Decoder {
   Metaspace m_;
 };
 
-Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Decoder>> make_decoder_metaspace(const JsonAt& spec, const StageContext&) {
   return std::unique_ptr<Decoder>(
       std::make_unique<MetaspaceDecoder>(HONE_TRY(read_metaspace(spec))));
 }
 
 }  // namespace
 
-StageType tokenizer_stage_decoder_metaspace() { return {.types = {"Metaspace"}, .decoder = make}; }
+StageType tokenizer_stage_decoder_metaspace() {
+  return {.types = {"Metaspace"}, .decoder = make_decoder_metaspace};
+}
 
 }  // namespace hone

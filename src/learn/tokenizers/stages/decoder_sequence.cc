@@ -7,9 +7,9 @@
 namespace hone {
 namespace {
 
-class Sequence : public Decoder {
+class SequenceDecoder : public Decoder {
  public:
-  Sequence(std::vector<std::unique_ptr<Decoder>> steps, Lead lead)
+  SequenceDecoder(std::vector<std::unique_ptr<Decoder>> steps, Lead lead)
       : steps_(std::move(steps)), lead_(std::move(lead)) {}
 
   void append_token(std::string_view token, bool first, std::string& out) const override {
@@ -38,7 +38,8 @@ class Sequence : public Decoder {
   Lead lead_;
 };
 
-Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<Decoder>> make_decoder_sequence(const JsonAt& spec,
+                                                       const StageContext& context) {
   const JsonAt list = HONE_TRY(spec.get("decoders"));
   std::vector<std::unique_ptr<Decoder>> steps;
   Decoder::Lead lead;
@@ -61,11 +62,14 @@ Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext& co
     }
     fused = fused || type == "Fuse";
   }
-  return std::unique_ptr<Decoder>(std::make_unique<Sequence>(std::move(steps), std::move(lead)));
+  return std::unique_ptr<Decoder>(
+      std::make_unique<SequenceDecoder>(std::move(steps), std::move(lead)));
 }
 
 }  // namespace
 
-StageType tokenizer_stage_decoder_sequence() { return {.types = {"Sequence"}, .decoder = make}; }
+StageType tokenizer_stage_decoder_sequence() {
+  return {.types = {"Sequence"}, .decoder = make_decoder_sequence};
+}
 
 }  // namespace hone

@@ -7,9 +7,9 @@
 namespace hone {
 namespace {
 
-class Replace : public Decoder {
+class ReplaceDecoder : public Decoder {
  public:
-  Replace(std::unique_ptr<Pattern> pattern, std::string content)
+  ReplaceDecoder(std::unique_ptr<Pattern> pattern, std::string content)
       : pattern_(std::move(pattern)), content_(std::move(content)) {}
   void append_token(std::string_view token, bool, std::string& out) const override {
     append_replaced(*pattern_, token, content_, out);
@@ -44,9 +44,9 @@ class ByteFallback : public Decoder {
 };
 
 // At most `start` times `content` at the beginning of a token and `stop` times at its end.
-class Strip : public Decoder {
+class StripDecoder : public Decoder {
  public:
-  Strip(std::string content, int64_t start, int64_t stop)
+  StripDecoder(std::string content, int64_t start, int64_t stop)
       : content_(std::move(content)), start_(start), stop_(stop) {}
   void append_token(std::string_view token, bool, std::string& out) const override {
     for (int64_t i = 0; i < start_ && token.starts_with(content_); ++i)
@@ -66,19 +66,19 @@ class Fuse : public Decoder {
   void append_token(std::string_view token, bool, std::string& out) const override { out += token; }
 };
 
-Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Decoder>> make_decoder_steps(const JsonAt& spec, const StageContext&) {
   const std::string_view type = HONE_TRY(spec.string("type"));
   std::unique_ptr<Decoder> made;
   if (type == "Replace") {
     auto pattern = HONE_TRY(make_pattern(HONE_TRY(spec.get("pattern"))));
-    made = std::make_unique<Replace>(std::move(pattern),
-                                     std::string(HONE_TRY(spec.string("content"))));
+    made = std::make_unique<ReplaceDecoder>(std::move(pattern),
+                                            std::string(HONE_TRY(spec.string("content"))));
   } else if (type == "Strip") {
     const std::string_view content = HONE_TRY(spec.string("content"));
     if (content.empty()) return HONE_TRY(spec.get("content")).expected("one character");
-    made = std::make_unique<Strip>(std::string(content),
-                                   HONE_TRY(HONE_TRY(spec.get("start")).integer()),
-                                   HONE_TRY(HONE_TRY(spec.get("stop")).integer()));
+    made = std::make_unique<StripDecoder>(std::string(content),
+                                          HONE_TRY(HONE_TRY(spec.get("start")).integer()),
+                                          HONE_TRY(HONE_TRY(spec.get("stop")).integer()));
   } else if (type == "ByteFallback") {
     made = std::make_unique<ByteFallback>();
   } else {
@@ -90,7 +90,7 @@ Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext&) {
 }  // namespace
 
 StageType tokenizer_stage_decoder_steps() {
-  return {.types = {"Replace", "ByteFallback", "Strip", "Fuse"}, .decoder = make};
+  return {.types = {"Replace", "ByteFallback", "Strip", "Fuse"}, .decoder = make_decoder_steps};
 }
 
 }  // namespace hone

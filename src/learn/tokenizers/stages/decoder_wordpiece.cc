@@ -37,7 +37,7 @@ class WordPieceDecoder : public Decoder {
   bool cleanup_;
 };
 
-Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Decoder>> make_decoder_wordpiece(const JsonAt& spec, const StageContext&) {
   std::string prefix = "##";
   if (const auto at = spec.find("prefix")) prefix = HONE_TRY(at->string());
   const bool cleanup = HONE_TRY(spec.boolean_or("cleanup", true));
@@ -46,6 +46,8 @@ Result<std::unique_ptr<Decoder>> make(const JsonAt& spec, const StageContext&) {
 
 }  // namespace
 
-StageType tokenizer_stage_decoder_wordpiece() { return {.types = {"WordPiece"}, .decoder = make}; }
+StageType tokenizer_stage_decoder_wordpiece() {
+  return {.types = {"WordPiece"}, .decoder = make_decoder_wordpiece};
+}
 
 }  // namespace hone

@@ -27,7 +27,7 @@ Status check_options(const JsonAt& spec) {
   return Ok{};
 }
 
-Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<Model>> make_model_bpe(const JsonAt& spec, const StageContext& context) {
   HONE_TRY(check_options(spec));
   BpeParts parts;
   parts.byte_level = context.byte_level;
@@ -70,6 +70,6 @@ Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& cont
 
 }  // namespace
 
-StageType tokenizer_stage_model_bpe() { return {.types = {"BPE"}, .model = make}; }
+StageType tokenizer_stage_model_bpe() { return {.types = {"BPE"}, .model = make_model_bpe}; }
 
 }  // namespace hone

@@ -27,7 +27,7 @@ constexpr int32_t kUnknown = -1;
 // Where a sum of floats is beyond this, SentencePiece continues from zero.
 constexpr double kLargestSum = 100000;
 constexpr int8_t kNoMargin = -128;
-constexpr size_t kKeptNodes = size_t{1} << 16;  // a rare giant must not pin its memory
+constexpr size_t kKeptLatticeNodes = size_t{1} << 16;  // a rare giant must not pin its memory
 
 struct UnigramScratch : ModelScratch {
   PieceCache cache;  // of places in pieces, not of ids
@@ -214,7 +214,7 @@ class Unigram : public Model {
     for (auto at = static_cast<uint32_t>(text.size()); at > 0; at = nodes[at].start)
       s.steps.push_back({nodes[at].piece, nodes[at].start, at});
     std::reverse(s.steps.begin(), s.steps.end());
-    if (nodes.capacity() > kKeptNodes) std::vector<UnigramScratch::Node>().swap(nodes);
+    if (nodes.capacity() > kKeptLatticeNodes) std::vector<UnigramScratch::Node>().swap(nodes);
     return margin;
   }
 
@@ -271,7 +271,7 @@ std::string Unigram::to_json() const {
   return out + "]}";
 }
 
-Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<Model>> make_model_unigram(const JsonAt& spec, const StageContext& context) {
   if (context.byte_level)
     return Error(err::kTokenizerKind, "Unigram after a ByteLevel pre-tokenizer")
         .at(spec.where)
@@ -315,6 +315,8 @@ std::unique_ptr<Model> make_unigram(UnigramParts parts) {
   return std::make_unique<Unigram>(std::move(parts));
 }
 
-StageType tokenizer_stage_model_unigram() { return {.types = {"Unigram"}, .model = make}; }
+StageType tokenizer_stage_model_unigram() {
+  return {.types = {"Unigram"}, .model = make_model_unigram};
+}
 
 }  // namespace hone

@@ -75,7 +75,8 @@ class WordPiece : public Model {
   PrefixTrie first_, rest_;  // tokens; continuing tokens without their prefix
 };
 
-Result<std::unique_ptr<Model>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<Model>> make_model_wordpiece(const JsonAt& spec,
+                                                    const StageContext& context) {
   if (context.byte_level)
     return Error(err::kTokenizerKind, "WordPiece after a ByteLevel pre-tokenizer")
         .at(spec.where)
@@ -102,6 +103,8 @@ Result<std::unique_ptr<Model>> make_wordpiece(WordPieceParts parts) {
   return std::unique_ptr<Model>(std::make_unique<WordPiece>(std::move(parts), *unk));
 }
 
-StageType tokenizer_stage_model_wordpiece() { return {.types = {"WordPiece"}, .model = make}; }
+StageType tokenizer_stage_model_wordpiece() {
+  return {.types = {"WordPiece"}, .model = make_model_wordpiece};
+}
 
 }  // namespace hone

@@ -154,7 +154,7 @@ class Bert : public Normalizer {
   std::array<Ascii, 128> ascii_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_bert(const JsonAt& spec, const StageContext&) {
   BertOptions o;
   o.clean_text = HONE_TRY(spec.boolean_or("clean_text", true));
   o.chinese = HONE_TRY(spec.boolean_or("handle_chinese_chars", true));
@@ -166,7 +166,7 @@ Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&
 }  // namespace
 
 StageType tokenizer_stage_normalizer_bert() {
-  return {.types = {"BertNormalizer"}, .normalizer = make};
+  return {.types = {"BertNormalizer"}, .normalizer = make_normalizer_bert};
 }
 
 }  // namespace hone

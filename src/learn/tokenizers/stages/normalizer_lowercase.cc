@@ -15,14 +15,14 @@ class Lowercase : public Normalizer {
   }
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt&, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_lowercase(const JsonAt&, const StageContext&) {
   return std::unique_ptr<Normalizer>(std::make_unique<Lowercase>());
 }
 
 }  // namespace
 
 StageType tokenizer_stage_normalizer_lowercase() {
-  return {.types = {"Lowercase"}, .normalizer = make};
+  return {.types = {"Lowercase"}, .normalizer = make_normalizer_lowercase};
 }
 
 }  // namespace hone

@@ -69,7 +69,8 @@ class Precompiled : public Normalizer {
   Charsmap map_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_precompiled(const JsonAt& spec,
+                                                                const StageContext&) {
   const JsonAt at = HONE_TRY(spec.get("precompiled_charsmap"));
   std::string blob;
   if (!decode_base64(HONE_TRY(at.string()), blob)) return at.expected("a charsmap in base64");
@@ -81,7 +82,7 @@ Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&
 }  // namespace
 
 StageType tokenizer_stage_normalizer_precompiled() {
-  return {.types = {"Precompiled"}, .normalizer = make};
+  return {.types = {"Precompiled"}, .normalizer = make_normalizer_precompiled};
 }
 
 }  // namespace hone

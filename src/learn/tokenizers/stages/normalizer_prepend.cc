@@ -20,7 +20,8 @@ class Prepend : public Normalizer {
   std::string prefix_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_prepend(const JsonAt& spec,
+                                                            const StageContext&) {
   return std::unique_ptr<Normalizer>(
       std::make_unique<Prepend>(std::string(HONE_TRY(spec.string("prepend")))));
 }
@@ -28,7 +29,7 @@ Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&
 }  // namespace
 
 StageType tokenizer_stage_normalizer_prepend() {
-  return {.types = {"Prepend"}, .normalizer = make};
+  return {.types = {"Prepend"}, .normalizer = make_normalizer_prepend};
 }
 
 }  // namespace hone

@@ -6,9 +6,9 @@
 namespace hone {
 namespace {
 
-class Replace : public Normalizer {
+class ReplaceNormalizer : public Normalizer {
  public:
-  Replace(std::unique_ptr<Pattern> pattern, std::optional<char> byte, std::string content)
+  ReplaceNormalizer(std::unique_ptr<Pattern> pattern, std::optional<char> byte, std::string content)
       : pattern_(std::move(pattern)), byte_(byte), content_(std::move(content)) {}
 
   std::string_view normalize(std::string_view text, std::string& buffer) const override {
@@ -26,20 +26,21 @@ class Replace : public Normalizer {
   std::string content_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_replace(const JsonAt& spec,
+                                                            const StageContext&) {
   const JsonAt at = HONE_TRY(spec.get("pattern"));
   auto pattern = HONE_TRY(make_pattern(at));
   std::optional<char> byte;
   if (const auto literal = at.find("String"))
     if (const auto text = HONE_TRY(literal->string()); text.size() == 1) byte = text[0];
-  return std::unique_ptr<Normalizer>(std::make_unique<Replace>(
+  return std::unique_ptr<Normalizer>(std::make_unique<ReplaceNormalizer>(
       std::move(pattern), byte, std::string(HONE_TRY(spec.string("content")))));
 }
 
 }  // namespace
 
 StageType tokenizer_stage_normalizer_replace() {
-  return {.types = {"Replace"}, .normalizer = make};
+  return {.types = {"Replace"}, .normalizer = make_normalizer_replace};
 }
 
 }  // namespace hone

@@ -6,9 +6,10 @@
 namespace hone {
 namespace {
 
-class Sequence : public Normalizer {
+class SequenceNormalizer : public Normalizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
+  explicit SequenceNormalizer(std::vector<std::unique_ptr<Normalizer>> steps)
+      : steps_(std::move(steps)) {}
 
   std::string_view normalize(std::string_view text, std::string& buffer) const override {
     ScratchString spare;
@@ -31,19 +32,20 @@ class Sequence : public Normalizer {
   std::vector<std::unique_ptr<Normalizer>> steps_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_sequence(const JsonAt& spec,
+                                                             const StageContext& context) {
   const JsonAt list = HONE_TRY(spec.get("normalizers"));
   std::vector<std::unique_ptr<Normalizer>> steps;
   size_t index = 0;
   for (const JsonElement step : HONE_TRY(list.array()))
     steps.push_back(HONE_TRY(make_normalizer(list.item(step, index++), context)));
-  return std::unique_ptr<Normalizer>(std::make_unique<Sequence>(std::move(steps)));
+  return std::unique_ptr<Normalizer>(std::make_unique<SequenceNormalizer>(std::move(steps)));
 }
 
 }  // namespace
 
 StageType tokenizer_stage_normalizer_sequence() {
-  return {.types = {"Sequence"}, .normalizer = make};
+  return {.types = {"Sequence"}, .normalizer = make_normalizer_sequence};
 }
 
 }  // namespace hone

@@ -6,9 +6,9 @@
 namespace hone {
 namespace {
 
-class Strip : public Normalizer {
+class StripNormalizer : public Normalizer {
  public:
-  Strip(bool left, bool right) : left_(left), right_(right) {}
+  StripNormalizer(bool left, bool right) : left_(left), right_(right) {}
 
   std::string_view normalize(std::string_view text, std::string&) const override {
     const uint8_t* classes = char_classes();
@@ -30,14 +30,16 @@ class Strip : public Normalizer {
   bool left_, right_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_strip(const JsonAt& spec, const StageContext&) {
   const bool left = HONE_TRY(spec.boolean_or("strip_left", true));
   const bool right = HONE_TRY(spec.boolean_or("strip_right", true));
-  return std::unique_ptr<Normalizer>(std::make_unique<Strip>(left, right));
+  return std::unique_ptr<Normalizer>(std::make_unique<StripNormalizer>(left, right));
 }
 
 }  // namespace
 
-StageType tokenizer_stage_normalizer_strip() { return {.types = {"Strip"}, .normalizer = make}; }
+StageType tokenizer_stage_normalizer_strip() {
+  return {.types = {"Strip"}, .normalizer = make_normalizer_strip};
+}
 
 }  // namespace hone

@@ -25,7 +25,8 @@ class Unicode : public Normalizer {
   NormalForm form_;
 };
 
-Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<Normalizer>> make_normalizer_unicode(const JsonAt& spec,
+                                                            const StageContext&) {
   const std::string_view type = HONE_TRY(spec.string("type"));
   const NormalForm form = type == "NFC"    ? NormalForm::kC
                           : type == "NFD"  ? NormalForm::kD
@@ -37,7 +38,7 @@ Result<std::unique_ptr<Normalizer>> make(const JsonAt& spec, const StageContext&
 }  // namespace
 
 StageType tokenizer_stage_normalizer_unicode() {
-  return {.types = {"NFC", "NFD", "NFKC", "NFKD"}, .normalizer = make};
+  return {.types = {"NFC", "NFD", "NFKC", "NFKD"}, .normalizer = make_normalizer_unicode};
 }
 
 }  // namespace hone

@@ -5,19 +5,20 @@
 namespace hone {
 namespace {
 
-class ByteLevel : public PostProcessor {
+class ByteLevelPostProcessor : public PostProcessor {
  public:
   void process(std::vector<Encoding>&) const override {}
 };
 
-Result<std::unique_ptr<PostProcessor>> make(const JsonAt&, const StageContext&) {
-  return std::unique_ptr<PostProcessor>(std::make_unique<ByteLevel>());
+Result<std::unique_ptr<PostProcessor>> make_post_processor_byte_level(const JsonAt&,
+                                                                      const StageContext&) {
+  return std::unique_ptr<PostProcessor>(std::make_unique<ByteLevelPostProcessor>());
 }
 
 }  // namespace
 
 StageType tokenizer_stage_post_processor_byte_level() {
-  return {.types = {"ByteLevel"}, .post_processor = make};
+  return {.types = {"ByteLevel"}, .post_processor = make_post_processor_byte_level};
 }
 
 }  // namespace hone

@@ -36,7 +36,8 @@ Result<int32_t> id_of_pair(const JsonAt& spec) {
   return static_cast<int32_t>(id);
 }
 
-Result<std::unique_ptr<PostProcessor>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<PostProcessor>> make_post_processor_roberta(const JsonAt& spec,
+                                                                   const StageContext&) {
   const int32_t cls = HONE_TRY(id_of_pair(HONE_TRY(spec.get("cls"))));
   const int32_t sep = HONE_TRY(id_of_pair(HONE_TRY(spec.get("sep"))));
   const bool bert = HONE_TRY(spec.string("type")) == "BertProcessing";
@@ -46,7 +47,8 @@ Result<std::unique_ptr<PostProcessor>> make(const JsonAt& spec, const StageConte
 }  // namespace
 
 StageType tokenizer_stage_post_processor_roberta() {
-  return {.types = {"RobertaProcessing", "BertProcessing"}, .post_processor = make};
+  return {.types = {"RobertaProcessing", "BertProcessing"},
+          .post_processor = make_post_processor_roberta};
 }
 
 }  // namespace hone

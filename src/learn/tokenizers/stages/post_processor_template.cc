@@ -62,7 +62,8 @@ Result<Template> read_template(const JsonAt& list, const JsonAt& specials, int s
   return result;
 }
 
-Result<std::unique_ptr<PostProcessor>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<PostProcessor>> make_post_processor_template(const JsonAt& spec,
+                                                                    const StageContext&) {
   const JsonAt specials = HONE_TRY(spec.get("special_tokens"));
   auto single = HONE_TRY(read_template(HONE_TRY(spec.get("single")), specials, 1));
   auto pair = HONE_TRY(read_template(HONE_TRY(spec.get("pair")), specials, 2));
@@ -73,7 +74,7 @@ Result<std::unique_ptr<PostProcessor>> make(const JsonAt& spec, const StageConte
 }  // namespace
 
 StageType tokenizer_stage_post_processor_template() {
-  return {.types = {"TemplateProcessing"}, .post_processor = make};
+  return {.types = {"TemplateProcessing"}, .post_processor = make_post_processor_template};
 }
 
 }  // namespace hone

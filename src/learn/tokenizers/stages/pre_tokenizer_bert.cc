@@ -41,7 +41,8 @@ class Words : public PreTokenizer {
   const uint8_t* chars_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_bert(const JsonAt& spec,
+                                                              const StageContext&) {
   const bool bert = HONE_TRY(spec.string("type")) == "BertPreTokenizer";
   return std::unique_ptr<PreTokenizer>(
       std::make_unique<Words>(static_cast<uint8_t>(bert ? kBertPunctuation : 0)));
@@ -50,7 +51,8 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
 }  // namespace
 
 StageType tokenizer_stage_pre_tokenizer_bert() {
-  return {.types = {"BertPreTokenizer", "WhitespaceSplit"}, .pre_tokenizer = make};
+  return {.types = {"BertPreTokenizer", "WhitespaceSplit"},
+          .pre_tokenizer = make_pre_tokenizer_bert};
 }
 
 }  // namespace hone

@@ -8,9 +8,9 @@
 namespace hone {
 namespace {
 
-class ByteLevel : public PreTokenizer {
+class ByteLevelPreTokenizer : public PreTokenizer {
  public:
-  ByteLevel(bool add_prefix_space, bool use_regex)
+  ByteLevelPreTokenizer(bool add_prefix_space, bool use_regex)
       : add_prefix_space_(add_prefix_space), use_regex_(use_regex) {}
 
   void split(std::string_view text, bool /*at_start*/, PieceSink sink) const override {
@@ -35,17 +35,19 @@ class ByteLevel : public PreTokenizer {
   bool add_prefix_space_, use_regex_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_byte_level(const JsonAt& spec,
+                                                                    const StageContext& context) {
   const bool written = HONE_TRY(spec.boolean_or("add_prefix_space", true));
   const bool add_prefix_space = context.add_prefix_space.value_or(written);
   const bool use_regex = HONE_TRY(spec.boolean_or("use_regex", true));
-  return std::unique_ptr<PreTokenizer>(std::make_unique<ByteLevel>(add_prefix_space, use_regex));
+  return std::unique_ptr<PreTokenizer>(
+      std::make_unique<ByteLevelPreTokenizer>(add_prefix_space, use_regex));
 }
 
 }  // namespace
 
 StageType tokenizer_stage_pre_tokenizer_byte_level() {
-  return {.types = {"ByteLevel"}, .pre_tokenizer = make};
+  return {.types = {"ByteLevel"}, .pre_tokenizer = make_pre_tokenizer_byte_level};
 }
 
 }  // namespace hone

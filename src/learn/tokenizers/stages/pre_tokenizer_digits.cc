@@ -33,7 +33,8 @@ class Digits : public PreTokenizer {
   bool individual_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_digits(const JsonAt& spec,
+                                                                const StageContext&) {
   const bool individual = HONE_TRY(spec.boolean_or("individual_digits", false));
   return std::unique_ptr<PreTokenizer>(std::make_unique<Digits>(individual));
 }
@@ -41,7 +42,7 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
 }  // namespace
 
 StageType tokenizer_stage_pre_tokenizer_digits() {
-  return {.types = {"Digits"}, .pre_tokenizer = make};
+  return {.types = {"Digits"}, .pre_tokenizer = make_pre_tokenizer_digits};
 }
 
 }  // namespace hone

@@ -40,7 +40,8 @@ class MetaspaceSplit : public PreTokenizer {
   Metaspace m_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_metaspace(const JsonAt& spec,
+                                                                   const StageContext&) {
   return std::unique_ptr<PreTokenizer>(
       std::make_unique<MetaspaceSplit>(HONE_TRY(read_metaspace(spec))));
 }
@@ -48,7 +49,7 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
 }  // namespace
 
 StageType tokenizer_stage_pre_tokenizer_metaspace() {
-  return {.types = {"Metaspace"}, .pre_tokenizer = make};
+  return {.types = {"Metaspace"}, .pre_tokenizer = make_pre_tokenizer_metaspace};
 }
 
 }  // namespace hone

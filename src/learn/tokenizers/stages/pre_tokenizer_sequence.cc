@@ -6,9 +6,10 @@
 namespace hone {
 namespace {
 
-class Sequence : public PreTokenizer {
+class SequencePreTokenizer : public PreTokenizer {
  public:
-  explicit Sequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
+  explicit SequencePreTokenizer(std::vector<std::unique_ptr<PreTokenizer>> steps)
+      : steps_(std::move(steps)) {}
 
   void split(std::string_view text, bool at_start, PieceSink sink) const override {
     split_from(0, text, at_start, sink);
@@ -28,7 +29,8 @@ class Sequence : public PreTokenizer {
   std::vector<std::unique_ptr<PreTokenizer>> steps_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext& context) {
+Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_sequence(const JsonAt& spec,
+                                                                  const StageContext& context) {
   const JsonAt list = HONE_TRY(spec.get("pretokenizers"));
   std::vector<std::unique_ptr<PreTokenizer>> steps;
   size_t index = 0;
@@ -42,13 +44,13 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
           .todo("hone reads sequences in which ByteLevel is the last step");
     steps.push_back(HONE_TRY(make_pre_tokenizer(at, context)));
   }
-  return std::unique_ptr<PreTokenizer>(std::make_unique<Sequence>(std::move(steps)));
+  return std::unique_ptr<PreTokenizer>(std::make_unique<SequencePreTokenizer>(std::move(steps)));
 }
 
 }  // namespace
 
 StageType tokenizer_stage_pre_tokenizer_sequence() {
-  return {.types = {"Sequence"}, .pre_tokenizer = make};
+  return {.types = {"Sequence"}, .pre_tokenizer = make_pre_tokenizer_sequence};
 }
 
 }  // namespace hone

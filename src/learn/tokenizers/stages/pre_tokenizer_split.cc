@@ -1,5 +1,6 @@
 // "Split": cuts a text at the matches of a pattern; "behavior" says where the matches go.
 // Reference: huggingface/tokenizers tokenizer/normalizer.rs, SplitDelimiterBehavior.
+#include "base/core/text.h"
 #include "learn/tokenizers/stages/stages.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
@@ -71,7 +72,8 @@ class Split : public PreTokenizer {
   bool invert_;
 };
 
-Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContext&) {
+Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer_split(const JsonAt& spec,
+                                                               const StageContext&) {
   auto pattern = HONE_TRY(make_pattern(HONE_TRY(spec.get("pattern"))));
   const JsonAt at = HONE_TRY(spec.get("behavior"));
   const std::string name(HONE_TRY(at.string()));
@@ -81,7 +83,7 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
   if (found == names.end())
     return Error(err::kTokenizerStage, fmt::format("unknown behavior \"{}\" of Split", name))
         .at(at.where)
-        .todo(fmt::format("the behaviors are {}", fmt::join(names, ", ")));
+        .todo(fmt::format("the behaviors are {}", join(names, ", ")));
   const bool invert = HONE_TRY(spec.boolean_or("invert", false));
   return std::unique_ptr<PreTokenizer>(std::make_unique<Split>(
       std::move(pattern), static_cast<Behavior>(found - names.begin()), invert));
@@ -90,7 +92,7 @@ Result<std::unique_ptr<PreTokenizer>> make(const JsonAt& spec, const StageContex
 }  // namespace
 
 StageType tokenizer_stage_pre_tokenizer_split() {
-  return {.types = {"Split"}, .pre_tokenizer = make};
+  return {.types = {"Split"}, .pre_tokenizer = make_pre_tokenizer_split};
 }
 
 }  // namespace hone

@@ -1,5 +1,6 @@
 #include "learn/tokenizers/stages/stages.h"
 
+#include "base/core/text.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
 
@@ -7,9 +8,9 @@ namespace hone {
 namespace {
 
 template <class Stage>
-Result<std::unique_ptr<Stage>> make(const JsonAt& spec, const StageContext& context,
-                                    std::string_view kind,
-                                    StageFactory<Stage> StageType::*factory) {
+Result<std::unique_ptr<Stage>> make_stages(const JsonAt& spec, const StageContext& context,
+                                           std::string_view kind,
+                                           StageFactory<Stage> StageType::*factory) {
   static const std::vector<StageType> shelf = all_tokenizer_stage();
   const std::string type(HONE_TRY(spec.string("type")));
   std::vector<std::string> known;
@@ -23,17 +24,17 @@ Result<std::unique_ptr<Stage>> make(const JsonAt& spec, const StageContext& cont
   const std::string nearest = nearest_name(type, known);
   return Error(err::kTokenizerStage, fmt::format("unknown {} \"{}\"", kind, type))
       .at(spec.where)
-      .todo(fmt::format("hone reads {}{}", fmt::join(known, ", "),
+      .todo(fmt::format("hone reads {}{}", join(known, ", "),
                         nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Normalizer>> make_normalizer(const JsonAt& s, const StageContext& c) {
-  return make(s, c, "normalizer", &StageType::normalizer);
+  return make_stages(s, c, "normalizer", &StageType::normalizer);
 }
 Result<std::unique_ptr<PreTokenizer>> make_pre_tokenizer(const JsonAt& s, const StageContext& c) {
-  return make(s, c, "pre_tokenizer", &StageType::pre_tokenizer);
+  return make_stages(s, c, "pre_tokenizer", &StageType::pre_tokenizer);
 }
 Result<std::unique_ptr<Model>> make_model(const JsonAt& s, const StageContext& c) {
   // Files of old versions name no type; what only one has tells it.
@@ -45,13 +46,13 @@ Result<std::unique_ptr<Model>> make_model(const JsonAt& s, const StageContext& c
   if (type)
     for (const StageType& entry : all_tokenizer_stage())
       if (entry.model && entry.types.front() == type) return entry.model(s, c);
-  return make(s, c, "model", &StageType::model);
+  return make_stages(s, c, "model", &StageType::model);
 }
 Result<std::unique_ptr<PostProcessor>> make_post_processor(const JsonAt& s, const StageContext& c) {
-  return make(s, c, "post_processor", &StageType::post_processor);
+  return make_stages(s, c, "post_processor", &StageType::post_processor);
 }
 Result<std::unique_ptr<Decoder>> make_decoder(const JsonAt& s, const StageContext& c) {
-  return make(s, c, "decoder", &StageType::decoder);
+  return make_stages(s, c, "decoder", &StageType::decoder);
 }
 
 }  // namespace hone

@@ -2,8 +2,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/core/json.h"
 #include "base/unicode/unicode.h"
 #include "learn/tokenizers/text/errors.h"
 

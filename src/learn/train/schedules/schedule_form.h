@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/core/error.h"
+#include "base/core/json.h"
 
 namespace hone {
 

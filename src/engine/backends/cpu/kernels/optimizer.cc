@@ -34,9 +34,7 @@ HONE_CPU_DISPATCH(void, f16_to_f32_range, (int64_t count, const uint16_t* x, flo
 
 namespace {
 
-constexpr int64_t kBlock = 16384;  // elements whose squares are summed as one
-
-float f32(double x) { return static_cast<float>(x); }
+constexpr int64_t kUpdateBlock = 16384;  // elements whose squares are summed as one
 
 // f(tensor, begin, end) on each thread for its part of all elements, cut at multiples of 64.
 template <class List, class Fn>
@@ -119,27 +117,27 @@ void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateS
 }
 
 int64_t sum_squares_workspace_bytes(int64_t all_elements, int64_t tensors) {
-  return 8 * (all_elements / kBlock + tensors);
+  return 8 * (all_elements / kUpdateBlock + tensors);
 }
 
 void sum_squares(std::span<const TensorView> tensors, double* sums, void* workspace,
                  ThreadPool& pool) {
   auto* part = static_cast<double*>(workspace);
   int64_t blocks = 0;
-  for (const auto& t : tensors) blocks += (t.count + kBlock - 1) / kBlock;
+  for (const auto& t : tensors) blocks += (t.count + kUpdateBlock - 1) / kUpdateBlock;
   pool.parallel_for(blocks, [&](int64_t begin, int64_t end, int) {
     int64_t at = 0;
     for (const auto& t : tensors) {
-      const int64_t n = (t.count + kBlock - 1) / kBlock;
+      const int64_t n = (t.count + kUpdateBlock - 1) / kUpdateBlock;
       for (int64_t b = std::max(begin, at); b < std::min(end, at + n); ++b) {
-        const int64_t first = (b - at) * kBlock;
-        part[b] = sum_squares_range(t.data + first, std::min(kBlock, t.count - first));
+        const int64_t first = (b - at) * kUpdateBlock;
+        part[b] = sum_squares_range(t.data + first, std::min(kUpdateBlock, t.count - first));
       }
       at += n;
     }
   });
   for (size_t i = 0; i < tensors.size(); ++i) {
-    const int64_t n = (tensors[i].count + kBlock - 1) / kBlock;
+    const int64_t n = (tensors[i].count + kUpdateBlock - 1) / kUpdateBlock;
     for (int64_t step = 1; step < n; step *= 2)
       for (int64_t b = 0; b + step < n; b += 2 * step) part[b] += part[b + step];
     sums[i] = n > 0 ? part[0] : 0;

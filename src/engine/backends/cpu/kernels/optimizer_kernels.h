@@ -3,6 +3,8 @@
 
 namespace hone::cpu {
 
+inline float f32(double x) { return static_cast<float>(x); }
+
 struct AdamWScalars {
   float decay;  // 1 - lr * weight_decay
   float l2;     // Adam's weight decay

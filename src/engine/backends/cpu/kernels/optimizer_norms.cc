@@ -30,12 +30,11 @@ HONE_CPU_DISPATCH(void, adafactor_apply_row,
 
 namespace {
 
-constexpr int64_t kBlock = 16384;   // elements of LAMB that are summed as one
-constexpr int64_t kPart = 65536;    // elements of Adafactor that are one thread's at least
-constexpr int64_t kMostParts = 32;  // of a matrix: each has its own sums of columns
+constexpr int64_t kNormBlock = 16384;  // elements of LAMB that are summed as one
+constexpr int64_t kPart = 65536;       // elements of Adafactor that are one thread's at least
+constexpr int64_t kMostParts = 32;     // of a matrix: each has its own sums of columns
 
-float f32(double x) { return static_cast<float>(x); }
-int64_t blocks_of(const UpdateTensor& t) { return (t.count + kBlock - 1) / kBlock; }
+int64_t blocks_of(const UpdateTensor& t) { return (t.count + kNormBlock - 1) / kNormBlock; }
 
 // How a tensor is divided: parts of whole rows, and its scratch memory.
 struct Parts {
@@ -156,7 +155,8 @@ void lamb(std::span<const UpdateTensor> tensors, const Lamb& rule, const UpdateS
       for (size_t i = 0; i < tensors.size() && first < end; ++i) {
         const int64_t n = blocks_of(tensors[i]);
         for (int64_t b = std::max(begin, first); b < std::min(end, first + n); ++b)
-          f(i, (b - first) * kBlock, std::min((b - first + 1) * kBlock, tensors[i].count), b);
+          f(i, (b - first) * kNormBlock, std::min((b - first + 1) * kNormBlock, tensors[i].count),
+            b);
         first += n;
       }
     });

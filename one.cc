@@ -1,0 +1,2 @@
+#include "base/core/json.h"
+template class nlohmann::basic_json<>;
