@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 PRESET ?= cpu
+FUZZ_SECONDS ?= 600
 BUILD := build/$(PRESET)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 
@@ -43,11 +44,11 @@ one: configure ## the tests whose name matches TEST=regex
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST) -R '$(TEST)'
 
-nightly: install-check configure ## every test, the long loops and all sanitizers too, ten minutes of each fuzzer, a scratch copy that grows
+nightly: install-check configure ## every test, the long loops and all sanitizers too, FUZZ_SECONDS (600) of each fuzzer, a scratch copy that grows
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST)
 	@for preset in asan tsan; do tools/sanitize.sh $$preset || exit 1; done  # asan has ubsan in it
-	@tools/fuzz.sh 600
+	@tools/fuzz.sh $(FUZZ_SECONDS)
 	@tools/scratch_add.sh
 
 sanitize: install-check ## unit tests under PRESET=asan, ubsan or tsan

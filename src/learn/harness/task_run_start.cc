@@ -129,7 +129,10 @@ Status TaskRun::compile(bool from_scratch) {
         .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
                           "shows what a run needs",
                           flag));
-  log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(fit.rows, "row"),
+  // A micro-batch that holds all data has no more rows than they.
+  const bool counted = s_.do_train && !s_.streaming;
+  const int64_t rows = counted ? std::min(fit.rows, feed_->train_rows()) : fit.rows;
+  log_info("{:<11} {} of at most {}{}", "micro-batch", count_of(rows, "row"),
            count_of(row_tokens(), "token"),
            fit.rows < wanted
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
