@@ -1,2 +1,0 @@
-#include "base/core/json.h"
-template class nlohmann::basic_json<>;
