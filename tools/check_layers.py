@@ -42,6 +42,7 @@ DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
 # What a line in the first column defines: a type, an alias, or a function or constant.
 NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|(?!using |return|template|namespace)"
                   r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
+TEST = re.compile(r"_(test|fuzz|bench)\.cc$")
 MOST_LINES = 1000
 README_LINES = 25
 README_COLUMNS = 110
@@ -238,19 +239,27 @@ class Check:
                 spaces.append(opened.group(1) or "")
             elif line.startswith("}  // namespace") and spaces:
                 spaces.pop()
-            hidden = NAME.match(line) if "" in spaces and not path.endswith("_test.cc") else None
-            if hidden and not re.search(r"_(fuzz|bench)\.cc$", path):
-                key = (os.path.dirname(path), hidden.group(1))
-                first = self.hidden.setdefault(key, (path, line))
-                if first[0] != path and not (line.startswith("using ") and line == first[1]):
-                    self.say(path, n, f"{hidden.group(1)} is in the unnamed namespace of "
-                                      f"{os.path.basename(first[0])} too")
+            if "" in spaces and not TEST.search(path):
+                self.hide(path, n, text)
             m = TYPE.match(line)
             if m and "" not in spaces and not line.endswith(";"):
                 name = "::".join(spaces + [m.group(1)])
                 first = self.types.setdefault(name, (path, n))
                 if first[0] != path:
                     self.say(path, n, f"{name} is defined in {os.path.relpath(first[0], self.root)} too")
+
+    def hide(self, path, n, text):
+        """Names that line n, in an unnamed namespace, begins to define."""
+        line = text[n - 1]
+        names = NAME.findall(line)
+        if re.match(r"constexpr |const |enum (?!class)", line):  # several at once
+            whole = NO_CODE.sub("", " ".join(text[n - 1:n + 40]).split(";")[0])
+            after = r" =|,| ?\}" if line.startswith("enum") else r"(?:\[\w*\])* ="
+            names += re.findall(r"\b(k[A-Z]\w*)(?=" + after + ")", whole)
+        for name in dict.fromkeys(names):
+            first = self.hidden.setdefault((os.path.dirname(path), name), (path, line))
+            if first[0] != path and not (line.startswith("using ") and line == first[1]):
+                self.say(path, n, f"{name} is in the unnamed namespace of {os.path.basename(first[0])} too")
 
     def include(self, path, n, room, name, allowed):
         self.counts["includes"] += 1

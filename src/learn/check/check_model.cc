@@ -9,8 +9,6 @@
 namespace hone {
 namespace {
 
-constexpr FindingLevel kWarning = FindingLevel::kWarning;
-
 std::string some_of(const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
   if (names.size() <= kShown) return join(names, ", ");
@@ -47,7 +45,7 @@ void check_tokenizer(const Pretrained& model, Findings& findings) {
     // Its texts have no end to learn, but a frame.
     if (tokenizer.special_token_count(false) == 0)
       findings.add(
-          kWarning, "no_special_tokens",
+          FindingLevel::kWarning, "no_special_tokens",
           fmt::format("the tokenizer adds no begin and end tokens, which {} was trained with",
                       config.family),
           "", "take tokenizer.json, or tokenizer_config.json with it, from the model's origin");

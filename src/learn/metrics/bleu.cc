@@ -14,19 +14,24 @@ namespace hone {
 namespace {
 
 constexpr int kOrder = 4;
-constexpr int32_t kBleuKeptWords = 1 << 16;
 constexpr double kLogOfZero = -9999999999;
 
 // Counts: length of predictions, of references, matches of each order. The totals of an order
 // follow from the lengths only where every text has kOrder words, so they are counts too.
-enum { kPredicted, kExpected, kMatches, kTotals = kMatches + kOrder, kCounts = kTotals + kOrder };
+enum {
+  kPredicted,
+  kExpected,
+  kMatches,
+  kTotals = kMatches + kOrder,
+  kBleuCounts = kTotals + kOrder
+};
 
 struct Bleu {
   double score = 0, brevity = 1;
   std::array<double, kOrder> precisions{};
 };
 
-Bleu bleu_of(const std::array<int64_t, kCounts>& sums) {
+Bleu bleu_of(const std::array<int64_t, kBleuCounts>& sums) {
   Bleu b;
   const auto predicted = static_cast<double>(sums[kPredicted]),
              expected = static_cast<double>(sums[kExpected]);
@@ -48,7 +53,7 @@ Bleu bleu_of(const std::array<int64_t, kCounts>& sums) {
   return b;
 }
 
-class BleuMetric final : public CountedMetric<kCounts> {
+class BleuMetric final : public CountedMetric<kBleuCounts> {
  public:
   explicit BleuMetric(const MetricOptions& o) : CountedMetric(o), tokenizer_(o.bleu_tokenizer) {}
 
@@ -68,7 +73,7 @@ class BleuMetric final : public CountedMetric<kCounts> {
   using Grams = Ngrams<32, kOrder>;
 
   Counts count(std::string_view prediction, std::span<const std::string_view> references) override {
-    if (words_.size() > kBleuKeptWords) words_.clear();
+    if (words_.size() > kKeptWords) words_.clear();
     read(prediction, prediction_);
     if (references_.size() != references.size()) references_.resize(references.size());
     Counts counts{};

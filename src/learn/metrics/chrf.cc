@@ -15,11 +15,10 @@ namespace hone {
 namespace {
 
 constexpr int kCharacters = 6, kWords = 2, kBeta = 2;
-constexpr int32_t kChrfKeptWords = 1 << 16;
 // For each order: n-grams predicted, expected, common.
-constexpr size_t kCounts = size_t{3} * (kCharacters + kWords);
+constexpr size_t kChrfCounts = size_t{3} * (kCharacters + kWords);
 
-class Chrf final : public CountedMetric<kCounts> {
+class Chrf final : public CountedMetric<kChrfCounts> {
  public:
   explicit Chrf(const MetricOptions& o) : CountedMetric(o), word_order_(o.chrf_word_order) {
     HONE_BUG_IF(word_order_ < 0 || word_order_ > kWords, "word order {}", word_order_);
@@ -40,7 +39,7 @@ class Chrf final : public CountedMetric<kCounts> {
   };
 
   Counts count(std::string_view prediction, std::span<const std::string_view> references) override {
-    if (words_.size() > kChrfKeptWords) words_.clear();
+    if (words_.size() > kKeptWords) words_.clear();
     read(prediction, prediction_);
     Counts best{};
     double best_score = -1;

@@ -10,6 +10,9 @@
 
 namespace hone {
 
+// A metric clears an Interner that has more, so that its memory does not grow.
+inline constexpr int32_t kKeptWords = 1 << 16;
+
 class Interner {
  public:
   int32_t number(std::string_view word) {

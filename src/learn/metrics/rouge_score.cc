@@ -8,7 +8,6 @@
 namespace hone {
 namespace {
 
-constexpr int32_t kRougeKeptWords = 1 << 16;
 constexpr size_t kBits = 64;
 
 // Character of a word (lowercased) or 0. Two characters beyond ASCII have one of it as lower case:
@@ -223,7 +222,7 @@ int64_t RougeScorer::common_pairs() {
 
 std::array<RougeValue, kRougeTypes> RougeScorer::score(std::string_view prediction,
                                                        std::string_view reference) {
-  if (words_.size() > kRougeKeptWords) {
+  if (words_.size() > kKeptWords) {
     words_.clear();
     stems_.clear();
     stem_of_word_.clear();

@@ -7,13 +7,11 @@
 namespace hone {
 namespace {
 
-constexpr const char* kBartShared = "model.shared.weight";
-
 std::string bart_type(const ModelConfig& c) { return c.text("model_type", "bart"); }
 
 void declare_bart_tables(ModelGraph& g, const BartStyle& style) {
   const ModelConfig& c = g.config;
-  bart_table(g, style, kBartShared, c.vocab, c.tied);  // nothing reads it when untied
+  bart_table(g, style, kSharedTable, c.vocab, c.tied);  // nothing reads it when untied
   if (c.tied) return;
   bart_table(g, style, style.source_embedding, c.vocab);
   bart_table(g, style, style.target_embedding, c.vocab);
@@ -26,9 +24,9 @@ BartStyle bart_style(const ModelConfig& c) {
   s.pre_norm = type != "bart";
   s.embedding_norm = type != "pegasus";
   if (type == "pegasus") s.positions = BartStyle::Positions::kept;
-  s.source_embedding = c.tied ? kBartShared : "model.encoder.embed_tokens.weight";
-  s.target_embedding = c.tied ? kBartShared : "model.decoder.embed_tokens.weight";
-  s.head = c.tied ? kBartShared : "lm_head.weight";
+  s.source_embedding = c.tied ? kSharedTable : "model.encoder.embed_tokens.weight";
+  s.target_embedding = c.tied ? kSharedTable : "model.decoder.embed_tokens.weight";
+  s.head = c.tied ? kSharedTable : "lm_head.weight";
   s.declare_tables = declare_bart_tables;
   return s;
 }

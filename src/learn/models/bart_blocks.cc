@@ -9,7 +9,6 @@ namespace {
 using Positions = BartStyle::Positions;
 constexpr const char* kBartActivation = "gelu";
 constexpr int64_t kLearnedOffset = 2;
-constexpr const char* kSharedTable = "model.shared.weight";
 
 std::string activation_of(const ModelConfig& c) {
   return c.text("activation_function", kBartActivation);

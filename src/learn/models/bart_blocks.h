@@ -7,6 +7,9 @@
 
 namespace hone {
 
+// The embedding of both sides, where they have one.
+inline constexpr const char* kSharedTable = "model.shared.weight";
+
 struct BartStyle {
   // Norms come before the sublayers, and one more ends each stack; or after them.
   bool pre_norm = false;

@@ -5,8 +5,7 @@
 namespace hone {
 namespace {
 
-constexpr const char *kMarianShared = "model.shared.weight",
-                     *kSource = "model.encoder.embed_tokens.weight",
+constexpr const char *kSource = "model.encoder.embed_tokens.weight",
                      *kTarget = "model.decoder.embed_tokens.weight", *kHead = "lm_head.weight";
 
 bool shares_vocabulary(const ModelConfig& c) {
@@ -16,7 +15,7 @@ bool one_embedding(const ModelConfig& c) { return shares_vocabulary(c) && c.tied
 
 void declare_marian_tables(ModelGraph& g, const BartStyle& style) {
   const ModelConfig& c = g.config;
-  if (shares_vocabulary(c)) bart_table(g, style, kMarianShared, c.vocab, c.tied);  // untied: unread
+  if (shares_vocabulary(c)) bart_table(g, style, kSharedTable, c.vocab, c.tied);  // untied: unread
   if (!one_embedding(c)) {
     bart_table(g, style, kSource, c.source_vocab);
     bart_table(g, style, kTarget, c.vocab);
@@ -28,8 +27,8 @@ BartStyle marian_style(const ModelConfig& c) {
   BartStyle s;
   s.embedding_norm = false;
   s.positions = BartStyle::Positions::made;
-  s.source_embedding = one_embedding(c) ? kMarianShared : kSource;
-  s.target_embedding = one_embedding(c) ? kMarianShared : kTarget;
+  s.source_embedding = one_embedding(c) ? kSharedTable : kSource;
+  s.target_embedding = one_embedding(c) ? kSharedTable : kTarget;
   s.head = c.tied ? s.target_embedding : kHead;
   s.declare_tables = declare_marian_tables;
   return s;

@@ -5,14 +5,14 @@
 
 #include "base/core/text.h"
 #include "learn/check/row_faults.h"
+#include "learn/data/rows/batch.h"
 #include "learn/data/rows/selection.h"
 #include "learn/tasks/classification_data.h"
 
 namespace hone {
 namespace {
 
-constexpr FindingLevel kLabelWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
-constexpr size_t kLabelCheckRows = 1000, kMostLabels = 1 << 20;
+constexpr size_t kMostLabels = 1 << 20;
 
 std::string text_of_cell(const Row& row, size_t column) {
   const auto* text =
@@ -45,7 +45,7 @@ class LabelScan {
       first_.push_back(text_of_cell(row, reader.columns.first));
       if (reader.columns.second) second_.push_back(text_of_cell(row, *reader.columns.second));
       if (Result<int32_t> seen = labels_.add(row, label, "label"); seen.ok()) look_at_texts(*seen);
-      if (first_.size() == kLabelCheckRows) HONE_TRY(flush(report));
+      if (first_.size() == kBatchRows) HONE_TRY(flush(report));
     }
     HONE_TRY(flush(report));
     report.empty = faults_.rows(RowFault::kEmpty);
@@ -73,7 +73,7 @@ class LabelScan {
     tell_repeated(table_, report.train.rows, report.eval.rows, place, "accuracy", findings_);
     if (contradicting_ > 0)
       findings_.add(
-          kLabelWarning, "contradicting_labels",
+          FindingLevel::kWarning, "contradicting_labels",
           contradicting_ == 1
               ? "1 row has the text of a row before it and another label"
               : fmt::format("{} rows have the text of a row before them and another label",
@@ -146,15 +146,16 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
     const auto [least, most] =
         std::minmax_element(data.labels.values.begin(), data.labels.values.end());
     if (*least == *most)
-      findings.add(kLabelWarning, "one_value", fmt::format("train: every value is {:g}", *least),
-                   "", "there is nothing to tell apart: check --label_column_name");
+      findings.add(FindingLevel::kWarning, "one_value",
+                   fmt::format("train: every value is {:g}", *least), "",
+                   "there is nothing to tell apart: check --label_column_name");
     return;
   }
   std::vector<int64_t> counts(map.names.size());
   for (const int32_t label : data.labels.classes) ++counts[static_cast<size_t>(label)];
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] == 0)
-      findings.add(kLabelWarning, "label_without_rows",
+      findings.add(FindingLevel::kWarning, "label_without_rows",
                    fmt::format("train: no row has the label {}", name_of(map, i)), "",
                    "the model will not learn it: give rows of it, or check the labels");
   const auto most =
@@ -162,7 +163,7 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
   const double share = percent_of(counts[most], data.size());
   if (counts.size() > 1 && share > 80)
     findings.add(
-        kLabelWarning, "unbalanced_labels",
+        FindingLevel::kWarning, "unbalanced_labels",
         fmt::format("train: {:.1f} % of the rows have the label {}", share, name_of(map, most)), "",
         "always answering that is right as often: look at F1 or Matthews, not accuracy");
 }
@@ -171,7 +172,7 @@ void check_balance(const LabelledRows& data, const LabelMap& map, Findings& find
 void check_names(const std::vector<int64_t>& numbers, const Pretrained& model, Findings& findings) {
   const auto own = label_names_of_config(model.config.config, model.name);
   if (numbers.empty() || !own.ok() || own->size() != numbers.size()) return;
-  findings.add(kLabelWarning, "labels_without_names",
+  findings.add(FindingLevel::kWarning, "labels_without_names",
                fmt::format("the labels are numbers, the checkpoint calls them {}: {} is taken for "
                            "{}, and so on",
                            join(*own, ", "), numbers[0], (*own)[0]),

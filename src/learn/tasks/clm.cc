@@ -32,20 +32,19 @@ OrderedJson clm_shard_settings(const ClmSettings& s, const Pretrained& model,
 
 Result<TextFiles> clm_files(const ClmSettings& s, const Pretrained& model,
                             const WantedSplits& splits, std::vector<std::string>& notes) {
-  TextFiles clm_files = HONE_TRY(named_files(s, s, splits, notes));
+  TextFiles files = HONE_TRY(named_files(s, s, splits, notes));
   // As run_clm, which gives the flag to readers of files only: texts of a named data set end
   // without.
-  clm_files.rows.keep_linebreaks = s.keep_linebreaks && s.dataset_name.empty();
-  clm_files.options.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
-  clm_files.options.block_size = s.row_tokens(model.config);
-  if (model.tokenizer) clm_files.options.eos = model.tokenizer->eos_id();
+  files.rows.keep_linebreaks = s.keep_linebreaks && s.dataset_name.empty();
+  files.options.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
+  files.options.block_size = s.row_tokens(model.config);
+  if (model.tokenizer) files.options.eos = model.tokenizer->eos_id();
   const Json& config = model.config.config;
-  if (!clm_files.options.eos && config.contains("eos_token_id") &&
+  if (!files.options.eos && config.contains("eos_token_id") &&
       config["eos_token_id"].is_number_integer())
-    clm_files.options.eos = config["eos_token_id"].get<int32_t>();
-  if (has_shards(clm_files))
-    clm_files.shard_settings = clm_shard_settings(s, model, clm_files.options, false);
-  return clm_files;
+    files.options.eos = config["eos_token_id"].get<int32_t>();
+  if (has_shards(files)) files.shard_settings = clm_shard_settings(s, model, files.options, false);
+  return files;
 }
 
 // Inputs and outputs: token_graph.h.

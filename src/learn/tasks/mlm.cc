@@ -22,16 +22,15 @@ OrderedJson mlm_shard_settings(const MlmSettings& s, const Pretrained& model,
 
 Result<TextFiles> mlm_files(const MlmSettings& s, const Pretrained& model,
                             const WantedSplits& splits, std::vector<std::string>& notes) {
-  TextFiles mlm_files = HONE_TRY(named_files(s, s, splits, notes));
-  mlm_files.only_text_column = s.only_text_column;
-  mlm_files.rows.keep_linebreaks = false;
-  mlm_files.options.grouping = s.line_by_line ? Grouping::kRows : Grouping::kBlocks;
-  mlm_files.options.block_size = s.row_tokens(model.config);
+  TextFiles files = HONE_TRY(named_files(s, s, splits, notes));
+  files.only_text_column = s.only_text_column;
+  files.rows.keep_linebreaks = false;
+  files.options.grouping = s.line_by_line ? Grouping::kRows : Grouping::kBlocks;
+  files.options.block_size = s.row_tokens(model.config);
   if (s.line_by_line && model.tokenizer)
-    mlm_files.options.last_kept = model.tokenizer->special_tokens_after();
-  if (has_shards(mlm_files))
-    mlm_files.shard_settings = mlm_shard_settings(s, model, mlm_files.options, false);
-  return mlm_files;
+    files.options.last_kept = model.tokenizer->special_tokens_after();
+  if (has_shards(files)) files.shard_settings = mlm_shard_settings(s, model, files.options, false);
+  return files;
 }
 
 // Line by line a blank row has no tokens.

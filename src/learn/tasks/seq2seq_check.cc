@@ -5,13 +5,13 @@
 
 #include "base/core/text.h"
 #include "learn/check/row_faults.h"
+#include "learn/data/rows/batch.h"
 #include "learn/tasks/seq2seq_data.h"
 
 namespace hone {
 namespace {
 
-constexpr FindingLevel kPairWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
-constexpr size_t kPairCheckRows = 1000, kMostSources = 1 << 20;
+constexpr size_t kMostSources = 1 << 20;
 
 // One side of the rows of a split.
 struct Side {
@@ -59,7 +59,7 @@ class PairScan {
     while (HONE_TRY(reader.next(pair))) {
       ++report.rows;
       look_at(pair);
-      if (sources_.texts.size() == kPairCheckRows) HONE_TRY(flush(report));
+      if (sources_.texts.size() == kBatchRows) HONE_TRY(flush(report));
     }
     HONE_TRY(flush(report));
     tell(name, report);
@@ -71,7 +71,7 @@ class PairScan {
     tell_repeated(pairs_, report.train.rows, report.eval.rows, place, "metrics", findings_);
     if (other_targets_ > 0)
       findings_.add(
-          kPairWarning, "leaked_sources",
+          FindingLevel::kWarning, "leaked_sources",
           fmt::format("validation: {} of {} rows ({:.1f} %) have the source of a training row and "
                       "another target",
                       other_targets_, report.eval.rows,
@@ -185,13 +185,13 @@ class PairScan {
       if (untold_ == 0 || (told_ > 0 && !known_->of_checkpoint)) return;
       if (!known_->of_checkpoint) {
         findings_.add(
-            kNote, "no_source_prefix",
+            FindingLevel::kNote, "no_source_prefix",
             fmt::format("{}: T5 knows a task by words before the text, and there are none", name),
             "", "a checkpoint that was trained on this task wants " + remedy);
         return;
       }
       findings_.add(
-          kPairWarning, "no_source_prefix",
+          FindingLevel::kWarning, "no_source_prefix",
           fmt::format(
               "{}: {} of {} rows ({:.1f} %) do not begin with '{}', by which the checkpoint "
               "knows this task, and there is no --source_prefix",
@@ -202,7 +202,7 @@ class PairScan {
       return;
     }
     if (!known_->of_checkpoint || s_.source_prefix == known_->text || validation_) return;
-    findings_.add(kPairWarning, "other_source_prefix",
+    findings_.add(FindingLevel::kWarning, "other_source_prefix",
                   fmt::format("the checkpoint knows this task by '{}', --source_prefix is '{}'",
                               known_->text, s_.source_prefix),
                   in_config,
@@ -280,13 +280,13 @@ RowsReport check_pairs(const Seq2Seq& q, const CheckRequest& request, Findings& 
 
 void check_pair_settings(const Seq2SeqSettings& s, const Pretrained& model, Findings& findings) {
   if (s.max_target_length > model.config.max_positions)
-    findings.add(kPairWarning, "target_longer_than_model",
+    findings.add(FindingLevel::kWarning, "target_longer_than_model",
                  fmt::format("--max_target_length {} is more than the model's {} positions, which "
                              "are used",
                              s.max_target_length, model.config.max_positions),
                  "--max_target_length");
   if (s.predict_with_generate && !s.do_eval && !s.do_predict)
-    findings.add(kNote, "texts_not_asked_for",
+    findings.add(FindingLevel::kNote, "texts_not_asked_for",
                  "--predict_with_generate writes no text without --do_eval or --do_predict",
                  "--predict_with_generate");
 }

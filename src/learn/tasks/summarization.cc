@@ -35,14 +35,14 @@ const Columns* known_columns(const std::string& dataset) {
 }
 
 PairColumnOptions summarization_wanted(const SummarizationSettings& s) {
-  PairColumnOptions summarization_wanted;
+  PairColumnOptions wanted;
   if (const Columns* known = known_columns(s.dataset_name)) {
-    summarization_wanted.source_column = known->text;
-    summarization_wanted.target_column = known->summary;
+    wanted.source_column = known->text;
+    wanted.target_column = known->summary;
   }
-  if (!s.text_column.empty()) summarization_wanted.source_column = s.text_column;
-  if (!s.summary_column.empty()) summarization_wanted.target_column = s.summary_column;
-  return summarization_wanted;
+  if (!s.text_column.empty()) wanted.source_column = s.text_column;
+  if (!s.summary_column.empty()) wanted.target_column = s.summary_column;
+  return wanted;
 }
 
 }  // namespace

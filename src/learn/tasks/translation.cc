@@ -31,10 +31,10 @@ Status check_translation(const TranslationSettings& s) {
 }
 
 PairColumnOptions translation_wanted(const TranslationSettings& s) {
-  PairColumnOptions translation_wanted;
-  translation_wanted.source_lang = s.source_lang;
-  translation_wanted.target_lang = s.target_lang;
-  return translation_wanted;
+  PairColumnOptions wanted;
+  wanted.source_lang = s.source_lang;
+  wanted.target_lang = s.target_lang;
+  return wanted;
 }
 
 }  // namespace

@@ -7,27 +7,11 @@
 
 #include "engine/graph/type.h"
 #include "learn/checkpoint/gguf/errors.h"
+#include "learn/checkpoint/gguf/gguf_types.h"
 
 namespace hone {
 namespace {
 
-// Types of metadata values: frozen in the format.
-enum : uint32_t {
-  kU8,
-  kI8,
-  kU16,
-  kI16,
-  kU32,
-  kI32,
-  kF32,
-  kBool,
-  kString,
-  kArray,
-  kU64,
-  kI64,
-  kF64,
-  kTypes
-};
 constexpr int64_t kWidth[kTypes] = {1, 1, 2,  2, 4, 4, 4,
                                     1, 8, 12, 8, 8, 8};  // least bytes of one value
 

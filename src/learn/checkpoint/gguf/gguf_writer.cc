@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "learn/checkpoint/gguf/gguf_types.h"
 #include "learn/checkpoint/safetensors/hashed_file.h"
 
 namespace hone {
 namespace {
 
 constexpr int64_t kAlignment = 32, kChunkBlocks = 1 << 16;
-enum ValueType : uint32_t { kU32 = 4, kI32 = 5, kF32 = 6, kBool = 7, kString = 8, kList = 9 };
 
 class Bytes {
  public:
@@ -44,7 +44,7 @@ uint32_t type_of() {
 
 template <class T>
 void put_list(Bytes& b, const std::vector<T>& list) {
-  b.put<uint32_t>(kList);
+  b.put<uint32_t>(kArray);
   b.put(type_of<T>());
   b.put(static_cast<uint64_t>(list.size()));
   for (const auto& x : list) put_element(b, static_cast<const T&>(x));

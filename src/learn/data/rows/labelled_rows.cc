@@ -4,20 +4,19 @@
 #include <bit>
 #include <cmath>
 
+#include "learn/data/rows/batch.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 
 namespace hone {
 namespace {
 
-constexpr size_t kLabelledBatchRows = 1000, kBatchBytes = 8 << 20;
-
 // A batch of texts on their way to tokens.
 struct LabelledBatch {
   std::vector<std::string> first, second;
   size_t bytes = 0;
 
-  bool full() const { return first.size() >= kLabelledBatchRows || bytes >= kBatchBytes; }
+  bool full() const { return first.size() >= kBatchRows || bytes >= kBatchBytes; }
   void clear() {
     first.clear(), second.clear();
     bytes = 0;

@@ -6,6 +6,7 @@
 #include "base/core/text.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/batch.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
@@ -15,7 +16,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 constexpr const char* kTranslation = "translation";
-constexpr size_t kPairBatchRows = 1000, kBatchBytes = 8 << 20;
 
 std::string place_in(const Row& row, const std::string& column) {
   return fmt::format("{}, column '{}'", row.where(), column);
@@ -316,7 +316,7 @@ Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int6
     bytes += pair.source.size() + pair.target.size();
     sources.push_back(options.prefix + pair.source);
     targets.push_back(std::move(pair.target));
-    if (sources.size() >= kPairBatchRows || bytes >= kBatchBytes) HONE_TRY(flush());
+    if (sources.size() >= kBatchRows || bytes >= kBatchBytes) HONE_TRY(flush());
   }
   HONE_TRY(flush());
   HONE_TRY(settle_targets(lacking, first_lacking, options.skip_empty, out));

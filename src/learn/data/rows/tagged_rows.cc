@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/batch.h"
 #include "learn/data/rows/columns.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/rows/files.h"
 
 namespace hone {
 namespace {
-
-constexpr size_t kTaggedBatchRows = 1000;
 
 Error wrong_cell(const Row& row, size_t column, const std::string& name, const char* needed) {
   return Error(err::kCellType, fmt::format("column '{}' holds {} where {} is needed", name,
@@ -36,7 +35,7 @@ class TaggedBatch {
   Status add(std::vector<std::string> words, std::vector<int32_t> labels) {
     words_.push_back(std::move(words));
     labels_.push_back(std::move(labels));
-    return words_.size() < kTaggedBatchRows ? Status(Ok{}) : flush();
+    return words_.size() < kBatchRows ? Status(Ok{}) : flush();
   }
 
   Status flush() {

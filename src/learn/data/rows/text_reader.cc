@@ -3,15 +3,11 @@
 #include <algorithm>
 
 #include "learn/data/formats/errors.h"
+#include "learn/data/rows/batch.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 
 namespace hone {
-namespace {
-
-constexpr size_t kTextBatchRows = 1000, kBatchBytes = 8 << 20;
-
-}  // namespace
 
 Json TextPosition::to_json() const {
   const TextCounts& c = state.counts;
@@ -69,7 +65,7 @@ Result<bool> TextReader::read(TokenRows& out) {
   size_t bytes = 0;
   Row row;
   std::vector<int32_t> given;
-  for (size_t in_batch = 0; in_batch < kTextBatchRows && bytes < kBatchBytes;) {
+  for (size_t in_batch = 0; in_batch < kBatchRows && bytes < kBatchBytes;) {
     if (rows_ == options_.end_row || !HONE_TRY(reader_->next(row))) {
       ended_ = true;
       break;

@@ -1,0 +1,25 @@
+// Types of metadata values in a GGUF file: frozen in the format.
+#pragma once
+
+#include <cstdint>
+
+namespace hone {
+
+enum GgufType : uint32_t {
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kString,
+  kArray,
+  kU64,
+  kI64,
+  kF64,
+  kTypes
+};
+
+}  // namespace hone
