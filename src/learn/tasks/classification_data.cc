@@ -12,8 +12,6 @@
 namespace hone {
 namespace {
 
-constexpr const char* kLabelTest = "test";
-
 // The rows of a split, before the first; of a file that is split by dev_ids those of its part.
 Result<LabelReader> open_split(const LabelSources& sources, const std::vector<std::string>& paths,
                                const std::string& split, const RowOptions& options,
@@ -27,7 +25,7 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
           fmt::join(data_formats(false) | std::views::drop(1), ", ")));
     return opened;
   }
-  if (!sources.dev_ids.empty() && !split.starts_with(kLabelTest))
+  if (!sources.dev_ids.empty() && !split.starts_with("test"))
     opened->rows =
         HONE_TRY(pick_by_dev_ids(std::move(opened->rows), sources.dev_ids, split != "train"));
   return opened;
@@ -64,7 +62,7 @@ class ClassificationReader {
   Result<LabelledText> read(const std::string& split, const std::vector<std::string>& paths,
                             std::vector<std::string>& notes) {
     if (is_shard_folder(paths[0])) return read_shards(split, paths);
-    columns_wanted_.label = !split.starts_with(kLabelTest);
+    columns_wanted_.label = !split.starts_with("test");
     options_.encoding = HONE_TRY(encoding_of(s_.encoding));
     LabelReader reader = HONE_TRY(open_split(sources_, paths, split, options_, columns_wanted_));
     for (const std::string& note : reader.columns.notes)
@@ -248,7 +246,7 @@ Result<std::vector<RowSplit>> read_splits(const ClassificationSettings& s, const
   if (texts.train) HONE_TRY(add("train", std::move(*texts.train), true));
   if (texts.eval) HONE_TRY(add("validation", std::move(*texts.eval), true));
   if (texts.mismatched) HONE_TRY(add("validation_mismatched", std::move(*texts.mismatched), true));
-  for (const auto& [name, files] : {std::pair(std::string(kLabelTest), &sources.test),
+  for (const auto& [name, files] : {std::pair(std::string("test"), &sources.test),
                                     {"test_mismatched", &sources.test_mismatched}})
     if (!files->empty()) HONE_TRY(add(name, HONE_TRY(reader.read(name, *files, notes)), false));
   return splits;
@@ -315,7 +313,7 @@ Result<ClassificationData> read_classification(const ClassificationSettings& s,
   if (!out.eval) out.eval.emplace();
   for (const bool half : {false, true}) {
     if (half && (sources.test_mismatched.empty() || !s.evaluates_mismatched)) continue;
-    const std::string split = half ? "test_mismatched" : kLabelTest;
+    const std::string split = half ? "test_mismatched" : "test";
     LabelledText text =
         HONE_TRY(reader.read(split, half ? sources.test_mismatched : sources.test, out.notes));
     text.data.keep_first(HONE_TRY(selected_rows(text.data.size(), s.max_predict_samples, 1)));

@@ -10,11 +10,9 @@
 namespace hone {
 namespace {
 
-constexpr const char* kPairTest = "test";
-
 const std::vector<std::string>& files_of(const LabelSources& sources, const std::string& split) {
   if (split == "train") return sources.train;
-  return split == kPairTest ? sources.test : sources.validation;
+  return split == "test" ? sources.test : sources.validation;
 }
 
 // What decides the rows besides the files; without `all` the way they are read only where it is not
@@ -67,7 +65,7 @@ class Seq2SeqReader {
                                   describe(rows, max_source_, target_limit(q_, config_, split))));
       return rows;
     }
-    columns_wanted_.target = split != kPairTest;
+    columns_wanted_.target = split != "test";
     options_.predict = !columns_wanted_.target;
     PairReader reader = HONE_TRY(open_pairs(q_, sources_, split, columns_wanted_));
     notes.push_back(fmt::format("{}: {}", split, reader.note()));
@@ -163,7 +161,7 @@ PreparedSource seq2seq_source(const Seq2Seq& q) {
             if (pairs.train) splits.push_back(pair_split("train", std::move(*pairs.train)));
             if (pairs.eval) splits.push_back(pair_split("validation", std::move(*pairs.eval)));
             if (q.settings->do_predict)
-              splits.push_back(pair_split(kPairTest, HONE_TRY(reader.read(kPairTest, -1, notes))));
+              splits.push_back(pair_split("test", HONE_TRY(reader.read("test", -1, notes))));
             return splits;
           }};
 }
@@ -223,7 +221,7 @@ Result<Seq2SeqData> read_seq2seq(const Seq2Seq& q, const ModelConfig& config,
     out.eval_rows = out.eval->size();
   }
   if (!s.do_predict) return out;
-  const PairRows test = HONE_TRY(reader.read(kPairTest, s.max_predict_samples, out.notes));
+  const PairRows test = HONE_TRY(reader.read("test", s.max_predict_samples, out.notes));
   if (!test.has_targets && !s.predict_with_generate)
     return Error(err::kNothingToDo,
                  "the rows to predict have no targets to compare with, and no texts are written")
