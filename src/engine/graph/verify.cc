@@ -1,6 +1,7 @@
 #include "engine/graph/verify.h"
 
 #include <set>
+#include <unordered_set>
 
 #include "engine/graph/errors.h"
 #include "engine/graph/op.h"
@@ -32,7 +33,7 @@ Status verify(const Program& p) {
   const size_t count = p.values.size();
   std::vector<int32_t> defined(count, -2);  // -2 never, -1 before the first node, else the node
   auto bad = [&](ValueId v) { return v < 0 || static_cast<size_t>(v) >= count; };
-  std::set<std::string> names;
+  std::unordered_set<std::string_view> names;
   auto define_outside = [&](ValueId v, const std::string& name) -> Status {
     if (bad(v) || defined[static_cast<size_t>(v)] != -2)
       return Error(err::kInvalidProgram,

@@ -39,9 +39,10 @@ int update_inplace(const NodeView& n, size_t k) {
 Result<Types> infer_update(const NodeView& n, size_t lists) {
   HONE_TRY(expect_lists(n, lists * count_of(n)));
   Types t;
+  const size_t count = count_of(n);
   for (size_t list = 0; list <= lists; ++list)
-    for (size_t i = 0; i < count_of(n); ++i) {
-      if (list > 0) HONE_TRY(expect_same(n, i, (1 + list) * count_of(n) + i));
+    for (size_t i = 0; i < count; ++i) {
+      if (list > 0) HONE_TRY(expect_same(n, i, (1 + list) * count + i));
       t.push_back(n.in(i));
     }
   return t;
@@ -54,9 +55,10 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) 
   const Types kept = states(n);
   HONE_TRY(expect_lists(n, kept.size()));
   Types t;
-  for (size_t i = 0; i < count_of(n); ++i) t.push_back(n.in(i));
+  const auto weights = static_cast<size_t>(count);
+  for (size_t i = 0; i < weights; ++i) t.push_back(n.in(i));
   for (size_t k = 0; k < kept.size(); ++k) {
-    HONE_TRY(expect_type(n, 2 * count_of(n) + k, kept[k]));
+    HONE_TRY(expect_type(n, 2 * weights + k, kept[k]));
     t.push_back(kept[k]);
   }
   return t;
@@ -77,18 +79,19 @@ Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) 
 
 Cost update_cost(const NodeView& n, double flops_per_element) {
   Cost c = elementwise(n, 0);
-  for (size_t i = 0; i < count_of(n); ++i)
+  const size_t count = count_of(n);
+  for (size_t i = 0; i < count; ++i)
     c.flops += flops_per_element * static_cast<double>(n.in(i).count());
   return c;
 }
 
-UpdateParts::UpdateParts(Builder& b, const NodeView& n) : b_(b), n_(n), count_(count_of(n)) {
+UpdateParts::UpdateParts(Builder& b, const NodeView& n)
+    : b_(b), n_(n), count_(count_of(n)), decayed_(n.integers("decay")) {
   step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
 double UpdateParts::decay(size_t i) const {
-  const std::vector<int64_t> decay = n_.integers("decay");
-  return decay.empty() || decay[i] != 0 ? attr("weight_decay") : 0;
+  return decayed_.empty() || decayed_[i] != 0 ? attr("weight_decay") : 0;
 }
 
 ValueId UpdateParts::gradient(size_t i) {

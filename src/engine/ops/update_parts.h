@@ -48,6 +48,7 @@ class UpdateParts {
   Builder& b_;
   const NodeView& n_;
   size_t count_;
+  std::vector<int64_t> decayed_;  // by weight; empty: all are
   ValueId step_;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/passes/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/graph/op.h"
 #include "engine/plan/buffers.h"
@@ -45,6 +46,7 @@ class Scheduling {
     for (const State& s : p.states)
       if (s.next != kNoValue) kept_[root_of(s.next)] = true;
     left_.resize(p.values.size());
+    listed_.resize(p.values.size());
     for (size_t v = 0; v < left_.size(); ++v) left_[v] = readers_[v].size();
     find_dependences();
     done_.assign(count, false);
@@ -87,28 +89,27 @@ class Scheduling {
   }
 
   // Bytes that running the node now would add to those alive; less than 0: it frees some.
-  int64_t growth(size_t i) const {
+  int64_t growth(size_t i) {
     const Node& n = p.nodes[i];
     if (is_view(p, n)) return 0;
     int64_t bytes = 0;
     for (ValueId v : n.out)
       if (left_[static_cast<size_t>(v)] > 0 && !over_state(n, v)) bytes += p.type(v).bytes();
-    std::vector<size_t> seen;
+    ++list_;
     for (ValueId v : n.in) {
       if (v == kNoValue) continue;
       const size_t r = root_of(v);
-      if (kept_[r] || left_[r] != 1 || std::find(seen.begin(), seen.end(), r) != seen.end())
-        continue;
-      seen.push_back(r);
-      bytes -= p.values[r].type.bytes();
+      if (!kept_[r] && left_[r] == 1 && first_in_list(r)) bytes -= p.values[r].type.bytes();
     }
     return bytes;
   }
 
+  // Whether the root was not asked for since list_ was counted up: an update has thousands.
+  bool first_in_list(size_t root) { return std::exchange(listed_[root], list_) != list_; }
+
   // The new version of a state takes the old one's place.
   bool over_state(const Node& n, ValueId v) const {
-    const auto k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
-    for (size_t operand : inplace_inputs({p, n}, k))
+    for (size_t operand : inplace_inputs({p, n}, result_index(n, v)))
       if (p.values[root_of(n.in[operand])].node < 0) return true;
     return false;
   }
@@ -124,12 +125,11 @@ class Scheduling {
       std::vector<size_t> candidates;
       for (size_t j : before_[i])
         if (--waits_[j] == 0) candidates.push_back(j);
-      std::vector<size_t> read;
+      ++list_;
       for (ValueId v : p.nodes[i].in) {
         if (v == kNoValue) continue;
         const size_t r = root_of(v);
-        if (std::find(read.begin(), read.end(), r) != read.end()) continue;
-        read.push_back(r);
+        if (!first_in_list(r)) continue;
         if (--left_[r] == 1)  // the last reader would free it
           for (size_t j : readers_[r])
             if (!done_[j] && waits_[j] == 0) candidates.push_back(j);
@@ -145,9 +145,11 @@ class Scheduling {
   std::vector<size_t> root_;                  // by value: whose storage a view shows
   std::vector<std::vector<size_t>> readers_;  // by root: nodes, ascending
   std::vector<size_t> left_;                  // by root: readers that have no place yet
-  std::vector<bool> kept_;                    // by root: alive outside of the program too
-  std::vector<std::vector<size_t>> before_;   // by node: those that wait for it
-  std::vector<size_t> waits_;                 // by node: for how many
+  std::vector<size_t> listed_;                // by root: the list it was last met in
+  size_t list_ = 0;
+  std::vector<bool> kept_;                   // by root: alive outside of the program too
+  std::vector<std::vector<size_t>> before_;  // by node: those that wait for it
+  std::vector<size_t> waits_;                // by node: for how many
   std::vector<bool> done_;
   std::vector<size_t> order_;
 };

@@ -39,8 +39,7 @@ class ChainFinder {
     const int32_t at = p.values[static_cast<size_t>(v)].node;
     if (at >= 0) {
       const Node& n = p.nodes[static_cast<size_t>(at)];
-      const auto k = static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
-      for (size_t i : same_place(p, n, k))
+      for (size_t i : same_place(p, n, result_index(n, v)))
         if (extend(n.in[i], target, chain)) return true;
     }
     chain.pop_back();
@@ -204,6 +203,12 @@ class Sharing {
 };
 
 }  // namespace
+
+size_t result_index(const Node& n, ValueId v) {
+  const auto guess = static_cast<size_t>(v - n.out[0]);  // results are mostly numbered in a row
+  if (guess < n.out.size() && n.out[guess] == v) return guess;
+  return static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
+}
 
 Buffers share_storage(const Program& p) { return Sharing(p).run(); }
 

@@ -21,8 +21,11 @@ struct Buffers {
   std::vector<Buffer> all;
 };
 
-// What a copy reads and writes is in use from the copy to its wait. A state whose new version cannot take the old one's place is a Bug: the program must be
-// rewritten.
+// What a copy reads and writes is in use from the copy to its wait. A state whose new version cannot
+// take the old one's place is a Bug: the program must be rewritten.
 Buffers share_storage(const Program& p);
+
+// v is result number result_index(n, v) of n. An update has thousands, so it is not searched for.
+size_t result_index(const Node& n, ValueId v);
 
 }  // namespace hone

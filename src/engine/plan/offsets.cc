@@ -19,7 +19,8 @@ using Hanging = std::vector<bool>;  // by buffer
 constexpr int64_t kPolish = 30'000'000, kRepair = 100'000'000, kTries = 50'000;
 constexpr uint64_t kRounds = 8;
 constexpr int64_t kGoodEnough = 200, kPromise = 50;  // of the bound: a 200th, a 50th
-constexpr int64_t kPatience = 300;  // tries without a new best, then the search goes back to it
+constexpr int64_t kLooks = 20'000'000;  // after them a good enough order ends the search
+constexpr int64_t kPatience = 300;      // tries without a new best, then the search goes back to it
 
 struct Range {
   int64_t from, to;  // bytes
@@ -55,12 +56,15 @@ class Timeline {
   // What is taken at any node of x's life, from low to high, with gaps between.
   const std::vector<Range>& taken(const Lifetime& x) {
     found_.clear();
+    ends_.assign(1, 0);
     visit(x, 1, 0, leaves_, [&](size_t span, bool whole) {
       const std::vector<Range>& more = whole ? spans_[span].sometimes : spans_[span].always;
+      if (more.empty()) return;
       found_.insert(found_.end(), more.begin(), more.end());
+      ends_.push_back(found_.size());
     });
     looked_at_ += static_cast<int64_t>(found_.size());
-    std::sort(found_.begin(), found_.end(), [](Range a, Range b) { return a.from < b.from; });
+    merge_found();
     size_t kept = 0;
     for (const Range& r : found_)
       if (kept > 0 && r.from <= found_[kept - 1].to)
@@ -73,6 +77,23 @@ class Timeline {
   int64_t looked_at() const { return looked_at_; }  // ranges and spans so far
 
  private:
+  // found_ has sorted parts, which end where ends_ says: merges two and two until there is one.
+  void merge_found() {
+    merged_.resize(found_.size());
+    while (ends_.size() > 2) {
+      size_t parts = 1;
+      for (size_t i = 1; i < ends_.size(); i += 2) {
+        const Range *from = &found_[ends_[i - 1]], *middle = found_.data() + ends_[i];
+        const size_t end = ends_[std::min(i + 1, ends_.size() - 1)];
+        std::merge(from, middle, middle, static_cast<const Range*>(found_.data() + end),
+                   merged_.data() + ends_[i - 1], [](Range a, Range b) { return a.from < b.from; });
+        ends_[parts++] = end;
+      }
+      ends_.resize(parts);
+      found_.swap(merged_);
+    }
+  }
+
   struct Span {
     std::vector<Range> always;  // by buffers that live in the whole span, not in the whole parent
     std::vector<Range> sometimes;  // by buffers that live in part of the span, and those
@@ -109,7 +130,8 @@ class Timeline {
   int32_t first_ = 0, leaves_ = 1;
   std::vector<Span> spans_;  // 1 the root, 2i and 2i+1 the halves of i
   std::vector<size_t> used_;
-  std::vector<Range> found_;
+  std::vector<Range> found_, merged_;
+  std::vector<size_t> ends_;  // of the sorted parts of found_, after a 0
   int64_t looked_at_ = 0;
 };
 
@@ -210,6 +232,8 @@ struct Placement {
   int64_t top = INT64_MAX;
 };
 
+bool good_enough(int64_t top, int64_t bound) { return top <= bound + bound / kGoodEnough; }
+
 // The best of several plain orders.
 Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
   int32_t peak = 0;
@@ -243,7 +267,7 @@ Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), less);
     if (placer.place(order, best.top - 1)) best = {order, placer.offsets(), placer.top()};
-    if (best.top == bound) break;
+    if (best.top == bound || (placer.looked_at() > kLooks && good_enough(best.top, bound))) break;
   }
   return best;
 }
@@ -273,7 +297,7 @@ void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Plac
   Order tried;
   int64_t tries = 0, in_vain = 0;
   const int64_t start = placer.work();
-  while (n > 1 && best.top > bound + bound / kGoodEnough && ++tries <= kTries) {
+  while (n > 1 && !good_enough(best.top, bound) && ++tries <= kTries) {
     if (placer.work() - start > (best.top > bound + bound / kPromise ? kRepair : kPolish)) break;
     if (++in_vain > kPatience) {
       now = best;

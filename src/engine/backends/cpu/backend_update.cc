@@ -20,9 +20,13 @@ struct Scalars {
   size_t lr, step, g_scale;
 };
 
-double decay_of(const NodeView& n, size_t i) {
-  const std::vector<int64_t> decay = n.integers("decay");
-  return decay.empty() || decay[i] != 0 ? n.real("weight_decay") : 0;
+// The weight decay of each of `count` weights.
+std::vector<double> decay_of(const NodeView& n, size_t count) {
+  const std::vector<int64_t> decayed = n.integers("decay");
+  std::vector<double> decay(count, n.real("weight_decay"));
+  for (size_t i = 0; i < decayed.size(); ++i)
+    if (decayed[i] == 0) decay[i] = 0;
+  return decay;
 }
 
 // The kernel of a rule whose states have the types of the parameters. Each step calls
@@ -34,9 +38,10 @@ Kernel kernel_over(const NodeView& n, int64_t (*workspace)(Tensors), Update upda
   const size_t states = scalars.lr / count - 2;
   // Filled at each call: pointers are known to the kernel only then.
   auto tensors = std::make_shared<std::vector<UpdateTensor>>(count);
+  const std::vector<double> decay = decay_of(n, count);
   for (size_t i = 0; i < count; ++i) {
     (*tensors)[i].count = n.in(i).count();
-    (*tensors)[i].weight_decay = decay_of(n, i);
+    (*tensors)[i].weight_decay = decay[i];
   }
   return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
             for (size_t i = 0; i < count; ++i) {
@@ -64,6 +69,7 @@ Kernel adafactor_kernel(const NodeView& n) {
   std::vector<int64_t> sizes;  // of every result
   for (size_t k = 0; k < scalars.lr - count; ++k) sizes.push_back(n.out(k).count());
   std::vector<bool> matrix(count);
+  const std::vector<double> decay = decay_of(n, count);
   for (size_t i = 0; i < count; ++i) {
     AdafactorTensor& t = (*tensors)[i];
     const Shape& shape = n.in(i).shape;
@@ -71,7 +77,7 @@ Kernel adafactor_kernel(const NodeView& n) {
     t.columns = shape.empty() ? 1 : shape.back();
     for (size_t k = 0; matrix[i] && k + 1 < shape.size(); ++k)
       (k + 2 == shape.size() ? t.rows : t.matrices) *= shape[k];
-    t.weight_decay = decay_of(n, i);
+    t.weight_decay = decay[i];
   }
   return {"cpu.adafactor", adafactor_workspace_bytes(*tensors), [=](const KernelArgs& a) {
             for (size_t k = 0; k < sizes.size(); ++k)
