@@ -1,6 +1,5 @@
 #include "engine/graph/verify.h"
 
-#include <set>
 #include <unordered_set>
 
 #include "engine/graph/errors.h"
@@ -34,6 +33,7 @@ Status verify(const Program& p) {
   std::vector<int32_t> defined(count, -2);  // -2 never, -1 before the first node, else the node
   auto bad = [&](ValueId v) { return v < 0 || static_cast<size_t>(v) >= count; };
   std::unordered_set<std::string_view> names;
+  names.reserve(p.inputs.size() + p.states.size());
   auto define_outside = [&](ValueId v, const std::string& name) -> Status {
     if (bad(v) || defined[static_cast<size_t>(v)] != -2)
       return Error(err::kInvalidProgram,
@@ -77,7 +77,7 @@ Status verify(const Program& p) {
       defined[static_cast<size_t>(v)] = static_cast<int32_t>(i);
     }
   }
-  std::set<ValueId> taken;
+  std::vector<bool> taken(count);  // by value: is a new version
   for (const State& s : p.states) {
     if (s.next == kNoValue) continue;
     auto say = [&](const std::string& what) {
@@ -86,7 +86,9 @@ Status verify(const Program& p) {
     };
     if (bad(s.next) || defined[static_cast<size_t>(s.next)] < 0)
       return say("its new version is not made by a node");
-    if (!taken.insert(s.next).second) return say("its new version belongs to another state too");
+    if (taken[static_cast<size_t>(s.next)])
+      return say("its new version belongs to another state too");
+    taken[static_cast<size_t>(s.next)] = true;
     if (p.type(s.next) != p.type(s.value))
       return say(
           fmt::format("old {} and new {} differ", p.type(s.value).text(), p.type(s.next).text()));

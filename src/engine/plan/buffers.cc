@@ -1,7 +1,6 @@
 #include "engine/plan/buffers.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 namespace hone {
@@ -135,20 +134,27 @@ class Sharing {
       join(n.out[0], n.in[0], n.op->view_offset(view));
       return;
     }
-    std::unordered_map<int32_t, int32_t> users;  // buffer -> operands and results of n that use it
     for (ValueId v : n.in)
-      if (v != kNoValue) ++users[b.of[static_cast<size_t>(v)].buffer];
+      if (v != kNoValue) ++users_of(v);
     for (size_t k = 0; k < n.out.size(); ++k) {
       bool joined = false;
       for (size_t operand : inplace_inputs(view, k)) {
-        if (!may_overwrite(n.in[operand], i, n.out[k], users)) continue;
+        if (!may_overwrite(n.in[operand], i, n.out[k])) continue;
         join(n.out[k], n.in[operand], 0);
-        ++users[b.of[static_cast<size_t>(n.out[k])].buffer];
+        ++users_of(n.out[k]);
         joined = true;
         break;
       }
       if (!joined) own(n.out[k], i);
     }
+    for (ValueId v : n.in)
+      if (v != kNoValue) users_of(v) = 0;
+  }
+
+  // How many operands and results of the node that is being placed use the buffer of v.
+  int32_t& users_of(ValueId v) {
+    users_.resize(b.all.size());
+    return users_[static_cast<size_t>(b.of[static_cast<size_t>(v)].buffer)];
   }
 
   // A view of a state that this program rewrites would change under its reader, unless its readers
@@ -160,15 +166,14 @@ class Sharing {
            seen_until_[static_cast<size_t>(n.out[0])] < rewritten_at_[static_cast<size_t>(s)];
   }
 
-  bool may_overwrite(ValueId v, int32_t i, ValueId out,
-                     const std::unordered_map<int32_t, int32_t>& users) {
+  bool may_overwrite(ValueId v, int32_t i, ValueId out) {
     const Storage s = b.of[static_cast<size_t>(v)];
     const Buffers::Buffer& from = b.all[static_cast<size_t>(s.buffer)];
     if (s.offset != 0 || from.bytes != p.type(out).bytes() || from.last != i) return false;
     if (from.state >= 0 && state_chain_[static_cast<size_t>(out)] != from.state) return false;
     if (from.first < 0 && from.state < 0) return false;  // an input
     // Read through another operand too, or already taken by another result.
-    return users.at(s.buffer) == 1;
+    return users_of(v) == 1;
   }
 
   // The buffer that holds what was given to this one.
@@ -199,6 +204,7 @@ class Sharing {
   std::vector<int32_t> seen_until_;    // by ValueId: the last use, also through views
   std::vector<int32_t> rewritten_at_;  // by state: the first node that writes over it
   std::vector<int32_t> state_chain_;   // by ValueId: the state whose storage it may take
+  std::vector<int32_t> users_;         // by buffer: users_of, 0 between nodes
   std::vector<int32_t> moved_to_;      // by buffer: the state's that it takes, or -1
 };
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <optional>
 
@@ -26,18 +25,22 @@ struct Range {
   int64_t from, to;  // bytes
 };
 
+// The first and the last node at which one of them is alive.
+std::pair<int32_t, int32_t> span_of(const std::vector<Lifetime>& buffers) {
+  std::pair<int32_t, int32_t> span{INT32_MAX, INT32_MIN};
+  for (const Lifetime& b : buffers)
+    span = {std::min(span.first, b.first), std::max(span.second, b.last)};
+  return span;
+}
+
 // Which bytes are taken during which nodes: a binary tree over spans of nodes. What is placed in
 // whole spans is kept there once, so a question looks at a few spans, however many buffers there
 // are, and adjacent buffers are one range.
 class Timeline {
  public:
   explicit Timeline(const std::vector<Lifetime>& buffers) {
-    int32_t last = INT32_MIN;
-    first_ = INT32_MAX;
-    for (const Lifetime& b : buffers) {
-      first_ = std::min(first_, b.first);
-      last = std::max(last, b.last);
-    }
+    const auto [first, last] = span_of(buffers);
+    first_ = first;
     leaves_ = std::bit_ceil(static_cast<uint32_t>(last - first_ + 1));
     spans_.resize(2 * static_cast<size_t>(leaves_));
   }
@@ -375,17 +378,20 @@ void repair(const std::vector<Lifetime>& b, int64_t bound, uint64_t round, Place
 }  // namespace
 
 int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
-  std::map<int32_t, int64_t> change;
+  if (buffers.empty()) return 0;
+  const auto [first, last] = span_of(buffers);
+  std::vector<int64_t> change(static_cast<size_t>(last - first) +
+                              2);  // of the bytes alive, by node
   for (const Lifetime& b : buffers) {
-    change[b.first] += b.bytes;
-    change[b.last + 1] -= b.bytes;
+    change[static_cast<size_t>(b.first - first)] += b.bytes;
+    change[static_cast<size_t>(b.last - first) + 1] -= b.bytes;
   }
   int64_t now = 0, most = 0;
-  for (auto [node, delta] : change) {
-    now += delta;
+  for (size_t i = 0; i < change.size(); ++i) {
+    now += change[i];
     if (now > most) {
       most = now;
-      if (at) *at = node;
+      if (at) *at = first + static_cast<int32_t>(i);
     }
   }
   return most;
