@@ -65,7 +65,7 @@ Finding processor(OrderedJson& json) {
                   machine.machine, physical, physical == 1 ? "" : "s", online,
                   online == 1 ? "" : "s", join(known, " "));
   if (may_use < online)
-    text += fmt::format("; this process may use {} of them (taskset or control group)", may_use);
+    text += fmt::format("; this process may use {} of them (taskset or cgroup)", may_use);
   return {"processor", text, ""};
 }
 
@@ -91,8 +91,8 @@ Finding kernels(OrderedJson& json, const DeviceSpec& cpu) {
             fmt::format("{} kernels on {} thread{}", tier, threads, threads == 1 ? "" : "s"), ""};
   if (tier == "baseline") {
     f.remedy =
-        "this processor lacks AVX2, so training is several times slower; a machine with AVX2 or "
-        "AVX-512 helps";
+        "hone uses no AVX2, so training is several times slower: unset HONE_CPU_ISA, or take a "
+        "machine with AVX2 or AVX-512";
   }
   json["uses"]["bf16"] = cpu.multiplies_bf16 ? "processor" : "emulated";
   return f;
@@ -108,8 +108,7 @@ Finding memory(OrderedJson& json) {
       "memory",
       fmt::format(
           "{}, {} available{}", format_bytes(m.total_bytes), format_bytes(m.available_bytes),
-          m.limit_bytes ? fmt::format("; the control group allows {}", format_bytes(*m.limit_bytes))
-                        : ""),
+          m.limit_bytes ? fmt::format("; the cgroup allows {}", format_bytes(*m.limit_bytes)) : ""),
       ""};
 }
 
@@ -129,7 +128,7 @@ Finding huge_pages(OrderedJson& json) {
   return f;
 }
 
-// What `ulimit` allows this process, and processor time of its control group.
+// What `ulimit` allows this process, and processor time of its cgroup.
 Finding limits(OrderedJson& json) {
   OrderedJson all = OrderedJson::object();
   std::vector<std::string> texts, remedies;
@@ -167,8 +166,7 @@ Finding limits(OrderedJson& json) {
   all["processors_of_control_group"] = OrderedJson();
   if (share > 0 && period > 0) {
     all["processors_of_control_group"] = share / period;
-    texts.push_back(
-        fmt::format("processor time of {:.1f} processors (control group)", share / period));
+    texts.push_back(fmt::format("processor time of {:.1f} processors (cgroup)", share / period));
     if (share / period + 0.01 < ThreadPool::default_size()) {
       remedies.push_back(
           fmt::format("--threads {}", std::max<int64_t>(1, static_cast<int64_t>(share / period))));

@@ -84,6 +84,12 @@ Result<Choice> choose_cpu(const NodeView& n, const DeviceSpec& spec) {
 
 Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string& isa) {
   if (!isa.empty()) HONE_TRY(cpu::use_isa(isa));
+  if (const std::string wanted = cpu::wanted_isa(); !wanted.empty() && !cpu::isa_is_known(wanted))
+    return Error(err::kNoBackend, fmt::format("there is no instruction set '{}'", wanted))
+        .at("HONE_CPU_ISA")
+        .todo(
+            "unset it for the best of this processor; known are baseline, avx2, avx512, "
+            "avx512_bf16, amx");
   return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads));
 }
 

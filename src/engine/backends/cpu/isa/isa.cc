@@ -6,9 +6,9 @@
 #include <unistd.h>
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/core/error.h"
 
@@ -17,12 +17,14 @@ namespace {
 
 std::atomic<int> chosen{-1};
 
+constexpr Isa kBestFirst[] = {Isa::amx, Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::baseline};
+
 Isa best() {
-  const char* wanted = std::getenv("HONE_CPU_ISA");
-  bool known = wanted == nullptr;
-  for (Isa i : {Isa::amx, Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::baseline}) {
-    known = known || std::strcmp(wanted, isa_name(i)) == 0;
-    if (known && isa_supported(i)) return i;
+  const std::string wanted = wanted_isa();
+  bool reached = !isa_is_known(wanted);
+  for (Isa i : kBestFirst) {
+    reached = reached || wanted == isa_name(i);
+    if (reached && isa_supported(i)) return i;
   }
   return Isa::baseline;
 }
@@ -55,6 +57,16 @@ Isa isa() {
 const char* isa_name(Isa i) {
   constexpr const char* names[] = {"baseline", "avx2", "avx512", "avx512_bf16", "amx"};
   return names[static_cast<int>(i)];
+}
+
+std::string wanted_isa() {
+  const char* wanted = std::getenv("HONE_CPU_ISA");
+  return wanted == nullptr ? "" : wanted;
+}
+
+bool isa_is_known(std::string_view name) {
+  return std::any_of(std::begin(kBestFirst), std::end(kBestFirst),
+                     [&](Isa i) { return name == isa_name(i); });
 }
 
 bool isa_supported(Isa i) {

@@ -4,16 +4,20 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace hone::cpu {
 
 // Each includes those before it; the last two differ from avx512 in matrix products alone.
 enum class Isa : int { baseline, avx2, avx512, avx512_bf16, amx };
 
-// Best that this processor has, or what set_isa or
-// HONE_CPU_ISA=baseline|avx2|avx512|avx512_bf16|amx asks for if the processor has that.
+// The best that this processor has, up to the one that
+// HONE_CPU_ISA=baseline|avx2|avx512|avx512_bf16|amx names; or that of set_isa.
 Isa isa();
+std::string wanted_isa();  // HONE_CPU_ISA, "" when it is not set; isa() ignores an unknown name
 const char* isa_name(Isa);
+bool isa_is_known(std::string_view name);
 bool isa_supported(Isa);
 // Whether the processor multiplies bf16 itself; elsewhere it takes longer than f32.
 inline bool bf16_is_fast() { return isa() >= Isa::avx512_bf16; }
