@@ -46,11 +46,14 @@ class MachineDisk : public Disk {
     } while (n == -EINTR);
     return n;
   }
-  int64_t sync(int64_t h) override { return result(::fsync(static_cast<int>(h))); }
+  int64_t sync(int64_t h) override {
+    const int64_t r = result(::fsync(static_cast<int>(h)));
+    return r == -EINVAL || r == -EROFS ? 0 : r;  // a pipe or a device
+  }
   int64_t stat(const std::string& path, Stat& out) override {
     struct stat info {};
     if (::stat(path.c_str(), &info) < 0) return -errno;
-    out = {S_ISDIR(info.st_mode), info.st_size};
+    out = {S_ISDIR(info.st_mode), info.st_size, !S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)};
     return 0;
   }
   int64_t list(const std::string& path, std::vector<Entry>& out) override {

@@ -17,6 +17,7 @@ class Disk {
   struct Stat {
     bool folder = false;
     int64_t bytes = 0;
+    bool special = false;  // a pipe, a device: neither a folder nor a file of bytes
   };
   struct Entry {
     std::string name;

@@ -132,7 +132,7 @@ HttpClient::~HttpClient() { curl_easy_cleanup(static_cast<CURL*>(curl_)); }
 Result<HttpResponse> HttpClient::run(Transfer& t) {
   if (!t.url.starts_with("http://") && !t.url.starts_with("https://")) {
     return Error(err::kStoreUnsupported,
-                 fmt::format("'{}' is not an http:// or https:// address", t.url));
+                 fmt::format("'{}' is not an http:// or https:// URL", t.url));
   }
   auto on_body = +[](char* data, size_t size, size_t count, void* user) -> size_t {
     auto& t = *static_cast<Transfer*>(user);
@@ -161,7 +161,7 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
                              fmt::format("the answer of {} is longer than {}", t.url,
                                          format_bytes(static_cast<int64_t>(t.most_body))));
         t.sink_error->todo(
-            "check the address; no file list or file that hone asks for this way is "
+            "check the URL; no file list or file that hone asks for this way is "
             "as long");
         return 0;
       }

@@ -14,13 +14,12 @@ Error refused(const std::string& url, int status) {
   if (status == 404 || status == 410) {
     return Error(err::kStoreMissing,
                  fmt::format("{}: the server has no such file (status {})", url, status))
-        .todo("check the address");
+        .todo("check the URL");
   }
   return Error(err::kHttpStatus, fmt::format("{}: the server answered with status {}", url, status))
-      .todo(status == 401 || status == 403
-                ? "the address asks for a login that hone does not have: "
-                  "fetch the file yourself and give its path"
-                : "try again later, or fetch the file yourself");
+      .todo(status == 401 || status == 403 ? "the URL asks for a login that hone does not have: "
+                                             "fetch the file yourself and give its path"
+                                           : "try again later, or fetch the file yourself");
 }
 
 Error read_only(const std::string& url) {

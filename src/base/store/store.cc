@@ -135,6 +135,12 @@ class FileStore : public Store {
   }
   Result<std::unique_ptr<Writer>> create(const std::string& path) override {
     static std::atomic<int64_t> counter{0};
+    Disk::Stat there;
+    const int64_t looked = disk_.stat(path, there);
+    if (looked < 0 && looked != -ENOENT && looked != -ENOTDIR)
+      return store_failure(looked, "write", path);
+    if (looked >= 0 && (there.special || path.starts_with("/dev/") || path.starts_with("/proc/")))
+      return append(path);  // a pipe or a device is written to, not replaced
     for (;;) {
       std::string temporary = fmt::format("{}/.{}.{}-{}{}", parent_of(path), name_of(path),
                                           ::getpid(), counter++, kTemporary);

@@ -76,13 +76,13 @@ Result<std::string> cached_url(const std::string& url, const HubOptions& options
   if (r->status == 404 || r->status == 410) {
     return Error(err::kStoreMissing,
                  fmt::format("{}: the server has no such file (status {})", url, r->status))
-        .todo("check the address");
+        .todo("check the URL");
   }
   if (r->status != 200 && r->status != 206) {
     return Error(err::kHttpStatus,
                  fmt::format("{}: the server answered with status {}", url, r->status))
         .todo(r->status == 401 || r->status == 403
-                  ? "the address asks for a login that hone does not have: fetch the file yourself "
+                  ? "the URL asks for a login that hone does not have: fetch the file yourself "
                     "and give its path"
                   : "try again later, or fetch the file yourself");
   }
