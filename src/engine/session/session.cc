@@ -278,9 +278,9 @@ std::span<const std::byte> Session::output_bytes(size_t program, std::string_vie
   return {host_at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
 }
 
-std::string Session::kernel_manifest() const {
+std::string Session::kernel_manifest(std::span<const size_t> programs) const {
   uint64_t h = kFnvBasis;
-  for (size_t i = 0; i < programs_.size(); ++i)
+  for (const size_t i : programs)
     for (size_t k = 0; k < choices_[i].size(); ++k) {
       const Op& op = *programs_[i].nodes[k].op;
       if (op.copies || op.waits) continue;  // where values are decides no bit

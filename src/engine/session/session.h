@@ -55,8 +55,8 @@ class Session {
   const RunPlan& plan() const { return plan_; }
   const std::vector<Program>& programs() const { return programs_; }
   const std::vector<Choice>& choices(size_t program) const { return choices_[program]; }
-  // "op kernel-id" of every node of every program, hashed: part of the numerics manifest.
-  std::string kernel_manifest() const;
+  // "op kernel-id" of every node of these programs, hashed: part of the numerics manifest.
+  std::string kernel_manifest(std::span<const size_t> programs) const;
 
   // Takes the arenas, in which all states are zero; that on disk is a file in `folder`, which is
   // needed where the plan has one. Asserts that the programs reach exactly the plan's size.

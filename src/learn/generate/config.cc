@@ -195,9 +195,9 @@ Status check_generation(const GenerationConfig& c, int64_t vocab) {
   if (c.num_beams > 1 && c.num_beams * 2 > vocab)
     return bad(fmt::format("num_beams {} is too many for {} tokens", c.num_beams, vocab),
                "use fewer beams");
-  if (!(c.temperature > 0) || std::isinf(c.temperature))
+  if (c.do_sample && (!(c.temperature > 0) || std::isinf(c.temperature)))
     return bad(fmt::format("temperature is {}", c.temperature),
-               "use a number above 0; leave out --do_sample for greedy search");
+               "use a number above 0, or --no_do_sample for greedy search");
   if (c.top_k < 0)
     return bad(fmt::format("top_k is {}", c.top_k), "use 0 for all tokens, or a positive count");
   if (!(c.top_p >= 0 && c.top_p <= 1))

@@ -24,7 +24,7 @@ inline constexpr int64_t kMostRowsTried = 65536;
 Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
                                     int64_t memory_bytes, const ShapesOf& shapes_of);
 
-// H2404 when --device_memory is more than this machine, or its control group, has.
+// H2404 when --device_memory is more than this machine, or its cgroup, has.
 Status check_device_memory(const TrainSettings& s);
 
 // Bytes that the arenas of this process may take: --device_memory, or what is free now.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/settings/errors.h"
+#include "learn/data/rows/count_text.h"
+
 namespace hone {
 
 TaskSettings::TaskSettings() : print([](std::string_view) {}) {}
@@ -17,6 +20,14 @@ void TaskSettings::bind(Schema& schema) {
 bool has_setting(const Schema& schema, const std::string& name) {
   const auto& all = schema.all();
   return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
+}
+
+Status check_row_tokens(const std::string& flag, int64_t tokens) {
+  if (tokens >= 2) return Ok{};
+  return Error(err::kSettingBounds,
+               fmt::format("rows of {} have nothing to learn", count_of(tokens, "token")))
+      .at("--" + flag)
+      .todo("give at least 2 tokens, and a model with as many positions");
 }
 
 #define HONE_BIND DataSettings::bind

@@ -32,6 +32,8 @@ struct TaskSettings : TrainSettings, DataSettings {
 };
 
 bool has_setting(const Schema& schema, const std::string& name);
+// A row of one token has nothing to learn from: H0210 that names the flag.
+Status check_row_tokens(const std::string& flag, int64_t tokens);
 
 // All settings of an object with settings of its own (bind_own), to be read.
 template <class Own>

@@ -31,9 +31,9 @@ struct RunForm {
   std::vector<RowLimit> limits;  // by axis
   // Rows of any length; false: blocks of limits[0].tokens each.
   bool packs_rows = true;
-  // A step of one micro-batch never needs a second one. Else the largest shape must hold whatever
-  // rows and labels a step has, which is chosen where it takes no more memory than gradients that
-  // are kept from one micro-batch to the next.
+  // A step whose rows fit one micro-batch never needs a second one. If false, that takes a shape that
+  // holds any rows and labels of a step. It is chosen only if it takes no more memory than gradients
+  // that are kept from one micro-batch to the next.
   bool even_steps = false;
   // The program of the usual number of labels may be too small for a micro-batch: the axis "labels"
   // of a shape then gives room for more.
@@ -70,9 +70,9 @@ struct Task {
   // `loss` f32[] in training; what evaluation gives is for the task's metrics.
   std::function<Program(const ModelConfig&, const BatchShape&, const std::string& name, bool train)>
       program;
-  // The rows of the source: those that the settings ask for, or, of a task that learns from text
-  // alone, given ones. May change the model's config (labels), tokenizer and
-  // generation config. The model outlives the examples. Errors name file, flag or tensor.
+  // The rows that the settings name or, for a task that trains on plain text, the rows that the
+  // source gives. May change the model's config (labels), tokenizer and generation config. The model
+  // outlives the examples. Errors name file, flag or tensor.
   std::function<Result<Examples>(Pretrained&, const ExampleSource&)> examples;
 
   // For hone prepare and --streaming: how rows are made of texts, or of rows with several columns.

@@ -191,9 +191,13 @@ double TaskRun::flops_of_step(const StepSums& sums) const {
 
 Json TaskRun::fingerprint() const {
   const std::optional<StepCount>& steps = feed_->steps();
+  std::vector<size_t> programs;  // those that decide the weights
+  for (const auto* list : {&step_programs_, &train_programs_, &accumulate_programs_})
+    for (const BoundProgram& p : *list) programs.push_back(p.index);
+  if (!train_programs_.empty()) programs.push_back(update_program_.index);
   return {{feed_->streams() ? "stream" : "data", fmt::format("{:016x}", examples_.hash)},
           {"model", fmt::format("{:016x}", fnv1a(model_.config.config.dump()))},
-          {"kernels", session_->kernel_manifest()},
+          {"kernels", session_->kernel_manifest(programs)},
           {"machine", backend_->description()},
           {"micro_batch_rows", shapes_.train.max_rows},
           {"split", {{"rows", split_.rows}, {"whole_steps", split_.whole}}},

@@ -1,5 +1,5 @@
 // A run of a task: its rows, the micro-batch that fits, programs, gradients, evaluation, files. What
-// the task differs in comes as data and functions (task.h, examples.h); nothing derives from this.
+// belongs to one task comes as data and functions (task.h, examples.h); nothing derives from this.
 //
 //   const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
 //   Trainer trainer(*task.settings, *run, ...);
@@ -36,7 +36,7 @@ class TaskRun final : public TrainTask {
   // --do_predict: files of predictions into the output folder, and their metrics where there are
   // references (names as of evaluate()). H2402 unless the task predicts.
   Result<OrderedJson> predict(const std::string& folder);
-  // Listens to the run besides those that the settings ask for; null: nothing does.
+  // The task's own callback, in addition to those that the settings ask for; null: it has none.
   std::unique_ptr<TrainCallback> callback();
   Status end() { return examples_.ended(*this); }  // after a run that was not stopped
   MemoryReport memory() const;

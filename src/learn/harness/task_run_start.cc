@@ -10,6 +10,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/task_run.h"
+#include "learn/pretrained/weights.h"
 
 namespace hone {
 
@@ -88,6 +89,8 @@ RunShapes TaskRun::shapes_for(int64_t rows, bool whole) const {
 Result<Fit> TaskRun::choose_split(int64_t memory, int64_t wanted) {
   std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
   if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
+  if (keep)                                            // the step may have more micro-batches now
+    keep->whole = keep->whole && s_.gradient_accumulation_steps == 1 && keep->rows >= wanted;
   const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
   Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, memory, shapes, keep));
   split_ = {fit.rows, fit.whole};
@@ -121,14 +124,24 @@ Status TaskRun::compile(bool from_scratch) {
   log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
            "memory", "total", format_bytes(memory_of(fit.plan, backend_->spec())),
            format_bytes(std::max<int64_t>(memory, 0)), format_bytes(kRuntimeBudget));
-  if (fit.rows == 0)
-    return Error(err::kDoesNotFit,
-                 fmt::format("the run needs {} with one row of {} tokens, {} may be used",
-                             format_bytes(memory_of(fit.plan, backend_->spec())), row_tokens(),
-                             format_bytes(std::max<int64_t>(memory, 0))))
-        .todo(fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan "
-                          "shows what a run needs",
-                          flag));
+  if (fit.rows == 0) {
+    const int64_t needed = memory_of(fit.plan, backend_->spec());
+    Error e(err::kDoesNotFit,
+            fmt::format("the run needs {} with one row of {} tokens, {} may be used",
+                        format_bytes(needed), row_tokens(),
+                        format_bytes(std::max<int64_t>(memory, 0))));
+    if (!s_.device_memory)
+      return std::move(e.todo(
+          fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan shows "
+                      "what a run needs",
+                      flag)));
+    const int64_t least = needed + stream + kRuntimeBudget, mebibyte = 1 << 20;
+    return std::move(e.at(fmt::format("--device_memory {}, of which the runtime may take {}",
+                                      format_bytes(static_cast<int64_t>(s_.device_memory->bytes)),
+                                      format_bytes(kRuntimeBudget)))
+                         .todo(fmt::format("give --device_memory {}MiB, or a smaller --{} or model",
+                                           (least + mebibyte - 1) / mebibyte, flag)));
+  }
   // A micro-batch that holds all data has no more rows than they.
   const bool counted = s_.do_train && !s_.streaming;
   const int64_t rows = counted ? std::min(fit.rows, feed_->train_rows()) : fit.rows;
@@ -160,6 +173,10 @@ Status TaskRun::compile(bool from_scratch) {
   HONE_TRY(load_weights(*session_, model_, nullptr, s_.do_train ? &head : nullptr));
   if (const std::string text = new_weights_text(model_, head); !text.empty())
     log_warning("{}", text);
+  if (const auto more = unused_layers(*model_.weights, model_.config); !more.empty())
+    log_warning(
+        "the checkpoint has more layers than config.json: {} weights are not used, such as {}",
+        more.size(), more[0]);
   return Ok{};
 }
 

@@ -75,6 +75,13 @@ Error unknown_type(const std::string& type, std::vector<std::string> known) {
                         join(known, ", ")));
 }
 
+bool read_by_a_family(const std::string& type) {
+  for (const Family& f : families())
+    for (const ModelType& t : f.model_types)
+      if (t.name == type) return true;
+  return false;
+}
+
 Status check_share(const ModelConfig& c, const char* key) {
   auto it = c.config.find(key);
   if (it == c.config.end() || it->is_null()) return Ok{};
@@ -142,6 +149,12 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
       known.push_back(t.name);
       if (t.name == model_type) config = nlohmann::json::parse(t.usual);
     }
+  if (config.is_null() && read_by_a_family(model_type))
+    return Error(err::kUnknownFamily,
+                 fmt::format("hone knows no usual config of the type '{}'", model_type))
+        .todo(
+            fmt::format("give a whole config.json by --config_name; types with a usual config: {}",
+                        join(known, ", ")));
   if (config.is_null()) return unknown_type(model_type, std::move(known));
   config["model_type"] = model_type;
   for (const std::string& part : split(overrides, ',')) {
@@ -149,7 +162,10 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
     if (one.empty()) continue;
     const size_t equals = one.find('=');
     const std::string key(trim(one.substr(0, equals)));
-    if (equals == std::string::npos || !config.contains(key)) {
+    if (equals == std::string::npos)
+      return Error(err::kBadConfig, fmt::format("the override '{}' has no value", one))
+          .todo(fmt::format("write {}=VALUE", key));
+    if (!config.contains(key)) {
       std::vector<std::string> keys;
       for (const auto& [name, value] : config.items()) keys.push_back(name);
       const std::string near = nearest_name(key, keys);

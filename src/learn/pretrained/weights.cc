@@ -195,6 +195,21 @@ std::vector<std::string> unused_weights(const WeightSource& weights, const Model
   return unused;
 }
 
+std::vector<std::string> unused_layers(const WeightSource& weights, const ModelConfig& config) {
+  const auto without_numbers = [](const std::string& name) {
+    std::string kind;
+    for (const char c : name)
+      if (c < '0' || c > '9') kind += c;
+    return kind;
+  };
+  std::set<std::string> used;
+  for (const ParamSpec& spec : family_of(config).params(config))
+    used.insert(without_numbers(spec.name));
+  std::vector<std::string> names = unused_weights(weights, config);
+  std::erase_if(names, [&](const auto& name) { return !used.contains(without_numbers(name)); });
+  return names;
+}
+
 std::string new_weights_text(const Pretrained& model, const NewHead& head) {
   if (head.names.empty()) return "";
   std::vector<std::string> names = head.names;

@@ -23,6 +23,8 @@ Status check_weights(const WeightSource& weights, const ModelConfig& config,
 // Names of tensors that the model does not read, without the masks and tables that checkpoints
 // usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);
+// Those of layers beyond the ones that the config names.
+std::vector<std::string> unused_layers(const WeightSource& weights, const ModelConfig& config);
 
 // The second name under which a saved model holds that weight; "": none. An untied MLM head stores
 // its bias twice: Transformers 5 reads `decoder.bias` and warns if the other is missing, version 4

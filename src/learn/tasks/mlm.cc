@@ -27,6 +27,7 @@ Result<TextFiles> mlm_files(const MlmSettings& s, const Pretrained& model,
   files.rows.keep_linebreaks = false;
   files.options.grouping = s.line_by_line ? Grouping::kRows : Grouping::kBlocks;
   files.options.block_size = s.row_tokens(model.config);
+  HONE_TRY(check_row_tokens("max_seq_length", files.options.block_size));
   if (s.line_by_line && model.tokenizer)
     files.options.last_kept = model.tokenizer->special_tokens_after();
   if (has_shards(files)) files.shard_settings = mlm_shard_settings(s, model, files.options, false);

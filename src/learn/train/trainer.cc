@@ -115,9 +115,9 @@ Error Trainer::why_not_finite(const char* what, double value) {
                            std::isnan(value) ? std::abs(value) : value,  // never "-nan"
                            found ? "the first value that is not finite: " + found->text()
                                  : "every value before it is finite"))
-      .todo(
-          "use a smaller --learning_rate or more --warmup_steps; the last checkpoint is as it "
-          "was");
+      .todo(last_saved_ > 0 ? "use a smaller --learning_rate or more --warmup_steps; the last "
+                              "checkpoint is as it was"
+                            : "use a smaller --learning_rate or more --warmup_steps");
 }
 
 Result<TrainOutcome> Trainer::train() {
@@ -126,6 +126,10 @@ Result<TrainOutcome> Trainer::train() {
   lock_.emplace(HONE_TRY(RunLock::take(s_.output_dir)));
   HONE_TRY(mark_run(s_.output_dir, false, task_.fingerprint()));
   HONE_TRY(clean_leftovers(s_.output_dir));
+  if (!discard_.empty())
+    log_warning(
+        "checkpoints of an earlier run in '{}' are deleted, {} of them: this run starts again",
+        s_.output_dir, discard_.size());
   for (const std::string& checkpoint : discard_) HONE_TRY(delete_checkpoint(checkpoint));
   discard_.clear();
 

@@ -22,8 +22,8 @@ namespace hone {
 
 struct StepSums {
   double loss = 0;               // of the whole optimizer step, per label token (or row)
-  int64_t tokens = 0, rows = 0;  // of pairs the sources' tokens
-  int64_t all_tokens = 0;        // of pairs both sides'
+  int64_t tokens = 0, rows = 0;  // for pairs, tokens of the sources
+  int64_t all_tokens = 0;        // for pairs, of both sides
   double grad_norm = 0;          // before clipping; of an update that was made
   bool without_labels = false;   // there is nothing to learn, and no loss
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
@@ -46,8 +46,8 @@ class TrainTask {
   // Empty when a stop was requested before the end.
   virtual Result<OrderedJson> evaluate() = 0;
 
-  // Everything but optimizer state: config, weights, tokenizer.
-  virtual Status save_model_files(const std::string& folder) = 0;  // config and tokenizer only
+  // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
+  virtual Status save_model_files(const std::string& folder) = 0;
   virtual std::vector<std::string> weight_names() const = 0;
   // The name under which a saved model holds that weight once more; "": under none.
   virtual std::string second_name(const std::string&) const { return ""; }
@@ -84,15 +84,15 @@ class Trainer {
  public:
   Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedule);
 
-  // Restores what a killed process left in the folder, else reads only. Errors: H2410, H2403 the
-  // folder holds other files or another process trains into it, H2408 no checkpoint where one was
-  // asked for, those of the checkpoint room.
+  // Restores what a killed process left in the folder; otherwise it only reads. Errors: H2410,
+  // H2403 the folder holds other files or another process trains into it, H2408 no checkpoint where
+  // one was asked for, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
 
-  // Restores weights, moments, place and log from the checkpoint, if there is one.
-  // True: the run has ended already (also early) and nothing is left to train. Errors: H2403 a run
+  // Restores weights, moments, place and log from the checkpoint, if there is one. True: the run
+  // has ended already, perhaps by an early stop, and nothing is left to train. Errors: H2403 a run
   // with other settings ended in the folder and left no checkpoint, H2405.
   Result<bool> begin(const TrainStart& start);
 

@@ -1,4 +1,6 @@
 // Where a run begins, what it saves and what it continues from.
+#include <charconv>
+
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
@@ -43,6 +45,30 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
             "continue with the model and --optim that the checkpoint is of, or start again with "
             "--overwrite_output_dir");
   return load_state(s, name, from, name);
+}
+
+int64_t step_of(const std::string& name) {
+  const std::string_view prefix = "checkpoint-";
+  int64_t step = -1;
+  if (name.starts_with(prefix))
+    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
+  return step;
+}
+
+// Warns of checkpoints that are newer than the one to continue from: why they are left out.
+Status tell_newer(const std::string& folder, const std::string& chosen) {
+  if (!HONE_TRY(file_store().exists(folder))) return Ok{};
+  const int64_t from = step_of(chosen.substr(chosen.rfind('/') + 1));
+  for (const Store::Entry& e : HONE_TRY(file_store().list(folder))) {
+    if (!e.folder || step_of(e.name) <= from) continue;
+    const std::string path = folder + "/" + e.name;
+    const Result<CheckpointInfo> info = inspect_checkpoint(path);
+    if (!info.ok())
+      log_warning("'{}' is left out: {}", path, info.error().what());
+    else if (!info->resumable)
+      log_warning("'{}' is left out: it has no optimizer state", path);
+  }
+  return Ok{};
 }
 
 constexpr const char* kExtra = "saved_because_stopped";  // in kStateFile
@@ -118,6 +144,7 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
             "leave the flag out: a run continues from its newest checkpoint by itself when there "
             "is one");
   if (!start.checkpoint.empty()) start.split = split_of(start.checkpoint);
+  if (!s.overwrite_output_dir && !never) HONE_TRY(tell_newer(s.output_dir, start.checkpoint));
   start.finished = dir.kind == OutputDirKind::finished && !s.overwrite_output_dir && !never;
   if (start.finished) start.ended = dir.run;
   return start;
@@ -144,16 +171,20 @@ Result<bool> Trainer::begin(const TrainStart& start) {
         whole = HONE_TRY(file_store().exists(s_.output_dir + "/" + file)) || whole;
     if (!whole) return false;
   }
-  log_info(
-      "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
-      "(--overwrite_output_dir starts again, a larger --num_train_epochs or --max_steps continues)",
-      "finished", s_.output_dir, done_ > 0 ? done_ : total);
-  if (done_ == 0) done_ = total;
-  trained_ = true;
   Json state = Json::object();
   if (Result<Json> read = read_json_file(s_.output_dir + "/" + kTrainerStateFile);
       read.ok() && read->is_object())
     state = std::move(*read);
+  // The last checkpoint may be older: that of the best evaluation.
+  if (const Json& step = state.value("global_step", Json()); step.is_number_integer())
+    done_ = step.get<int64_t>();
+  if (done_ <= 0 || done_ > total) done_ = total;
+  log_info(
+      "{:<11} the run in '{}' has ended after step {}: nothing is left to train "
+      "(--overwrite_output_dir starts again{})",
+      "finished", s_.output_dir, done_,
+      start.checkpoint.empty() ? "" : ", a larger --num_train_epochs or --max_steps continues");
+  trained_ = true;
   for (const auto& c : callbacks_)
     c->on_ended_before(place(), state.value("log_history", Json::array()));
   return true;

@@ -94,6 +94,12 @@ Result<int64_t> write(const ConvertSettings& s, const Pretrained& model) {
                  fmt::format("--outtype {} is for .gguf files, and '{}' is not one", s.outtype,
                              s.output))
         .todo("name a file that ends in .gguf, or say the element type by --dtype");
+  for (const char* ending : {".safetensors", ".onnx", ".h5", ".msgpack", ".tflite", ".ckpt"})
+    if (s.output.ends_with(ending))
+      return Error(err::kMissingArgument,
+                   fmt::format("hone convert does not write {} files", ending))
+          .at(s.output)
+          .todo("name a folder, which gets model.safetensors, or a .gguf, .bin, .pt or .pth file");
   if (!is_torch_file_name(s.output)) {
     HONE_TRY(check_folder(s, model.path));
     HONE_TRY(save_pretrained(s.output, *model.weights, model, dtype_asked(s.dtype)));
@@ -139,12 +145,9 @@ Result<int> run_convert(const std::vector<std::string>& args) {
 }  // namespace
 
 Command command_convert() {
-  return {
-      .name = "convert",
-      .summary =
-          "safetensors, GGUF or pytorch_model.bin in, a Transformers folder with safetensors, or a "
-          ".gguf, .bin or .pth file, out",
-      .run = run_convert};
+  return {.name = "convert",
+          .summary = "convert a model between safetensors, GGUF and PyTorch files",
+          .run = run_convert};
 }
 
 }  // namespace hone

@@ -38,7 +38,9 @@ Result<int> run_deepspeed(const std::vector<std::string>& args) {
 
 Command command_deepspeed() {
   return {.name = "deepspeed",
-          .summary = "run a deepspeed command line: hone deepspeed [--num_gpus N] run_clm.py ...",
+          .summary =
+              "run what a deepspeed command line asks for: hone deepspeed [--num_gpus N] "
+              "run_clm.py ...",
           .run = run_deepspeed};
 }
 

@@ -51,8 +51,6 @@ Result<int> run_eval(const std::vector<std::string>& args) {
 
 }  // namespace
 
-Command command_eval() {
-  return {.name = "eval", .summary = "evaluate a model on a file", .run = run_eval};
-}
+Command command_eval() { return {.name = "eval", .summary = "evaluate a model", .run = run_eval}; }
 
 }  // namespace hone

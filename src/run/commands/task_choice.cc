@@ -8,6 +8,7 @@
 #include "base/settings/yaml.h"
 #include "learn/tasks/presets/presets.h"
 #include "learn/tasks/tasks.h"
+#include "learn/train/errors.h"
 #include "run/commands/command.h"
 
 namespace hone {
@@ -38,7 +39,7 @@ void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std:
     }
   if (names.empty()) return;
   const std::string about = flag == "task" ? c.task_help
-                                           : "in place of --task, one with the "
+                                           : "replaces --task: a task with the "
                                              "defaults and flags of another program";
   chosen.schema.add(flag, &chosen.names[flag], "What to do",
                     fmt::format("{}: {}", about, join(list, ", ")));
@@ -168,17 +169,32 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
           .todo(fmt::format("write --{} {} for {}; each {} is in hone train --help", flag_of(t),
                             t.name, t.summary, named.flag));
     auto chosen = bound(c, tasks, t, true);
-    if (HONE_TRY(parse_settings(chosen->schema, args)).done)
+    if (HONE_TRY(parse_settings(chosen->schema, args)).done) {
       chosen->task.reset();
-    else
-      HONE_TRY(chosen->task->settle(chosen->schema));
-    if (chosen->task) set_log_level(level_named(chosen->task->settings->log_level));
+      return chosen;
+    }
+    TaskSettings& s = *chosen->task->settings;
+    // As in Transformers: evaluations are asked for by saying when.
+    const auto given = [&](const char* name) {
+      return has_setting(chosen->schema, name) && chosen->schema.given(name);
+    };
+    if (given("eval_strategy") && s.eval_strategy != "no" && !given("do_eval")) s.do_eval = true;
+    HONE_TRY(chosen->task->settle(chosen->schema));
+    if (s.do_predict && !chosen->task->predicts)
+      return Error(err::kNothingToDo, fmt::format("the task {} has no rows to predict", t.name))
+          .at("--do_predict")
+          .todo("leave --do_predict out; hone generate writes texts");
+    set_log_level(level_named(s.log_level));
     return chosen;
   }
   // No such task, or none: what all tasks share is enough to say so.
   auto chosen = bound(c, tasks, tasks.front(), false);
   std::vector<std::string> about = markdown || help ? args : std::vector<std::string>{};
   if (!named.name.empty()) about = {"--" + named.flag, named.name};
+  for (const std::string& arg : args)  // perhaps the flag is misspelt
+    if (named.name.empty() && about.empty() && arg.starts_with("--") &&
+        nearest_name(arg.substr(2, arg.find('=') - 2), {"task", "preset"}) != "")
+      about = {arg};
   HONE_TRY(parse_settings(chosen->schema, about));
   print_out(markdown ? own_markdown(c, tasks) : own_help(c, tasks));
   chosen->task.reset();

@@ -28,7 +28,7 @@ struct ChosenTask {
 
 // The task or preset is among the flags, in the environment or in the settings file; it decides
 // which flags there are. Without one, --help lists those of every task. Errors: H0207 no task, H0203
-// no such task, those of Schema::parse.
+// no such task, H2402 a task that cannot predict and --do_predict, those of Schema::parse.
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 

@@ -1,5 +1,6 @@
 // hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
 #include <chrono>
+#include <cmath>
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
@@ -69,8 +70,12 @@ Result<int> run_train(const std::vector<std::string>& args) {
     if (!got.empty()) {
       OrderedJson metrics;
       for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
-      metrics["predict_runtime"] =
+      const double seconds =
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      metrics["predict_runtime"] = std::round(seconds * 1e4) / 1e4;
+      if (const auto rows = metrics.find("predict_samples"); rows != metrics.end())
+        metrics["predict_samples_per_second"] =
+            std::round(rows->get<double>() / seconds * 1e3) / 1e3;
       HONE_TRY(trainer.write_results("predict", metrics));
       log_info("{}", results_table("predict", metrics));
     }

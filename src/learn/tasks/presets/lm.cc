@@ -50,7 +50,7 @@ Status limit_batches(LmSettings& s) {
   const char* end = text.data() + text.size();
   const auto wrong = [&] {
     return Error(err::kPresetSetting, fmt::format("--limit_train_batches cannot be '{}'", text))
-        .todo("give a number of batches, as 100, or a share of the data from 0.0 to 1.0");
+        .todo("give a number of batches, such as 100, or a share of the data above 0.0, up to 1.0");
   };
   if (text.find('.') == std::string::npos) {
     int64_t batches = 0;
