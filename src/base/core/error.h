@@ -11,8 +11,8 @@
 //     return count(f);
 //   }
 //
-// Every code is one line of a room's errors.def, one page docs/errors/<code>.md and one test
-// under tests/errors/. Printed form:
+// Every code is one line of a room's errors.def, one page docs/errors/<code>.md, and at least one
+// test that names it. Printed form:
 //
 //   H1203  matmul: inner sizes differ: lhs f32[8,512,768], rhs f32[2304,768]
 //     at   block 3, attention, qkv  (weight h.3.attn.c_attn.weight from ckpt/model.safetensors)
@@ -32,16 +32,16 @@
 namespace hone {
 
 class Error;
-[[noreturn]] void throw_no_value(const Error& error);  // a Bug: nobody asked whether it was there
+[[noreturn]] void throw_no_value(const Error& error);  // a Bug: the caller did not check ok()
 
-// A code as rooms declare it: HONE_ERROR_CODE(kFileMissing, "H0101") in an errors.h-like header.
+// A code. A room declares it in errors.def: HONE_ERROR(kFileMissing, "H0101", "the title").
 struct ErrorCode {
   const char* id;     // "H0101", stable for ever
   const char* title;  // heading of its page
 };
 
-// A pointer, and all that is done with it but moving in error.cc: errors are returned in nearly every
-// function, so what is inline here is compiled thousands of times.
+// Holds one pointer. Only the moves are inline: nearly every function returns errors, so inline code
+// would be compiled thousands of times.
 class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string_view what);

@@ -34,7 +34,7 @@ std::optional<int64_t> number_in(const std::string& path) {
   return n;
 }
 
-// Walks from our control group to the root and takes the smallest limit.
+// Walks from our cgroup to the root and takes the smallest limit.
 std::optional<int64_t> control_group_limit() {
   Result<std::string> groups = read_file("/proc/self/cgroup");
   if (!groups.ok()) return std::nullopt;

@@ -1,4 +1,4 @@
-// How much memory this process has, and how much the machine and its control group leave it.
+// How much memory this process has, and how much the machine and its cgroup leave it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct MemoryReading {
   int64_t rss_peak_bytes = 0;  // VmHWM
   int64_t total_bytes = 0;     // of the machine
   int64_t available_bytes = 0;
-  std::optional<int64_t> limit_bytes;  // of the innermost control group that sets one
-  // What this process may hold: the smaller of machine and control group.
+  std::optional<int64_t> limit_bytes;  // of the innermost cgroup that sets one
+  // What this process may hold: the smaller of machine and cgroup.
   int64_t usable_bytes() const;
 };
 MemoryReading read_memory();

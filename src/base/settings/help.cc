@@ -31,13 +31,22 @@ std::string form(const Setting& s) {
   return flag + " " + (short_enough ? choices : metavariable(s.field));
 }
 
+// The meaning of a setting and its default. A default that is computed is a part of the meaning,
+// unless a command sets its own.
+std::pair<std::string, std::string> meaning(const Setting& s) {
+  std::string text = s.help, value = value_text(s.default_value);
+  const size_t from = text.find(" (default: ");
+  if (from == std::string::npos) return {text, value};
+  if (s.default_value == s.defined_value) return {text, ""};
+  return {text.erase(from, text.find(')', from) + 1 - from), value};
+}
+
 std::string explanation(const Setting& s) {
-  std::string text = s.help;
+  auto [text, value] = meaning(s);
   std::string choices = join(s.words(), ", ");
   if (choices.size() > 28) text += "; one of " + choices;
   if (!s.aliases.empty()) text += fmt::format("; also --{}", join(s.aliases, ", --"));
   if (s.required) return text + " (required)";
-  std::string value = value_text(s.default_value);
   bool says_nothing = value.empty() || s.default_value.is_null();
   return says_nothing ? text : text + fmt::format(" [{}]", value);
 }
@@ -141,11 +150,11 @@ std::string Schema::settings_reference() const {
     out += fmt::format("\n## {}\n\n| flag | default | meaning |\n|---|---|---|\n", group);
     for (const Setting& s : settings_) {
       if (s.group != group) continue;
-      std::string text = s.help;
+      auto [text, value] = meaning(s);
       if (!s.choices.empty()) text += fmt::format("; one of {}", join(s.words(), ", "));
       if (!s.aliases.empty()) text += fmt::format("; also --{}", join(s.aliases, ", --"));
-      out += fmt::format("| `--{}` | {} | {} |\n", s.name,
-                         s.required ? "required" : cell(value_text(s.default_value)), cell(text));
+      out += fmt::format("| `--{}` | {} | {} |\n", s.name, s.required ? "required" : cell(value),
+                         cell(text));
     }
   }
   std::string old;

@@ -46,12 +46,12 @@ struct Setting {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool required = false, secret = false;
-  // What it decides about the results, in words of the program that compares them ("rows"). A
-  // setting that says nothing decides "bits", so that one that is forgotten is compared.
+  // The parts of the results that the setting affects, in words of learn/harness/ledger.h ("rows").
+  // The default is "bits", so a setting that names none is compared on resume.
   std::vector<std::string> decides = {"bits"};
   OrderedJson defined_value;  // the default of its line, which an object may have changed
 
-  // Choices that are a word, for help: an empty one says that none is made.
+  // The choices that are not empty, for help; an empty one means "not set".
   std::vector<std::string> words() const;
   OrderedJson value() const;
   bool changed() const;
@@ -99,8 +99,8 @@ class Schema {
   void positional(const std::string& name);
 
   // --- reading --------------------------------------------------------------------------------
-  // `args` are what follows the command. Errors H0201 to H0210, H0003, H0001; of several the code
-  // of the first, and each has a line of the error.
+  // `args` are what follows the command. Errors: H0201 to H0210, H0003, H0001. Several come as
+  // one Error with the code of the first and a line for each.
   using ReadFile = std::function<Result<std::string>(const std::string& path)>;
   Result<ParseOutcome> parse(const std::vector<std::string>& args,
                              const std::map<std::string, std::string>& environment,
@@ -127,7 +127,7 @@ class Schema {
   std::string help(int width = 100) const;
   // The reference page in Markdown: a table for each group, old spellings, what is refused.
   std::string reference() const;
-  // The settings alone of both, for schemas inside another's page.
+  // The part of help() and reference() about settings, for the page of another schema.
   std::string settings_help(int width = 100) const;
   std::string settings_reference() const;
 

@@ -69,8 +69,8 @@ class Device {
   virtual Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                                    const std::string& folder = "") = 0;
   virtual Queue& queue(Lane lane) = 0;
-  // The first failure of what queues have done, H1323 of a disk. The bytes of the blocks are not
-  // known from then on.
+  // The first failure of what queues have done; H1323: a disk failed. The contents of the blocks are
+  // undefined after it.
   virtual Status check() const { return Ok{}; }
   // Threads for host work beside the device. The CPU's kernels run on the same ones.
   virtual ThreadPool& pool() = 0;

@@ -60,7 +60,7 @@ struct Node {
   Attrs attrs;
   std::string scope;  // "h.3.attn": names layers in errors, profiles and random numbers
   Phase phase = Phase::forward;
-  Lane lane = Lane::compute;  // another one than compute works beside it
+  Lane lane = Lane::compute;  // other lanes work in parallel with compute
   bool clone = false;  // made again by a placement pass: never merged with the node it equals
 };
 
@@ -108,7 +108,7 @@ class Program {
   Space space(ValueId v) const { return values[static_cast<size_t>(v)].space; }
   ValueId add_input(std::string name, Type type);
   ValueId add_state(State s, Type type);
-  State* state_of(ValueId old_version);  // nullptr when it is none
+  State* state_of(ValueId old_version);  // nullptr if it is not a state's
   State* state_named(std::string_view name);
   const State* state_named(std::string_view name) const;
   ValueId input_named(std::string_view name) const;  // kNoValue when absent

@@ -31,7 +31,7 @@ struct NodeView {
   ValueId input(std::string_view operand) const { return input(slot(operand)); }
   const Type& in(std::string_view operand) const { return in(slot(operand)); }
 
-  // An attribute of the node, or what the op says for an absent one.
+  // An attribute of the node, or its default.
   bool flag(std::string_view attr) const;
   int64_t integer(std::string_view attr) const;
   double real(std::string_view attr) const;
@@ -57,7 +57,7 @@ struct Operand {
 
 struct AttrSpec {
   std::string name;
-  Attr value;                             // when it is absent; an attribute of a node has its type
+  Attr value;                             // the default; an attribute of a node has its type
   std::vector<std::string> choices = {};  // of a text; empty: any
   bool required = false;                  // then `value` only says the type
 };

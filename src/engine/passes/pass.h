@@ -1,6 +1,6 @@
-// The one place a pass passes through: name, off-switch, timer, dump, verifier, and the checks that
-// a pass does what it says: no change where it reports none, the same numbers where it is a placement
-// pass, and numeric passes before all of those.
+// Runs every pass, with its name, off-switch, timer, dump and verifier, and checks what it promises:
+// no change where it reports none, the same numbers if it is a placement pass, and no numeric pass
+// after a placement pass.
 #pragma once
 
 #include <functional>
@@ -29,13 +29,13 @@ struct PassRecord {
 };
 
 struct PassOptions {
-  std::set<std::string> off;                                          // --pass_off fuse,simplify
+  std::set<std::string> off;  // --pass_off fuse_forward,simplify
   std::function<void(const std::string& pass, const Program&)> dump;  // called after each change
 };
 
-// Runs the passes in order. A pass is a Bug when it fails the verifier, when it says "unchanged" and
-// the program differs, when it is a placement pass and numeric_fingerprint() differs, and when it is
-// numeric and the program is frozen: a placement pass has run on it before.
+// Runs the passes in order. Throws a Bug if the verifier fails after a pass, if a pass says
+// "unchanged" and the program differs, if a placement pass changes numeric_fingerprint(), or if a
+// numeric pass runs on a frozen program: one on which a placement pass has run.
 Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes,
                                            const PassOptions& options);
 

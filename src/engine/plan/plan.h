@@ -16,8 +16,8 @@ inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line and 
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
 
 // How long a state keeps its value: to the end of the run; from one program of an optimizer step to
-// the next (gradients); from one program of generation to the next (the KV cache). Programs that
-// name no state of a phase end it, and their transients are where its states were.
+// the next (gradients); from one program of generation to the next (the KV cache). A program
+// that uses no state of a phase ends the phase, and its transients reuse that memory.
 enum class StatePhase : uint8_t { run, step, generation };
 StatePhase phase_of(Role r);
 
@@ -32,7 +32,7 @@ struct StateSlot {
 struct ProgramPlan {
   std::vector<int64_t> offset;            // by ValueId, from the start of the arena of its space
   std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch, on the device
-  StatePhase phase = StatePhase::run;     // of the states that this program names besides
+  StatePhase phase = StatePhase::run;     // of its states that are not of the run
   PerSpace<int64_t> phase_bytes;          // all states of that phase; 0: none
   PerSpace<int64_t> transient_bytes;      // size of the transient region this program needs
   int64_t held_bytes(Space s) const { return phase_bytes[s] + transient_bytes[s]; }

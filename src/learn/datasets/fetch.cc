@@ -73,7 +73,7 @@ Result<std::vector<std::string>> fetch_data_files(std::span<const std::string> n
     } else if (is_data_address(name)) {
       HONE_TRY(fetch_hub(name, options, paths));
     } else if (name.starts_with("hf://")) {
-      return Error(err::kDatasetPattern, fmt::format("'{}' is the address of no file", name))
+      return Error(err::kDatasetPattern, fmt::format("'{}' is not the URL of a file", name))
           .todo(
               "write hf://datasets/org/name/path/to/file.csv, or name the whole data set by "
               "--dataset_name");

@@ -25,8 +25,8 @@ namespace hone {
 
 class SentenceSplitter;  // sentences.h
 
-// Which add_…() a metric takes. Tags are texts of labels with spaces between them, one reference for
-// each and as many labels in both.
+// Which add_…() a metric takes. kTags: a text of labels with spaces between them, and one reference
+// with the same number of labels.
 enum class MetricInput { kLabel, kNumber, kText, kTags };
 
 struct MetricOptions {
@@ -61,7 +61,7 @@ class Metric {
   virtual Result<MetricValues> values() const = 0;
   // The values if example i had been added times[i] times; needs keep_examples.
   virtual Result<MetricValues> values_of(std::span<const int32_t> times) const = 0;
-  // What else belongs into a report (signature, precisions ...), or null.
+  // What else belongs in a report (signature, precisions ...), or null.
   virtual OrderedJson details() const { return nullptr; }
 };
 

@@ -18,8 +18,8 @@ struct ConstantTable {
 struct ModelType {
   std::string name;          // value of config.json's model_type: "mistral"
   std::string class_prefix;  // of Transformers' classes: "Mistral"
-  // JSON: what Transformers' config class begins with, for training from scratch. "": the user gives
-  // a whole config.json.
+  // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives a
+  // whole config.json.
   const char* usual = "";
 };
 struct HeadOffer {
@@ -30,10 +30,10 @@ struct HeadOffer {
 struct Family {
   std::string name;                                 // file and shelf name
   std::vector<ModelType> model_types;               // the first gives a config its usual classes
-  std::vector<HeadOffer> heads = {};                // the first: what the family is by itself
+  std::vector<HeadOffer> heads = {};                // the first is the default head
   Status (*read_config)(ModelConfig& c) = nullptr;  // fills the common fields, checks its own
   bool reads_text = true;                           // has a vocabulary and positions
-  ValueId (*body)(ModelGraph& g) = nullptr;         // -> hidden states [T,C]; the decoder's, of two
+  ValueId (*body)(ModelGraph& g) = nullptr;         // -> hidden states [T,C] (of the decoder)
   HeadLayer (*head)(ModelGraph& g, ValueId hidden) = nullptr;  // hidden [T,C], or rows of it
   // Encoder-decoders: -> [Te,C], and what a layer of the decoder makes of g.encoded.
   ValueId (*encoder)(ModelGraph& g) = nullptr;
@@ -46,7 +46,7 @@ struct Family {
   // Endings of tensors that checkpoints carry and no model reads: masks and tables that are
   // made again.
   std::vector<std::string> unread = {};
-  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they stay so.
+  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they are not changed.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,
                           std::span<int32_t> positions) = nullptr;
   // The head's own weight, where a checkpoint may hold one that differs from the embedding although
@@ -58,7 +58,7 @@ struct Family {
   // Weights of body and head, in the order of the graph; tables that are computed.
   std::vector<ParamSpec> params(const ModelConfig& c) const;
   std::vector<ConstantTable> constants(const ModelConfig& c) const;
-  // Names under which a checkpoint may keep the weight, best first, without its own.
+  // Names under which a checkpoint may keep the weight, best first; not spec.name itself.
   std::vector<std::string> other_names(const ModelConfig& c, const ParamSpec& spec) const;
   bool leaves_unread(const std::string& name) const;
 };
@@ -68,9 +68,9 @@ const std::vector<Family>& families();
 // Family and common fields of a config.json. Unknown model_type, missing keys and values that hone
 // does not offer are Errors that name the key.
 Result<ModelConfig> read_model_config(const nlohmann::json& config);
-// The config of a new model: what its type begins with, and `overrides`: "n_embd=64,n_layer=2", as
-// run_clm's config_overrides. H2301 an unknown type; H2302 an override of a key that it has not, or
-// of another type.
+// The config of a new model: the defaults of its type, and `overrides` as run_clm's config_overrides:
+// "n_embd=64,n_layer=2". H2301: unknown type. H2302: the config does not have the key of an override,
+// or has it with another type.
 Result<nlohmann::json> usual_config(const std::string& model_type, const std::string& overrides);
 // The fields that every model of the family's kind needs are in range. H2302.
 Status check_common(const ModelConfig& c, const Family& f);

@@ -1,5 +1,5 @@
-/* libhone: open a model that hone or Transformers wrote, tokenise, generate. C, and so for any
- * language.
+/* libhone: open a model that hone or Transformers wrote, tokenise, generate. A C interface, which any
+ * language can call.
  *
  *   hone_model *m = hone_open("finetuned", NULL);
  *   const char *prompts[] = {"Once upon a time", "The"};
@@ -55,9 +55,9 @@ HONE_API int64_t hone_tokenize(hone_model* model, const char* text, int32_t* ids
 HONE_API int64_t hone_detokenize(hone_model* model, hone_tokens tokens, char* text,
                                  int64_t capacity);
 
-/* Continues prompts of different lengths together. `settings` is a JSON object with the keys of
- * generation_config.json and `seed`, over those that the model comes with; or NULL. NULL: failed.
- */
+/* Continues prompts of different lengths together. `settings` is a JSON object with keys of
+ * generation_config.json and `seed`, which override the model's own, or NULL. Returns NULL if it
+ * fails. */
 HONE_API hone_batch* hone_generate(hone_model* model, const hone_tokens* prompts, int64_t count,
                                    const char* settings);
 HONE_API hone_batch* hone_generate_text(hone_model* model, const char* const* prompts,

@@ -57,11 +57,11 @@ struct AxisLengths {
 };
 
 // One axis. Rows of equal length (blocks): micro-batches of exactly `rows` rows, and the size that
-// the last one of an epoch needs, `remainder_rows` (0: none). Rows of different length: one size for
-// that many average rows and a deviation to spare (at least the longest row, at most that many
-// longest rows), and fractions of it for what is left over; at most twice as many rows. All sizes
-// are multiples of 64 then. whole: any rows of this number fit one micro-batch; the largest size is
-// that of the longest ones.
+// the last one of an epoch needs, `remainder_rows` (0: none). Rows of different length: the largest
+// size is rows * mean + sqrt(rows) * standard deviation, between the longest row and rows * the longest
+// row; smaller sizes are fractions of it for what is left over. All are multiples of 64, and a
+// micro-batch holds at most 2 * rows rows. whole: the largest size holds `rows` of the longest rows,
+// so any `rows` rows fit one micro-batch.
 // Several axes: each by itself, with fractions of all, and with one axis full and the others half.
 // A shape has a sequence more than rows for the slack, unless every micro-batch fills its size.
 BatchGrid choose_grid(std::span<const AxisLengths> axes, int64_t rows, int64_t remainder_rows = 0,
