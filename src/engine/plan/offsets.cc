@@ -380,8 +380,8 @@ void repair(const std::vector<Lifetime>& b, int64_t bound, uint64_t round, Place
 int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
   if (buffers.empty()) return 0;
   const auto [first, last] = span_of(buffers);
-  std::vector<int64_t> change(static_cast<size_t>(last - first) +
-                              2);  // of the bytes alive, by node
+  // By node: how many more bytes are alive than at the one before.
+  std::vector<int64_t> change(static_cast<size_t>(last - first) + 2);
   for (const Lifetime& b : buffers) {
     change[static_cast<size_t>(b.first - first)] += b.bytes;
     change[static_cast<size_t>(b.last - first) + 1] -= b.bytes;

@@ -21,7 +21,7 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
   auto plan = [&](int64_t rows) -> Result<RunPlan> {
     fit.whole =
         s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.per_device_train_batch_size;
-    if (keep && keep->rows == rows) fit.whole = keep->whole;
+    if (keep && keep->rows == rows) fit.whole = fit.whole && keep->whole;
     RunPlan one = HONE_TRY(plan_split({rows, fit.whole}));
     if (!fit.whole || m.form.even_steps || (keep && keep->rows == rows)) return one;
     RunPlan several = HONE_TRY(plan_split({rows, false}));

@@ -34,7 +34,7 @@ class TaskRun final : public TrainTask {
     return feed_->seek(place, name);
   }
   // --do_predict: files of predictions into the output folder, and their metrics where there are
-  // references (names as of evaluate()). H2402 unless the task predicts.
+  // references (names as of evaluate()). Only for a task that predicts.
   Result<OrderedJson> predict(const std::string& folder);
   // The task's own callback, in addition to those that the settings ask for; null: it has none.
   std::unique_ptr<TrainCallback> callback();

@@ -89,12 +89,10 @@ RunShapes TaskRun::shapes_for(int64_t rows, bool whole) const {
 Result<Fit> TaskRun::choose_split(int64_t memory, int64_t wanted) {
   std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
   if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
-  if (keep)                                            // the step may have more micro-batches now
-    keep->whole = keep->whole && s_.gradient_accumulation_steps == 1 && keep->rows >= wanted;
   const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
   Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, memory, shapes, keep));
   split_ = {fit.rows, fit.whole};
-  if (!keep || fit.rows == 0 || split_ == *keep || s_.allow_other_bits) return fit;
+  if (!keep || fit.rows == 0 || fit.rows == keep->rows || s_.allow_other_bits) return fit;
   const RunPlan plan = HONE_TRY(plan_of(*made_, *backend_, shapes(keep->rows, keep->whole)));
   return Error(err::kOtherSplit,
                fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "

@@ -1,6 +1,4 @@
 // Where a run begins, what it saves and what it continues from.
-#include <charconv>
-
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
@@ -47,20 +45,12 @@ Status read_into(const WeightSource& from, const std::string& name, Session& s,
   return load_state(s, name, from, name);
 }
 
-int64_t step_of(const std::string& name) {
-  const std::string_view prefix = "checkpoint-";
-  int64_t step = -1;
-  if (name.starts_with(prefix))
-    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), step);
-  return step;
-}
-
 // Warns of checkpoints that are newer than the one to continue from: why they are left out.
 Status tell_newer(const std::string& folder, const std::string& chosen) {
   if (!HONE_TRY(file_store().exists(folder))) return Ok{};
-  const int64_t from = step_of(chosen.substr(chosen.rfind('/') + 1));
+  const int64_t from = step_of_checkpoint_name(chosen.substr(chosen.rfind('/') + 1));
   for (const Store::Entry& e : HONE_TRY(file_store().list(folder))) {
-    if (!e.folder || step_of(e.name) <= from) continue;
+    if (!e.folder || step_of_checkpoint_name(e.name) <= from) continue;
     const std::string path = folder + "/" + e.name;
     const Result<CheckpointInfo> info = inspect_checkpoint(path);
     if (!info.ok())
