@@ -62,6 +62,27 @@ TEST(Safetensors, ReadsWhatTheReferenceWrote) {
   EXPECT_EQ(read_as<float>(*w, "truth", DType::f32), (std::vector<float>{1, 0, 1}));
 }
 
+TEST(Safetensors, ARangeOfATensor) {
+  const auto w = open_weights(kGoldens + "mixed.safetensors").value();
+  for (const char* name : {"float.f32", "float.bf16", "float.f16", "float.f64"}) {
+    const std::vector<float> all = read_as<float>(*w, name, DType::f32);
+    for (size_t first = 0; first < all.size(); ++first)
+      for (size_t end = first; end <= all.size(); ++end) {
+        std::vector<float> part(end - first);
+        ASSERT_TRUE(w->read_range(name, DType::f32, static_cast<int64_t>(first),
+                                  std::as_writable_bytes(std::span(part)))
+                        .ok());
+        EXPECT_EQ(part, std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(first),
+                                           all.begin() + static_cast<std::ptrdiff_t>(end)))
+            << name;
+      }
+  }
+  std::vector<float> more(3);
+  const auto bytes = std::as_writable_bytes(std::span(more));
+  EXPECT_THROW((void)w->read_range("float.f32", DType::f32, 6, bytes), Bug);
+  EXPECT_FALSE(w->read_range("float", DType::f32, 0, bytes).ok());
+}
+
 TEST(Safetensors, UncommonElements) {
   const auto w = open_weights(kGoldens + "uncommon.safetensors").value();
   EXPECT_EQ(w->find("u16")->scheme, "U16");

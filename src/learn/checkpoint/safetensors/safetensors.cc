@@ -140,13 +140,23 @@ class SafetensorsSource final : public WeightSource {
 
  protected:
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
-    const TensorInfo& t = tensors_[index];
-    return read_elements(
-        *file_, t, t.scheme.empty() ? stored_of(t.type.dtype) : format_named(t.scheme)->stored, as,
-        out);
+    return read_elements(*file_, tensors_[index], stored(index), as, out);
+  }
+  Status read_elements_of(size_t index, DType as, int64_t first,
+                          std::span<std::byte> out) const override {
+    TensorInfo part = tensors_[index];
+    part.type.shape = {static_cast<int64_t>(out.size()) / size_of(as)};
+    part.offset += first * size_of(stored(index));
+    part.bytes = part.type.count() * size_of(stored(index));
+    return read_elements(*file_, part, stored(index), as, out);
   }
 
  private:
+  Stored stored(size_t index) const {
+    const TensorInfo& t = tensors_[index];
+    return t.scheme.empty() ? stored_of(t.type.dtype) : format_named(t.scheme)->stored;
+  }
+
   std::unique_ptr<ByteFile> file_;
 };
 

@@ -26,6 +26,10 @@ class ShardedSource final : public WeightSource {
   Status read_tensor(size_t index, DType as, std::span<std::byte> out) const override {
     return shard_of_[index]->read(tensors_[index].name, as, out);
   }
+  Status read_elements_of(size_t index, DType as, int64_t first,
+                          std::span<std::byte> out) const override {
+    return shard_of_[index]->read_range(tensors_[index].name, as, first, out);
+  }
 
  private:
   std::vector<std::unique_ptr<WeightSource>> shards_;

@@ -1,5 +1,7 @@
 #include "learn/checkpoint/safetensors/weight_source.h"
 
+#include <algorithm>
+
 #include "learn/checkpoint/safetensors/errors.h"
 
 namespace hone {
@@ -9,7 +11,7 @@ const TensorInfo* WeightSource::find(std::string_view name) const {
   return it == index_.end() ? nullptr : &tensors_[it->second];
 }
 
-Status WeightSource::read(std::string_view name, DType as, std::span<std::byte> out) const {
+Result<size_t> WeightSource::index_of(std::string_view name) const {
   const TensorInfo* t = find(name);
   if (t == nullptr) {
     std::vector<std::string> names;
@@ -24,10 +26,38 @@ Status WeightSource::read(std::string_view name, DType as, std::span<std::byte> 
                         "the nearest name is '{}': do config.json and weights belong together?",
                         near));
   }
-  HONE_BUG_IF(static_cast<int64_t>(out.size()) != t->type.count() * size_of(as),
-              "read of '{}': {} as {} needs {} bytes, the buffer has {}", name, t->type.text(),
-              name_of(as), t->type.count() * size_of(as), out.size());
-  return read_tensor(static_cast<size_t>(t - tensors_.data()), as, out);
+  return static_cast<size_t>(t - tensors_.data());
+}
+
+Status WeightSource::read(std::string_view name, DType as, std::span<std::byte> out) const {
+  const size_t index = HONE_TRY(index_of(name));
+  const Type& type = tensors_[index].type;
+  HONE_BUG_IF(static_cast<int64_t>(out.size()) != type.count() * size_of(as),
+              "read of '{}': {} as {} needs {} bytes, the buffer has {}", name, type.text(),
+              name_of(as), type.count() * size_of(as), out.size());
+  return read_tensor(index, as, out);
+}
+
+Status WeightSource::read_range(std::string_view name, DType as, int64_t first,
+                                std::span<std::byte> out) const {
+  const size_t index = HONE_TRY(index_of(name));
+  const Type& type = tensors_[index].type;
+  const auto bytes = static_cast<int64_t>(out.size());
+  if (first == 0 && bytes == type.count() * size_of(as)) return read_tensor(index, as, out);
+  HONE_BUG_IF(first < 0 || bytes % size_of(as) != 0 || bytes / size_of(as) > type.count() - first,
+              "read of '{}': {} bytes of {} from element {} of {}", name, bytes, name_of(as), first,
+              type.text());
+  return read_elements_of(index, as, first, out);
+}
+
+Status WeightSource::read_elements_of(size_t index, DType as, int64_t first,
+                                      std::span<std::byte> out) const {
+  std::vector<std::byte> all(static_cast<size_t>(tensors_[index].type.count() * size_of(as)));
+  HONE_TRY(read_tensor(index, as, all));
+  const std::span<std::byte> part =
+      std::span(all).subspan(static_cast<size_t>(first * size_of(as)));
+  std::copy_n(part.begin(), out.size(), out.begin());
+  return Ok{};
 }
 
 void WeightSource::add(TensorInfo info) {

@@ -33,17 +33,23 @@ class WeightSource {
   // size_of(as) bytes. Thread-safe. H2205 (unknown name, with the nearest), H2206 (no such
   // conversion), H2202.
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
+  // The same for as many of its elements as `out` has room for, from element `first` on.
+  Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;
   // String metadata of the files (safetensors: __metadata__).
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
  protected:
   virtual Status read_tensor(size_t index, DType as, std::span<std::byte> out) const = 0;
+  // By way of the whole tensor, where a file has no quicker one.
+  virtual Status read_elements_of(size_t index, DType as, int64_t first,
+                                  std::span<std::byte> out) const;
   void add(TensorInfo info);  // names are unique: the caller has checked
 
   std::vector<TensorInfo> tensors_;
   std::map<std::string, std::string> metadata_;
 
  private:
+  Result<size_t> index_of(std::string_view name) const;
   std::unordered_map<std::string, size_t> index_;
 };
 
