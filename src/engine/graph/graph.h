@@ -69,10 +69,21 @@ enum class Role : uint8_t { param, grad, moment, cache, constant };
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);
 
+// The rows of the first axis that a state holds of a tensor; the rows of one tensor are in one state
+// or another of the same program.
+struct ShardSpec {
+  std::string tensor;  // its name; empty: the state is all of it
+  int64_t begin = 0;   // the first row
+  int64_t rows = 0;    // of the whole tensor
+  bool whole() const { return tensor.empty(); }
+  bool operator==(const ShardSpec&) const = default;
+};
+
 struct State {
   ValueId value = kNoValue;  // the old version
   ValueId next = kNoValue;   // the new version, kNoValue when the program only reads it
   std::string name;          // unique in a run: Hugging Face's name for a parameter
+  ShardSpec shard = {};      // of a tensor that several states hold
   Role role = Role::param;
   bool trainable = false;
   Space home = Space::device;  // where both versions are

@@ -245,6 +245,21 @@ class Parser {
     return v;
   }
 
+  Status state_attrs(Line& line, const Attrs& a) {
+    static const std::map<std::string, Attr, std::less<>> kTypes{{"role", std::string()},
+                                                                 {"home", std::string()},
+                                                                 {"trainable", false},
+                                                                 {"shard_of", std::string()},
+                                                                 {"rows", Shape{}}};
+    for (const auto& [key, v] : a.all()) {
+      const auto known = kTypes.find(key);
+      if (known == kTypes.end()) return fail(line, fmt::format("a state has no '{}'", key));
+      if (v.index() != known->second.index())
+        return fail(line, fmt::format("'{}' of a state has another type", key));
+    }
+    return Ok{};
+  }
+
   Status statement(Line& line) {
     if (line.take("program ")) {
       program_.name = line.word();
@@ -271,17 +286,16 @@ class Parser {
       if (!line.text(s.name)) return fail(line, "a quoted name is expected");
       auto [n, t] = HONE_TRY(typed(line));
       Attrs a = HONE_TRY(attrs(line));
-      for (const auto& [key, v] : a.all()) {
-        if (key != "role" && key != "trainable" && key != "home")
-          return fail(line, fmt::format("a state has no '{}'", key));
-        if (key == "trainable" ? !std::holds_alternative<bool>(v)
-                               : !std::holds_alternative<std::string>(v))
-          return fail(line, fmt::format("'{}' of a state has another type", key));
-      }
+      HONE_TRY(state_attrs(line, a));
       s.home = HONE_TRY(placed(line, space_named(a.text("home", "device"))));
       s.value = HONE_TRY(define(line, n, t, s.home));
       s.role = HONE_TRY(placed(line, role_named(a.text("role", "param"))));
       s.trainable = a.flag("trainable");
+      if (a.has("shard_of")) {
+        const std::vector<int64_t> rows = a.integers("rows");
+        if (rows.size() != 2) return fail(line, "rows=[first, rows of the tensor] is expected");
+        s.shard = {a.text("shard_of"), rows[0], rows[1]};
+      }
       program_.states.push_back(std::move(s));
       return Ok{};
     }
@@ -361,6 +375,9 @@ std::string print(const Program& p) {
     std::vector<std::string> parts{fmt::format("role={}", quoted(name_of(st.role)))};
     if (st.trainable) parts.push_back("trainable=true");
     if (st.home != Space::device) parts.push_back(fmt::format("home={}", quoted(name_of(st.home))));
+    if (!st.shard.whole())
+      parts.push_back(fmt::format("shard_of={}, rows=[{},{}]", quoted(st.shard.tensor),
+                                  st.shard.begin, st.shard.rows));
     s += fmt::format("state {} {}{}\n", quoted(st.name), typed(st.value), braces(parts));
   }
   std::string scope;

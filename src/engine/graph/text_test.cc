@@ -64,6 +64,41 @@ Program parsed(const std::string& text) {
   return std::move(*p);
 }
 
+std::string shards(const std::string& second) {
+  std::string text = R"(program p
+state "m[0:3]" %0 : f32[3,2] {role="moment", shard_of="m", rows=[0,4]}
+state "n" %1 : f32[4,2] {role="moment"}
+)";
+  return text.append(second);
+}
+
+TEST(Text, ShardsOfATensorHoldEachRowOnce) {
+  const auto refusal = [](const std::string& second) {
+    const Status s = verify(parsed(shards(second)));
+    return s.ok() ? "" : std::string(s.error().what());
+  };
+  const std::string rest =
+      R"(state "m[3:4]" %2 : f32[1,2] {role="moment", shard_of="m", rows=[3,4]})";
+  EXPECT_EQ(refusal(rest), "");
+  EXPECT_EQ(print(parsed(shards(rest))), shards(rest + "\n"));
+  EXPECT_NE(fingerprint(parsed(shards(rest))), fingerprint(parsed(shards(""))));
+  EXPECT_THAT(refusal(""), HasSubstr("rows of 'm' are in no state"));
+  const auto other = [&](const std::string& from, const std::string& to) {
+    std::string text = rest;
+    return refusal(text.replace(text.find(from), from.size(), to));
+  };
+  EXPECT_THAT(other("[3,4]}", "[2,4]}"), HasSubstr("do not follow"));
+  EXPECT_THAT(other("f32[1,2]", "f32[2,2]"), HasSubstr("rows beyond the last"));
+  EXPECT_THAT(other("f32[1,2]", "f32[1,3]"), HasSubstr("of another type or role"));
+  EXPECT_THAT(other("f32[1,2]", "f64[1,2]"), HasSubstr("of another type or role"));
+  EXPECT_THAT(other("[3,4]}", "[3,5]}"), HasSubstr("of another type or role"));
+  EXPECT_THAT(other("f32[1,2]", "f32[]"), HasSubstr("a scalar has no rows"));
+  EXPECT_THAT(other("shard_of=\"m\"", "shard_of=\"n\""), HasSubstr("do not follow"));
+  EXPECT_THAT(refusal(R"(state "m" %2 : f32[1,2] {role="moment"})"),
+              HasSubstr("'m' is a state and has shards"));
+  EXPECT_FALSE(parse_program(shards(R"(state "x" %2 : f32[1] {shard_of="m"})"), table()).ok());
+}
+
 TEST(Text, RoundTrip) {
   Program p = parsed(kCanonical);
   EXPECT_EQ(print(p), kCanonical);

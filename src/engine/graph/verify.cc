@@ -1,5 +1,7 @@
 #include "engine/graph/verify.h"
 
+#include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "engine/graph/errors.h"
@@ -26,6 +28,43 @@ Result<Types> infer(const Program& p, const Node& n) {
   }
 }
 
+// The shards of a tensor hold each of its rows once, in the order of the states.
+Status verify_shards(const Program& p) {
+  std::map<std::string_view, const State*> last;  // shard of a tensor
+  const auto end_of = [&](const State& s) { return s.shard.begin + p.type(s.value).shape[0]; };
+  for (const State& s : p.states) {
+    if (s.shard.whole()) continue;
+    const auto say = [&](const char* what) {
+      return Error(err::kInvalidProgram, fmt::format("program {}: state '{}', a shard of '{}': {}",
+                                                     p.name, s.name, s.shard.tensor, what));
+    };
+    const Type& type = p.type(s.value);
+    if (type.rank() == 0) return say("a scalar has no rows");
+    const State*& before = last[s.shard.tensor];
+    if (s.shard.begin != (before ? end_of(*before) : 0))
+      return say("its rows do not follow those of the shard before it");
+    if (before) {
+      const Type& other = p.type(before->value);
+      if (before->shard.rows != s.shard.rows || before->role != s.role ||
+          other.dtype != type.dtype ||
+          !std::equal(type.shape.begin() + 1, type.shape.end(), other.shape.begin() + 1,
+                      other.shape.end()))
+        return say("it is of another type or role than the shard before it");
+    }
+    if (s.shard.rows - s.shard.begin < type.shape[0]) return say("it has rows beyond the last");
+    before = &s;
+  }
+  for (const State& s : p.states)
+    if (last.contains(s.name))
+      return Error(err::kInvalidProgram,
+                   fmt::format("program {}: '{}' is a state and has shards", p.name, s.name));
+  for (const auto& [tensor, s] : last)
+    if (end_of(*s) != s->shard.rows)
+      return Error(err::kInvalidProgram,
+                   fmt::format("program {}: rows of '{}' are in no state", p.name, tensor));
+  return Ok{};
+}
+
 }  // namespace
 
 Status verify(const Program& p) {
@@ -46,6 +85,7 @@ Status verify(const Program& p) {
   };
   for (const Named& n : p.inputs) HONE_TRY(define_outside(n.value, n.name));
   for (const State& s : p.states) HONE_TRY(define_outside(s.value, s.name));
+  HONE_TRY(verify_shards(p));
 
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];

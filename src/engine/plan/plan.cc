@@ -154,12 +154,16 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
       auto [it, inserted] = slot_of.emplace(s.name, run.states.size());
       if (inserted) {
         int64_t& held = bytes_of[phase_of(s.role)][s.home];
-        run.states.push_back({s.name, type, s.role, held, s.home});
+        run.states.push_back({s.name, type, s.role, held, s.home, s.shard});
         held += round_up(type.bytes(), kBufferAlignment);
       } else if (const StateSlot& slot = run.states[it->second]; slot.type != type) {
         return Error(err::kStateMismatch,
                      fmt::format("state '{}' is {} in one program and {} in '{}'", s.name,
                                  slot.type.text(), type.text(), in.program->name));
+      } else if (slot.shard != s.shard) {
+        return Error(err::kStateMismatch,
+                     fmt::format("state '{}' has other rows of its tensor in '{}'", s.name,
+                                 in.program->name));
       } else if (slot.home != s.home) {
         return Error(err::kStateMismatch,
                      fmt::format("state '{}' is on {} in one program and on {} in '{}'", s.name,

@@ -27,6 +27,8 @@ struct StateSlot {
   Role role = Role::param;
   int64_t offset = 0;  // from the start of the arena of its home
   Space home = Space::device;
+  ShardSpec shard = {};
+  const std::string& tensor() const { return shard.whole() ? name : shard.tensor; }
 };
 
 struct ProgramPlan {

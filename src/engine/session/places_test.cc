@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <numeric>
 
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/far/far.h"
@@ -126,6 +127,58 @@ TEST_F(Homes, StatesAreReadAndWrittenByRangeAndName) {
       EXPECT_EQ(s.count_not_finite("m1").count, 0);
       s.zero_states(Role::moment);
       EXPECT_EQ(s.state_values<float>("m1"), std::vector<float>(kCount, 0));
+    }
+}
+
+// A tensor of seven rows in three states.
+TEST_F(Homes, ATensorOfSeveralStatesIsReadAndWrittenAsOne) {
+  std::string text = "program p\ninput \"x\" %0 : f32[2]\n";
+  const auto shard = [&](int id, int first, int end) {
+    text += fmt::format(
+        "state \"t[{}:{}]\" %{} : f32[{},3] {{role=\"moment\", home=\"HOME\", "
+        "shard_of=\"t\", rows=[{},7]}}\n",
+        first, end, id, end - first, first);
+  };
+  shard(1, 0, 2);
+  shard(2, 2, 6);
+  shard(3, 6, 7);
+  text += "  %4 : f32[2] = exp(%0)\noutput \"y\" = %4\n";
+  for (const auto& backend : backends_)
+    for (const Space home : kSpaces) {
+      SCOPED_TRACE(fmt::format("{} {}", backend->name(), name_of(home)));
+      std::string here = text;
+      for (size_t at; (at = here.find("HOME")) != std::string::npos;)
+        here.replace(at, 4, name_of(home));
+      std::vector<Program> programs{parse_program(here, op_table()).value()};
+      Session s = std::move(Session::compile(std::move(programs), *backend).value());
+      ASSERT_TRUE(s.allocate(folder_).ok());
+      EXPECT_TRUE(s.has_state("t"));
+      EXPECT_FALSE(s.has_state("t[0:2]"));
+      EXPECT_EQ(s.state_type("t").text(), "f32[7,3]");
+      EXPECT_THROW((void)s.state_slot("t"), Bug);
+      std::vector<float> values(21);
+      std::iota(values.begin(), values.end(), 1.0f);
+      s.write_state("t", std::as_bytes(std::span(values)));
+      EXPECT_EQ(s.state_values<float>("t"), values);
+      values[20] = std::numeric_limits<float>::infinity();
+      size_t at = 4;
+      const auto fill = [&](std::span<std::byte> block) -> Status {
+        std::memcpy(block.data(), values.data() + at, block.size());
+        at += block.size() / sizeof(float);
+        return Ok{};
+      };
+      ASSERT_TRUE(s.write_state("t", {16, 68}, fill, 20).ok());
+      std::vector<float> got;
+      const auto take = [&](std::span<const std::byte> block) -> Status {
+        const auto* x = reinterpret_cast<const float*>(block.data());
+        got.insert(got.end(), x, x + block.size() / 4);
+        return Ok{};
+      };
+      ASSERT_TRUE(s.read_state("t", {20, 56}, take).ok());
+      EXPECT_EQ(got, std::vector<float>(values.begin() + 5, values.begin() + 19));
+      EXPECT_EQ(s.count_not_finite("t").first, 20);
+      EXPECT_EQ(s.count_not_finite("t").elements, 21);
+      EXPECT_THROW((void)s.read_state("t", {20, 68}, take), Bug);
     }
 }
 

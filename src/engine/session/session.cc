@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "base/core/hash.h"
 #include "engine/device/lower.h"
@@ -32,7 +33,8 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
     inputs.push_back(std::move(in));
   }
   s.plan_ = HONE_TRY(plan_run(inputs));
-  for (size_t i = 0; i < s.plan_.states.size(); ++i) s.slot_of_[s.plan_.states[i].name] = i;
+  for (size_t i = 0; i < s.plan_.states.size(); ++i)
+    s.slots_of_[s.plan_.states[i].tensor()].push_back(i);
   if (s.device_) s.executable_ = HONE_TRY(backend.compile(s.programs_, s.plan_));
   return s;
 }
@@ -147,7 +149,7 @@ void Session::look_at(size_t program, size_t node) {
 }
 
 NotFinite Session::count_not_finite(std::string_view name) const {
-  const Type& type = state_slot(name).type;
+  const Type type = state_type(name);
   NotFinite all;
   const auto count = [&](std::span<const std::byte> block) -> Status {
     const auto elements = static_cast<int64_t>(block.size()) / size_of(type.dtype);
@@ -163,26 +165,43 @@ NotFinite Session::count_not_finite(std::string_view name) const {
 }
 
 bool Session::has_state(std::string_view name) const {
-  return slot_of_.find(name) != slot_of_.end();
+  return slots_of_.find(name) != slots_of_.end();
+}
+const std::vector<size_t>& Session::slots(std::string_view name) const {
+  const auto it = slots_of_.find(name);
+  HONE_BUG_IF(it == slots_of_.end(), "no state is named '{}'", name);
+  return it->second;
 }
 size_t Session::state_index(std::string_view name) const {
-  auto it = slot_of_.find(name);
-  HONE_BUG_IF(it == slot_of_.end(), "no state is named '{}'", name);
-  return it->second;
+  const std::vector<size_t>& all = slots(name);
+  HONE_BUG_IF(all.size() != 1, "'{}' is in {} states", name, all.size());
+  return all[0];
 }
 const StateSlot& Session::state_slot(std::string_view name) const {
   return plan_.states[state_index(name)];
 }
+Type Session::state_type(std::string_view name) const {
+  const StateSlot& first = plan_.states[slots(name)[0]];
+  Type type = first.type;
+  if (!first.shard.whole()) type.shape[0] = first.shard.rows;
+  return type;
+}
 
-std::byte* Session::state_at(std::string_view name, const StateRange& range, int64_t* bytes) const {
+template <class Visit>
+Status Session::in_states(std::string_view name, const StateRange& range, Visit visit) const {
   HONE_BUG_IF(!allocated(), "a state before allocate");
-  const StateSlot& s = state_slot(name);
-  const int64_t all = s.type.bytes();
-  *bytes = range.bytes < 0 ? all - range.begin : range.bytes;
-  HONE_BUG_IF(range.begin < 0 || *bytes < 0 || range.begin + *bytes > all,
-              "bytes {} to {} of the {} of state '{}'", range.begin, range.begin + *bytes, all,
-              name);
-  return at(s) + range.begin;
+  const int64_t all = state_type(name).bytes();
+  const int64_t end = range.bytes < 0 ? all : range.begin + range.bytes;
+  HONE_BUG_IF(range.begin < 0 || range.begin > end || end > all,
+              "bytes {} to {} of the {} of state '{}'", range.begin, end, all, name);
+  int64_t before = 0;  // bytes of the tensor
+  for (const size_t i : slots(name)) {
+    const StateSlot& s = plan_.states[i];
+    const int64_t from = std::max(range.begin, before), to = std::min(end, before + s.type.bytes());
+    if (from < to) HONE_TRY(visit(s, at(s) + (from - before), to - from));
+    before += s.type.bytes();
+  }
+  return Ok{};
 }
 
 bool Session::host_reads(Space s) const {
@@ -190,54 +209,67 @@ bool Session::host_reads(Space s) const {
 }
 
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
-  int64_t bytes = 0;
-  const std::byte* from = state_at(name, range, &bytes);
-  if (host_reads(state_slot(name).home)) return sink({from, static_cast<size_t>(bytes)});
-  std::vector<std::byte> block(static_cast<size_t>(std::min(bytes, kStateBlock)));
-  for (int64_t at = 0; at < bytes; at += kStateBlock) {
-    const int64_t count = std::min(kStateBlock, bytes - at);
-    queue().copy(block.data(), from + at, count);
-    queue().finish();
-    HONE_TRY(check());
-    HONE_TRY(sink(std::span(block).first(static_cast<size_t>(count))));
-  }
-  return Ok{};
+  const auto read = [&](const StateSlot& s, const std::byte* from, int64_t bytes) -> Status {
+    if (host_reads(s.home)) return sink({from, static_cast<size_t>(bytes)});
+    std::vector<std::byte> block(static_cast<size_t>(std::min(bytes, kStateBlock)));
+    for (int64_t at = 0; at < bytes; at += kStateBlock) {
+      const int64_t count = std::min(kStateBlock, bytes - at);
+      queue().copy(block.data(), from + at, count);
+      queue().finish();
+      HONE_TRY(check());
+      HONE_TRY(sink(std::span(block).first(static_cast<size_t>(count))));
+    }
+    return Ok{};
+  };
+  return in_states(name, range, read);
 }
 
 Status Session::write_state(std::string_view name, StateRange range, StateSource source,
                             int64_t most) {
-  int64_t bytes = 0;
-  std::byte* to = state_at(name, range, &bytes);
-  std::vector<std::byte> block;
-  if (!host_reads(state_slot(name).home)) block.resize(static_cast<size_t>(std::min(bytes, most)));
-  for (int64_t at = 0; at < bytes; at += most) {
-    const int64_t count = std::min(most, bytes - at);
-    std::byte* into = block.empty() ? to + at : block.data();
-    HONE_TRY(source({into, static_cast<size_t>(count)}));
-    if (block.empty()) continue;
-    queue().copy(to + at, block.data(), count);
-    queue().finish();
-    HONE_TRY(check());
-  }
-  return Ok{};
+  const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
+    std::vector<std::byte> block;
+    if (!host_reads(s.home)) block.resize(static_cast<size_t>(std::min(bytes, most)));
+    for (int64_t at = 0; at < bytes; at += most) {
+      const int64_t count = std::min(most, bytes - at);
+      std::byte* into = block.empty() ? to + at : block.data();
+      HONE_TRY(source({into, static_cast<size_t>(count)}));
+      if (block.empty()) continue;
+      queue().copy(to + at, block.data(), count);
+      queue().finish();
+      HONE_TRY(check());
+    }
+    return Ok{};
+  };
+  return in_states(name, range, write);
+}
+
+// For all bytes of a tensor: nothing refuses a block.
+void Session::copy_all(
+    std::string_view name, int64_t given,
+    FunctionRef<void(std::byte* state, int64_t begin, int64_t bytes)> copy) const {
+  const int64_t all = state_type(name).bytes();
+  HONE_BUG_IF(given != all, "state '{}' has {} bytes, not {}", name, all, given);
+  int64_t begin = 0;
+  const Status done = in_states(name, {}, [&](const StateSlot&, std::byte* at, int64_t bytes) {
+    copy(at, std::exchange(begin, begin + bytes), bytes);
+    return Status(Ok{});
+  });
+  HONE_BUG_IF(!done.ok(), "a copy is refused");
+  queue().finish();
 }
 
 void Session::read_state(std::string_view name, std::span<std::byte> to) const {
-  int64_t bytes = 0;
-  const std::byte* from = state_at(name, {}, &bytes);
-  HONE_BUG_IF(static_cast<int64_t>(to.size()) != bytes, "state '{}' has {} bytes, not {}", name,
-              bytes, to.size());
-  queue().copy(to.data(), from, bytes);
-  queue().finish();
+  copy_all(name, static_cast<int64_t>(to.size()),
+           [&](const std::byte* state, int64_t begin, int64_t bytes) {
+             queue().copy(to.data() + begin, state, bytes);
+           });
 }
 
 void Session::write_state(std::string_view name, std::span<const std::byte> from) {
-  int64_t bytes = 0;
-  std::byte* to = state_at(name, {}, &bytes);
-  HONE_BUG_IF(static_cast<int64_t>(from.size()) != bytes, "state '{}' has {} bytes, not {}", name,
-              bytes, from.size());
-  queue().copy(to, from.data(), bytes);
-  queue().finish();
+  copy_all(name, static_cast<int64_t>(from.size()),
+           [&](std::byte* state, int64_t begin, int64_t bytes) {
+             queue().copy(state, from.data() + begin, bytes);
+           });
 }
 
 void Session::copy_states(std::span<const StateCopy> copies) {

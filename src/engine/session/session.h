@@ -8,8 +8,8 @@
 //
 // Inputs and outputs are host values: run() brings them to a device that has memory of its own, and
 // back. They are in memory that the program's own steps and other programs reuse: write the inputs
-// just before run(), read the outputs just after. States are read and written by name, in blocks,
-// wherever their home is.
+// just before run(), read the outputs just after. States are read and written by the name of their
+// tensor and a range, in blocks, wherever their home is.
 #pragma once
 
 #include <memory>
@@ -68,9 +68,13 @@ class Session {
   // from then on. To be asked for after a run, and before what it made is kept.
   Status check() const { return device_ ? device_->check() : Ok{}; }
 
+  // A tensor that several states hold (ShardSpec) has one name and one type, and is read and written
+  // as if it were one.
   bool has_state(std::string_view name) const;
+  Type state_type(std::string_view name) const;
+  // In plan().states; a tensor of several states is a Bug.
+  size_t state_index(std::string_view name) const;
   const StateSlot& state_slot(std::string_view name) const;
-  size_t state_index(std::string_view name) const;  // in plan().states
 
   // Calls the sink with one block after the other, in order. What it refuses, and what check() says,
   // is returned.
@@ -83,7 +87,7 @@ class Session {
   void write_state(std::string_view name, std::span<const std::byte> from);
   template <class T>
   std::vector<T> state_values(std::string_view name) const {
-    std::vector<T> values(static_cast<size_t>(state_slot(name).type.bytes()) / sizeof(T));
+    std::vector<T> values(static_cast<size_t>(state_type(name).bytes()) / sizeof(T));
     read_state(name, std::as_writable_bytes(std::span(values)));
     return values;
   }
@@ -135,14 +139,21 @@ class Session {
   std::byte* at(const StateSlot& s) const { return arenas_[s.home]->data() + s.offset; }
   std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
   void bind_ports(size_t program);
-  std::byte* state_at(std::string_view name, const StateRange& range, int64_t* bytes) const;
+  // Calls visit(state, its first byte that is asked for, how many follow) for each state that holds
+  // some of the range, in order.
+  const std::vector<size_t>& slots(std::string_view name) const;  // in plan().states
+  template <class Visit>
+  Status in_states(std::string_view name, const StateRange& range, Visit visit) const;
+  void copy_all(std::string_view name, int64_t given,
+                FunctionRef<void(std::byte* state, int64_t begin, int64_t bytes)> copy) const;
   bool host_reads(Space s) const;  // by its addresses
   Queue& queue() const { return device_->queue(Lane::compute); }
   void look_at(size_t program, size_t node);
 
   std::vector<Program> programs_;
   std::vector<std::vector<Choice>> choices_;  // by program and node
-  std::map<std::string, size_t, std::less<>> slot_of_;
+  // By tensor, in the order of rows: indices in plan().states.
+  std::map<std::string, std::vector<size_t>, std::less<>> slots_of_;
   RunPlan plan_;
   Device* device_ = nullptr;  // null: nothing is computed
   PerSpace<std::unique_ptr<Memory>> arenas_;

@@ -237,7 +237,7 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
     }
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
     if (!session.has_state(spec.name)) continue;
-    const Type kept = session.state_slot(spec.name).type;
+    const Type kept = session.state_type(spec.name);
     HONE_BUG_IF(kept.shape != spec.shape, "state '{}' is {}", spec.name, kept.text());
     if (kept.dtype == DType::i8)
       HONE_TRY(read_quantized(session, *model.weights, *t, spec));

@@ -32,7 +32,7 @@ std::vector<TensorData> weights_of(TrainTask& task) {
 Status read_into(const WeightSource& from, const std::string& name, Session& s,
                  const std::string& checkpoint) {
   const TensorInfo* info = from.find(name);
-  const Type& type = s.state_slot(name).type;
+  const Type type = s.state_type(name);
   if (!info || info->type.shape != type.shape)
     return Error(err::kResumeMismatch,
                  info ? fmt::format("the checkpoint's '{}' is {}, the model's {}", name,
@@ -71,7 +71,7 @@ bool is_extra(const std::string& checkpoint) {
 std::vector<std::string> optimizer_states(const Session& s) {
   std::vector<std::string> names;
   for (const StateSlot& slot : s.plan().states)
-    if (slot.role == Role::moment) names.push_back(slot.name);
+    if (slot.role == Role::moment && slot.shard.begin == 0) names.push_back(slot.tensor());
   return names;
 }
 
