@@ -238,9 +238,8 @@ struct Placement {
 bool good_enough(int64_t top, int64_t bound) { return top <= bound + bound / kGoodEnough; }
 
 // The best of several plain orders.
-Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
-  int32_t peak = 0;
-  const int64_t bound = most_alive(b, &peak);
+Placement first_placement(const std::vector<Lifetime>& b, int64_t bound, int32_t peak,
+                          Placer& placer) {
   auto span = [&](size_t i) { return static_cast<double>(b[i].last - b[i].first + 1); };
   auto off_peak = [&](size_t i) { return b[i].first > peak || peak > b[i].last; };
   using Less = std::function<bool(size_t, size_t)>;
@@ -270,7 +269,7 @@ Placement first_placement(const std::vector<Lifetime>& b, Placer& placer) {
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), less);
     if (placer.place(order, best.top - 1)) best = {order, placer.offsets(), placer.top()};
-    if (best.top == bound || (placer.looked_at() > kLooks && good_enough(best.top, bound))) break;
+    if (best.top <= bound || (placer.looked_at() > kLooks && good_enough(best.top, bound))) break;
   }
   return best;
 }
@@ -399,9 +398,11 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
 
 int64_t assign_offsets(std::vector<Lifetime>& b, Search* search) {
   if (b.empty()) return 0;
-  Placer placer(b, search ? search->few : Search{}.few);
-  Placement best = first_placement(b, placer);
-  const int64_t bound = most_alive(b);
+  const Search how = search ? *search : Search{};
+  int32_t peak = 0;
+  const int64_t bound = std::max(most_alive(b, &peak), how.enough);
+  Placer placer(b, how.few);
+  Placement best = first_placement(b, bound, peak, placer);
   improve(b, bound, placer, best);
   for (uint64_t round = 1; best.top > bound + bound / kPromise && round <= kRounds; ++round)
     repair(b, bound, round, placer, best);

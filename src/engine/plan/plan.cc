@@ -47,15 +47,17 @@ std::vector<bool> staging(const Program& p, const Buffers& buffers) {
   return is;
 }
 
-ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers,
-                         const std::vector<int64_t>& state_offset, const PerSpace<int64_t>& base) {
+// `enough`: what another program needs of each space at least; less saves nothing.
+ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, PerSpace<Region>& regions,
+                         const std::vector<int64_t>& state_offset, const PerSpace<int64_t>& base,
+                         const PerSpace<int64_t>& enough) {
   const Program& p = *in.program;
   ProgramPlan plan;
   plan.offset.assign(p.values.size(), -1);
-  PerSpace<Region> regions;
   for (const Space space : kSpaces) {
-    Region& r = regions[space] = transients(in, buffers, space);
-    plan.transient_bytes[space] = assign_offsets(r.lifetimes);
+    Search search;
+    search.enough = enough[space];
+    plan.transient_bytes[space] = assign_offsets(regions[space].lifetimes, &search);
   }
   for (size_t v = 0; v < p.values.size(); ++v) {
     const Storage s = buffers.of[v];
@@ -174,29 +176,47 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
   run.state_bytes = bytes_of[StatePhase::run];
   for (StateSlot& s : run.states)
     if (phase_of(s.role) != StatePhase::run) s.offset += run.state_bytes[s.home];
+  struct Prepared {
+    Buffers buffers;
+    PerSpace<Region> regions;
+    std::vector<int64_t> offsets;  // of its states
+    StatePhase phase = StatePhase::run;
+    PerSpace<int64_t> held;  // by the states of its phase
+  };
+  std::vector<Prepared> all;
+  PerSpace<int64_t>
+      least;  // that some program needs beside the states that live as long as the run
   for (const PlanInput& in : programs) {
     int64_t io = 0;
     for (const Named& n : in.program->inputs) io += io_bytes_of(in.program->type(n.value));
     for (const Named& n : in.program->outputs) io += io_bytes_of(in.program->type(n.value));
     run.io_bytes = std::max(run.io_bytes, io);
-    Buffers buffers = share_storage(*in.program);
-    std::vector<int64_t> offsets;
-    StatePhase phase = StatePhase::run;
+    Prepared& x = all.emplace_back();
+    x.buffers = share_storage(*in.program);
     for (const State& s : in.program->states) {
-      offsets.push_back(run.states[slot_of[s.name]].offset);
+      x.offsets.push_back(run.states[slot_of[s.name]].offset);
       if (phase_of(s.role) == StatePhase::run) continue;
-      HONE_BUG_IF(phase != StatePhase::run && phase != phase_of(s.role),
+      HONE_BUG_IF(x.phase != StatePhase::run && x.phase != phase_of(s.role),
                   "program {} names states of two phases", in.program->name);
-      phase = phase_of(s.role);
+      x.phase = phase_of(s.role);
     }
-    PerSpace<int64_t> held, base;
     for (const Space space : kSpaces) {
-      held[space] = phase == StatePhase::run ? 0 : bytes_of[phase][space];
-      base[space] = run.state_bytes[space] + held[space];
+      x.regions[space] = transients(in, x.buffers, space);
+      x.held[space] = x.phase == StatePhase::run ? 0 : bytes_of[x.phase][space];
+      least[space] = std::max(least[space], x.held[space] + most_alive(x.regions[space].lifetimes));
     }
-    ProgramPlan& plan = run.programs.emplace_back(plan_program(in, buffers, offsets, base));
-    plan.phase = phase;
-    plan.phase_bytes = held;
+  }
+  for (size_t i = 0; i < programs.size(); ++i) {
+    Prepared& x = all[i];
+    PerSpace<int64_t> base, enough;
+    for (const Space space : kSpaces) {
+      base[space] = run.state_bytes[space] + x.held[space];
+      enough[space] = least[space] - x.held[space];
+    }
+    ProgramPlan& plan = run.programs.emplace_back(
+        plan_program(programs[i], x.buffers, x.regions, x.offsets, base, enough));
+    plan.phase = x.phase;
+    plan.phase_bytes = x.held;
     for (const Space space : kSpaces)
       run.program_bytes[space] = std::max(run.program_bytes[space], plan.held_bytes(space));
   }
