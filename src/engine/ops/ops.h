@@ -142,7 +142,8 @@ ValueId sum_squares(Builder& b, ValueId tensor);
 struct UpdateLists {
   Values p, g, states;
   ValueId lr = kNoValue, step = kNoValue, g_scale = kNoValue;
-  std::vector<int64_t> decay;  // 0|1 for each tensor: takes attribute weight_decay; empty: all
+  std::vector<int64_t> decay;      // 0|1 for each tensor: takes attribute weight_decay; empty: all
+  std::vector<int64_t> rows = {};  // [first, end] of the only tensor that are updated; empty: all
 };
 Values update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs);
 

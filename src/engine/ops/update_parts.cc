@@ -29,6 +29,15 @@ Status expect_lists(const NodeView& n, size_t states) {
   return Ok{};
 }
 
+Status expect_rows(const NodeView& n, const std::vector<int64_t>& rows) {
+  if (rows.empty()) return Ok{};
+  const Shape& shape = n.in(0).shape;
+  if (rows.size() != 2 || count_of(n) != 1 || shape.empty() || rows[0] < 0 || rows[0] > rows[1] ||
+      rows[1] > shape[0])
+    return bad_operands(n, "rows are [first, end] of one tensor");
+  return Ok{};
+}
+
 int update_inplace(const NodeView& n, size_t k) {
   const size_t count = count_of(n);  // the gradients are between p and the states
   return static_cast<int>(k < count ? k : k + count);
@@ -36,14 +45,22 @@ int update_inplace(const NodeView& n, size_t k) {
 
 }  // namespace
 
+std::vector<int64_t> updated_rows(const NodeView& n) {
+  return n.node.op->attr("rows") ? n.integers("rows") : std::vector<int64_t>();
+}
+
 Result<Types> infer_update(const NodeView& n, size_t lists) {
   HONE_TRY(expect_lists(n, lists * count_of(n)));
+  const std::vector<int64_t> rows = updated_rows(n);
+  HONE_TRY(expect_rows(n, rows));
   Types t;
   const size_t count = count_of(n);
   for (size_t list = 0; list <= lists; ++list)
     for (size_t i = 0; i < count; ++i) {
-      if (list > 0) HONE_TRY(expect_same(n, i, (1 + list) * count + i));
-      t.push_back(n.in(i));
+      Type type = n.in(i);
+      if (list > 0 && !rows.empty()) type.shape[0] = rows[1] - rows[0];
+      if (list > 0) HONE_TRY(expect_type(n, (1 + list) * count + i, type));
+      t.push_back(std::move(type));
     }
   return t;
 }
@@ -77,16 +94,29 @@ Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) 
           .over_in_lists = update_inplace};
 }
 
+Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
+                         Decomposition::Emit decompose, decltype(Op::cost) cost) {
+  attrs.push_back(AttrSpec{"rows", Shape{}});
+  return update_op(std::move(name), std::move(attrs), infer, decompose, cost);
+}
+
 Cost update_cost(const NodeView& n, double flops_per_element) {
   Cost c = elementwise(n, 0);
   const size_t count = count_of(n);
   for (size_t i = 0; i < count; ++i)
     c.flops += flops_per_element * static_cast<double>(n.in(i).count());
+  if (const std::vector<int64_t> rows = updated_rows(n); !rows.empty()) {
+    const auto all = static_cast<double>(std::max<int64_t>(1, n.in(0).shape[0]));
+    const double part = static_cast<double>(rows[1] - rows[0]) / all;
+    c.flops *= part;
+    // What is not touched of p, its gradient and p'.
+    c.bytes -= (1 - part) * static_cast<double>(2 * n.in(0).bytes() + n.in(1).bytes());
+  }
   return c;
 }
 
 UpdateParts::UpdateParts(Builder& b, const NodeView& n)
-    : b_(b), n_(n), count_(count_of(n)), decayed_(n.integers("decay")) {
+    : b_(b), n_(n), count_(count_of(n)), decayed_(n.integers("decay")), rows_(updated_rows(n)) {
   step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
@@ -95,7 +125,7 @@ double UpdateParts::decay(size_t i) const {
 }
 
 ValueId UpdateParts::gradient(size_t i) {
-  const ValueId g = ops::cast(b_, n_.input(count_ + i), b_.type(p(i)).dtype);
+  const ValueId g = ops::cast(b_, rows_of(n_.input(count_ + i)), b_.type(n_.input(i)).dtype);
   return times(g, n_.input("g_scale"));
 }
 
@@ -139,10 +169,22 @@ Values UpdateParts::results(const std::vector<Values>& lists) {
   Values all;
   for (const Values& list : lists)
     for (const ValueId fresh : list) {
-      const auto old = static_cast<size_t>(update_inplace(n_, all.size()));
-      all.push_back(ops::select(b_, broken, n_.input(old), fresh));  // over the old one
+      const ValueId old = n_.input(static_cast<size_t>(update_inplace(n_, all.size())));
+      const ValueId whole = all.size() < count_ ? with_rows(old, fresh) : fresh;
+      all.push_back(ops::select(b_, broken, old, whole));  // over the old one
     }
   return all;
+}
+
+ValueId UpdateParts::rows_of(ValueId tensor) {
+  return rows_.empty() ? tensor : ops::slice(b_, tensor, 0, rows_[0], rows_[1]);
+}
+
+ValueId UpdateParts::with_rows(ValueId tensor, ValueId x) {
+  if (rows_.empty()) return x;
+  const ValueId before = ops::slice(b_, tensor, 0, 0, rows_[0]),
+                after = ops::slice(b_, tensor, 0, rows_[1], b_.type(tensor).shape[0]);
+  return ops::concat(b_, {before, x, after}, 0);
 }
 
 Values ops::update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs) {
@@ -152,6 +194,7 @@ Values ops::update(Builder& b, const std::string& rule, const UpdateLists& lists
   in.insert(in.end(), {lists.lr, lists.step, lists.g_scale});
   attrs.set("count", static_cast<int64_t>(lists.p.size()));
   attrs.set("decay", lists.decay);
+  if (!lists.rows.empty()) attrs.set("rows", lists.rows);
   return b.emit(rule, in, attrs);
 }
 

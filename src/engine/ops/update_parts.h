@@ -5,13 +5,15 @@
 // step i64[] (1 for the first), g_scale f64[]. Every result overwrites its operand, and when g_scale
 // is not finite is its operand: a step whose gradients overflowed changes nothing.
 // Attribute decay[i] says whether weight_decay is for tensor i; an empty list means all.
+// A rule for each element by itself also takes rows=[first, end]: of its one tensor it updates these
+// rows of the first axis, which are all that its states have; p' has the other rows of p.
 #pragma once
 
 #include "engine/ops/support.h"
 
 namespace hone {
 
-// `lists` lists of states of the types of p. Result types p..., states....
+// `lists` lists of states of the types of p, or of its rows. Result types p..., states....
 Result<Types> infer_update(const NodeView& n, size_t lists);
 // The same for states of other types: `states` says all of them, in their order, given p and g.
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
@@ -19,6 +21,11 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
 // `attrs`: the rule's own, beside count, decay and weight_decay.
 Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
              Decomposition::Emit decompose, decltype(Op::cost) cost);
+// The same for a rule for each element by itself: attribute rows too.
+Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
+                         Decomposition::Emit decompose, decltype(Op::cost) cost);
+// Attribute rows of an optimizer's node; empty: all of every tensor.
+std::vector<int64_t> updated_rows(const NodeView& n);
 Cost update_cost(const NodeView& n, double flops_per_element);
 
 // Builds the decomposition; one tensor after another.
@@ -27,7 +34,7 @@ class UpdateParts {
   UpdateParts(Builder& b, const NodeView& n);
 
   size_t count() const { return count_; }
-  ValueId p(size_t i) const { return n_.input(i); }
+  ValueId p(size_t i) { return rows_of(n_.input(i)); }
   ValueId state(size_t list, size_t i) const { return n_.input((2 + list) * count_ + i); }
   ValueId lr() const { return n_.input("lr"); }  // f64[]
   ValueId step() const { return step_; }         // f64[]
@@ -45,10 +52,13 @@ class UpdateParts {
   Values results(const std::vector<Values>& lists);
 
  private:
+  ValueId rows_of(ValueId tensor);               // those to be updated
+  ValueId with_rows(ValueId tensor, ValueId x);  // x in their place
   Builder& b_;
   const NodeView& n_;
   size_t count_;
   std::vector<int64_t> decayed_;  // by weight; empty: all are
+  std::vector<int64_t> rows_;     // that are updated; empty: all
   ValueId step_;
 };
 

@@ -137,8 +137,8 @@ TEST(Step, ALossThatIsNotFiniteChangesNothing) {
   const Task task = task_named("clm");
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
-  const Pretrained model = std::move(
-      open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny", o).value());
+  const std::string folder = HONE_SOURCE_DIR "/tests/goldens/models/gpt2_tiny";
+  const Pretrained model = std::move(open_pretrained(folder, o).value());
   const auto backend = open_backend("cpu", {.threads = 1}).value();
   Session session = session_of(task, model, true, *backend);
   run(session, "step.32", model.config, 0);

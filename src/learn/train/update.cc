@@ -1,5 +1,6 @@
 #include "learn/train/update.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "engine/ops/ops.h"
@@ -19,54 +20,92 @@ std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weigh
 
 namespace {
 
-constexpr int64_t kGroupBytes = int64_t{64} << 20;
+// Weights [begin, end) that one node updates.
+struct Group {
+  size_t begin = 0, end = 0;
+  std::vector<int64_t> rows = {};  // [first, end] of the only one; empty: all
+};
 
-// Weights [begin, end) whose bytes are at most kGroupBytes together, or one weight alone.
-std::vector<std::pair<size_t, size_t>> groups_of(const std::vector<UpdateWeight>& weights) {
-  std::vector<std::pair<size_t, size_t>> groups;
+bool by_element(const UpdateOptions& o) {
+  return op_table().find(optimizer_named(o.optimizer).op)->attr("rows");
+}
+
+// Weights whose bytes are at most group_bytes together, or one weight alone.
+std::vector<Group> groups_of(const std::vector<UpdateWeight>& weights, int64_t group_bytes) {
+  std::vector<Group> groups;
   int64_t bytes = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
-    if (groups.empty() || bytes + weights[i].type.bytes() > kGroupBytes) {
+    if (groups.empty() || bytes + weights[i].type.bytes() > group_bytes) {
       groups.push_back({i, i});
       bytes = 0;
     }
-    groups.back().second = i + 1;
+    groups.back().end = i + 1;
     bytes += weights[i].type.bytes();
   }
   return groups;
 }
 
-// The states of the rule, zero at first.
-void add_moments(Program& p, const std::vector<UpdateWeight>& weights, const UpdateOptions& o) {
-  for (const OptimizerState& m : update_states(weights, o)) {
-    State s;
-    s.name = m.name;
-    s.role = Role::moment;
-    p.add_state(std::move(s), m.type);
+// What one node updates: a group, or some rows of its only weight, at most group_bytes or one row.
+std::vector<Group> nodes_of(const std::vector<UpdateWeight>& weights, const UpdateOptions& o) {
+  std::vector<Group> nodes;
+  for (const Group& g : groups_of(weights, o.group_bytes)) {
+    const Type& type = weights[g.begin].type;
+    if (type.bytes() <= o.group_bytes || type.shape.empty() || !by_element(o)) {
+      nodes.push_back(g);
+      continue;
+    }
+    const int64_t rows = type.shape[0];
+    const int64_t most = std::max<int64_t>(1, o.group_bytes / (type.bytes() / rows));
+    const int64_t parts = (rows + most - 1) / most;
+    for (int64_t part = 0; part < parts; ++part)
+      nodes.push_back({g.begin, g.end, {rows * part / parts, rows * (part + 1) / parts}});
   }
+  return nodes;
 }
 
-// Norm, clipping and rule over gradients[i] of weights[i], whose states and moments are there.
+// What the rule keeps for a node's weights, zero at first, in the order of its op's operands.
+struct Moment {
+  State state;
+  Type type;
+};
+std::vector<Moment> moments_of(const std::vector<UpdateWeight>& weights, const Group& node,
+                               const UpdateOptions& o) {
+  std::vector<Moment> moments;
+  const std::vector<UpdateWeight> group(weights.begin() + static_cast<std::ptrdiff_t>(node.begin),
+                                        weights.begin() + static_cast<std::ptrdiff_t>(node.end));
+  for (OptimizerState& one : update_states(group, o)) {
+    Moment& m = moments.emplace_back();
+    m.state.role = Role::moment;
+    m.state.name = std::move(one.name);
+    m.type = std::move(one.type);
+    if (node.rows.empty()) continue;
+    const int64_t first = node.rows[0], end = node.rows[1];
+    m.state.shard = {m.state.name, first, m.type.shape[0]};
+    m.state.name += fmt::format("[{}:{}]", first, end);
+    m.type.shape[0] = end - first;
+  }
+  return moments;
+}
+
+// Norm, clipping and rule over gradients[i] of weights[i], whose states are there.
 // `loss`, where there is one, must be finite too for anything to change.
 void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
                  const Values& gradients, const UpdateOptions& options, ValueId loss) {
   Builder b(program);
   const ValueId lr = program.add_input("lr", {DType::f64, {}}),
                 step = program.add_input("step", {DType::i64, {}});
-  std::unordered_map<std::string_view, State*> states;
-  for (State& s : program.states) states[s.name] = &s;
-  auto value = [&](const std::string& name) { return states.at(name)->value; };
-  const std::vector<std::pair<size_t, size_t>> groups = groups_of(weights);
+  std::unordered_map<std::string, size_t> weight_of;  // in Program::states
+  for (size_t i = 0; i < program.states.size(); ++i) weight_of[program.states[i].name] = i;
 
   const Optimizer& optimizer = optimizer_named(options.optimizer);
   const Type scalar{DType::f64, {}};
   b.set_phase(Phase::update);
   b.set_scope("clip");
   Values squares;
-  for (const auto& [begin, end] : groups)
+  for (const Group& g : groups_of(weights, options.group_bytes))
     squares.push_back(
-        ops::sum_squares(b, Values(gradients.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   gradients.begin() + static_cast<std::ptrdiff_t>(end))));
+        ops::sum_squares(b, Values(gradients.begin() + static_cast<std::ptrdiff_t>(g.begin),
+                                   gradients.begin() + static_cast<std::ptrdiff_t>(g.end))));
   const ValueId all = squares.size() == 1 ? squares[0] : ops::concat(b, squares, 0);
   const ValueId norm = ops::sqrt(b, ops::reduce_sum(b, all, {0}));
   ValueId g_scale = ops::constant(b, 1.0, scalar);
@@ -83,26 +122,27 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
     g_scale = ops::add(b, g_scale, ops::sub(b, wide, wide));
   }
   b.set_scope(optimizer.op);
-  for (const auto& [begin, end] : groups) {
+  for (const Group& node : nodes_of(weights, options)) {
     ops::UpdateLists lists;
     lists.lr = lr;
     lists.step = step;
     lists.g_scale = g_scale;
-    std::vector<std::string> results;
-    for (size_t i = begin; i < end; ++i) {
-      lists.p.push_back(value(weights[i].name));
+    lists.rows = node.rows;
+    std::vector<size_t> results;  // states that get a new version
+    for (size_t i = node.begin; i < node.end; ++i) {
+      const size_t weight = weight_of.at(weights[i].name);
+      const State& s = program.states[weight];
+      lists.p.push_back(s.next == kNoValue ? s.value : s.next);  // other rows have been updated
       lists.g.push_back(gradients[i]);
       if (!optimizer.decay_all) lists.decay.push_back(weights[i].decay ? 1 : 0);
-      results.push_back(weights[i].name);
+      results.push_back(weight);
     }
-    const std::vector<UpdateWeight> group(weights.begin() + static_cast<std::ptrdiff_t>(begin),
-                                          weights.begin() + static_cast<std::ptrdiff_t>(end));
-    for (const OptimizerState& s : update_states(group, options)) {
-      lists.states.push_back(value(s.name));
-      results.push_back(s.name);
+    for (Moment& m : moments_of(weights, node, options)) {
+      results.push_back(program.states.size());
+      lists.states.push_back(program.add_state(std::move(m.state), m.type));
     }
     const Values next = ops::update(b, optimizer.op, lists, options.attrs);
-    for (size_t i = 0; i < results.size(); ++i) states.at(results[i])->next = next[i];
+    for (size_t i = 0; i < results.size(); ++i) program.states[results[i]].next = next[i];
   }
   program.outputs.push_back({"grad_norm", norm});
 }
@@ -122,7 +162,6 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
     s.trainable = false;
     gradients.push_back(program.add_state(std::move(s), w.type));
   }
-  add_moments(program, weights, options);
   emit_update(program, weights, gradients, options, kNoValue);
   return program;
 }
@@ -138,7 +177,6 @@ void append_update(Program& program, const std::vector<UpdateWeight>& weights,
     gradients.push_back(g->second);
   }
   std::erase_if(program.outputs, [](const Named& o) { return o.name.starts_with(grad_name("")); });
-  add_moments(program, weights, options);
   emit_update(program, weights, gradients, options, program.output_named("loss"));
 }
 

@@ -5,7 +5,9 @@
 //           own: exp_avg.<weight>, ... (zero at first)
 //   output  grad_norm f64[], before clipping; when it is not finite, no state is changed
 //
-// The rule is one node for each group of at most 64 MiB of weights; groups change no bit.
+// The rule is one node for each group of weights of at most 64 MiB. A larger weight has a node for
+// each part of its rows, and so has what the rule keeps for it (ShardSpec), where the rule is for each
+// element by itself. Groups and parts change no bit.
 #pragma once
 
 #include <string>
@@ -27,6 +29,7 @@ struct UpdateOptions {
   std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
   Attrs attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.0}};
   double max_grad_norm = 1;  // 0: no clipping
+  int64_t group_bytes = int64_t{64} << 20;
 };
 
 // A value of --optim that the schema has let through; another one is a Bug.

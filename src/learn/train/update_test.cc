@@ -4,11 +4,15 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <set>
 
+#include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
+#include "engine/ops/ops.h"
+#include "engine/passes/offload.h"
 #include "engine/session/session.h"
 
 namespace hone {
@@ -75,6 +79,73 @@ TEST(Update, TenStepsOfEachOptimizer) {
     const auto backend = open_backend(name, {.threads = 2}).value();
     for (const Json& of : golden["cases"]) ten_steps(*backend, golden, of);
   }
+}
+
+// Three steps; the values of all weights and states, one after the other.
+std::vector<float> three_steps(const Backend& backend, UpdateOptions options, int64_t group_bytes,
+                               Space home, const std::string& folder) {
+  const std::vector<UpdateWeight> weights{{"small", {DType::f32, {3, 4}}, true},
+                                          {"large", {DType::f32, {11, 2, 3}}, true},
+                                          {"long", {DType::f32, {50}}, false},
+                                          {"scalar", {DType::f32, {}}, false}};
+  options.group_bytes = group_bytes;
+  std::vector<Program> programs;
+  programs.push_back(build_update(weights, options));
+  if (home != Space::device) {
+    EXPECT_TRUE(offload(programs[0], home).value());
+  }
+  const Optimizer& optimizer = optimizer_named(options.optimizer);
+  int large = 0;  // nodes that update it
+  for (const Node& n : programs[0].nodes)
+    for (size_t i = 0; n.op->name == optimizer.op && i < n.in.size(); ++i)
+      large += n.in[i] == programs[0].state_named("grad.large")->value;
+  const std::map<int64_t, int> parts{
+      {int64_t{64} << 20, 1}, {100, 3}, {24, 11}};  // of 24-byte rows
+  EXPECT_EQ(large, op_table().find(optimizer.op)->attr("rows") ? parts.at(group_bytes) : 1);
+  Session s = std::move(Session::compile(std::move(programs), backend).value());
+  EXPECT_TRUE(s.allocate(folder).ok());
+  std::set<std::string> names;
+  for (const StateSlot& slot : s.plan().states) names.insert(slot.tensor());
+  float next = 0.3f;
+  for (int step = 1; step <= 3; ++step) {
+    for (const std::string& name : names) {
+      if (step > 1 && !name.starts_with("grad.")) continue;
+      std::vector<float> values(static_cast<size_t>(s.state_type(name).count()));
+      for (float& x : values) x = next = std::fmod(next * 1.7f + 0.11f, 1.0f);
+      s.write_state(name, std::as_bytes(std::span(values)));
+    }
+    s.input<double>(0, "lr")[0] = 0.01;
+    s.input<int64_t>(0, "step")[0] = step;
+    s.run(0);
+  }
+  std::vector<float> all;
+  for (const std::string& name : names)
+    for (const float x : s.state_values<float>(name)) all.push_back(x);
+  return all;
+}
+
+TEST(Update, PartsOfALargeWeightChangeNoBit) {
+  const TemporaryFolder folder;
+  for (const std::string& optimizer : optimizer_names())
+    for (const std::string& name : backend_names()) {
+      SCOPED_TRACE(optimizer + " " + name);
+      TrainSettings s;
+      s.optim = optimizer;
+      s.weight_decay = 0.1;
+      const UpdateOptions options = update_options(s).value();
+      const auto backend = open_backend(name, {.threads = 2}).value();
+      if (!backend->computes()) continue;
+      const std::vector<float> whole =
+          three_steps(*backend, options, int64_t{64} << 20, Space::device, "");
+      for (const int64_t bytes : {100, 24})
+        for (const Space home : {Space::device, Space::host, Space::disk}) {
+          if (home != Space::device && optimizer == "sgd") continue;  // it keeps nothing
+          const std::vector<float> parts = three_steps(*backend, options, bytes, home, folder.path);
+          ASSERT_EQ(parts.size(), whole.size());
+          EXPECT_EQ(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)), 0)
+              << bytes << " bytes, " << name_of(home);
+        }
+    }
 }
 
 TEST(Update, EveryOptimizerHasAGolden) {

@@ -29,26 +29,34 @@ std::vector<double> decay_of(const NodeView& n, size_t count) {
   return decay;
 }
 
-// The kernel of a rule whose states have the types of the parameters. Each step calls
-// update(tensors, step, args).
+// The kernel of a rule whose states have the types of the parameters, or of the only parameter's
+// `rows`. Each step calls update(tensors, step, args).
 template <class Update>
-Kernel kernel_over(const NodeView& n, int64_t (*workspace)(Tensors), Update update) {
+Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
+                   int64_t (*workspace)(Tensors), Update update) {
   const auto count = static_cast<size_t>(n.integer("count"));
   const Scalars scalars(n);
   const size_t states = scalars.lr / count - 2;
   // Filled at each call: pointers are known to the kernel only then.
   auto tensors = std::make_shared<std::vector<UpdateTensor>>(count);
   const std::vector<double> decay = decay_of(n, count);
+  std::vector<int64_t> all;  // elements of each p
   for (size_t i = 0; i < count; ++i) {
-    (*tensors)[i].count = n.in(i).count();
+    all.push_back((*tensors)[i].count = n.in(i).count());
     (*tensors)[i].weight_decay = decay[i];
+  }
+  int64_t first = 0;  // element that is updated
+  if (!rows.empty()) {
+    const int64_t row = n.in(0).count() / std::max<int64_t>(1, n.in(0).shape[0]);
+    first = rows[0] * row;
+    (*tensors)[0].count = (rows[1] - rows[0]) * row;
   }
   return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
             for (size_t i = 0; i < count; ++i) {
               UpdateTensor& t = (*tensors)[i];
-              copy_if_apart(a, i, i, t.count);
-              t.p = out(a, i);
-              t.g = in(a, count + i);
+              copy_if_apart(a, i, i, all[i]);
+              t.p = out(a, i) + first;
+              t.g = in(a, count + i) + first;
               for (size_t k = 0; k < states; ++k) {
                 copy_if_apart(a, (2 + k) * count + i, (1 + k) * count + i, t.count);
                 t.state[k] = out(a, (1 + k) * count + i);
@@ -121,7 +129,7 @@ auto with_f32_tensors(size_t scalars, Make make) {
 template <class Rule, class Step>
 auto elementwise(Rule rule, Step step) {
   return with_f32_tensors(3, [=](const NodeView& n) {
-    return kernel_over(n, nullptr,
+    return kernel_over(n, n.integers("rows"), nullptr,
                        [step, r = rule(n)](Tensors t, const UpdateStep& at, const KernelArgs& a) {
                          step(t, r, at, pool_of(a));
                        });
@@ -129,7 +137,7 @@ auto elementwise(Rule rule, Step step) {
 }
 
 Kernel lamb_kernel(const NodeView& n) {
-  return kernel_over(n, lamb_workspace_bytes,
+  return kernel_over(n, {}, lamb_workspace_bytes,
                      [rule = Lamb{n.real("beta1"), n.real("beta2"), n.real("eps")}](
                          Tensors t, const UpdateStep& at, const KernelArgs& a) {
                        lamb(t, rule, at, a.workspace, pool_of(a));
