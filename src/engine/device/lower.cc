@@ -1,5 +1,7 @@
 #include "engine/device/lower.h"
 
+#include <utility>
+
 #include "engine/device/errors.h"
 #include "engine/graph/builder.h"
 
@@ -8,16 +10,18 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Program& from, const Backend& backend)
-      : from_(from), backend_(backend), to_(from.ops(), from.name), builder_(to_) {}
+  Lowering(Program from, const Backend& backend)
+      : nodes_(std::exchange(from.nodes, {})),
+        backend_(backend),
+        to_(std::move(from)),
+        builder_(to_) {}
 
   Result<Program> run() {
-    to_.inputs = from_.inputs;
-    to_.states = from_.states;
-    to_.values = from_.values;
-    for (const Node& n : from_.nodes) HONE_TRY(place(n));
+    to_.nodes.reserve(nodes_.size());
+    choices_.reserve(nodes_.size());
+    for (Node& n : nodes_) HONE_TRY(place(std::move(n)));
     for (State& s : to_.states) s.next = now(s.next);
-    for (Named& o : to_.outputs = from_.outputs) o.value = now(o.value);
+    for (Named& o : to_.outputs) o.value = now(o.value);
     to_.compact();
     return std::move(to_);
   }
@@ -81,7 +85,7 @@ class Lowering {
         "run on another device or element type; `hone doctor` lists what this machine offers");
   }
 
-  const Program& from_;
+  std::vector<Node> nodes_;  // that are not placed yet
   const Backend& backend_;
   Program to_;
   Builder builder_;
@@ -94,9 +98,8 @@ class Lowering {
 bool is_view(const NodeView& n) { return n.node.op->view_offset && n.node.op->view_offset(n) >= 0; }
 bool has_kernel(const NodeView& n) { return !is_view(n) && !n.node.op->copies; }
 
-Result<Program> lower(const Program& program, const Backend& backend,
-                      std::vector<Choice>* choices) {
-  Lowering lowering(program, backend);
+Result<Program> lower(Program program, const Backend& backend, std::vector<Choice>* choices) {
+  Lowering lowering(std::move(program), backend);
   Result<Program> lowered = lowering.run();
   if (choices) *choices = lowering.choices();
   return lowered;

@@ -10,7 +10,7 @@ namespace hone {
 // primitive is an Error kDeclined with the op, its scope and the backend's reason. Views (nodes
 // whose Op::view_offset answers >= 0) and copies need no kernel and are not asked for: their choices
 // are called "view" and "copy". `choices` gets what the backend chose for each node of the result.
-Result<Program> lower(const Program& program, const Backend& backend,
+Result<Program> lower(Program program, const Backend& backend,
                       std::vector<Choice>* choices = nullptr);
 
 // Whether the node is a view of its input 0: no kernel, no storage.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <tuple>
 
-#include "base/core/hash.h"
 #include "engine/graph/op.h"
 
 namespace hone {
@@ -19,10 +19,7 @@ class Hash {
     state_ = (state_ ^ (state_ >> 27)) * 0x94d049bb133111ebu;
     state_ ^= state_ >> 31;
   }
-  void add(std::string_view text) {
-    add(text.size());
-    add(fnv1a(text));
-  }
+  void add(std::string_view text) { add(uint64_t{std::hash<std::string_view>()(text)}); }
   void add(const Shape& list) {
     add(list.size());
     for (int64_t x : list) add(static_cast<uint64_t>(x));

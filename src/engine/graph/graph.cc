@@ -96,6 +96,7 @@ void Program::renumber_producers() {
 void Program::compact() {
   std::vector<ValueId> to(values.size(), kNoValue);
   std::vector<ValueInfo> kept;
+  kept.reserve(values.size());
   auto keep = [&](ValueId& v) {
     if (v == kNoValue) return;
     ValueId& t = to[static_cast<size_t>(v)];

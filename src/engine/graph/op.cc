@@ -172,8 +172,8 @@ int accumulated_output(const Node& n) {
   return static_cast<int>(onto->result);
 }
 
-std::vector<size_t> inplace_inputs(const NodeView& n, size_t k) {
-  std::vector<size_t> list;
+OperandList inplace_inputs(const NodeView& n, size_t k) {
+  OperandList list;
   for (const Overwrite& o : n.node.op->over)
     if (o.result == k && n.has(o.operand) &&
         (!o.adds || accumulated_output(n.node) == static_cast<int>(k)))

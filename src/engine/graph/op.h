@@ -2,6 +2,7 @@
 // decomposition, gradient, cost, in that order.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -139,8 +140,23 @@ Space result_space(const NodeView& n);
 // The output that the node's accumulator is for, or -1 where it makes none.
 int accumulated_output(const Node& n);
 
+// Numbers of operands, a few.
+class OperandList {
+ public:
+  void push_back(size_t operand) {
+    HONE_BUG_IF(size_ == of_.size(), "a result may be written over too many operands");
+    of_[size_++] = operand;
+  }
+  const size_t* begin() const { return of_.data(); }
+  const size_t* end() const { return of_.data() + size_; }
+
+ private:
+  std::array<size_t, 6> of_{};
+  size_t size_ = 0;
+};
+
 // The inputs that output `k` of the node may be written over.
-std::vector<size_t> inplace_inputs(const NodeView& n, size_t k);
+OperandList inplace_inputs(const NodeView& n, size_t k);
 
 class OpTable {
  public:

@@ -87,10 +87,12 @@ Status verify(const Program& p) {
   for (const State& s : p.states) HONE_TRY(define_outside(s.value, s.name));
   HONE_TRY(verify_shards(p));
 
+  std::unordered_set<const Op*> known;
   for (size_t i = 0; i < p.nodes.size(); ++i) {
     const Node& n = p.nodes[i];
-    if (!n.op || p.ops().find(n.op->name) != n.op)
+    if (!n.op || (!known.contains(n.op) && p.ops().find(n.op->name) != n.op))
       return broken(p, i, "the op is not in the catalogue");
+    known.insert(n.op);
     for (ValueId v : n.in) {
       if (v == kNoValue) continue;
       if (bad(v) || defined[static_cast<size_t>(v)] == -2)

@@ -141,7 +141,7 @@ TEST(Ops, ViewsAndInPlacePairs) {
               {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}});
   const Node& n = p.nodes.back();
   std::vector<size_t> over;
-  for (size_t k = 0; k < n.out.size(); ++k) over.push_back(inplace_inputs({p, n}, k)[0]);
+  for (size_t k = 0; k < n.out.size(); ++k) over.push_back(*inplace_inputs({p, n}, k).begin());
   EXPECT_THAT(over, testing::ElementsAre(0, 1, 4, 5, 6, 7));
 }
 

@@ -23,6 +23,15 @@ int64_t peak_of(const Program& p) {
   return most_alive(transients);
 }
 
+// Node order[i] becomes the i-th.
+void put_in_order(Program& p, const std::vector<size_t>& order) {
+  std::vector<Node> nodes;
+  nodes.reserve(order.size());
+  for (const size_t i : order) nodes.push_back(std::move(p.nodes[i]));
+  p.nodes = std::move(nodes);
+  p.renumber_producers();
+}
+
 class Scheduling {
  public:
   explicit Scheduling(const Program& program) : p(program) {
@@ -160,12 +169,13 @@ Result<bool> schedule(Program& p) {
   p.renumber_producers();
   const std::vector<size_t> order = Scheduling(p).order();
   if (std::is_sorted(order.begin(), order.end())) return false;
-  Program moved = p;
-  for (size_t i = 0; i < order.size(); ++i) moved.nodes[i] = p.nodes[order[i]];
-  moved.renumber_producers();
-  if (peak_of(moved) >= peak_of(p)) return false;
-  p = std::move(moved);
-  return true;
+  const int64_t before = peak_of(p);
+  put_in_order(p, order);
+  if (peak_of(p) < before) return true;
+  std::vector<size_t> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = i;
+  put_in_order(p, back);
+  return false;
 }
 
 }  // namespace hone

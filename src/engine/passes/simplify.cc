@@ -112,6 +112,7 @@ bool skip_identities(Program& p) {
 
 bool merge_equal_nodes(Program& p) {
   std::unordered_multimap<uint64_t, size_t> first;  // hash -> node
+  first.reserve(p.nodes.size());
   std::vector<ValueId> to = themselves(p);
   const std::vector<bool> pinned = new_versions(p);
   bool any = false;

@@ -8,9 +8,9 @@ namespace {
 
 // The operands whose storage the k-th result may take: those written over, or the one it is a view
 // of as a whole.
-std::vector<size_t> same_place(const Program& p, const Node& n, size_t k) {
+OperandList same_place(const Program& p, const Node& n, size_t k) {
   const NodeView view{p, n};
-  std::vector<size_t> operands = inplace_inputs(view, k);
+  OperandList operands = inplace_inputs(view, k);
   if (n.op->view_offset && n.op->view_offset(view) == 0 &&
       view.in(0).bytes() == view.out(0).bytes())
     operands.push_back(0);

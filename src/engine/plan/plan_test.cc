@@ -197,7 +197,7 @@ class Cells {
   // A kernel may write while it reads: an operand's place only where the op allows it.
   void expect_apart(const Node& n, size_t k) {
     if (is_view(n)) return;
-    const std::vector<size_t> allowed = inplace_inputs({p_, n}, k);
+    const OperandList allowed = inplace_inputs({p_, n}, k);
     for (size_t i = 0; i < n.in.size(); ++i) {
       if (p_.space(n.in[i]) != p_.space(n.out[k])) continue;
       const size_t from = at(n.in[i]), to = at(n.out[k]);

@@ -26,7 +26,7 @@ Result<Session> Session::compile(std::vector<Program> programs, const Backend& b
   std::vector<PlanInput> inputs;
   for (Program& p : s.programs_) {
     std::vector<Choice>& choices = s.choices_.emplace_back();
-    p = HONE_TRY(lower(p, backend, &choices));
+    p = HONE_TRY(lower(std::move(p), backend, &choices));
     HONE_TRY(verify(p));
     PlanInput in{&p, {}};
     for (const Choice& c : choices) in.workspace_bytes.push_back(c.workspace_bytes);
