@@ -22,6 +22,10 @@ bool has_setting(const Schema& schema, const std::string& name) {
   return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
 }
 
+bool has_given(const Schema& schema, const std::string& name) {
+  return has_setting(schema, name) && schema.given(name);
+}
+
 Status check_row_tokens(const std::string& flag, int64_t tokens) {
   if (tokens >= 2) return Ok{};
   return Error(err::kSettingBounds,

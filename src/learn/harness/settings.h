@@ -32,6 +32,8 @@ struct TaskSettings : TrainSettings, DataSettings {
 };
 
 bool has_setting(const Schema& schema, const std::string& name);
+// Whether it is there and the user said it.
+bool has_given(const Schema& schema, const std::string& name);
 // A row of one token has nothing to learn from: H0210 that names the flag.
 Status check_row_tokens(const std::string& flag, int64_t tokens);
 

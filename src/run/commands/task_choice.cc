@@ -175,10 +175,9 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
     }
     TaskSettings& s = *chosen->task->settings;
     // As in Transformers: evaluations are asked for by saying when.
-    const auto given = [&](const char* name) {
-      return has_setting(chosen->schema, name) && chosen->schema.given(name);
-    };
-    if (given("eval_strategy") && s.eval_strategy != "no" && !given("do_eval")) s.do_eval = true;
+    if (has_given(chosen->schema, "eval_strategy") && s.eval_strategy != "no" &&
+        !has_given(chosen->schema, "do_eval"))
+      s.do_eval = true;
     HONE_TRY(chosen->task->settle(chosen->schema));
     if (s.do_predict && !chosen->task->predicts)
       return Error(err::kNothingToDo, fmt::format("the task {} has no rows to predict", t.name))

@@ -41,10 +41,6 @@ void set_lm_defaults(LmSettings& s) {
   s.only_text_column = true;
 }
 
-bool given(const Schema& schema, const std::string& name) {
-  return has_setting(schema, name) && schema.given(name);
-}
-
 Status limit_batches(LmSettings& s) {
   const std::string& text = s.limit_train_batches;
   const char* end = text.data() + text.size();
@@ -70,14 +66,14 @@ Status limit_batches(LmSettings& s) {
 
 Status settle_lm(LmSettings& s, const Schema& schema) {
   HONE_TRY(check_job_dir(s.job_dir, "copy the model from there"));
-  if (!s.job_dir.empty() && !given(schema, "output_dir"))
+  if (!s.job_dir.empty() && !has_given(schema, "output_dir"))
     s.output_dir = (std::filesystem::path(s.job_dir) / s.output_dir).string();
-  if (!given(schema, "per_device_eval_batch_size"))
+  if (!has_given(schema, "per_device_eval_batch_size"))
     s.per_device_eval_batch_size = s.per_device_train_batch_size;
   if (s.precision.starts_with("bf16")) s.bf16 = true;
-  if (!given(schema, "do_eval")) s.do_eval = s.do_eval || !s.validation_file.empty();
-  if (s.do_eval && !given(schema, "eval_strategy")) s.eval_strategy = "epoch";
-  if (s.do_eval && s.validation_file.empty() && !given(schema, "validation_split_percentage"))
+  if (!has_given(schema, "do_eval")) s.do_eval = s.do_eval || !s.validation_file.empty();
+  if (s.do_eval && !has_given(schema, "eval_strategy")) s.eval_strategy = "epoch";
+  if (s.do_eval && s.validation_file.empty() && !has_given(schema, "validation_split_percentage"))
     s.validation_split_percentage = DataSettings().validation_split_percentage;
   return limit_batches(s);
 }
