@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "base/store/errors.h"
 #include "base/store/hub.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/gguf/gguf.h"
@@ -25,7 +26,12 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   r.cache_dir = options.cache_dir;
   if (!options.token.empty()) r.token = options.token;
   r.weights = weights;
-  return resolve_model(name, r);
+  Result<std::string> folder = resolve_model(name, r);
+  // What a folder that was spelt wrong leads to without network.
+  if (!folder && folder.error().code() == std::string_view(err::kNetwork.id))
+    folder.error().at(
+        fmt::format("'{}' is not a folder, so it is taken as a model of the hub", name));
+  return folder;
 }
 
 // The GGUF file that `path` means: itself, or the only one of a folder without config.json; ""

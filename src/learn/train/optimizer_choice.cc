@@ -91,7 +91,14 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
   o.optimizer = optimizer.names.front();
   o.max_grad_norm = s.max_grad_norm;
   o.attrs = optimizer.fixed;
-  for (const auto& [attribute, value] : optimizer.adam) o.attrs.set(attribute, adam.*value);
+  for (const auto& [attribute, value] : optimizer.adam) {
+    const bool rate = value != &AdamSettings::epsilon;
+    if (rate && adam.*value >= 1)  // the bias correction divides by 1 - beta^step
+      return Error(err::kOptimizerArgument, "with a decay rate of 1 a moment never changes")
+          .at(fmt::format("--adam_{} {:g}", attribute, adam.*value))
+          .todo("give a number below 1");
+    o.attrs.set(attribute, adam.*value);
+  }
   std::vector<std::string> known;
   for (const OptimizerArgument& a : optimizer.arguments) {
     known.push_back(a.name);

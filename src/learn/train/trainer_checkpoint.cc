@@ -229,8 +229,9 @@ Status Trainer::resume(const std::string& checkpoint) {
   HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
   last_saved_ = done_;
-  log_info("{:<11} from {} (step {} of {})", "continue", checkpoint, done_,
-           task_.steps().total_steps());
+  const int64_t total = task_.steps().total_steps();
+  log_info("{:<11} from {} (step {}{})", "continue", checkpoint, done_,
+           done_ > total ? fmt::format(", {} are asked for", total) : fmt::format(" of {}", total));
   return Ok{};
 }
 

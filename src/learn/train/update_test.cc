@@ -199,6 +199,9 @@ TEST(Update, ArgumentsAreChecked) {
   EXPECT_THAT(refusal("sgd", "momentum=-1"), HasSubstr("give a number, 0 or more"));
   EXPECT_THAT(refusal("rmsprop", "alpha=2"), HasSubstr("at most 1"));
   EXPECT_THAT(refusal("adamw_torch", "eps=1"), HasSubstr("takes no argument 'eps'"));
+  TrainSettings still;
+  still.adam_beta2 = 1;
+  EXPECT_THAT(update_options(still).error().text(), HasSubstr("--adam_beta2 1"));
 }
 
 }  // namespace
