@@ -48,6 +48,23 @@ std::vector<Lifetime> training_step(std::mt19937_64& rng, int layers) {
   return b;
 }
 
+TEST(Offsets, SearchesNoFurtherThanIsEnough) {
+  int ended_sooner = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    std::mt19937_64 rng(seed);
+    std::vector<Lifetime> b = training_step(rng, 5);
+    Search best, search;
+    const int64_t top = assign_offsets(b, &best);
+    search.enough = 2 * top;
+    const int64_t sooner = assign_offsets(b, &search);
+    EXPECT_LE(sooner, search.enough);
+    EXPECT_LE(search.looked_at, best.looked_at);
+    ended_sooner += search.looked_at < best.looked_at;
+    expect_no_overlap(b, sooner);
+  }
+  EXPECT_GT(ended_sooner, 10);
+}
+
 TEST(Offsets, RandomTrainingSteps) {
   double sum = 0;
   constexpr int kPrograms = 400;

@@ -118,6 +118,14 @@ int64_t RunPlan::arena_bytes(Space s) const {
   return round_up(std::max<int64_t>(used_bytes(s), s == Space::device ? 1 : 0), kArenaAlignment);
 }
 
+double RunPlan::fragmentation() const {
+  int64_t most = 0;
+  for (const ProgramPlan& p : programs)
+    most = std::max(most, p.phase_bytes[Space::device] + p.live_bytes);
+  const auto bytes = static_cast<double>(program_bytes[Space::device]);
+  return most > 0 ? bytes / static_cast<double>(most) - 1 : 0;
+}
+
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
   static constexpr std::array<const char*, 5> kNames{"params", "gradients", "moments", "kv_cache",
                                                      "constants"};
