@@ -23,9 +23,9 @@ struct Search {
 // Gives each buffer an offset so that no two alive together overlap; returns the region's size.
 // Tries several orders (by size, by area, by birth), then moves the highest ones until the region
 // is within half a percent of most_alive(), which no placement can beat and not every set of
-// lifetimes can reach, or of what is enough. The same buffers get the same offsets; the search ends after a fixed amount
-// of work, about 0.2 s, and when that leaves more than 2 %, about 2 s. The buffers of a program of
-// layers are looked at little more often than their number grows.
+// lifetimes can reach, or of what is enough. The same buffers get the same offsets; the search ends
+// after a fixed amount of work, about 0.2 s, and when that leaves more than 2 %, about 2 s. The
+// buffers of a program of layers are looked at little more often than their number grows.
 int64_t assign_offsets(std::vector<Lifetime>& buffers, Search* search = nullptr);
 
 // The most bytes alive at one node, and that node. No assignment can use less.

@@ -192,8 +192,7 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
     PerSpace<int64_t> held;  // by the states of its phase
   };
   std::vector<Prepared> all;
-  PerSpace<int64_t>
-      least;  // that some program needs beside the states that live as long as the run
+  PerSpace<int64_t> least;  // that a program needs beside the states of the run
   for (const PlanInput& in : programs) {
     int64_t io = 0;
     for (const Named& n : in.program->inputs) io += io_bytes_of(in.program->type(n.value));
