@@ -235,11 +235,14 @@ struct Placement {
   int64_t top = INT64_MAX;
 };
 
-bool good_enough(int64_t top, int64_t bound) { return top <= bound + bound / kGoodEnough; }
+int64_t good_enough(int64_t bound) { return bound + bound / kGoodEnough; }
+int64_t promised(int64_t bound) { return bound + bound / kPromise; }
 
 // The best of several plain orders.
-Placement first_placement(const std::vector<Lifetime>& b, int64_t bound, int32_t peak,
-                          Placer& placer) {
+Placement first_placement(const std::vector<Lifetime>& b, int64_t enough, Placer& placer) {
+  int32_t peak = 0;
+  const int64_t bound = most_alive(b, &peak);
+  const int64_t goal = std::max(bound, std::min(promised(bound), enough));
   auto span = [&](size_t i) { return static_cast<double>(b[i].last - b[i].first + 1); };
   auto off_peak = [&](size_t i) { return b[i].first > peak || peak > b[i].last; };
   using Less = std::function<bool(size_t, size_t)>;
@@ -269,7 +272,7 @@ Placement first_placement(const std::vector<Lifetime>& b, int64_t bound, int32_t
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), less);
     if (placer.place(order, best.top - 1)) best = {order, placer.offsets(), placer.top()};
-    if (best.top <= bound || (placer.looked_at() > kLooks && good_enough(best.top, bound))) break;
+    if (best.top <= goal || (placer.looked_at() > kLooks && best.top <= good_enough(bound))) break;
   }
   return best;
 }
@@ -289,7 +292,8 @@ class Draw {
 
 // What is highest came too late: it gets its place earlier, at a place drawn from a fixed
 // sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
-void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Placement& best) {
+void improve(const std::vector<Lifetime>& b, int64_t bound, int64_t enough, Placer& placer,
+             Placement& best) {
   const size_t n = b.size();
   Draw draw(1);
   auto end_of = [&](const Placement& p, size_t k) {
@@ -299,8 +303,10 @@ void improve(const std::vector<Lifetime>& b, int64_t bound, Placer& placer, Plac
   Order tried;
   int64_t tries = 0, in_vain = 0;
   const int64_t start = placer.work();
-  while (n > 1 && !good_enough(best.top, bound) && ++tries <= kTries) {
-    if (placer.work() - start > (best.top > bound + bound / kPromise ? kRepair : kPolish)) break;
+  const int64_t goal = std::max(good_enough(bound), std::min(promised(bound), enough));
+  while (n > 1 && best.top > goal && ++tries <= kTries) {
+    if (placer.work() - start > (best.top > std::max(promised(bound), enough) ? kRepair : kPolish))
+      break;
     if (++in_vain > kPatience) {
       now = best;
       in_vain = 0;
@@ -331,7 +337,7 @@ void repair(const std::vector<Lifetime>& b, int64_t bound, uint64_t round, Place
   const size_t n = b.size();
   int64_t unit = 0;  // all sizes are whole units, and so offsets stay (alignment)
   for (const Lifetime& x : b) unit = std::gcd(unit, x.bytes);
-  const int64_t goal = (bound + bound / kPromise) / unit * unit, start = placer.work();
+  const int64_t goal = promised(bound) / unit * unit, start = placer.work();
   Draw draw(round);
   auto cost = [&](const Placement& p) {
     int64_t above = 0;
@@ -399,12 +405,11 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
 int64_t assign_offsets(std::vector<Lifetime>& b, Search* search) {
   if (b.empty()) return 0;
   const Search how = search ? *search : Search{};
-  int32_t peak = 0;
-  const int64_t bound = std::max(most_alive(b, &peak), how.enough);
   Placer placer(b, how.few);
-  Placement best = first_placement(b, bound, peak, placer);
-  improve(b, bound, placer, best);
-  for (uint64_t round = 1; best.top > bound + bound / kPromise && round <= kRounds; ++round)
+  Placement best = first_placement(b, how.enough, placer);
+  const int64_t bound = most_alive(b), wanted = std::max(promised(bound), how.enough);
+  improve(b, bound, how.enough, placer, best);
+  for (uint64_t round = 1; best.top > wanted && round <= kRounds; ++round)
     repair(b, bound, round, placer, best);
   for (size_t i = 0; i < b.size(); ++i) b[i].offset = best.offsets[i];
   if (search) search->looked_at = placer.looked_at();

@@ -47,7 +47,7 @@ std::vector<bool> staging(const Program& p, const Buffers& buffers) {
   return is;
 }
 
-// `enough`: what another program needs of each space at least; less saves nothing.
+// `enough`: what another program needs of each space at least.
 ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, PerSpace<Region>& regions,
                          const std::vector<int64_t>& state_offset, const PerSpace<int64_t>& base,
                          const PerSpace<int64_t>& enough) {
@@ -116,14 +116,6 @@ StatePhase phase_of(Role r) {
 
 int64_t RunPlan::arena_bytes(Space s) const {
   return round_up(std::max<int64_t>(used_bytes(s), s == Space::device ? 1 : 0), kArenaAlignment);
-}
-
-double RunPlan::fragmentation() const {
-  int64_t most = 0;
-  for (const ProgramPlan& p : programs)
-    most = std::max(most, p.phase_bytes[Space::device] + p.live_bytes);
-  const auto bytes = static_cast<double>(program_bytes[Space::device]);
-  return most > 0 ? bytes / static_cast<double>(most) - 1 : 0;
 }
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {

@@ -45,6 +45,10 @@ struct ProgramPlan {
   int64_t staging_bytes = 0;    // of live_bytes at that node: what copies read and write
   int64_t workspace_bytes = 0;  // of live_bytes at that node: its kernel's scratch
   size_t peak_node = 0;
+  double fragmentation() const {
+    const int64_t bytes = transient_bytes[Space::device];
+    return live_bytes ? static_cast<double>(bytes) / static_cast<double>(live_bytes) - 1 : 0;
+  }
 };
 
 struct RunPlan {
@@ -54,9 +58,6 @@ struct RunPlan {
   std::vector<ProgramPlan> programs;  // as given
   int64_t io_bytes = 0;  // host memory for the inputs and outputs, where the device has its own
   int64_t used_bytes(Space s = Space::device) const { return state_bytes[s] + program_bytes[s]; }
-  // How much larger the region of the programs on the device is than the most that one of them holds
-  // at a node. A program that holds less may have gaps: they cost nothing.
-  double fragmentation() const;
   // used_bytes() in whole huge pages; of the device at least one, of others 0 where nothing is there
   int64_t arena_bytes(Space s = Space::device) const;
   std::map<std::string, int64_t> by_purpose()

@@ -231,7 +231,7 @@ void expect_values_are_kept(bool copies, double fragmentation) {
     Result<RunPlan> plan = plan_run(inputs);
     ASSERT_TRUE(plan.ok()) << plan.error().text();
     Cells(*p, *plan).run(scratch);
-    EXPECT_LE(plan->fragmentation(), fragmentation);
+    EXPECT_LE(plan->programs[0].fragmentation(), fragmentation);
     elsewhere += plan->programs[0].transient_bytes[Space::host] +
                  plan->programs[0].transient_bytes[Space::disk];
     if (testing::Test::HasFailure()) break;
