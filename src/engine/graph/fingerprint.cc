@@ -88,7 +88,6 @@ uint64_t fingerprint(const Program& p) {
     h.add(p.type(s.value));
     h.add(static_cast<uint64_t>(s.role) * 2 + s.trainable);
     h.add(static_cast<uint64_t>(s.home));
-    if (s.shard.whole()) continue;
     h.add(s.shard.tensor);
     h.add(Shape{s.shard.begin, s.shard.rows});
   }

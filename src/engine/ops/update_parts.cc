@@ -29,6 +29,11 @@ Status expect_lists(const NodeView& n, size_t states) {
   return Ok{};
 }
 
+// Attribute rows; empty: all of every tensor.
+std::vector<int64_t> updated_rows(const NodeView& n) {
+  return n.node.op->attr("rows") ? n.integers("rows") : std::vector<int64_t>();
+}
+
 Status expect_rows(const NodeView& n, const std::vector<int64_t>& rows) {
   if (rows.empty()) return Ok{};
   const Shape& shape = n.in(0).shape;
@@ -44,10 +49,6 @@ int update_inplace(const NodeView& n, size_t k) {
 }
 
 }  // namespace
-
-std::vector<int64_t> updated_rows(const NodeView& n) {
-  return n.node.op->attr("rows") ? n.integers("rows") : std::vector<int64_t>();
-}
 
 Result<Types> infer_update(const NodeView& n, size_t lists) {
   HONE_TRY(expect_lists(n, lists * count_of(n)));

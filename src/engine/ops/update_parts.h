@@ -24,8 +24,6 @@ Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) 
 // The same for a rule for each element by itself: attribute rows too.
 Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                          Decomposition::Emit decompose, decltype(Op::cost) cost);
-// Attribute rows of an optimizer's node; empty: all of every tensor.
-std::vector<int64_t> updated_rows(const NodeView& n);
 Cost update_cost(const NodeView& n, double flops_per_element);
 
 // Builds the decomposition; one tensor after another.

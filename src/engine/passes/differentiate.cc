@@ -31,8 +31,6 @@ Result<bool> differentiate(Program& p, Gradients as) {
   const std::vector<bool> wanted = depends_on_trainable(p);
   const size_t forward_nodes = p.nodes.size();
 
-  p.nodes.reserve(4 * forward_nodes);
-  p.values.reserve(3 * p.values.size());
   Builder b(p);
   std::vector<ValueId> grad(p.values.size(), kNoValue);
   std::vector<size_t> parameters;  // indices of states

@@ -56,6 +56,30 @@ Program step(Space home) {
   return std::move(*p);
 }
 
+// Receives the blocks of a read as one list.
+auto append_to(std::vector<float>& values) {
+  return [&values](std::span<const std::byte> block) -> Status {
+    const auto* x = reinterpret_cast<const float*>(block.data());
+    values.insert(values.end(), x, x + block.size() / sizeof(float));
+    return Ok{};
+  };
+}
+
+// A tensor of seven rows in three states.
+std::string program_of_rows(Space home) {
+  std::string text = "program p\ninput \"x\" %0 : f32[2]\n";
+  const auto shard = [&](int id, int first, int end) {
+    text += fmt::format(
+        "state \"t[{}:{}]\" %{} : f32[{},3] {{role=\"moment\", home=\"{}\", "
+        "shard_of=\"t\", rows=[{},7]}}\n",
+        first, end, id, end - first, name_of(home), first);
+  };
+  shard(1, 0, 2);
+  shard(2, 2, 6);
+  shard(3, 6, 7);
+  return text + "  %4 : f32[2] = exp(%0)\noutput \"y\" = %4\n";
+}
+
 class Homes : public testing::Test {
  protected:
   Homes() : folder_(fs::path(testing::TempDir()) / fmt::format("homes.{}", getpid())) {
@@ -117,12 +141,7 @@ TEST_F(Homes, StatesAreReadAndWrittenByRangeAndName) {
       const std::vector<StateCopy> copies{{s.state_index("m1"), 0, 44, 8}};
       s.copy_states(copies);
       std::vector<float> got;
-      const auto take = [&](std::span<const std::byte> block) -> Status {
-        const auto* x = reinterpret_cast<const float*>(block.data());
-        got.insert(got.end(), x, x + block.size() / 4);
-        return Ok{};
-      };
-      ASSERT_TRUE(s.read_state("m1", {0, 56}, take).ok());
+      ASSERT_TRUE(s.read_state("m1", {0, 56}, append_to(got)).ok());
       EXPECT_EQ(got, (std::vector<float>{1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3}));
       EXPECT_EQ(s.count_not_finite("m1").count, 0);
       s.zero_states(Role::moment);
@@ -130,26 +149,11 @@ TEST_F(Homes, StatesAreReadAndWrittenByRangeAndName) {
     }
 }
 
-// A tensor of seven rows in three states.
 TEST_F(Homes, ATensorOfSeveralStatesIsReadAndWrittenAsOne) {
-  std::string text = "program p\ninput \"x\" %0 : f32[2]\n";
-  const auto shard = [&](int id, int first, int end) {
-    text += fmt::format(
-        "state \"t[{}:{}]\" %{} : f32[{},3] {{role=\"moment\", home=\"HOME\", "
-        "shard_of=\"t\", rows=[{},7]}}\n",
-        first, end, id, end - first, first);
-  };
-  shard(1, 0, 2);
-  shard(2, 2, 6);
-  shard(3, 6, 7);
-  text += "  %4 : f32[2] = exp(%0)\noutput \"y\" = %4\n";
   for (const auto& backend : backends_)
     for (const Space home : kSpaces) {
       SCOPED_TRACE(fmt::format("{} {}", backend->name(), name_of(home)));
-      std::string here = text;
-      for (size_t at; (at = here.find("HOME")) != std::string::npos;)
-        here.replace(at, 4, name_of(home));
-      std::vector<Program> programs{parse_program(here, op_table()).value()};
+      std::vector<Program> programs{parse_program(program_of_rows(home), op_table()).value()};
       Session s = std::move(Session::compile(std::move(programs), *backend).value());
       ASSERT_TRUE(s.allocate(folder_).ok());
       EXPECT_TRUE(s.has_state("t"));
@@ -169,16 +173,11 @@ TEST_F(Homes, ATensorOfSeveralStatesIsReadAndWrittenAsOne) {
       };
       ASSERT_TRUE(s.write_state("t", {16, 68}, fill, 20).ok());
       std::vector<float> got;
-      const auto take = [&](std::span<const std::byte> block) -> Status {
-        const auto* x = reinterpret_cast<const float*>(block.data());
-        got.insert(got.end(), x, x + block.size() / 4);
-        return Ok{};
-      };
-      ASSERT_TRUE(s.read_state("t", {20, 56}, take).ok());
+      ASSERT_TRUE(s.read_state("t", {20, 56}, append_to(got)).ok());
       EXPECT_EQ(got, std::vector<float>(values.begin() + 5, values.begin() + 19));
       EXPECT_EQ(s.count_not_finite("t").first, 20);
       EXPECT_EQ(s.count_not_finite("t").elements, 21);
-      EXPECT_THROW((void)s.read_state("t", {20, 68}, take), Bug);
+      EXPECT_THROW((void)s.read_state("t", {20, 68}, append_to(got)), Bug);
     }
 }
 
