@@ -89,7 +89,8 @@ uint64_t fingerprint(const Program& p) {
     h.add(static_cast<uint64_t>(s.role) * 2 + s.trainable);
     h.add(static_cast<uint64_t>(s.home));
     h.add(s.shard.tensor);
-    h.add(Shape{s.shard.begin, s.shard.rows});
+    h.add(static_cast<uint64_t>(s.shard.begin));
+    h.add(static_cast<uint64_t>(s.shard.rows));
   }
   for (const Node& n : p.nodes) {
     h.add(hash_of(n));
@@ -136,7 +137,8 @@ uint64_t numeric_fingerprint(const Program& p) {
           k == 0 && (n.op->copies || same_view) ? number_of(n.in[0]) : h.value();
     }
   }
-  std::vector<std::tuple<int, std::string, uint64_t>> results;
+  std::vector<std::tuple<int, std::string_view, uint64_t>> results;
+  results.reserve(p.outputs.size() + p.states.size());
   for (const Named& n : p.outputs) results.emplace_back(0, n.name, number_of(n.value));
   for (const State& s : p.states)
     if (s.next != kNoValue) results.emplace_back(1, s.name, number_of(s.next));

@@ -1,6 +1,7 @@
 #include "engine/passes/pass.h"
 
 #include <chrono>
+#include <optional>
 
 #include "engine/graph/fingerprint.h"
 #include "engine/graph/verify.h"
@@ -10,6 +11,7 @@ namespace hone {
 Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& passes,
                                            const PassOptions& options) {
   std::vector<PassRecord> records;
+  std::optional<uint64_t> known;  // fingerprint, where the last pass left the program as it was
   for (const Pass& pass : passes) {
     if (options.off.contains(pass.name)) continue;
     auto start = std::chrono::steady_clock::now();
@@ -17,8 +19,10 @@ Result<std::vector<PassRecord>> run_passes(Program& p, const std::vector<Pass>& 
     HONE_BUG_IF(!placement && p.frozen, "pass {} is numeric, and {} has had a placement pass",
                 pass.name, p.name);
     p.frozen = placement;
-    const uint64_t before = fingerprint(p), numbers = placement ? numeric_fingerprint(p) : 0;
+    const uint64_t before = known ? *known : fingerprint(p);
+    const uint64_t numbers = placement ? numeric_fingerprint(p) : 0;
     bool changed = HONE_TRY(pass.run(p));
+    known = changed ? std::nullopt : std::optional(before);
     HONE_BUG_IF(!changed && fingerprint(p) != before, "pass {} says unchanged, but {} changed",
                 pass.name, p.name);
     if (changed) {
