@@ -53,10 +53,12 @@ TEST(Json, ErrorsNameThePlace) {
 
 TEST(Json, PlacesOfValues) {
   JsonPlaces places;
-  ASSERT_TRUE(parse_json("{\n \"a\": {\"b\": 1},\n \"c\": [2,\n3]}", "x", &places).ok());
-  EXPECT_EQ(places["/a/b"].line, 2);
-  EXPECT_EQ(places["/c/1"].line, 4);
-  EXPECT_EQ(places["/c/1"].column, 1);
+  ASSERT_TRUE(parse_json("{\n \"a\": {\"b\": 1},\n \"c\": [2,\n3],\n\"a\": 4}", "x", &places).ok());
+  EXPECT_EQ(places.find("/a/b")->second.line, 2);
+  EXPECT_EQ(places.find("/c/1")->second.line, 4);
+  EXPECT_EQ(places.find("/c/1")->second.column, 1);
+  EXPECT_EQ(places.count("/a"), 2);
+  EXPECT_EQ(std::next(places.find("/a"))->second.line, 5);
 }
 
 TEST(Json, WritesAsPython) {

@@ -60,7 +60,7 @@ class Parser {
   }
 
   bool parse(J& out, int depth) {
-    if (places_) (*places_)[path_] = place(at_);
+    if (places_) places_->emplace(path_, place(at_));
     if (at_ >= text_.size()) return fail("the text ends where a value should be");
     switch (text_[at_]) {
       case '{':

@@ -43,8 +43,9 @@ using OrderedJson = nlohmann::ordered_json;  // keys in the order of the file
 struct TextPlace {
   int64_t line = 1, column = 1;  // both from 1; columns count bytes
 };
-// Where each value of a text is, by JSON pointer ("/zero_optimization/stage").
-using JsonPlaces = std::map<std::string, TextPlace>;
+// Where each value of a text is, by JSON pointer ("/zero_optimization/stage"); values of equal keys
+// in the order of the text.
+using JsonPlaces = std::multimap<std::string, TextPlace>;
 
 // Nesting allowed in a text; deeper is Error H0002.
 inline constexpr int kJsonMaxDepth = 256;

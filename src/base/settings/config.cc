@@ -49,7 +49,10 @@ Result<std::vector<Entry>> read_json(std::string_view text, const std::string& n
     return Error(err::kConfigSyntax, fmt::format("{}: a settings file is an object {{...}}", name));
   }
   std::vector<Entry> entries;
-  for (auto& [key, value] : json.items()) entries.push_back({key, value, places["/" + key]});
+  for (auto& [key, value] : json.items()) {
+    const auto [begin, end] = places.equal_range("/" + key);
+    for (auto at = begin; at != end; ++at) entries.push_back({key, value, at->second});
+  }
   return entries;
 }
 
