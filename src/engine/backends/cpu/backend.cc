@@ -87,9 +87,7 @@ Result<std::unique_ptr<Backend>> open_cpu_backend(int threads, const std::string
   if (const std::string wanted = cpu::wanted_isa(); !wanted.empty() && !cpu::isa_is_known(wanted))
     return Error(err::kNoBackend, fmt::format("there is no instruction set '{}'", wanted))
         .at("HONE_CPU_ISA")
-        .todo(
-            "unset it for the best of this processor; known are baseline, avx2, avx512, "
-            "avx512_bf16, amx");
+        .todo("unset it for the best of this processor; known are " + cpu::isa_names());
   return std::unique_ptr<Backend>(std::make_unique<cpu::CpuBackend>(threads));
 }
 

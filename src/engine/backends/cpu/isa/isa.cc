@@ -69,6 +69,12 @@ bool isa_is_known(std::string_view name) {
                      [&](Isa i) { return name == isa_name(i); });
 }
 
+std::string isa_names() {
+  std::string names;
+  for (const Isa i : kBestFirst) names = isa_name(i) + (names.empty() ? "" : ", " + names);
+  return names;
+}
+
 bool isa_supported(Isa i) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
