@@ -44,9 +44,9 @@ class Files final : public RowReader {
       : names_(std::move(names)), options_(std::move(options)) {}
 
   Status open(size_t file) {
+    std::unique_ptr<Source> source = HONE_TRY(open_file_source(names_[file]));
     const Format format = HONE_TRY(find_format(names_[file], options_));
-    std::unique_ptr<RowReader> opened =
-        HONE_TRY(open_source(HONE_TRY(open_file_source(names_[file])), options_));
+    std::unique_ptr<RowReader> opened = HONE_TRY(open_source(std::move(source), options_));
     std::vector<size_t> to;
     for (const std::string& name : opened->columns()) to.push_back(place_of(name, file == 0));
     if (file > 0 && !format.name.starts_with("json"))

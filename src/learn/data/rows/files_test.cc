@@ -38,7 +38,8 @@ TEST_F(Files, GlobsAreSortedAndMissingFilesNameTheNearest) {
             fmt::format("H2101  there is no data file '{}'\n  do   did you mean 'a.csv'?", typo));
   EXPECT_THAT(expand_files(std::vector{(folder_ / "*.txt").string()}).error().text(),
               HasSubstr("H2101  no file matches"));
-  EXPECT_THAT(open_rows({folder_.string() + ".csv/none.csv"}).error().text(), HasSubstr("H2101"));
+  for (const char* none : {".csv/none.csv", "/none"})
+    EXPECT_THAT(open_rows({folder_.string() + none}).error().text(), HasSubstr("H2101"));
   EXPECT_THAT(open_rows({(fs::create_directory(folder_ / "d.csv"), (folder_ / "d.csv").string())})
                   .error()
                   .text(),
