@@ -243,10 +243,8 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   report.memory_bytes = memory_of(fit->plan, (*backend)->spec());
   if (fit->rows == 0)
     findings.add(FindingLevel::kError, "memory_too_small",
-                 fmt::format("the run needs {} with one row of {} tokens, {} may be used",
-                             format_bytes(report.memory_bytes), block,
-                             format_bytes(std::max<int64_t>(report.memory_limit_bytes, 0))),
-                 "", "hone plan says what would fit");
+                 needs_text(report.memory_bytes, block, report.memory_limit_bytes), "",
+                 "hone plan says what would fit");
   else if (fit->rows < wanted)
     findings.add(
         kNote, "small_micro_batches",

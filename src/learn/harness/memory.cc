@@ -4,6 +4,7 @@
 
 #include "base/core/memory.h"
 #include "base/core/text.h"
+#include "learn/data/rows/count_text.h"
 #include "learn/harness/errors.h"
 
 namespace hone {
@@ -71,6 +72,11 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
     }
   }
   return fits.rows;
+}
+
+std::string needs_text(int64_t bytes, int64_t tokens, int64_t may_use) {
+  return fmt::format("the run needs {} with one row of {}, {} may be used", format_bytes(bytes),
+                     count_of(tokens, "token"), format_bytes(std::max<int64_t>(may_use, 0)));
 }
 
 Status check_device_memory(const TrainSettings& s) {

@@ -24,6 +24,9 @@ inline constexpr int64_t kMostRowsTried = 65536;
 Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
                                     int64_t memory_bytes, const ShapesOf& shapes_of);
 
+// "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used".
+std::string needs_text(int64_t bytes, int64_t tokens, int64_t may_use);
+
 // H2404 when --device_memory is more than this machine, or its cgroup, has.
 Status check_device_memory(const TrainSettings& s);
 

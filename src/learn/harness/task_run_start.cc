@@ -124,10 +124,7 @@ Status TaskRun::compile(bool from_scratch) {
            format_bytes(std::max<int64_t>(memory, 0)), format_bytes(kRuntimeBudget));
   if (fit.rows == 0) {
     const int64_t needed = memory_of(fit.plan, backend_->spec());
-    Error e(err::kDoesNotFit,
-            fmt::format("the run needs {} with one row of {} tokens, {} may be used",
-                        format_bytes(needed), row_tokens(),
-                        format_bytes(std::max<int64_t>(memory, 0))));
+    Error e(err::kDoesNotFit, needs_text(needed, row_tokens(), memory));
     if (!s_.device_memory)
       return std::move(e.todo(
           fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan shows "
