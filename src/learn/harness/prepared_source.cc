@@ -52,7 +52,7 @@ Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources) {
 }
 
 std::string tokenizer_hash(const Tokenizer& tokenizer) {
-  const std::string text = dump_json(Json::parse(tokenizer_json(tokenizer)));
+  const std::string text = dump_json(parse_json(tokenizer_json(tokenizer), "tokenizer").value());
   Sha256 hash;
   hash.add(std::as_bytes(std::span(text)));
   return hash.hex();

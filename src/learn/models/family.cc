@@ -147,7 +147,7 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
     for (const ModelType& t : f.model_types) {
       if (*t.usual == 0) continue;
       known.push_back(t.name);
-      if (t.name == model_type) config = nlohmann::json::parse(t.usual);
+      if (t.name == model_type) config = HONE_TRY(parse_json(t.usual, t.name));
     }
   if (config.is_null() && read_by_a_family(model_type))
     return Error(err::kUnknownFamily,
@@ -176,8 +176,8 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
     }
     // Words are text; numbers, true, false and null are read as JSON.
     const std::string text(trim(one.substr(equals + 1)));
-    nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
-    if (value.is_discarded()) value = text;
+    Result<Json> number = parse_json(text, key);
+    Json value = number.ok() ? *std::move(number) : Json(text);
     const nlohmann::json& old = config[key];
     const bool fits = old.is_null() || value.is_null() ||
                       (old.is_number() ? value.is_number() : old.type() == value.type());

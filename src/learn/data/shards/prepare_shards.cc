@@ -123,7 +123,7 @@ class ShardFolder {
     json["sources"] = out.manifest.sources;
     json["splits"] = OrderedJson::array();
     for (const ShardSplit& s : splits()) json["splits"].push_back(split_to_json(s));
-    json["place"] = OrderedJson::parse(dump_json(place.to_json()));
+    json["place"] = HONE_TRY(parse_ordered_json(dump_json(place.to_json()), "place"));
     return file_store().write(in_folder(kShardProgress), dump_json(json) + "\n");
   }
 
@@ -181,7 +181,8 @@ class Preparation {
     const std::string name = folder_.in_folder(kShardProgress);
     for (const OrderedJson& s : killed["splits"])
       splits().push_back(HONE_TRY(split_from_json(s, name)));
-    place_ = HONE_TRY(position_from_json(Json::parse(killed["place"].dump()), name));
+    const Json place = HONE_TRY(parse_json(dump_json(killed["place"]), name));
+    place_ = HONE_TRY(position_from_json(place, name));
     if (!splits().empty())
       note(fmt::format("continuing after {} finished shards of the split '{}'",
                        splits().back().shards.size(), splits().back().name));

@@ -90,9 +90,8 @@ std::string bpe_json(const BpeParts& parts) {
       parts.byte_fallback, parts.ignore_merges, v.to_json());
   const char* separator = "\n";
   for (const Merge& m : parts.merges) {
-    fmt::format_to(std::back_inserter(out), "{}[{},{}]", separator,
-                   json_quote(v.token(m.left).value_or("")),
-                   json_quote(v.token(m.right).value_or("")));
+    out += fmt::format("{}[{},{}]", separator, json_quote(v.token(m.left).value_or("")),
+                       json_quote(v.token(m.right).value_or("")));
     separator = ",\n";
   }
   return out + "]}";

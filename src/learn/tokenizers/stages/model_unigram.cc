@@ -266,8 +266,8 @@ std::string Unigram::to_json() const {
       "{{\"type\":\"Unigram\",\"unk_id\":{},\"byte_fallback\":{},\n\"vocab\":[",
       parts_.unk_id < 0 ? "null" : fmt::format("{}", parts_.unk_id), parts_.byte_fallback);
   for (int64_t id = 0; id < v.id_limit(); ++id)
-    fmt::format_to(std::back_inserter(out), "{}[{},{}]", id == 0 ? "\n" : ",\n",
-                   json_quote(v.token(id).value_or("")), scores[static_cast<size_t>(id)]);
+    out += fmt::format("{}[{},{}]", id == 0 ? "\n" : ",\n", json_quote(v.token(id).value_or("")),
+                       scores[static_cast<size_t>(id)]);
   return out + "]}";
 }
 

@@ -10,20 +10,12 @@
 namespace hone {
 namespace {
 
-// simdjson does not say where a text is broken; the slower parser does.
+// simdjson does not say where a text is broken; the slower parser does, as ":line:column: what".
 std::string broken_at(std::string_view text) {
-  try {
-    const auto parsed = nlohmann::json::parse(text);
-    (void)parsed;
-  } catch (const nlohmann::json::parse_error& e) {
-    const size_t byte = std::min<size_t>(e.byte ? e.byte - 1 : 0, text.size());
-    const auto before = text.substr(0, byte);
-    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
-    const auto column = byte - (before.rfind('\n') + 1) + 1;  // npos + 1 == 0
-    return fmt::format(":{}:{}", line, column);
-  } catch (const std::exception&) {
-  }
-  return "";
+  const Result<Json> parsed = parse_json(text, "");
+  if (parsed.ok()) return "";
+  const std::string& what = parsed.error().what();
+  return what.substr(0, what.find(": "));
 }
 
 // Integers of 19 digits and more get an exponent, so that they are read as floating point:

@@ -92,7 +92,7 @@ std::string Vocabulary::to_json() const {
   for (int64_t id = 0; id < id_limit(); ++id) {
     const auto spelled = token(id);
     if (!spelled) continue;
-    fmt::format_to(std::back_inserter(out), "{}{}:{}", separator, json_quote(*spelled), id);
+    out += fmt::format("{}{}:{}", separator, json_quote(*spelled), id);
     separator = ",\n";
   }
   return out + "}";
