@@ -1,5 +1,5 @@
 # hone_room(NAME [USES room...] [TEST_USES room...] [LINKS target...]
-#           [SHELF type function_prefix] [SHELF_HEADER header] [OPTIONS flag...]
+#           [SHELF type function_prefix] [SHELF_HEADER header] [HOT file...]
 #           [SANITIZE] [COLD])
 #
 # Declares the room src/NAME. Its sources are the .cc files beside this CMakeLists.txt:
@@ -17,6 +17,8 @@
 # SANITIZE: the room reads bytes from outside or places memory; .ci/run has its tests and fuzz
 # corpora under the address sanitizer (label sanitize). make nightly has all rooms.
 # COLD: nothing in it runs for long; compiled with -O1, which takes a fifth less time.
+# HOT: files of loops over numbers, compiled each alone with -O3 and without contraction, so that
+# they give the same bits on every processor.
 
 file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS HONE_LAYERS REGEX "^[^#]")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/LAYERS)
@@ -44,7 +46,7 @@ function(hone_unity TARGET)
 endfunction()
 
 function(hone_room NAME)
-  cmake_parse_arguments(R "SANITIZE;COLD" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;OPTIONS" ${ARGN})
+  cmake_parse_arguments(R "SANITIZE;COLD" "SHELF_HEADER" "USES;TEST_USES;LINKS;SHELF;HOT" ${ARGN})
   string(REPLACE "/" "_" ID ${NAME})
   list(FIND HONE_LAYERS ${NAME} SELF)
   if(SELF EQUAL -1)
@@ -114,15 +116,20 @@ ${CALLS}  return shelf;
   if(HONE_UNITY)
     hone_unity(hone_${ID} ${SOURCES})
   endif()
-  target_compile_options(hone_${ID} PRIVATE ${R_OPTIONS} $<$<AND:$<BOOL:${R_COLD}>,$<CONFIG:Release>>:-O1>)
+  target_compile_options(hone_${ID} PRIVATE $<$<AND:$<BOOL:${R_COLD}>,$<CONFIG:Release>>:-O1>)
   target_link_libraries(hone_${ID} PUBLIC hone_flags ${R_LINKS})
-  if(NOT R_OPTIONS)
-    if("engine/session" IN_LIST R_USES)
-      target_precompile_headers(hone_${ID} REUSE_FROM hone_pch_high)
-    else()
-      target_precompile_headers(hone_${ID} REUSE_FROM hone_pch)
-    endif()
+  if("engine/session" IN_LIST R_USES)
+    target_precompile_headers(hone_${ID} REUSE_FROM hone_pch_high)
+  elseif(NAME MATCHES "^learn/tokenizers/")
+    target_precompile_headers(hone_${ID} REUSE_FROM hone_pch_tokenizers)
+  elseif(NAME MATCHES "^learn/")
+    target_precompile_headers(hone_${ID} REUSE_FROM hone_pch_learn)
+  else()
+    target_precompile_headers(hone_${ID} REUSE_FROM hone_pch)
   endif()
+  list(TRANSFORM R_HOT PREPEND ${DIR}/)
+  set_source_files_properties(${R_HOT} PROPERTIES COMPILE_OPTIONS "-O3;-ffp-contract=off"
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
   set(TEST_LIBRARIES)
   foreach(U ${R_USES} ${R_TEST_USES})
     list(FIND HONE_LAYERS ${U} AT)
