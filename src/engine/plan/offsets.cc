@@ -235,16 +235,27 @@ struct Placement {
   int64_t top = INT64_MAX;
 };
 
-int64_t good_enough(int64_t bound) { return bound + bound / kGoodEnough; }
-int64_t promised(int64_t bound) { return bound + bound / kPromise; }
+// Sizes of the region at which parts of the search end.
+struct Goals {
+  Goals(const std::vector<Lifetime>& b, int64_t enough)
+      : bound(most_alive(b, &peak)),
+        good(bound + bound / kGoodEnough),
+        promised(bound + bound / kPromise),
+        suffices(std::min(promised, enough)),
+        wanted(std::max(promised, enough)) {}
+
+  int32_t peak = 0;  // the fullest node
+  int64_t bound;     // nothing is less
+  int64_t good;
+  int64_t promised;
+  int64_t suffices;  // keeps the promise, and less would save nothing
+  int64_t wanted;    // above it a long search is worth its time
+};
 
 // The best of several plain orders.
-Placement first_placement(const std::vector<Lifetime>& b, int64_t enough, Placer& placer) {
-  int32_t peak = 0;
-  const int64_t bound = most_alive(b, &peak);
-  const int64_t goal = std::max(bound, std::min(promised(bound), enough));
+Placement first_placement(const std::vector<Lifetime>& b, const Goals& goals, Placer& placer) {
   auto span = [&](size_t i) { return static_cast<double>(b[i].last - b[i].first + 1); };
-  auto off_peak = [&](size_t i) { return b[i].first > peak || peak > b[i].last; };
+  auto off_peak = [&](size_t i) { return b[i].first > goals.peak || goals.peak > b[i].last; };
   using Less = std::function<bool(size_t, size_t)>;
   const std::array<Less, 6> orders{
       Less([&](size_t x, size_t y) {
@@ -272,7 +283,8 @@ Placement first_placement(const std::vector<Lifetime>& b, int64_t enough, Placer
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), less);
     if (placer.place(order, best.top - 1)) best = {order, placer.offsets(), placer.top()};
-    if (best.top <= goal || (placer.looked_at() > kLooks && best.top <= good_enough(bound))) break;
+    const bool long_enough = placer.looked_at() > kLooks;
+    if (best.top <= std::max(long_enough ? goals.good : goals.bound, goals.suffices)) break;
   }
   return best;
 }
@@ -292,8 +304,7 @@ class Draw {
 
 // What is highest came too late: it gets its place earlier, at a place drawn from a fixed
 // sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
-void improve(const std::vector<Lifetime>& b, int64_t bound, int64_t enough, Placer& placer,
-             Placement& best) {
+void improve(const std::vector<Lifetime>& b, const Goals& goals, Placer& placer, Placement& best) {
   const size_t n = b.size();
   Draw draw(1);
   auto end_of = [&](const Placement& p, size_t k) {
@@ -303,10 +314,8 @@ void improve(const std::vector<Lifetime>& b, int64_t bound, int64_t enough, Plac
   Order tried;
   int64_t tries = 0, in_vain = 0;
   const int64_t start = placer.work();
-  const int64_t goal = std::max(good_enough(bound), std::min(promised(bound), enough));
-  while (n > 1 && best.top > goal && ++tries <= kTries) {
-    if (placer.work() - start > (best.top > std::max(promised(bound), enough) ? kRepair : kPolish))
-      break;
+  while (n > 1 && best.top > std::max(goals.good, goals.suffices) && ++tries <= kTries) {
+    if (placer.work() - start > (best.top > goals.wanted ? kRepair : kPolish)) break;
     if (++in_vain > kPatience) {
       now = best;
       in_vain = 0;
@@ -332,12 +341,12 @@ void improve(const std::vector<Lifetime>& b, int64_t bound, int64_t enough, Plac
 // Longer, for the few sets of lifetimes that improve() leaves beyond the promise: any buffer above
 // the goal moves, a moved one may hang from the goal, and of placements with the same top the one
 // with less above the goal is better.
-void repair(const std::vector<Lifetime>& b, int64_t bound, uint64_t round, Placer& placer,
+void repair(const std::vector<Lifetime>& b, int64_t promised, uint64_t round, Placer& placer,
             Placement& best) {
   const size_t n = b.size();
   int64_t unit = 0;  // all sizes are whole units, and so offsets stay (alignment)
   for (const Lifetime& x : b) unit = std::gcd(unit, x.bytes);
-  const int64_t goal = promised(bound) / unit * unit, start = placer.work();
+  const int64_t goal = promised / unit * unit, start = placer.work();
   Draw draw(round);
   auto cost = [&](const Placement& p) {
     int64_t above = 0;
@@ -406,11 +415,11 @@ int64_t assign_offsets(std::vector<Lifetime>& b, Search* search) {
   if (b.empty()) return 0;
   const Search how = search ? *search : Search{};
   Placer placer(b, how.few);
-  Placement best = first_placement(b, how.enough, placer);
-  const int64_t bound = most_alive(b), wanted = std::max(promised(bound), how.enough);
-  improve(b, bound, how.enough, placer, best);
-  for (uint64_t round = 1; best.top > wanted && round <= kRounds; ++round)
-    repair(b, bound, round, placer, best);
+  const Goals goals(b, how.enough);
+  Placement best = first_placement(b, goals, placer);
+  improve(b, goals, placer, best);
+  for (uint64_t round = 1; best.top > goals.wanted && round <= kRounds; ++round)
+    repair(b, goals.promised, round, placer, best);
   for (size_t i = 0; i < b.size(); ++i) b[i].offset = best.offsets[i];
   if (search) search->looked_at = placer.looked_at();
   return best.top;
