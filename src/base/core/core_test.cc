@@ -51,6 +51,26 @@ TEST(Json, ErrorsNameThePlace) {
   EXPECT_STREQ(r.error().code(), "H0002");
 }
 
+TEST(Json, StrictTextsHoldWhatTheStandardAllows) {
+  const auto fault = [](std::string_view text, JsonRules rules) {
+    Json value;
+    const auto f = parse_json(text, rules, value);
+    return f ? fmt::format("{}:{} {}", f->place.line, f->place.column, f->what) : "";
+  };
+  for (const char* loose : {"NaN", "[Infinity]", "-Infinity", "1e400", "\"\\ud800x\"",
+                            "\"\\udc00\"", "\"\\ud800\\u0041\""}) {
+    EXPECT_EQ(fault(loose, {}), "") << loose;
+    EXPECT_NE(fault(loose, {.strict = true}), "") << loose;
+  }
+  EXPECT_EQ(fault("[1e-400, -1e308, 18446744073709551616, \"\\ud83d\\ude00\"]", {.strict = true}),
+            "");
+  EXPECT_EQ(fault("{\"a\": {\"k\": 1}, \"k\": 2}", {.unique_keys = true}), "");
+  EXPECT_EQ(fault("{\"k\": 1,\n \"k\": 2}", {.unique_keys = true}),
+            "2:2 the key 'k' appears twice in one object");
+  EXPECT_EQ(fault("[[1]]", {.max_depth = 2}), "");
+  EXPECT_EQ(fault("[[[1]]]", {.max_depth = 2}), "1:3 more than 2 levels of nesting");
+}
+
 TEST(Json, PlacesOfValues) {
   JsonPlaces places;
   ASSERT_TRUE(parse_json("{\n \"a\": {\"b\": 1},\n \"c\": [2,\n3],\n\"a\": 4}", "x", &places).ok());

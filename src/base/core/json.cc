@@ -11,31 +11,27 @@
 namespace hone {
 namespace {
 
-// Recursive descent over the text; the first failure is kept in error_ and unwinds as false.
+// Recursive descent over the text; the first failure is kept in fault_ and unwinds as false.
 template <class J>
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& name, JsonPlaces* places)
-      : text_(text), name_(name), places_(places) {}
+  Parser(std::string_view text, const JsonRules& rules)
+      : text_(text), rules_(rules), places_(rules.places) {}
 
-  Result<J> run() {
+  std::optional<JsonFault> run(J& value) {
     if (text_.substr(0, 3) == "\xEF\xBB\xBF") at_ = 3;
-    J value;
     space();
-    if (!parse(value, 0)) return std::move(*error_);
-    space();
-    if (at_ < text_.size()) {
-      fail("more text after the end of the value");
-      return std::move(*error_);
+    if (parse(value, 0)) {
+      space();
+      if (at_ < text_.size()) fail("more text after the end of the value");
     }
-    return value;
+    return std::move(fault_);
   }
 
  private:
   bool fail(std::string_view what) { return fail_with(err::kJsonSyntax, what, at_); }
   bool fail_with(ErrorCode code, std::string_view what, size_t where) {
-    TextPlace p = place(where);
-    error_.emplace(code, fmt::format("{}:{}:{}: {}", name_, p.line, p.column, what));
+    fault_.emplace(JsonFault{code, std::string(what), place(where)});
     return false;
   }
   TextPlace place(size_t where) {
@@ -83,10 +79,10 @@ class Parser {
         if (word("null")) return out = nullptr, true;
         break;
       case 'N':
-        if (word("NaN")) return out = std::nan(""), true;
+        if (!rules_.strict && word("NaN")) return out = std::nan(""), true;
         break;
       case 'I':
-        if (word("Infinity")) return out = HUGE_VAL, true;
+        if (!rules_.strict && word("Infinity")) return out = HUGE_VAL, true;
         break;
       default:
         return number(out);
@@ -95,7 +91,7 @@ class Parser {
   }
 
   bool object(J& out, int depth) {
-    if (depth >= kJsonMaxDepth) return too_deep();
+    if (depth >= rules_.max_depth) return too_deep();
     out = J::object();
     ++at_;
     space();
@@ -103,8 +99,12 @@ class Parser {
     size_t path_size = path_.size();
     for (;;) {
       if (peek() != '"') return fail("a key in double quotes should be here");
+      const size_t key_at = at_;
       std::string key;
       if (!string(key)) return false;
+      if (rules_.unique_keys && out.contains(key))
+        return fail_with(err::kJsonSyntax,
+                         fmt::format("the key '{}' appears twice in one object", key), key_at);
       space();
       if (peek() != ':') return fail("':' should follow a key");
       ++at_;
@@ -122,7 +122,7 @@ class Parser {
   }
 
   bool array(J& out, int depth) {
-    if (depth >= kJsonMaxDepth) return too_deep();
+    if (depth >= rules_.max_depth) return too_deep();
     out = J::array();
     ++at_;
     space();
@@ -144,8 +144,8 @@ class Parser {
   }
 
   bool too_deep() {
-    return fail_with(err::kJsonDepth, fmt::format("more than {} levels of nesting", kJsonMaxDepth),
-                     at_);
+    return fail_with(err::kJsonDepth,
+                     fmt::format("more than {} levels of nesting", rules_.max_depth), at_);
   }
 
   bool hex4(uint32_t& out) {
@@ -221,7 +221,9 @@ class Parser {
             else
               at_ = back;
           }
-          append_utf8(out, code >= 0xD800 && code < 0xE000 ? 0xFFFD : code);
+          const bool lone = code >= 0xD800 && code < 0xE000;
+          if (lone && rules_.strict) return fail("half of a surrogate pair without the other");
+          append_utf8(out, lone ? 0xFFFD : code);
           continue;
         }
         default:
@@ -236,7 +238,7 @@ class Parser {
     auto digit = [&](size_t i) { return i < text_.size() && text_[i] >= '0' && text_[i] <= '9'; };
     bool negative = text_[p] == '-';
     if (negative) ++p;
-    if (negative && text_.substr(p, 8) == "Infinity") {
+    if (negative && !rules_.strict && text_.substr(p, 8) == "Infinity") {
       at_ = p + 8;
       return out = -HUGE_VAL, true;
     }
@@ -268,19 +270,30 @@ class Parser {
     double d = 0;
     if (std::from_chars(first, last, d).ec != std::errc()) {
       d = std::strtod(std::string(first, last).c_str(), nullptr);  // inf or 0, as Python
+      if (rules_.strict && std::isinf(d))
+        return fail_with(err::kJsonSyntax, "a number too large for a double", begin);
     }
     return out = d, true;
   }
 
   std::string_view text_;
-  const std::string& name_;
+  const JsonRules& rules_;
   JsonPlaces* places_;
   size_t at_ = 0;
   size_t counted_ = 0, line_start_ = 0;
   int64_t line_ = 1;
   std::string path_;
-  std::optional<Error> error_;
+  std::optional<JsonFault> fault_;
 };
+
+template <class J>
+Result<J> parse_as(std::string_view text, const std::string& name, JsonPlaces* places) {
+  J value;
+  const auto fault = parse_json(text, {.places = places}, value);
+  if (!fault) return value;
+  return Error(fault->code, fmt::format("{}:{}:{}: {}", name, fault->place.line,
+                                        fault->place.column, fault->what));
+}
 
 void dump_string(std::string_view s, bool ascii, std::string& out) {
   out += '"';
@@ -370,11 +383,18 @@ void dump(const J& v, const JsonStyle& style, int level, std::string& out) {
 
 }  // namespace
 
+std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules, Json& value) {
+  return Parser<Json>(text, rules).run(value);
+}
+std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules,
+                                    OrderedJson& value) {
+  return Parser<OrderedJson>(text, rules).run(value);
+}
 Result<Json> parse_json(std::string_view text, const std::string& name, JsonPlaces* places) {
-  return Parser<Json>(text, name, places).run();
+  return parse_as<Json>(text, name, places);
 }
 Result<OrderedJson> parse_ordered_json(std::string_view text, const std::string& name) {
-  return Parser<OrderedJson>(text, name, nullptr).run();
+  return parse_as<OrderedJson>(text, name, nullptr);
 }
 Result<Json> read_json_file(const std::string& path, JsonPlaces* places) {
   std::string text = HONE_TRY(read_file(path));

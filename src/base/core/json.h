@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -49,6 +50,24 @@ using JsonPlaces = std::multimap<std::string, TextPlace>;
 
 // Nesting allowed in a text; deeper is Error H0002.
 inline constexpr int kJsonMaxDepth = 256;
+
+struct JsonRules {
+  bool strict = false;       // RFC 8259: no NaN, no Infinity, no lone surrogate, no number that a
+                             // double cannot hold
+  bool unique_keys = false;  // no key twice in one object
+  int max_depth = kJsonMaxDepth;
+  JsonPlaces* places = nullptr;
+};
+// Why a text was refused, and where in it.
+struct JsonFault {
+  ErrorCode code;  // H0001 or H0002
+  std::string what;
+  TextPlace place;
+};
+// As parse_json below, by other rules; for callers with a message of their own.
+std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules, Json& value);
+std::optional<JsonFault> parse_json(std::string_view text, const JsonRules& rules,
+                                    OrderedJson& value);
 
 // Parses one JSON value and nothing after it. `name` (a file, "--flag") is in messages as
 // name:line:column. Accepts a UTF-8 byte order mark, NaN, Infinity and -Infinity; of equal keys

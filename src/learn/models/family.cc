@@ -176,8 +176,8 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
     }
     // Words are text; numbers, true, false and null are read as JSON.
     const std::string text(trim(one.substr(equals + 1)));
-    Result<Json> number = parse_json(text, key);
-    Json value = number.ok() ? *std::move(number) : Json(text);
+    Json value;
+    if (parse_json(text, {.strict = true}, value)) value = text;
     const nlohmann::json& old = config[key];
     const bool fits = old.is_null() || value.is_null() ||
                       (old.is_number() ? value.is_number() : old.type() == value.type());

@@ -47,39 +47,6 @@ Cell to_cell(OrderedJson& value) {
   return RawJson{value.dump()};
 }
 
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxJsonDepth) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
-// Place of byte `at` of a value that begins at line:column.
-std::string place_in(std::string_view value, size_t at, const std::string& file, int64_t line,
-                     int64_t column) {
-  for (size_t i = 0; i < std::min(at, value.size()); ++i, ++column) {
-    if (value[i] == '\n') {
-      ++line;
-      column = 0;
-    }
-  }
-  return fmt::format("{}:{}:{}", file, line, column);
-}
-
 class JsonLinesReader final : public TextRowReader {
  public:
   using TextRowReader::look_at_first_row;
@@ -111,43 +78,33 @@ class JsonLinesReader final : public TextRowReader {
 Status json_row(std::string_view text, const std::string& file, int64_t line, int64_t column,
                 std::vector<std::string>& columns, Row& row) {
   HONE_TRY(check_utf8(text, file, line, column));
-  if (too_deep(text)) {
-    return Error(err::kJsonData, fmt::format("a value is nested more than {} deep", kMaxJsonDepth))
-        .at(fmt::format("{}:{}:{}", file, line, column));
-  }
   OrderedJson value;
-  try {
-    value = OrderedJson::parse(text.begin(), text.end());
-    row.cells.assign(columns.size(), Cell());
-    const auto put = [&](const std::string& name, Cell cell) {
-      const auto at = std::find(columns.begin(), columns.end(), name) - columns.begin();
-      if (at == static_cast<std::ptrdiff_t>(columns.size())) {
-        columns.push_back(name);
-        row.cells.emplace_back();
-      }
-      row.cells[static_cast<size_t>(at)] = std::move(cell);
-    };
-    if (value.is_object()) {
-      for (auto& [key, item] : value.items()) put(key, to_cell(item));
-      return Ok{};
-    }
-    if (value.is_string()) {
-      put("text", to_cell(value));
-      return Ok{};
-    }
-  } catch (const OrderedJson::parse_error& e) {
-    const size_t at = e.byte > 0 ? e.byte - 1 : 0;
-    std::string what = e.what();
-    const size_t colon = what.find(": ");
-    if (colon != std::string::npos) what = what.substr(colon + 2);
-    return Error(err::kJsonData, fmt::format("not JSON: {}", preview(what, 160)))
-        .at(place_in(text, at, file, line, column))
+  const JsonRules rules{.strict = true, .max_depth = kMaxJsonDepth};
+  if (const auto fault = parse_json(text, rules, value)) {
+    const TextPlace in_row = fault->place;  // the row may begin within a line
+    return Error(err::kJsonData, fmt::format("not JSON: {}", fault->what))
+        .at(fmt::format("{}:{}:{}", file, line + in_row.line - 1,
+                        in_row.column + (in_row.line == 1 ? column - 1 : 0)))
         .todo(
             "each row is one object, for example {\"text\": \"...\"}; in .jsonl each on its own "
             "line");
-  } catch (const OrderedJson::exception& e) {
-    return Error(err::kJsonData, fmt::format("not usable JSON: {}", preview(e.what(), 160)))
-        .at(fmt::format("{}:{}:{}", file, line, column));
+  }
+  row.cells.assign(columns.size(), Cell());
+  const auto put = [&](const std::string& name, Cell cell) {
+    const auto at = std::find(columns.begin(), columns.end(), name) - columns.begin();
+    if (at == static_cast<std::ptrdiff_t>(columns.size())) {
+      columns.push_back(name);
+      row.cells.emplace_back();
+    }
+    row.cells[static_cast<size_t>(at)] = std::move(cell);
+  };
+  if (value.is_object()) {
+    for (auto& [key, item] : value.items()) put(key, to_cell(item));
+    return Ok{};
+  }
+  if (value.is_string()) {
+    put("text", to_cell(value));
+    return Ok{};
   }
   return Error(err::kJsonData,
                fmt::format("a row is {} {}, not an object", value.type_name(), preview(text, 30)))

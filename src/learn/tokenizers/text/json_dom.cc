@@ -10,12 +10,11 @@
 namespace hone {
 namespace {
 
-// simdjson does not say where a text is broken; the slower parser does, as ":line:column: what".
+// simdjson does not say where a text is broken; the slower parser does.
 std::string broken_at(std::string_view text) {
-  const Result<Json> parsed = parse_json(text, "");
-  if (parsed.ok()) return "";
-  const std::string& what = parsed.error().what();
-  return what.substr(0, what.find(": "));
+  Json value;
+  const auto fault = parse_json(text, {.strict = true}, value);
+  return fault ? fmt::format(":{}:{}", fault->place.line, fault->place.column) : "";
 }
 
 // Integers of 19 digits and more get an exponent, so that they are read as floating point:
