@@ -71,6 +71,7 @@ class Suite {
     variants(c, given, "");
     const Op& op = *op_table().find(c.op);
     for (size_t i = 1; i < op.decompositions.size(); ++i) decomposed(c, given, i);
+    activated(c, given);
     const Overwrite* onto = op.accumulator();
     if (!onto) return;
     const size_t slot = slot_of(op, onto->operand, c.inputs.size());
@@ -167,6 +168,20 @@ class Suite {
       for (const auto& [name, t] : placed)
         if (t.bytes != plain[name].bytes)
           fail(fmt::format("{}{}: other bits when written in place", name, threads));
+    }
+  }
+
+  // An activation that is applied in another node's place has its bits (see numeric_fingerprint).
+  void activated(const OpCase& c, const Tensors& given) {
+    OneOp one(c, given);
+    if (!keeps_what_it_activates(one.node)) return;
+    Builder b(one.program);
+    const ValueId alone = ops::activation(b, one.node.out[1], one.node.attrs.text("act"));
+    one.program.outputs.push_back({"alone", alone});
+    for (const Backend* backend : backends_) {
+      const Tensors made = run(one.program, *backend, given, {}).outputs;
+      if (made.at("y0").bytes != made.at("alone").bytes)
+        fail(fmt::format("other bits than its {} as a node", one.node.attrs.text("act")));
     }
   }
 

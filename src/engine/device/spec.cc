@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "engine/ops/cost.h"
-
 namespace hone {
 namespace {
 
@@ -42,19 +40,6 @@ std::span<const DeviceSpec> known_gpus() {
 
 int64_t memory_of(const RunPlan& plan, const DeviceSpec& spec) {
   return plan.arena_bytes(Space::device) + (spec.own_memory ? 0 : plan.arena_bytes(Space::host));
-}
-
-double seconds_of(const NodeView& n, const DeviceSpec& spec) {
-  const Cost cost = cost_of(n);
-  const double flops = n.attrs().flag("bf16") ? spec.bf16_flops : spec.f32_flops;
-  return std::max(flops > 0 ? cost.flops / flops : 0,
-                  spec.bytes_per_second > 0 ? cost.bytes / spec.bytes_per_second : 0);
-}
-
-double seconds_of(const Program& p, const DeviceSpec& spec) {
-  double sum = 0;
-  for (const Node& n : p.nodes) sum += seconds_of({p, n}, spec);
-  return sum;
 }
 
 }  // namespace hone

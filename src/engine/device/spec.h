@@ -5,19 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "engine/graph/op.h"
+#include "engine/plan/cost_model.h"
 #include "engine/plan/plan.h"
 
 namespace hone {
 
-struct DeviceSpec {
-  std::string name;          // "cpu", "H100"
-  std::string kernels;       // the backend whose kernels are chosen for it: "cpu", "cuda"
-  int64_t memory_bytes = 0;  // all that it has
-  bool own_memory = false;   // apart from the host's
-  // Floating-point operations a second of a large matrix product; 0: unknown.
-  double f32_flops = 0, bf16_flops = 0;
-  double bytes_per_second = 0;   // read and written in its memory; 0: unknown
+struct DeviceSpec : Speeds {
+  std::string name;              // "cpu", "H100"
+  std::string kernels;           // the backend whose kernels are chosen for it: "cpu", "cuda"
+  int64_t memory_bytes = 0;      // all that it has
+  bool own_memory = false;       // apart from the host's
   std::string isa;               // instruction set or architecture: "avx512", "sm_90"
   bool multiplies_bf16 = false;  // itself; elsewhere products in bf16 have the speed of f32
   int threads = 1;               // of a CPU
@@ -33,10 +30,5 @@ std::span<const DeviceSpec> known_gpus();
 // The bytes that the arenas of a run take of the device's memory: where it is the host's, those of
 // both spaces.
 int64_t memory_of(const RunPlan& plan, const DeviceSpec& spec);
-
-// The least time of a node, or of all nodes of a program, on the device: of each node, what takes
-// longer, its arithmetic or its memory traffic. 0 when the spec does not say.
-double seconds_of(const NodeView& n, const DeviceSpec& spec);
-double seconds_of(const Program& p, const DeviceSpec& spec);
 
 }  // namespace hone

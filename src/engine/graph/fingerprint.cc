@@ -121,21 +121,34 @@ uint64_t numeric_fingerprint(const Program& p) {
   };
   for (const Named& n : p.inputs) outside("input", n.name, n.value);
   for (const State& s : p.states) outside("state", s.name, s.value);
+  const auto result = [](const Op& op, const Attrs& attrs, std::span<const uint64_t> operands,
+                         size_t k) {
+    Hash h;
+    h.add(op.name);
+    h.add(attrs);
+    h.add(operands.size());
+    for (const uint64_t x : operands) h.add(x);
+    h.add(uint64_t{k});
+    return h.value();
+  };
+  std::vector<uint64_t> operands;
   for (const Node& n : p.nodes) {
     const NodeView view{p, n};
-    const bool same_view =
-        n.op->view_offset && n.op->view_offset(view) == 0 && view.in(0) == view.out(0);
-    Hash node;
-    node.add(n.op->name);
-    node.add(n.attrs);
-    node.add(n.in.size());
-    for (ValueId v : n.in) node.add(number_of(v));
-    for (size_t k = 0; k < n.out.size(); ++k) {
-      Hash h = node;
-      h.add(uint64_t{k});
-      number[static_cast<size_t>(n.out[k])] =
-          k == 0 && (n.op->copies || same_view) ? number_of(n.in[0]) : h.value();
+    operands.clear();
+    for (ValueId v : n.in) operands.push_back(number_of(v));
+    auto made = [&](size_t k) -> uint64_t& { return number[static_cast<size_t>(n.out[k])]; };
+    if (keeps_what_it_activates(n)) {  // as two nodes
+      Attrs product = n.attrs;
+      product.erase("act");
+      product.erase("save_pre");
+      made(1) = result(*n.op, product, operands, 0);
+      made(0) = result(*p.ops().find(n.attrs.text("act")), {}, {&made(1), 1}, 0);
+      continue;
     }
+    for (size_t k = 0; k < n.out.size(); ++k) made(k) = result(*n.op, n.attrs, operands, k);
+    if (n.op->copies ||
+        (n.op->view_offset && n.op->view_offset(view) == 0 && view.in(0) == view.out(0)))
+      made(0) = number_of(n.in[0]);
   }
   std::vector<std::tuple<int, std::string_view, uint64_t>> results;
   results.reserve(p.outputs.size() + p.states.size());

@@ -160,6 +160,13 @@ Space result_space(const NodeView& n) {
   return *to;
 }
 
+bool keeps_what_it_activates(const Node& n) {
+  if (!n.attrs.flag("save_pre") || n.attrs.text("act", "none") == "none") return false;
+  if (!n.op->takes("residual")) return true;
+  const size_t residual = slot_of(*n.op, "residual", n.in.size());
+  return residual >= n.in.size() || n.in[residual] == kNoValue;
+}
+
 int accumulated_output(const Node& n) {
   const Op& op = *n.op;
   const Overwrite* onto = op.accumulator();

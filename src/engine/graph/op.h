@@ -137,6 +137,10 @@ Status check_node(const NodeView& n);
 // Where the results of a node are.
 Space result_space(const NodeView& n);
 
+// Whether the node applies an activation and has what it is applied to as its second result: the
+// first one then has the bits of the op of that name applied to the second.
+bool keeps_what_it_activates(const Node& n);
+
 // The output that the node's accumulator is for, or -1 where it makes none.
 int accumulated_output(const Node& n);
 

@@ -10,10 +10,6 @@
 namespace hone {
 namespace {
 
-bool is_view(const Program& p, const Node& n) {
-  return n.op->view_offset && n.op->view_offset({p, n}) >= 0;
-}
-
 // The most bytes of transients alive at one node.
 int64_t peak_of(const Program& p) {
   std::vector<Lifetime> transients;

@@ -69,7 +69,7 @@ class Sharing {
     seen_until_ = last_use_;
     for (size_t i = p.nodes.size(); i-- > 0;) {
       const Node& n = p.nodes[i];
-      if (!n.op->view_offset || n.op->view_offset({p, n}) < 0) continue;
+      if (!is_view(p, n)) continue;
       int32_t& until = seen_until_[static_cast<size_t>(n.in[0])];
       until = std::max(until, seen_until_[static_cast<size_t>(n.out[0])]);
     }
@@ -130,7 +130,7 @@ class Sharing {
   void place_node(int32_t i) {
     const Node& n = p.nodes[static_cast<size_t>(i)];
     NodeView view{p, n};
-    if (n.op->view_offset && n.op->view_offset(view) >= 0 && may_view(n)) {
+    if (is_view(p, n) && may_view(n)) {
       join(n.out[0], n.in[0], n.op->view_offset(view));
       return;
     }
@@ -214,6 +214,10 @@ size_t result_index(const Node& n, ValueId v) {
   const auto guess = static_cast<size_t>(v - n.out[0]);  // results are mostly numbered in a row
   if (guess < n.out.size() && n.out[guess] == v) return guess;
   return static_cast<size_t>(std::find(n.out.begin(), n.out.end(), v) - n.out.begin());
+}
+
+bool is_view(const Program& p, const Node& n) {
+  return n.op->view_offset && n.op->view_offset({p, n}) >= 0;
 }
 
 Buffers share_storage(const Program& p) { return Sharing(p).run(); }

@@ -25,6 +25,9 @@ struct Buffers {
 // take the old one's place is a Bug: the program must be rewritten.
 Buffers share_storage(const Program& p);
 
+// n's result may be a part of its operand's storage.
+bool is_view(const Program& p, const Node& n);
+
 // v is result number result_index(n, v) of n. An update has thousands, so it is not searched for.
 size_t result_index(const Node& n, ValueId v);
 

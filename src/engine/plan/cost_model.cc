@@ -1,0 +1,22 @@
+#include "engine/plan/cost_model.h"
+
+#include <algorithm>
+
+#include "engine/ops/cost.h"
+
+namespace hone {
+
+double seconds_of(const NodeView& n, const Speeds& speeds) {
+  const Cost cost = cost_of(n);
+  const double flops = n.attrs().flag("bf16") ? speeds.bf16_flops : speeds.f32_flops;
+  return std::max(flops > 0 ? cost.flops / flops : 0,
+                  speeds.bytes_per_second > 0 ? cost.bytes / speeds.bytes_per_second : 0);
+}
+
+double seconds_of(const Program& p, const Speeds& speeds) {
+  double sum = 0;
+  for (const Node& n : p.nodes) sum += seconds_of({p, n}, speeds);
+  return sum;
+}
+
+}  // namespace hone
