@@ -1,133 +1,296 @@
 #include "engine/passes/offload.h"
 
 #include <algorithm>
+#include <deque>
+#include <limits>
 #include <utility>
 
 #include "engine/ops/ops.h"
+#include "engine/plan/buffers.h"
 
 namespace hone {
 namespace {
 
-// Moments that are first used by one node, from it to the last node that uses one of them.
-struct Group {
+size_t index_of(ValueId v) { return static_cast<size_t>(v); }
+
+// Nodes during which a value is on the device.
+struct Stay {
+  ValueId root = kNoValue;
   size_t begin = 0, end = 0;
-  std::vector<size_t> read, written;  // indices in Program::states
-  bool going_home = false;            // what is written is being copied back
+  bool comes = false;   // a node reads it, and it was elsewhere
+  bool leaves = false;  // it was made or written, and is wanted later
 };
 
-// In the order of their first nodes.
-std::vector<Group> groups_of(const Program& p) {
-  std::map<ValueId, size_t> moment;  // by old version
-  for (size_t s = 0; s < p.states.size(); ++s)
-    if (p.states[s].role == Role::moment) moment[p.states[s].value] = s;
-  std::map<size_t, std::pair<size_t, size_t>> uses;  // by state: first and last node
-  const auto use = [&](size_t state, size_t node) {
-    auto [it, fresh] = uses.try_emplace(state, node, node);
-    it->second = {std::min(it->second.first, node), std::max(it->second.second, node)};
-  };
-  std::vector<bool> is_read(p.states.size(), false);
-  for (size_t i = 0; i < p.nodes.size(); ++i)
-    for (ValueId v : p.nodes[i].in)
-      if (const auto m = moment.find(v); m != moment.end()) {
-        use(m->second, i);
-        is_read[m->second] = true;
-      }
-  for (const auto& [value, s] : moment)
-    if (const ValueId next = p.states[s].next; next != kNoValue)
-      use(s, static_cast<size_t>(p.values[static_cast<size_t>(next)].node));
-  std::map<size_t, Group> groups;
-  for (const auto& [s, nodes] : uses) {
-    Group& g = groups[nodes.first];
-    g.begin = nodes.first;
-    g.end = std::max(g.end, nodes.second);
-    if (is_read[s]) g.read.push_back(s);
-    if (p.states[s].next != kNoValue) g.written.push_back(s);
-  }
-  std::vector<Group> list;
-  for (auto& [node, group] : groups) list.push_back(std::move(group));
-  return list;
-}
+// Stays that begin at one node.
+struct Group {
+  size_t begin = 0;
+  std::vector<Stay> stays;
+};
 
 class Offloading {
  public:
-  Offloading(Program& program, Space home)
-      : p(program),
-        home_(home),
-        b_(program),
-        groups_(groups_of(p)),
-        on_the_way_(p.values.size(), kNoValue),
-        here_(on_the_way_) {}
+  Offloading(Program& program, const Offload& to) : p(program), to_(to), b_(program) {
+    const size_t values = p.values.size();
+    root_.resize(values);
+    for (size_t v = 0; v < values; ++v) root_[v] = static_cast<ValueId>(v);
+    home_.assign(values, Space::device);
+    state_.assign(values, -1);
+    uses_.resize(values);
+    here_.assign(values, kNoValue);
+    coming_ = away_ = here_;
+    views_.assign(values, {kNoValue, kNoValue});
+  }
 
-  void run() {
-    if (groups_.empty()) return;
+  bool run() {
+    find_uses();
+    choose();
+    if (!any_) return false;
+    for (State& s : p.states)
+      if (home_[index_of(s.value)] != Space::device) {
+        HONE_BUG_IF(s.home != Space::device, "'{}' has left the device before", s.name);
+        s.home = p.values[index_of(s.value)].space = home_[index_of(s.value)];
+      }
+    find_stays();
+    rewrite();
+    return true;
+  }
+
+ private:
+  // The nodes that make or read each root, views left out: their readers count.
+  void find_uses() {
+    for (size_t i = 0; i < p.nodes.size(); ++i) {
+      const Node& n = p.nodes[i];
+      if (is_view(p, n)) {
+        root_[index_of(n.out[0])] = root_[index_of(n.in[0])];
+        continue;
+      }
+      for (ValueId v : n.in)
+        if (v != kNoValue) use(root_[index_of(v)], i);
+      for (ValueId v : n.out) use(v, i);
+    }
+  }
+  void use(ValueId root, size_t node) {
+    std::vector<size_t>& of = uses_[index_of(root)];
+    if (of.empty() || of.back() != node) of.push_back(node);
+  }
+
+  bool is_large(ValueId v) const { return p.type(v).count() >= to_.least_elements; }
+
+  // Which roots go where.
+  void choose() {
+    std::vector<bool> stays(p.values.size(),
+                            false);  // outputs, inputs, new versions, parts of chains
+    for (const Named& n : p.inputs) stays[index_of(n.value)] = true;
+    for (const Named& n : p.outputs) stays[index_of(root_[index_of(n.value)])] = true;
+    for (size_t s = 0; s < p.states.size(); ++s) {
+      const State& state = p.states[s];
+      stays[index_of(state.value)] = true;
+      if (state.next != kNoValue) stays[index_of(root_[index_of(state.next)])] = true;
+      Space home = Space::device;
+      if (state.role == Role::moment) home = to_.moments;
+      if (state.role == Role::param && is_large(state.value)) home = to_.params;
+      if (state.role == Role::grad && is_large(state.value)) home = to_.gradients;
+      if (home == Space::device) continue;
+      any_ = true;
+      home_[index_of(state.value)] = home;
+      state_[index_of(state.value)] = static_cast<int32_t>(s);
+    }
+    if (to_.gradients == Space::device && to_.activations == Space::device) return;
+    for (size_t i = 0; i < p.nodes.size(); ++i) {
+      const Node& n = p.nodes[i];
+      if (is_view(p, n) || n.op->copies || n.op->waits) continue;
+      for (ValueId v : n.out) {
+        if (stays[index_of(v)] || !is_large(v) || !has_gap(v)) continue;
+        const Phase last = p.nodes[uses_[index_of(v)].back()].phase;
+        if (n.phase == Phase::forward && last == Phase::backward)
+          home_[index_of(v)] = to_.activations;
+        else if (n.phase == Phase::backward && last == Phase::update)
+          home_[index_of(v)] = to_.gradients;
+        any_ = any_ || home_[index_of(v)] != Space::device;
+      }
+    }
+  }
+  bool has_gap(ValueId root) const {
+    const std::vector<size_t>& of = uses_[index_of(root)];
+    for (size_t k = 1; k < of.size(); ++k)
+      if (of[k] - of[k - 1] > kStayGap) return true;
+    return false;
+  }
+
+  void find_stays() {
+    std::map<size_t, Group> groups;
+    leaving_.resize(p.nodes.size());
+    for (size_t v = 0; v < home_.size(); ++v) {
+      if (home_[v] == Space::device) continue;
+      std::vector<size_t> uses = std::exchange(uses_[v], {});
+      const bool is_state = state_[v] >= 0;
+      size_t written = std::numeric_limits<size_t>::max();  // the node that makes the new version
+      if (is_state) {
+        const State& s = p.states[static_cast<size_t>(state_[v])];
+        if (s.next != kNoValue) {
+          written = static_cast<size_t>(p.values[index_of(s.next)].node);
+          if (uses.empty() || uses.back() < written) uses.push_back(written);
+        }
+      }
+      // Moments have one stay: their uses are those of one update.
+      const bool one = is_state && p.states[static_cast<size_t>(state_[v])].role == Role::moment;
+      for (size_t k = 0; k < uses.size();) {
+        Stay stay{static_cast<ValueId>(v), uses[k], uses[k], false, false};
+        const bool made = !is_state && k == 0;
+        for (; k < uses.size() && (one || uses[k] - stay.end <= kStayGap); ++k) {
+          stay.end = uses[k];
+          stay.comes |= !made && reads(uses[k], static_cast<ValueId>(v));
+        }
+        stay.leaves =
+            is_state ? stay.begin <= written && written <= stay.end : made && k < uses.size();
+        if (stay.leaves) leaving_[stay.end].push_back(stay.root);
+        if (made) continue;
+        Group& g = groups[stay.begin];
+        g.begin = stay.begin;
+        g.stays.push_back(stay);
+      }
+    }
+    for (auto& [begin, group] : groups) groups_.push_back(std::move(group));
+  }
+  bool reads(size_t node, ValueId root) const {
+    const std::vector<ValueId>& in = p.nodes[node].in;
+    return std::any_of(in.begin(), in.end(),
+                       [&](ValueId v) { return v != kNoValue && root_[index_of(v)] == root; });
+  }
+
+  void rewrite() {
     std::vector<Node> nodes = std::exchange(p.nodes, {});
-    // The first moments are brought while the node before theirs, of the same phase, compute.
-    size_t head = groups_[0].begin;
-    while (head > 0 && nodes[head - 1].phase == nodes[head].phase) --head;
-    std::multimap<size_t, size_t> ending;  // groups by their last node
-    for (size_t g = 0; g < groups_.size(); ++g) ending.emplace(groups_[g].end, g);
+    old_ = &nodes;
+    // The first stays are prepared while the nodes before theirs, of the same phase, compute.
+    size_t head = groups_.empty() ? nodes.size() : groups_[0].begin;
+    while (head > 0 && head < nodes.size() && nodes[head - 1].phase == nodes[head].phase) --head;
     size_t next = 0;  // the group whose first node comes next
     for (size_t i = 0; i < nodes.size(); ++i) {
       b_.set_scope(nodes[i].scope);
       b_.set_phase(nodes[i].phase);
-      if (i == head) bring(0);
+      if (i == head) prepare(0);
       if (next < groups_.size() && i == groups_[next].begin) {
-        if (next >= 2) finish(next - 2);
-        bring(next + 1);
+        while (!written_.empty() && written_.front().second + 2 <= next) finish_written();
+        if (is_near(next + 1, i)) prepare(next + 1);
         receive(next++);
       }
-      Node& n = p.nodes.emplace_back(std::move(nodes[i]));
+      if (is_near(next, i)) prepare(next);
+      if (is_view(p, nodes[i]) &&
+          home_[index_of(root_[index_of(nodes[i].out[0])])] != Space::device)
+        continue;  // made where it is read
+      Node n = nodes[i];
       for (ValueId& v : n.in)
-        if (v != kNoValue && here_[static_cast<size_t>(v)] != kNoValue)
-          v = here_[static_cast<size_t>(v)];
-      for (auto [at, end] = ending.equal_range(i); at != end; ++at) take_back(at->second);
+        if (v != kNoValue) v = now(v);
+      p.nodes.push_back(std::move(n));
+      for (ValueId v : nodes[i].out)
+        if (home_[index_of(v)] != Space::device) here_[index_of(v)] = v;
+      for (ValueId root : leaving_[i])
+        if (is_state(root))
+          take_back(root, next - 1);
+        else
+          send(root);
     }
-    for (size_t g = 0; g < groups_.size(); ++g) finish(g);
+    while (!written_.empty()) finish_written();
+    while (!sent_.empty()) finish_sent();
     p.renumber_producers();
   }
 
- private:
-  State& state(size_t s) { return p.states[s]; }
-  ValueId& way(ValueId v) { return on_the_way_[static_cast<size_t>(v)]; }
+  // What stands for v on the device by now.
+  ValueId now(ValueId v) {
+    if (index_of(v) >= root_.size()) return v;
+    const ValueId root = root_[index_of(v)];
+    if (home_[index_of(root)] == Space::device) return v;
+    const ValueId base = here_[index_of(root)];
+    if (v == root) return base;
+    auto& [of, view] = views_[index_of(v)];
+    if (of == base) return view;
+    Node n = (*old_)[static_cast<size_t>(p.values[index_of(v)].node)];
+    n.phase = b_.phase();
+    n.in[0] = now(n.in[0]);
+    if (std::exchange(of, base) != kNoValue) {
+      n.clone = true;
+      n.out[0] = p.new_value(Type(p.type(v)));
+    }
+    view = n.out[0];
+    p.nodes.push_back(std::move(n));
+    return view;
+  }
 
-  void bring(size_t g) {
-    if (g == groups_.size()) return;
-    for (size_t s : groups_[g].read)
-      way(state(s).value) = ops::copy(b_, state(s).value, Space::device);
+  bool is_state(ValueId root) const { return state_[index_of(root)] >= 0; }
+  State& state(ValueId root) { return p.states[static_cast<size_t>(state_[index_of(root)])]; }
+
+  // States of an update do not come while the backward pass still holds its values.
+  bool is_near(size_t g, size_t node) const {
+    if (g >= groups_.size() || groups_[g].begin > node + kStayGap) return false;
+    const Phase begins = (*old_)[groups_[g].begin].phase;
+    return begins != Phase::update || begins == (*old_)[node].phase;
+  }
+  // What the group needs and is not coming yet.
+  void prepare(size_t g) {
+    if (g >= groups_.size()) return;
+    for (const Stay& s : groups_[g].stays)
+      if (s.comes && coming_[index_of(s.root)] == kNoValue &&
+          (is_state(s.root) || away_[index_of(s.root)] != kNoValue))
+        bring(s.root);
+  }
+  void bring(ValueId root) {
+    while (!is_state(root) && std::find(sent_.begin(), sent_.end(), root) != sent_.end())
+      finish_sent();
+    coming_[index_of(root)] =
+        ops::copy(b_, is_state(root) ? root : away_[index_of(root)], Space::device);
   }
   void receive(size_t g) {
-    for (size_t s : groups_[g].read)
-      here_[static_cast<size_t>(state(s).value)] = ops::wait(b_, way(state(s).value));
+    for (const Stay& s : groups_[g].stays) {
+      if (!s.comes) continue;
+      if (coming_[index_of(s.root)] == kNoValue) bring(s.root);
+      here_[index_of(s.root)] = ops::wait(b_, std::exchange(coming_[index_of(s.root)], kNoValue));
+    }
   }
-  void take_back(size_t g) {
-    groups_[g].going_home = true;
-    for (size_t s : groups_[g].written) state(s).next = ops::copy(b_, state(s).next, home_);
+  // New versions of states: done when the stay after the next one begins.
+  void take_back(ValueId root, size_t group) {
+    state(root).next = ops::copy(b_, state(root).next, home_[index_of(root)]);
+    written_.emplace_back(root, group);
   }
-  void finish(size_t g) {
-    if (!std::exchange(groups_[g].going_home, false)) return;
-    for (size_t s : groups_[g].written) state(s).next = ops::wait(b_, state(s).next);
+  void finish_written() {
+    ValueId& next = state(written_.front().first).next;
+    next = ops::wait(b_, next);
+    written_.pop_front();
+  }
+  // Values that were made on the device: two are on their way at most.
+  void send(ValueId root) {
+    if (sent_.size() == 2) finish_sent();
+    away_[index_of(root)] = ops::copy(b_, root, home_[index_of(root)]);
+    sent_.push_back(root);
+  }
+  void finish_sent() {
+    ValueId& away = away_[index_of(sent_.front())];
+    away = ops::wait(b_, away);
+    sent_.pop_front();
   }
 
   Program& p;
-  Space home_;
+  const Offload to_;
   Builder b_;
+  const std::vector<Node>* old_ = nullptr;
+  bool any_ = false;
   std::vector<Group> groups_;
-  std::vector<ValueId> on_the_way_, here_;  // by old version: its copy, the wait for it
+  std::vector<std::vector<ValueId>> leaving_;       // by node: after it
+  std::deque<ValueId> sent_;                        // on their way to their home
+  std::deque<std::pair<ValueId, size_t>> written_;  // new versions that are, and in which group
+  // By value of the program before:
+  std::vector<ValueId> root_;  // whose storage a view shows
+  std::vector<Space> home_;
+  std::vector<int32_t> state_;  // index in Program::states of those that leave, or -1
+  std::vector<std::vector<size_t>> uses_;
+  std::vector<ValueId> here_, coming_, away_;       // on the device, on the way, at home
+  std::vector<std::pair<ValueId, ValueId>> views_;  // of what, and the view
 };
 
 }  // namespace
 
-Result<bool> offload(Program& p, Space home) {
-  HONE_BUG_IF(home == Space::device, "optimizer states leave the device for the device");
-  bool any = false;
-  for (State& s : p.states) {
-    if (s.role != Role::moment) continue;
-    HONE_BUG_IF(s.home != Space::device, "'{}' has left the device before", s.name);
-    s.home = p.values[static_cast<size_t>(s.value)].space = home;
-    any = true;
-  }
-  if (any) Offloading(p, home).run();
-  return any;
+Result<bool> offload(Program& p, const Offload& to) {
+  p.renumber_producers();
+  return to.any() && Offloading(p, to).run();
 }
 
 }  // namespace hone

@@ -1,23 +1,42 @@
-// offload: optimizer states leave the device.
+// offload: values leave the device while nothing there reads them.
 //
-//   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      one update earlier
+//   %9 = adamw(.., %m, ..)   ->   %20 = copy(%m) {to="device"}      one stay earlier
 //                                 %21 = wait(%20)
 //                                 %9  = adamw(.., %21, ..)
 //   next %m = %9                  %22 = copy(%9) {to="disk"}
-//                                 %23 = wait(%22)                   two updates later
+//                                 %23 = wait(%22)                   two stays later
 //                                 next %m = %23
 //
-// The moments of all nodes that use some, in their order: those of the next node are brought while
-// one computes, and those of the one before it are taken back. So the moments of three nodes are on
-// the device at most; an update is a node for each 64 MiB of weights. Placement: no value changes.
-// Nothing may move nodes after it.
+// A state has another home and comes for each stay: the nodes that use it, with at most kStayGap
+// others between two of them. Gradients and activations are not states: they are made on the device,
+// leave it after their first stay and come back for the next. What a stay needs is brought at most
+// kStayGap nodes before it, an optimizer's states while the update before theirs computes. So the
+// states of three updates are on the device at most; an update is a node for each 64 MiB of
+// weights. Placement: no value changes. Nothing may move nodes after it.
+// After S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
 #pragma once
 
 #include "engine/graph/graph.h"
 
 namespace hone {
 
-// The states of role `moment` get this home, which is not the device.
-Result<bool> offload(Program& p, Space home);
+inline constexpr int kStayGap = 16;  // nodes
+
+// Where values are while they wait; Space::device: they stay.
+struct Offload {
+  Space moments = Space::device;      // all states of the optimizer
+  Space params = Space::device;       // weights
+  Space gradients = Space::device;    // those that wait for the update, or for the next micro-batch
+  Space activations = Space::device;  // those that wait for the backward pass
+  // Weights, gradients and activations of fewer elements stay (ZeRO's persistence threshold).
+  int64_t least_elements = 100'000;
+
+  bool any() const {
+    return moments != Space::device || params != Space::device || gradients != Space::device ||
+           activations != Space::device;
+  }
+};
+
+Result<bool> offload(Program& p, const Offload& to);
 
 }  // namespace hone

@@ -23,6 +23,7 @@
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
 #include "engine/passes/precision.h"
+#include "engine/passes/recompute.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 #include "engine/passes/store_weights.h"
@@ -36,8 +37,20 @@ const std::map<std::string, Pass>& passes_by_name() {
   static const std::map<std::string, Pass> passes{
       {"simplify", {"simplify", PassKind::numeric, simplify}},
       {"schedule", {"schedule", PassKind::placement, schedule}},
+      {"recompute_blocks",
+       {"recompute_blocks", PassKind::placement,
+        [](Program& p) { return recompute(p, {.blocks = true}); }}},
+      {"recompute_some",
+       {"recompute_some", PassKind::placement,
+        [](Program& p) { return recompute(p, {.share = 0.7}); }}},
       {"offload_disk",
-       {"offload_disk", PassKind::placement, [](Program& p) { return offload(p, Space::disk); }}},
+       {"offload_disk", PassKind::placement,
+        [](Program& p) { return offload(p, {.moments = Space::disk}); }}},
+      {"offload_all",
+       {"offload_all", PassKind::placement,
+        [](Program& p) {
+          return offload(p, {Space::disk, Space::disk, Space::disk, Space::disk, 0});
+        }}},
       {"fuse_forward",
        {"fuse_forward", PassKind::numeric, [](Program& p) { return fuse_forward(p); }}},
       {"fuse_accumulate",
@@ -367,7 +380,7 @@ TEST(Offload, HoldsTheMomentsOfThreeUpdates) {
   const int64_t group = 2 * (4 << 18);
   Program p = many_updates(40);
   const int64_t before = most_on_device(p);
-  ASSERT_TRUE(run_passes(p, update_pipeline(Space::host), {}).ok());
+  ASSERT_TRUE(run_passes(p, update_pipeline({.offload = {.moments = Space::host}}), {}).ok());
   EXPECT_LE(most_on_device(p), before + 3 * group);
   EXPECT_GT(most_on_device(p), before + 2 * group);
   int copies = 0, waits = 0;
@@ -400,24 +413,24 @@ output "y" = %5
 )",
                             op_table())
                   .value();
-  EXPECT_TRUE(run_passes(p, update_pipeline(Space::disk), {}).ok());
+  EXPECT_TRUE(run_passes(p, update_pipeline({.offload = {.moments = Space::disk}}), {}).ok());
   std::map<std::string, int> count;
   for (const Node& n : p.nodes) ++count[n.op->name + " " + n.attrs.text("to")];
   EXPECT_EQ(count["copy device"], 2);
   EXPECT_EQ(count["copy disk"], 2);
   EXPECT_EQ(count["wait "], 4);
   Program none = small();
-  EXPECT_FALSE(offload(none, Space::disk).value());
+  EXPECT_FALSE(offload(none, {.moments = Space::disk}).value());
 }
 
 TEST(Offload, TakesATwentyThousandNodeProgramInNoTime) {
   Program p = many_updates(5000);
   const auto start = std::chrono::steady_clock::now();
-  ASSERT_TRUE(
-      run_passes(
-          p, {{"offload", PassKind::placement, [](Program& q) { return offload(q, Space::disk); }}},
-          {})
-          .ok());
+  ASSERT_TRUE(run_passes(p,
+                         {{"offload", PassKind::placement,
+                           [](Program& q) { return offload(q, {.moments = Space::disk}); }}},
+                         {})
+                  .ok());
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_GE(p.nodes.size(), 50'000u);

@@ -2,7 +2,6 @@
 
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
-#include "engine/passes/offload.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
 
@@ -33,47 +32,54 @@ void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
 }
 
-void add_offload(std::vector<Pass>& passes, Space moments) {
-  if (moments != Space::device)
+void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
+  if (how.any())
     passes.push_back(
-        {"offload", PassKind::placement, [moments](Program& p) { return offload(p, moments); }});
+        {"recompute", PassKind::placement, [how](Program& p) { return recompute(p, how); }});
+}
+
+void add_offload(std::vector<Pass>& passes, const Offload& to) {
+  if (to.any())
+    passes.push_back({"offload", PassKind::placement, [to](Program& p) { return offload(p, to); }});
 }
 
 }  // namespace
 
-std::vector<Pass> train_pipeline(bool accumulate, Precision precision) {
-  std::vector<Pass> passes = begin(precision);
+std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
+  std::vector<Pass> passes = begin(how.precision);
   const Gradients as = accumulate ? Gradients::sums : Gradients::states;
   passes.push_back(
       {"differentiate", PassKind::numeric, [as](Program& p) { return differentiate(p, as); }});
   end(passes);
+  add_recompute(passes, how.recompute);
+  add_offload(passes, how.offload);
   return passes;
 }
 
-std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update, Precision precision,
-                                Space moments) {
-  std::vector<Pass> passes = begin(precision);
+std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
+                                const TrainPasses& how) {
+  std::vector<Pass> passes = begin(how.precision);
   passes.push_back({"differentiate", PassKind::numeric,
                     [](Program& p) { return differentiate(p, Gradients::values); }});
   passes.push_back({"update", PassKind::numeric, std::move(update)});
   end(passes);
+  add_recompute(passes, how.recompute);
   passes.push_back({"schedule", PassKind::placement, schedule});
-  add_offload(passes, moments);
+  add_offload(passes, how.offload);
   return passes;
 }
 
-std::vector<Pass> update_pipeline(Space moments) {
-  std::vector<Pass> passes = forward_pipeline();
-  add_offload(passes, moments);
-  return passes;
+std::vector<Pass> update_pipeline(const TrainPasses& how) {
+  return forward_pipeline(WeightStorage::f32, {Precision::f32, {}, how.offload});
 }
 
-std::vector<Pass> forward_pipeline(WeightStorage weights, Precision precision) {
-  std::vector<Pass> passes = begin(precision);
+std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how) {
+  std::vector<Pass> passes = begin(how.precision);
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
   if (weights != WeightStorage::f32)
     passes.push_back({"store_weights", PassKind::numeric,
                       [weights](Program& p) { return store_weights(p, weights); }});
+  add_offload(passes, how.offload);
   return passes;
 }
 

@@ -3,24 +3,31 @@
 
 #include <vector>
 
+#include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/precision.h"
+#include "engine/passes/recompute.h"
 #include "engine/passes/store_weights.h"
 
 namespace hone {
 
+// How a training program computes, and what of it is where.
+struct TrainPasses {
+  Precision precision = Precision::f32;
+  Recompute recompute = {};
+  Offload offload = {};
+};
+
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that
-// takes the outputs "grad.<parameter>" away and writes new versions of the parameters. `moments`:
-// where the optimizer's states are.
+// takes the outputs "grad.<parameter>" away and writes new versions of the parameters.
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
-                                Precision precision = Precision::f32,
-                                Space moments = Space::device);
+                                const TrainPasses& how = {});
 // Forward and backward of one micro-batch. accumulate: gradients are added to those there are.
-std::vector<Pass> train_pipeline(bool accumulate, Precision precision = Precision::f32);
+std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how = {});
 // The update of gradients that are states.
-std::vector<Pass> update_pipeline(Space moments = Space::device);
+std::vector<Pass> update_pipeline(const TrainPasses& how = {});
 // Evaluation and generation.
 std::vector<Pass> forward_pipeline(WeightStorage weights = WeightStorage::f32,
-                                   Precision precision = Precision::f32);
+                                   const TrainPasses& how = {});
 
 }  // namespace hone

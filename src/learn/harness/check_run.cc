@@ -140,11 +140,12 @@ int64_t free_bytes(const std::string& folder) {
 }
 
 void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
-  std::map<std::string, int64_t> purpose = plan.by_purpose();
-  const int64_t model = purpose["params"], offloaded = plan.arena_bytes(Space::disk);
-  int64_t moments = 0;  // wherever they are in the run
-  for (const StateSlot& state : plan.states)
+  const int64_t offloaded = plan.arena_bytes(Space::disk);
+  int64_t model = 0, moments = 0;  // wherever they are in the run
+  for (const StateSlot& state : plan.states) {
+    if (state.role == Role::param) model += state.type.bytes();
     if (state.role == Role::moment) moments += state.type.bytes();
+  }
   const int64_t checkpoint = model + (s.save_only_model ? 0 : moments);
   int64_t checkpoints = 0;
   if (s.save_strategy == "steps" && s.save_steps > 0)
@@ -164,13 +165,13 @@ void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, F
         FindingLevel::kError, "disk_too_small",
         fmt::format(
             "{} checkpoints{} and the model take {}, {} are free", checkpoints,
-            offloaded > 0 && s.offload_optimizer_nvme_path.empty() ? ", the optimizer states" : "",
+            offloaded > 0 && s.offload_optimizer_nvme_path.empty() ? ", what is offloaded" : "",
             format_bytes(report.disk_bytes), format_bytes(report.disk_free_bytes)),
         fmt::format("--output_dir {}", s.output_dir),
         "--save_total_limit 1 keeps the newest alone; or use another disk");
   if (const int64_t free = free_bytes(s.offload_folder()); offloaded > free)
     findings.add(FindingLevel::kError, "disk_too_small",
-                 fmt::format("optimizer states take {} on disk, {} are free",
+                 fmt::format("what is offloaded takes {} on disk, {} are free",
                              format_bytes(offloaded), format_bytes(free)),
                  s.offload_folder(), "use another disk");
 }

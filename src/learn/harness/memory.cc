@@ -9,6 +9,40 @@
 
 namespace hone {
 
+namespace {
+
+// Makes the split of `fit`, whose plan needs more than there is, fit by computing activations again;
+// where that is not enough, its plan is the smallest one. Each plan says how far it is from the limit:
+// fragments and scratch are seen there alone.
+Status fit_by_recompute(const TaskModel& m, const Backend& backend, int64_t memory_bytes,
+                        int64_t rows, const ShapesOf& shapes_of, Fit& fit) {
+  const auto over = [&](const RunPlan& plan) {
+    return memory_of(plan, backend.spec()) - memory_bytes;
+  };
+  int64_t least = fit.plan.state_bytes[Space::device];  // without a single activation
+  for (const ProgramPlan& p : fit.plan.programs)
+    least = std::max(least, fit.plan.state_bytes[Space::device] + p.phase_bytes[Space::device]);
+  const bool cannot = over(fit.plan) >= fit.plan.used_bytes() - least;
+  RunShapes shapes = shapes_of(rows, fit.whole);
+  shapes.train_bytes = fit.plan.program_bytes[Space::device];
+  for (const ProgramPlan& p : fit.plan.programs)  // the pass does not see the scratch of kernels
+    if (p.held_bytes(Space::device) == fit.plan.program_bytes[Space::device])
+      shapes.train_bytes -= p.workspace_bytes;
+  for (int tries = 0; tries < (cannot ? 1 : 6); ++tries) {
+    shapes.train_bytes = cannot ? 0 : std::max<int64_t>(shapes.train_bytes - over(fit.plan), 0);
+    RunPlan next = HONE_TRY(plan_of(m, backend, shapes));
+    if (next.used_bytes() >= fit.plan.used_bytes()) break;
+    fit.plan = std::move(next);
+    fit.train_bytes = shapes.train_bytes;
+    if (over(fit.plan) > 0) continue;
+    fit.rows = rows;
+    break;
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
                     int64_t memory_bytes, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep) {
@@ -30,46 +64,66 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
     fit.whole = false;
     return several;
   };
-  for (int64_t rows = keep ? keep->rows : wanted_rows; rows >= 1; --rows) {
+  const int64_t most = keep ? keep->rows : wanted_rows;
+  for (int64_t rows = most; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
     fit.plan = HONE_TRY(plan(rows));
-    if (needs(fit.plan) > memory_bytes) continue;
-    fit.rows = rows;
-    break;
+    if (needs(fit.plan) <= memory_bytes) {
+      fit.rows = rows;
+      break;
+    }
+    // Where one row does not fit, nothing between does.
+    if (rows != most || rows == 1) continue;
+    fit.plan = HONE_TRY(plan(1));
+    if (needs(fit.plan) > memory_bytes) break;
   }
+  if (!s.do_train) return fit;
+  if (keep && fit.rows != keep->rows) {
+    Fit kept;
+    kept.whole = keep->whole;
+    kept.plan = HONE_TRY(plan_split(*keep));
+    HONE_TRY(fit_by_recompute(m, backend, memory_bytes, keep->rows, shapes_of, kept));
+    if (kept.rows > 0) return kept;
+  }
+  if (fit.rows == 0) HONE_TRY(fit_by_recompute(m, backend, memory_bytes, 1, shapes_of, fit));
   return fit;
 }
 
-// Memory grows nearly evenly with rows, so a line through the last two plans gives most guesses.
+// Memory grows nearly evenly with rows, so a line through two plans gives most guesses: the last two
+// that fit, or the last one and the first that does not. Where it is of no help, rows double, or the gap
+// is halved.
 Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
                                     int64_t memory_bytes, const ShapesOf& shapes_of) {
-  struct Tried {
+  struct Try {
     int64_t rows, bytes;  // used, as whole huge pages hide small slopes
+    bool fits = true;
   };
-  Tried fits{fit.rows, fit.plan.used_bytes()}, before{0, fit.plan.state_bytes[Space::device]};
-  int64_t too_many = kMostRowsTried + 1;
-  while (too_many - fits.rows > 1) {
-    const double slope = static_cast<double>(fits.bytes - before.bytes) /
-                         static_cast<double>(fits.rows - before.rows);
-    const double more =
-        slope > 0 ? static_cast<double>(memory_bytes - fits.bytes) / slope : kMostRowsTried;
-    int64_t rows = fits.rows + static_cast<int64_t>(std::min<double>(more, kMostRowsTried));
-    // Where the line is of no help, halves.
-    if (rows >= too_many) rows = too_many - 1;
-    if (rows <= fits.rows) rows = fits.rows + 1;
-    const RunPlan plan = HONE_TRY(plan_of(m, backend, shapes_of(rows, fit.whole)));
-    if (memory_of(plan, backend.spec()) > memory_bytes) {
-      too_many = rows;
-      if (too_many - fits.rows <= 1) break;
-      const int64_t middle = fits.rows + (too_many - fits.rows) / 2;
-      const RunPlan half = HONE_TRY(plan_of(m, backend, shapes_of(middle, fit.whole)));
-      if (memory_of(half, backend.spec()) > memory_bytes)
-        too_many = middle;
-      else
-        before = fits, fits = {middle, half.used_bytes()};
-    } else {
-      before = fits, fits = {rows, plan.used_bytes()};
-    }
+  const auto try_rows = [&](int64_t rows) -> Result<Try> {
+    RunShapes shapes = shapes_of(rows, fit.whole);
+    shapes.train_bytes = fit.train_bytes;
+    const RunPlan plan = HONE_TRY(plan_of(m, backend, shapes));
+    return Try{rows, plan.used_bytes(), memory_of(plan, backend.spec()) <= memory_bytes};
+  };
+  Try fits{fit.rows, fit.plan.used_bytes()}, other{0, fit.plan.state_bytes[Space::device]};
+  bool one_too_many = false;  // `other` does not fit
+  bool halve = false;
+  while (fits.rows < kMostRowsTried && !(one_too_many && other.rows == fits.rows + 1)) {
+    const int64_t gap = one_too_many ? other.rows - fits.rows : kMostRowsTried + 1 - fits.rows;
+    const double slope =
+        static_cast<double>(other.bytes - fits.bytes) / static_cast<double>(other.rows - fits.rows);
+    const int64_t line = halve ? gap / 2
+                         : slope > 0
+                             ? static_cast<int64_t>(std::min(
+                                   static_cast<double>(memory_bytes - fits.bytes) / slope, 1e9))
+                             : (one_too_many ? gap / 2 : fits.rows);
+    const int64_t more = std::clamp<int64_t>(line, 1, gap - 1);
+    const Try tried = HONE_TRY(try_rows(fits.rows + more));
+    halve = one_too_many && more < gap / 4;  // the line is not straight
+    if (!tried.fits)
+      one_too_many = true;
+    else if (!one_too_many)
+      other = fits;
+    (tried.fits ? fits : other) = tried;
   }
   return fits.rows;
 }

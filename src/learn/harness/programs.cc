@@ -62,6 +62,8 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   const TaskSettings& s = m.settings();
   std::vector<RunProgram> programs;
   const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
+  TrainPasses how{precision, s.recompute(), s.offload()};
+  how.recompute.bytes = shapes.train_bytes;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const std::vector<UpdateWeight> weights = update_weights(m.config);
   UpdateOptions update;
@@ -71,25 +73,25 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
       return m.task.program(m.config, shape, program_name(kind, shape), true);
     };
     if (shapes.accumulate) {
-      programs.push_back({build("train"), train_pipeline(false, precision)});
-      programs.push_back({build("accumulate"), train_pipeline(true, precision)});
+      programs.push_back({build("train"), train_pipeline(false, how)});
+      programs.push_back({build("accumulate"), train_pipeline(true, how)});
       continue;
     }
     const auto append = [=](Program& p) -> Result<bool> {
       append_update(p, weights, update);
       return true;
     };
-    programs.push_back({build("step"), step_pipeline(append, precision, s.optimizer_home())});
+    programs.push_back({build("step"), step_pipeline(append, how)});
   }
   if (!train.empty() && shapes.accumulate)
-    programs.push_back({build_update(weights, update), update_pipeline(s.optimizer_home())});
+    programs.push_back({build_update(weights, update), update_pipeline(how)});
   for (const BatchShape& shape : shapes.eval.shapes)
     programs.push_back({m.task.program(m.config, shape, program_name("eval", shape), false),
-                        forward_pipeline(WeightStorage::f32, precision)});
+                        forward_pipeline(WeightStorage::f32, how)});
   if (shapes.writes)
     for (const CachedShape& shape : cached_shapes(*shapes.writes))
       programs.push_back({build_cached_program(m.config, shape, cached_name(shape)),
-                          forward_pipeline(shapes.writes->weights)});
+                          forward_pipeline(shapes.writes->weights, {.offload = how.offload})});
   return programs;
 }
 
@@ -100,6 +102,26 @@ Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& s
     programs.push_back(std::move(p.program));
   }
   return programs;
+}
+
+Recomputed recomputed(std::span<const Program> programs) {
+  Recomputed r;
+  double clones = 0, all = 0;
+  for (const Program& p : programs) {
+    const double again = clone_seconds(p, kTypicalCpu);
+    if (again == 0) continue;
+    clones += again;
+    all += seconds_of(p, kTypicalCpu);
+    for (const Node& n : p.nodes) r.nodes += n.clone ? 1 : 0;
+  }
+  if (all > 0) r.share = clones / (all - clones);
+  return r;
+}
+
+std::string Recomputed::text() const {
+  if (nodes == 0) return "";
+  return fmt::format("{} computed again, about {:.0f} % more time",
+                     nodes == 1 ? "1 node is" : fmt::format("{} nodes are", nodes), 100 * share);
 }
 
 Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes) {

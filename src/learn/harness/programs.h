@@ -23,6 +23,9 @@ struct RunShapes {
   BatchGrid train, eval;              // empty: not trained, not evaluated
   bool accumulate = false;            // a step may be more than one micro-batch
   std::optional<CacheLimits> writes;  // evaluations generate texts
+  // What a training program may hold beside the states of the run; activations are computed again until
+  // it does, or none are left.
+  int64_t train_bytes = std::numeric_limits<int64_t>::max();
 
   // A program for each of these; the last one is that for all labels where those vary.
   std::vector<BatchShape> train_shapes(const RunForm& form) const;
@@ -50,6 +53,14 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
 Result<std::vector<Program>> run_programs(const TaskModel& m, const RunShapes& shapes);
 // "train.512", of pairs "train.512+128".
 std::string program_name(std::string_view kind, const BatchShape& shape);
+
+// What is computed again in these programs.
+struct Recomputed {
+  size_t nodes = 0;
+  double share = 0;          // of the time of the programs without it, as their nodes say
+  std::string text() const;  // "318 nodes are computed again, about 19 % more time"; or empty
+};
+Recomputed recomputed(std::span<const Program> programs);
 
 // The plan of the programs of these shapes.
 Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes);

@@ -93,12 +93,15 @@ Result<Fit> TaskRun::choose_split(int64_t memory, int64_t wanted) {
   Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, memory, shapes, keep));
   split_ = {fit.rows, fit.whole};
   if (!keep || fit.rows == 0 || fit.rows == keep->rows || s_.allow_other_bits) return fit;
-  const RunPlan plan = HONE_TRY(plan_of(*made_, *backend_, shapes(keep->rows, keep->whole)));
+  RunShapes least = shapes(keep->rows, keep->whole);
+  least.train_bytes = 0;
+  const RunPlan plan = HONE_TRY(plan_of(*made_, *backend_, least));
   return Error(err::kOtherSplit,
-               fmt::format("the run was trained in micro-batches of {} rows: they need {}, {} "
-                           "may be used",
-                           keep->rows, format_bytes(memory_of(plan, backend_->spec())),
-                           format_bytes(std::max<int64_t>(memory, 0))))
+               fmt::format(
+                   "the run was trained in micro-batches of {} rows: they need {} at least, {} "
+                   "may be used",
+                   keep->rows, format_bytes(memory_of(plan, backend_->spec())),
+                   format_bytes(std::max<int64_t>(memory, 0))))
       .at(s_.continued_from)
       .todo(
           "free memory or raise --device_memory; with --allow_other_bits the run continues in "
@@ -146,7 +149,11 @@ Status TaskRun::compile(bool from_scratch) {
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
                : "");
   shapes_ = shapes_for(split_.rows, split_.whole);
-  session_ = HONE_TRY(Session::compile(HONE_TRY(run_programs(*made_, shapes_)), *backend_));
+  shapes_.train_bytes = fit.train_bytes;
+  std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
+  if (const std::string again = recomputed(programs).text(); !again.empty())
+    log_info("{:<11} {}", "recompute", again);
+  session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;
   if (Status taken = session_->allocate(s_.offload_folder()); !taken.ok())

@@ -56,10 +56,9 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
   s.max_grad_norm = 0;
   std::vector<Program> programs;
   programs.push_back(task.program(config, steps, "train", true));
-  ASSERT_TRUE(run_passes(programs.back(), train_pipeline(false, Precision::f32), {}).ok());
+  ASSERT_TRUE(run_passes(programs.back(), train_pipeline(false), {}).ok());
   programs.push_back(task.program(config, whole, "eval", false));
-  ASSERT_TRUE(
-      run_passes(programs.back(), forward_pipeline(WeightStorage::f32, Precision::f32), {}).ok());
+  ASSERT_TRUE(run_passes(programs.back(), forward_pipeline(WeightStorage::f32), {}).ok());
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(config).params(config))
     weights.push_back({p.name, {DType::f32, p.shape}, p.decay});

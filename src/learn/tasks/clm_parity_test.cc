@@ -16,7 +16,7 @@ Session make_session(const Golden& g, const Backend& backend, const BatchShape& 
   std::vector<Program> programs;
   for (bool accumulate : {false, true}) {
     programs.push_back(task.program(g.config, shape, accumulate ? "grad_add" : "grad_first", true));
-    EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, precision), {}).ok());
+    EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, {precision}), {}).ok());
   }
   return make_session(g, std::move(programs), backend, update);
 }

@@ -93,7 +93,7 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
     for (const bool add : {false, true}) {
       programs.push_back(task_named("mlm").program(model_.config, kShape.with(kLabels, room_),
                                                    add ? "add" : "first", true));
-      EXPECT_TRUE(run_passes(programs.back(), train_pipeline(add, Precision::f32), {}).ok());
+      EXPECT_TRUE(run_passes(programs.back(), train_pipeline(add), {}).ok());
     }
     std::vector<UpdateWeight> weights;
     for (const ParamSpec& p : family_of(model_.config).params(model_.config))
@@ -235,7 +235,7 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
     const auto cpu = open_backend("cpu", {.threads = 1}).value();
     std::vector<Program> programs = {
         task.program(same.config, kShape.with(kLabels, 64), "whole", true)};
-    ASSERT_TRUE(run_passes(programs[0], train_pipeline(false, Precision::f32), {}).ok());
+    ASSERT_TRUE(run_passes(programs[0], train_pipeline(false), {}).ok());
     Session whole = std::move(Session::compile(std::move(programs), *cpu).value());
     ASSERT_TRUE(whole.allocate().ok());
     ASSERT_TRUE(load_weights(whole, same).ok());

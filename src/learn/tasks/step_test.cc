@@ -77,44 +77,126 @@ Session session_of(const Task& task, const Pretrained& model, bool whole, const 
   shapes.train = {{shape_of(m)}, 2};
   shapes.accumulate = !whole;
   Session session = std::move(Session::compile(run_programs(m, shapes).value(), backend).value());
-  EXPECT_TRUE(session.allocate().ok());
+  EXPECT_TRUE(session.allocate(::testing::TempDir()).ok());
   init_weights(session, config, 7);
   fill_constants(session, config);
   return session;
 }
 
-void expect_same_bits(const Case& c) {
-  SCOPED_TRACE(c.task + " " + c.model + " " + c.optimizer);
-  const Task task = task_named(c.task);
-  TaskSettings* s = task.settings.get();
+// A task with settings, and a model without weights, with dropout where it has any.
+struct Made {
+  Task task;
+  Pretrained model;
+  std::string shape;
+};
+Made make(const Case& c) {
+  Made made{task_named(c.task), {}, {}};
+  TaskSettings* s = made.task.settings.get();
   s->optim = c.optimizer;
   s->max_grad_norm = c.max_grad_norm;
   s->weight_decay = 0.1;
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
-  Pretrained model = std::move(
+  made.model = std::move(
       open_pretrained(std::string(HONE_SOURCE_DIR) + "/tests/goldens/" + c.model, o).value());
   for (const char* key : {"resid_pdrop", "embd_pdrop", "attn_pdrop", "attention_dropout",
                           "hidden_dropout_prob", "dropout_rate", "dropout"})
-    if (model.config.config.contains(key)) model.config.config[key] = 0.1;
-  ASSERT_TRUE(task.choose_head(model.config).ok());
-  const auto backend = open_backend("cpu", {.threads = 2}).value();
-  Session one = session_of(task, model, true, *backend),
-          two = session_of(task, model, false, *backend);
-  const std::string shape = shape_of(TaskModel::make(task, model).value()).text();
-  for (int step = 0; step < 3; ++step) {
-    run(one, "step." + shape, model.config, step);
-    run(two, "train." + shape, model.config, step);
-    EXPECT_EQ(loss_of(one, "step." + shape), loss_of(two, "train." + shape)) << step;
-    run(two, "update", model.config, step);
-    EXPECT_EQ(norm_of(one, "step." + shape), norm_of(two, "update")) << step;
-    EXPECT_GT(norm_of(one, "step." + shape), 0) << step;
-  }
-  for (const StateSlot& slot : one.plan().states) {
+    if (made.model.config.config.contains(key)) made.model.config.config[key] = 0.1;
+  EXPECT_TRUE(made.task.choose_head(made.model.config).ok());
+  made.shape = shape_of(TaskModel::make(made.task, made.model).value()).text();
+  return made;
+}
+
+void expect_same_states(const Session& one, const Session& two) {
+  for (const StateSlot& slot : one.plan().states)
     EXPECT_EQ(one.state_values<std::byte>(slot.name), two.state_values<std::byte>(slot.name))
         << slot.name;
+}
+
+void expect_same_bits(const Case& c) {
+  SCOPED_TRACE(c.task + " " + c.model + " " + c.optimizer);
+  const Made made = make(c);
+  const auto backend = open_backend("cpu", {.threads = 2}).value();
+  Session one = session_of(made.task, made.model, true, *backend),
+          two = session_of(made.task, made.model, false, *backend);
+  for (int step = 0; step < 3; ++step) {
+    run(one, "step." + made.shape, made.model.config, step);
+    run(two, "train." + made.shape, made.model.config, step);
+    EXPECT_EQ(loss_of(one, "step." + made.shape), loss_of(two, "train." + made.shape)) << step;
+    run(two, "update", made.model.config, step);
+    EXPECT_EQ(norm_of(one, "step." + made.shape), norm_of(two, "update")) << step;
+    EXPECT_GT(norm_of(one, "step." + made.shape), 0) << step;
   }
+  expect_same_states(one, two);
   EXPECT_LE(one.plan().arena_bytes(), two.plan().arena_bytes());
+}
+
+// Runs 20 steps with all on the device, and with values that are computed again or are elsewhere.
+void expect_same_bits_in_less_memory(const Case& c) {
+  SCOPED_TRACE(c.task + " " + c.model);
+  const Made made = make(c);
+  const auto backend = open_backend("cpu", {.threads = 2}).value();
+  for (const bool whole : {true, false}) {
+    TaskSettings* s = made.task.settings.get();
+    const auto session = [&](const std::function<void(TaskSettings&)>& change) {
+      const TaskSettings before = *s;
+      s->offload_persistence_threshold = 16;  // the models are tiny
+      change(*s);
+      Session session = session_of(made.task, made.model, whole, *backend);
+      *s = before;
+      for (int step = 0; step < 20; ++step) {
+        if (whole) {
+          run(session, "step." + made.shape, made.model.config, step);
+          continue;
+        }
+        run(session, "train." + made.shape, made.model.config, step);
+        run(session, "accumulate." + made.shape, made.model.config, step + 100);
+        run(session, "update", made.model.config, step);
+      }
+      EXPECT_TRUE(session.check().ok());
+      return session;
+    };
+    const Session kept = session([](TaskSettings&) {});
+    const auto expect_less = [&](const char* what, const std::function<void(TaskSettings&)>& change,
+                                 bool activations) {
+      SCOPED_TRACE(fmt::format("{}, {}", what, whole ? "one program" : "two"));
+      const Session less = session(change);
+      expect_same_states(kept, less);
+      const auto live = [&](const Session& x) {
+        return activations ? x.plan().programs[0].live_bytes : x.plan().used_bytes();
+      };
+      EXPECT_LT(live(less), live(kept));
+    };
+    expect_less(
+        "checkpointing", [](TaskSettings& t) { t.gradient_checkpointing = true; }, true);
+    expect_less(
+        "half", [](TaskSettings& t) { t.activation_memory_budget = 0.5; }, true);
+    expect_less(
+        "none", [](TaskSettings& t) { t.activation_memory_budget = 0; }, true);
+    expect_less(
+        "params", [](TaskSettings& t) { t.offload_param_device = "nvme"; }, false);
+    expect_less(
+        "gradients", [](TaskSettings& t) { t.offload_gradient_device = "cpu"; }, false);
+    expect_less(
+        "activations", [](TaskSettings& t) { t.offload_activation_device = "cpu"; }, true);
+    expect_less(
+        "all",
+        [](TaskSettings& t) {
+          t.gradient_checkpointing = true;
+          t.offload_optimizer_device = t.offload_param_device = t.offload_gradient_device =
+              t.offload_activation_device = "nvme";
+        },
+        false);
+  }
+}
+
+TEST(Step, LessMemoryGivesTheSameBits) {
+  expect_same_bits_in_less_memory({"clm", "models/gpt2_tiny"});
+  expect_same_bits_in_less_memory({"clm", "models/llama_tied_tiny"});
+  expect_same_bits_in_less_memory({"summarization", "models/t5_tiny"});
+  expect_same_bits_in_less_memory({"summarization", "models/bart_tiny"});
+  expect_same_bits_in_less_memory({"summarization", "models/marian_tiny"});
+  expect_same_bits_in_less_memory({"mlm", "mlm/bert_tiny"});
 }
 
 TEST(Step, OneProgramHasTheBitsOfTwo) {

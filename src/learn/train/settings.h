@@ -3,7 +3,8 @@
 
 #include "base/settings/settings.h"
 #include "engine/backends/backends.h"
-#include "engine/graph/place.h"
+#include "engine/passes/offload.h"
+#include "engine/passes/recompute.h"
 
 namespace hone {
 
@@ -22,13 +23,27 @@ struct TrainSettings {
 #include "base/settings/fields.inc"
 
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
-  // Where the optimizer's states are, and the folder of their file if that is the disk.
-  Space optimizer_home() const {
-    if (offload_optimizer_device == "none") return Space::device;
-    return offload_optimizer_device == "cpu" ? Space::host : Space::disk;
+  // What leaves the device, and the folder of its file if that is for the disk.
+  Offload offload() const {
+    return {.moments = home_of(offload_optimizer_device),
+            .params = home_of(offload_param_device),
+            .gradients = home_of(offload_gradient_device),
+            .activations = home_of(offload_activation_device),
+            .least_elements = offload_persistence_threshold};
+  }
+  // Which activations are computed again.
+  Recompute recompute() const {
+    Recompute r;
+    r.blocks = gradient_checkpointing;
+    r.share = activation_memory_budget;
+    return r;
   }
   const std::string& offload_folder() const {
     return offload_optimizer_nvme_path.empty() ? output_dir : offload_optimizer_nvme_path;
+  }
+  static Space home_of(const std::string& device) {
+    if (device == "none") return Space::device;
+    return device == "cpu" ? Space::host : Space::disk;
   }
   bool reports() const { return report_to != std::vector<std::string>{"none"}; }
 };

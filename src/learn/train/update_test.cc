@@ -92,7 +92,7 @@ std::vector<float> three_steps(const Backend& backend, UpdateOptions options, in
   std::vector<Program> programs;
   programs.push_back(build_update(weights, options));
   if (home != Space::device) {
-    EXPECT_TRUE(offload(programs[0], home).value());
+    EXPECT_TRUE(offload(programs[0], {.moments = home}).value());
   }
   const Optimizer& optimizer = optimizer_named(options.optimizer);
   int large = 0;  // nodes that update it

@@ -80,7 +80,11 @@ Result<int> run_accelerate(const std::vector<std::string>& args) {
                     {"offload_optimizer_device",
                      {{"none", ""},
                       {"cpu", "--offload_optimizer_device=cpu"},
-                      {"nvme", "--offload_optimizer_device=nvme"}}}}},
+                      {"nvme", "--offload_optimizer_device=nvme"}}},
+                    {"offload_param_device",
+                     {{"none", ""},
+                      {"cpu", "--offload_param_device=cpu"},
+                      {"nvme", "--offload_param_device=nvme"}}}}},
       asks ? args : std::vector<std::string>(args.begin() + 1, args.end()));
 }
 

@@ -138,7 +138,7 @@ Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
     double flops = 0;
     const Program& program = run->session().programs()[0];  // a whole step
     for (const Node& n : program.nodes)
-      if (n.op->name != "attention_grad") flops += cost_of({program, n}).flops;
+      if (n.op->name != "attention_grad" && !n.clone) flops += cost_of({program, n}).flops;
     more = {{"tokens_per_step", steps.tokens[0]}, {"flops_per_step", flops}};
   }
   HONE_TRY(report(out, run->session(), steps, threads_of(s.threads), s.bf16, more));
@@ -155,6 +155,8 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
        fmt::format("--per_device_train_batch_size={}", s.batch),
        fmt::format("--max_steps={}", s.steps), fmt::format("--learning_rate={}", s.learning_rate),
        fmt::format("--bf16={}", s.bf16), fmt::format("--threads={}", s.threads),
+       fmt::format("--gradient_checkpointing={}", s.gradient_checkpointing),
+       fmt::format("--activation_memory_budget={}", s.activation_memory_budget),
        "--weight_decay=0.01", "--shuffle=false"},
       {}));
   bool from_scratch = false;

@@ -386,7 +386,13 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   }
   const Task task = HONE_TRY(task_of(model.config));
   task.settings->bf16 = g.bf16;
+  task.settings->gradient_checkpointing = g.gradient_checkpointing;
+  task.settings->activation_memory_budget = g.activation_memory_budget;
   task.settings->offload_optimizer_device = g.offload_optimizer_device;
+  task.settings->offload_param_device = g.offload_param_device;
+  task.settings->offload_gradient_device = g.offload_gradient_device;
+  task.settings->offload_activation_device = g.offload_activation_device;
+  task.settings->offload_persistence_threshold = g.offload_persistence_threshold;
   HONE_TRY(task.choose_head(model.config));
   const TaskModel made = HONE_TRY(TaskModel::make(task, model));
   RunProgram program = HONE_TRY(find_program(s, made));

@@ -53,17 +53,20 @@ Room room_on(const DeviceSpec& device, const TaskSettings& s, int64_t stream) {
   return {all - device.runtime_bytes, device.runtime_bytes};
 }
 
+// What the model takes: what is computed again is not counted twice.
 double flops_of(const Program& p) {
   double sum = 0;
-  for (const Node& n : p.nodes) sum += cost_of({p, n}).flops;
+  for (const Node& n : p.nodes)
+    if (!n.clone) sum += cost_of({p, n}).flops;
   return sum;
 }
 
-// What would make a run fit that does not: optimizer states on disk, a shorter block, or as much
-// memory as it says.
+// What would make a run fit that does not: values on disk, a shorter block, or as much memory as it
+// says.
 struct Remedy {
-  bool offload = false;      // one row fits with --offload_optimizer_device nvme
-  int64_t row_tokens = 0;    // the largest half, quarter, ... with which one row fits; 0: none
+  std::vector<std::string> offload;  // the fewest settings that are nvme when one row fits
+  // The largest half, quarter, ... of the row's tokens with which one row fits; 0: none.
+  int64_t row_tokens = 0;
   int64_t memory_bytes = 0;  // with one row as long as was asked for
 };
 // What lives in the device's memory from step to step, and from one micro-batch to the next.
@@ -79,6 +82,16 @@ Kept kept_by(const RunPlan& plan, const DeviceSpec& spec) {
   kept.all = kept.states + phase;
   return kept;
 }
+// Bytes of the states of `plan` that `to` leaves on the device: what it needs at least.
+int64_t left_on_device(const RunPlan& plan, const Offload& to) {
+  int64_t bytes = 0;
+  for (const StateSlot& s : plan.states)
+    if ((s.role == Role::moment && to.moments == Space::device) ||
+        (s.role == Role::grad && to.gradients == Space::device) ||
+        (s.role == Role::param && to.params == Space::device))
+      bytes += s.type.bytes();
+  return bytes;
+}
 Result<bool> one_row_fits(const TaskModel& m, const Backend& backend, int64_t memory,
                           int64_t row_tokens) {
   const TaskSettings& s = m.settings();
@@ -92,11 +105,22 @@ Result<Remedy> remedy_for(const TaskModel& m, const Backend& backend, int64_t ru
   const int64_t tokens = m.form.limits[0].tokens;
   Remedy r;
   r.memory_bytes = memory_of(fit.plan, backend.spec()) + runtime;
-  if (m.settings().do_train && m.settings().optimizer_home() == Space::device) {
+  if (m.settings().do_train) {
     Task task = m.task;
     task.settings = std::make_shared<TaskSettings>(m.settings());
-    task.settings->offload_optimizer_device = "nvme";
-    r.offload = HONE_TRY(one_row_fits({task, m.config, m.form}, backend, memory, tokens));
+    TaskSettings& s = *task.settings;
+    bool fits = false;
+    for (const auto& [name, device] :
+         {std::pair{"offload_optimizer_device", &s.offload_optimizer_device},
+          {"offload_gradient_device", &s.offload_gradient_device},
+          {"offload_param_device", &s.offload_param_device}}) {
+      if (fits || *device != "none") continue;
+      *device = "nvme";
+      r.offload.push_back(name);
+      if (left_on_device(fit.plan, s.offload()) > memory) continue;
+      fits = HONE_TRY(one_row_fits({task, m.config, m.form}, backend, memory, tokens));
+    }
+    if (!fits) r.offload.clear();
   }
   if (kept_by(fit.plan, backend.spec()).all > memory) return r;
   for (int64_t shorter = tokens / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2)
@@ -137,7 +161,10 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (here)
     (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
   double flops = 0, seconds = 0;
-  for (const Program& p : HONE_TRY(run_programs(made, shapes(rows, fit.whole)))) {
+  RunShapes chosen_shapes = shapes(rows, fit.whole);
+  chosen_shapes.train_bytes = fit.train_bytes;
+  const std::vector<Program> programs = HONE_TRY(run_programs(made, chosen_shapes));
+  for (const Program& p : programs) {
     if (!p.name.starts_with("train.") && !p.name.starts_with("step.")) continue;
     const double micro_batches = static_cast<double>(wanted) / static_cast<double>(rows) *
                                  static_cast<double>(s.gradient_accumulation_steps);
@@ -161,13 +188,15 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["micro_batch_rows"] = fit.rows;
   j["largest_micro_batch_rows"] = largest;
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
+  const Recomputed again = recomputed(programs);
+  j["recompute"] = {{"nodes", again.nodes}, {"share_of_time", again.share}};
   j["flops_per_step"] = flops;
   j["seconds_per_step"] = seconds;
   Remedy remedy;
   if (fit.rows == 0) {
     remedy = HONE_TRY(remedy_for(made, *backend, runtime, memory, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
-    if (remedy.offload) j["would_fit"]["offload_optimizer_device"] = "nvme";
+    for (const std::string& name : remedy.offload) j["would_fit"][name] = "nvme";
     if (remedy.row_tokens > 0) j["would_fit"][limit.flag] = remedy.row_tokens;
   }
   const int status = fit.rows > 0 ? kExitDone : kExitUserError;
@@ -195,7 +224,8 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     std::vector<std::string> flags;
     if (remedy.row_tokens > 0)
       flags.push_back(fmt::format("--{} {}", limit.flag, remedy.row_tokens));
-    if (remedy.offload) flags.push_back("--offload_optimizer_device nvme");
+    if (!remedy.offload.empty())
+      flags.push_back(fmt::format("--{} nvme", join(remedy.offload, " nvme --")));
     text += !flags.empty()
                 ? fmt::format("  do   {} fits; or use more memory\n", join(flags, " or "))
                 : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
@@ -207,6 +237,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                         format_bytes(memory + runtime), count_of(fit.rows, "row"), grouped(largest),
                         largest == kMostRowsTried ? " or more" : "");
   }
+  if (again.nodes > 0) text += again.text() + "\n";
   const double speed = s.bf16 ? device.bf16_flops : device.f32_flops;
   if (flops > 0 && here)
     text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
