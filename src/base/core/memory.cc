@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/cgroup.h"
 #include "base/core/text.h"
 
 namespace hone {
@@ -22,43 +23,17 @@ int64_t field_bytes(std::string_view text, std::string_view key) {
   std::from_chars(rest.data(), rest.data() + rest.size(), kib);
   return kib * 1024;
 }
-
-std::optional<int64_t> number_in(const std::string& path) {
-  Result<std::string> text = read_file(path);
-  if (!text.ok()) return std::nullopt;
-  std::string_view digits = trim(*text);
-  int64_t n = 0;
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  // Version 1 writes "no limit" as nearly 2^63.
-  if (error != std::errc() || n <= 0 || n >= (int64_t{1} << 60)) return std::nullopt;
-  return n;
-}
-
-// Walks from our cgroup to the root and takes the smallest limit.
-std::optional<int64_t> control_group_limit() {
-  Result<std::string> groups = read_file("/proc/self/cgroup");
-  if (!groups.ok()) return std::nullopt;
-  std::optional<int64_t> least;
-  for (const std::string& line : split(*groups, '\n')) {
-    std::vector<std::string> part = split(line, ':');  // id:controllers:path
-    if (part.size() < 3) continue;
-    bool v2 = part[1].empty();
-    if (!v2 && ("," + part[1] + ",").find(",memory,") == std::string::npos) continue;
-    std::string root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
-    const char* file = v2 ? "/memory.max" : "/memory.limit_in_bytes";
-    for (std::string path = part[2] == "/" ? "" : part[2];; path.resize(path.rfind('/'))) {
-      if (std::optional<int64_t> n = number_in(root + path + file)) {
-        least = least ? std::min(*least, *n) : *n;
-      }
-      if (path.empty() || path.rfind('/') == std::string::npos) break;
-    }
-  }
-  return least;
-}
 }  // namespace
 
 int64_t MemoryReading::usable_bytes() const {
   return limit_bytes ? std::min(*limit_bytes, total_bytes) : total_bytes;
+}
+
+int64_t MemoryReading::free_bytes() const {
+  int64_t free = available_bytes;
+  if (limit_bytes) free = std::min(free, *limit_bytes - rss_anon_bytes - rss_shmem_bytes);
+  if (group_free_bytes) free = std::min(free, *group_free_bytes);
+  return free;
 }
 
 MemoryReading read_memory() {
@@ -73,7 +48,9 @@ MemoryReading read_memory() {
     m.total_bytes = field_bytes(*machine, "MemTotal:");
     m.available_bytes = field_bytes(*machine, "MemAvailable:");
   }
-  m.limit_bytes = control_group_limit();
+  const Cgroup group = read_cgroup();
+  m.limit_bytes = group.memory_limit_bytes;
+  m.group_free_bytes = group.memory_free_bytes;
   return m;
 }
 

@@ -13,9 +13,13 @@ struct MemoryReading {
   int64_t rss_peak_bytes = 0;  // VmHWM
   int64_t total_bytes = 0;     // of the machine
   int64_t available_bytes = 0;
-  std::optional<int64_t> limit_bytes;  // of the innermost cgroup that sets one
+  std::optional<int64_t> limit_bytes;       // the least of the cgroups
+  std::optional<int64_t> group_free_bytes;  // what their processes leave of it (cgroup.h)
   // What this process may hold: the smaller of machine and cgroup.
   int64_t usable_bytes() const;
+  // What this process may take in addition now: no more than the machine has available, and no more
+  // than the cgroups leave after what all their processes hold.
+  int64_t free_bytes() const;
 };
 MemoryReading read_memory();
 // How much of a block is in memory now, in whole pages.

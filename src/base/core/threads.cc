@@ -6,14 +6,14 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <fstream>
 #include <mutex>
+#include <optional>
 #include <set>
-#include <sstream>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/core/cgroup.h"
 #include "base/core/error.h"
 #include "base/core/system_files.h"
 
@@ -72,30 +72,6 @@ void wait_for_change(std::atomic<T>& value, T old, microseconds spin) {
     }
   } while (std::chrono::steady_clock::now() < end);
   while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
-}
-
-// CPUs' worth of quota of this process' cgroup (v2, every level up, or v1); 0 = no limit.
-int cgroup_limit() {
-  double limit = 0;
-  auto take = [&](double quota, double period) {
-    if (quota > 0 && period > 0 && (limit == 0 || quota / period < limit)) limit = quota / period;
-  };
-  std::ifstream in("/proc/self/cgroup");
-  std::string group = "/";
-  for (std::string line; std::getline(in, line);)
-    if (line.rfind("0::", 0) == 0) group = line.substr(3);
-  for (;;) {
-    std::istringstream max(first_line("/sys/fs/cgroup" + group + "/cpu.max"));
-    double quota = 0, period = 0;
-    if (max >> quota >> period) take(quota, period);  // "max 100000" fails to parse: no limit
-    if (group.size() <= 1) break;
-    group.resize(group.find_last_of('/'));
-  }
-  std::istringstream quota(first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"));
-  std::istringstream period(first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
-  double q = 0, p = 0;
-  if (quota >> q && period >> p) take(q, p);
-  return limit == 0 ? 0 : std::max(1, static_cast<int>(limit + 0.5));
 }
 
 }  // namespace
@@ -258,7 +234,8 @@ int ThreadPool::default_size() {
     }
     cores = static_cast<int>(physical.size());
   }
-  if (const int limit = cgroup_limit()) cores = std::min(cores, limit);
+  if (const std::optional<double> quota = read_cgroup().cpus)
+    cores = std::min(cores, static_cast<int>(*quota + 0.5));
   return std::max(1, cores);
 }
 

@@ -148,11 +148,7 @@ Status check_device_memory(const TrainSettings& s) {
 
 int64_t memory_for_arenas(const TrainSettings& s) {
   if (s.device_memory) return static_cast<int64_t>(s.device_memory->bytes) - kRuntimeBudget;
-  const MemoryReading m = read_memory();
-  int64_t free_bytes = m.available_bytes;
-  if (m.limit_bytes)
-    free_bytes = std::min(free_bytes, *m.limit_bytes - m.rss_anon_bytes - m.rss_shmem_bytes);
-  return free_bytes - kRuntimeBudget;
+  return read_memory().free_bytes() - kRuntimeBudget;
 }
 
 std::string MemoryReport::text() const {

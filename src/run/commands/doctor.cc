@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/core/cgroup.h"
 #include "base/core/memory.h"
 #include "base/core/memory_nodes.h"
 #include "base/core/system_files.h"
@@ -104,12 +105,15 @@ Finding memory(OrderedJson& json) {
                     {"available_bytes", m.available_bytes},
                     {"usable_bytes", m.usable_bytes()}};
   json["memory"]["limit_bytes"] = m.limit_bytes ? OrderedJson(*m.limit_bytes) : OrderedJson();
-  return {
-      "memory",
-      fmt::format(
-          "{}, {} available{}", format_bytes(m.total_bytes), format_bytes(m.available_bytes),
-          m.limit_bytes ? fmt::format("; the cgroup allows {}", format_bytes(*m.limit_bytes)) : ""),
-      ""};
+  json["memory"]["free_bytes"] = m.free_bytes();
+  return {"memory",
+          fmt::format("{}, {} available{}", format_bytes(m.total_bytes),
+                      format_bytes(m.available_bytes),
+                      m.limit_bytes
+                          ? fmt::format("; the cgroup allows {}, of which {} are free",
+                                        format_bytes(*m.limit_bytes), format_bytes(m.free_bytes()))
+                          : ""),
+          ""};
 }
 
 Finding huge_pages(OrderedJson& json) {
@@ -156,20 +160,13 @@ Finding limits(OrderedJson& json) {
     texts.push_back(fmt::format("open files {}", *files));
     if (*files < 256) remedies.push_back("ulimit -n 1024");
   }
-  // "max 100000" or "<quota> <period>" in microseconds.
-  std::vector<std::string> quota = split(first_line("/sys/fs/cgroup/cpu.max"), ' ');
-  if (quota.size() != 2) {
-    quota = {first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
-             first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")};
-  }
-  const double share = std::atof(quota[0].c_str()), period = std::atof(quota[1].c_str());
   all["processors_of_control_group"] = OrderedJson();
-  if (share > 0 && period > 0) {
-    all["processors_of_control_group"] = share / period;
-    texts.push_back(fmt::format("processor time of {:.1f} processors (cgroup)", share / period));
-    if (share / period + 0.01 < ThreadPool::default_size()) {
+  if (const std::optional<double> cpus = read_cgroup().cpus) {
+    all["processors_of_control_group"] = *cpus;
+    texts.push_back(fmt::format("processor time of {:.1f} processors (cgroup)", *cpus));
+    if (*cpus + 0.01 < ThreadPool::default_size()) {
       remedies.push_back(
-          fmt::format("--threads {}", std::max<int64_t>(1, static_cast<int64_t>(share / period))));
+          fmt::format("--threads {}", std::max<int64_t>(1, static_cast<int64_t>(*cpus))));
     }
   }
   json["limits"] = std::move(all);

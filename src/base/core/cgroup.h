@@ -1,0 +1,24 @@
+// What the control groups of this process (a container's limits) allow it: version 1, 2 and both.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hone {
+
+// Each is the least of all levels from the group of the process up to the root; none: no limit.
+struct Cgroup {
+  std::optional<int64_t> memory_limit_bytes;  // memory.max and memory.high, or limit_in_bytes
+  // What is left of a limit: limit - usage + file cache (active_file and inactive_file), which the
+  // kernel gives back. The usage is that of all processes of the group, this one included.
+  std::optional<int64_t> memory_free_bytes;
+  std::optional<double> cpus;  // quota / period of processor time
+};
+
+// `root` precedes /proc/self/cgroup and /sys/fs/cgroup, for tests. Files that are not there, or that
+// have no number, set no limit. Reference: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1 of
+// the Linux kernel.
+Cgroup read_cgroup(const std::string& root = "");
+
+}  // namespace hone
