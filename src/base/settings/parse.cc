@@ -182,6 +182,7 @@ Result<ParseOutcome> Schema::parse(const std::vector<std::string>& args,
       errors.push_back(s.error());
     if (const Setting* s = find_typed(g.name)) find(s->name).origin.place = g.flag;
   }
+  if (follow_) follow_(*this, outcome.notices, errors);
   if (!errors.empty()) return all_of(std::move(errors));
   if (outcome.dump_config) return outcome;
   for (const Setting& s : settings_) {

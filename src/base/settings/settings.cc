@@ -215,4 +215,29 @@ Status Schema::apply(const std::string& name, const Json& value, const Origin& o
   return Ok{};
 }
 
+Status Schema::imply(const std::string& name, const Json& value, const std::string& place,
+                     std::vector<std::string>& notices) {
+  const bool told = find_typed(name) != nullptr && given(name);
+  const Origin by_user = told ? origin(name) : Origin{};
+  const OrderedJson before = told ? at(name).value() : OrderedJson();
+  HONE_TRY(apply(name, value, {SettingSource::kFile, place}, notices));
+  if (!told) return Ok{};
+  Setting& s = find(name);
+  s.origin = by_user;
+  const OrderedJson after = s.value();
+  if (after == before) return Ok{};
+  assign(s.field, *parse_json(dump_json(before), "value"));
+  return Error(err::kSettingConflict, fmt::format("{} has two values: {} and {}", name,
+                                                  value_text(before), value_text(after)))
+      .at(fmt::format("{} ({})", by_user.place, value_text(before)))
+      .at(fmt::format("{} ({})", place, value_text(after)))
+      .todo("give one value, or the same value twice");
+}
+
+Status Schema::imply_default(const std::string& name, const Json& value, const std::string& place,
+                             std::vector<std::string>& notices) {
+  if (find_typed(name) != nullptr && given(name)) return Ok{};
+  return apply(name, value, {SettingSource::kFile, place}, notices);
+}
+
 }  // namespace hone

@@ -111,6 +111,20 @@ class Schema {
   // The settings file that the arguments name; "" without one, or when they cannot be read.
   std::string config_file(const std::vector<std::string>& args) const;
 
+  // What follows from the settings that were read, such as a file of another program: called before
+  // --dump_config and before required settings are looked for. What it finds wrong is printed together
+  // with what else is wrong.
+  using Follow =
+      std::function<void(Schema&, std::vector<std::string>& notices, std::vector<Error>& errors)>;
+  void then(Follow follow) { follow_ = std::move(follow); }
+  // For Follow: `value`, which `place` gives to a setting. Errors: H0211 the user gave another value;
+  // those of a value in a settings file, also of a setting that is refused.
+  Status imply(const std::string& name, const Json& value, const std::string& place,
+               std::vector<std::string>& notices);
+  // The same, where what the user gave, if anything, counts.
+  Status imply_default(const std::string& name, const Json& value, const std::string& place,
+                       std::vector<std::string>& notices);
+
   // --- asking ---------------------------------------------------------------------------------
   const std::vector<Setting>& all() const { return settings_; }
   const Setting& at(const std::string& name) const;  // by its own name; a Bug when absent
@@ -170,6 +184,7 @@ class Schema {
   std::vector<std::string> positional_;
   std::map<std::string, Spelling> spelling_;
   std::map<std::string, Foreign> foreign_;
+  Follow follow_;
 };
 
 }  // namespace hone

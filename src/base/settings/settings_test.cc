@@ -299,6 +299,52 @@ TEST(Settings, ACommandMayOfferWhatOthersRefuse) {
   EXPECT_THROW(schema.add("device", &device, "Machine", "again"), Bug);
 }
 
+// What a file of another program says of settings: Schema::then, imply, imply_default.
+TEST(Settings, ImpliedValues) {
+  const auto parse = [](Fixture& f, std::vector<std::string> args) {
+    f.schema.then([](Schema& s, std::vector<std::string>& notices, std::vector<Error>& errors) {
+      for (const auto& [name, value] :
+           std::vector<std::pair<std::string, Json>>{{"learning_rate", 0.5}, {"fp16", false}})
+        if (Status done = s.imply(name, value, "x.json:1:2", notices); !done.ok())
+          errors.push_back(done.error());
+      ASSERT_TRUE(s.imply_default("per_device_train_batch_size", 4, "x's default", notices).ok());
+    });
+    args.insert(args.end(), {"--model_name_or_path", "m"});
+    return f.parse(args);
+  };
+  Fixture f;
+  EXPECT_EQ(parse(f, {}), "");
+  EXPECT_EQ(f.settings.learning_rate, 0.5);
+  EXPECT_EQ(f.settings.per_device_train_batch_size, 4);
+  EXPECT_EQ(f.schema.origin("learning_rate").place, "x.json:1:2");
+  EXPECT_TRUE(f.schema.given("learning_rate"));
+  Fixture same;
+  EXPECT_EQ(parse(same, {"--lr", "5e-1", "--per_device_train_batch_size", "3"}), "");
+  EXPECT_EQ(same.schema.origin("learning_rate").place, "--lr");
+  EXPECT_EQ(same.settings.per_device_train_batch_size, 3);
+  Fixture other;
+  const std::string text = parse(other, {"--learning_rate", "0.25"});
+  EXPECT_NE(text.find("H0211  learning_rate has two values: 0.25 and 0.5"), std::string::npos)
+      << text;
+  EXPECT_EQ(other.settings.learning_rate, 0.25);
+}
+
+TEST(Settings, JsonOrFile) {
+  JsonOrFile v;
+  const Field field(&v);
+  EXPECT_TRUE(v.empty());
+  EXPECT_TRUE(assign(field, "a.json"));
+  EXPECT_EQ(v.value, Json("a.json"));
+  EXPECT_TRUE(assign(field, " {\"a\": 1}"));
+  EXPECT_EQ(v.value["a"], 1);
+  EXPECT_TRUE(assign(field, Json{{"b", 2}}));
+  EXPECT_EQ(v.value["b"], 2);
+  EXPECT_FALSE(assign(field, "{\"a\": "));
+  EXPECT_FALSE(assign(field, 3));
+  EXPECT_TRUE(assign(field, nullptr));
+  EXPECT_TRUE(v.empty());
+}
+
 TEST(Settings, ByteSizes) {
   ByteSize b;
   auto size = [&](const char* t) { return assign(Field(&b), t) ? b.bytes : -1; };

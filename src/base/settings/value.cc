@@ -91,6 +91,13 @@ bool store(T& target, const Json& value) {
     Result<Json> parsed = parse_json(value.get_ref<const std::string&>(), "value");
     if (!parsed.ok()) return false;
     return target = std::move(*parsed), true;
+  } else if constexpr (std::is_same_v<T, JsonOrFile>) {
+    if (value.is_object()) return target.value = value, true;
+    if (value.is_null()) return target = {}, true;
+    if (!value.is_string()) return false;
+    if (!trim(value.get_ref<const std::string&>()).starts_with('{'))
+      return target.value = value, true;
+    return store(target.value, value) && target.value.is_object();
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     std::vector<std::string> list;
     if (value.is_array()) {
@@ -127,6 +134,7 @@ OrderedJson to_json(const Json& value) {
   // nlohmann has no conversion between the two orders.
   return *parse_ordered_json(dump_json(value), "value");
 }
+OrderedJson to_json(const JsonOrFile& value) { return to_json(value.value); }
 template <class T>
 OrderedJson to_json(const T& value) {
   if constexpr (IsOptional<T>::value) {
@@ -138,7 +146,7 @@ OrderedJson to_json(const T& value) {
 
 // The index of Field's alternative without its optional.
 size_t base_index(const Field& f) {
-  constexpr size_t kOf[] = {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4};
+  constexpr size_t kOf[] = {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 7};
   return kOf[f.index()];
 }
 }  // namespace
@@ -162,12 +170,13 @@ const char* expected(const Field& f) {
                                    "text",
                                    "a size such as 16GiB or 500MB",
                                    "a list such as a,b",
-                                   "JSON such as {\"a\": 1}"};
+                                   "JSON such as {\"a\": 1}",
+                                   "a JSON file, or an object such as {\"a\": 1}"};
   return kText[base_index(f)];
 }
 
 const char* metavariable(const Field& f) {
-  constexpr const char* kText[] = {"", "INTEGER", "NUMBER", "TEXT", "SIZE", "LIST", "JSON"};
+  constexpr const char* kText[] = {"", "INTEGER", "NUMBER", "TEXT", "SIZE", "LIST", "JSON", "FILE"};
   return kText[base_index(f)];
 }
 

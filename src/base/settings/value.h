@@ -16,11 +16,18 @@ struct ByteSize {
   bool operator==(const ByteSize&) const = default;
 };
 
+// A JSON object that is written in place, or the name of a file that holds one (a string).
+struct JsonOrFile {
+  Json value = "";
+  bool empty() const { return value == Json(""); }
+  bool operator==(const JsonOrFile&) const = default;
+};
+
 // Where the value of a setting lives. The types that a settings.def may use.
 using Field =
     std::variant<bool*, int64_t*, double*, std::string*, ByteSize*, std::vector<std::string>*,
                  Json*, std::optional<bool>*, std::optional<int64_t>*, std::optional<double>*,
-                 std::optional<std::string>*, std::optional<ByteSize>*>;
+                 std::optional<std::string>*, std::optional<ByteSize>*, JsonOrFile*>;
 
 bool is_bool(const Field& field);  // bool or optional bool: a flag without value means true
 bool is_list(const Field& field);
