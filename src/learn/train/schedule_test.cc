@@ -1,5 +1,6 @@
 // Rates against Transformers' get_scheduler (tests/goldens/learn_train/schedules.json, made again
-// by tools/golden_schedules.py), and what is refused.
+// by tools/golden_schedules.py) and DeepSpeed's (deepspeed_schedules.json, by
+// tools/golden_deepspeed_schedules.py), and what is refused.
 #include "learn/train/schedule.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-TEST(Schedule, RatesOfTransformers) {
+// Adds the names of the schedules to `types`.
+void compare_rates(const std::string& file, std::set<std::string>& types) {
   const json golden = json::parse(
-      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/schedules.json"));
-  std::set<std::string> types;
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/" + file));
   for (const json& c : golden["cases"]) {
     SCOPED_TRACE(c["type"].get<std::string>() + " " + c["kwargs"].dump());
     types.insert(c["type"]);
@@ -28,6 +29,12 @@ TEST(Schedule, RatesOfTransformers) {
       EXPECT_NEAR(s->rate(static_cast<int64_t>(step)), c["rates"][step].get<double>(), peak * 1e-12)
           << "step " << step;
   }
+}
+
+TEST(Schedule, RatesOfTransformersAndDeepSpeed) {
+  std::set<std::string> types;
+  compare_rates("schedules.json", types);
+  compare_rates("deepspeed_schedules.json", types);
   for (const std::string& name : schedule_names()) EXPECT_TRUE(types.contains(name)) << name;
 }
 
@@ -46,6 +53,8 @@ TEST(Schedule, WrongArgumentsAreRefused) {
       {"cosine_with_min_lr", {{"min_lr", 1e-5}, {"min_lr_rate", 0.1}}},
       {"warmup_stable_decay", json::object()},
       {"polynomial", {{"lr_end", 1.0}}},
+      {"warmup_lr", {{"warmup_type", "cubic"}}},
+      {"warmup_lr", {{"total_num_steps", 10}}},
       {"sinus", json::object()}};
   for (const auto& [type, more] : cases) {
     Result<Schedule> s = Schedule::make({type, 1e-3, 0, 10, more});
