@@ -77,6 +77,8 @@ Result<int> run_accelerate(const std::vector<std::string>& args) {
        .letters = {{"q", "quiet"}, {"t", "tee"}},
        // Scripts of Transformers train in it, as with their own flag.
        .meanings = {{"mixed_precision", {{"no", ""}, {"bf16", "--bf16"}, {"fp16", "--fp16"}}},
+                    {"deepspeed_config_file", {{"", "--deepspeed="}}},
+                    {"gradient_clipping", {{"", "--max_grad_norm="}}},
                     {"offload_optimizer_device",
                      {{"none", ""},
                       {"cpu", "--offload_optimizer_device=cpu"},

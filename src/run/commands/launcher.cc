@@ -62,6 +62,10 @@ Status take_flag(const Launcher& l, const std::vector<std::string>& args, Line& 
     if (next) value = args[line.at + 1];
     line.at += next ? 2 : 1;
     if (const auto meaning = l.meanings.find(name); meaning != l.meanings.end()) {
+      if (const auto any = meaning->second.find(""); any != meaning->second.end()) {
+        line.flags.push_back(any->second + value);
+        return Ok{};
+      }
       const auto flag = meaning->second.find(value);
       if (flag == meaning->second.end())
         return Error(err::kUnknownScript,

@@ -8,6 +8,7 @@
 #include "base/settings/yaml.h"
 #include "learn/tasks/presets/presets.h"
 #include "learn/tasks/tasks.h"
+#include "learn/train/deepspeed/deepspeed.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
 
@@ -59,6 +60,7 @@ void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, Ch
     if (c.more) c.more(schema);
   } else {
     s.TrainSettings::bind(schema);
+    schema.then(follow_deepspeed);
   }
   s.DataSettings::bind(schema);
   if (own) chosen.task->bind(schema);
