@@ -11,6 +11,8 @@
 // With attribute bf16 the operands of the three products are rounded to it.
 // x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], and as
 // asked for dw [V,C], dx [T,C], dbias [V].
+#include <algorithm>
+
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -112,16 +114,24 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   return out;
 }
 
+// A state that is not trained has no gradient.
+bool is_frozen(const Program& p, ValueId v) {
+  return std::any_of(p.states.begin(), p.states.end(),
+                     [v](const State& s) { return s.value == v && !s.trainable; });
+}
+
 Values grad_linear_cross_entropy(Builder& b, const NodeView& n, const Values& d) {
-  HONE_BUG_IF(
-      !place_of(n, "dx") || !place_of(n, "dw") || n.has("bias") != (place_of(n, "dbias") > 0),
-      "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
+  const auto missing = [&](const char* operand, const char* gradient) {
+    return n.has(operand) && !place_of(n, gradient) && !is_frozen(n.program, n.input(operand));
+  };
+  HONE_BUG_IF(!place_of(n, "dx") || missing("w", "dw") || missing("bias", "dbias"),
+              "linear_cross_entropy needs dw, dx and with a bias dbias for its gradient");
   HONE_BUG_IF(d[1] != kNoValue, "linear_cross_entropy: nll is a report without a gradient");
   HONE_BUG_IF(n.has("dw_acc"), "linear_cross_entropy: dw is already accumulated");
   Values g(n.inputs(), kNoValue);
   g[n.slot("x")] = n.output(place_of(n, "dx"));
-  g[n.slot("w")] = n.output(place_of(n, "dw"));
-  if (n.has("bias")) g[n.slot("bias")] = n.output(place_of(n, "dbias"));
+  if (place_of(n, "dw")) g[n.slot("w")] = n.output(place_of(n, "dw"));
+  if (place_of(n, "dbias")) g[n.slot("bias")] = n.output(place_of(n, "dbias"));
   if (is_constant(b, d[0], 1)) return g;
   ValueId by = ops::cast(b, d[0], b.type(g[n.slot("x")]).dtype);
   for (ValueId& v : g)
@@ -158,13 +168,18 @@ ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, Va
                                             ValueId bias) {
   Attrs attrs;
   if (smoothing != 0) attrs.set("smoothing", smoothing);
-  for (const char* g : kGradients)
-    if (grads && (bias != kNoValue || g != std::string("dbias"))) attrs.set(g, true);
+  // dw, dx, dbias
+  const bool wanted[] = {grads && !is_frozen(b.program(), w), grads,
+                         grads && bias != kNoValue && !is_frozen(b.program(), bias)};
+  for (size_t i = 0; i < std::size(wanted); ++i)
+    if (wanted[i]) attrs.set(kGradients[i], true);
   Values in{x, w, labels, scale};
   if (bias != kNoValue) in.insert(in.end(), {kNoValue, bias});
-  Values v = b.emit("linear_cross_entropy", in, attrs);
-  v.resize(6, kNoValue);
-  return {v[0], v[1], v[2], v[4], v[3], v[5]};
+  const Values v = b.emit("linear_cross_entropy", in, attrs);
+  ValueId made[] = {kNoValue, kNoValue, kNoValue};
+  for (size_t i = 0, at = kReports; i < std::size(wanted); ++i)
+    if (wanted[i]) made[i] = v[at++];
+  return {v[0], v[1], v[2], made[1], made[0], made[2]};
 }
 
 }  // namespace hone

@@ -196,7 +196,8 @@ Result<ResumeState> open_checkpoint(const std::string& path, Store& store) {
   ResumeState r;
   r.state = HONE_TRY(read_json_if_there(path + "/" + kStateFile, store));
   r.trainer_state = HONE_TRY(read_json_if_there(path + "/" + kTrainerStateFile, store));
-  r.weights = HONE_TRY(open_stem(path, "model", store));
+  const bool adapter = HONE_TRY(store.exists(path + "/adapter_model.safetensors"));
+  r.weights = HONE_TRY(open_stem(path, adapter ? "adapter_model" : "model", store));
   const std::string optimizer = path + "/" + kOptimizerStem + ".safetensors";
   if (HONE_TRY(store.exists(optimizer)) || HONE_TRY(store.exists(optimizer + ".index.json")))
     r.optimizer = HONE_TRY(open_stem(path, kOptimizerStem, store));

@@ -78,7 +78,7 @@ Status verify_checkpoint(const std::string& path, Store& store = file_store());
 struct ResumeState {
   Json state;                               // hone_state.json, null when there is none
   Json trainer_state;                       // trainer_state.json, null when there is none
-  std::unique_ptr<WeightSource> weights;    // model.safetensors
+  std::unique_ptr<WeightSource> weights;    // model.safetensors, or adapter_model.safetensors
   std::unique_ptr<WeightSource> optimizer;  // null when there is none
 };
 // Verifies the checkpoint, then opens it.

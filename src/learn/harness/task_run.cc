@@ -177,7 +177,8 @@ std::string TaskRun::second_name(const std::string& name) const {
 
 std::vector<std::string> TaskRun::weight_names() const {
   std::vector<std::string> names;
-  for (const ParamSpec& p : family_of(model_.config).params(model_.config)) names.push_back(p.name);
+  for (const ParamSpec& p : family_of(model_.config).params(model_.config))
+    if (!model_.config.adapter || p.of_adapter()) names.push_back(p.name);
   return names;
 }
 

@@ -7,6 +7,7 @@
 
 #include "learn/harness/feed.h"
 #include "learn/harness/memory.h"
+#include "learn/models/adapter_config.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
@@ -26,6 +27,9 @@ class TaskRun final : public TrainTask {
   Result<OrderedJson> evaluate() override;
   Status save_model_files(const std::string& folder) override;
   std::vector<std::string> weight_names() const override;
+  std::string weights_stem() const override {
+    return model_.config.adapter ? kAdapterStem : TrainTask::weights_stem();
+  }
   std::string second_name(const std::string& name) const override;
   double flops_of_step(const StepSums& sums) const override;
   Json fingerprint() const override;

@@ -10,6 +10,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/task_run.h"
+#include "learn/models/adapter_config.h"
 #include "learn/pretrained/weights.h"
 
 namespace hone {
@@ -36,6 +37,13 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
            config.text("model_type", config.family),
            static_cast<double>(parameter_count(config)) / 1e6, backend_->description());
+  if (config.adapter) {
+    int64_t trained = 0;
+    for (const UpdateWeight& w : update_weights(config)) trained += w.type.count();
+    log_info("{:<11} LoRA of rank {} in {} layers: {:.3f} million parameters are trained",
+             "adapter", config.adapter->r, adapted_layers(config).size(),
+             static_cast<double>(trained) / 1e6);
+  }
   const RunForm form = HONE_TRY(task_.form(model_));
   if (const RowLimit& limit = form.limits[0]; limit.given > config.max_positions)
     log_warning("--{} {} is more than the model's {} positions: {} is used", limit.flag,
@@ -168,7 +176,7 @@ Status TaskRun::compile(bool from_scratch) {
   if (from_scratch) {
     init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
     fill_constants(*session_, model_.config);
-    return Ok{};
+    return load_adapter(*session_, model_);
   }
   // A body that was trained alone, or with another head, gets a new head to be trained.
   NewHead head{static_cast<uint64_t>(s_.seed), made_->form.replaces_head};

@@ -19,7 +19,8 @@ constexpr const char* kUsualBert =
 constexpr EncoderStyle kStyle{.decoder = "cls.predictions.decoder.weight"};
 
 ValueId pooled(ModelGraph& g, ValueId x) {
-  return g.linear(encoder_prefix(g.config) + "pooler.dense", x, g.config.hidden);
+  return g.linear(encoder_prefix(g.config) + "pooler.dense", x, g.config.hidden,
+                  {.rows = LinearLayer::Rows::sequences});
 }
 
 ValueId bert_body(ModelGraph& g) {
@@ -38,7 +39,8 @@ HeadLayer bert_head(ModelGraph& g, ValueId x) {
     const std::string at = "cls.predictions.transform.";
     const ValueId bias =
         encoder_decoder_bias(g, "cls.predictions.bias", "cls.predictions.decoder.bias");
-    x = activate(g.b, g.linear(at + "dense", x, c.hidden), hidden_act_of(c));
+    x = activate(g.b, g.linear(at + "dense", x, c.hidden, {.rows = LinearLayer::Rows::labels}),
+                 hidden_act_of(c));
     x = encoder_norm(g, at + "LayerNorm", x);
     return {x, encoder_decoder_matrix(g, kStyle), bias};
   }

@@ -2,6 +2,7 @@
 // typed access to the rest.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,8 @@
 #include "base/core/json.h"
 
 namespace hone {
+
+struct Adapter;  // adapter.h
 
 // What follows the body: which logits a model gives.
 enum class Head {
@@ -42,8 +45,9 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig {
   Head head = Head::causal_lm;
   int64_t labels = 0;  // of a classification head; 0: no such head
   int64_t hidden = 0, layers = 0, heads = 0, kv_heads = 0, head_dim = 0;
-  bool tied = true;    // the head is the input embedding
-  int64_t window = 0;  // sliding attention window; 0: none
+  bool tied = true;                        // the head is the input embedding
+  int64_t window = 0;                      // sliding attention window; 0: none
+  std::shared_ptr<const Adapter> adapter;  // beside weights that are frozen; null: all are trained
 
   // Typed access; an absent or null key gives `otherwise`.
   Result<int64_t> integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;

@@ -127,6 +127,7 @@ ValueId encoder_body(ModelGraph& g, const EncoderStyle& style) {
   for (int64_t i = 0; i < c.layers; ++i) {
     const std::string h = fmt::format("{}encoder.layer.{}.", body, i);
     const bool few = sequences && i + 1 == c.layers;  // the head looks at the first tokens alone
+    const LinearLayer layer{.rows = few ? LinearLayer::Rows::sequences : LinearLayer::Rows::tokens};
     const auto drop_onto = [&](ValueId y, ValueId residual) {
       return few ? ops::add(b, g.dropout_of_sequences(y, drop), residual)
                  : g.dropout(y, drop, residual);
@@ -142,13 +143,13 @@ ValueId encoder_body(ModelGraph& g, const EncoderStyle& style) {
         a = g.first_tokens(a);  // [S,C]
         x = g.first_tokens(x);
       }
-      ValueId y = drop_onto(g.linear(h + "attention.output.dense", a, C), x);
+      ValueId y = drop_onto(g.linear(h + "attention.output.dense", a, C, layer), x);
       x = encoder_norm(g, h + "attention.output.LayerNorm", y);
     }
     {
       Builder::Scope s(b, "mlp");
-      ValueId up = activate(b, g.linear(h + "intermediate.dense", x, F), act);  // [T,F]
-      ValueId y = drop_onto(g.linear(h + "output.dense", up, C), x);
+      ValueId up = activate(b, g.linear(h + "intermediate.dense", x, F, layer), act);  // [T,F]
+      ValueId y = drop_onto(g.linear(h + "output.dense", up, C, layer), x);
       x = encoder_norm(g, h + "output.LayerNorm", y);
     }
   }

@@ -34,7 +34,7 @@ ValueId ModelGraph::add_state(const std::string& name, Role role, bool trainable
 
 void ModelGraph::bind(const DeclaredWeights& weights, bool trainable) {
   for (const ParamSpec& spec : weights.params)
-    add_state(spec.name, Role::param, trainable && spec.trained, spec.shape);
+    add_state(spec.name, Role::param, trainable && spec.is_trained(), spec.shape);
   for (const ConstantSpec& spec : weights.constants)
     add_state(spec.name, Role::constant, false, spec.shape);
 }
@@ -46,6 +46,14 @@ ValueId ModelGraph::param(const std::string& name) const {
 }
 
 ValueId ModelGraph::weight(ParamSpec spec) {
+  if (config.adapter && spec.part == ParamSpec::Part::whole) {
+    spec.part = ParamSpec::Part::frozen;
+    if (config.adapter->saves(config, spec.name)) {
+      spec.part = ParamSpec::Part::saved;
+      spec.also.insert(spec.also.begin(), spec.name);
+      spec.name = kAdapterPrefix + spec.name;
+    }
+  }
   if (declaring() && !params_.contains(spec.name)) {
     add_state(spec.name, Role::param, false, spec.shape);
     spec.of_head = spec.of_head || of_head;
@@ -89,10 +97,47 @@ ValueId ModelGraph::constant(ConstantSpec spec) {
 
 ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o) {
   const int64_t in = b.type(x).shape.back();
-  const ValueId w =
-      o.in_out ? matrix(at + ".weight", in, out, o.std) : matrix(at + ".weight", out, in, o.std);
+  ParamSpec spec{at + ".weight", o.in_out ? Shape{in, out} : Shape{out, in}};
+  spec.std = o.std < 0 ? init_std : o.std;
+  spec.in_out = o.in_out;
+  const ValueId w = weight(std::move(spec));
   const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
-  return ops::linear(b, x, w, {.bias = bias, .trans_w = !o.in_out});
+  const ValueId y = ops::linear(b, x, w, {.bias = bias, .trans_w = !o.in_out});
+  return config.adapter && config.adapter->adapts(config, at) ? adapted(at, x, y, o.rows) : y;
+}
+
+ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows) {
+  const double p = config.adapter->dropout;
+  if (mode != Mode::train || p == 0) return x;
+  ValueId samples = sample_ids, places = positions;
+  if (x == encoded) {
+    samples = encoder_sample_ids;
+    places = encoder_positions;
+  } else if (rows == LinearLayer::Rows::sequences) {
+    samples = ops::gather_rows(b, sample_ids, first_rows());
+    places = ops::constant(b, 0, {DType::i32, {b.type(x).shape[0]}});
+  } else if (rows == LinearLayer::Rows::labels && label_rows != kNoValue) {
+    samples = ops::gather_rows(b, sample_ids, label_rows);
+    places = ops::gather_rows(b, positions, label_rows);
+  }
+  return ops::dropout(b, x, rng, samples, places, p, at + ".lora_dropout");
+}
+
+ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId y, LinearLayer::Rows rows) {
+  const Adapter& adapter = *config.adapter;
+  const int64_t in = b.type(x).shape.back(), out = b.type(y).shape.back();
+  ParamSpec first{kAdapterPrefix + at + ".lora_A.weight", {adapter.r, in}};
+  first.init = ParamSpec::Init::uniform;  // torch's kaiming_uniform_ with a = sqrt(5)
+  first.std = 1 / std::sqrt(static_cast<double>(in));
+  first.part = ParamSpec::Part::added;
+  ParamSpec second{kAdapterPrefix + at + ".lora_B.weight", {out, adapter.r}};
+  second.init = ParamSpec::Init::zeros;
+  second.part = ParamSpec::Part::added;
+  const ValueId a = weight(std::move(first)), up = weight(std::move(second));
+  ValueId low = ops::linear(b, adapter_dropout(at, x, rows), a, {.trans_w = true});  // [T,r]
+  if (adapter.scale() != 1)
+    low = ops::mul(b, low, ops::constant(b, adapter.scale(), {DType::f32, {}}));
+  return ops::add(b, ops::linear(b, low, up, {.trans_w = true}), y);
 }
 
 ValueId ModelGraph::layer_norm(const std::string& at, ValueId x, double eps,

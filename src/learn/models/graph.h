@@ -10,6 +10,7 @@
 #include <map>
 
 #include "engine/ops/ops.h"
+#include "learn/models/adapter.h"
 #include "learn/models/config.h"
 
 namespace hone {
@@ -18,14 +19,24 @@ namespace hone {
 struct ParamSpec {
   std::string name;  // as Transformers saves it
   Shape shape;
-  enum class Init { normal, zeros, ones, sinusoids } init = Init::normal;
-  double std = 0.02;      // of the normal distribution
+  enum class Init { normal, uniform, zeros, ones, sinusoids } init = Init::normal;
+  double std = 0.02;      // of the normal distribution; the bound of the uniform one
   bool decay = true;      // weight decay applies (not to biases and norms)
   bool of_head = false;   // a checkpoint of the body alone lacks it: it is then made from the seed
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
   double ones = 1;        // what Init::ones begins as
   bool trained = true;  // no: kept and saved as it is, and initialized where a checkpoint lacks it
   bool looked_up = false;  // a table whose rows ids look up: it multiplies nothing
+  bool in_out = false;     // of a linear layer: [in,out], else [out,in]
+  // What an adapter (adapter.h) makes of the weight. Without one all are `whole`.
+  enum class Part {
+    whole,   // trained and saved with the model
+    frozen,  // the model's, not trained
+    saved,   // the model's, trained, in the adapter's file
+    added    // the adapter's own: no model's checkpoint has it
+  } part = Part::whole;
+  bool is_trained() const { return trained && part != Part::frozen; }
+  bool of_adapter() const { return part == Part::saved || part == Part::added; }
   // Other names under which checkpoints keep it (older spellings, the other side of a tie), best
   // first; Family::other_names adds those without the body's prefix.
   std::vector<std::string> also = {};
@@ -74,6 +85,8 @@ struct LinearLayer {
   bool bias = true;
   bool in_out = false;  // the weight is [in,out], as Conv1D's; else [out,in]
   double std = -1;      // of the first weights; < 0: ModelGraph::init_std
+  // What the rows of x stand for: all tokens, sequences, or those of label_rows where there are some.
+  enum class Rows { tokens, sequences, labels } rows = Rows::tokens;
 };
 struct TableOptions {
   double std = -1;
@@ -157,6 +170,9 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   bool declaring() const { return declared_ != nullptr; }
 
  private:
+  // y + scale dropout(x) A^T B^T, where y is what the layer gives (adapter.h).
+  ValueId adapted(const std::string& at, ValueId x, ValueId y, LinearLayer::Rows rows);
+  ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
   ValueId first_rows();  // i32[S], -1 for empty sequences
   ValueId cache_state(const std::string& name, int64_t pages);
   ValueId add_state(const std::string& name, Role role, bool trainable, const Shape& shape);

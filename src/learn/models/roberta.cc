@@ -69,7 +69,8 @@ HeadLayer roberta_head(ModelGraph& g, ValueId x) {
   g.of_head = true;
   if (c.head == Head::masked_lm) {
     const ValueId bias = encoder_decoder_bias(g, "lm_head.bias", "lm_head.decoder.bias");
-    x = activate(g.b, g.linear("lm_head.dense", x, c.hidden), "gelu");
+    x = activate(g.b, g.linear("lm_head.dense", x, c.hidden, {.rows = LinearLayer::Rows::labels}),
+                 "gelu");
     x = encoder_norm(g, "lm_head.layer_norm", x);
     return {x, encoder_decoder_matrix(g, roberta_style(c)), bias};
   }
@@ -79,7 +80,8 @@ HeadLayer roberta_head(ModelGraph& g, ValueId x) {
   {
     Builder::Scope s(g.b, "dense");
     x = g.dropout_of_sequences(x, drop);  // [S,C]
-    x = ops::tanh(g.b, g.linear("classifier.dense", x, c.hidden));
+    x = ops::tanh(
+        g.b, g.linear("classifier.dense", x, c.hidden, {.rows = LinearLayer::Rows::sequences}));
   }
   Builder::Scope s(g.b, "out_proj");
   return encoder_classifier(g, "classifier.out_proj", g.dropout_of_sequences(x, drop));

@@ -10,6 +10,7 @@
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/safetensors/strict_json.h"
 #include "learn/checkpoint/torch/torch_file.h"
+#include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/weights.h"
@@ -162,9 +163,7 @@ Result<Pretrained> open_new_type(const OpenOptions& options) {
   return p;
 }
 
-}  // namespace
-
-Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
+Result<Pretrained> open_model(const std::string& name, const OpenOptions& options) {
   if (name.empty() && options.config_name.empty()) return open_new_type(options);
   Pretrained p;
   p.name = name.empty() ? options.config_name : name;
@@ -210,6 +209,64 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
         .todo(
             "name a tokenizer and a model that belong together, or set vocab_size in config.json "
             "when training from scratch");
+  return p;
+}
+
+bool has_tokenizer(const std::string& folder) {
+  std::error_code ec;
+  for (const char* file : {"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"})
+    if (fs::exists(fs::path(folder) / file, ec)) return true;
+  return false;
+}
+
+// The adapter that the options name, for a model that has been opened.
+Status open_adapter(Pretrained& p, const OpenOptions& options) {
+  p.config.adapter = options.adapter;
+  if (options.adapter_name.empty()) return Ok{};
+  const std::string folder = HONE_TRY(resolve(options.adapter_name, options, false));
+  Result<Adapter> read = read_adapter_config(HONE_TRY(
+      read_json_object((fs::path(folder) / kAdapterConfigFile).string(), err::kConfigUnreadable)));
+  if (!read.ok()) return std::move(read.error().at(folder));
+  p.config.adapter = std::make_shared<Adapter>(std::move(*read));
+  std::error_code ec;
+  for (const char* ending : {".safetensors", ".bin"}) {
+    const fs::path file = fs::path(folder) / (std::string(kAdapterStem) + ending);
+    if (p.adapter == nullptr && fs::exists(file, ec))
+      p.adapter = HONE_TRY(open_weights(file.string()));
+  }
+  if (p.adapter) return Ok{};
+  return Error(err::kBadAdapter,
+               fmt::format("'{}' has no {}.safetensors", options.adapter_name, kAdapterStem))
+      .todo("name the folder that PEFT or hone wrote the adapter into");
+}
+
+// The folder of an adapter, named as a model: PEFT's file says which model it belongs to.
+Result<std::string> base_of_adapter(const std::string& folder) {
+  std::error_code ec;
+  const fs::path file = fs::path(folder) / kAdapterConfigFile;
+  if (!fs::is_directory(folder, ec) || !fs::exists(file, ec) ||
+      fs::exists(fs::path(folder) / "config.json", ec))
+    return std::string();
+  const nlohmann::json config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
+  const auto base = config.find("base_model_name_or_path");
+  if (base != config.end() && base->is_string() && !base->get<std::string>().empty())
+    return base->get<std::string>();
+  return Error(err::kBadAdapter, "the adapter does not say which model it belongs to")
+      .at(file.string())
+      .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
+}
+
+}  // namespace
+
+Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
+  if (const std::string base = HONE_TRY(base_of_adapter(name)); !base.empty()) {
+    OpenOptions with = options;
+    with.adapter_name = name;
+    if (with.tokenizer_name.empty() && has_tokenizer(name)) with.tokenizer_name = name;
+    return open_pretrained(base, with);
+  }
+  Pretrained p = HONE_TRY(open_model(name, options));
+  HONE_TRY(open_adapter(p, options));
   return p;
 }
 

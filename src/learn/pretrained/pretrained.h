@@ -24,7 +24,10 @@ struct OpenOptions {
   bool need_weights = true;       // false: config.json is enough (hone plan)
   bool need_tokenizer = true;     // false: a model without one opens too
   std::optional<Head> head = {};  // the one that is needed; none: config.json's own
-  bool writes_text = false;       // the head is causal_lm, of encoder-decoders seq2seq_lm
+  // PEFT's folder of an adapter, or a hub name; "": none. Else `adapter` is a new one to train.
+  std::string adapter_name = {};
+  std::shared_ptr<const Adapter> adapter = {};
+  bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 
 // What the settings of a command say: those of base/store/hub_settings.def, and config_name and
@@ -37,6 +40,7 @@ OpenOptions open_options(const Settings& s) {
   o.token = s.token;
   if constexpr (requires { s.config_name; }) o.config_name = s.config_name;
   if constexpr (requires { s.tokenizer_name; }) o.tokenizer_name = s.tokenizer_name;
+  if constexpr (requires { s.adapter_name_or_path; }) o.adapter_name = s.adapter_name_or_path;
   return o;
 }
 
@@ -46,6 +50,7 @@ struct Pretrained {
   ModelConfig config;
   nlohmann::json generation_config = nlohmann::json::object();
   std::unique_ptr<WeightSource> weights;  // null when not asked for
+  std::unique_ptr<WeightSource> adapter;  // of config.adapter, where it is not a new one
   std::optional<Tokenizer> tokenizer;
 };
 
@@ -63,12 +68,19 @@ struct NewHead {
 std::string new_weights_text(const Pretrained& model, const NewHead& head);
 
 // Reads every weight of the session's programs into its states (tied weights once, older names too;
-// as f32, or as the pass store_weights keeps them) and fills the family's constant tables. A
+// as f32, or as the pass store_weights keeps them) and fills the family's
+// constant tables and what an adapter trains. A
 // missing weight or another shape is an Error that names it, but for weights of the head
 // (ParamSpec::of_head) when a NewHead is given; a value that is not finite is H2284; weights of the file that the model does not use are
 // listed in `unused` when given.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);
+
+// Fills what config.adapter trains, beside weights that are in their states: from its file, or as PEFT
+// begins. H2305: the file lacks a tensor or holds others. Does nothing without an adapter.
+Status load_adapter(Session& session, const Pretrained& model);
+// Makes the weights those of model and adapter together, W + scale B A, and leaves no adapter.
+Status merge_adapter(Pretrained& model);
 
 // Fills the constant tables alone, and random weights as the family initialises them (Philox by
 // seed and weight name).
@@ -90,7 +102,8 @@ Status save_torch_weights(const std::string& path, const WeightSource& weights,
 // when there is no such file for the model, H2004 when there is none for its tokenizer.
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
-// config.json, generation_config.json and the tokenizer files alone.
+// config.json, generation_config.json and the tokenizer files alone; with an adapter its config and the
+// tokenizer.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
 
 }  // namespace hone

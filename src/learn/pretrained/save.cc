@@ -4,6 +4,7 @@
 #include "learn/checkpoint/safetensors/strict_json.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/checkpoint/torch/torch_writer.h"
+#include "learn/models/adapter_config.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
 #include "learn/tokenizers/load/load.h"
@@ -63,6 +64,10 @@ std::string second_name(const ModelConfig& c, const std::string& name) {
 
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype) {
   HONE_TRY(file_store().make_dirs(folder));
+  if (model.config.adapter) {
+    HONE_TRY(save_json(folder, kAdapterConfigFile, adapter_config(model.config, model.name)));
+    return model.tokenizer ? save_tokenizer(*model.tokenizer, folder) : Status(Ok{});
+  }
   nlohmann::json config = model.config.config;
   config["architectures"] = {architecture_of(model.config)};
   config.erase("torch_dtype");

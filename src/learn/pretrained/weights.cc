@@ -10,6 +10,7 @@
 #include "base/core/text.h"
 #include "engine/passes/store_weights.h"
 #include "learn/checkpoint/state_tensor.h"
+#include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/pretrained.h"
 
@@ -26,12 +27,16 @@ void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
     std::copy(table.begin(), table.end(), x.begin());
     return;
   }
+  PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));
+  if (spec.init == ParamSpec::Init::uniform) {
+    for (float& v : x) v = static_cast<float>(spec.std * (2 * random.next_uniform() - 1));
+    return;
+  }
   if (spec.init != ParamSpec::Init::normal) {
     std::fill(x.begin(), x.end(),
               spec.init == ParamSpec::Init::ones ? static_cast<float>(spec.ones) : 0.0f);
     return;
   }
-  PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));
   for (float& v : x) v = static_cast<float>(spec.std * random.next_normal());
   if (spec.zero_row < 0) return;
   const std::span<float> row = x.subspan(static_cast<size_t>(spec.zero_row * spec.shape[1]),
@@ -154,6 +159,7 @@ Status check_weights(const WeightSource& weights, const ModelConfig& config, con
   bool in_head_alone = true;  // another number of labels, which the first error names
   for (const ParamSpec& spec : family_of(config).params(config)) {
     if (head != nullptr && is_new(weights, config, spec, *head)) continue;
+    if (spec.part == ParamSpec::Part::added) continue;
     const TensorInfo* t = find_weight(weights, config, spec);
     if (t == nullptr && !spec.trained) continue;
     if (t != nullptr && t->type.shape == spec.shape) continue;
@@ -221,13 +227,54 @@ std::string new_weights_text(const Pretrained& model, const NewHead& head) {
       architecture_of(model.config), model.name, join(names, "', '"));
 }
 
+Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model) {
+  const auto misfit = [&](std::string what) {
+    return Error(err::kBadAdapter, std::move(what))
+        .at(adapter.tensors().empty() ? model.name : adapter.tensors()[0].file)
+        .todo("name the model and the adapter that belong together");
+  };
+  std::set<std::string> asked;
+  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (!spec.of_adapter()) continue;
+    asked.insert(spec.name);
+    const TensorInfo* t = adapter.find(spec.name);
+    if (t == nullptr) return misfit(fmt::format("the adapter has no '{}'", spec.name));
+    if (t->type.shape != spec.shape)
+      return misfit(fmt::format("the adapter's '{}' is {}, the model asks for {}", spec.name,
+                                text_of(t->type.shape), text_of(spec.shape)));
+  }
+  for (const TensorInfo& t : adapter.tensors())
+    if (!asked.contains(t.name))
+      return misfit(fmt::format("the adapter's '{}' belongs to no layer of the model", t.name));
+  return Ok{};
+}
+
+Status load_adapter(Session& session, const Pretrained& model) {
+  if (!model.config.adapter) return Ok{};
+  if (model.adapter) HONE_TRY(check_adapter_weights(*model.adapter, model));
+  for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (!spec.of_adapter() || !session.has_state(spec.name)) continue;
+    if (!model.adapter) {
+      if (spec.part == ParamSpec::Part::added)
+        init_state(session, spec, model.config.adapter->seed);
+      continue;
+    }
+    if (session.state_type(spec.name).dtype == DType::i8)
+      HONE_TRY(read_quantized(session, *model.adapter, *model.adapter->find(spec.name), spec));
+    else
+      HONE_TRY(load_state(session, spec.name, *model.adapter, spec.name));
+  }
+  return Ok{};
+}
+
 Status load_weights(Session& session, const Pretrained& model, std::vector<std::string>* unused,
                     NewHead* head) {
   HONE_BUG_IF(model.weights == nullptr, "load_weights: the model was opened without weights");
   HONE_TRY(check_weights(*model.weights, model.config, head));
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
+    if (spec.part == ParamSpec::Part::added) continue;
     if (head != nullptr && is_new(*model.weights, model.config, spec, *head)) {
-      head->names.push_back(spec.name);
+      head->names.push_back(spec.part == ParamSpec::Part::saved ? spec.also.front() : spec.name);
       if (session.has_state(spec.name)) init_state(session, spec, head->seed);
       continue;
     }
@@ -254,7 +301,7 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
   }
   if (unused != nullptr) *unused = unused_weights(*model.weights, model.config);
   fill_constants(session, model.config);
-  return Ok{};
+  return load_adapter(session, model);
 }
 
 void fill_constants(Session& session, const ModelConfig& config) {

@@ -4,11 +4,12 @@
 #include <span>
 
 #include "learn/checkpoint/safetensors/weight_source.h"
-#include "learn/models/family.h"
+#include "learn/models/adapter_config.h"
 
 namespace hone {
 
 struct NewHead;
+struct Pretrained;
 
 // By the family's name, an older one, or the other name of a tie; nullptr: none of them is there.
 const TensorInfo* find_weight(const WeightSource& weights, const ModelConfig& config,
@@ -20,6 +21,8 @@ Result<const TensorInfo*> require_weight(const WeightSource& weights, const Mode
 // that it would make are not asked for.
 Status check_weights(const WeightSource& weights, const ModelConfig& config,
                      const NewHead* head = nullptr);
+// The file of an adapter holds what the model's config asks for, and nothing else. H2305.
+Status check_adapter_weights(const WeightSource& adapter, const Pretrained& model);
 // Names of tensors that the model does not read, without the masks and tables that checkpoints
 // usually carry.
 std::vector<std::string> unused_weights(const WeightSource& weights, const ModelConfig& config);

@@ -49,6 +49,7 @@ class TrainTask {
   // Saves config and tokenizer. The trainer saves the weights that weight_names() lists.
   virtual Status save_model_files(const std::string& folder) = 0;
   virtual std::vector<std::string> weight_names() const = 0;
+  virtual std::string weights_stem() const { return "model"; }  // of their file: model.safetensors
   // The name under which a saved model holds that weight once more; "": under none.
   virtual std::string second_name(const std::string&) const { return ""; }
   virtual double flops_of_step(

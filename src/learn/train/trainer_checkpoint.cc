@@ -157,8 +157,9 @@ Result<bool> Trainer::begin(const TrainStart& start) {
     // Stopped early, or its last checkpoint is gone; else the command asks for more steps.
     bool whole = false;
     if (start.ended.is_object() && start.ended.value("total_steps", int64_t{-1}) == total)
-      for (const char* file : {"model.safetensors", "model.safetensors.index.json"})
-        whole = HONE_TRY(file_store().exists(s_.output_dir + "/" + file)) || whole;
+      for (const std::string file : {".safetensors", ".safetensors.index.json"})
+        whole = HONE_TRY(file_store().exists(s_.output_dir + "/" + task_.weights_stem() + file)) ||
+                whole;
     if (!whole) return false;
   }
   Json state = Json::object();
@@ -278,7 +279,7 @@ Status Trainer::save_checkpoint(bool extra) {
     best_.checkpoint_step = best_.step;
   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, done_));
   HONE_TRY(task_.save_model_files(w.folder()));
-  HONE_TRY(w.add_tensors("model", weights_of(task_)));
+  HONE_TRY(w.add_tensors(task_.weights_stem(), weights_of(task_)));
   HONE_TRY(w.add_file(kTrainerStateFile, state_text()));
   if (!s_.save_only_model) {
     HONE_TRY(w.add_tensors(kOptimizerStem, tensors_of(s, optimizer_states(s))));
@@ -344,7 +345,9 @@ OrderedJson Trainer::ended_metrics() const {
 }
 
 Status Trainer::load_ended() {
-  const std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(s_.output_dir));
+  std::string from = s_.output_dir;
+  if (task_.weights_stem() != "model") from += "/" + task_.weights_stem() + ".safetensors";
+  const std::unique_ptr<WeightSource> weights = HONE_TRY(open_weights(from));
   for (const std::string& name : task_.weight_names())
     HONE_TRY(read_into(*weights, name, task_.session(), s_.output_dir));
   return Ok{};
@@ -352,7 +355,7 @@ Status Trainer::load_ended() {
 
 Status Trainer::save_model() {
   HONE_TRY(task_.save_model_files(s_.output_dir));
-  return save_safetensors(s_.output_dir, "model", weights_of(task_));
+  return save_safetensors(s_.output_dir, task_.weights_stem(), weights_of(task_));
 }
 
 }  // namespace hone

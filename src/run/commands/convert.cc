@@ -128,7 +128,8 @@ Result<int> run_convert(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
   OpenOptions options = open_options(s);
   options.need_tokenizer = false;
-  const Pretrained model = HONE_TRY(open_pretrained(s.input, options));
+  Pretrained model = HONE_TRY(open_pretrained(s.input, options));
+  HONE_TRY(merge_adapter(model));
   const int64_t bytes = HONE_TRY(write(s, model));
   if (dtype_asked(s.dtype) == DType::f16 && !family_of(model.config).safe_in_f16)
     log_warning(

@@ -328,6 +328,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   open.need_tokenizer = false;
   open.writes_text = true;
   Pretrained model = HONE_TRY(open_pretrained(s.model_name_or_path, open));
+  HONE_TRY(check_adapter(model.config));
   HONE_TRY(check_weights(*model.weights, model.config));
   if (!s.source_lang.empty())
     model.tokenizer =

@@ -6,6 +6,25 @@
 
 namespace hone {
 
+namespace {
+
+std::shared_ptr<const Adapter> new_adapter(const TrainSettings& s) {
+  auto adapter = std::make_shared<Adapter>();
+  adapter->r = s.lora_r;
+  adapter->alpha = s.lora_alpha;
+  adapter->dropout = s.lora_dropout;
+  adapter->rslora = s.use_rslora;
+  if (s.lora_target_modules == std::vector<std::string>{Adapter::kAllLinear})
+    adapter->pattern = Adapter::kAllLinear;
+  else
+    adapter->targets = s.lora_target_modules;
+  adapter->saved = s.lora_modules_to_save;
+  adapter->seed = static_cast<uint64_t>(s.seed);
+  return adapter;
+}
+
+}  // namespace
+
 Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool need_weights) {
   const TaskSettings& s = *task.settings;
   from_scratch = s.model_name_or_path.empty();
@@ -31,9 +50,11 @@ Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool 
   if (from_scratch) o.config_name.clear();
   o.need_weights = need_weights && !from_scratch;
   o.need_tokenizer = false;
+  if (s.use_peft && s.adapter_name_or_path.empty()) o.adapter = new_adapter(s);
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
   HONE_TRY(task.choose_head(model.config));
+  HONE_TRY(check_adapter(model.config));
   return model;
 }
 

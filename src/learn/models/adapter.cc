@@ -1,0 +1,60 @@
+#include "learn/models/adapter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "learn/models/config.h"
+
+namespace hone {
+
+bool names_part(const std::string& name, const std::string& part) {
+  return ("." + name + ".").find("." + part + ".") != std::string::npos;
+}
+
+namespace {
+
+bool matches(const std::string& name, const std::string& pattern) {
+  try {
+    return std::regex_match(name, std::regex(pattern));
+  } catch (const std::regex_error&) {
+    return false;  // check_adapter says that no layer matches
+  }
+}
+
+}  // namespace
+
+double Adapter::scale() const {
+  return alpha / (rslora ? std::sqrt(static_cast<double>(r)) : static_cast<double>(r));
+}
+
+std::vector<std::string> usual_targets(const ModelConfig& c) {
+  const std::string type = c.text("model_type", c.family);
+  for (const char* t : {"llama", "mistral", "qwen2", "qwen3", "bart"})
+    if (type == t) return {"q_proj", "v_proj"};
+  for (const char* t : {"bert", "roberta"})
+    if (type == t) return {"query", "value"};
+  for (const char* t : {"t5", "mt5"})
+    if (type == t) return {"q", "v"};
+  if (type == "gpt2") return {"c_attn"};
+  return {};
+}
+
+bool Adapter::saves(const ModelConfig& c, const std::string& weight) const {
+  const auto named = [&](const std::string& part) { return names_part(weight, part); };
+  if (classifies(c.head) &&
+      std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), named))
+    return true;
+  return std::any_of(saved.begin(), saved.end(), named);
+}
+
+bool Adapter::adapts(const ModelConfig& c, const std::string& layer) const {
+  if (saves(c, layer)) return false;
+  if (pattern == kAllLinear) return true;
+  if (!pattern.empty()) return matches(layer, pattern);
+  const std::vector<std::string> list = targets.empty() ? usual_targets(c) : targets;
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& t) { return layer == t || layer.ends_with("." + t); });
+}
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// LoRA (arXiv 2106.09685): beside a frozen linear layer with the weight W [out,in], two small matrices
+// A [r,in] and B [out,r] are trained, and the layer gives x W^T + scale dropout(x) A^T B^T. Names,
+// rules and adapter_config.json are those of PEFT's LoraConfig.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+struct ModelConfig;
+
+// In front of the names of PEFT's adapter files: the model inside PeftModel and LoraModel.
+inline constexpr const char* kAdapterPrefix = "base_model.model.";
+// PEFT adds these modules to those that are trained whole where a task classifies.
+inline constexpr const char* kClassifierModules[] = {"classifier", "score"};
+// Whether `part` are whole parts of the dotted name: "classifier" of "classifier.dense.weight".
+bool names_part(const std::string& name, const std::string& part);
+
+struct Adapter {
+  int64_t r = 8;
+  double alpha = 8, dropout = 0;
+  bool rslora = false;  // scale alpha / sqrt(r), arXiv 2312.03732
+  // Layers that get an adapter: whole names or their last parts. Empty: those of `pattern`, a regular
+  // expression for whole names or kAllLinear; both empty: the usual ones of the model's type.
+  std::vector<std::string> targets = {};
+  std::string pattern = {};
+  // Modules that are trained whole, by any part of their name; heads that classify always are.
+  std::vector<std::string> saved = {};
+  uint64_t seed = 0;  // of the first A
+
+  static constexpr const char* kAllLinear = "all-linear";
+
+  double scale() const;
+  bool adapts(const ModelConfig& c, const std::string& layer) const;
+  bool saves(const ModelConfig& c, const std::string& weight) const;
+};
+
+// The layers that PEFT adapts by itself in models of the config's type; none: the type has no entry.
+std::vector<std::string> usual_targets(const ModelConfig& c);
+}  // namespace hone

@@ -1,0 +1,183 @@
+#include "learn/models/adapter_config.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/core/text.h"
+#include "learn/models/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr std::string_view kFirstMatrix = ".lora_A.weight";
+
+const char* task_type(const ModelConfig& c) {
+  switch (c.head) {
+    case Head::causal_lm:
+      return "CAUSAL_LM";
+    case Head::seq2seq_lm:
+      return "SEQ_2_SEQ_LM";
+    case Head::sequence_classification:
+      return "SEQ_CLS";
+    case Head::token_classification:
+      return "TOKEN_CLS";
+    default:
+      return nullptr;
+  }
+}
+
+Error bad(std::string what) { return Error(err::kBadAdapter, std::move(what)); }
+
+// A key that changes what an adapter computes, with a value other than the one that changes nothing.
+Status refuse(const Json& file, const char* key) {
+  const auto it = file.find(key);
+  if (it == file.end() || it->is_null() || it->empty() || *it == false) return Ok{};
+  return bad(fmt::format("adapter_config.json: '{}' is {}, which is not supported", key,
+                         it->dump()))
+      .todo("make the adapter without it, or merge it into its model with PEFT's merge_and_unload");
+}
+
+Result<std::vector<std::string>> texts_of(const Json& file, const char* key) {
+  std::vector<std::string> texts;
+  const auto it = file.find(key);
+  if (it == file.end() || it->is_null()) return texts;
+  if (it->is_array())
+    for (const Json& one : *it)
+      if (one.is_string()) texts.push_back(one);
+  if (!it->is_array() || texts.size() != it->size())
+    return bad(fmt::format("adapter_config.json: '{}' is not a list of names", key));
+  return texts;
+}
+
+Json whole_or_real(double v) {
+  return v == std::floor(v) ? Json(static_cast<int64_t>(v)) : Json(v);
+}
+
+}  // namespace
+
+std::vector<std::string> adapted_layers(const ModelConfig& c) {
+  std::vector<std::string> layers;
+  const std::string_view prefix = kAdapterPrefix;
+  for (const ParamSpec& p : family_of(c).params(c))
+    if (p.part == ParamSpec::Part::added && p.name.ends_with(kFirstMatrix))
+      layers.push_back(
+          p.name.substr(prefix.size(), p.name.size() - prefix.size() - kFirstMatrix.size()));
+  return layers;
+}
+
+Result<Adapter> read_adapter_config(const Json& file) {
+  if (!file.is_object()) return bad("adapter_config.json is not a JSON object");
+  if (const Json type = file.value("peft_type", Json()); type != "LORA")
+    return bad(fmt::format("adapter_config.json: an adapter of the type {}", type.dump()))
+        .todo("LORA works");
+  for (const char* key :
+       {"rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern", "lora_bias",
+        "exclude_modules", "target_parameters", "trainable_token_indices", "layer_replication",
+        "alora_invocation_tokens", "arrow_config", "use_bdlora", "use_qalora", "use_dora",
+        "megatron_config"})
+    HONE_TRY(refuse(file, key));
+  if (const Json bias = file.value("bias", Json("none")); bias != "none")
+    return bad(fmt::format("adapter_config.json: 'bias' is {}", bias.dump())).todo("none works");
+  Adapter a;
+  const auto number = [&](const char* key, double otherwise) {
+    const auto it = file.find(key);
+    return it != file.end() && it->is_number() ? it->get<double>() : otherwise;
+  };
+  const double r = number("r", 8);
+  a.alpha = number("lora_alpha", 8);
+  a.dropout = number("lora_dropout", 0);
+  if (!(r >= 1 && r <= kLargestSize && r == std::floor(r)))
+    return bad(fmt::format("adapter_config.json: 'r' is {}, a whole number is expected", r));
+  if (!(a.dropout >= 0 && a.dropout < 1))
+    return bad(
+        fmt::format("adapter_config.json: 'lora_dropout' is {}, a share is expected", a.dropout));
+  a.r = static_cast<int64_t>(r);
+  a.rslora = file.value("use_rslora", Json()) == true;
+  if (const Json targets = file.value("target_modules", Json()); targets.is_string())
+    a.pattern = targets.get<std::string>();
+  else
+    a.targets = HONE_TRY(texts_of(file, "target_modules"));
+  a.saved = HONE_TRY(texts_of(file, "modules_to_save"));
+  return a;
+}
+
+Json adapter_config(const ModelConfig& c, const std::string& base) {
+  const Adapter& a = *c.adapter;
+  Json j = Json::object();
+  for (const char* key : {"auto_mapping", "corda_config", "eva_config", "exclude_modules",
+                          "layer_replication", "layers_pattern", "layers_to_transform",
+                          "megatron_config", "revision", "trainable_token_indices"})
+    j[key] = nullptr;
+  for (const char* key : {"alpha_pattern", "loftq_config", "rank_pattern"}) j[key] = Json::object();
+  j["base_model_name_or_path"] = base;
+  j["bias"] = "none";
+  j["fan_in_fan_out"] = c.family == "gpt2";
+  j["inference_mode"] = true;
+  j["init_lora_weights"] = true;
+  j["lora_alpha"] = whole_or_real(a.alpha);
+  j["lora_bias"] = false;
+  j["lora_dropout"] = a.dropout;
+  j["megatron_core"] = "megatron.core";
+  std::vector<std::string> saved = a.saved;
+  if (classifies(c.head))
+    for (const char* name : kClassifierModules)
+      if (std::find(saved.begin(), saved.end(), name) == saved.end()) saved.emplace_back(name);
+  j["modules_to_save"] = saved.empty() ? Json() : Json(saved);
+  j["peft_type"] = "LORA";
+  j["r"] = a.r;
+  if (a.pattern == Adapter::kAllLinear)
+    j["target_modules"] = adapted_layers(c);
+  else if (!a.pattern.empty())
+    j["target_modules"] = a.pattern;
+  else
+    j["target_modules"] = a.targets.empty() ? usual_targets(c) : a.targets;
+  const char* task = task_type(c);
+  j["task_type"] = task == nullptr ? Json() : Json(task);
+  j["use_dora"] = false;
+  j["use_rslora"] = a.rslora;
+  return j;
+}
+
+Status check_adapter(const ModelConfig& c) {
+  if (!c.adapter) return Ok{};
+  const Adapter& a = *c.adapter;
+  const std::vector<ParamSpec> params = family_of(c).params(c);
+  if (adapted_layers(c).empty()) {
+    ModelConfig all = c;
+    auto every = std::make_shared<Adapter>(a);
+    every->pattern = Adapter::kAllLinear;
+    all.adapter = every;
+    std::vector<std::string> endings;
+    for (const std::string& layer : adapted_layers(all)) {
+      const std::string ending = layer.substr(layer.rfind('.') + 1);
+      if (std::find(endings.begin(), endings.end(), ending) == endings.end())
+        endings.push_back(ending);
+    }
+    const std::string asked = !a.pattern.empty() ? a.pattern : join(a.targets, ", ");
+    return bad(asked.empty() ? fmt::format("models of the type {} have no usual layers for LoRA",
+                                           c.text("model_type", c.family))
+                             : fmt::format("no layer of the model is named {}", asked))
+        .todo(fmt::format("name some of them by --lora_target_modules: {}; or all-linear",
+                          join(endings, ", ")));
+  }
+  for (const std::string& name : a.saved) {
+    const bool found = std::any_of(params.begin(), params.end(), [&](const ParamSpec& p) {
+      return p.part == ParamSpec::Part::saved && names_part(p.name, name);
+    });
+    if (found || std::find(std::begin(kClassifierModules), std::end(kClassifierModules), name) !=
+                     std::end(kClassifierModules))
+      continue;
+    return bad(fmt::format("the model has no module '{}' to train whole", name))
+        .todo(
+            "name modules of the model by --lora_modules_to_save; a head that is tied to the "
+            "embedding is none");
+  }
+  for (const ParamSpec& p : params)
+    if (p.part == ParamSpec::Part::saved && p.looked_up && c.tied)
+      return bad(fmt::format("'{}' is the head too: it cannot be trained whole beside an adapter",
+                             p.also.front()))
+          .todo("leave it out of --lora_modules_to_save");
+  return Ok{};
+}
+
+}  // namespace hone

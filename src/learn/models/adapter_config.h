@@ -1,0 +1,22 @@
+// PEFT's adapter_config.json, and whether an adapter fits its model.
+#pragma once
+
+#include "base/core/json.h"
+#include "learn/models/family.h"
+
+namespace hone {
+
+inline constexpr const char* kAdapterStem = "adapter_model";  // adapter_model.safetensors
+inline constexpr const char* kAdapterConfigFile = "adapter_config.json";
+
+// Names of the layers that the config's adapter adapts.
+std::vector<std::string> adapted_layers(const ModelConfig& c);
+
+// What adapter_config.json says. H2305: it is not a LoRA adapter, or of a kind that hone does not have.
+Result<Adapter> read_adapter_config(const Json& file);
+// PEFT's file for the config's adapter; `base`: the model that it belongs to.
+Json adapter_config(const ModelConfig& c, const std::string& base);
+// H2305: no layer of the model is adapted, or what would be trained whole cannot be.
+Status check_adapter(const ModelConfig& c);
+
+}  // namespace hone

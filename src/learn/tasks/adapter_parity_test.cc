@@ -1,0 +1,292 @@
+// LoRA adapters of tiny models: logits, every gradient and ten losses against PEFT
+// (tests/goldens/adapters, made again by tools/golden_adapters.py).
+#include "engine/backends/backends.h"
+#include "learn/models/adapter_config.h"
+#include "learn/models/errors.h"
+#include "learn/pretrained/pretrained.h"
+#include "learn/tasks/parity.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+const std::string kAllGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/";
+
+// Rows one after another; `sources` are the encoder's.
+struct PackedRows {
+  std::vector<int32_t> ids, positions, types, labels, cu{0}, source_ids, source_positions,
+      source_cu{0};
+  std::vector<int64_t> samples, source_samples;
+
+  explicit PackedRows(const json& rows) {
+    int64_t sample = 0;
+    for (const json& row : rows) {
+      add(row["ids"], sample, ids, positions, samples, cu);
+      if (row.contains("source"))
+        add(row["source"], sample, source_ids, source_positions, source_samples, source_cu);
+      for (const json& type : row.value("types", json::array())) types.push_back(type);
+      for (const json& label : row["labels"]) labels.push_back(label);
+      ++sample;
+    }
+  }
+  static void add(const json& row, int64_t sample, std::vector<int32_t>& to,
+                  std::vector<int32_t>& places, std::vector<int64_t>& samples,
+                  std::vector<int32_t>& ends) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      to.push_back(row[i]);
+      places.push_back(static_cast<int32_t>(i));
+      samples.push_back(sample);
+    }
+    ends.push_back(static_cast<int32_t>(to.size()));
+  }
+  double label_count() const {
+    return static_cast<double>(
+        std::count_if(labels.begin(), labels.end(), [](int32_t x) { return x >= 0; }));
+  }
+};
+
+class AdapterParity : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    const std::string folder = kAllGoldens + "adapters/" + std::get<0>(GetParam());
+    facts = json::parse(std::ifstream(folder + "/golden.json"));
+    expected = std::move(open_weights(folder + "/golden.safetensors").value());
+    OpenOptions options;
+    options.need_tokenizer = false;
+    options.adapter_name = folder;
+    model =
+        std::move(open_pretrained(kAllGoldens + facts["base"].get<std::string>(), options).value());
+    ASSERT_TRUE(check_adapter(model.config).ok());
+    rows = PackedRows(facts["rows"]);
+  }
+
+  ModelGraph graph(Program& p, Builder& b, ModelGraph::Mode mode) const {
+    ModelGraph g(b, model.config, mode);
+    const auto input = [&](const char* name, DType dtype, size_t n) {
+      return p.add_input(name, {dtype, {static_cast<int64_t>(n)}});
+    };
+    g.ids = input("ids", DType::i32, rows.ids.size());
+    g.positions = input("positions", DType::i32, rows.ids.size());
+    g.cu_seqlens = input("cu_seqlens", DType::i32, rows.cu.size());
+    if (!rows.types.empty()) g.token_types = input("types", DType::i32, rows.types.size());
+    if (!rows.source_ids.empty()) {
+      g.encoder_ids = input("encoder_ids", DType::i32, rows.source_ids.size());
+      g.encoder_positions = input("encoder_positions", DType::i32, rows.source_ids.size());
+      g.encoder_cu_seqlens = input("encoder_cu_seqlens", DType::i32, rows.source_cu.size());
+    }
+    if (mode != ModelGraph::Mode::train) return g;
+    g.sample_ids = input("sample_ids", DType::i64, rows.ids.size());
+    if (!rows.source_ids.empty())
+      g.encoder_sample_ids = input("encoder_sample_ids", DType::i64, rows.source_ids.size());
+    g.rng = input("rng", DType::i64, 2);
+    return g;
+  }
+
+  Program training(double dropout) const {
+    Program p(op_table(), "train");
+    Builder b(p);
+    ModelConfig config = without_dropout(model.config);
+    auto adapter = std::make_shared<Adapter>(*config.adapter);
+    adapter->dropout = dropout;
+    config.adapter = adapter;
+    ModelGraph g = graph(p, b, ModelGraph::Mode::train);
+    ModelGraph with(b, config, ModelGraph::Mode::train);
+    static_cast<TextInputs&>(with) = g;
+    static_cast<EncoderInputs&>(with) = g;
+    const ValueId scale = p.add_input("scale", {DType::f32, {}});
+    const ValueId labels =
+        p.add_input("labels", {DType::i32, {static_cast<int64_t>(rows.labels.size())}});
+    add_model_states(with, true);
+    const HeadLayer head = model_head(with);
+    p.outputs.push_back({"loss", ops::linear_cross_entropy(b, head.x, head.weight, labels, scale,
+                                                           true, 0, head.bias)
+                                     .loss});
+    return p;
+  }
+
+  Session open(std::vector<Program> programs) {
+    Result<Session> session = Session::compile(std::move(programs), *backend_);
+    EXPECT_TRUE(session.ok()) << session.error().text();
+    Session s = std::move(*session);
+    EXPECT_TRUE(s.allocate().ok());
+    const Status loaded = load_weights(s, model);
+    EXPECT_TRUE(loaded.ok()) << loaded.error().text();
+    return s;
+  }
+  std::vector<UpdateWeight> trained() const {
+    std::vector<UpdateWeight> weights;
+    for (const ParamSpec& p : family_of(model.config).params(model.config))
+      if (p.is_trained()) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    return weights;
+  }
+  Session open_training() {
+    std::vector<Program> programs;
+    programs.push_back(training(0));
+    EXPECT_TRUE(run_passes(programs.back(), train_pipeline(false), {}).ok());
+    programs.push_back(
+        build_update(trained(), update_options(train_settings(facts["settings"])).value()));
+    EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+    return open(std::move(programs));
+  }
+
+  void run(Session& s) const {
+    const auto put = [&](const char* name, const auto& v) {
+      if (!s.has_input(0, name)) return;
+      ASSERT_EQ(s.input_bytes(0, name).size(), v.size() * sizeof(v[0])) << name;
+      std::memcpy(s.input_bytes(0, name).data(), v.data(), v.size() * sizeof(v[0]));
+    };
+    put("ids", rows.ids);
+    put("positions", rows.positions);
+    put("cu_seqlens", rows.cu);
+    put("types", rows.types);
+    put("labels", rows.labels);
+    put("sample_ids", rows.samples);
+    put("encoder_ids", rows.source_ids);
+    put("encoder_positions", rows.source_positions);
+    put("encoder_cu_seqlens", rows.source_cu);
+    put("encoder_sample_ids", rows.source_samples);
+    put("rng", std::vector<int64_t>{1, 1});
+    put("scale", std::vector<float>{static_cast<float>(1 / rows.label_count())});
+    s.run(0);
+  }
+
+  Pretrained model;
+  std::unique_ptr<WeightSource> expected;
+  json facts;
+  PackedRows rows{json::array()};
+
+ private:
+  const std::unique_ptr<Backend> backend_ =
+      open_backend(std::get<1>(GetParam()), {.threads = 2}).value();
+};
+
+TEST_P(AdapterParity, Logits) {
+  Program p(op_table(), "logits");
+  Builder b(p);
+  ModelGraph g = graph(p, b, ModelGraph::Mode::eval);
+  add_model_states(g, false);
+  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
+  std::vector<Program> programs;
+  programs.push_back(std::move(p));
+  ASSERT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+  Session s = open(std::move(programs));
+  run(s);
+  const std::span<const float> logits = s.output<float>(0, "logits");
+  size_t at = 0;
+  for (size_t i = 0; i < facts["rows"].size(); ++i) {
+    const std::vector<float> want = tensor(*expected, fmt::format("logits.{}", i));
+    ASSERT_LE(at + want.size(), logits.size());
+    EXPECT_LT(departure(logits.subspan(at, want.size()), want), 1e-4) << i;
+    at += want.size();
+  }
+  EXPECT_EQ(at, logits.size());
+}
+
+TEST_P(AdapterParity, LossEveryGradientAndTenLosses) {
+  Session s = open_training();
+  run(s);
+  EXPECT_NEAR(s.output<float>(0, "loss")[0], facts["loss"].get<double>(), 1e-4);
+  size_t gradients = 0;
+  for (const TensorInfo& t : expected->tensors()) {
+    if (!t.name.starts_with("grad.")) continue;
+    ++gradients;
+    EXPECT_LT(departure(s.state_values<float>(t.name), tensor(*expected, t.name)), 2e-4) << t.name;
+  }
+  EXPECT_EQ(gradients, trained().size());
+  const size_t update = s.program_index("update");
+  for (size_t step = 0; step < facts["losses"].size(); ++step) {
+    if (step > 0) run(s);
+    const double want = facts["losses"][step];
+    EXPECT_NEAR(s.output<float>(0, "loss")[0], want, 2e-4 * std::max(1.0, want)) << step;
+    s.input<double>(update, "lr")[0] = facts["settings"]["learning_rate"].get<double>();
+    s.input<int64_t>(update, "step")[0] = static_cast<int64_t>(step) + 1;
+    s.run(update);
+  }
+}
+
+// Only what the adapter trains has a gradient and moments, and no product makes one for other weights.
+TEST_P(AdapterParity, FrozenWeightsCostNothing) {
+  Program p = training(0.1);
+  ASSERT_TRUE(run_passes(p, train_pipeline(false), {}).ok());
+  std::map<std::string, Shape> frozen;
+  size_t gradients = 0;
+  for (const State& state : p.states) gradients += state.role == Role::grad ? 1 : 0;
+  EXPECT_EQ(gradients, trained().size());
+  for (const ParamSpec& spec : family_of(model.config).params(model.config))
+    if (!spec.is_trained()) frozen[spec.name] = spec.shape;
+  EXPECT_FALSE(frozen.empty());
+  for (const Node& n : p.nodes) {
+    if (n.phase != Phase::backward || n.op->name != "matmul") continue;
+    for (const auto& [name, shape] : frozen)
+      if (shape.size() == 2 && std::min(shape[0], shape[1]) > model.config.adapter->r)
+        EXPECT_NE(p.type(n.out[0]).shape, shape) << name;
+  }
+}
+
+// A file that PEFT wrote and hone's are alike: config and names.
+TEST_P(AdapterParity, ConfigIsThatOfPeft) {
+  const json ours = adapter_config(model.config, facts["base"].get<std::string>());
+  const json theirs = json::parse(
+      std::ifstream(kAllGoldens + "adapters/" + std::get<0>(GetParam()) + "/adapter_config.json"));
+  for (const auto& [key, value] : ours.items()) {
+    ASSERT_TRUE(theirs.contains(key)) << key;
+    if (!value.is_array()) {
+      EXPECT_EQ(value, theirs[key]) << key;
+      continue;
+    }
+    const auto sorted = [](const json& list) {
+      auto names = list.get<std::vector<std::string>>();
+      std::sort(names.begin(), names.end());
+      return names;
+    };
+    EXPECT_EQ(sorted(value), sorted(theirs[key])) << key;
+  }
+}
+
+TEST_P(AdapterParity, MergedWeightsGiveTheSameLogits) {
+  ASSERT_TRUE(merge_adapter(model).ok());
+  EXPECT_EQ(model.config.adapter, nullptr);
+  Program p(op_table(), "logits");
+  Builder b(p);
+  ModelGraph g = graph(p, b, ModelGraph::Mode::eval);
+  add_model_states(g, false);
+  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
+  std::vector<Program> programs;
+  programs.push_back(std::move(p));
+  ASSERT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+  Session s = open(std::move(programs));
+  run(s);
+  const std::vector<float> want = tensor(*expected, "logits.0");
+  EXPECT_LT(departure(s.output<float>(0, "logits").subspan(0, want.size()), want), 1e-4);
+}
+
+std::string refusal(const char* key, const json& value) {
+  json file{{"peft_type", "LORA"}};
+  file[key] = value;
+  const Result<Adapter> read = read_adapter_config(file);
+  return read.ok() ? "" : read.error().code();
+}
+
+TEST(AdapterConfig, RefusesWhatChangesTheResult) {
+  EXPECT_EQ(refusal("rank_pattern", json::object()), "");
+  EXPECT_EQ(refusal("exclude_modules", nullptr), "");
+  for (const auto& [key, value] :
+       std::vector<std::pair<const char*, json>>{{"peft_type", "IA3"},
+                                                 {"rank_pattern", {{"q_proj", 4}}},
+                                                 {"layers_to_transform", {0, 1}},
+                                                 {"lora_bias", true},
+                                                 {"bias", "all"},
+                                                 {"r", 0},
+                                                 {"lora_dropout", 1.5},
+                                                 {"target_modules", {1, 2}}})
+    EXPECT_EQ(refusal(key, value), std::string(err::kBadAdapter.id)) << key;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, AdapterParity,
+    testing::Combine(testing::Values("gpt2_lora", "llama_lora", "bert_lora", "t5_lora"),
+                     testing::Values("cpu", "reference")),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+
+}  // namespace
+}  // namespace hone

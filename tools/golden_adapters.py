@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Makes the goldens of tests/goldens/adapters: LoRA adapters of tiny models by PEFT, and what PEFT says of them.
+
+    tools/golden_adapters.py [CASE ...]        (no name: all of them; needs `peft`)
+
+Each folder holds what PEFT's save_pretrained writes (adapter_config.json, adapter_model.safetensors), for the model of
+tests/goldens that golden.json names as `base`, and expected values:
+
+golden.safetensors   logits.<i>      f32 of row i run alone: [tokens, vocab], or [labels]
+                     grad.<name>     f32, gradient of `loss` for every tensor of the adapter's file
+golden.json          base, rows: list of {ids, labels} and what the model reads besides (types; source)
+                     loss            mean over labels
+                     losses          of ten steps of AdamW over all rows; settings: its arguments
+"""
+import pathlib
+import sys
+import warnings
+
+import peft
+import torch
+import transformers
+from golden_models import random_rows, write_json
+from safetensors.torch import load_file, save_file
+from transformers.trainer import Trainer
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "goldens"
+SETTINGS = dict(learning_rate=1e-2, adam_beta1=0.9, adam_beta2=0.999, adam_epsilon=1e-8, weight_decay=0.01,
+                max_grad_norm=1.0)
+STEPS = 10
+
+# Base, class and the arguments of LoraConfig.
+CASES = {
+    "gpt2_lora": ("models/gpt2_tiny", transformers.AutoModelForCausalLM,
+                  dict(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn", "mlp.c_proj", "c_fc"])),
+    "llama_lora": ("models/llama_untied_tiny", transformers.AutoModelForCausalLM,
+                   dict(task_type="CAUSAL_LM", r=4, lora_alpha=6, use_rslora=True, target_modules="all-linear")),
+    "bert_lora": ("encoders/bert_sequence_classification", transformers.AutoModelForSequenceClassification,
+                  dict(task_type="SEQ_CLS", r=2, lora_alpha=3, target_modules=["query", "value", "dense"])),
+    "t5_lora": ("models/t5_tiny", transformers.AutoModelForSeq2SeqLM, dict(task_type="SEQ_2_SEQ_LM", r=3, lora_alpha=3)),
+}
+
+
+def file_name(name):
+    """The name in the adapter's file of a parameter of PeftModel."""
+    for part in (".modules_to_save.default", ".default"):
+        name = name.replace(part, "")
+    return name.replace("lora_magnitude_vector.weight", "lora_magnitude_vector")
+
+
+def make_rows(task, config, generator):
+    rows = []
+    for ids in random_rows((9, 14, 6), generator):
+        row = dict(ids=[3 + i % 50 for i in ids])
+        if task == "CAUSAL_LM":
+            row["labels"] = row["ids"][1:] + [-100]
+        elif task == "SEQ_CLS":
+            row["types"] = [0] * 3 + [1] * (len(ids) - 3)
+            row["labels"] = [len(ids) % 3]
+        else:
+            row["source"], target = row["ids"][: len(ids) // 2] + [1], row["ids"][len(ids) // 2:] + [1]
+            row["labels"], row["ids"] = target, [config.decoder_start_token_id] + target[:-1]
+        rows.append(row)
+    return rows
+
+
+def logits_of(model, row):
+    ids = torch.tensor([row["ids"]])
+    if "source" in row:
+        return model(input_ids=torch.tensor([row["source"]]), decoder_input_ids=ids, use_cache=False).logits[0]
+    if "types" in row:
+        return model(input_ids=ids, token_type_ids=torch.tensor([row["types"]])).logits
+    return model(input_ids=ids).logits[0]
+
+
+def loss_of(model, rows):
+    labels = sum(1 for row in rows for x in row["labels"] if x != -100)
+    return sum(torch.nn.functional.cross_entropy(logits_of(model, row), torch.tensor(row["labels"]), reduction="sum")
+               for row in rows) / labels
+
+
+def make(case):
+    torch.set_num_threads(1)
+    torch.manual_seed(4000 + list(CASES).index(case))
+    generator = torch.Generator().manual_seed(4000 + list(CASES).index(case))
+    base, model_class, arguments = CASES[case]
+    model = model_class.from_pretrained(ROOT / base, attn_implementation="eager").float()
+    model = peft.get_peft_model(model, peft.LoraConfig(**arguments)).eval()  # no dropout
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if ".lora_B." in name:
+                parameter.copy_(0.2 * torch.randn(parameter.shape, generator=generator))
+            elif "lora_magnitude" in name:
+                parameter.mul_(1 + 0.2 * torch.rand(parameter.shape, generator=generator))
+    folder = ROOT / "adapters" / case
+    model.save_pretrained(folder)
+    (folder / "README.md").unlink()
+    config = folder / "adapter_config.json"
+    config.write_text(config.read_text().replace(str(ROOT / base), base))
+    rows = make_rows(arguments["task_type"], model.config, generator)
+    tensors = {f"logits.{i}": logits_of(model, row).detach().clone() for i, row in enumerate(rows)}
+    loss = loss_of(model, rows)
+    loss.backward()
+    trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    for name, p in trained.items():
+        tensors["grad." + file_name(name)] = p.grad.detach().clone().contiguous()
+    if {k[5:] for k in tensors if k.startswith("grad.")} != set(load_file(folder / "adapter_model.safetensors")):
+        raise SystemExit(f"{case}: the adapter's file holds other tensors than those that are trained")
+    decayed = Trainer.get_decay_parameter_names(None, model)
+    optimizer = torch.optim.AdamW(
+        [dict(params=[p for n, p in trained.items() if n in decayed], weight_decay=SETTINGS["weight_decay"]),
+         dict(params=[p for n, p in trained.items() if n not in decayed], weight_decay=0.0)],
+        lr=SETTINGS["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
+    losses = []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        value = loss_of(model, rows)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), SETTINGS["max_grad_norm"])
+        optimizer.step()
+        losses.append(value.item())
+    save_file(tensors, folder / "golden.safetensors")
+    for file in folder.iterdir():
+        file.chmod(0o644)
+    write_json(folder / "golden.json", dict(
+        made_by=f"peft {peft.__version__}, transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}",
+        base=base, rows=rows, loss=loss.item(), losses=losses, settings=SETTINGS))
+    print(f"{case}: {sum(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, "
+          f"losses {losses[0]:.4f} -> {losses[-1]:.4f}")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for each in sys.argv[1:] or list(CASES):
+        make(each)
