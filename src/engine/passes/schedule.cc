@@ -10,6 +10,8 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kSmallBytes = 4096;
+
 // The most bytes of transients alive at one node.
 int64_t peak_of(const Program& p) {
   std::vector<Lifetime> transients;
@@ -30,7 +32,7 @@ void put_in_order(Program& p, const std::vector<size_t>& order) {
 
 class Scheduling {
  public:
-  explicit Scheduling(const Program& program) : p(program) {
+  Scheduling(const Program& program, bool with_small) : p(program), with_small_(with_small) {
     const size_t count = p.nodes.size();
     root_.resize(p.values.size());
     for (size_t v = 0; v < root_.size(); ++v) root_[v] = v;
@@ -59,6 +61,8 @@ class Scheduling {
 
   std::vector<size_t> order() {
     for (size_t i = 0; i < p.nodes.size(); ++i)
+      if (!done_[i] && p.nodes[i].in.empty() && is_small_update(i)) place(i);
+    for (size_t i = 0; i < p.nodes.size(); ++i)
       if (!done_[i]) place(i);
     return std::move(order_);
   }
@@ -83,8 +87,12 @@ class Scheduling {
         if (v != kNoValue && p.values[static_cast<size_t>(v)].node >= 0)
           add(static_cast<size_t>(p.values[static_cast<size_t>(v)].node), i);
       for (size_t k = 0; k < n.out.size(); ++k)
-        for (size_t operand : inplace_inputs({p, n}, k))
-          for (size_t reader : readers_[root_of(n.in[operand])]) add(reader, i);
+        for (size_t operand : inplace_inputs({p, n}, k)) {
+          const size_t root = root_of(n.in[operand]);
+          // A small value is not worth the wait for those that read it too.
+          if (!kept_[root] && is_small_update(i)) continue;
+          for (size_t reader : readers_[root]) add(reader, i);
+        }
     }
     for (const State& s : p.states) {
       if (s.next == kNoValue) continue;
@@ -107,6 +115,15 @@ class Scheduling {
       if (!kept_[r] && left_[r] == 1 && first_in_list(r)) bytes -= p.values[r].type.bytes();
     }
     return bytes;
+  }
+
+  // A node of the update that takes next to nothing, such as the squares of a gradient: what waits for
+  // it may free much.
+  bool is_small_update(size_t i) const {
+    const Node& n = p.nodes[i];
+    int64_t bytes = 0;
+    for (ValueId v : n.out) bytes += p.type(v).bytes();
+    return with_small_ && n.phase == Phase::update && bytes <= kSmallBytes;
   }
 
   // Whether the root was not asked for since list_ was counted up: an update has thousands.
@@ -142,11 +159,12 @@ class Scheduling {
       // The earliest first, so that it is taken from the list's end.
       std::sort(candidates.rbegin(), candidates.rend());
       for (size_t j : candidates)
-        if (!done_[j] && growth(j) < 0) next.push_back(j);
+        if (!done_[j] && (growth(j) < 0 || is_small_update(j))) next.push_back(j);
     }
   }
 
   const Program& p;
+  const bool with_small_;                     // small nodes of the update may move too
   std::vector<size_t> root_;                  // by value: whose storage a view shows
   std::vector<std::vector<size_t>> readers_;  // by root: nodes, ascending
   std::vector<size_t> left_;                  // by root: readers that have no place yet
@@ -159,11 +177,9 @@ class Scheduling {
   std::vector<size_t> order_;
 };
 
-}  // namespace
-
-Result<bool> schedule(Program& p) {
-  p.renumber_producers();
-  const std::vector<size_t> order = Scheduling(p).order();
+// Whether the order changed: only where the most bytes alive at one node become fewer.
+bool reorder(Program& p, bool with_small) {
+  const std::vector<size_t> order = Scheduling(p, with_small).order();
   if (std::is_sorted(order.begin(), order.end())) return false;
   const int64_t before = peak_of(p);
   put_in_order(p, order);
@@ -172,6 +188,14 @@ Result<bool> schedule(Program& p) {
   for (size_t i = 0; i < order.size(); ++i) back[order[i]] = i;
   put_in_order(p, back);
   return false;
+}
+
+}  // namespace
+
+Result<bool> schedule(Program& p) {
+  p.renumber_producers();
+  const bool first = reorder(p, false), second = reorder(p, true);
+  return first || second;
 }
 
 }  // namespace hone

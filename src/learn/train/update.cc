@@ -101,8 +101,9 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
   const Type scalar{DType::f64, {}};
   b.set_phase(Phase::update);
   b.set_scope("clip");
+  const std::vector<Group> groups = groups_of(weights, options.group_bytes);
   Values squares;
-  for (const Group& g : groups_of(weights, options.group_bytes))
+  for (const Group& g : groups)
     squares.push_back(
         ops::sum_squares(b, Values(gradients.begin() + static_cast<std::ptrdiff_t>(g.begin),
                                    gradients.begin() + static_cast<std::ptrdiff_t>(g.end))));
@@ -115,18 +116,24 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
                                    ops::add(b, norm, ops::constant(b, 1e-6, scalar)));
     g_scale = ops::minimum(b, g_scale, ratio);
   }
-  // NaN unless norm and loss are finite, so that such gradients change nothing
-  g_scale = ops::add(b, g_scale, ops::sub(b, norm, norm));
-  if (loss != kNoValue) {
-    const ValueId wide = ops::cast(b, loss, DType::f64);
-    g_scale = ops::add(b, g_scale, ops::sub(b, wide, wide));
-  }
+  // NaN unless `what` is finite, so that such gradients change nothing
+  const auto if_finite = [&](ValueId scale, ValueId what) {
+    return ops::add(b, scale, ops::sub(b, what, what));
+  };
+  const bool waits_for_all = options.max_grad_norm > 0;
+  if (waits_for_all) g_scale = if_finite(g_scale, norm);
+  if (loss != kNoValue) g_scale = if_finite(g_scale, ops::cast(b, loss, DType::f64));
+  // Clipping needs all gradients; without it a group is updated as soon as its own are there.
+  std::unordered_map<size_t, ValueId> scale_of;  // by the first weight of a group
+  for (size_t i = 0; i < groups.size(); ++i)
+    scale_of[groups[i].begin] =
+        waits_for_all ? g_scale : if_finite(g_scale, ops::reduce_sum(b, squares[i], {0}));
   b.set_scope(optimizer.op);
   for (const Group& node : nodes_of(weights, options)) {
     ops::UpdateLists lists;
     lists.lr = lr;
     lists.step = step;
-    lists.g_scale = g_scale;
+    lists.g_scale = scale_of.at(node.begin);
     lists.rows = node.rows;
     std::vector<size_t> results;  // states that get a new version
     for (size_t i = node.begin; i < node.end; ++i) {

@@ -3,9 +3,12 @@
 //   inputs  lr f64[], step i64[] (1 for the first)
 //   states  <weight>, grad.<weight> (read; in a whole step the gradients are values), the rule's
 //           own: exp_avg.<weight>, ... (zero at first)
-//   output  grad_norm f64[], before clipping; when it is not finite, no state is changed
+//   output  grad_norm f64[], before clipping; when it is not finite, no state is changed. Without
+//           clipping only the groups keep their states whose gradients are not finite
 //
-// The rule is one node for each group of weights of at most 64 MiB. A larger weight has a node for
+// The rule is one node for each group of weights of at most 64 MiB. Without clipping (max_grad_norm 0)
+// it waits for the gradients of its group alone, so that the gradients of the whole model need not be
+// there at once (as in LOMO, arXiv 2306.09782). A larger weight has a node for
 // each part of its rows, and so has what the rule keeps for it (ShardSpec), where the rule is for each
 // element by itself. Groups and parts change no bit.
 #pragma once

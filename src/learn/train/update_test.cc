@@ -12,7 +12,9 @@
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
 #include "engine/ops/ops.h"
+#include "engine/passes/differentiate.h"
 #include "engine/passes/offload.h"
+#include "engine/passes/schedule.h"
 #include "engine/session/session.h"
 
 namespace hone {
@@ -146,6 +148,41 @@ TEST(Update, PartsOfALargeWeightChangeNoBit) {
               << bytes << " bytes, " << name_of(home);
         }
     }
+}
+
+// The most bytes alive at once in a step over eight weights, each in a group of its own.
+int64_t live_in_step(double max_grad_norm) {
+  Program p(op_table(), "step");
+  Builder b(p);
+  ValueId x = p.add_input("x", {DType::f32, {4, 64}});
+  std::vector<UpdateWeight> weights;
+  for (int i = 0; i < 8; ++i) {
+    weights.push_back({fmt::format("w{}", i), {DType::f32, {64, 64}}});
+    State s;
+    s.name = weights.back().name;
+    s.trainable = true;
+    const ValueId w = p.add_state(std::move(s), weights.back().type);
+    x = ops::tanh(b, ops::matmul(b, x, w));
+  }
+  p.outputs.push_back({"loss", ops::reduce_sum(b, x, {0, 1})});
+  UpdateOptions options = update_options(TrainSettings()).value();
+  options.max_grad_norm = max_grad_norm;
+  options.group_bytes = weights[0].type.bytes();
+  EXPECT_TRUE(differentiate(p, Gradients::values).ok());
+  append_update(p, weights, options);
+  EXPECT_TRUE(schedule(p).ok());
+  std::vector<Program> programs;
+  programs.push_back(std::move(p));
+  const auto backend = open_backend("reference", {}).value();
+  Session session = std::move(Session::compile(std::move(programs), *backend).value());
+  return session.plan().programs[0].live_bytes;
+}
+
+// Clipping needs the norm of all gradients. Without it no more than a few wait for their update.
+TEST(Update, WithoutClippingGradientsDoNotWaitForEachOther) {
+  const int64_t one = Type{DType::f32, {64, 64}}.bytes(), clipped = live_in_step(1),
+                free = live_in_step(0);
+  EXPECT_GE(clipped - free, 5 * one) << clipped << " " << free;
 }
 
 TEST(Update, EveryOptimizerHasAGolden) {
