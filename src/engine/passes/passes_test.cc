@@ -26,6 +26,7 @@
 #include "engine/passes/recompute.h"
 #include "engine/passes/schedule.h"
 #include "engine/passes/simplify.h"
+#include "engine/passes/store_activations.h"
 #include "engine/passes/store_weights.h"
 #include "engine/plan/buffers.h"
 #include "engine/plan/offsets.h"
@@ -58,6 +59,9 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"precision_bf16",
        {"precision_bf16", PassKind::numeric,
         [](Program& p) { return set_precision(p, Precision::bf16); }}},
+      {"store_activations_bf16",
+       {"store_activations_bf16", PassKind::numeric,
+        [](Program& p) { return store_activations(p, DType::bf16); }}},
       {"store_weights_i8",
        {"store_weights_i8", PassKind::numeric,
         [](Program& p) { return store_weights(p, WeightStorage::i8); }}},

@@ -32,6 +32,11 @@ void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
 }
 
+void add_stored(std::vector<Pass>& passes, DType as) {
+  if (as != DType::f32)
+    passes.push_back({"store_activations", PassKind::numeric,
+                      [as](Program& p) { return store_activations(p, as); }});
+}
 void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
   if (how.any())
     passes.push_back(
@@ -51,6 +56,7 @@ std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
   passes.push_back(
       {"differentiate", PassKind::numeric, [as](Program& p) { return differentiate(p, as); }});
   end(passes);
+  add_stored(passes, how.stored);
   add_recompute(passes, how.recompute);
   add_offload(passes, how.offload);
   return passes;
@@ -63,6 +69,7 @@ std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                     [](Program& p) { return differentiate(p, Gradients::values); }});
   passes.push_back({"update", PassKind::numeric, std::move(update)});
   end(passes);
+  add_stored(passes, how.stored);
   add_recompute(passes, how.recompute);
   passes.push_back({"schedule", PassKind::placement, schedule});
   add_offload(passes, how.offload);

@@ -7,6 +7,7 @@
 #include "engine/passes/pass.h"
 #include "engine/passes/precision.h"
 #include "engine/passes/recompute.h"
+#include "engine/passes/store_activations.h"
 #include "engine/passes/store_weights.h"
 
 namespace hone {
@@ -16,6 +17,7 @@ struct TrainPasses {
   Precision precision = Precision::f32;
   Recompute recompute = {};
   Offload offload = {};
+  DType stored = DType::f32;  // what activations wait for the backward pass in: bf16 or f16 too
 };
 
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/settings/errors.h"
 #include "engine/backends/null/null.h"
 #include "engine/session/session.h"
 
@@ -61,8 +62,12 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
   const TaskSettings& s = m.settings();
   std::vector<RunProgram> programs;
+  if (s.bf16 && s.fp16)
+    return Error(err::kSettingConflict, "--bf16 and --fp16 exclude each other")
+        .todo("leave one of them out: float16 is more exact, bfloat16 holds larger values");
   const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
   TrainPasses how{precision, s.recompute(), s.offload()};
+  how.stored = s.bf16 ? DType::bf16 : s.fp16 ? DType::f16 : DType::f32;
   how.recompute.bytes = shapes.train_bytes;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const std::vector<UpdateWeight> weights = update_weights(m.config);

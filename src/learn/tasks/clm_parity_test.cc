@@ -1,5 +1,7 @@
 // Loss and every gradient tensor of tiny models against Transformers (tests/goldens/models, made
 // again by tools/golden_models.py).
+#include <cmath>
+
 #include "engine/backends/backends.h"
 #include "learn/tasks/parity.h"
 
@@ -10,13 +12,13 @@ using nlohmann::json;
 
 Session make_session(const Golden& g, const Backend& backend, const BatchShape& shape,
                      const UpdateOptions& update, double label_smoothing = 0,
-                     Precision precision = Precision::f32) {
+                     TrainPasses how = {}) {
   const Task task = task_named("clm");
   task.settings->label_smoothing_factor = label_smoothing;
   std::vector<Program> programs;
   for (bool accumulate : {false, true}) {
     programs.push_back(task.program(g.config, shape, accumulate ? "grad_add" : "grad_first", true));
-    EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, {precision}), {}).ok());
+    EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, how), {}).ok());
   }
   return make_session(g, std::move(programs), backend, update);
 }
@@ -112,11 +114,40 @@ TEST_P(ClmParity, Bf16) {
   Golden g = open_golden("models/" + name);
   auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
   const BatchShape shape = tokens_shape(64, 4);
-  Session s = make_session(g, backend(), shape, {}, 0, Precision::bf16);
+  Session s = make_session(g, backend(), shape, {}, 0, {Precision::bf16});
   double labels = g.facts["label_tokens"];
   EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-4);
   // Operands that differ in their last bit may round to two neighbours: 2^-9 of some of them.
   expect_gradient_sums(s, want["gradients"], 2e-3);
+}
+
+// Activations that wait in two bytes: the loss and gradients of f32 but for their rounding, 2^-9 of a
+// value in bf16 and 2^-12 in f16. The weights of these models are large, which multiplies it.
+TEST_P(ClmParity, StoredActivations) {
+  Golden g = open_golden("models/" + std::get<0>(GetParam()));
+  auto rows = g.facts["sequences"].get<std::vector<std::vector<int32_t>>>();
+  const BatchShape shape = tokens_shape(64, 4);
+  const double labels = g.facts["label_tokens"];
+  Session exact = make_session(g, backend(), shape, {});
+  const float loss = run_rows(exact, "grad_first", shape, rows, 1 / labels);
+  for (const auto& [stored, bound] : {std::pair{DType::bf16, 1.0 / 16}, {DType::f16, 1.0 / 128}}) {
+    Session s = make_session(g, backend(), shape, {}, 0, {.stored = stored});
+    EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), loss, bound * 0.1);
+    bool differs = false;
+    for (const StateSlot& slot : s.plan().states) {
+      if (slot.role != Role::grad) continue;
+      const std::vector<float> a = s.state_values<float>(slot.name),
+                               b = exact.state_values<float>(slot.name);
+      double error = 0, size = 0;
+      for (size_t i = 0; i < a.size(); ++i) {
+        error += std::pow(static_cast<double>(a[i] - b[i]), 2);
+        size += std::pow(static_cast<double>(b[i]), 2);
+      }
+      EXPECT_LE(std::sqrt(error), bound * std::sqrt(size) + 1e-7) << slot.name;
+      differs = differs || error > 0;
+    }
+    EXPECT_TRUE(differs);
+  }
 }
 
 TEST_P(ClmParity, TenLosses) {

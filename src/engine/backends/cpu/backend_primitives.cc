@@ -6,6 +6,7 @@
 
 #include "base/core/philox.h"
 #include "engine/backends/cpu/backend_support.h"
+#include "engine/backends/cpu/kernels/narrow.h"
 
 namespace hone::cpu {
 namespace {
@@ -282,9 +283,23 @@ Run plain_matmul(const NodeView& n) {
   };
 }
 
+std::optional<Half> half_of(DType t) {
+  if (t == DType::bf16) return Half::bf16;
+  if (t == DType::f16) return Half::f16;
+  return {};
+}
+
 Run cast(const NodeView& n) {
   const int64_t count = n.out(0).count();
   const DType to = n.out(0).dtype;
+  if (const auto half = half_of(to); half && n.in(0).dtype == DType::f32)
+    return [=](const KernelArgs& a) {
+      narrow(*half, count, in(a, 0), static_cast<uint16_t*>(a.out[0]), pool_of(a));
+    };
+  if (const auto half = half_of(n.in(0).dtype); half && to == DType::f32)
+    return [=](const KernelArgs& a) {
+      widen(*half, count, static_cast<const uint16_t*>(a.in[0]), out(a, 0), pool_of(a));
+    };
   Run run;
   with_type(n.in(0).dtype, [&](auto from) {
     using F = decltype(from);

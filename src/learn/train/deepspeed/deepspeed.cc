@@ -9,35 +9,22 @@ namespace hone {
 namespace deepspeed {
 namespace {
 
-bool knows(const Schema& schema, const std::string& name) {
-  const auto& all = schema.all();
-  return std::any_of(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
-}
-
-// fp16: on or off, and the scaling of the loss.
+// fp16: on or off. Gradients are float32, so the loss is not scaled.
 void read_fp16(const Block& top) {
   const Block b = top.block("fp16");
   Reading& r = b.reading;
   if (const Json& v = b.at("enabled"); !v.is_null())
     r.imply("fp16", b.flag("enabled", false), b.place_of("enabled"));
-  const bool on = knows(r.schema, "fp16") && r.schema.at("fp16").value() == OrderedJson(true);
-  std::vector<Key> keys{
-      {"enabled", seen()},
-      {"auto_cast", refused("remove the key: hone casts by itself")},
-      {"consecutive_hysteresis", refused("remove the key")},
-      {"fp16_master_weights_and_grads", refused("remove the key: weights are kept in float32")}};
-  const std::vector<std::pair<std::string, double>> scaling{{"loss_scale", 0},
-                                                            {"initial_scale_power", 16},
-                                                            {"loss_scale_window", 1000},
-                                                            {"hysteresis", 2},
-                                                            {"min_loss_scale", 1}};
-  for (const auto& [name, usual] : scaling) {
-    const bool acts = on && knows(r.schema, name);
-    if (acts && !b.has(name) && !top.at("fp16").is_null())
-      r.imply_default(name, usual, b.place_of(name));
-    keys.push_back({name, acts ? sets(name) : seen()});
-  }
-  b.walk(keys);
+  b.walk(
+      {{"enabled", seen()},
+       {"loss_scale"},
+       {"initial_scale_power"},
+       {"loss_scale_window"},
+       {"hysteresis"},
+       {"min_loss_scale"},
+       {"auto_cast", refused("remove the key: hone casts by itself")},
+       {"consecutive_hysteresis"},
+       {"fp16_master_weights_and_grads", refused("remove the key: weights are kept in float32")}});
 }
 
 void read_bf16(const Block& top, const std::string& name) {
