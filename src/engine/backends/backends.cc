@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "base/core/text.h"
 #include "engine/device/errors.h"
@@ -60,6 +61,23 @@ Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& op
       for (DeviceSpec& d : k.devices(options))
         if (in_lower(d.name) == in_lower(name)) return std::move(d);
   return unknown("device", name, device_names());
+}
+
+Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options) {
+  int64_t count = 1;
+  std::string device = name;
+  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), count);
+  const auto digits = static_cast<size_t>(end - name.data());
+  if (failed == std::errc() && digits < name.size() && (name[digits] == 'x' || name[digits] == 'X'))
+    device = name.substr(digits + 1);
+  else
+    count = 1;
+  DeviceSpec spec = HONE_TRY(device_spec(device, options));
+  if (count < 1 || count > kMostDevices || (count > 1 && !spec.own_memory))
+    return Error(err::kNoBackend, fmt::format("there are no {} devices '{}'", count, spec.name))
+        .todo(spec.own_memory ? fmt::format("give a count from 1 to {}", kMostDevices)
+                              : "give a GPU, or leave the count out");
+  return DeviceGroup{std::move(spec), count};
 }
 
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec) {

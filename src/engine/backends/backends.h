@@ -41,6 +41,13 @@ Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
 
 // A device, by its name in any case: "H100", or "cpu", this machine. H1402.
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});
+// Several of one device in one machine: "8xA100-80GB"; without a count one. H1402.
+struct DeviceGroup {
+  DeviceSpec device;
+  int64_t count = 1;
+};
+inline constexpr int64_t kMostDevices = 1024;
+Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options = {});
 // Chooses what the kernels of the device would need, and computes nothing.
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec);
 

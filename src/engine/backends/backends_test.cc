@@ -71,6 +71,36 @@ TEST(Backends, ADeviceThatIsNotHereIsPlanned) {
   EXPECT_LT(seconds_of(lowered, h100), seconds_of(lowered, device_spec("T4").value()));
 }
 
+TEST(Backends, SeveralDevicesHaveACount) {
+  const DeviceGroup eight = device_group("8xa100-80gb").value();
+  EXPECT_EQ(eight.count, 8);
+  EXPECT_EQ(eight.device.name, "A100-80GB");
+  EXPECT_EQ(device_group("H200").value().count, 1);
+  EXPECT_EQ(device_group("cpu").value().count, 1);
+  EXPECT_THAT(device_group("8xA100-80G").error().text(), HasSubstr("did you mean A100-80GB?"));
+  EXPECT_THAT(device_group("0xT4").error().text(), HasSubstr("a count from 1 to 1024"));
+  EXPECT_THAT(device_group("99999999999999999999xT4").error().text(), HasSubstr("no device"));
+  EXPECT_THAT(device_group("2xcpu").error().text(), HasSubstr("leave the count out"));
+}
+
+// Each has what a plan asks of it, in the order of magnitude of any GPU.
+TEST(Backends, EveryDeviceHasItsSheet) {
+  for (const char* name : {"A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB", "T4", "H100", "H200",
+                           "RTX-4090", "RTX-3090", "L4", "A10G"}) {
+    const DeviceSpec d = device_spec(name).value();
+    EXPECT_GT(d.memory_bytes, int64_t{14} << 30) << name;
+    EXPECT_GE(d.bf16_flops, d.f32_flops) << name;
+    EXPECT_GT(d.bytes_per_second, d.peer_bytes_per_second) << name;
+    EXPECT_GE(d.peer_bytes_per_second, d.host_bytes_per_second) << name;
+    EXPECT_GT(d.host_bytes_per_second, d.disk_read_bytes_per_second) << name;
+    if (const size_t dash = d.name.rfind('-'); d.name.ends_with("GB")) {
+      const int64_t gib = std::atoll(d.name.c_str() + dash + 1) << 30;
+      EXPECT_LE(d.memory_bytes, gib) << name;
+      EXPECT_GT(d.memory_bytes, gib * 97 / 100) << name;
+    }
+  }
+}
+
 TEST(Backends, ThisMachineIsPlannedAsItComputes) {
   const auto planned = plan_backend(device_spec("cpu", {.threads = 2}).value()).value();
   const auto real = open_backend("cpu", {.threads = 2}).value();

@@ -8,33 +8,64 @@ namespace {
 constexpr int64_t kMiB = int64_t{1} << 20;
 constexpr double kTera = 1e12, kGiga = 1e9;
 
-DeviceSpec gpu(const char* name, int64_t mib, double f32_tera, double bf16_tera, double giga,
-               const char* isa, int64_t workspace_mib) {
+// A line of a data sheet: name, MiB, TFLOP/s in f32 and bf16, GB/s of memory, GB/s in one direction to the
+// host (PCIe) and to a neighbour (NVLink, else PCIe), architecture, MiB of scratch for a product.
+struct Sheet {
+  const char* name;
+  int64_t mib;
+  double f32_tera, bf16_tera, memory_giga, host_giga, peer_giga;
+  const char* isa;
+  int64_t workspace_mib;
+};
+
+// V100 and T4 have no bf16 products: those of f32 operands rounded to bf16 run at f32's speed.
+constexpr std::array<Sheet, 14> kSheets{{
+    {"H200", 143771, 66.9, 989.4, 4800, 64, 450, "sm_90", 32},
+    {"H100", 81559, 66.9, 989.4, 3350, 64, 450, "sm_90", 32},
+    {"A100-80GB", 81050, 19.5, 312, 2039, 32, 300, "sm_80", 32},
+    {"A100-40GB", 40536, 19.5, 312, 1555, 32, 300, "sm_80", 32},
+    {"RTX-A6000", 48140, 38.7, 154.8, 768, 32, 32, "sm_86", 32},
+    {"L40S", 45589, 91.6, 362, 864, 32, 32, "sm_89", 32},
+    {"RTX-4090", 24210, 82.6, 165.2, 1008, 32, 32, "sm_89", 32},
+    {"RTX-3090", 24131, 35.6, 71, 936, 32, 32, "sm_86", 32},
+    {"A10G", 22502, 31.2, 70, 600, 32, 32, "sm_86", 32},
+    {"L4", 23034, 30.3, 121, 300, 32, 32, "sm_89", 32},
+    {"V100-32GB", 32480, 15.7, 15.7, 900, 16, 150, "sm_70", 8},
+    {"V100-16GB", 16160, 15.7, 15.7, 900, 16, 150, "sm_70", 8},
+    {"T4", 15109, 8.1, 8.1, 320, 16, 16, "sm_75", 8},
+    {"P100", 16276, 9.5, 9.5, 732, 16, 80, "sm_60", 8},
+}};
+
+constexpr double kNvmeReadGiga = 3, kNvmeWriteGiga = 2;  // of one drive, where it is not measured
+
+DeviceSpec gpu(const Sheet& sheet) {
   DeviceSpec s;
-  s.name = name;
+  s.name = sheet.name;
   s.kernels = "cuda";
-  s.memory_bytes = mib * kMiB;
+  s.memory_bytes = sheet.mib * kMiB;
   s.own_memory = true;
-  s.f32_flops = f32_tera * kTera;
-  s.bf16_flops = bf16_tera * kTera;
-  s.bytes_per_second = giga * kGiga;
-  s.isa = isa;
-  s.multiplies_bf16 = bf16_tera > f32_tera;
-  s.workspace_bytes = workspace_mib * kMiB;
+  s.f32_flops = sheet.f32_tera * kTera;
+  s.bf16_flops = sheet.bf16_tera * kTera;
+  s.bytes_per_second = sheet.memory_giga * kGiga;
+  s.host_bytes_per_second = sheet.host_giga * kGiga;
+  s.peer_bytes_per_second = sheet.peer_giga * kGiga;
+  s.disk_read_bytes_per_second = kNvmeReadGiga * kGiga;
+  s.disk_write_bytes_per_second = kNvmeWriteGiga * kGiga;
+  s.isa = sheet.isa;
+  s.multiplies_bf16 = sheet.bf16_tera > sheet.f32_tera;
+  s.workspace_bytes = sheet.workspace_mib * kMiB;
   s.runtime_bytes = 1024 * kMiB;
   return s;
 }
 
 }  // namespace
 
-// V100 and T4 have no bf16 products: those of f32 operands rounded to bf16 run at f32's speed.
 std::span<const DeviceSpec> known_gpus() {
-  static const std::array<DeviceSpec, 6> gpus{gpu("H100", 81559, 66.9, 989.4, 3350, "sm_90", 32),
-                                              gpu("A100-80GB", 81050, 19.5, 312, 2039, "sm_80", 32),
-                                              gpu("A100-40GB", 40536, 19.5, 312, 1555, "sm_80", 32),
-                                              gpu("L4", 23034, 30.3, 121, 300, "sm_89", 32),
-                                              gpu("V100-16GB", 16160, 15.7, 15.7, 900, "sm_70", 8),
-                                              gpu("T4", 15109, 8.1, 8.1, 320, "sm_75", 8)};
+  static const std::vector<DeviceSpec> gpus = [] {
+    std::vector<DeviceSpec> all;
+    for (const Sheet& sheet : kSheets) all.push_back(gpu(sheet));
+    return all;
+  }();
   return gpus;
 }
 

@@ -24,7 +24,8 @@ struct DeviceSpec : Speeds {
 };
 
 // GPUs that hone can plan for, from the data sheets of their maker: dense products, f32 without
-// TF32, and the memory that the driver reports at least.
+// TF32, the memory that the driver reports at least, and links: PCIe to the host, NVLink to a
+// neighbour where there is one. A disk is one NVMe drive: 3 GB/s read, 2 GB/s written.
 std::span<const DeviceSpec> known_gpus();
 
 // The bytes that the arenas of a run take of the device's memory: where it is the host's, those of

@@ -1,8 +1,11 @@
 #include "engine/plan/cost_model.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "engine/ops/cost.h"
+#include "engine/plan/buffers.h"
 
 namespace hone {
 
@@ -17,6 +20,36 @@ double seconds_of(const Program& p, const Speeds& speeds) {
   double sum = 0;
   for (const Node& n : p.nodes) sum += seconds_of({p, n}, speeds);
   return sum;
+}
+
+namespace {
+
+double lane_speed(Lane lane, const Speeds& s) {
+  if (lane == Lane::disk_read) return s.disk_read_bytes_per_second;
+  if (lane == Lane::disk_write) return s.disk_write_bytes_per_second;
+  return s.host_bytes_per_second;
+}
+
+}  // namespace
+
+double run_seconds(const Program& p, const Speeds& speeds) {
+  std::array<double, kLaneCount> until{};           // when each lane is done with what it was given
+  std::vector<double> ready(p.values.size(), 0.0);  // when a copy is done
+  double& compute = until[static_cast<size_t>(Lane::compute)];
+  for (const Node& n : p.nodes) {
+    if (n.op->copies) {
+      double& lane = until[static_cast<size_t>(n.lane)];
+      const double speed = lane_speed(n.lane, speeds);
+      lane = std::max(lane, compute) +
+             (speed > 0 ? static_cast<double>(p.type(n.in[0]).bytes()) / speed : 0);
+      ready[static_cast<size_t>(n.out[0])] = lane;
+    } else if (n.op->waits) {
+      compute = std::max(compute, ready[static_cast<size_t>(n.in[0])]);
+    } else if (!is_view(p, n)) {
+      compute += seconds_of({p, n}, speeds) + speeds.node_seconds;
+    }
+  }
+  return *std::max_element(until.begin(), until.end());
 }
 
 }  // namespace hone

@@ -9,16 +9,29 @@ namespace hone {
 struct Speeds {
   double f32_flops = 0, bf16_flops = 0;  // floating-point operations of a large matrix product
   double bytes_per_second = 0;           // read and written in its memory
+  // Copies, in one direction; those of an unknown speed are taken for free.
+  double host_bytes_per_second = 0;  // between its memory and the host's
+  double peer_bytes_per_second = 0;  // to another device of its kind in the machine
+  double disk_read_bytes_per_second = 0, disk_write_bytes_per_second = 0;
+  double node_seconds = 0;  // before a node begins
 };
 
 // For choices between nodes where a device says nothing of itself: a CPU does about ten operations
-// while it moves a byte.
-inline constexpr Speeds kTypicalCpu{
-    .f32_flops = 1e11, .bf16_flops = 1e11, .bytes_per_second = 1e10};
+// while it moves a byte, and a disk is far slower.
+inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
+                                    .bf16_flops = 1e11,
+                                    .bytes_per_second = 1e10,
+                                    .host_bytes_per_second = 5e9,
+                                    .disk_read_bytes_per_second = 1e9,
+                                    .disk_write_bytes_per_second = 5e8};
 
 // The least time of a node, or of all nodes of a program: of each node, what takes longer, its
 // arithmetic or its memory traffic.
 double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
+
+// The same for a program whose copies run beside the computation: each lane does its work in order,
+// a copy begins when compute has reached it, and compute waits for what it needs.
+double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

@@ -1,0 +1,56 @@
+// Time of programs by what a device does in a second, with copies beside the computation.
+#include "engine/plan/cost_model.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/graph/text.h"
+#include "engine/ops/ops.h"
+
+namespace hone {
+namespace {
+
+Program parsed(const std::string& text) {
+  return std::move(parse_program("program p\n" + text, op_table()).value());
+}
+
+// 64 x 64 x 64 products of 524,288 FLOP each; a weight of 16 KiB that waits on the disk.
+const char* const kBegin = R"(input "x" %0 : f32[64,64]
+state "w" %1 : f32[64,64] {role="param", trainable=true, home="disk"}
+)";
+
+TEST(RunSeconds, ACopyIsBesideTheComputation) {
+  const Program early =
+      parsed(std::string(kBegin) + R"(  %2 : f32[64,64] = copy(%1) {to="device"} lane disk_read
+  %3 : f32[64,64] = matmul(%0, %0)
+  %4 : f32[64,64] = wait(%2)
+  %5 : f32[64,64] = matmul(%3, %4)
+output "y" = %5
+)");
+  const double product = 2.0 * 64 * 64 * 64;
+  Speeds s{.f32_flops = product, .disk_read_bytes_per_second = 16384};
+  EXPECT_DOUBLE_EQ(run_seconds(early, s), 2) << "the copy takes as long as the first product";
+  s.disk_read_bytes_per_second = 16384 / 3.0;
+  EXPECT_DOUBLE_EQ(run_seconds(early, s), 4) << "compute waits for the copy";
+  s.node_seconds = 0.5;
+  EXPECT_DOUBLE_EQ(run_seconds(early, s), 4.5)
+      << "the first product begins later, and is waited for";
+  s.disk_read_bytes_per_second = 0;
+  EXPECT_DOUBLE_EQ(run_seconds(early, s), 3) << "an unknown speed is free";
+}
+
+TEST(RunSeconds, CopiesOfALaneComeOneAfterTheOther) {
+  const Program p =
+      parsed(std::string(kBegin) + R"(  %2 : f32[64,64] = copy(%1) {to="device"} lane disk_read
+  %3 : f32[64,64] = copy(%1) {to="device"} lane disk_read
+  %4 : f32[64,64] = wait(%2)
+  %5 : f32[64,64] = wait(%3)
+  %6 : f32[64,64] = matmul(%4, %5)
+output "y" = %6
+)");
+  const Speeds s{.f32_flops = 2.0 * 64 * 64 * 64, .disk_read_bytes_per_second = 16384};
+  EXPECT_DOUBLE_EQ(run_seconds(p, s), 3);
+  EXPECT_DOUBLE_EQ(seconds_of(p, s), 1) << "without copies";
+}
+
+}  // namespace
+}  // namespace hone
