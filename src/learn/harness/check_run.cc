@@ -1,9 +1,5 @@
 #include "learn/harness/check_run.h"
 
-#include <sys/statvfs.h>
-
-#include <filesystem>
-
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "learn/checkpoint/output_dir.h"
@@ -128,17 +124,6 @@ void check_output(const TaskSettings& s, Findings& findings) {
                  "--output_dir");
 }
 
-// Free bytes where the folder is or will be.
-int64_t free_bytes(const std::string& folder) {
-  std::filesystem::path path = std::filesystem::absolute(folder);
-  struct statvfs s {};
-  while (statvfs(path.c_str(), &s) != 0) {
-    if (path == path.parent_path()) return INT64_MAX;
-    path = path.parent_path();
-  }
-  return static_cast<int64_t>(s.f_bavail) * static_cast<int64_t>(s.f_frsize);
-}
-
 void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
   const int64_t offloaded = plan.arena_bytes(Space::disk);
   int64_t model = 0, moments = 0;  // wherever they are in the run
@@ -159,7 +144,7 @@ void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, F
     checkpoints = std::min(checkpoints, *s.save_total_limit + 1);
   report.disk_bytes = model + checkpoints * checkpoint;
   if (s.offload_optimizer_nvme_path.empty()) report.disk_bytes += offloaded;
-  report.disk_free_bytes = free_bytes(s.output_dir);
+  report.disk_free_bytes = free_disk_bytes(s.output_dir);
   if (report.disk_bytes > report.disk_free_bytes)
     findings.add(
         FindingLevel::kError, "disk_too_small",
@@ -169,7 +154,7 @@ void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, F
             format_bytes(report.disk_bytes), format_bytes(report.disk_free_bytes)),
         fmt::format("--output_dir {}", s.output_dir),
         "--save_total_limit 1 keeps the newest alone; or use another disk");
-  if (const int64_t free = free_bytes(s.offload_folder()); offloaded > free)
+  if (const int64_t free = free_disk_bytes(s.offload_folder()); offloaded > free)
     findings.add(FindingLevel::kError, "disk_too_small",
                  fmt::format("what is offloaded takes {} on disk, {} are free",
                              format_bytes(offloaded), format_bytes(free)),
@@ -231,12 +216,12 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
     return report;
   }
   const int64_t block = limit.tokens, wanted = s.per_device_train_batch_size;
-  findings.passed(check_device_memory(s));
-  report.memory_limit_bytes = memory_for_arenas(s);
-  const Result<Fit> fit =
-      fit_run(*made, **backend, wanted, report.memory_limit_bytes, [&](int64_t r, bool whole) {
-        return shapes_without_data(*made, block, r, whole, s.do_train, s.do_eval);
-      });
+  findings.passed(check_memory_flags(s));
+  const ArenaLimits limits = limits_of(s, (*backend)->spec(), stream_bytes(s, block));
+  report.memory_limit_bytes = limits.device;
+  const Result<Fit> fit = fit_run(*made, **backend, wanted, limits, [&](int64_t r, bool whole) {
+    return shapes_without_data(*made, block, r, whole, s.do_train, s.do_eval);
+  });
   if (!fit.ok()) {
     findings.add(fit.error());
     return report;
@@ -244,7 +229,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   report.memory_bytes = memory_of(fit->plan, (*backend)->spec());
   if (fit->rows == 0)
     findings.add(FindingLevel::kError, "memory_too_small",
-                 needs_text(report.memory_bytes, block, report.memory_limit_bytes), "",
+                 needs_text(needs_of(fit->plan, (*backend)->spec(), limits), block, limits), "",
                  "hone plan says what would fit");
   else if (fit->rows < wanted)
     findings.add(

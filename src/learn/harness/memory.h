@@ -1,6 +1,7 @@
 // The memory that a run may take, the micro-batch that fits it, and what a run took.
 #pragma once
 
+#include "learn/harness/limits.h"
 #include "learn/harness/programs.h"
 
 namespace hone {
@@ -17,26 +18,18 @@ struct Fit {
 using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
 // `keep`: that split, if it fits.
 Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,
-                    int64_t memory_bytes, const ShapesOf& shapes_of,
+                    const ArenaLimits& limits, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep = {});
 
 // The most rows of a micro-batch that fit, when those of `fit` do: a row more does not. At most
 // kMostRowsTried.
 inline constexpr int64_t kMostRowsTried = 65536;
 Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, const Fit& fit,
-                                    int64_t memory_bytes, const ShapesOf& shapes_of);
+                                    const ArenaLimits& limits, const ShapesOf& shapes_of);
 
-// "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used".
-std::string needs_text(int64_t bytes, int64_t tokens, int64_t may_use);
-
-// H2404 when --device_memory is more than this machine, or its cgroup, has.
-Status check_device_memory(const TrainSettings& s);
-
-// Bytes that the arenas of this process may take: --device_memory, or what is free now.
-int64_t memory_for_arenas(const TrainSettings& s);
-
-// Bytes of the runtime besides the arena (code, tokenizer, data): the plan's own line.
-inline constexpr int64_t kRuntimeBudget = 192 << 20;
+// "the run needs 3.0 GiB with one row of 512 tokens, 2.0 GiB may be used"; of the space whose limit is
+// exceeded, where there are several.
+std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& limits);
 
 // Planned and measured memory of a run. Measured: what the process keeps in anonymous and shared
 // pages now, less what it kept just before the arena was mapped.

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "learn/harness/feed.h"
-#include "learn/harness/memory.h"
+#include "learn/harness/placement.h"
 #include "learn/models/adapter_config.h"
 #include "learn/train/trainer.h"
 
@@ -62,7 +62,10 @@ class TaskRun final : public TrainTask {
   explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
   Status start(Pretrained model, bool from_scratch);
   Status compile(bool from_scratch);
-  Result<Fit> choose_split(int64_t memory, int64_t wanted);
+  Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
+  PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
+  Status choose_placement(const ArenaLimits& limits, int64_t wanted);  // --auto_fit
+  Error does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const;  // H2404
   RunShapes shapes_for(int64_t rows, bool whole) const;
   void bind_programs();
   int64_t row_tokens() const { return made_->form.limits[0].tokens; }

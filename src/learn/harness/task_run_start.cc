@@ -94,11 +94,11 @@ RunShapes TaskRun::shapes_for(int64_t rows, bool whole) const {
 }
 
 // The split of the checkpoint that is continued, or the largest that fits.
-Result<Fit> TaskRun::choose_split(int64_t memory, int64_t wanted) {
+Result<Fit> TaskRun::choose_split(const ArenaLimits& limits, int64_t wanted) {
   std::optional<Split> keep = s_.do_train ? s_.split : std::nullopt;
   if (keep && wanted % keep->rows != 0) keep.reset();  // of another batch
   const auto shapes = [&](int64_t rows, bool whole) { return shapes_for(rows, whole); };
-  Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, memory, shapes, keep));
+  Fit fit = HONE_TRY(fit_run(*made_, *backend_, wanted, limits, shapes, keep));
   split_ = {fit.rows, fit.whole};
   if (!keep || fit.rows == 0 || fit.rows == keep->rows || s_.allow_other_bits) return fit;
   RunShapes least = shapes(keep->rows, keep->whole);
@@ -109,20 +109,81 @@ Result<Fit> TaskRun::choose_split(int64_t memory, int64_t wanted) {
                    "the run was trained in micro-batches of {} rows: they need {} at least, {} "
                    "may be used",
                    keep->rows, format_bytes(memory_of(plan, backend_->spec())),
-                   format_bytes(std::max<int64_t>(memory, 0))))
+                   format_bytes(std::max<int64_t>(limits.device, 0))))
       .at(s_.continued_from)
       .todo(
           "free memory or raise --device_memory; with --allow_other_bits the run continues in "
           "smaller micro-batches");
 }
 
+PlacementSearch TaskRun::search_of(const ArenaLimits& limits, int64_t wanted) const {
+  return {.model = *made_,
+          .backend = *backend_,
+          .limits = limits,
+          .speeds = kTypicalCpu,
+          .wanted_rows = wanted,
+          .shapes = [this](const TaskModel&, int64_t rows, bool whole) {
+            return shapes_for(rows, whole);
+          }};
+}
+
+Status TaskRun::choose_placement(const ArenaLimits& limits, int64_t wanted) {
+  PlacementSearch search = search_of(limits, wanted);
+  if (s_.split && wanted % s_.split->rows == 0) search.keep = s_.split;
+  const Placements found = HONE_TRY(try_placements(search));
+  if (!found.best) return Ok{};
+  const TriedPlacement& best = found.tried[*found.best];
+  const std::string flags = best.how.flags(Placement::of(s_));
+  log_info("{:<11} {} of {} choices: {}", "auto", *found.best + 1, found.tried.size(),
+           flags.empty() ? "the settings as they are" : flags);
+  best.how.put_into(*task_.settings);
+  return Ok{};
+}
+
+Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const {
+  const Needs needs = needs_of(fit.plan, backend_->spec(), limits);
+  Error e(err::kDoesNotFit, needs_text(needs, row_tokens(), limits));
+  const std::string smaller = fmt::format("a smaller --{} or model", made_->form.limits[0].flag);
+  std::string fits;
+  PlacementSearch search = search_of(limits, wanted);
+  search.first_that_fits = true;
+  const Result<Placements> nearest = try_placements(search);
+  if (nearest.ok() && nearest->best)
+    fits = fmt::format("{} fits; or ", nearest->tried[*nearest->best].how.flags(Placement::of(s_)));
+  const auto mebibytes = [](int64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
+  const int64_t runtime = kRuntimeBudget + stream_bytes(s_, row_tokens());
+  std::vector<std::string> enough;  // of the flags that were given
+  if (s_.device_memory && needs.device > limits.device)
+    enough.push_back(fmt::format("--device_memory {}MiB",
+                                 mebibytes(needs.device + (limits.shared ? runtime : 0))));
+  if (s_.host_memory && (limits.shared ? !s_.device_memory : needs.host > limits.host))
+    enough.push_back(fmt::format("--host_memory {}MiB",
+                                 mebibytes((limits.shared ? needs.device : needs.host) + runtime)));
+  if (enough.empty())
+    return std::move(e.todo(fmt::format(
+        "{}use {}, or a machine with more {}; hone plan shows what a run needs", fits, smaller,
+        needs.disk > limits.disk ? "free space in " + s_.offload_folder() : "memory")));
+  for (const auto& [name, size] :
+       {std::pair{"device", &s_.device_memory}, {"host", &s_.host_memory}})
+    if (*size)
+      e.at(fmt::format(
+          "--{}_memory {}{}", name, format_bytes(static_cast<int64_t>((*size)->bytes)),
+          !limits.shared && size == &s_.device_memory
+              ? ""
+              : fmt::format(", of which the runtime may take {}", format_bytes(kRuntimeBudget))));
+  return std::move(e.todo(fmt::format("{}give {}, or {}", fits, join(enough, " "), smaller)));
+}
+
 Status TaskRun::compile(bool from_scratch) {
-  HONE_TRY(check_device_memory(s_));
+  HONE_TRY(check_memory_flags(s_));
   const std::string flag = made_->form.limits[0].flag;
-  const int64_t stream = stream_bytes(s_, row_tokens()), memory = memory_for_arenas(s_) - stream;
+  const int64_t stream = stream_bytes(s_, row_tokens());
+  ArenaLimits limits = limits_of(s_, backend_->spec(), stream);
+  limits.disk = free_disk_bytes(s_.offload_folder());
   const int64_t wanted =
       s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
-  const Fit fit = HONE_TRY(choose_split(memory, wanted));
+  if (s_.auto_fit && s_.do_train) HONE_TRY(choose_placement(limits, wanted));
+  const Fit fit = HONE_TRY(choose_split(limits, wanted));
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
   if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
@@ -130,24 +191,14 @@ Status TaskRun::compile(bool from_scratch) {
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
       log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
                format_bytes(bytes));
-  log_info("{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})",
-           "memory", "total", format_bytes(memory_of(fit.plan, backend_->spec())),
-           format_bytes(std::max<int64_t>(memory, 0)), format_bytes(kRuntimeBudget));
-  if (fit.rows == 0) {
-    const int64_t needed = memory_of(fit.plan, backend_->spec());
-    Error e(err::kDoesNotFit, needs_text(needed, row_tokens(), memory));
-    if (!s_.device_memory)
-      return std::move(e.todo(
-          fmt::format("use a smaller --{} or model, or a machine with more memory; hone plan shows "
-                      "what a run needs",
-                      flag)));
-    const int64_t least = needed + stream + kRuntimeBudget, mebibyte = 1 << 20;
-    return std::move(e.at(fmt::format("--device_memory {}, of which the runtime may take {}",
-                                      format_bytes(static_cast<int64_t>(s_.device_memory->bytes)),
-                                      format_bytes(kRuntimeBudget)))
-                         .todo(fmt::format("give --device_memory {}MiB, or a smaller --{} or model",
-                                           (least + mebibyte - 1) / mebibyte, flag)));
-  }
+  log_info(
+      "{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})", "memory",
+      "total", format_bytes(memory_of(fit.plan, backend_->spec())),
+      format_bytes(std::max<int64_t>(
+          limits.shared || limits.host == kNoLimit ? limits.device : limits.device + limits.host,
+          0)),
+      format_bytes(kRuntimeBudget));
+  if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
   // A micro-batch that holds all data has no more rows than they.
   const bool counted = s_.do_train && !s_.streaming;
   const int64_t rows = counted ? std::min(fit.rows, feed_->train_rows()) : fit.rows;

@@ -4,10 +4,13 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/settings/errors.h"
 #include "engine/backends/backends.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/ops.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/harness/placement.h"
+#include "learn/harness/ranks.h"
 #include "run/commands/command.h"
 #include "run/commands/training.h"
 
@@ -42,17 +45,6 @@ Result<double> measure_flops(int threads, bool bf16) {
   return best;
 }
 
-// What the arenas may take on the device, and what its code takes beside them.
-struct Room {
-  int64_t arenas = 0, runtime = 0;
-};
-Room room_on(const DeviceSpec& device, const TaskSettings& s, int64_t stream) {
-  if (device.name == "cpu") return {memory_for_arenas(s) - stream, kRuntimeBudget + stream};
-  const int64_t all =
-      s.device_memory ? static_cast<int64_t>(s.device_memory->bytes) : device.memory_bytes;
-  return {all - device.runtime_bytes, device.runtime_bytes};
-}
-
 // What the model takes: what is computed again is not counted twice.
 double flops_of(const Program& p) {
   double sum = 0;
@@ -61,13 +53,13 @@ double flops_of(const Program& p) {
   return sum;
 }
 
-// What would make a run fit that does not: values on disk, a shorter block, or as much memory as it
+// What would make a run fit that does not: values elsewhere, a shorter block, or as much memory as it
 // says.
 struct Remedy {
-  std::vector<std::string> offload;  // the fewest settings that are nvme when one row fits
+  std::optional<Placement> placement;  // the one that changes least
   // The largest half, quarter, ... of the row's tokens with which one row fits; 0: none.
   int64_t row_tokens = 0;
-  int64_t memory_bytes = 0;  // with one row as long as was asked for
+  int64_t memory_bytes = 0;  // of the device, with one row as long as was asked for
 };
 // What lives in the device's memory from step to step, and from one micro-batch to the next.
 struct Kept {
@@ -82,50 +74,148 @@ Kept kept_by(const RunPlan& plan, const DeviceSpec& spec) {
   kept.all = kept.states + phase;
   return kept;
 }
-// Bytes of the states of `plan` that `to` leaves on the device: what it needs at least.
-int64_t left_on_device(const RunPlan& plan, const Offload& to) {
-  int64_t bytes = 0;
-  for (const StateSlot& s : plan.states)
-    if ((s.role == Role::moment && to.moments == Space::device) ||
-        (s.role == Role::grad && to.gradients == Space::device) ||
-        (s.role == Role::param && to.params == Space::device))
-      bytes += s.type.bytes();
-  return bytes;
-}
-Result<bool> one_row_fits(const TaskModel& m, const Backend& backend, int64_t memory,
-                          int64_t row_tokens) {
+Result<Remedy> remedy_for(const PlacementSearch& search, int64_t runtime, const Fit& fit) {
+  const TaskModel& m = search.model;
   const TaskSettings& s = m.settings();
-  const Fit fit = HONE_TRY(fit_run(m, backend, 1, memory, [&](int64_t rows, bool whole) {
-    return shapes_without_data(m, row_tokens, rows, whole, s.do_train, s.do_eval);
-  }));
-  return fit.rows > 0;
-}
-Result<Remedy> remedy_for(const TaskModel& m, const Backend& backend, int64_t runtime,
-                          int64_t memory, const Fit& fit) {
-  const int64_t tokens = m.form.limits[0].tokens;
   Remedy r;
-  r.memory_bytes = memory_of(fit.plan, backend.spec()) + runtime;
-  if (m.settings().do_train) {
-    Task task = m.task;
-    task.settings = std::make_shared<TaskSettings>(m.settings());
-    TaskSettings& s = *task.settings;
-    bool fits = false;
-    for (const auto& [name, device] :
-         {std::pair{"offload_optimizer_device", &s.offload_optimizer_device},
-          {"offload_gradient_device", &s.offload_gradient_device},
-          {"offload_param_device", &s.offload_param_device}}) {
-      if (fits || *device != "none") continue;
-      *device = "nvme";
-      r.offload.push_back(name);
-      if (left_on_device(fit.plan, s.offload()) > memory) continue;
-      fits = HONE_TRY(one_row_fits({task, m.config, m.form}, backend, memory, tokens));
-    }
-    if (!fits) r.offload.clear();
+  r.memory_bytes = needs_of(fit.plan, search.backend.spec(), search.limits).device + runtime;
+  PlacementSearch nearest = search;
+  nearest.wanted_rows = 1;
+  nearest.first_that_fits = true;
+  const Placements found = HONE_TRY(try_placements(nearest));
+  if (found.best) r.placement = found.tried[*found.best].how;
+  if (kept_by(fit.plan, search.backend.spec()).all > search.limits.device) return r;
+  for (int64_t shorter = m.form.limits[0].tokens / 2; shorter >= 16 && r.row_tokens == 0;
+       shorter /= 2) {
+    const Fit one =
+        HONE_TRY(fit_run(m, search.backend, 1, search.limits, [&](int64_t rows, bool whole) {
+          return shapes_without_data(m, shorter, rows, whole, s.do_train, s.do_eval);
+        }));
+    if (one.rows > 0) r.row_tokens = shorter;
   }
-  if (kept_by(fit.plan, backend.spec()).all > memory) return r;
-  for (int64_t shorter = tokens / 2; shorter >= 16 && r.row_tokens == 0; shorter /= 2)
-    if (HONE_TRY(one_row_fits(m, backend, memory, shorter))) r.row_tokens = shorter;
   return r;
+}
+
+// "device 26.0 GiB", with the host's where it has a limit of its own.
+std::string limits_text(const ArenaLimits& limits, int64_t runtime) {
+  std::string text = format_bytes(limits.device + runtime);
+  if (limits.host != kNoLimit)
+    text += fmt::format(" of the device and {} of the host",
+                        format_bytes(limits.host + kRuntimeBudget));
+  return text;
+}
+
+OrderedJson needs_json(const Needs& n) {
+  return {{"device", n.device}, {"host", n.host}, {"disk", n.disk}};
+}
+
+OrderedJson placement_json(const Placement& p) {
+  return {{"offload_optimizer_device", p.optimizer},
+          {"offload_gradient_device", p.gradient},
+          {"offload_param_device", p.param},
+          {"offload_activation_device", p.activation},
+          {"gradient_checkpointing", p.gradient_checkpointing}};
+}
+
+OrderedJson placements_json(const Placements& all) {
+  OrderedJson list = OrderedJson::array();
+  for (size_t i = 0; i < all.tried.size(); ++i) {
+    const TriedPlacement& t = all.tried[i];
+    OrderedJson one = placement_json(t.how);
+    one["micro_batch_rows"] = t.fit.rows;
+    one["peak_bytes"] = needs_json(t.needs);
+    one["seconds_per_step"] = t.seconds;
+    one["chosen"] = all.best == i;
+    one["why"] = t.why;
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+// The plan of a rank of several devices, with the layouts that were tried.
+Result<int> plan_ranks(const TaskModel& m, const std::string& model, const DeviceGroup& group,
+                       const ArenaLimits& limits, bool as_json) {
+  const TaskSettings& s = m.settings();
+  const RowLimit& limit = m.form.limits[0];
+  const auto backend = HONE_TRY(plan_backend(group.device));
+  const std::vector<RankPlan> tried =
+      HONE_TRY(try_layouts(m, *backend, group.count, limit.tokens, group.device, limits));
+  const RankPlan& last = tried.back();
+  const bool fits = last.rows > 0;
+  const int64_t runtime = group.device.runtime_bytes, n = group.count;
+  const int64_t rows_in_step = n * s.per_device_train_batch_size * s.gradient_accumulation_steps;
+  const auto host_of = [&](const RankPlan& p) {
+    return n * (p.bytes[Space::host] + kRuntimeBudget);
+  };
+  if (as_json) {
+    OrderedJson j;
+    j["model"] = model;
+    j["parameters"] = parameter_count(m.config);
+    j["device"] = group.device.name;
+    j["devices"] = n;
+    j["layout"] = last.layout.text();
+    j["zero_stage"] = last.layout.stage;
+    j["peak_bytes"] = {{"device", last.bytes[Space::device]},
+                       {"host", host_of(last)},
+                       {"disk", n * last.bytes[Space::disk]}};
+    j["by_purpose"] = last.by_purpose;
+    j["memory_bytes"] = limits.device + runtime;
+    j["fits"] = fits;
+    j[limit.flag] = limit.tokens;
+    j["rows_per_step"] = rows_in_step;
+    j["micro_batch_rows"] = last.rows;
+    j["flops_per_step"] = last.flops * static_cast<double>(n);
+    j["seconds_per_step"] = last.seconds;
+    j["tried"] = OrderedJson::array();
+    for (const RankPlan& p : tried)
+      j["tried"].push_back({{"layout", p.layout.text()},
+                            {"micro_batch_rows", p.rows},
+                            {"peak_bytes",
+                             {{"device", p.bytes[Space::device]},
+                              {"host", host_of(p)},
+                              {"disk", n * p.bytes[Space::disk]}}},
+                            {"why", p.why}});
+    print_out(dump_json(j) + "\n");
+    return fits ? kExitDone : kExitUserError;
+  }
+  std::string text = fmt::format("{}: {} parameters, rows of {}, {} in a step of {} devices\n",
+                                 model, parameter_count(m.config), count_of(limit.tokens, "token"),
+                                 count_of(rows_in_step, "row"), n);
+  text += fmt::format("{:>5} {:>11} {:>11} {:>11}  {}\n", "rows", "a device", "host", "disk",
+                      "layout: why");
+  for (const RankPlan& p : tried)
+    text += fmt::format("{:>5} {:>11} {:>11} {:>11}  {}: {}\n", p.rows,
+                        format_bytes(p.bytes[Space::device]), format_bytes(host_of(p)),
+                        format_bytes(n * p.bytes[Space::disk]), p.layout.text(), p.why);
+  text += fmt::format("each of {} {}, {}:\n", n, group.device.name, last.layout.text());
+  for (const auto& [purpose, bytes] : last.by_purpose)
+    text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
+  text +=
+      fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of context and libraries)\n", "arena",
+                  format_bytes(last.bytes[Space::device]), "runtime", format_bytes(runtime));
+  if (fits)
+    text += fmt::format("fits into {}: micro-batches of {} on each device\n",
+                        limits_text(limits, runtime), count_of(last.rows, "row"));
+  else
+    text += fmt::format("does not fit: {}\n  do   more devices, more memory or a smaller model\n",
+                        last.why);
+  text += fmt::format(
+      "assumed: what is cut is held by rows of the first axis, {} of each tensor; weights are "
+      "gathered "
+      "layer by layer; each device has its own micro-batches; hone trains on one device today\n",
+      n == 1 ? "all" : fmt::format("1/{}", n));
+  text += fmt::format("{:.3g} FLOP in a step, at least {:.3g} s by the data sheet of {}\n",
+                      last.flops * static_cast<double>(n), last.seconds, group.device.name);
+  print_out(text);
+  return fits ? kExitDone : kExitUserError;
+}
+
+Result<DeviceGroup> named_devices(const std::string& name, int threads) {
+  Result<DeviceGroup> group = device_group(name, {.threads = threads});
+  if (group.ok()) return group;
+  return Error(err::kSettingChoice, fmt::format("device: {}", group.error().what()))
+      .at("--device " + name)
+      .todo(group.error().remedy());
 }
 
 Result<int> run_plan(const std::vector<std::string>& args) {
@@ -142,35 +232,63 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
   const ModelConfig& config = model.config;
   const int threads = static_cast<int>(s.threads);
-  DeviceSpec device = HONE_TRY(device_spec(only.device, {.threads = threads}));
+  const DeviceGroup group = HONE_TRY(named_devices(only.device, threads));
+  DeviceSpec device = group.device;
   const bool here = device.name == "cpu";
   const auto backend = HONE_TRY(plan_backend(device));
   const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model));
   const RowLimit& limit = made.form.limits[0];
   const int64_t block = limit.tokens, stream = stream_bytes(s, block);
-  const auto [memory, runtime] = room_on(device, s, stream);
+  const ArenaLimits limits = limits_of(s, device, stream);
+  if (group.count > 1 && s.do_train) return plan_ranks(made, model.name, group, limits, only.json);
+  // What the device's code takes beside its arena; on the CPU the host's, unless that has its own limit.
+  const int64_t runtime = device.own_memory ? device.runtime_bytes
+                          : limits.shared   ? kRuntimeBudget + stream
+                                            : 0;
+  const int64_t memory = limits.device;
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
   auto shapes = [&](int64_t rows, bool whole) {
     return shapes_without_data(made, block, rows, whole, s.do_train, s.do_eval);
   };
-  const Fit fit = HONE_TRY(fit_run(made, *backend, wanted, memory, shapes));
+  const bool list_choices = only.choices || s.auto_fit;
+  const Fit fit = HONE_TRY(fit_run(made, *backend, wanted, limits, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
   const int64_t largest =
-      fit.rows == 0 ? 0 : HONE_TRY(largest_micro_batch(made, *backend, fit, memory, shapes));
+      fit.rows == 0 ? 0 : HONE_TRY(largest_micro_batch(made, *backend, fit, limits, shapes));
+  Needs one_more;  // of the smallest micro-batch that does not fit
+  if (largest > 0 && largest < kMostRowsTried) {
+    RunShapes more = shapes(largest + 1, fit.whole);
+    more.train_bytes = fit.train_bytes;
+    one_more = needs_of(HONE_TRY(plan_of(made, *backend, more)), device, limits);
+  }
 
-  if (here)
+  if (here) {  // what is not measured is that of a typical machine
+    device.bytes_per_second = kTypicalCpu.bytes_per_second;
+    device.host_bytes_per_second = kTypicalCpu.host_bytes_per_second;
+    device.disk_read_bytes_per_second = kTypicalCpu.disk_read_bytes_per_second;
+    device.disk_write_bytes_per_second = kTypicalCpu.disk_write_bytes_per_second;
     (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
+  }
   double flops = 0, seconds = 0;
   RunShapes chosen_shapes = shapes(rows, fit.whole);
   chosen_shapes.train_bytes = fit.train_bytes;
   const std::vector<Program> programs = HONE_TRY(run_programs(made, chosen_shapes));
-  for (const Program& p : programs) {
-    if (!p.name.starts_with("train.") && !p.name.starts_with("step.")) continue;
-    const double micro_batches = static_cast<double>(wanted) / static_cast<double>(rows) *
-                                 static_cast<double>(s.gradient_accumulation_steps);
-    flops = flops_of(p) * micro_batches;
-    seconds = seconds_of(p, device) * micro_batches;
-  }
+  const double micro_batches = micro_batches_of(s, wanted, rows);
+  for (const Program& p : programs)
+    if (p.name.starts_with("train.") || p.name.starts_with("step."))
+      flops = flops_of(p) * micro_batches;
+  if (flops > 0) seconds = step_seconds(programs, micro_batches, device);
+  const PlacementSearch search{.model = made,
+                               .backend = *backend,
+                               .limits = limits,
+                               .speeds = device,
+                               .wanted_rows = wanted,
+                               .shapes = [&](const TaskModel& m, int64_t r, bool whole) {
+                                 return shapes_without_data(m, block, r, whole, s.do_train,
+                                                            s.do_eval);
+                               }};
+  Placements tried;
+  if (list_choices) tried = HONE_TRY(try_placements(search));
   const int64_t arena = fit.plan.arena_bytes();
   OrderedJson j;
   j["model"] = model.name;
@@ -190,15 +308,23 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["micro_batches_per_step"] = wanted / rows * s.gradient_accumulation_steps;
   const Recomputed again = recomputed(programs);
   j["recompute"] = {{"nodes", again.nodes}, {"share_of_time", again.share}};
+  if (one_more.device > 0)
+    j["one_more_row"] = {{"rows", largest + 1}, {"peak_bytes", needs_json(one_more)}};
   j["flops_per_step"] = flops;
   j["seconds_per_step"] = seconds;
   Remedy remedy;
   if (fit.rows == 0) {
-    remedy = HONE_TRY(remedy_for(made, *backend, runtime, memory, fit));
+    remedy = HONE_TRY(remedy_for(search, runtime, fit));
     j["would_fit"] = {{"memory_bytes", remedy.memory_bytes}};
-    for (const std::string& name : remedy.offload) j["would_fit"][name] = "nvme";
+    if (remedy.placement) {
+      const OrderedJson now = placement_json(Placement::of(s));
+      const OrderedJson then = placement_json(*remedy.placement);
+      for (const auto& [name, value] : then.items())
+        if (now[name] != value) j["would_fit"][name] = value;
+    }
     if (remedy.row_tokens > 0) j["would_fit"][limit.flag] = remedy.row_tokens;
   }
+  if (list_choices) j["choices"] = placements_json(tried);
   const int status = fit.rows > 0 ? kExitDone : kExitUserError;
   if (only.json) {
     print_out(dump_json(j) + "\n");
@@ -218,14 +344,17 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                           format_bytes(bytes));
   if (stream > 0 && here) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
   if (fit.rows == 0) {
-    text += fmt::format("does not fit: {} may be used, one row needs {}\n",
-                        format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
+    if (limits.host == kNoLimit)
+      text += fmt::format("does not fit: {} may be used, one row needs {}\n",
+                          format_bytes(memory + runtime), format_bytes(remedy.memory_bytes));
+    else
+      text += fmt::format("does not fit with one row: {}\n",
+                          excess_text(needs_of(fit.plan, device, limits), limits));
     const Kept kept = kept_by(fit.plan, device);
     std::vector<std::string> flags;
     if (remedy.row_tokens > 0)
       flags.push_back(fmt::format("--{} {}", limit.flag, remedy.row_tokens));
-    if (!remedy.offload.empty())
-      flags.push_back(fmt::format("--{} nvme", join(remedy.offload, " nvme --")));
+    if (remedy.placement) flags.push_back(remedy.placement->flags(Placement::of(s)));
     text += !flags.empty()
                 ? fmt::format("  do   {} fits; or use more memory\n", join(flags, " or "))
                 : fmt::format("  do   a smaller model or more memory: {} alone take {}\n",
@@ -234,9 +363,10 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                               format_bytes(kept.all));
   } else {
     text += fmt::format("fits into {}: micro-batches of {}; the largest that fits has {}{}\n",
-                        format_bytes(memory + runtime), count_of(fit.rows, "row"), grouped(largest),
+                        limits_text(limits, runtime), count_of(fit.rows, "row"), grouped(largest),
                         largest == kMostRowsTried ? " or more" : "");
   }
+  if (list_choices) text += placements_table(tried);
   if (again.nodes > 0) text += again.text() + "\n";
   const double speed = s.bf16 ? device.bf16_flops : device.f32_flops;
   if (flops > 0 && here)
@@ -247,6 +377,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
         "{:.3g} FLOP in a step, at least {:.3g} s by the data sheet of {}: {:.3g} "
         "TFLOP/s, {:.0f} GB/s\n",
         flops, seconds, device.name, speed / 1e12, device.bytes_per_second / 1e9);
+  if (one_more.device > 0)
+    text += fmt::format("{} in a micro-batch would take {}\n", count_of(largest + 1, "row"),
+                        format_bytes(one_more.device + runtime));
   print_out(text);
   return status;
 }
