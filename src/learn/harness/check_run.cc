@@ -4,6 +4,7 @@
 #include "engine/backends/backends.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/data/rows/count_text.h"
+#include "learn/harness/disk_need.h"
 #include "learn/train/best_model.h"
 #include "learn/train/update.h"
 
@@ -126,34 +127,12 @@ void check_output(const TaskSettings& s, Findings& findings) {
 
 void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
   const int64_t offloaded = plan.arena_bytes(Space::disk);
-  int64_t model = 0, moments = 0;  // wherever they are in the run
-  for (const StateSlot& state : plan.states) {
-    if (state.role == Role::param) model += state.type.bytes();
-    if (state.role == Role::moment) moments += state.type.bytes();
-  }
-  const int64_t checkpoint = model + (s.save_only_model ? 0 : moments);
-  int64_t checkpoints = 0;
-  if (s.save_strategy == "steps" && s.save_steps > 0)
-    checkpoints = static_cast<int64_t>(static_cast<double>(report.steps) /
-                                       interval_steps(s.save_steps, report.steps)) +
-                  1;
-  else if (s.save_strategy == "epoch")
-    checkpoints = static_cast<int64_t>(std::ceil(s.num_train_epochs));
-  // A new checkpoint is written before an old one is deleted.
-  if (s.save_total_limit && *s.save_total_limit > 0)
-    checkpoints = std::min(checkpoints, *s.save_total_limit + 1);
-  report.disk_bytes = model + checkpoints * checkpoint;
-  if (s.offload_optimizer_nvme_path.empty()) report.disk_bytes += offloaded;
+  const DiskNeed need = disk_need(s, plan, report.steps, s.num_train_epochs);
+  report.disk_bytes = need.bytes();
   report.disk_free_bytes = free_disk_bytes(s.output_dir);
-  if (report.disk_bytes > report.disk_free_bytes)
-    findings.add(
-        FindingLevel::kError, "disk_too_small",
-        fmt::format(
-            "{} checkpoints{} and the model take {}, {} are free", checkpoints,
-            offloaded > 0 && s.offload_optimizer_nvme_path.empty() ? ", what is offloaded" : "",
-            format_bytes(report.disk_bytes), format_bytes(report.disk_free_bytes)),
-        fmt::format("--output_dir {}", s.output_dir),
-        "--save_total_limit 1 keeps the newest alone; or use another disk");
+  if (const Status room = check_disk_need(s, need, report.disk_free_bytes, 0); !room.ok())
+    findings.add(FindingLevel::kError, "disk_too_small", room.error().what(),
+                 fmt::format("--output_dir {}", s.output_dir), room.error().remedy());
   if (const int64_t free = free_disk_bytes(s.offload_folder()); offloaded > free)
     findings.add(FindingLevel::kError, "disk_too_small",
                  fmt::format("what is offloaded takes {} on disk, {} are free",

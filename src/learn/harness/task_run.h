@@ -65,6 +65,7 @@ class TaskRun final : public TrainTask {
   Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
   PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
   Status choose_placement(const ArenaLimits& limits, int64_t wanted);  // --auto_fit
+  Status check_disk(const RunPlan& plan) const;                        // H2425
   Error does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const;  // H2404
   RunShapes shapes_for(int64_t rows, bool whole) const;
   void bind_programs();

@@ -4,10 +4,13 @@
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "engine/backends/backends.h"
 #include "engine/device/errors.h"
+#include "learn/checkpoint/training_checkpoint.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/collate.h"
+#include "learn/harness/disk_need.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/task_run.h"
 #include "learn/models/adapter_config.h"
@@ -127,6 +130,15 @@ PlacementSearch TaskRun::search_of(const ArenaLimits& limits, int64_t wanted) co
           }};
 }
 
+Status TaskRun::check_disk(const RunPlan& plan) const {
+  const StepCount& steps = *feed_->steps();
+  int64_t existing = 0;
+  if (HONE_TRY(file_store().exists(s_.output_dir)))
+    existing = static_cast<int64_t>(HONE_TRY(find_checkpoints(s_.output_dir)).size());
+  return check_disk_need(s_, disk_need(s_, plan, steps.total_steps(), steps.epochs()),
+                         free_disk_bytes(s_.output_dir), existing);
+}
+
 Status TaskRun::choose_placement(const ArenaLimits& limits, int64_t wanted) {
   PlacementSearch search = search_of(limits, wanted);
   if (s_.split && wanted % s_.split->rows == 0) search.keep = s_.split;
@@ -199,6 +211,7 @@ Status TaskRun::compile(bool from_scratch) {
           0)),
       format_bytes(kRuntimeBudget));
   if (fit.rows == 0) return does_not_fit(fit, limits, wanted);
+  if (s_.do_train) HONE_TRY(check_disk(fit.plan));
   // A micro-batch that holds all data has no more rows than they.
   const bool counted = s_.do_train && !s_.streaming;
   const int64_t rows = counted ? std::min(fit.rows, feed_->train_rows()) : fit.rows;
