@@ -37,6 +37,14 @@ CASES = {
     "bert_lora": ("encoders/bert_sequence_classification", transformers.AutoModelForSequenceClassification,
                   dict(task_type="SEQ_CLS", r=2, lora_alpha=3, target_modules=["query", "value", "dense"])),
     "t5_lora": ("models/t5_tiny", transformers.AutoModelForSeq2SeqLM, dict(task_type="SEQ_2_SEQ_LM", r=3, lora_alpha=3)),
+    "gpt2_dora": ("models/gpt2_tiny", transformers.AutoModelForCausalLM,
+                  dict(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn", "mlp.c_proj"], use_dora=True)),
+    "llama_dora": ("models/llama_untied_tiny", transformers.AutoModelForCausalLM,
+                   dict(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules="all-linear", use_dora=True)),
+    "bert_dora": ("encoders/bert_sequence_classification", transformers.AutoModelForSequenceClassification,
+                  dict(task_type="SEQ_CLS", r=2, lora_alpha=3, use_dora=True)),
+    "t5_dora": ("models/t5_tiny", transformers.AutoModelForSeq2SeqLM,
+                dict(task_type="SEQ_2_SEQ_LM", r=3, lora_alpha=3, use_dora=True)),
 }
 
 

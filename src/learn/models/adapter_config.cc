@@ -73,8 +73,7 @@ Result<Adapter> read_adapter_config(const Json& file) {
   for (const char* key :
        {"rank_pattern", "alpha_pattern", "layers_to_transform", "layers_pattern", "lora_bias",
         "exclude_modules", "target_parameters", "trainable_token_indices", "layer_replication",
-        "alora_invocation_tokens", "arrow_config", "use_bdlora", "use_qalora", "use_dora",
-        "megatron_config"})
+        "alora_invocation_tokens", "arrow_config", "use_bdlora", "use_qalora", "megatron_config"})
     HONE_TRY(refuse(file, key));
   if (const Json bias = file.value("bias", Json("none")); bias != "none")
     return bad(fmt::format("adapter_config.json: 'bias' is {}", bias.dump())).todo("none works");
@@ -92,6 +91,7 @@ Result<Adapter> read_adapter_config(const Json& file) {
     return bad(
         fmt::format("adapter_config.json: 'lora_dropout' is {}, a share is expected", a.dropout));
   a.r = static_cast<int64_t>(r);
+  a.dora = file.value("use_dora", Json()) == true;
   a.rslora = file.value("use_rslora", Json()) == true;
   if (const Json targets = file.value("target_modules", Json()); targets.is_string())
     a.pattern = targets.get<std::string>();
@@ -133,7 +133,7 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
     j["target_modules"] = a.targets.empty() ? usual_targets(c) : a.targets;
   const char* task = task_type(c);
   j["task_type"] = task == nullptr ? Json() : Json(task);
-  j["use_dora"] = false;
+  j["use_dora"] = a.dora;
   j["use_rslora"] = a.rslora;
   return j;
 }

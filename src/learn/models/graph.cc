@@ -102,8 +102,8 @@ ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const 
   spec.in_out = o.in_out;
   const ValueId w = weight(std::move(spec));
   const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
-  const ValueId y = ops::linear(b, x, w, {.bias = bias, .trans_w = !o.in_out});
-  return config.adapter && config.adapter->adapts(config, at) ? adapted(at, x, y, o.rows) : y;
+  if (config.adapter && config.adapter->adapts(config, at)) return adapted(at, x, w, bias, o);
+  return ops::linear(b, x, w, {.bias = bias, .trans_w = !o.in_out});
 }
 
 ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows) {
@@ -123,21 +123,44 @@ ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLaye
   return ops::dropout(b, x, rng, samples, places, p, at + ".lora_dropout");
 }
 
-ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId y, LinearLayer::Rows rows) {
+ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId bias,
+                            const LinearLayer& o) {
   const Adapter& adapter = *config.adapter;
-  const int64_t in = b.type(x).shape.back(), out = b.type(y).shape.back();
-  ParamSpec first{kAdapterPrefix + at + ".lora_A.weight", {adapter.r, in}};
-  first.init = ParamSpec::Init::uniform;  // torch's kaiming_uniform_ with a = sqrt(5)
-  first.std = 1 / std::sqrt(static_cast<double>(in));
-  first.part = ParamSpec::Part::added;
-  ParamSpec second{kAdapterPrefix + at + ".lora_B.weight", {out, adapter.r}};
-  second.init = ParamSpec::Init::zeros;
-  second.part = ParamSpec::Part::added;
-  const ValueId a = weight(std::move(first)), up = weight(std::move(second));
-  ValueId low = ops::linear(b, adapter_dropout(at, x, rows), a, {.trans_w = true});  // [T,r]
+  const std::string name = kAdapterPrefix + at;
+  const int64_t in = b.type(x).shape.back(), out = b.type(w).shape[o.in_out ? 1 : 0];
+  const auto added = [&](const char* which, Shape shape, ParamSpec::Init init) {
+    ParamSpec spec{name + which, std::move(shape), init};
+    spec.std = 1 / std::sqrt(static_cast<double>(in));  // torch's kaiming_uniform_ with a = sqrt(5)
+    spec.part = ParamSpec::Part::added;
+    return weight(std::move(spec));
+  };
+  const ValueId first = added(".lora_A.weight", {adapter.r, in}, ParamSpec::Init::uniform);
+  const ValueId second = added(".lora_B.weight", {out, adapter.r}, ParamSpec::Init::zeros);
+  const ValueId dropped = adapter_dropout(at, x, o.rows);
+  ValueId low = ops::linear(b, dropped, first, {.trans_w = true});  // [T,r]
   if (adapter.scale() != 1)
     low = ops::mul(b, low, ops::constant(b, adapter.scale(), {DType::f32, {}}));
-  return ops::add(b, ops::linear(b, low, up, {.trans_w = true}), y);
+  const ValueId up = ops::linear(b, low, second, {.trans_w = true});  // [T,out]
+  const bool apart = dropped != x;
+  const ops::LinearOptions how{.bias = adapter.dora && !apart ? kNoValue : bias,
+                               .trans_w = !o.in_out};
+  const ValueId y = ops::linear(b, x, w, how);
+  if (!adapter.dora) return ops::add(b, up, y);
+
+  // PEFT adds (m / n - 1) W x + (m / n) scale B A x, n the lengths, to what the layer gives.
+  const ValueId lengths = added(".lora_magnitude_vector", {out}, ParamSpec::Init::ones);
+  Attrs attrs{{"scale", adapter.scale()}};
+  if (o.in_out) attrs.set("in_out", true);
+  const ValueId share = ops::div(b, lengths, b.emit1("row_norms", {w, first, second}, attrs));
+  const auto by_column = [&](ValueId v) { return ops::broadcast(b, v, b.type(up).shape, {1}); };
+  if (!apart) {
+    const ValueId turned = ops::mul(b, ops::add(b, up, y), by_column(share));
+    return bias == kNoValue ? turned : ops::add(b, turned, by_column(bias));
+  }
+  const ValueId less_one = ops::sub(b, share, ops::constant(b, 1, {DType::f32, {}}));
+  const ValueId again =
+      ops::mul(b, ops::linear(b, dropped, w, {.trans_w = !o.in_out}), by_column(less_one));
+  return ops::add(b, ops::add(b, again, ops::mul(b, up, by_column(share))), y);
 }
 
 ValueId ModelGraph::layer_norm(const std::string& at, ValueId x, double eps,

@@ -170,8 +170,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   bool declaring() const { return declared_ != nullptr; }
 
  private:
-  // y + scale dropout(x) A^T B^T, where y is what the layer gives (adapter.h).
-  ValueId adapted(const std::string& at, ValueId x, ValueId y, LinearLayer::Rows rows);
+  // What the layer gives with its adapter (adapter.h): w and bias are its own.
+  ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o);
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
   ValueId first_rows();  // i32[S], -1 for empty sequences
   ValueId cache_state(const std::string& name, int64_t pages);

@@ -1,4 +1,6 @@
 // A model and its adapter as one source of weights.
+#include <cmath>
+
 #include "learn/checkpoint/safetensors/convert.h"
 #include "learn/pretrained/pretrained.h"
 #include "learn/pretrained/weights.h"
@@ -9,6 +11,7 @@ namespace {
 // What the adapter makes of one tensor of the model.
 struct Change {
   std::string instead = {};   // its name in the adapter, for what is trained whole
+  std::string lengths = {};   // DoRA's m [out]
   std::string first, second;  // A [r,in] and B [out,r]
   bool in_out = false;        // the weight is [in,out]
 };
@@ -46,16 +49,24 @@ class MergedWeights final : public WeightSource {
     const std::vector<float> b = HONE_TRY(values_of(*adapter_, change.second));
     const auto rank = static_cast<size_t>(adapter_->find(change.first)->type.shape[0]);
     const size_t in = a.size() / rank, outs = b.size() / rank;
+    std::vector<float> lengths;
+    if (!change.lengths.empty()) lengths = HONE_TRY(values_of(*adapter_, change.lengths));
     std::vector<double> row(in);
     for (size_t o = 0; o < outs; ++o) {
       std::fill(row.begin(), row.end(), 0.0);
       for (size_t k = 0; k < rank; ++k)
         for (size_t i = 0; i < in; ++i)
           row[i] += static_cast<double>(b[o * rank + k]) * static_cast<double>(a[k * in + i]);
+      const auto at = [&](size_t i) -> float& {
+        return w[change.in_out ? i * outs + o : o * in + i];
+      };
+      double squares = 0, factor = 1;
       for (size_t i = 0; i < in; ++i) {
-        float& x = w[change.in_out ? i * outs + o : o * in + i];
-        x = static_cast<float>(static_cast<double>(x) + scale_ * row[i]);
+        row[i] = static_cast<double>(at(i)) + scale_ * row[i];
+        squares += row[i] * row[i];
       }
+      if (!lengths.empty()) factor = static_cast<double>(lengths[o]) / std::sqrt(squares);
+      for (size_t i = 0; i < in; ++i) at(i) = static_cast<float>(factor * row[i]);
     }
     const std::string_view why = convert(Stored::f32, reinterpret_cast<const std::byte*>(w.data()),
                                          as, out.data(), static_cast<int64_t>(w.size()));
@@ -88,7 +99,8 @@ Status merge_adapter(Pretrained& model) {
     if (!spec.name.ends_with(kEnding)) continue;
     const std::string at = kAdapterPrefix + spec.name.substr(0, spec.name.size() - kEnding.size());
     if (model.adapter->find(at + "lora_A.weight") == nullptr) continue;
-    changes[t->name] = {"", at + "lora_A.weight", at + "lora_B.weight", spec.in_out};
+    changes[t->name] = {"", model.config.adapter->dora ? at + "lora_magnitude_vector" : "",
+                        at + "lora_A.weight", at + "lora_B.weight", spec.in_out};
   }
   const double scale = model.config.adapter->scale();
   model.weights = std::make_unique<MergedWeights>(

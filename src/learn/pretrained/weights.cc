@@ -249,13 +249,41 @@ Status check_adapter_weights(const WeightSource& adapter, const Pretrained& mode
   return Ok{};
 }
 
+namespace {
+
+constexpr std::string_view kLengths = ".lora_magnitude_vector";
+
+// Those of the weight's rows, as the adapter's B begins as zeros.
+void init_lengths(Session& session, const ModelConfig& config, const ParamSpec& spec) {
+  const size_t prefix = std::string_view(kAdapterPrefix).size();
+  const std::string weight =
+      spec.name.substr(prefix, spec.name.size() - prefix - kLengths.size()) + ".weight";
+  const std::vector<ParamSpec> params = family_of(config).params(config);
+  const auto of = std::find_if(params.begin(), params.end(),
+                               [&](const ParamSpec& p) { return p.name == weight; });
+  HONE_BUG_IF(of == params.end(), "no weight '{}' beside its lengths", weight);
+  const std::vector<float> w = session.state_values<float>(weight);
+  const auto columns = static_cast<size_t>(of->shape[1]);
+  std::vector<double> squares(static_cast<size_t>(spec.shape[0]));
+  for (size_t i = 0; i < w.size(); ++i)
+    squares[of->in_out ? i % columns : i / columns] +=
+        static_cast<double>(w[i]) * static_cast<double>(w[i]);
+  std::vector<float> lengths;
+  for (const double s : squares) lengths.push_back(static_cast<float>(std::sqrt(s)));
+  session.write_state(spec.name, std::as_bytes(std::span(lengths)));
+}
+
+}  // namespace
+
 Status load_adapter(Session& session, const Pretrained& model) {
   if (!model.config.adapter) return Ok{};
   if (model.adapter) HONE_TRY(check_adapter_weights(*model.adapter, model));
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (!spec.of_adapter() || !session.has_state(spec.name)) continue;
     if (!model.adapter) {
-      if (spec.part == ParamSpec::Part::added)
+      if (spec.name.ends_with(kLengths))
+        init_lengths(session, model.config, spec);
+      else if (spec.part == ParamSpec::Part::added)
         init_state(session, spec, model.config.adapter->seed);
       continue;
     }

@@ -1,4 +1,4 @@
-// LoRA adapters of tiny models: logits, every gradient and ten losses against PEFT
+// LoRA and DoRA adapters of tiny models: logits, every gradient and ten losses against PEFT
 // (tests/goldens/adapters, made again by tools/golden_adapters.py).
 #include "engine/backends/backends.h"
 #include "learn/models/adapter_config.h"
@@ -284,7 +284,8 @@ TEST(AdapterConfig, RefusesWhatChangesTheResult) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, AdapterParity,
-    testing::Combine(testing::Values("gpt2_lora", "llama_lora", "bert_lora", "t5_lora"),
+    testing::Combine(testing::Values("gpt2_lora", "llama_lora", "bert_lora", "t5_lora", "gpt2_dora",
+                                     "llama_dora", "bert_dora", "t5_dora"),
                      testing::Values("cpu", "reference")),
     [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 

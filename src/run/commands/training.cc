@@ -13,6 +13,7 @@ std::shared_ptr<const Adapter> new_adapter(const TrainSettings& s) {
   adapter->r = s.lora_r;
   adapter->alpha = s.lora_alpha;
   adapter->dropout = s.lora_dropout;
+  adapter->dora = s.use_dora;
   adapter->rslora = s.use_rslora;
   if (s.lora_target_modules == std::vector<std::string>{Adapter::kAllLinear})
     adapter->pattern = Adapter::kAllLinear;
