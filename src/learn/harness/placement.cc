@@ -36,7 +36,7 @@ std::vector<Placement> placements(const Placement& base, const ArenaLimits& limi
     Placement p = base;
     for (std::string Placement::*what :
          {&Placement::optimizer, &Placement::gradient, &Placement::param, &Placement::activation}) {
-      if (p.*what == "none") p.*what = kind;
+      if (p.*what == "none" || kind == "nvme") p.*what = kind;  // the host may be full too
       add(p);
       Placement both = p;
       both.gradient_checkpointing = true;
