@@ -4,6 +4,7 @@
 
 #include "base/settings/errors.h"
 #include "engine/backends/null/null.h"
+#include "engine/ops/cost.h"
 #include "engine/session/session.h"
 
 namespace hone {
@@ -121,6 +122,13 @@ Recomputed recomputed(std::span<const Program> programs) {
   }
   if (all > 0) r.share = clones / (all - clones);
   return r;
+}
+
+double flops_of(const Program& p) {
+  double sum = 0;
+  for (const Node& n : p.nodes)
+    if (!n.clone) sum += cost_of({p, n}).flops;
+  return sum;
 }
 
 std::string Recomputed::text() const {

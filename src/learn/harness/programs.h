@@ -61,6 +61,8 @@ struct Recomputed {
   std::string text() const;  // "318 nodes are computed again, about 19 % more time"; or empty
 };
 Recomputed recomputed(std::span<const Program> programs);
+// What the model takes: what is computed again is not counted twice.
+double flops_of(const Program& p);
 
 // The plan of the programs of these shapes.
 Result<RunPlan> plan_of(const TaskModel& m, const Backend& backend, const RunShapes& shapes);

@@ -4,7 +4,6 @@
 
 #include "base/core/text.h"
 #include "engine/backends/null/null.h"
-#include "engine/ops/cost.h"
 #include "engine/session/session.h"
 #include "learn/data/rows/count_text.h"
 
@@ -38,13 +37,6 @@ std::vector<UpdateWeight> shards_of(std::vector<UpdateWeight> weights, int64_t r
     rows = (rows + ranks - 1) / ranks;
   }
   return weights;
-}
-
-double flops_in(const Program& p) {
-  double sum = 0;
-  for (const Node& n : p.nodes)
-    if (!n.clone) sum += cost_of({p, n}).flops;
-  return sum;
 }
 
 }  // namespace
@@ -87,7 +79,7 @@ Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const Ran
     HONE_TRY(run_passes(p.program, p.passes, {}));
     if (trains) {
       seconds = micro_batches * run_seconds(p.program, speeds);
-      flops = micro_batches * flops_in(p.program);
+      flops = micro_batches * flops_of(p.program);
     }
     programs.push_back(std::move(p.program));
   }

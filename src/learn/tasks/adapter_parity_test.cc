@@ -1,6 +1,7 @@
 // LoRA and DoRA adapters of tiny models: logits, every gradient and ten losses against PEFT
 // (tests/goldens/adapters, made again by tools/golden_adapters.py).
 #include "engine/backends/backends.h"
+#include "learn/harness/programs.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
 #include "learn/pretrained/pretrained.h"
@@ -113,18 +114,12 @@ class AdapterParity : public testing::TestWithParam<std::tuple<std::string, std:
     EXPECT_TRUE(loaded.ok()) << loaded.error().text();
     return s;
   }
-  std::vector<UpdateWeight> trained() const {
-    std::vector<UpdateWeight> weights;
-    for (const ParamSpec& p : family_of(model.config).params(model.config))
-      if (p.is_trained()) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
-    return weights;
-  }
   Session open_training() {
     std::vector<Program> programs;
     programs.push_back(training(0));
     EXPECT_TRUE(run_passes(programs.back(), train_pipeline(false), {}).ok());
-    programs.push_back(
-        build_update(trained(), update_options(train_settings(facts["settings"])).value()));
+    programs.push_back(build_update(update_weights(model.config),
+                                    update_options(train_settings(facts["settings"])).value()));
     EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
     return open(std::move(programs));
   }
@@ -150,6 +145,21 @@ class AdapterParity : public testing::TestWithParam<std::tuple<std::string, std:
     s.run(0);
   }
 
+  // A session whose only program made the logits of the model as it is.
+  Session logits_session() {
+    Program p(op_table(), "logits");
+    Builder b(p);
+    ModelGraph g = graph(p, b, ModelGraph::Mode::eval);
+    add_model_states(g, false);
+    p.outputs.push_back({"logits", logits_of(b, model_head(g))});
+    std::vector<Program> programs;
+    programs.push_back(std::move(p));
+    EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
+    Session s = open(std::move(programs));
+    run(s);
+    return s;
+  }
+
   Pretrained model;
   std::unique_ptr<WeightSource> expected;
   json facts;
@@ -161,16 +171,7 @@ class AdapterParity : public testing::TestWithParam<std::tuple<std::string, std:
 };
 
 TEST_P(AdapterParity, Logits) {
-  Program p(op_table(), "logits");
-  Builder b(p);
-  ModelGraph g = graph(p, b, ModelGraph::Mode::eval);
-  add_model_states(g, false);
-  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
-  std::vector<Program> programs;
-  programs.push_back(std::move(p));
-  ASSERT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
-  Session s = open(std::move(programs));
-  run(s);
+  Session s = logits_session();
   const std::span<const float> logits = s.output<float>(0, "logits");
   size_t at = 0;
   for (size_t i = 0; i < facts["rows"].size(); ++i) {
@@ -192,7 +193,7 @@ TEST_P(AdapterParity, LossEveryGradientAndTenLosses) {
     ++gradients;
     EXPECT_LT(departure(s.state_values<float>(t.name), tensor(*expected, t.name)), 2e-4) << t.name;
   }
-  EXPECT_EQ(gradients, trained().size());
+  EXPECT_EQ(gradients, update_weights(model.config).size());
   const size_t update = s.program_index("update");
   for (size_t step = 0; step < facts["losses"].size(); ++step) {
     if (step > 0) run(s);
@@ -211,7 +212,7 @@ TEST_P(AdapterParity, FrozenWeightsCostNothing) {
   std::map<std::string, Shape> frozen;
   size_t gradients = 0;
   for (const State& state : p.states) gradients += state.role == Role::grad ? 1 : 0;
-  EXPECT_EQ(gradients, trained().size());
+  EXPECT_EQ(gradients, update_weights(model.config).size());
   for (const ParamSpec& spec : family_of(model.config).params(model.config))
     if (!spec.is_trained()) frozen[spec.name] = spec.shape;
   EXPECT_FALSE(frozen.empty());
@@ -246,16 +247,7 @@ TEST_P(AdapterParity, ConfigIsThatOfPeft) {
 TEST_P(AdapterParity, MergedWeightsGiveTheSameLogits) {
   ASSERT_TRUE(merge_adapter(model).ok());
   EXPECT_EQ(model.config.adapter, nullptr);
-  Program p(op_table(), "logits");
-  Builder b(p);
-  ModelGraph g = graph(p, b, ModelGraph::Mode::eval);
-  add_model_states(g, false);
-  p.outputs.push_back({"logits", logits_of(b, model_head(g))});
-  std::vector<Program> programs;
-  programs.push_back(std::move(p));
-  ASSERT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
-  Session s = open(std::move(programs));
-  run(s);
+  Session s = logits_session();
   const std::vector<float> want = tensor(*expected, "logits.0");
   EXPECT_LT(departure(s.output<float>(0, "logits").subspan(0, want.size()), want), 1e-4);
 }

@@ -6,7 +6,6 @@
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "engine/backends/backends.h"
-#include "engine/ops/cost.h"
 #include "engine/ops/ops.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/placement.h"
@@ -43,14 +42,6 @@ Result<double> measure_flops(int threads, bool bf16) {
     best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
   }
   return best;
-}
-
-// What the model takes: what is computed again is not counted twice.
-double flops_of(const Program& p) {
-  double sum = 0;
-  for (const Node& n : p.nodes)
-    if (!n.clone) sum += cost_of({p, n}).flops;
-  return sum;
 }
 
 // What would make a run fit that does not: values elsewhere, a shorter block, or as much memory as it
