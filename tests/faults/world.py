@@ -93,13 +93,24 @@ def size_of(path):
 
 
 def disk_full(w):
+    """A disk that is too small is refused before the first step; one that others fill ends the run later."""
     checkpoint = size_of(w.path("whole", f"checkpoint-{STEPS}"))
     try:
         mounted(w, "small", f"size={checkpoint * 3 // 2 + (64 << 10)}")
-        w.expect_error(w.run("small/out"), "H0103", "checkpoint-8")
+        w.expect_error(w.run("small/out"), "H2425", "small/out")
+        subprocess.run(["mount", "-o", "remount,size=64m", w.path("small")], check=True)
+        process = w.start("small/out", "train       step 6/")
+        process.send_signal(signal.SIGSTOP)
+        demand("checkpoint-4" in names(w.path("small/out")), "step 6 has come without a checkpoint")
+        with open(w.path("small", "of_others"), "wb") as f:
+            free = os.statvfs(w.path("small"))
+            f.write(bytes(free.f_bavail * free.f_frsize - checkpoint // 2))
+        process.send_signal(signal.SIGCONT)
+        demand(process.wait() == 1, f"status {process.returncode} instead of 1:\n{w.log()}")
+        demand(re.findall(r"^(H\d{4})  ", w.log(), re.M) == ["H0103"] and "checkpoint-8" in w.log(), f"not one H0103:\n{w.log()}")
         w.expect_whole("small/out")
         demand("checkpoint-4" in names(w.path("small/out")), "the checkpoint before is gone")
-        subprocess.run(["mount", "-o", "remount,size=64m", w.path("small")], check=True)
+        os.remove(w.path("small", "of_others"))
         w.expect_same_end("small/out")
     finally:
         subprocess.run(["umount", w.path("small")], capture_output=True)
