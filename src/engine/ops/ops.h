@@ -59,6 +59,12 @@ ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, Valu
 ValueId scatter_add_rows(
     Builder& b, ValueId ids, ValueId dy,
     int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped
+// bitsandbytes' 8-bit numbers: x -> codes u8 of its shape, absmax of each 256 elements; and back.
+struct DynamicCodes {
+  ValueId codes, absmax;
+};
+DynamicCodes quantize_dynamic(Builder& b, ValueId x, bool is_signed);
+ValueId dequantize_dynamic(Builder& b, ValueId codes, ValueId absmax, bool is_signed);
 
 // ---- composites: have a decomposition and a gradient of their own -----------------------------
 ValueId gelu(Builder& b, ValueId x);
@@ -135,8 +141,8 @@ CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labe
 // Sums of squares of n tensors -> f64[n]; of one -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 ValueId sum_squares(Builder& b, ValueId tensor);
-// One step of an optimizer over all tensors; `rule` is one of the ops adamw, sgd, adagrad, rmsprop,
-// lion, lamb, adafactor, whose files say their formula, states and attributes. `states`: what the
+// One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd, adagrad,
+// rmsprop, lion, lion_8bit, lamb, adafactor, whose files say their formula, states and attributes. `states`: what the
 // rule keeps, one list after another. lr f64[], step i64[] (1 for the first), g_scale f64[] (times
 // every gradient). Returns p' and the new states in the order of the operands.
 struct UpdateLists {

@@ -38,10 +38,11 @@ TEST(Ops, EveryOpIsComplete) {
     if (!op->grad) without_gradient.push_back(op->name);
   }
   EXPECT_THAT(without_gradient,
-              testing::ElementsAre("activation_grad", "adafactor", "adagrad", "adamw",
+              testing::ElementsAre("activation_grad", "adafactor", "adagrad", "adamw", "adamw_8bit",
                                    "attention_dropout_mask", "attention_grad", "cache_write",
-                                   "compare", "constant", "copy", "dropout_mask", "gate_grad",
-                                   "iota", "lamb", "layer_norm_grad", "lion", "rms_norm_grad",
+                                   "compare", "constant", "copy", "dequantize_dynamic",
+                                   "dropout_mask", "gate_grad", "iota", "lamb", "layer_norm_grad",
+                                   "lion", "lion_8bit", "quantize_dynamic", "rms_norm_grad",
                                    "rmsprop", "sgd", "sum_squares", "wait"));
 }
 

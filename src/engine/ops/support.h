@@ -28,6 +28,12 @@ Result<Types> same_as_both(const NodeView& n);   // two operands; a scalar one i
 std::vector<int64_t> kept_axes(const NodeView& n);
 Result<Types> reduced(const NodeView& n);
 
+// Blocks of the 8-bit format (quantize_dynamic.cc) that hold this number of elements.
+inline constexpr int64_t kDynamicBlock = 256;
+inline int64_t dynamic_blocks(int64_t elements) {
+  return (elements + kDynamicBlock - 1) / kDynamicBlock;
+}
+
 // The type in which sums over values of `t` are kept: f32 for bf16 and f16, else t itself.
 DType wide(DType t);
 ValueId number(Builder& b, double value, ValueId like);          // [] constant of like's dtype

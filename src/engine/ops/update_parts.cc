@@ -70,6 +70,8 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) 
   const int64_t count = n.integer("count");
   if (count < 1 || n.inputs() < 2 * static_cast<size_t>(count))
     return bad_operands(n, fmt::format("count={} is more than there are operands", count));
+  const std::vector<int64_t> rows = updated_rows(n);
+  HONE_TRY(expect_rows(n, rows));
   const Types kept = states(n);
   HONE_TRY(expect_lists(n, kept.size()));
   Types t;
@@ -80,6 +82,25 @@ Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&)) 
     t.push_back(kept[k]);
   }
   return t;
+}
+
+Type updated_part(const NodeView& n, size_t i) {
+  Type t = n.in(i);
+  if (const std::vector<int64_t> rows = updated_rows(n); !rows.empty())
+    t.shape[0] = rows[1] - rows[0];
+  return t;
+}
+
+Types states_8bit(const NodeView& n, size_t moments) {
+  Types codes, absmax, all;
+  for (size_t i = 0; i < count_of(n); ++i) {
+    const Type part = updated_part(n, i);
+    codes.push_back({DType::u8, part.shape});
+    absmax.push_back({part.dtype, {dynamic_blocks(part.count())}});
+  }
+  for (size_t k = 0; k < moments; ++k)
+    for (const Types* list : {&codes, &absmax}) all.insert(all.end(), list->begin(), list->end());
+  return all;
 }
 
 Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
@@ -161,6 +182,13 @@ ValueId UpdateParts::mix(ValueId old, double keep, ValueId fresh, double take) {
 
 ValueId UpdateParts::plus(ValueId x, double addend) {
   return ops::add(b_, x, number(b_, addend, x));
+}
+
+ValueId UpdateParts::sign(ValueId x) {
+  const ValueId zero = number(b_, 0, x);
+  const DType t = b_.type(x).dtype;
+  return ops::sub(b_, ops::cast(b_, ops::compare(b_, x, zero, "gt"), t),
+                  ops::cast(b_, ops::compare(b_, x, zero, "lt"), t));
 }
 
 Values UpdateParts::results(const std::vector<Values>& lists) {

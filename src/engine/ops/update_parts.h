@@ -17,6 +17,10 @@ namespace hone {
 Result<Types> infer_update(const NodeView& n, size_t lists);
 // The same for states of other types: `states` says all of them, in their order, given p and g.
 Result<Types> infer_update(const NodeView& n, Types (*states)(const NodeView&));
+// The type of what is updated of tensor i: all of it, or its rows.
+Type updated_part(const NodeView& n, size_t i);
+// States that are 8-bit codes: for each of `moments` the list of codes, then that of absmax.
+Types states_8bit(const NodeView& n, size_t moments);
 // An optimizer op: no gradient, result k overwrites its operand.
 // `attrs`: the rule's own, beside count, decay and weight_decay.
 Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
@@ -46,6 +50,7 @@ class UpdateParts {
   ValueId times(ValueId x, ValueId scalar);                           // scalar f64[] in x's type
   ValueId mix(ValueId old, double keep, ValueId fresh, double take);  // keep old + take fresh
   ValueId plus(ValueId x, double addend);
+  ValueId sign(ValueId x);  // -1, 0 or 1
   // The results, given the new p and states, with the rule for a g_scale that is not finite.
   Values results(const std::vector<Values>& lists);
 

@@ -25,12 +25,15 @@ inline DropoutKey key_of(const KernelArgs& a, size_t rng, uint64_t place) {
 }
 
 // Result k begins as operand i; nothing to do where the plan gave both one place.
-inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count) {
+inline void copy_bytes_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t bytes) {
   if (a.in[i] == a.out[k]) return;
-  pool_of(a).parallel_for(count, [&](int64_t begin, int64_t end, int) {
-    std::memcpy(out(a, k) + begin, in(a, i) + begin,
-                static_cast<size_t>(end - begin) * sizeof(float));
+  pool_of(a).parallel_for(bytes, [&](int64_t begin, int64_t end, int) {
+    std::memcpy(static_cast<std::byte*>(a.out[k]) + begin,
+                static_cast<const std::byte*>(a.in[i]) + begin, static_cast<size_t>(end - begin));
   });
+}
+inline void copy_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t count) {
+  copy_bytes_if_apart(a, i, k, count * static_cast<int64_t>(sizeof(float)));
 }
 
 // The same maker for nodes whose operands of a floating-point type are all f32; others are declined.

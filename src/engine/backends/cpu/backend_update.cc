@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "engine/backends/cpu/backend_support.h"
-#include "engine/backends/cpu/kernels/optimizer.h"
+#include "engine/backends/cpu/kernels/optimizer_8bit.h"
 
 namespace hone::cpu {
 namespace {
@@ -29,6 +29,17 @@ std::vector<double> decay_of(const NodeView& n, size_t count) {
   return decay;
 }
 
+// The elements of tensor i that a node updates.
+struct UpdatedRange {
+  int64_t first = 0, count = 0;
+};
+UpdatedRange updated_range(const NodeView& n, const std::vector<int64_t>& rows, size_t i) {
+  const Type& p = n.in(i);
+  if (rows.empty()) return {0, p.count()};
+  const int64_t row = p.count() / std::max<int64_t>(1, p.shape[0]);
+  return {rows[0] * row, (rows[1] - rows[0]) * row};
+}
+
 // The kernel of a rule whose states have the types of the parameters, or of the only parameter's
 // `rows`. Each step calls update(tensors, step, args).
 template <class Update>
@@ -45,12 +56,8 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
     all.push_back((*tensors)[i].count = n.in(i).count());
     (*tensors)[i].weight_decay = decay[i];
   }
-  int64_t first = 0;  // element that is updated
-  if (!rows.empty()) {
-    const int64_t row = n.in(0).count() / std::max<int64_t>(1, n.in(0).shape[0]);
-    first = rows[0] * row;
-    (*tensors)[0].count = (rows[1] - rows[0]) * row;
-  }
+  const int64_t first = updated_range(n, rows, 0).first;
+  if (!rows.empty()) (*tensors)[0].count = updated_range(n, rows, 0).count;
   return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
             for (size_t i = 0; i < count; ++i) {
               UpdateTensor& t = (*tensors)[i];
@@ -64,6 +71,40 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
             }
             const UpdateStep at = scalars.of(a);
             if (std::isfinite(at.gradient_scale)) update(Tensors(*tensors), at, a);
+          }};
+}
+
+// The same for rules whose states are 8-bit codes; update(tensors, step, pool).
+template <class Update>
+Kernel kernel_8bit(const NodeView& n, Update update) {
+  const auto count = static_cast<size_t>(n.integer("count"));
+  const Scalars scalars(n);
+  const size_t moments = (scalars.lr / count - 2) / 2;
+  const std::vector<int64_t> rows = n.integers("rows");
+  auto tensors = std::make_shared<std::vector<Update8bitTensor>>(count);
+  const std::vector<double> decay = decay_of(n, count);
+  std::vector<int64_t> bytes;  // of every result
+  for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
+  for (size_t i = 0; i < count; ++i) {
+    (*tensors)[i].count = updated_range(n, rows, i).count;
+    (*tensors)[i].weight_decay = decay[i];
+  }
+  const int64_t first = updated_range(n, rows, 0).first;
+  return {"cpu." + n.node.op->name, 0, [=](const KernelArgs& a) {
+            for (size_t k = 0; k < bytes.size(); ++k)
+              copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
+            for (size_t i = 0; i < count; ++i) {
+              Update8bitTensor& t = (*tensors)[i];
+              t.p = out(a, i) + first;
+              t.g = in(a, count + i) + first;
+              for (size_t k = 0; k < moments; ++k) {
+                t.codes[k] = static_cast<uint8_t*>(a.out[(1 + 2 * k) * count + i]);
+                t.absmax[k] = out(a, (2 + 2 * k) * count + i);
+              }
+            }
+            const UpdateStep at = scalars.of(a);
+            if (std::isfinite(at.gradient_scale))
+              update(std::span<const Update8bitTensor>(*tensors), at, pool_of(a));
           }};
 }
 
@@ -115,14 +156,31 @@ Kernel squares_kernel(const NodeView& n) {
           }};
 }
 
-// The operands before the last `scalars` must be f32.
+// The operands before the last `scalars` must be f32, or codes.
 template <class Make>
 auto with_f32_tensors(size_t scalars, Make make) {
   return [=](const NodeView& n, int) -> Result<Kernel> {
     for (size_t i = 0; i + scalars < n.inputs(); ++i)
-      if (n.in(i).dtype != DType::f32) return declined(n, "kernels are for f32");
+      if (n.in(i).dtype != DType::f32 && n.in(i).dtype != DType::u8)
+        return declined(n, "kernels are for f32");
     return make(n);
   };
+}
+
+Kernel quantize_kernel(const NodeView& n) {
+  const int64_t count = n.in(0).count();
+  return {"cpu.quantize_dynamic", 0, [count, is_signed = n.flag("signed")](const KernelArgs& a) {
+            quantize_dynamic(count, in(a, 0), is_signed, static_cast<uint8_t*>(a.out[0]), out(a, 1),
+                             pool_of(a));
+          }};
+}
+
+Kernel dequantize_kernel(const NodeView& n) {
+  const int64_t count = n.in(0).count();
+  return {"cpu.dequantize_dynamic", 0, [count, is_signed = n.flag("signed")](const KernelArgs& a) {
+            dequantize_dynamic(count, static_cast<const uint8_t*>(a.in[0]), in(a, 1), is_signed,
+                               out(a, 0), pool_of(a));
+          }};
 }
 
 // `rule` makes a rule of the node's attributes, `step` is its kernel.
@@ -144,15 +202,33 @@ Kernel lamb_kernel(const NodeView& n) {
                      });
 }
 
+AdamW adamw_of(const NodeView& o, bool l2) {
+  return {o.real("beta1"), o.real("beta2"), o.real("eps"), l2};
+}
+Lion lion_of(const NodeView& o) { return {o.real("beta1"), o.real("beta2")}; }
+
+Kernel adamw_8bit_kernel(const NodeView& n) {
+  return kernel_8bit(
+      n, [rule = adamw_of(n, false)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
+        adamw_8bit(tensors, rule, at, pool);
+      });
+}
+
+Kernel lion_8bit_kernel(const NodeView& n) {
+  return kernel_8bit(n, [rule = lion_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
+    lion_8bit(tensors, rule, at, pool);
+  });
+}
+
 }  // namespace
 
 Makers update_makers() {
   return {
-      {"adamw", elementwise(
-                    [](const NodeView& o) {
-                      return AdamW{o.real("beta1"), o.real("beta2"), o.real("eps"), o.flag("l2")};
-                    },
-                    adamw)},
+      {"adamw", elementwise([](const NodeView& o) { return adamw_of(o, o.flag("l2")); }, adamw)},
+      {"adamw_8bit", with_f32_tensors(3, adamw_8bit_kernel)},
+      {"lion_8bit", with_f32_tensors(3, lion_8bit_kernel)},
+      {"quantize_dynamic", with_f32_tensors(0, quantize_kernel)},
+      {"dequantize_dynamic", with_f32_tensors(0, dequantize_kernel)},
       {"sgd", elementwise(
                   [](const NodeView& o) {
                     return Sgd{o.real("momentum"), o.real("dampening"), o.flag("nesterov")};
@@ -169,11 +245,7 @@ Makers update_makers() {
              return Rmsprop{o.real("alpha"), o.real("eps"), o.real("momentum"), o.flag("centered")};
            },
            rmsprop)},
-      {"lion", elementwise(
-                   [](const NodeView& o) {
-                     return Lion{o.real("beta1"), o.real("beta2")};
-                   },
-                   lion)},
+      {"lion", elementwise(lion_of, lion)},
       {"lamb", with_f32_tensors(3, lamb_kernel)},
       {"adafactor", with_f32_tensors(3, adafactor_kernel)},
       {"sum_squares", with_f32_tensors(0, squares_kernel)}};

@@ -60,10 +60,12 @@ const std::map<std::string, Scratch, std::less<>>& composites() {
       {"dropout", none},
       {"sum_rows", row_sums},
       {"adamw", none},
+      {"adamw_8bit", none},
       {"sgd", none},
       {"adagrad", none},
       {"rmsprop", none},
       {"lion", none},
+      {"lion_8bit", none},
       {"lamb", sums},
       {"adafactor", sums},
       {"sum_squares", sums}};

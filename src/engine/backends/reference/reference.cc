@@ -115,6 +115,7 @@ class ReferenceBackend final : public Backend {
     add_shapes(table_);
     add_sums(table_);
     add_random(table_);
+    add_dynamic_codes(table_);
   }
   std::string_view name() const override { return "reference"; }
 

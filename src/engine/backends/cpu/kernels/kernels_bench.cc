@@ -24,7 +24,7 @@
 #include "engine/backends/cpu/kernels/elementwise.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
 #include "engine/backends/cpu/kernels/norms.h"
-#include "engine/backends/cpu/kernels/optimizer.h"
+#include "engine/backends/cpu/kernels/optimizer_8bit.h"
 #include "engine/backends/cpu/kernels/rows.h"
 #ifdef HONE_ONEDNN
 #include <dnnl.hpp>
@@ -350,6 +350,18 @@ void bench_model(Bench& bench) {
     const UpdateTensor list[] = {{p.get(), g.get(), {m.get(), q.get()}, n, 0.01}};
     bench.row("adamw 40M", 28.0 * n, "GB/s",
               {{"own", [&] { adamw(list, {}, {.lr = 1e-9}, pool); }}});
+    std::vector<uint8_t> codes[2] = {std::vector<uint8_t>(n), std::vector<uint8_t>(n)};
+    Floats most[2] = {floats(n / 256), floats(n / 256)};
+    quantize_dynamic(n, m.get(), true, codes[0].data(), most[0].get(), pool);
+    quantize_dynamic(n, q.get(), false, codes[1].data(), most[1].get(), pool);
+    const Update8bitTensor coded[] = {{p.get(),
+                                       g.get(),
+                                       {codes[0].data(), codes[1].data()},
+                                       {most[0].get(), most[1].get()},
+                                       n,
+                                       0.01}};
+    bench.row("adamw_8bit 40M", 16.0 * n, "GB/s",
+              {{"own", [&] { adamw_8bit(coded, {}, {.lr = 1e-9}, pool); }}});
     const TensorView views[] = {{g.get(), n}};
     std::vector<double> work(sum_squares_workspace_bytes(n, 1) / 8);
     double sum = 0;

@@ -61,17 +61,21 @@ void for_chunks(int64_t count, ThreadPool& pool, Fn&& f) {
 
 }  // namespace
 
-void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
-           ThreadPool& pool) {
+AdamWScalars scalars_of(const AdamW& rule, const UpdateStep& at, double weight_decay) {
   const double t = static_cast<double>(at.step);
   const double correction1 = 1 - std::pow(rule.beta1, t), correction2 = 1 - std::pow(rule.beta2, t);
+  const double l2 = rule.l2 ? weight_decay : 0, decay = weight_decay - l2;
+  return {f32(1 - at.lr * decay), f32(l2),
+          f32(1 - rule.beta1),    f32(rule.beta2),
+          f32(1 - rule.beta2),    f32(std::sqrt(correction2)),
+          f32(rule.eps),          f32(at.lr / correction1),
+          f32(at.gradient_scale)};
+}
+
+void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
+           ThreadPool& pool) {
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    const double l2 = rule.l2 ? x.weight_decay : 0, decay = x.weight_decay - l2;
-    adamw_range(x,
-                {f32(1 - at.lr * decay), f32(l2), f32(1 - rule.beta1), f32(rule.beta2),
-                 f32(1 - rule.beta2), f32(std::sqrt(correction2)), f32(rule.eps),
-                 f32(at.lr / correction1), f32(at.gradient_scale)},
-                begin, end);
+    adamw_range(x, scalars_of(rule, at, x.weight_decay), begin, end);
   });
 }
 
@@ -106,13 +110,16 @@ void rmsprop(std::span<const UpdateTensor> tensors, const Rmsprop& rule, const U
   });
 }
 
+LionScalars scalars_of(const Lion& rule, const UpdateStep& at, double weight_decay) {
+  return {
+      f32(at.gradient_scale), f32(1 - at.lr * weight_decay), f32(rule.beta1), f32(1 - rule.beta1),
+      f32(rule.beta2),        f32(1 - rule.beta2),           f32(at.lr)};
+}
+
 void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateStep& at,
           ThreadPool& pool) {
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    lion_range(x,
-               {f32(at.gradient_scale), f32(1 - at.lr * x.weight_decay), f32(rule.beta1),
-                f32(1 - rule.beta1), f32(rule.beta2), f32(1 - rule.beta2), f32(at.lr)},
-               begin, end);
+    lion_range(x, scalars_of(rule, at, x.weight_decay), begin, end);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "engine/backends/cpu/isa/simd.h"
 #include "engine/backends/cpu/kernels/optimizer.h"
 #include "engine/backends/cpu/kernels/optimizer_kernels.h"
+#include "engine/backends/cpu/kernels/optimizer_steps.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 
@@ -9,15 +10,11 @@ void adamw_range(const UpdateTensor& t, const AdamWScalars& s, int64_t begin, in
   float *const ms = t.state[0], *const vs = t.state[1];
   for_vectors(
       begin, end, HONE_VECTOR {
-        const F old = get(t.p + i, whole, n);
-        const F g = fma(set1(s.l2), old, get(t.g + i, whole, n) * set1(s.gradient_scale));
-        F m = get(ms + i, whole, n), v = get(vs + i, whole, n);
-        m = fma(g - m, set1(s.one_minus_beta1), m);
-        v = fma(g * set1(s.one_minus_beta2), g, v * set1(s.beta2));
-        const F denominator = sqrt(v) / set1(s.root_correction2) + set1(s.eps);
+        F p = get(t.p + i, whole, n), m = get(ms + i, whole, n), v = get(vs + i, whole, n);
+        adamw_step(s, get(t.g + i, whole, n), p, m, v);
         put(ms + i, m, whole, n);
         put(vs + i, v, whole, n);
-        put(t.p + i, old * set1(s.decay) - set1(s.step_size) * (m / denominator), whole, n);
+        put(t.p + i, p, whole, n);
       });
 }
 
@@ -75,12 +72,10 @@ void lion_range(const UpdateTensor& t, const LionScalars& s, int64_t begin, int6
   float* const ms = t.state[0];
   for_vectors(
       begin, end, HONE_VECTOR {
-        const F g = get(t.g + i, whole, n) * set1(s.gradient_scale), m = get(ms + i, whole, n);
-        const F c = fma(set1(s.beta1), m, g * set1(s.one_minus_beta1));
-        const F up = select(c > zero(), set1(s.lr), zero());
-        const F down = select(c < zero(), set1(s.lr), zero());
-        put(ms + i, fma(set1(s.beta2), m, g * set1(s.one_minus_beta2)), whole, n);
-        put(t.p + i, get(t.p + i, whole, n) * set1(s.decay) - (up - down), whole, n);
+        F p = get(t.p + i, whole, n), m = get(ms + i, whole, n);
+        lion_step(s, get(t.g + i, whole, n), p, m);
+        put(ms + i, m, whole, n);
+        put(t.p + i, p, whole, n);
       });
 }
 

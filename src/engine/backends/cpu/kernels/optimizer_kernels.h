@@ -3,6 +3,10 @@
 
 namespace hone::cpu {
 
+struct AdamW;
+struct Lion;
+struct UpdateStep;
+
 inline float f32(double x) { return static_cast<float>(x); }
 
 struct AdamWScalars {
@@ -15,6 +19,8 @@ struct AdamWScalars {
   float step_size;  // lr / (1 - beta1^t)
   float gradient_scale;
 };
+
+AdamWScalars scalars_of(const AdamW& rule, const UpdateStep& at, double weight_decay);
 
 struct SgdScalars {
   float gradient_scale, l2, momentum;
@@ -35,6 +41,7 @@ struct RmspropScalars {
 struct LionScalars {
   float gradient_scale, decay, beta1, one_minus_beta1, beta2, one_minus_beta2, lr;
 };
+LionScalars scalars_of(const Lion& rule, const UpdateStep& at, double weight_decay);
 
 struct LambScalars {
   float gradient_scale, one_minus_beta1, beta2, one_minus_beta2;

@@ -1,0 +1,90 @@
+#include "engine/backends/cpu/kernels/optimizer_8bit.h"
+
+#include <cmath>
+
+#include "engine/backends/cpu/isa/isa.h"
+#include "engine/backends/cpu/kernels/dynamic_codes.h"
+#include "engine/backends/cpu/kernels/optimizer_kernels.h"
+
+namespace hone::cpu {
+
+HONE_CPU_DISPATCH(void, adamw_8bit_blocks,
+                  (const Update8bitTensor& t, const AdamWScalars& s, const DynamicMap& with_sign,
+                   const DynamicMap& without, int64_t begin, int64_t end),
+                  (t, s, with_sign, without, begin, end))
+HONE_CPU_DISPATCH(void, lion_8bit_blocks,
+                  (const Update8bitTensor& t, const LionScalars& s, const DynamicMap& with_sign,
+                   int64_t begin, int64_t end),
+                  (t, s, with_sign, begin, end))
+HONE_CPU_DISPATCH(void, quantize_block,
+                  (int64_t count, const float* x, bool is_signed, const DynamicMap& map,
+                   uint8_t* codes, float* absmax),
+                  (count, x, is_signed, map, codes, absmax))
+HONE_CPU_DISPATCH(void, dequantize_block,
+                  (int64_t count, const uint8_t* codes, float absmax, const DynamicMap& map,
+                   float* x),
+                  (count, codes, absmax, map, x))
+
+namespace {
+
+int64_t blocks_of_count(int64_t count) { return (count + kDynamicBlock - 1) / kDynamicBlock; }
+
+// f(tensor, first block, end) on each thread for its part of all blocks.
+template <class Fn>
+void for_dynamic_blocks(std::span<const Update8bitTensor> tensors, ThreadPool& pool, Fn&& f) {
+  int64_t all = 0;
+  for (const Update8bitTensor& t : tensors) all += blocks_of_count(t.count);
+  pool.parallel_for(all, [&](int64_t begin, int64_t end, int) {
+    int64_t first = 0;
+    for (size_t i = 0; i < tensors.size() && first < end; ++i) {
+      const int64_t n = blocks_of_count(tensors[i].count);
+      const int64_t b = std::max<int64_t>(begin - first, 0), e = std::min(end - first, n);
+      if (b < e) f(tensors[i], b, e);
+      first += n;
+    }
+  });
+}
+
+}  // namespace
+
+void adamw_8bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, const UpdateStep& at,
+                ThreadPool& pool) {
+  const DynamicMap &with_sign = dynamic_map(true), &without = dynamic_map(false);
+  for_dynamic_blocks(tensors, pool, [&](const Update8bitTensor& t, int64_t begin, int64_t end) {
+    adamw_8bit_blocks(t, scalars_of(rule, at, t.weight_decay), with_sign, without, begin, end);
+  });
+}
+
+void lion_8bit(std::span<const Update8bitTensor> tensors, const Lion& rule, const UpdateStep& at,
+               ThreadPool& pool) {
+  const DynamicMap& with_sign = dynamic_map(true);
+  for_dynamic_blocks(tensors, pool, [&](const Update8bitTensor& t, int64_t begin, int64_t end) {
+    lion_8bit_blocks(t, scalars_of(rule, at, t.weight_decay), with_sign, begin, end);
+  });
+}
+
+void quantize_dynamic(int64_t count, const float* x, bool is_signed, uint8_t* codes, float* absmax,
+                      ThreadPool& pool) {
+  const DynamicMap& map = dynamic_map(is_signed);
+  pool.parallel_for(blocks_of_count(count), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b * kDynamicBlock;
+      quantize_block(std::min(kDynamicBlock, count - first), x + first, is_signed, map,
+                     codes + first, absmax + b);
+    }
+  });
+}
+
+void dequantize_dynamic(int64_t count, const uint8_t* codes, const float* absmax, bool is_signed,
+                        float* x, ThreadPool& pool) {
+  const DynamicMap& map = dynamic_map(is_signed);
+  pool.parallel_for(blocks_of_count(count), [&](int64_t begin, int64_t end, int) {
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b * kDynamicBlock;
+      dequantize_block(std::min(kDynamicBlock, count - first), codes + first, absmax[b], map,
+                       x + first);
+    }
+  });
+}
+
+}  // namespace hone::cpu

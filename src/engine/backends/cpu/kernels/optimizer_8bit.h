@@ -1,0 +1,32 @@
+// Update rules whose states are bitsandbytes' 8-bit numbers, and these numbers by themselves.
+// engine/ops/quantize_dynamic.cc has the format. Nothing but whole blocks goes from thread to thread.
+#pragma once
+
+#include "engine/backends/cpu/kernels/optimizer.h"
+
+namespace hone::cpu {
+
+inline constexpr int64_t kDynamicBlock = 256;  // elements
+
+// One tensor of an update: for each moment its codes [count] and the magnitude of each block.
+struct Update8bitTensor {
+  float* p = nullptr;
+  const float* g = nullptr;
+  uint8_t* codes[2] = {};
+  float* absmax[2] = {};
+  int64_t count = 0;
+  double weight_decay = 0;
+};
+
+// The rules, by the formulas of engine/ops/<rule>.cc.
+void adamw_8bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, const UpdateStep& at,
+                ThreadPool& pool);  // signed codes of m, others of v
+void lion_8bit(std::span<const Update8bitTensor> tensors, const Lion& rule, const UpdateStep& at,
+               ThreadPool& pool);  // signed codes of m
+
+void quantize_dynamic(int64_t count, const float* x, bool is_signed, uint8_t* codes, float* absmax,
+                      ThreadPool& pool);
+void dequantize_dynamic(int64_t count, const uint8_t* codes, const float* absmax, bool is_signed,
+                        float* x, ThreadPool& pool);
+
+}  // namespace hone::cpu
