@@ -56,7 +56,7 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
 std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(config).params(config))
-    if (p.is_trained()) weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    if (p.is_trained()) weights.push_back({p.name, {DType::f32, p.shape}, p.decay, p.looked_up});
   return weights;
 }
 

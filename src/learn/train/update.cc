@@ -1,6 +1,7 @@
 #include "learn/train/update.h"
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_map>
 
 #include "engine/ops/ops.h"
@@ -8,27 +9,35 @@
 
 namespace hone {
 
-std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
-                                          const UpdateOptions& options) {
-  std::vector<OptimizerState> states;
-  for (const StateList& list : optimizer_named(options.optimizer).states(options.attrs))
-    for (const UpdateWeight& w : weights)
-      if (const std::optional<OptimizerState> one = list(w.type))
-        states.push_back({one->name + "." + w.name, one->type});
-  return states;
-}
-
 namespace {
 
-// Weights [begin, end) that one node updates.
+// One of the optimizer's two rules.
+struct Rule {
+  std::string op;
+  StateLists states;
+};
+Rule rule_of(const UpdateOptions& o, bool own) {
+  const Optimizer& optimizer = optimizer_named(o.optimizer);
+  if (own) return {optimizer.op, optimizer.states(o.attrs)};
+  return {optimizer.other_op, optimizer.other_states(o.attrs)};
+}
+bool is_own(const UpdateWeight& w, const UpdateOptions& o) {
+  const Optimizer& optimizer = optimizer_named(o.optimizer);
+  return !optimizer.is_for || optimizer.is_for(w);
+}
+
+// Weights [begin, end) whose gradients are looked at together.
 struct Group {
   size_t begin = 0, end = 0;
-  std::vector<int64_t> rows = {};  // [first, end] of the only one; empty: all
 };
 
-bool by_element(const UpdateOptions& o) {
-  return op_table().find(optimizer_named(o.optimizer).op)->attr("rows");
-}
+// What one node updates.
+struct Update {
+  size_t group = 0;                // the first weight of its group
+  std::vector<size_t> weights;     // all by one rule
+  bool own = true;                 // the optimizer's own
+  std::vector<int64_t> rows = {};  // [first, end] of the only weight; empty: all
+};
 
 // Weights whose bytes are at most group_bytes together, or one weight alone.
 std::vector<Group> groups_of(const std::vector<UpdateWeight>& weights, int64_t group_bytes) {
@@ -45,46 +54,100 @@ std::vector<Group> groups_of(const std::vector<UpdateWeight>& weights, int64_t g
   return groups;
 }
 
-// What one node updates: a group, or some rows of its only weight, at most group_bytes or one row.
-std::vector<Group> nodes_of(const std::vector<UpdateWeight>& weights, const UpdateOptions& o) {
-  std::vector<Group> nodes;
-  for (const Group& g : groups_of(weights, o.group_bytes)) {
-    const Type& type = weights[g.begin].type;
-    if (type.bytes() <= o.group_bytes || type.shape.empty() || !by_element(o)) {
-      nodes.push_back(g);
-      continue;
-    }
-    const int64_t rows = type.shape[0];
-    const int64_t most = std::max<int64_t>(1, o.group_bytes / (type.bytes() / rows));
-    const int64_t parts = (rows + most - 1) / most;
-    for (int64_t part = 0; part < parts; ++part)
-      nodes.push_back({g.begin, g.end, {rows * part / parts, rows * (part + 1) / parts}});
-  }
-  return nodes;
+// Rows of which a part of a weight holds a multiple, so that its states are whole blocks.
+int64_t rows_together(const Rule& rule, const Type& weight) {
+  int64_t rows = 1;
+  for (const StateList& list : rule.states)
+    if (const auto one = list(weight); one && one->block > 0)
+      rows = std::lcm(rows, one->block / std::gcd(one->block, weight.count() / weight.shape[0]));
+  return rows;
 }
 
-// What the rule keeps for a node's weights, zero at first, in the order of its op's operands.
+// Parts of at most group_bytes, or as few rows as can be.
+void add_parts(std::vector<Update>& updates, size_t weight, bool own, const Type& type,
+               const UpdateOptions& o) {
+  const Rule rule = rule_of(o, own);
+  if (type.bytes() <= o.group_bytes || type.shape.empty() ||
+      !op_table().find(rule.op)->attr("rows")) {
+    updates.push_back({weight, {weight}, own});
+    return;
+  }
+  const int64_t rows = type.shape[0], together = rows_together(rule, type);
+  const int64_t units = (rows + together - 1) / together;
+  const int64_t most = std::max<int64_t>(1, o.group_bytes / (type.bytes() / rows) / together);
+  const int64_t parts = (units + most - 1) / most;
+  for (int64_t part = 0; part < parts; ++part)
+    updates.push_back(
+        {weight,
+         {weight},
+         own,
+         {units * part / parts * together, std::min(rows, units * (part + 1) / parts * together)}});
+}
+
+std::vector<Update> updates_of(const std::vector<UpdateWeight>& weights, const UpdateOptions& o) {
+  std::vector<Update> updates;
+  for (const Group& g : groups_of(weights, o.group_bytes)) {
+    if (g.end - g.begin == 1) {
+      add_parts(updates, g.begin, is_own(weights[g.begin], o), weights[g.begin].type, o);
+      continue;
+    }
+    for (const bool own : {true, false}) {
+      Update u{g.begin, {}, own};
+      for (size_t i = g.begin; i < g.end; ++i)
+        if (is_own(weights[i], o) == own) u.weights.push_back(i);
+      if (!u.weights.empty()) updates.push_back(std::move(u));
+    }
+  }
+  return updates;
+}
+
+// What a rule keeps for some weights, in the order of its op's operands.
+std::vector<OptimizerState> states_of(const std::vector<UpdateWeight>& weights,
+                                      const std::vector<size_t>& which, const Rule& rule) {
+  std::vector<OptimizerState> states;
+  for (const StateList& list : rule.states)
+    for (const size_t i : which)
+      if (std::optional<OptimizerState> one = list(weights[i].type)) {
+        one->name += "." + weights[i].name;
+        states.push_back(std::move(*one));
+      }
+  return states;
+}
+
+// The same as states of the program, zero at first; of some rows, what is theirs.
 struct Moment {
   State state;
   Type type;
 };
-std::vector<Moment> moments_of(const std::vector<UpdateWeight>& weights, const Group& node,
-                               const UpdateOptions& o) {
+std::vector<Moment> moments_of(const std::vector<UpdateWeight>& weights, const Update& update,
+                               const Rule& rule) {
   std::vector<Moment> moments;
-  const std::vector<UpdateWeight> group(weights.begin() + static_cast<std::ptrdiff_t>(node.begin),
-                                        weights.begin() + static_cast<std::ptrdiff_t>(node.end));
-  for (OptimizerState& one : update_states(group, o)) {
+  for (OptimizerState& one : states_of(weights, update.weights, rule)) {
     Moment& m = moments.emplace_back();
     m.state.role = Role::moment;
     m.state.name = std::move(one.name);
     m.type = std::move(one.type);
-    if (node.rows.empty()) continue;
-    const int64_t first = node.rows[0], end = node.rows[1];
+    if (update.rows.empty()) continue;
+    int64_t first = update.rows[0], end = update.rows[1];
+    if (one.block > 0) {
+      const Type& weight = weights[update.weights[0]].type;
+      const int64_t row = weight.count() / weight.shape[0];
+      first = first * row / one.block;
+      end = (end * row + one.block - 1) / one.block;
+    }
     m.state.shard = {m.state.name, first, m.type.shape[0]};
     m.state.name += fmt::format("[{}:{}]", first, end);
     m.type.shape[0] = end - first;
   }
   return moments;
+}
+
+// Those of the attributes that the op knows.
+Attrs known_attrs(const std::string& op, const Attrs& attrs) {
+  Attrs known;
+  for (const auto& [name, value] : attrs.all())
+    if (op_table().find(op)->attr(name)) known.set(name, value);
+  return known;
 }
 
 // Norm, clipping and rule over gradients[i] of weights[i], whose states are there.
@@ -128,15 +191,16 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
   for (size_t i = 0; i < groups.size(); ++i)
     scale_of[groups[i].begin] =
         waits_for_all ? g_scale : if_finite(g_scale, ops::reduce_sum(b, squares[i], {0}));
-  b.set_scope(optimizer.op);
-  for (const Group& node : nodes_of(weights, options)) {
+  for (const Update& update : updates_of(weights, options)) {
+    const Rule rule = rule_of(options, update.own);
+    b.set_scope(rule.op);
     ops::UpdateLists lists;
     lists.lr = lr;
     lists.step = step;
-    lists.g_scale = scale_of.at(node.begin);
-    lists.rows = node.rows;
+    lists.g_scale = scale_of.at(update.group);
+    lists.rows = update.rows;
     std::vector<size_t> results;  // states that get a new version
-    for (size_t i = node.begin; i < node.end; ++i) {
+    for (const size_t i : update.weights) {
       const size_t weight = weight_of.at(weights[i].name);
       const State& s = program.states[weight];
       lists.p.push_back(s.next == kNoValue ? s.value : s.next);  // other rows have been updated
@@ -144,17 +208,31 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
       if (!optimizer.decay_all) lists.decay.push_back(weights[i].decay ? 1 : 0);
       results.push_back(weight);
     }
-    for (Moment& m : moments_of(weights, node, options)) {
+    for (Moment& m : moments_of(weights, update, rule)) {
       results.push_back(program.states.size());
       lists.states.push_back(program.add_state(std::move(m.state), m.type));
     }
-    const Values next = ops::update(b, optimizer.op, lists, options.attrs);
+    const Values next = ops::update(b, rule.op, lists, known_attrs(rule.op, options.attrs));
     for (size_t i = 0; i < results.size(); ++i) program.states[results[i]].next = next[i];
   }
   program.outputs.push_back({"grad_norm", norm});
 }
 
 }  // namespace
+
+std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
+                                          const UpdateOptions& options) {
+  std::vector<OptimizerState> states;
+  for (const bool own : {true, false}) {
+    std::vector<size_t> which;
+    for (size_t i = 0; i < weights.size(); ++i)
+      if (is_own(weights[i], options) == own) which.push_back(i);
+    if (which.empty()) continue;
+    for (OptimizerState& one : states_of(weights, which, rule_of(options, own)))
+      states.push_back(std::move(one));
+  }
+  return states;
+}
 
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options) {
   Program program(op_table(), "update");

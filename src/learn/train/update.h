@@ -10,7 +10,8 @@
 // it waits for the gradients of its group alone, so that the gradients of the whole model need not be
 // there at once (as in LOMO, arXiv 2306.09782). A larger weight has a node for
 // each part of its rows, and so has what the rule keeps for it (ShardSpec), where the rule is for each
-// element by itself. Groups and parts change no bit.
+// element by itself; where the states are blocks of elements, each part holds whole blocks. A group has
+// a node for each of the optimizer's rules. Groups and parts change no bit.
 #pragma once
 
 #include <string>
@@ -21,12 +22,6 @@
 #include "learn/train/settings.h"
 
 namespace hone {
-
-struct UpdateWeight {
-  std::string name;
-  Type type;
-  bool decay = true;
-};
 
 struct UpdateOptions {
   std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
@@ -44,7 +39,7 @@ const Optimizer& optimizer_of(const TrainSettings& s);
 Result<UpdateOptions> update_options(const TrainSettings& s);
 
 // What the optimizer keeps, in the order of its op's operands: the state's name, a dot and the
-// weight's.
+// weight's. What a second rule keeps comes after it.
 std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
                                           const UpdateOptions& options);
 

@@ -20,9 +20,9 @@
 namespace hone {
 namespace {
 
-Json goldens() {
+Json goldens(const std::string& file = "optimizers") {
   return Json::parse(
-      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/optimizers.json"));
+      std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/learn_train/" + file + ".json"));
 }
 
 TrainSettings settings_of(const Json& j) {
@@ -97,13 +97,15 @@ std::vector<float> three_steps(const Backend& backend, UpdateOptions options, in
     EXPECT_TRUE(offload(programs[0], {.moments = home}).value());
   }
   const Optimizer& optimizer = optimizer_named(options.optimizer);
+  const bool own = !optimizer.is_for || optimizer.is_for(weights[1]);
+  const std::string& op = own ? optimizer.op : optimizer.other_op;
   int large = 0;  // nodes that update it
   for (const Node& n : programs[0].nodes)
-    for (size_t i = 0; n.op->name == optimizer.op && i < n.in.size(); ++i)
+    for (size_t i = 0; n.op->name == op && i < n.in.size(); ++i)
       large += n.in[i] == programs[0].state_named("grad.large")->value;
   const std::map<int64_t, int> parts{
       {int64_t{64} << 20, 1}, {100, 3}, {24, 11}};  // of 24-byte rows
-  EXPECT_EQ(large, op_table().find(optimizer.op)->attr("rows") ? parts.at(group_bytes) : 1);
+  EXPECT_EQ(large, op_table().find(op)->attr("rows") ? parts.at(group_bytes) : 1);
   Session s = std::move(Session::compile(std::move(programs), backend).value());
   EXPECT_TRUE(s.allocate(folder).ok());
   std::set<std::string> names;
@@ -186,10 +188,12 @@ TEST(Update, WithoutClippingGradientsDoNotWaitForEachOther) {
 }
 
 TEST(Update, EveryOptimizerHasAGolden) {
-  const Json golden = goldens();
   std::set<const Optimizer*> seen;
-  for (const Json& of : golden["cases"])
-    seen.insert(&optimizer_named(of["settings"]["optim"].get<std::string>()));
+  for (const char* file : {"optimizers", "optimizers_8bit"}) {
+    const Json golden = goldens(file);
+    for (const Json& of : golden["cases"])
+      seen.insert(&optimizer_named(of["settings"]["optim"].get<std::string>()));
+  }
   for (const std::string& name : optimizer_names())
     EXPECT_TRUE(seen.contains(&optimizer_named(name))) << name;
 }

@@ -40,16 +40,39 @@ struct OptimizerArgument {
   double most = std::numeric_limits<double>::infinity();
 };
 
+// What is trained.
+struct UpdateWeight {
+  std::string name;
+  Type type;
+  bool decay = true;       // weight decay is for it
+  bool looked_up = false;  // a table whose rows ids look up, as torch.nn.Embedding
+};
+
 // What one weight of that type has in a list of states: the name before the dot and the weight's
 // name, and the type. nullopt: this weight has none.
 struct OptimizerState {
   std::string name;
   Type type;
+  int64_t block = 0;  // not 0: it has one element for this number of the weight's, and no rows
 };
 using StateList = std::function<std::optional<OptimizerState>(const Type& weight)>;
 using StateLists = std::vector<StateList>;
 inline StateList state_like_weight(std::string name) {
   return [name = std::move(name)](const Type& weight) { return OptimizerState{name, weight}; };
+}
+
+// bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each block.
+inline constexpr int64_t kCodesBlock = 256;  // elements
+inline StateList state_codes(std::string name) {
+  return [name = std::move(name)](const Type& weight) {
+    return OptimizerState{name, {DType::u8, weight.shape}};
+  };
+}
+inline StateList state_absmax(std::string name) {
+  return [name = std::move(name)](const Type& weight) {
+    const int64_t blocks = (weight.count() + kCodesBlock - 1) / kCodesBlock;
+    return OptimizerState{name, {weight.dtype, {blocks}}, kCodesBlock};
+  };
 }
 
 struct UsualRates {
@@ -66,6 +89,11 @@ struct Optimizer {
   Status (*check)(const Attrs& attrs) = nullptr;
   // Lists in the order of the op's operands. Names as in PyTorch's and Transformers' optimizers.
   StateLists (*states)(const Attrs& attrs) = nullptr;
+  // The weights that `op` is for; nullptr: all. The others are updated by `other_op`, which takes those
+  // of the attributes that it knows.
+  bool (*is_for)(const UpdateWeight& weight) = nullptr;
+  std::string other_op = {};
+  StateLists (*other_states)(const Attrs& attrs) = nullptr;
   bool decay_all = false;       // weight decay is for biases and norms too
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
 };
