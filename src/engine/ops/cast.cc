@@ -1,5 +1,6 @@
 // cast(x) = x as element type `dtype`: floats round to nearest even, floats to integers truncate,
-// anything to bool is x != 0.
+// anything to bool is x != 0. With `saturate` a finite value that is too large for bf16 or f16 becomes
+// the largest that there is, with its sign, instead of an infinity.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -21,7 +22,7 @@ Cost cost_cast(const NodeView& n) { return elementwise(n, 0); }
 Op define_cast() {
   return {.name = "cast",
           .operands = {"x"},
-          .attrs = {required("dtype", "")},
+          .attrs = {required("dtype", ""), AttrSpec{"saturate", false}},
           .infer = infer_cast,
           .grad = grad_cast,
           .cost = cost_cast};

@@ -293,8 +293,8 @@ Run cast(const NodeView& n) {
   const int64_t count = n.out(0).count();
   const DType to = n.out(0).dtype;
   if (const auto half = half_of(to); half && n.in(0).dtype == DType::f32)
-    return [=](const KernelArgs& a) {
-      narrow(*half, count, in(a, 0), static_cast<uint16_t*>(a.out[0]), pool_of(a));
+    return [=, saturate = n.flag("saturate")](const KernelArgs& a) {
+      narrow(*half, saturate, count, in(a, 0), static_cast<uint16_t*>(a.out[0]), pool_of(a));
     };
   if (const auto half = half_of(n.in(0).dtype); half && to == DType::f32)
     return [=](const KernelArgs& a) {

@@ -69,7 +69,15 @@ void add_elementwise(Table& t) {
   t["compare"] = compare;
   t["select"] = select;
   t["cast"] = [](const Call& c, const KernelArgs& a) {
-    store(load(a.in[0], c.in[0]), a.out[0], c.out[0]);
+    Numbers x = load(a.in[0], c.in[0]);
+    if (c.attrs.flag("saturate")) {
+      const double most = c.out[0].dtype == DType::f16    ? 65504
+                          : c.out[0].dtype == DType::bf16 ? 0x1.fep127
+                                                          : INFINITY;
+      for (double& v : x)
+        if (std::isfinite(v)) v = std::clamp(v, -most, most);
+    }
+    store(x, a.out[0], c.out[0]);
   };
   t["constant"] = [](const Call& c, const KernelArgs& a) {
     store(Numbers(static_cast<size_t>(c.out[0].count()), c.attrs.real("value")), a.out[0],

@@ -17,6 +17,7 @@ HONE_INLINE float float_of(uint32_t bits) {
 }
 
 struct Bf16 {
+  static constexpr uint16_t kInfinity = 0x7f80;
   static HONE_INLINE uint16_t narrow(float x) {
     const uint32_t bits = bits_of(x);
     if (x != x) return static_cast<uint16_t>(bits >> 16 | 0x40);  // NaN stays NaN
@@ -37,6 +38,7 @@ struct Bf16 {
 };
 
 struct F16 {
+  static constexpr uint16_t kInfinity = 0x7c00;
   static HONE_INLINE uint16_t narrow(float x) {
     const uint32_t all = bits_of(x), sign = all >> 16 & 0x8000, bits = all & 0x7fffffff;
     uint32_t half;
@@ -93,12 +95,31 @@ constexpr bool kVectors = false;
 #endif
 
 template <class T>
+void narrow_some(const float* x, uint16_t* y, int64_t begin, int64_t end) {
+  int64_t i = begin;
+  if constexpr (kVectors<T>)
+    for (; i + W <= end; i += W) T::narrow_vector(x + i, y + i);
+  for (; i < end; ++i) y[i] = T::narrow(x[i]);
+}
+template <class T>
 void narrow_all(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
+  parallel_items(pool, count, 1,
+                 [&](int64_t begin, int64_t end, int) { narrow_some<T>(x, y, begin, end); });
+}
+// The largest finite value is one below infinity. A block at a time, which stays in the cache.
+template <class T>
+void narrow_all_finite(int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
+  constexpr int64_t kBlock = 2048;
   parallel_items(pool, count, 1, [&](int64_t begin, int64_t end, int) {
-    int64_t i = begin;
-    if constexpr (kVectors<T>)
-      for (; i + W <= end; i += W) T::narrow_vector(x + i, y + i);
-    for (; i < end; ++i) y[i] = T::narrow(x[i]);
+    for (int64_t from = begin; from < end; from += kBlock) {
+      const int64_t to = from + kBlock < end ? from + kBlock : end;
+      narrow_some<T>(x, y, from, to);
+      for (int64_t i = from; i < to; ++i) {
+        const bool finite = (bits_of(x[i]) & 0x7fffffff) < 0x7f800000;
+        const bool rounded_up = (y[i] & 0x7fff) == T::kInfinity;
+        y[i] = static_cast<uint16_t>(y[i] - static_cast<uint16_t>(finite & rounded_up));
+      }
+    }
   });
 }
 template <class T>
@@ -113,11 +134,12 @@ void widen_all(int64_t count, const uint16_t* x, float* y, ThreadPool& pool) {
 
 }  // namespace
 
-void narrow(Half type, int64_t count, const float* x, uint16_t* y, ThreadPool& pool) {
+void narrow(Half type, bool saturate, int64_t count, const float* x, uint16_t* y,
+            ThreadPool& pool) {
   if (type == Half::bf16)
-    narrow_all<Bf16>(count, x, y, pool);
+    (saturate ? narrow_all_finite<Bf16> : narrow_all<Bf16>)(count, x, y, pool);
   else
-    narrow_all<F16>(count, x, y, pool);
+    (saturate ? narrow_all_finite<F16> : narrow_all<F16>)(count, x, y, pool);
 }
 
 void widen(Half type, int64_t count, const uint16_t* x, float* y, ThreadPool& pool) {
