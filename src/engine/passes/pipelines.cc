@@ -32,10 +32,12 @@ void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
 }
 
-void add_stored(std::vector<Pass>& passes, DType as) {
-  if (as != DType::f32)
+void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
+  if (how.stored != DType::f32)
     passes.push_back({"store_activations", PassKind::numeric,
-                      [as](Program& p) { return store_activations(p, as); }});
+                      [as = how.stored, saturate = how.saturate](Program& p) {
+                        return store_activations(p, as, saturate);
+                      }});
 }
 void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
   if (how.any())
@@ -56,7 +58,7 @@ std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
   passes.push_back(
       {"differentiate", PassKind::numeric, [as](Program& p) { return differentiate(p, as); }});
   end(passes);
-  add_stored(passes, how.stored);
+  add_stored(passes, how);
   add_recompute(passes, how.recompute);
   add_offload(passes, how.offload);
   return passes;
@@ -69,7 +71,7 @@ std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                     [](Program& p) { return differentiate(p, Gradients::values); }});
   passes.push_back({"update", PassKind::numeric, std::move(update)});
   end(passes);
-  add_stored(passes, how.stored);
+  add_stored(passes, how);
   add_recompute(passes, how.recompute);
   passes.push_back({"schedule", PassKind::placement, schedule});
   add_offload(passes, how.offload);

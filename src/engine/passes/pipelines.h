@@ -18,6 +18,7 @@ struct TrainPasses {
   Recompute recompute = {};
   Offload offload = {};
   DType stored = DType::f32;  // what activations wait for the backward pass in: bf16 or f16 too
+  bool saturate = false;      // those too large for that wait as its largest value
 };
 
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that

@@ -10,7 +10,7 @@ namespace {
 
 class Storing {
  public:
-  Storing(Program& program, DType as) : p(program), as_(as) {
+  Storing(Program& program, DType as, bool saturate) : p(program), as_(as), saturate_(saturate) {
     p.renumber_producers();
     late_.resize(p.values.size(), false);
     kept_.resize(p.values.size(), false);
@@ -80,6 +80,7 @@ class Storing {
     Node n;
     n.op = p.ops().find("cast");
     n.attrs.set("dtype", std::string(name_of(to)));
+    if (saturate_ && to == as_) n.attrs.set("saturate", true);
     n.in = {v};
     n.out = {p.new_value({to, p.type(v).shape})};
     n.scope = beside.scope;
@@ -91,6 +92,7 @@ class Storing {
 
   Program& p;
   const DType as_;
+  const bool saturate_;
   std::vector<bool> late_,
       kept_;                     // by value: read by the backward pass; an output or a new version
   std::vector<ValueId> stored_;  // by value
@@ -98,9 +100,9 @@ class Storing {
 
 }  // namespace
 
-Result<bool> store_activations(Program& p, DType as) {
+Result<bool> store_activations(Program& p, DType as, bool saturate) {
   if (as == DType::f32) return false;
-  return Storing(p, as).rewrite();
+  return Storing(p, as, saturate).rewrite();
 }
 
 }  // namespace hone

@@ -12,15 +12,15 @@
 // loss. After differentiate and the fusions; before what places values.
 //
 // Activations in half the bytes, as the autocast of PyTorch keeps most of them: Micikevicius et al.,
-// "Mixed Precision Training", ICLR 2018. Weights and their gradients stay f32, so the loss needs no
-// scale, in f16 either.
+// "Mixed Precision Training", ICLR 2018. Weights and their gradients stay f32.
 #pragma once
 
 #include "engine/graph/graph.h"
 
 namespace hone {
 
-// `as`: bf16 or f16; f32 changes nothing.
-Result<bool> store_activations(Program& p, DType as);
+// `as`: bf16 or f16; f32 changes nothing. saturate: a value beyond the range of `as` waits as the
+// largest one, so that it does not make the gradients infinite; the forward pass has it as it is.
+Result<bool> store_activations(Program& p, DType as, bool saturate = false);
 
 }  // namespace hone

@@ -69,6 +69,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
   TrainPasses how{precision, s.recompute(), s.offload()};
   how.stored = s.bf16 ? DType::bf16 : s.fp16 ? DType::f16 : DType::f32;
+  how.saturate = s.fp16 && !family_of(m.config).safe_in_f16;
   how.recompute.bytes = shapes.train_bytes;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const std::vector<UpdateWeight> weights = update_weights(m.config);

@@ -215,6 +215,26 @@ TEST(Step, OneProgramHasTheBitsOfTwo) {
 }
 
 // A loss that is not finite changes no state, whatever the gradients are.
+// What --fp16 keeps of a family whose activations leave the range of f16 is its largest value.
+TEST(Step, ActivationsOfAFamilyThatIsNotSafeInF16Saturate) {
+  for (const auto& [task, model, saturates] :
+       {std::tuple("summarization", "models/t5_tiny", true), {"clm", "models/gpt2_tiny", false}}) {
+    const Made made = make({task, model});
+    made.task.settings->fp16 = true;
+    const TaskModel m = TaskModel::make(made.task, made.model).value();
+    RunShapes shapes;
+    shapes.train = {{shape_of(m)}, 2};
+    int casts = 0;
+    for (const Program& p : run_programs(m, shapes).value())
+      for (const Node& n : p.nodes) {
+        if (n.op->name != "cast" || n.attrs.text("dtype") != "f16") continue;
+        EXPECT_EQ(n.attrs.flag("saturate"), saturates) << model;
+        ++casts;
+      }
+    EXPECT_GT(casts, 10) << model;
+  }
+}
+
 TEST(Step, ALossThatIsNotFiniteChangesNothing) {
   const Task task = task_named("clm");
   OpenOptions o;
