@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace hone {
@@ -9,9 +10,16 @@ namespace hone {
 NotFinite count_not_finite(const Type& type, const void* data) {
   NotFinite found;
   found.elements = type.count();
+  found.shape = type.shape;
+  const int64_t slice =
+      type.shape.empty() ? 1 : found.elements / std::max<int64_t>(1, type.shape[0]);
   auto count = [&](auto value_at) {
-    for (int64_t i = 0; i < found.elements; ++i)
-      if (!std::isfinite(value_at(i)) && found.count++ == 0) found.first = i;
+    for (int64_t i = 0; i < found.elements; ++i) {
+      if (std::isfinite(value_at(i))) continue;
+      if (found.count++ == 0) found.first = i;
+      if (const int64_t at = i / slice; found.slices.empty() || found.slices.back() != at)
+        found.slices.push_back(at);
+    }
   };
   const auto* f64 = static_cast<const double*>(data);
   const auto* f32 = static_cast<const float*>(data);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cmath>
+#include <limits>
 
 #include "base/core/json.h"
 #include "engine/backends/cpu/backend.h"
@@ -195,6 +197,17 @@ TEST(Arena, MovesWithoutCopying) {
   EXPECT_EQ(b.data(), data);
   EXPECT_EQ(b.bytes(), 1000);
   EXPECT_EQ(a.data(), nullptr);  // NOLINT: what a moved-from arena is, is promised
+}
+
+TEST(NotFinite, SlicesOfTheFirstAxisThatHoldSome) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x{1, inf, 2, 3, 4, 5, NAN, -inf, 6, 7};
+  const NotFinite found = count_not_finite({DType::f32, {5, 2}}, x.data());
+  EXPECT_EQ(found.count, 3);
+  EXPECT_EQ(found.first, 1);
+  EXPECT_EQ(found.shape, (Shape{5, 2}));
+  EXPECT_EQ(found.slices, (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(count_not_finite({DType::f32, {}}, &x[1]).slices, (std::vector<int64_t>{0}));
 }
 
 TEST(NotFinite, NamesBlockAndPhase) {
