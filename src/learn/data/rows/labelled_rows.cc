@@ -14,11 +14,12 @@ namespace {
 // A batch of texts on their way to tokens.
 struct LabelledBatch {
   std::vector<std::string> first, second;
+  std::vector<RowOrigin> places;
   size_t bytes = 0;
 
   bool full() const { return first.size() >= kBatchRows || bytes >= kBatchBytes; }
   void clear() {
-    first.clear(), second.clear();
+    first.clear(), second.clear(), places.clear();
     bytes = 0;
   }
 };
@@ -35,7 +36,7 @@ Status encode_batch(const EncodeTexts& encode, const LabelledBatch& batch, Label
   for (size_t i = 0; i < encoded.ids.size(); ++i) {
     const std::vector<int32_t>& ids = encoded.ids[i];
     const auto before = static_cast<size_t>(data.rows.tokens());
-    data.rows.add(ids);
+    data.rows.add(ids, batch.places[i]);
     out.counts.tokens += static_cast<int64_t>(ids.size());
     if (!encoded.cut.empty() && encoded.cut[i]) ++out.counts.rows_cut;
     if (encoded.type_ids.empty()) continue;
@@ -56,7 +57,7 @@ void append_row(const LabelledRows& from, int64_t i, LabelledRows& to) {
     to.labels.types.resize(static_cast<size_t>(to.rows.tokens()));
     to.labels.types.insert(to.labels.types.end(), types.begin(), types.end());
   }
-  to.rows.add(from.rows.row(i));
+  to.rows.add_from(from.rows, i);
   if (!to.labels.types.empty()) to.labels.types.resize(static_cast<size_t>(to.rows.tokens()));
   const auto tags = from.labels.tags_of(from.rows, i);
   to.labels.tags.insert(to.labels.tags.end(), tags.begin(), tags.end());
@@ -135,6 +136,7 @@ Result<LabelledText> read_labelled(LabelReader& reader, const LabelColumnOptions
     }
     ++out.counts.rows_read;
     batch.first.push_back(HONE_TRY(text_of(columns.first)));
+    batch.places.push_back(out.data.rows.place_in(row.file, row.line, row.line_is_row));
     batch.bytes += batch.first.back().size();
     if (columns.second) {
       batch.second.push_back(HONE_TRY(text_of(*columns.second)));

@@ -194,6 +194,7 @@ Result<bool> PairReader::next(TextPair& pair) {
   const Names& names = rows_->columns();
   pair.source_file = pair.target_file = row_.file;
   pair.source_line = pair.target_line = row_.line;
+  pair.line_is_row = row_.line_is_row;
   pair.source_place = place_in(row_, names[source_]);
   pair.target_place = place_in(row_, names[target_.value_or(source_)]);
   if (objects_) {
@@ -233,8 +234,8 @@ std::optional<ParallelFiles> parallel_files(const Names& files, const std::strin
 
 void PairRows::append(const PairRows& from, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) {
-    sources.add(from.sources.row(i));
-    targets.add(from.targets.row(i));
+    sources.add_from(from.sources, i);
+    targets.add_from(from.targets, i);
   }
 }
 
@@ -277,6 +278,7 @@ Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int6
   std::vector<int64_t> lacking;  // rows to be predicted without a target
   std::string first_lacking;
   Names sources, targets;
+  std::vector<RowOrigin> places;
   size_t bytes = 0;
   const auto flush = [&]() -> Status {
     EncodedSide source, target;
@@ -286,13 +288,14 @@ Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int6
                 "{} sources and {} targets of {}", source.ids.size(), target.ids.size(),
                 sources.size());
     for (size_t i = 0; i < sources.size(); ++i) {
-      out.sources.add(source.ids[i]);
+      out.sources.add(source.ids[i], places[i]);
       out.targets.add(target.ids[i]);
     }
     out.counts.sources_cut += std::count(source.cut.begin(), source.cut.end(), true);
     out.counts.targets_cut += std::count(target.cut.begin(), target.cut.end(), true);
     sources.clear();
     targets.clear();
+    places.clear();
     bytes = 0;
     return Ok{};
   };
@@ -314,6 +317,7 @@ Result<PairRows> read_pairs(PairReader& reader, const PairOptions& options, int6
       lacking.push_back(out.size() + static_cast<int64_t>(sources.size()));
     }
     bytes += pair.source.size() + pair.target.size();
+    places.push_back(out.sources.place_in(pair.source_file, pair.source_line, pair.line_is_row));
     sources.push_back(options.prefix + pair.source);
     targets.push_back(std::move(pair.target));
     if (sources.size() >= kBatchRows || bytes >= kBatchBytes) HONE_TRY(flush());

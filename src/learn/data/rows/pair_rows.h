@@ -33,6 +33,7 @@ struct TextPair {
   // The rows of both, which differ in parallel files; the files' names are the reader's.
   std::string_view source_file, target_file;
   int64_t source_line = 0, target_line = 0;
+  bool line_is_row = false;
 };
 
 class PairReader {

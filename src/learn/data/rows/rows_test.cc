@@ -58,6 +58,36 @@ TEST(TextBuilder, BlocksAreThoseOfGroupTexts) {
   }
 }
 
+// A block is where its first token is.
+TEST(TextBuilder, BlocksKnowTheLineTheyBeginIn) {
+  TextOptions options;
+  options.block_size = 4;
+  TokenRows rows;
+  TextBuilder builder(options);
+  int64_t line = 0;
+  for (const size_t n : {3, 2, 9, 2}) {
+    ++line;
+    builder.add(std::vector<int32_t>(n), rows, rows.place_in(line < 3 ? "a" : "b", line, line > 3));
+  }
+  builder.finish();
+  ASSERT_EQ(rows.size(), 4);
+  std::vector<std::string> places;
+  for (int64_t i = 0; i < 4; ++i) places.push_back(rows.place_text(i));
+  EXPECT_THAT(places, ElementsAre("a:1", "a:2", "b:3", "b:3"));
+  rows.add(std::vector<int32_t>{1});
+  EXPECT_EQ(rows.place_text(4), "");
+  TokenRows other;
+  other.add(std::vector<int32_t>{1});
+  other.add_from(rows, 2);
+  other.add_from(rows, 4);
+  EXPECT_EQ(other.place_text(0), "");
+  EXPECT_EQ(other.place_text(1), "b:3");
+  EXPECT_EQ(other.place_text(2), "");
+  other.keep_first(1);
+  other.add_from(rows, 0);
+  EXPECT_EQ(other.place_text(1), "a:1");
+}
+
 TEST(TextBuilder, PackingKeepsRowsApart) {
   TextOptions options;
   options.grouping = Grouping::kRows;

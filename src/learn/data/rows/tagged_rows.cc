@@ -32,7 +32,8 @@ class TaggedBatch {
   TaggedBatch(TaggedText& out, const EncodeWords& encode, bool all_tokens)
       : out_(out), encode_(encode), all_tokens_(all_tokens) {}
 
-  Status add(std::vector<std::string> words, std::vector<int32_t> labels) {
+  Status add(std::vector<std::string> words, std::vector<int32_t> labels, const Row& from) {
+    places_.push_back(out_.data.rows.place_in(from.file, from.line, from.line_is_row));
     words_.push_back(std::move(words));
     labels_.push_back(std::move(labels));
     return words_.size() < kBatchRows ? Status(Ok{}) : flush();
@@ -44,7 +45,7 @@ class TaggedBatch {
     std::vector<int32_t>& tags = out_.data.labels.tags;
     for (size_t i = 0; i < encoded.size(); ++i) {
       const EncodedWords& row = encoded[i];
-      out_.data.rows.add(row.ids);
+      out_.data.rows.add(row.ids, places_[i]);
       out_.counts.tokens += static_cast<int64_t>(row.ids.size());
       out_.counts.rows_cut += row.cut;
       int32_t before = -1;
@@ -58,6 +59,7 @@ class TaggedBatch {
     }
     words_.clear();
     labels_.clear();
+    places_.clear();
     return Ok{};
   }
 
@@ -67,6 +69,7 @@ class TaggedBatch {
   bool all_tokens_;
   std::vector<std::vector<std::string>> words_;
   std::vector<std::vector<int32_t>> labels_;  // numbers of SeenLabels
+  std::vector<RowOrigin> places_;
 };
 
 Result<std::vector<int32_t>> labels_of(const Row& row, size_t column, const std::string& name,
@@ -131,7 +134,7 @@ Result<TaggedText> read_tagged(const std::vector<std::string>& files, const RowO
             .todo("give each word one label, or take the row out");
     }
     ++out.counts.rows_read;
-    HONE_TRY(batch.add(std::move(texts), std::move(labels)));
+    HONE_TRY(batch.add(std::move(texts), std::move(labels), row));
   }
   HONE_TRY(batch.flush());
   out.data.rows.shrink();

@@ -55,8 +55,9 @@ Status TextReader::flush(TokenRows& out) {
   std::vector<std::vector<int32_t>> ids;
   HONE_TRY(tokenize_(views, ids));
   HONE_BUG_IF(ids.size() != views.size(), "{} rows of ids for {} texts", ids.size(), views.size());
-  for (const auto& row : ids) builder_.add(row, out);
+  for (size_t i = 0; i < ids.size(); ++i) builder_.add(ids[i], out, places_[i]);
   texts_.clear();
+  places_.clear();
   return Ok{};
 }
 
@@ -80,12 +81,13 @@ Result<bool> TextReader::read(TokenRows& out) {
       for (const int64_t id : *list)
         given.push_back(static_cast<int32_t>(std::clamp<int64_t>(id, -1, INT32_MAX)));
       bytes += given.size() * sizeof(given[0]);
-      builder_.add(given, out);
+      builder_.add(given, out, out.place_in(row.file, row.line, row.line_is_row));
       continue;
     }
     HONE_TRY(cell_text(row, options_.column, reader_->columns()[options_.column]));
     auto* text = std::get_if<std::string>(&cell);
     texts_.push_back(text ? std::move(*text) : std::string());
+    places_.push_back(out.place_in(row.file, row.line, row.line_is_row));
     bytes += texts_.back().size();
   }
   HONE_TRY(flush(out));
@@ -103,6 +105,7 @@ Status TextReader::seek(const TextPosition& place) {
   ended_ = place.ended;
   builder_.set_state(place.state);
   texts_.clear();
+  places_.clear();
   return Ok{};
 }
 

@@ -54,6 +54,7 @@ class TextReader {
   int64_t rows_ = 0;
   bool ended_ = false;
   std::vector<std::string> texts_;  // of the batch
+  std::vector<RowOrigin> places_;   // of these
 };
 
 struct TextData {

@@ -70,7 +70,7 @@ Status TextStream::take(int64_t count, TokenRows& rows, std::vector<int64_t>& nu
       continue;
     }
     const int64_t i = order_->index(place_.epoch, place_.taken++);
-    rows.add(window_.row(i));
+    rows.add_from(window_, i);
     numbers.push_back(place_.first + i);
   }
   return Ok{};

@@ -54,10 +54,53 @@ Status TokenRows::check_unchanged(std::span<const int64_t> rows) const {
   return Ok{};
 }
 
-void TokenRows::add(std::span<const int32_t> ids) {
+namespace {
+
+// A place: the file's number from 1, the line, and whether it is a row's number.
+constexpr int kLineBits = 47;
+constexpr RowOrigin kMostLine = (RowOrigin{1} << kLineBits) - 1, kMostFiles = 0xffff;
+
+}  // namespace
+
+RowOrigin TokenRows::place_in(std::string_view file, int64_t line, bool is_row) {
+  if (line < 1 || static_cast<RowOrigin>(line) > kMostLine) return 0;
+  if (files_.empty() || files_.back() != file) {
+    const auto known = std::find(files_.begin(), files_.end(), file);
+    if (known != files_.end()) {
+      const auto number = static_cast<RowOrigin>(known - files_.begin()) + 1;
+      return number << (kLineBits + 1) | static_cast<RowOrigin>(line) << 1 | (is_row ? 1 : 0);
+    }
+    if (files_.size() == kMostFiles) return 0;
+    files_.emplace_back(file);
+  }
+  return static_cast<RowOrigin>(files_.size()) << (kLineBits + 1) |
+         static_cast<RowOrigin>(line) << 1 | (is_row ? 1 : 0);
+}
+
+std::string TokenRows::place_text(int64_t i) const {
+  const RowOrigin place =
+      static_cast<size_t>(i) < places_.size() ? places_[static_cast<size_t>(i)] : 0;
+  if (place == 0) return "";
+  return fmt::format("{}{}{}", files_[static_cast<size_t>(place >> (kLineBits + 1)) - 1],
+                     (place & 1) != 0 ? " row " : ":", place >> 1 & kMostLine);
+}
+
+void TokenRows::add_from(const TokenRows& other, int64_t i) {
+  const RowOrigin place =
+      static_cast<size_t>(i) < other.places_.size() ? other.places_[static_cast<size_t>(i)] : 0;
+  if (place == 0) return add(other.row(i));
+  add(other.row(i), place_in(other.files_[static_cast<size_t>(place >> (kLineBits + 1)) - 1],
+                             static_cast<int64_t>(place >> 1 & kMostLine), (place & 1) != 0));
+}
+
+void TokenRows::add(std::span<const int32_t> ids, RowOrigin place) {
   HONE_BUG_IF(!views_.empty(), "a row beside {} views", views_.size());
   ids_.insert(ids_.end(), ids.begin(), ids.end());
   offsets_.push_back(static_cast<int64_t>(ids_.size()));
+  if (place != 0) {
+    places_.resize(static_cast<size_t>(rows_));
+    places_.push_back(place);
+  }
   ++rows_;
   hash_.reset();
 }
@@ -81,6 +124,7 @@ void TokenRows::keep_first(int64_t rows) {
     views_.pop_back();
   }
   if (!views_.empty()) return;
+  if (places_.size() > static_cast<size_t>(rows)) places_.resize(static_cast<size_t>(rows));
   offsets_.resize(static_cast<size_t>(rows) + 1);
   ids_.resize(static_cast<size_t>(offsets_.back()));
 }
@@ -89,6 +133,7 @@ void TokenRows::clear() {
   rows_ = 0;
   ids_.clear();
   offsets_.assign(1, 0);
+  places_.clear();
   views_.clear();
   begins_.clear();
   hash_.reset();
@@ -96,7 +141,8 @@ void TokenRows::clear() {
 
 int64_t TokenRows::memory_bytes() const {
   return static_cast<int64_t>(ids_.capacity() * sizeof(int32_t) +
-                              offsets_.capacity() * sizeof(int64_t));
+                              offsets_.capacity() * sizeof(int64_t) +
+                              places_.capacity() * sizeof(RowOrigin));
 }
 
 uint64_t TokenRows::hash() const {
@@ -106,19 +152,22 @@ uint64_t TokenRows::hash() const {
   return hash.value();
 }
 
-void TextBuilder::add(std::span<const int32_t> ids, TokenRows& out) {
+void TextBuilder::add(std::span<const int32_t> ids, TokenRows& out, RowOrigin place) {
   auto& [counts, pending, group_rows] = state_;
   ++counts.rows_read;
   counts.tokens_read += static_cast<int64_t>(ids.size());
   const auto block = static_cast<size_t>(options_.block_size);
   if (options_.grouping == Grouping::kBlocks) {
+    const size_t before = pending.size();
+    if (before == 0) pending_place_ = place;
     pending.insert(pending.end(), ids.begin(), ids.end());
     size_t begin = 0;
     for (; pending.size() - begin >= block; begin += block) {
-      out.add({pending.data() + begin, block});
+      out.add({pending.data() + begin, block}, begin < before ? pending_place_ : place);
       ++counts.rows_kept;
       counts.tokens_kept += options_.block_size;
     }
+    if (begin >= before) pending_place_ = place;
     pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(begin));
     if (++group_rows == kGroupRows) close_group();
     return;
@@ -143,7 +192,7 @@ void TextBuilder::add(std::span<const int32_t> ids, TokenRows& out) {
     counts.tokens_dropped += static_cast<int64_t>(ids.size());
     return;
   }
-  out.add(pending);
+  out.add(pending, place);
   ++counts.rows_kept;
   counts.tokens_kept += static_cast<int64_t>(pending.size());
 }

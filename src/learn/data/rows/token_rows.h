@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/core/hash.h"
@@ -22,6 +24,9 @@ struct RowsView {
   int64_t rows = 0, tokens = 0;
 };
 
+// Where a row begins in the user's data: 0 is not known. Of one TokenRows alone.
+using RowOrigin = uint64_t;
+
 // Sequences of token ids: contiguous in one array, or in files that are mapped.
 class TokenRows {
  public:
@@ -35,11 +40,15 @@ class TokenRows {
       return {ids_.data() + offsets_[k], static_cast<size_t>(offsets_[k + 1] - offsets_[k])};
     return viewed_row(i);
   }
-  void add(std::span<const int32_t> ids);
-  void add(RowsView view);        // after the rows of other views; never with rows of ids
-  void keep_first(int64_t rows);  // drops the rows after the first `rows`
-  void clear();                   // keeps the memory
-  void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(); }
+  void add(std::span<const int32_t> ids, RowOrigin place = 0);
+  void add_from(const TokenRows& other, int64_t i);  // its row i, with the place
+  // `line` of a file from 1, or with `is_row` the number of a row there.
+  RowOrigin place_in(std::string_view file, int64_t line, bool is_row);
+  std::string place_text(int64_t i) const;  // "train.csv:7", "train.parquet row 7"; "": not known
+  void add(RowsView view);                  // after the rows of other views; never with rows of ids
+  void keep_first(int64_t rows);            // drops the rows after the first `rows`
+  void clear();                             // keeps the memory
+  void shrink() { ids_.shrink_to_fit(), offsets_.shrink_to_fit(), places_.shrink_to_fit(); }
   bool is_mapped() const { return !views_.empty(); }
   // H0117 when a mapped file is not as it was when it was mapped: asked after rows were read and
   // before they are used. A row that the file does not hold any more is empty. With `rows`, files
@@ -59,6 +68,8 @@ class TokenRows {
   int64_t rows_ = 0;
   std::vector<int32_t> ids_;
   std::vector<int64_t> offsets_ = {0};
+  std::vector<std::string> files_;
+  std::vector<RowOrigin> places_;  // of the first rows; those of the others are not known
   std::vector<RowsView> views_;
   std::vector<int64_t> begins_;  // first row of each view
   std::optional<uint64_t> hash_;
@@ -120,10 +131,14 @@ struct TextState {
 class TextBuilder {
  public:
   explicit TextBuilder(const TextOptions& options) : options_(options) {}
-  void add(std::span<const int32_t> ids, TokenRows& out);
+  // `place` in `out` is that of the row.
+  void add(std::span<const int32_t> ids, TokenRows& out, RowOrigin place = 0);
   void finish();  // closes the last, shorter group of rows
   const TextState& state() const { return state_; }
-  void set_state(TextState state) { state_ = std::move(state); }
+  void set_state(TextState state) {
+    state_ = std::move(state);
+    pending_place_ = 0;
+  }
 
   static constexpr int64_t kGroupRows = 1000;
 
@@ -132,6 +147,7 @@ class TextBuilder {
 
   TextOptions options_;
   TextState state_;
+  RowOrigin pending_place_ = 0;  // of the row with the first token that is in no block yet
 };
 
 }  // namespace hone
