@@ -7,6 +7,7 @@
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/signals.h"
+#include "learn/harness/not_finite_rows.h"
 #include "learn/pretrained/weights.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
@@ -30,22 +31,25 @@ CollatedRows TaskRun::rows_of(const TakenRows& taken, const MicroBatchPlan& batc
   return {*taken.data, {rows_, taken.rows.numbers}, step};
 }
 
-void TaskRun::run_micro_batch(BoundProgram& program, int64_t step, float scale, StepSums& sums) {
+void TaskRun::run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
+                              StepSums& sums) {
   const auto rng = program.inputs.get<int64_t>("rng");
   rng[0] = s_.seed;
   rng[1] = step;
   program.inputs.get<float>("scale")[0] = scale;
   session_->run(program.index);
-  sums.loss += static_cast<double>(session_->output<float>(program.index, "loss")[0]);
+  sums.loss += static_cast<double>(session_->output<float>(program.index, "loss")[0]) / loss_scale;
 }
 
-void TaskRun::put_update(BoundProgram& program, int64_t step, double rate) {
-  program.inputs.get<double>("lr")[0] = rate;
-  program.inputs.get<int64_t>("step")[0] = step + 1;
+void TaskRun::put_update(BoundProgram& program, const StepUpdate& update) {
+  program.inputs.get<double>("lr")[0] = update.rate;
+  program.inputs.get<int64_t>("step")[0] = update.number;
+  if (const auto scale = program.inputs.get_if<double>("loss_scale"); !scale.empty())
+    scale[0] = update.loss_scale;
 }
 
-Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step, double rate,
-                                          float scale, StepSums sums) {
+Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
+                                          const StepUpdate& update, float scale, StepSums sums) {
   HONE_BUG_IF(plan_.batches.size() != 1,
               "step {} has {} micro-batches, the run was planned without accumulation", step,
               plan_.batches.size());
@@ -56,23 +60,25 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step, 
     const bool more = HONE_TRY(examples_.collate(rows, program->inputs));
     HONE_BUG_IF(more, "step {} has labels that do not fit its program", step);
   }
-  put_update(*program, step, rate);
-  run_micro_batch(*program, step, scale, sums);
+  put_update(*program, update);
+  run_micro_batch(*program, step, scale, update.loss_scale, sums);
+  if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[0].shape]);
   sums.grad_norm = session_->output<double>(program->index, "grad_norm")[0];
   return sums;
 }
 
-Result<StepSums> TaskRun::take_step(int64_t step, double rate) {
+Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
   const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
   HONE_TRY(plan_rows(taken, shapes_.train, plan_));
   const int64_t labels = examples_.normaliser(step, plan_, *taken.data, taken.rows);
-  const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1)));
+  const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1))) *
+                     static_cast<float>(update.loss_scale);
   StepSums sums;
   sums.tokens = plan_.tokens[0];
   for (const int64_t tokens : plan_.tokens) sums.all_tokens += tokens;
   sums.rows = plan_.rows;
   sums.without_labels = labels == 0;
-  if (!step_programs_.empty()) return take_whole_step(taken, step, rate, scale, sums);
+  if (!step_programs_.empty()) return take_whole_step(taken, step, update, scale, sums);
   bool first = true;
   for (size_t k = 0; k < plan_.batches.size(); ++k) {
     if (k > 0 && step > 0 && stop_requested()) {
@@ -85,12 +91,16 @@ Result<StepSums> TaskRun::take_step(int64_t step, double rate) {
       BoundProgram& program =
           (first ? train_programs_ : accumulate_programs_)[plan_.batches[k].shape];
       again = HONE_TRY(examples_.collate(rows, program.inputs));
-      run_micro_batch(program, step, scale, sums);
+      run_micro_batch(program, step, scale, update.loss_scale, sums);
+      if (search_) note_rows(rows, shapes_.train.shapes[plan_.batches[k].shape]);
       first = false;
     }
   }
-  if (!std::isfinite(sums.loss)) return sums;
-  put_update(update_program_, step, rate);
+  if (!std::isfinite(sums.loss)) {
+    sums.grad_norm = std::numeric_limits<double>::quiet_NaN();  // there is no update
+    return sums;
+  }
+  put_update(update_program_, update);
   session_->run(update_program_.index);
   sums.grad_norm = session_->output<double>(update_program_.index, "grad_norm")[0];
   return sums;
@@ -125,6 +135,26 @@ Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& 
   }
   bar.finish();
   return done;
+}
+
+Result<NotFiniteStep> TaskRun::why_not_finite(int64_t step, const StepUpdate& update) {
+  search_.emplace();
+  session_->find_not_finite(&search_->found);
+  const Result<StepSums> again = take_step(step, update);
+  session_->find_not_finite(nullptr);
+  Search done = std::move(*search_);
+  search_.reset();
+  if (!again.ok()) return again.error();
+  return NotFiniteStep{std::move(done.found), std::move(done.rows)};
+}
+
+// After the micro-batch that holds the first value that is not finite.
+void TaskRun::note_rows(const CollatedRows& rows, const BatchShape& shape) {
+  if (!search_->found || !search_->rows.empty()) return;
+  std::vector<int64_t> dimensions;  // of weights
+  for (const StateSlot& s : session_->plan().states)
+    if (s.role == Role::param && !s.type.shape.empty()) dimensions.push_back(s.type.shape[0]);
+  search_->rows = places_of(rows, rows_that_hold(*search_->found, rows, shape, dimensions));
 }
 
 Result<int64_t> TaskRun::why_not_finite(BoundProgram& program, const CollatedRows& rows) {

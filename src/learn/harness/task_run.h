@@ -22,7 +22,8 @@ class TaskRun final : public TrainTask {
   Session& session() override { return *session_; }
   const StepCount& steps() const override { return *feed_->steps(); }
   int64_t train_rows() const override { return feed_->train_rows(); }
-  Result<StepSums> take_step(int64_t step, double rate) override;
+  Result<StepSums> take_step(int64_t step, const StepUpdate& update) override;
+  Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) override;
   bool can_evaluate() const override { return feed_->evaluates() && examples_.evaluated > 0; }
   Result<OrderedJson> evaluate() override;
   Status save_model_files(const std::string& folder) override;
@@ -73,12 +74,15 @@ class TaskRun final : public TrainTask {
 
   Status plan_rows(const TakenRows& taken, const BatchGrid& grid, StepPlan& plan);
   CollatedRows rows_of(const TakenRows& taken, const MicroBatchPlan& batch, int64_t step);
-  void run_micro_batch(BoundProgram& program, int64_t step, float scale, StepSums& sums);
-  void put_update(BoundProgram& program, int64_t step, double rate);
-  Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, double rate, float scale,
-                                   StepSums sums);
+  // `scale`: of the loss, with the loss scale, which the sums are without.
+  void run_micro_batch(BoundProgram& program, int64_t step, float scale, double loss_scale,
+                       StepSums& sums);
+  void put_update(BoundProgram& program, const StepUpdate& update);
+  Result<StepSums> take_whole_step(const TakenRows& taken, int64_t step, const StepUpdate& update,
+                                   float scale, StepSums sums);
   // H2406: the micro-batch is evaluated again, and the first value that is not finite named.
   Result<int64_t> why_not_finite(BoundProgram& program, const CollatedRows& rows);
+  void note_rows(const CollatedRows& rows, const BatchShape& shape);
 
   const Task& task_;
   const TaskSettings& s_;
@@ -95,6 +99,12 @@ class TaskRun final : public TrainTask {
   std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
   BoundProgram update_program_;
   int64_t bytes_before_arena_ = 0;
+  // While a step is made again to be looked at.
+  struct Search {
+    std::optional<NotFinite> found;
+    std::vector<std::string> rows;
+  };
+  std::optional<Search> search_;
   // Used again by every step, so that no step allocates.
   StepPlan plan_;
   std::vector<std::vector<int64_t>> lengths_;  // by axis

@@ -65,11 +65,14 @@ class Counting : public TrainTask {
   Session& session() override { return task_.session(); }
   const StepCount& steps() const override { return task_.steps(); }
   int64_t train_rows() const override { return task_.train_rows(); }
-  Result<StepSums> take_step(int64_t step, double rate) override {
+  Result<StepSums> take_step(int64_t step, const StepUpdate& update) override {
     if (step == from_) counting = true;
-    Result<StepSums> sums = task_.take_step(step, rate);
+    Result<StepSums> sums = task_.take_step(step, update);
     if (step + 1 == steps().total_steps()) counting = false;
     return sums;
+  }
+  Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) override {
+    return task_.why_not_finite(step, update);
   }
   bool can_evaluate() const override { return task_.can_evaluate(); }
   Result<OrderedJson> evaluate() override { return task_.evaluate(); }

@@ -222,7 +222,7 @@ TEST(MlmTask, LabelsBeyondTheRoomAreNotLost) {
     ASSERT_TRUE(run.ok()) << run.error().text();
     double got = 0;
     if (train) {
-      got = (*run)->take_step(0, 0.0).value().loss;
+      got = (*run)->take_step(0, {}).value().loss;
     } else {
       got = (*run)->evaluate().value()["loss"].get<double>();
     }

@@ -34,9 +34,10 @@ class Console : public TrainCallback {
       if (!training_ || at.step == 0) tell(at, entry, "");
     } else if (entry.contains("learning_rate")) {
       log_info(
-          "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate {:.3g}",
+          "{:<11} step {}/{} epoch {:.2f}: loss {:.4f}, gradient norm {:.3f}, learning rate "
+          "{:.3g}{}",
           "train", at.step, at.total_steps, at.epoch, entry.value("loss", NAN),
-          entry.value("grad_norm", NAN), entry.value("learning_rate", NAN));
+          entry.value("grad_norm", NAN), entry.value("learning_rate", NAN), scale_text(entry));
     }
     return Ok{};
   }
@@ -65,6 +66,16 @@ class Console : public TrainCallback {
   }
 
  private:
+  // ", loss scale 32768, 1 step skipped"
+  static std::string scale_text(const OrderedJson& entry) {
+    std::string text;
+    if (entry.contains("loss_scale"))
+      text = fmt::format(", loss scale {:.9g}", entry["loss_scale"].get<double>());
+    if (const int64_t steps = entry.value("skipped_steps", int64_t{0}); steps > 0)
+      text += fmt::format(", {} {} skipped", steps, steps == 1 ? "step" : "steps");
+    return text;
+  }
+
   // The loss first, then every other metric, without the prefix eval_.
   static std::string metrics_text(const OrderedJson& entry) {
     std::string text;

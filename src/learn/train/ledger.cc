@@ -59,10 +59,17 @@ Json update_effect(const TrainSettings& s) {
   const bool decays = s.weight_decay != 0;
   if (!decays) attrs.erase("l2");
   const Optimizer& optimizer = optimizer_named(options->optimizer);
-  return {{"rule", optimizer.op},
-          {"arguments", attrs},
-          {"decays_all", decays && optimizer.decay_all},
-          {"max_grad_norm", options->max_grad_norm}};
+  Json effect{{"rule", optimizer.op},
+              {"arguments", attrs},
+              {"decays_all", decays && optimizer.decay_all},
+              {"max_grad_norm", options->max_grad_norm}};
+  if (const auto scale = s.loss_scale_options())
+    effect["loss_scale"] = scale->fixed > 0 ? Json(scale->fixed)
+                                            : Json{{"window", scale->window},
+                                                   {"hysteresis", scale->hysteresis},
+                                                   {"consecutive", scale->consecutive_hysteresis},
+                                                   {"least", scale->least}};
+  return effect;
 }
 
 Json evaluation_effect(const TrainSettings& s) {

@@ -90,6 +90,8 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
   UpdateOptions o;
   o.optimizer = optimizer.names.front();
   o.max_grad_norm = s.max_grad_norm;
+  o.scaled = s.fp16;
+  o.all_or_nothing = s.fp16 || s.non_finite_policy() == "skip";
   o.attrs = optimizer.fixed;
   for (const auto& [attribute, value] : optimizer.adam) {
     const bool rate = value != &AdamSettings::epsilon;

@@ -5,6 +5,7 @@
 #include "engine/backends/backends.h"
 #include "engine/passes/offload.h"
 #include "engine/passes/recompute.h"
+#include "learn/train/loss_scale.h"
 
 namespace hone {
 
@@ -37,6 +38,20 @@ struct TrainSettings {
     r.blocks = gradient_checkpointing;
     r.share = activation_memory_budget;
     return r;
+  }
+  // --fp16 alone has one.
+  std::optional<LossScaleOptions> loss_scale_options() const {
+    if (!fp16) return {};
+    return LossScaleOptions{.fixed = loss_scale,
+                            .initial_power = initial_scale_power,
+                            .window = loss_scale_window,
+                            .hysteresis = hysteresis,
+                            .consecutive_hysteresis = consecutive_hysteresis,
+                            .least = min_loss_scale};
+  }
+  // skip, stop or rollback.
+  std::string non_finite_policy() const {
+    return non_finite == "auto" ? (fp16 ? "skip" : "stop") : non_finite;
   }
   const std::string& offload_folder() const {
     return offload_optimizer_nvme_path.empty() ? output_dir : offload_optimizer_nvme_path;

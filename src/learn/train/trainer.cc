@@ -31,7 +31,9 @@ Trainer::Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedu
     : s_(settings),
       task_(task),
       schedule_(std::move(schedule)),
-      callbacks_(make_callbacks(settings)) {}
+      callbacks_(make_callbacks(settings)) {
+  if (const auto options = settings.loss_scale_options()) loss_scale_.emplace(*options);
+}
 
 // An interval of settings as whole steps; 0: never.
 int64_t Trainer::steps_of(double interval) const {
@@ -96,28 +98,12 @@ Status Trainer::append_log(const OrderedJson& logs) {
 Status Trainer::log_step(double rate, double grad_norm) {
   OrderedJson entry;
   entry["epoch"] = task_.steps().epoch_after(done_);
-  entry["grad_norm"] = grad_norm;
+  entry["grad_norm"] = std::isnan(grad_norm) ? std::abs(grad_norm) : grad_norm;  // never "-nan"
   entry["learning_rate"] = rate;
   entry["loss"] = loss_.take_mean();
+  if (loss_scale_) entry["loss_scale"] = loss_scale_->value();
+  if (loss_scale_ || skipped_ > 0) entry["skipped_steps"] = skipped_;
   return append_log(entry);
-}
-
-// The update changes nothing when the gradients are not finite, so the step can be made again with
-// every result looked at.
-Error Trainer::why_not_finite(const char* what, double value) {
-  std::optional<NotFinite> found;
-  task_.session().find_not_finite(&found);
-  const Result<StepSums> again = task_.take_step(done_, schedule_.rate(done_));
-  task_.session().find_not_finite(nullptr);
-  if (!again) return again.error();
-  return Error(err::kNotFinite,
-               fmt::format("the {} of step {} is {}; {}", what, done_ + 1,
-                           std::isnan(value) ? std::abs(value) : value,  // never "-nan"
-                           found ? "the first value that is not finite: " + found->text()
-                                 : "every value before it is finite"))
-      .todo(last_saved_ > 0 ? "use a smaller --learning_rate or more --warmup_steps; the last "
-                              "checkpoint is as it was"
-                            : "use a smaller --learning_rate or more --warmup_steps");
 }
 
 Result<TrainOutcome> Trainer::train() {
@@ -155,8 +141,8 @@ Result<TrainOutcome> Trainer::train() {
   }
   outcome.stopped_by = stop_signal();  // it may have come while data were read: nothing to save
   while (done_ < total && !outcome.stopped_by && !stops_early()) {
-    const double rate = schedule_.rate(done_);
-    const StepSums sums = HONE_TRY(task_.take_step(done_, rate));
+    const StepUpdate update = next_update();
+    StepSums sums = HONE_TRY(task_.take_step(done_, update));
     if (Status works = task_.session().check(); !works.ok())
       return std::move(works.error())
           .todo(
@@ -167,10 +153,15 @@ Result<TrainOutcome> Trainer::train() {
       HONE_TRY(save_checkpoint(true));
       break;
     }
-    if (!std::isfinite(sums.loss)) return why_not_finite("loss", sums.loss);
-    if (!std::isfinite(sums.grad_norm)) return why_not_finite("gradient norm", sums.grad_norm);
+    if (!sums.finite()) {
+      HONE_TRY(not_finite(sums));
+    } else {
+      not_finite_in_row_ = 0;
+      if (loss_scale_) loss_scale_->step_was_finite();
+    }
     ++done_;
-    const double loss = sums.without_labels ? loss_.loss_without_labels() : sums.loss;
+    const double loss =
+        sums.without_labels || !std::isfinite(sums.loss) ? loss_.loss_without_labels() : sums.loss;
     loss_.add(loss);
     flops_ += task_.flops_of_step(sums);
     tokens += sums.tokens;
@@ -184,7 +175,7 @@ Result<TrainOutcome> Trainer::train() {
             ? end_of_epoch
             : s_.logging_strategy == "steps" &&
                   (every(s_.logging_steps, done_) || (s_.logging_first_step && done_ == 1)))
-      HONE_TRY(log_step(rate, sums.grad_norm));
+      HONE_TRY(log_step(update.rate, sums.grad_norm));
     bool new_best = false;
     const double eval_steps = s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps;
     const double waited =
@@ -206,6 +197,7 @@ Result<TrainOutcome> Trainer::train() {
   m["epoch"] = steps.epoch_after(done_);
   m["total_flos"] = flops_;
   m["train_loss"] = done_ > 0 ? loss_.run_mean() : 0.0;
+  if (loss_scale_ || skipped_ > 0) m["train_skipped_steps"] = skipped_;
   m["train_runtime"] = round_to(seconds, 1e4);
   m["train_samples"] = task_.train_rows();
   m["train_samples_per_second"] = round_to(static_cast<double>(rows) / seconds, 1e3);

@@ -5,11 +5,13 @@
 // bits: everything that a step depends on is a function of (seed, step, row) or in the checkpoint.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <optional>
 
 #include "base/core/json.h"
 #include "engine/session/session.h"
+#include "learn/checkpoint/training_checkpoint.h"
 #include "learn/data/batches/steps.h"
 #include "learn/metrics/loss.h"
 #include "learn/train/callback.h"
@@ -27,6 +29,23 @@ struct StepSums {
   double grad_norm = 0;          // before clipping; of an update that was made
   bool without_labels = false;   // there is nothing to learn, and no loss
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
+
+  bool finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
+};
+
+// What an update depends on besides its gradients.
+struct StepUpdate {
+  double rate = 0;        // the learning rate
+  int64_t number = 1;     // of the update, from 1: steps that are skipped have none
+  double loss_scale = 1;  // loss and norm of the sums are without it
+};
+
+// Why the loss or a gradient of a step is not finite.
+struct NotFiniteStep {
+  std::optional<NotFinite> first;  // none: every value of the step is finite
+  // Where the rows that hold it, or all of its micro-batch, come from: "train.csv:7". At most a few,
+  // the last one then says how many there are besides.
+  std::vector<std::string> rows;
 };
 
 class TrainTask {
@@ -36,10 +55,12 @@ class TrainTask {
   virtual const StepCount& steps() const = 0;
   virtual int64_t train_rows() const = 0;
 
-  // Optimizer step `step` (from 0) with this learning rate: forward and backward of every
-  // micro-batch, and the update, which changes nothing unless loss and norm are finite. Gives up
-  // between micro-batches, before the update, when a stop is requested.
-  virtual Result<StepSums> take_step(int64_t step, double rate) = 0;
+  // Optimizer step `step` (from 0): forward and backward of every micro-batch, and the update, which
+  // changes nothing unless loss and norm are finite. Gives up between micro-batches, before the
+  // update, when a stop is requested.
+  virtual Result<StepSums> take_step(int64_t step, const StepUpdate& update) = 0;
+  // Makes that step again, which changed nothing, and looks at every value.
+  virtual Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) = 0;
 
   virtual bool can_evaluate() const = 0;
   // Metrics without the prefix "eval_": loss, accuracy, ..., and the number of rows as "samples".
@@ -120,6 +141,7 @@ class Trainer {
 
  private:
   Status resume(const std::string& checkpoint);
+  Status load_states(const ResumeState& from, const std::string& checkpoint);
   int64_t steps_of(double interval) const;
   bool every(double interval, int64_t step) const;
   RunPlace place() const;
@@ -127,7 +149,10 @@ class Trainer {
   Status append_log(const OrderedJson& logs);  // and tells the callbacks
   Result<bool> evaluate_in_training();         // true: the best so far
   bool stops_early() const;
-  Error why_not_finite(const char* what, double value);  // H2406
+  StepUpdate next_update() const;
+  Status not_finite(const StepSums& sums);     // the step counts as made, or why the run ends
+  Status roll_back(Error why);                 // the same
+  Error why_not_finite(const StepSums& sums);  // H2406, or why that cannot be found
   std::string checkpoint_path(int64_t step) const;
   Status load_best();
   Status save_model();
@@ -141,8 +166,14 @@ class Trainer {
   TrainTask& task_;
   Schedule schedule_;
   int64_t done_ = 0;
-  bool evaluation_due_ = false;  // a signal cut short the evaluation after step done_
-  bool trained_ = false;         // train() was called: metrics say the epoch
+  bool evaluation_due_ = false;    // a signal cut short the evaluation after step done_
+  bool trained_ = false;           // train() was called: metrics say the epoch
+  int64_t skipped_ = 0;            // of the steps done
+  int64_t not_finite_in_row_ = 0;  // that a lower loss scale could not help
+  struct {
+    int64_t to = -1, times = 0;  // the updates that were made then, how often in a row
+  } rolled_back_;
+  std::optional<LossScale> loss_scale_;
   TrainLoss loss_;
   double flops_ = 0;
   int64_t tokens_seen_ = 0;
@@ -150,6 +181,7 @@ class Trainer {
   int64_t last_evaluated_ = -1, last_saved_ = -1;
   BestModel best_;
   Callbacks callbacks_;
+  std::string continued_from_;  // the checkpoint, or ""
   std::vector<std::string> discard_;
   std::optional<RunLock> lock_;
 };

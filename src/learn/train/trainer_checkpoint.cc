@@ -181,6 +181,15 @@ Result<bool> Trainer::begin(const TrainStart& start) {
   return true;
 }
 
+Status Trainer::load_states(const ResumeState& from, const std::string& checkpoint) {
+  Session& s = task_.session();
+  for (const std::string& name : task_.weight_names())
+    HONE_TRY(read_into(*from.weights, name, s, checkpoint));
+  for (const std::string& name : optimizer_states(s))
+    HONE_TRY(read_into(*from.optimizer, name, s, checkpoint));
+  return Ok{};
+}
+
 Status Trainer::resume(const std::string& checkpoint) {
   ResumeState from = HONE_TRY(open_checkpoint(checkpoint));
   if (from.state.is_null() || !from.weights || !from.optimizer)
@@ -189,11 +198,7 @@ Status Trainer::resume(const std::string& checkpoint) {
                  "continued from it")
         .at(checkpoint)
         .todo("begin a new run from its weights: --model_name_or_path " + checkpoint);
-  Session& s = task_.session();
-  for (const std::string& name : task_.weight_names())
-    HONE_TRY(read_into(*from.weights, name, s, checkpoint));
-  for (const std::string& name : optimizer_states(s))
-    HONE_TRY(read_into(*from.optimizer, name, s, checkpoint));
+  HONE_TRY(load_states(from, checkpoint));
   const Json& state = from.state;
   try {
     done_ = state.at("step").get<int64_t>();
@@ -203,6 +208,11 @@ Status Trainer::resume(const std::string& checkpoint) {
     tokens_seen_ = state.at("tokens_seen");
     last_evaluated_ = state.at("last_evaluated");
     evaluation_due_ = state.value("evaluation_due", false);
+    skipped_ = state.value("skipped_steps", int64_t{0});
+    not_finite_in_row_ = state.value("not_finite_in_row", int64_t{0});
+    if (const Json rolled = state.value("rolled_back", Json()); rolled.is_object())
+      rolled_back_ = {rolled.at("to").get<int64_t>(), rolled.at("times").get<int64_t>()};
+    if (loss_scale_) loss_scale_->restore(state.value("loss_scale", Json()));
     if (const Json best = state.value("best", Json()); best.is_object()) {
       best_.metric = best.at("metric").get<double>();
       best_.step = best.at("step");
@@ -230,6 +240,7 @@ Status Trainer::resume(const std::string& checkpoint) {
   HONE_TRY(task_.seek(state.contains("data") ? state["data"] : Json(), checkpoint));
   if (from.trainer_state.contains("log_history")) history_ = from.trainer_state["log_history"];
   last_saved_ = done_;
+  continued_from_ = checkpoint;
   const int64_t total = task_.steps().total_steps();
   log_info("{:<11} from {} (step {}{})", "continue", checkpoint, done_,
            done_ > total ? fmt::format(", {} are asked for", total) : fmt::format(" of {}", total));
@@ -297,6 +308,11 @@ Status Trainer::save_checkpoint(bool extra) {
                                      {"checkpoint_step", best_.checkpoint_step}}
                               : Json()},
         {"run", task_.fingerprint()}};
+    if (skipped_ > 0) state["skipped_steps"] = skipped_;
+    if (not_finite_in_row_ > 0) state["not_finite_in_row"] = not_finite_in_row_;
+    if (rolled_back_.times > 0)
+      state["rolled_back"] = {{"to", rolled_back_.to}, {"times", rolled_back_.times}};
+    if (loss_scale_) state["loss_scale"] = loss_scale_->state();
     if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
     if (extra) state[kExtra] = true;
     HONE_TRY(w.add_json(kStateFile, state));

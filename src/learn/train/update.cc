@@ -171,7 +171,12 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
         ops::sum_squares(b, Values(gradients.begin() + static_cast<std::ptrdiff_t>(g.begin),
                                    gradients.begin() + static_cast<std::ptrdiff_t>(g.end))));
   const ValueId all = squares.size() == 1 ? squares[0] : ops::concat(b, squares, 0);
-  const ValueId norm = ops::sqrt(b, ops::reduce_sum(b, all, {0}));
+  ValueId norm = ops::sqrt(b, ops::reduce_sum(b, all, {0}));
+  ValueId loss_scale = kNoValue;
+  if (options.scaled) {
+    loss_scale = program.add_input("loss_scale", scalar);
+    norm = ops::div(b, norm, loss_scale);
+  }
   ValueId g_scale = ops::constant(b, 1.0, scalar);
   if (options.max_grad_norm > 0) {
     // torch.nn.utils.clip_grad_norm_: min(1, max_norm / (norm + 1e-6))
@@ -179,11 +184,12 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
                                    ops::add(b, norm, ops::constant(b, 1e-6, scalar)));
     g_scale = ops::minimum(b, g_scale, ratio);
   }
+  if (options.scaled) g_scale = ops::div(b, g_scale, loss_scale);
   // NaN unless `what` is finite, so that such gradients change nothing
   const auto if_finite = [&](ValueId scale, ValueId what) {
     return ops::add(b, scale, ops::sub(b, what, what));
   };
-  const bool waits_for_all = options.max_grad_norm > 0;
+  const bool waits_for_all = options.max_grad_norm > 0 || options.all_or_nothing;
   if (waits_for_all) g_scale = if_finite(g_scale, norm);
   if (loss != kNoValue) g_scale = if_finite(g_scale, ops::cast(b, loss, DType::f64));
   // Clipping needs all gradients; without it a group is updated as soon as its own are there.

@@ -1,13 +1,15 @@
 // The optimizer step as a program: norm of all gradients, clipping, the rule over all weights.
 //
-//   inputs  lr f64[], step i64[] (1 for the first)
+//   inputs  lr f64[], step i64[] (1 for the first); with a loss scale loss_scale f64[], by which
+//           gradients and loss are too large
 //   states  <weight>, grad.<weight> (read; in a whole step the gradients are values), the rule's
 //           own: exp_avg.<weight>, ... (zero at first)
-//   output  grad_norm f64[], before clipping; when it is not finite, no state is changed. Without
-//           clipping only the groups keep their states whose gradients are not finite
+//   output  grad_norm f64[], before clipping, of gradients without the loss scale; when it is not
+//           finite, no state is changed. Without clipping and all_or_nothing only the groups keep
+//           their states whose gradients are not finite
 //
 // The rule is one node for each group of weights of at most 64 MiB. Without clipping (max_grad_norm 0)
-// it waits for the gradients of its group alone, so that the gradients of the whole model need not be
+// and all_or_nothing it waits for the gradients of its group alone, so that the gradients of the whole model need not be
 // there at once (as in LOMO, arXiv 2306.09782). A larger weight has a node for
 // each part of its rows, and so has what the rule keeps for it (ShardSpec), where the rule is for each
 // element by itself; where the states are blocks of elements, each part holds whole blocks. A group has
@@ -26,7 +28,9 @@ namespace hone {
 struct UpdateOptions {
   std::string optimizer = "adamw_torch";  // a name of the shelf (optimizers/optimizer.h)
   Attrs attrs = {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.0}};
-  double max_grad_norm = 1;  // 0: no clipping
+  double max_grad_norm = 1;     // 0: no clipping
+  bool scaled = false;          // the loss has a scale
+  bool all_or_nothing = false;  // a gradient that is not finite keeps all states as they are
   int64_t group_bytes = int64_t{64} << 20;
 };
 

@@ -127,9 +127,11 @@ Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
   const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
   set_log_level(LogLevel::kInfo);
   Steps steps = steps_for(out);
+  const auto options = s.loss_scale_options();
+  const double scale = options ? LossScale(*options).value() : 1;
   HONE_TRY(
       steps.run(run->session(), run->steps().total_steps(), [&](int64_t step) -> Result<StepSums> {
-        StepSums sums = HONE_TRY(run->take_step(step, s.learning_rate));
+        StepSums sums = HONE_TRY(run->take_step(step, {s.learning_rate, step + 1, scale}));
         sums.tokens = sums.all_tokens;
         return sums;
       }));

@@ -9,21 +9,33 @@ namespace hone {
 namespace deepspeed {
 namespace {
 
-// fp16: on or off. Gradients are float32, so the loss is not scaled.
+constexpr double kNoLeastScale = 1e-30;  // the least that --min_loss_scale takes
+
+// fp16: on or off, and the loss scale (DynamicLossScaler of deepspeed.runtime.fp16).
 void read_fp16(const Block& top) {
   const Block b = top.block("fp16");
   Reading& r = b.reading;
   if (const Json& v = b.at("enabled"); !v.is_null())
     r.imply("fp16", b.flag("enabled", false), b.place_of("enabled"));
+  const bool on = top.has("fp16") && r.schema.at("fp16").value() == OrderedJson(true);
+  const auto of_scale = [&](const std::string& key) { return Key{key, on ? sets(key) : nullptr}; };
+  const auto least = [](Reading& reading, const Json& v, const std::string& pointer) {
+    const bool none = v.is_number() && v.get<double>() == 0;
+    reading.imply("min_loss_scale", none ? Json(kNoLeastScale) : v, pointer);
+  };
+  if (on)
+    for (const auto& [key, value] : {std::pair("loss_scale_window", 1000),
+                                     std::pair("hysteresis", 2), std::pair("min_loss_scale", 1)})
+      if (!b.has(key)) r.imply_default(key, value, b.place_of(key));
   b.walk(
       {{"enabled", seen()},
-       {"loss_scale"},
-       {"initial_scale_power"},
-       {"loss_scale_window"},
-       {"hysteresis"},
-       {"min_loss_scale"},
+       of_scale("loss_scale"),
+       of_scale("initial_scale_power"),
+       of_scale("loss_scale_window"),
+       of_scale("hysteresis"),
+       {"min_loss_scale", on ? Act(least) : nullptr},
        {"auto_cast", refused("remove the key: hone casts by itself")},
-       {"consecutive_hysteresis"},
+       of_scale("consecutive_hysteresis"),
        {"fp16_master_weights_and_grads", refused("remove the key: weights are kept in float32")}});
 }
 

@@ -1,0 +1,20 @@
+// Which rows of the user's data a value that is not finite comes from.
+#pragma once
+
+#include "engine/session/not_finite.h"
+#include "learn/harness/examples.h"
+
+namespace hone {
+
+// The rows of a micro-batch, as places in rows.rows.rows, whose part of the value is not finite: the
+// first axis of an activation is that of the tokens, one row after another, or of the sequences.
+// All rows, where it is neither: a weight's gradient, or a size that two axes of the shape have.
+// `weights`: sizes of the first axis of weights; a gradient of such a size may be that of a weight.
+std::vector<size_t> rows_that_hold(const NotFinite& found, const CollatedRows& rows,
+                                   const BatchShape& shape, std::span<const int64_t> weights);
+
+// "train.csv:7" for each; "row 12 of the training rows" where that is not known, as in prepared
+// shards. Of more than five the last entry is "and 3 rows more".
+std::vector<std::string> places_of(const CollatedRows& rows, std::span<const size_t> which);
+
+}  // namespace hone

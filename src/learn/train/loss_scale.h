@@ -1,0 +1,47 @@
+// The factor of the loss that keeps small gradients inside the range of float16 (Micikevicius et al.,
+// "Mixed Precision Training", ICLR 2018). The loss is multiplied by it, so every gradient is; the
+// update divides by it before it takes the norm. Dynamic, it is what PyTorch's GradScaler and, with a
+// hysteresis and a least value, DeepSpeed's DynamicLossScaler make of the same overflows: halved by
+// an overflow, doubled after a window of steps without one. All its values are then powers of two,
+// so that it changes no bit unless something leaves the range of its type.
+#pragma once
+
+#include <cstdint>
+
+#include "base/core/json.h"
+
+namespace hone {
+
+struct LossScaleOptions {
+  double fixed = 0;  // 0: dynamic
+  int64_t initial_power = 16;
+  int64_t window = 2000;  // steps
+  int64_t hysteresis = 1;
+  bool consecutive_hysteresis = false;
+  double least = 1e-4;
+};
+
+class LossScale {
+ public:
+  explicit LossScale(const LossScaleOptions& options);
+  double value() const { return value_; }
+  bool dynamic() const { return options_.fixed == 0; }
+
+  // After a step whose gradients are finite.
+  void step_was_finite();
+  // After one whose gradients are not. False: the scale cannot be lowered; it is fixed or the least.
+  bool step_overflowed();
+
+  // For a checkpoint. restore() takes nothing from null and throws Json::exception for what state()
+  // did not write; a fixed scale stays what the settings say.
+  Json state() const;
+  void restore(const Json& state);
+
+ private:
+  LossScaleOptions options_;
+  double value_;
+  int64_t finite_steps_ = 0;  // since the last overflow or doubling
+  int64_t overflows_left_;    // that halve nothing yet, and the one that does
+};
+
+}  // namespace hone
