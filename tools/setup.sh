@@ -23,9 +23,9 @@ packages=(
   "python3" "python3-venv" "git"
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
   "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
-  "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev"
+  "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev" "liburing-dev"
 )
-optional=(ccache mold)  # a build without them is only slower
+optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only slower without them
 wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
   packages+=("procps")

@@ -23,7 +23,8 @@ namespace {
 using std::chrono::microseconds;
 using Spans = std::vector<std::vector<ThreadSpan>>;
 
-thread_local int this_thread = 0;  // number of the calling thread in its pool
+thread_local int this_thread = 0;              // number of the calling thread in its pool
+thread_local const void* this_pool = nullptr;  // in whose function the calling thread is
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -86,7 +87,7 @@ struct ThreadPool::Shared {
   alignas(64) std::atomic<uint32_t> barrier_round{0};
   microseconds spin_inside = kSpin;
   std::atomic<bool> stop{false};
-  std::atomic<bool> busy{false};
+  std::mutex turn;  // of a caller
   std::mutex error_mutex;
   std::exception_ptr error;
   int error_thread = 0;
@@ -139,6 +140,7 @@ void ThreadPool::record_into(std::vector<std::vector<ThreadSpan>>* spans) {
 void ThreadPool::call(FunctionRef<void(int)> fn, int thread) {
   const Recorded recorded(shared_->spans, thread, false);
   const int outer = std::exchange(this_thread, thread);  // a pool may be inside another's thread
+  const void* const outer_pool = std::exchange(this_pool, shared_.get());
   try {
     fn(thread);
   } catch (...) {
@@ -149,6 +151,7 @@ void ThreadPool::call(FunctionRef<void(int)> fn, int thread) {
     }
   }
   this_thread = outer;
+  this_pool = outer_pool;
 }
 
 void ThreadPool::work(int thread) {
@@ -166,8 +169,8 @@ void ThreadPool::work(int thread) {
 
 void ThreadPool::run(FunctionRef<void(int)> fn) {
   Shared& s = *shared_;
-  HONE_BUG_IF(s.busy.exchange(true, std::memory_order_acquire),
-              "ThreadPool::run called while a function is running (nested, or by two callers)");
+  HONE_BUG_IF(this_pool == &s, "ThreadPool::run called from inside a running function");
+  const std::lock_guard turn(s.turn);
   if (size_ > 1) {
     s.fn = &fn;
     s.running.store(size_ - 1, std::memory_order_relaxed);
@@ -193,7 +196,6 @@ void ThreadPool::run(FunctionRef<void(int)> fn) {
     error = s.error;
     s.error = nullptr;
   }
-  s.busy.store(false, std::memory_order_release);
   if (error) std::rethrow_exception(error);
 }
 

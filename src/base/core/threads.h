@@ -6,8 +6,8 @@
 //
 // The caller is thread 0. Partitions are static (they depend on count and size() only), so sums
 // made per thread and added in thread order are the same bits in every run. Between two calls the
-// workers spin for about 50 us, then sleep. One caller at a time; a call from inside a running
-// function is a bug. An exception in a function is rethrown by run(), the lowest thread's first.
+// workers spin for about 50 us, then sleep. Callers on several threads take turns; a call from inside
+// a running function is a bug. An exception in a function is rethrown by run(), the lowest thread's first.
 #pragma once
 
 #include <cstdint>

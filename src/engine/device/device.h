@@ -10,6 +10,7 @@
 // queue.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,8 @@ struct Copy {
   void* to = nullptr;
   const void* from = nullptr;
   int64_t bytes = 0;
+  // On disk the side has the rest of its last disk block for itself (kDiskAlignment).
+  bool whole = false;
 };
 
 // Does what it is given in that order, now or later.
@@ -52,6 +55,8 @@ class Queue {
     copy({&one, 1});
   }
   virtual void zero(void* to, int64_t bytes) = 0;
+  // Calls a function of the host, which must outlive the call.
+  virtual void run(const std::function<void()>& work) = 0;
   // A mark after all that was given so far.
   virtual uint64_t record() = 0;
   // What is given from now on begins when `other` has done all before its `mark`.
@@ -72,6 +77,8 @@ class Device {
   // The first failure of what queues have done; H1323: a disk failed. The contents of the blocks are
   // undefined after it.
   virtual Status check() const { return Ok{}; }
+  // How blocks on disk are read and written, and why not better; "" before there is one.
+  virtual std::string disk_access() const { return ""; }
   // Threads for host work beside the device. The CPU's kernels run on the same ones.
   virtual ThreadPool& pool() = 0;
   // Whether host code may read and write the space `device` by its addresses.

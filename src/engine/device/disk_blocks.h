@@ -1,5 +1,9 @@
 // Memory of the space `disk`: files of a fixed size, known to queues by addresses that nothing else
 // can read or write.
+//
+// Files are read and written past the page cache (O_DIRECT) where the file system allows it, so that
+// what is offloaded takes no memory a second time. Where it does not, pages are written back and
+// dropped as soon as they are written or read.
 #pragma once
 
 #include <atomic>
@@ -12,8 +16,15 @@
 
 namespace hone {
 
+// What may be used; tests leave something out.
+struct DiskOptions {
+  bool direct = true, uring = true;
+};
+
 class DiskBlocks {
  public:
+  explicit DiskBlocks(const DiskOptions& options = {}) : options_(options) {}
+
   // A file of zeros in the folder, which is made where it is not there. All its bytes are taken now,
   // and it has no name: nothing is left of it when the process ends, however it ends. H1322.
   Result<std::unique_ptr<Memory>> allocate(int64_t bytes, const std::string& folder);
@@ -26,27 +37,51 @@ class DiskBlocks {
   // H1323: the first read or write that failed.
   Status check() const;
 
- private:
-  class Block;
+  // How files are read and written, and why not better: "direct, io_uring". This is about the file that
+  // was allocated last; "" where there is none.
+  std::string how() const;
+
+  // For those who read and write the files themselves:
   struct Place {
     int file = -1;  // -1: in memory
     int64_t offset = 0;
+    bool direct = false;           // offsets and sizes are multiples of kDiskAlignment,
+    int64_t memory_alignment = 1;  // addresses of this
   };
   Place place_of(const void* address) const;
-  bool read(const Place& from, void* to, int64_t bytes);
-  bool write(const Place& to, const void* from, int64_t bytes);
-  bool fail(const char* what, const Place& place, int64_t bytes);  // false
-  bool failed() const;
+  bool failed() const { return failed_; }
+  // Keeps errno, 0 for the end of the file; false.
+  bool fail(bool writes, int file, int64_t offset, int64_t bytes);
+  // After bytes went through the page cache.
+  static void drop_pages(const Place& place, int64_t bytes, bool written);
+  bool uses_uring() const { return options_.uring && why_no_uring_.empty(); }
 
+ private:
+  class Block;
   struct File {
     int64_t bytes = 0;
     int file = -1;
     std::string folder;
+    bool direct = false;
+    int64_t memory_alignment = 1;
   };
+  static constexpr int64_t kPiece = int64_t{1} << 20;
+  std::string make_direct(File& file) const;  // "" or why not
+  bool read(const Place& from, void* to, int64_t bytes);
+  bool write(const Place& to, const void* from, int64_t bytes);
+  bool read_some(const Place& from, void* to, int64_t bytes);
+  bool write_some(const Place& to, const void* from, int64_t bytes);
+  std::byte* piece();
+
+  const DiskOptions options_;
   mutable std::mutex mutex_;
   std::map<const std::byte*, File> files_;
   std::atomic<bool> any_ = false;  // of these: without one, copies take no lock
+  std::atomic<bool> failed_ = false;
   std::optional<Error> failure_;
+  std::string how_, why_no_uring_;
+  std::mutex piece_mutex_;
+  std::unique_ptr<std::byte, void (*)(void*)> piece_{nullptr, nullptr};  // of whole disk blocks
 };
 
 }  // namespace hone

@@ -26,7 +26,8 @@ class Executable {
   virtual void run(size_t program, NodeWatch* watch) = 0;
 };
 
-// A kernel of the backend for each node, called in the order of the list; copies on their lanes.
+// A kernel of the backend for each node, called in the order of the list; copies, and kernels of the
+// host, on their lanes.
 // bind() checks that the programs reach exactly the plan's size; run() allocates nothing.
 Result<std::unique_ptr<Executable>> make_node_list(const Backend& backend,
                                                    std::span<const Program> programs,

@@ -41,8 +41,8 @@ class SmallMemory : public Memory {
 
 }  // namespace
 
-HostDevice::HostDevice(DeviceSpec spec)
-    : spec_(std::move(spec)), pool_(spec_.threads), queue_(pool_, disk_) {}
+HostDevice::HostDevice(DeviceSpec spec, const DiskOptions& disk)
+    : spec_(std::move(spec)), pool_(spec_.threads), disk_(disk), queue_(pool_, disk_) {}
 HostDevice::~HostDevice() = default;
 
 Result<std::unique_ptr<Memory>> HostDevice::allocate(Space space, int64_t bytes,
@@ -54,7 +54,7 @@ Result<std::unique_ptr<Memory>> HostDevice::allocate(Space space, int64_t bytes,
 }
 
 Queue& HostDevice::queue(Lane lane) {
-  if (lane == Lane::compute) return queue_;
+  if (lane == Lane::compute || lane == Lane::host_compute) return queue_;
   std::unique_ptr<HostQueue>& queue = lanes_[static_cast<size_t>(lane)];
   if (!queue) queue = std::make_unique<LaneQueue>(pool_, disk_);
   return *queue;

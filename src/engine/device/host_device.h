@@ -12,16 +12,18 @@ namespace hone {
 class HostDevice : public Device {
  public:
   // The pool has spec.threads threads.
-  explicit HostDevice(DeviceSpec spec);
+  explicit HostDevice(DeviceSpec spec, const DiskOptions& disk = {});
   ~HostDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder = "") override;
-  // Compute runs at once; each other lane has a thread, made when the lane is first asked for.
+  // Compute runs at once, and so do kernels of the host, which are its kernels; each other lane has a
+  // thread, made when the lane is first asked for.
   Queue& queue(Lane lane) override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return true; }
   Status check() const override { return disk_.check(); }
+  std::string disk_access() const override { return disk_.how(); }
 
  private:
   DeviceSpec spec_;

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <numeric>
+
+#include "engine/plan/plan.h"
 
 namespace hone {
 namespace {
@@ -40,6 +43,97 @@ class Lanes : public testing::Test {
   const fs::path folder_;
   HostDevice device_{host_spec("test", 2)};
 };
+
+// Every way to read and write a file: past the page cache or not, with io_uring or with threads.
+class DiskAccess : public Lanes, public testing::WithParamInterface<std::pair<bool, bool>> {
+ protected:
+  HostDevice device{host_spec("test", 2), {GetParam().first, GetParam().second}};
+};
+INSTANTIATE_TEST_SUITE_P(All, DiskAccess,
+                         testing::Values(std::pair(true, true), std::pair(true, false),
+                                         std::pair(false, true), std::pair(false, false)));
+
+// Values of many sizes, most of no whole disk blocks, at the places that a plan gives them, and memory that
+// is not aligned: written, read back and overwritten while others are on their way.
+TEST_P(DiskAccess, ManyValuesAtOnce) {
+  const auto disk = std::move(device.allocate(Space::disk, 40 << 20, folder_).value());
+  Queue &write = device.queue(Lane::disk_write), &reads = device.queue(Lane::disk_read);
+  struct Value {
+    int64_t at, bytes;
+  };
+  std::vector<Value> values;
+  int64_t end = 0;
+  for (const int64_t bytes : {4, 4096, 4097, 100'000, 1 << 20, (3 << 20) + 8, 8192, 12, 5'000'000})
+    for (int k = 0; k < 3; ++k) {
+      values.push_back({end, bytes});
+      end += (bytes + kDiskAlignment - 1) / kDiskAlignment * kDiskAlignment;
+    }
+  std::vector<std::byte> given(static_cast<size_t>(end) + 64), got(given.size());
+  for (int round = 0; round < 3; ++round) {
+    for (size_t i = 0; i < given.size(); ++i)
+      given[i] = static_cast<std::byte>((i * 2654435761u + static_cast<size_t>(round)) >> 13);
+    for (const Value& v : values) {
+      const Copy whole{disk->data() + v.at, given.data() + 20 + v.at, v.bytes, true};
+      write.copy({&whole, 1});
+    }
+    reads.wait(write, write.record());
+    for (const Value& v : values) reads.copy(got.data() + 20 + v.at, disk->data() + v.at, v.bytes);
+    device.queue(Lane::compute).wait(reads, reads.record());
+    for (const Value& v : values)
+      ASSERT_EQ(std::memcmp(got.data() + 20 + v.at, given.data() + 20 + v.at,
+                            static_cast<size_t>(v.bytes)),
+                0)
+          << v.bytes << " bytes in round " << round;
+  }
+  EXPECT_TRUE(device.check().ok());
+}
+
+// Two copies of one place are done one after the other.
+TEST_P(DiskAccess, TheOrderOfCopiesThatTouchIsKept) {
+  const auto disk = std::move(device.allocate(Space::disk, 4 << 20, folder_).value());
+  std::vector<int32_t> a(1 << 20, 1), b(1 << 20, 2), got(1 << 20);
+  Queue& lane = device.queue(Lane::disk_write);
+  for (int k = 0; k < 5; ++k) {
+    lane.copy(disk->data(), a.data(), 4 << 20);
+    lane.copy(disk->data(), b.data(), 4 << 20);
+    lane.copy(got.data(), disk->data(), 4 << 20);
+    lane.finish();
+    ASSERT_EQ(got, b);
+  }
+  lane.copy(disk->data() + 4096, a.data(), 8);
+  lane.copy(got.data(), disk->data() + 4096, 16);
+  lane.finish();
+  got.resize(4);
+  EXPECT_EQ(got, (std::vector<int32_t>{1, 1, 2, 2})) << "a part of a disk block";
+}
+
+TEST_P(DiskAccess, SaysHowAndWhyNotBetter) {
+  EXPECT_EQ(device.disk_access(), "");
+  const auto disk = std::move(device.allocate(Space::disk, 4096, folder_).value());
+  const auto [direct, uring] = GetParam();
+  EXPECT_EQ(device.disk_access().starts_with("through the page cache: direct I/O is switched off"),
+            !direct);
+  if (!uring) {
+    EXPECT_THAT(device.disk_access(), testing::EndsWith(", threads"));
+  }
+}
+
+TEST_P(DiskAccess, AFileThatEndsEarly) {
+  const auto disk = std::move(device.allocate(Space::disk, 8 << 20, folder_).value());
+  fs::resize_file(file(), 5'000'000);
+  std::vector<std::byte> got(8 << 20);
+  Queue& lane = device.queue(Lane::disk_read);
+  lane.copy(got.data(), disk->data(), 4 << 20);
+  lane.finish();
+  EXPECT_TRUE(device.check().ok());
+  lane.copy(got.data(), disk->data(), 8 << 20);
+  lane.copy(got.data(), disk->data(), 4096);
+  lane.finish();
+  ASSERT_FALSE(device.check().ok());
+  EXPECT_STREQ(device.check().error().code(), "H1323");
+  EXPECT_THAT(device.check().error().what(), HasSubstr("cannot be read at byte"));
+  EXPECT_THAT(device.check().error().what(), HasSubstr("the file is shorter"));
+}
 
 // More than a queue can hold at once.
 TEST_F(Lanes, WorkOfOneLaneIsDoneInItsOrder) {
@@ -93,7 +187,7 @@ TEST_F(Lanes, BlocksOnDiskAreReadAndWrittenByAddress) {
 TEST_F(Lanes, AFileHasItsSizeAtOnceAndNoName) {
   const auto disk = on_disk(3'000'000);
   EXPECT_TRUE(fs::is_empty(folder_));
-  EXPECT_EQ(fs::file_size(file()), 3'000'000u);
+  EXPECT_EQ(fs::file_size(file()), 3'002'368u);  // whole disk blocks
 }
 
 TEST_F(Lanes, AFileThatTheDiskRefuses) {

@@ -13,6 +13,7 @@ class HostQueue : public Queue {
   ThreadPool& pool() { return pool_; }
   void copy(std::span<const Copy> copies) override;
   void zero(void* to, int64_t bytes) override { disk_.zero(to, bytes); }
+  void run(const std::function<void()>& work) override { work(); }
   uint64_t record() override { return 0; }
   void wait(Queue& other, uint64_t mark) override;
   void finish() override {}

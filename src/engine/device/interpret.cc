@@ -121,7 +121,9 @@ class Interpreter {
   }
 
   Status run(const Node& n, const NodeView& view, size_t index) {
-    Kernel kernel = HONE_TRY(backend_.kernel(view));
+    Node here = n;  // on the device, where all values are
+    here.lane = Lane::compute;
+    Kernel kernel = HONE_TRY(backend_.kernel({p_, here}));
     Queue& queue = backend_.device().queue(Lane::compute);
     std::vector<const void*> in(n.in.size(), nullptr);
     std::vector<void*> out;

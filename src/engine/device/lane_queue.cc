@@ -3,7 +3,7 @@
 namespace hone {
 
 LaneQueue::LaneQueue(ThreadPool& pool, DiskBlocks& disk)
-    : HostQueue(pool, disk), thread_([this] { work_on(); }) {}
+    : HostQueue(pool, disk), stream_(disk), thread_([this] { work_on(); }) {}
 
 LaneQueue::~LaneQueue() {
   {
@@ -24,10 +24,10 @@ void LaneQueue::give(const Work& work) {
 }
 
 void LaneQueue::copy(std::span<const Copy> copies) {
-  for (const Copy& c : copies) give({c});
+  for (const Copy& c : copies) give({.copy = c});
 }
 
-void LaneQueue::zero(void* to, int64_t bytes) { give({{to, nullptr, bytes}}); }
+void LaneQueue::zero(void* to, int64_t bytes) { give({.copy = {to, nullptr, bytes}}); }
 
 uint64_t LaneQueue::record() {
   const std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ uint64_t LaneQueue::record() {
 
 void LaneQueue::wait(Queue& other, uint64_t mark) {
   auto& queue = static_cast<HostQueue&>(other);
-  if (&other != this && !queue.has_reached(mark)) give({{}, &queue, mark});
+  if (&other != this && !queue.has_reached(mark)) give({.other = &queue, .mark = mark});
 }
 
 bool LaneQueue::has_reached(uint64_t mark) {
@@ -49,21 +49,39 @@ void LaneQueue::reach(uint64_t mark) {
   done_more_.wait(lock, [&] { return done_ >= mark; });
 }
 
+void LaneQueue::do_now(const Work& work) {
+  if (work.run)
+    (*work.run)();
+  else if (work.other)
+    work.other->reach(work.mark);
+  else if (work.copy.from)
+    disk().copy(work.copy);
+  else
+    disk().zero(work.copy.to, work.copy.bytes);
+}
+
 void LaneQueue::work_on() {
   std::unique_lock lock(mutex_);
   for (;;) {
     given_more_.wait(lock, [&] { return end_ || given_ > done_; });
     if (given_ == done_) return;
-    const Work work = ring_[done_ % kRing];
+    const bool more = given_ > begun_;
+    const Work work = more ? ring_[begun_ % kRing] : Work{};
     lock.unlock();
-    if (work.other)
-      work.other->reach(work.mark);
-    else if (work.copy.from)
-      disk().copy(work.copy);
-    else
-      disk().zero(work.copy.to, work.copy.bytes);
+    uint64_t done = 0;
+    if (more && !work.other && !work.run && stream_.takes(work.copy)) {
+      stream_.begin(work.copy);
+      ++begun_;
+    } else if (!stream_.empty()) {
+      done = stream_.finish_some();
+    } else {
+      do_now(work);
+      ++begun_;
+      done = 1;
+    }
     lock.lock();
-    ++done_;
+    if (done == 0) continue;
+    done_ += done;
     done_more_.notify_all();
   }
 }

@@ -6,18 +6,21 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/device/disk_stream.h"
 #include "engine/device/host_queue.h"
 
 namespace hone {
 
 // Holds up to kRing pieces of work that are not done; who gives one more waits for room. Giving
-// work allocates nothing.
+// work allocates nothing. Copies from and to disk that touch different bytes are on their way
+// together.
 class LaneQueue : public HostQueue {
  public:
   LaneQueue(ThreadPool& pool, DiskBlocks& disk);
   ~LaneQueue() override;  // when all is done
   void copy(std::span<const Copy> copies) override;
   void zero(void* to, int64_t bytes) override;
+  void run(const std::function<void()>& work) override { give({.run = &work}); }
   uint64_t record() override;
   void wait(Queue& other, uint64_t mark) override;
   void finish() override { reach(record()); }
@@ -27,17 +30,21 @@ class LaneQueue : public HostQueue {
  private:
   static constexpr uint64_t kRing = 256;
   struct Work {
-    Copy copy;                   // without `from`: zeros
+    Copy copy = {};              // without `from`: zeros
     HostQueue* other = nullptr;  // instead: this one has to reach the mark
     uint64_t mark = 0;
+    const std::function<void()>* run = nullptr;  // instead
   };
   void give(const Work& work);
   void work_on();
+  void do_now(const Work& work);
 
   std::mutex mutex_;
   std::condition_variable given_more_, done_more_;
   std::array<Work, kRing> ring_;
   uint64_t given_ = 0, done_ = 0;
+  uint64_t begun_ = 0;  // of the thread: from done_ on, what its stream has
+  DiskStream stream_;
   bool end_ = false;
   std::thread thread_;
 };

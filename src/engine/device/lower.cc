@@ -43,7 +43,8 @@ class Lowering {
     Result<Choice> choice =
         has_kernel(view) ? backend_.choose(view) : Choice{is_view(view) ? "view" : "copy", 0};
     if (!choice) {
-      if (n.op->decompositions.empty()) return refuse(n, choice.error());
+      if (n.op->decompositions.empty() || n.lane == Lane::host_compute)
+        return refuse(n, choice.error());
       return expand(n, view);
     }
     choices_.push_back(std::move(*choice));

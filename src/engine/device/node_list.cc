@@ -15,8 +15,8 @@ Kernel view_kernel(const NodeView& n) {
           }};
 }
 
-int64_t aligned(int64_t end) {
-  return (end + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+int64_t aligned(int64_t end, int64_t alignment) {
+  return (end + alignment - 1) / alignment * alignment;
 }
 
 class NodeList : public Executable {
@@ -42,7 +42,7 @@ class NodeList : public Executable {
       const Place at{p.space(v), places.offset[static_cast<size_t>(v)]};
       HONE_BUG_IF(at.offset < 0, "value %{} of program {} has no place", v, p.name);
       // A view may begin anywhere inside its operand's buffer.
-      reach(at.space, aligned(at.offset + p.type(v).bytes()));
+      reach(at.space, aligned(at.offset + p.type(v).bytes(), plan.alignment[at.space]));
       return at;
     };
     for (size_t k = 0; k < p.nodes.size(); ++k) {
@@ -51,18 +51,27 @@ class NodeList : public Executable {
       for (ValueId v : n.node.in) c.in_place.push_back(place(v));
       for (ValueId v : n.node.out) c.out_place.push_back(place(v));
       c.workspace_offset = places.workspace_offset[k];
-      if (n.node.op->copies) {
+      if (n.node.lane == Lane::host_compute) {
+        for (const std::vector<Place>* of : {&c.in_place, &c.out_place})
+          for (const Place& at : *of)
+            HONE_BUG_IF(at.space == Space::device && !device_.host_memory(),
+                        "program {}, node {}: the host reads the device's memory", p.name, k);
+        c.kernel = HONE_TRY(backend.kernel(n));
+        c.lane = lanes_[static_cast<size_t>(n.node.lane)] = &device_.queue(n.node.lane);
+      } else if (n.node.op->copies) {
         c.bytes = n.out(0).bytes();
         c.lane = lanes_[static_cast<size_t>(n.node.lane)] = &device_.queue(n.node.lane);
       } else if (n.node.op->waits) {
         c.waits_for = p.values[static_cast<size_t>(n.input(0))].node;
         HONE_BUG_IF(c.in_place[0].offset != c.out_place[0].offset,
-                    "program {}, node {}: a wait is not where its copy is", p.name, k);
+                    "program {}, node {}: a wait is not where its value is", p.name, k);
       } else {
         c.kernel = is_view(n) ? view_kernel(n) : HONE_TRY(backend.kernel(n));
       }
+      const Space scratch = workspace_space(n.node);
       if (c.kernel.workspace_bytes > 0)
-        reach(Space::device, aligned(c.workspace_offset + c.kernel.workspace_bytes));
+        reach(scratch,
+              aligned(c.workspace_offset + c.kernel.workspace_bytes, plan.alignment[scratch]));
       calls.push_back(std::move(c));
     }
     return Ok{};
@@ -81,7 +90,9 @@ class NodeList : public Executable {
         c.out.clear();
         for (const Place& p : c.in_place) c.in.push_back(address(p));
         for (const Place& p : c.out_place) c.out.push_back(address(p));
-        c.workspace = arenas[Space::device] + c.workspace_offset;
+        c.workspace = arenas[c.lane ? Space::host : Space::device] + c.workspace_offset;
+        if (c.lane && c.kernel.run)
+          c.work = [&c] { c.kernel.run({c.in.data(), c.out.data(), c.workspace, *c.lane}); };
       }
   }
 
@@ -92,11 +103,14 @@ class NodeList : public Executable {
       if (watch) watch->begin(k);
       if (c.lane) {
         c.lane->wait(queue_, queue_.record());
-        c.lane->copy(c.out[0], c.in[0], c.bytes);
+        if (c.work)
+          c.lane->run(c.work);
+        else
+          copy_value(c);
         c.mark = c.lane->record();
       } else if (c.waits_for >= 0) {
-        const Call& copy = calls[static_cast<size_t>(c.waits_for)];
-        queue_.wait(*copy.lane, copy.mark);
+        const Call& begun = calls[static_cast<size_t>(c.waits_for)];
+        queue_.wait(*begun.lane, begun.mark);
       } else {
         c.kernel.run({c.in.data(), c.out.data(), c.workspace, queue_});
       }
@@ -116,11 +130,16 @@ class NodeList : public Executable {
     std::vector<const void*> in;
     std::vector<void*> out;
     void* workspace = nullptr;
-    Queue* lane = nullptr;   // of a copy
-    int64_t bytes = 0;       // of a copy
-    uint64_t mark = 0;       // of the lane, after this copy in the latest run
-    int32_t waits_for = -1;  // the copy, by its node
+    Queue* lane = nullptr;       // of a node that is only begun
+    std::function<void()> work;  // of a kernel of the host
+    int64_t bytes = 0;           // of a copy
+    uint64_t mark = 0;           // of the lane, after this node in the latest run
+    int32_t waits_for = -1;      // the node, by its number
   };
+  static void copy_value(const Call& c) {
+    const Copy whole{c.out[0], c.in[0], c.bytes, true};
+    c.lane->copy({&whole, 1});
+  }
   void reach(Space s, int64_t bytes) { reached_[s] = std::max(reached_[s], bytes); }
 
   Device& device_;

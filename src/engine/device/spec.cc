@@ -36,6 +36,7 @@ constexpr std::array<Sheet, 14> kSheets{{
     {"P100", 16276, 9.5, 9.5, 732, 16, 80, "sm_60", 8},
 }};
 
+constexpr double kHostMemoryGiga = 50;  // of a server with eight channels, where it is not measured
 constexpr double kNvmeReadGiga = 3, kNvmeWriteGiga = 2;  // of one drive, where it is not measured
 
 DeviceSpec gpu(const Sheet& sheet) {
@@ -44,10 +45,12 @@ DeviceSpec gpu(const Sheet& sheet) {
   s.kernels = "cuda";
   s.memory_bytes = sheet.mib * kMiB;
   s.own_memory = true;
+  s.host_lane = HostLane::apart;
   s.f32_flops = sheet.f32_tera * kTera;
   s.bf16_flops = sheet.bf16_tera * kTera;
   s.bytes_per_second = sheet.memory_giga * kGiga;
   s.host_bytes_per_second = sheet.host_giga * kGiga;
+  s.host_memory_bytes_per_second = kHostMemoryGiga * kGiga;
   s.peer_bytes_per_second = sheet.peer_giga * kGiga;
   s.disk_read_bytes_per_second = kNvmeReadGiga * kGiga;
   s.disk_write_bytes_per_second = kNvmeWriteGiga * kGiga;

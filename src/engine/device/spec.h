@@ -11,10 +11,11 @@
 namespace hone {
 
 struct DeviceSpec : Speeds {
-  std::string name;              // "cpu", "H100"
-  std::string kernels;           // the backend whose kernels are chosen for it: "cpu", "cuda"
-  int64_t memory_bytes = 0;      // all that it has
-  bool own_memory = false;       // apart from the host's
+  std::string name;          // "cpu", "H100"
+  std::string kernels;       // the backend whose kernels are chosen for it: "cpu", "cuda"
+  int64_t memory_bytes = 0;  // all that it has
+  bool own_memory = false;   // apart from the host's
+  HostLane host_lane = HostLane::none;
   std::string isa;               // instruction set or architecture: "avx512", "sm_90"
   bool multiplies_bf16 = false;  // itself; elsewhere products in bf16 have the speed of f32
   int threads = 1;               // of a CPU

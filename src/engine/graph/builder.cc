@@ -11,10 +11,10 @@ Values Builder::emit(std::string_view name, Values in, Attrs attrs) {
   Result<Types> types = fits.ok() ? op->infer({program_, node}) : Result<Types>(fits.error());
   if (!types) throw BuildError(scope_.empty() ? types.error() : types.error().at(scope_));
   const int32_t index = static_cast<int32_t>(program_.nodes.size());
-  const Space space = result_space({program_, node});
-  if (op->copies) node.lane = lane_between(program_.space(node.in[0]), space);
-  for (Type& t : *types) {
-    node.out.push_back(program_.new_value(std::move(t), index));
+  for (Type& t : *types) node.out.push_back(program_.new_value(std::move(t), index));
+  if (op->waits || op->copies) {
+    const Space space = result_space({program_, node}, 0);
+    if (op->copies) node.lane = lane_between(program_.space(node.in[0]), space);
     program_.values.back().space = space;
   }
   program_.nodes.push_back(std::move(node));

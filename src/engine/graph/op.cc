@@ -152,8 +152,13 @@ Status check_node(const NodeView& n) {
   return check_attrs(n);
 }
 
-Space result_space(const NodeView& n) {
+Space result_space(const NodeView& n, size_t k) {
   if (n.node.op->waits) return n.program.space(n.input(0));
+  if (n.node.lane == Lane::host_compute && !n.node.op->copies) {
+    for (const size_t i : inplace_inputs(n, k))
+      if (n.has(i)) return n.program.space(n.input(i));
+    return Space::host;
+  }
   if (!n.node.op->copies) return Space::device;
   const Result<Space> to = space_named(n.text("to"));
   HONE_BUG_IF(!to.ok(), "{} to '{}'", n.node.op->name, n.text("to"));

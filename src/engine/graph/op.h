@@ -134,8 +134,12 @@ size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 // type, and the required ones are there. Error H1003 names the first that is not.
 Status check_node(const NodeView& n);
 
-// Where the results of a node are.
-Space result_space(const NodeView& n);
+// Where result `k` of a node is. On the lane host_compute: where the operand is that it may be written
+// over; on the host where there is none.
+Space result_space(const NodeView& n, size_t k);
+
+// Whether the node is only begun where it is written, and done when a wait for a result is.
+inline bool is_begun(const Node& n) { return n.op->copies || n.lane == Lane::host_compute; }
 
 // Whether the node applies an activation and has what it is applied to as its second result: the
 // first one then has the bits of the op of that name applied to the second.

@@ -6,8 +6,8 @@ namespace hone {
 namespace {
 
 constexpr std::array<std::string_view, kSpaces.size()> kSpaceNames{"device", "host", "disk"};
-constexpr std::array<std::string_view, kLaneCount> kLaneNames{"compute", "load", "store",
-                                                              "disk_read", "disk_write"};
+constexpr std::array<std::string_view, kLaneCount> kLaneNames{
+    "compute", "load", "store", "disk_read", "disk_write", "host_compute"};
 
 }  // namespace
 

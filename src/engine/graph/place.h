@@ -26,12 +26,19 @@ class PerSpace {
 };
 
 // What a queue of a device does. Work of one lane is done in the order in which it was given.
-enum class Lane : uint8_t { compute, load, store, disk_read, disk_write };
-inline constexpr size_t kLaneCount = 5;
+enum class Lane : uint8_t { compute, load, store, disk_read, disk_write, host_compute };
+inline constexpr size_t kLaneCount = 6;
 std::string_view name_of(Lane l);
 Result<Lane> lane_named(std::string_view name);
 
 // The lane that copies from one space to another one.
 Lane lane_between(Space from, Space to);
+
+// What kernels on the lane host_compute can do beside a device.
+enum class HostLane : uint8_t {
+  none,      // there are none
+  apart,     // they read and write the host's memory only
+  one_place  // also the device's, whose memory is the host's
+};
 
 }  // namespace hone

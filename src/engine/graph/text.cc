@@ -346,9 +346,11 @@ class Parser {
     n.attrs = HONE_TRY(attrs(line));
     if (line.take("lane ")) n.lane = HONE_TRY(placed(line, lane_named(line.word())));
     n.clone = line.take("clone");
-    if (op->copies || op->waits) HONE_TRY(placed(line, check_node({program_, n})));
-    const Space space = result_space({program_, n});
-    for (auto& [number, t] : results) n.out.push_back(HONE_TRY(define(line, number, t, space)));
+    if (is_begun(n) || op->waits) HONE_TRY(placed(line, check_node({program_, n})));
+    for (auto& [number, t] : results)
+      n.out.push_back(HONE_TRY(define(line, number, t, Space::device)));
+    for (size_t k = 0; k < n.out.size(); ++k)
+      program_.values[static_cast<size_t>(n.out[k])].space = result_space({program_, n}, k);
     program_.nodes.push_back(std::move(n));
     return Ok{};
   }

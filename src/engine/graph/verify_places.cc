@@ -1,5 +1,7 @@
 #include "engine/graph/verify_places.h"
 
+#include <algorithm>
+
 #include "engine/graph/errors.h"
 #include "engine/graph/op.h"
 
@@ -9,7 +11,11 @@ namespace {
 class Places {
  public:
   explicit Places(const Program& program)
-      : p(program), wait_of_(p.nodes.size(), -1), last_read_(p.values.size(), -1) {}
+      : p(program),
+        wait_of_(p.nodes.size(), -1),
+        waited_for_(p.values.size(), false),
+        last_read_(p.values.size(), -1),
+        last_busy_(p.values.size(), -1) {}
 
   Status check() {
     for (const Named& n : p.inputs)
@@ -18,7 +24,7 @@ class Places {
       if (p.space(s.value) != s.home) return say("state", s.name, "it is not in its home");
     for (size_t i = 0; i < p.nodes.size(); ++i) HONE_TRY(check_node_at(i));
     for (size_t i = 0; i < p.nodes.size(); ++i)
-      if (p.nodes[i].op->copies && wait_of_[i] < 0) return broken(i, "nothing waits for it");
+      if (is_begun(p.nodes[i]) && wait_of_[i] < 0) return broken(i, "nothing waits for it");
     for (const Named& n : p.outputs)
       if (p.space(n.value) != Space::device || issue_of(n.value) >= 0)
         return say("output", n.name, "it is not on the device");
@@ -38,52 +44,78 @@ class Places {
                  fmt::format("program {}: {} '{}': {}", p.name, kind, name, what));
   }
 
-  // The copy whose result the value is, or -1.
+  // The node that is only begun and whose result the value is, or -1.
   int32_t issue_of(ValueId v) const {
     const int32_t node = p.values[static_cast<size_t>(v)].node;
-    return node >= 0 && p.nodes[static_cast<size_t>(node)].op->copies ? node : -1;
+    return node >= 0 && is_begun(p.nodes[static_cast<size_t>(node)]) ? node : -1;
+  }
+
+  Lane lane_of(const Node& n) const {
+    if (n.op->copies)
+      return p.space(n.in[0]) == p.space(n.out[0])
+                 ? n.lane
+                 : lane_between(p.space(n.in[0]), p.space(n.out[0]));
+    const NodeView view{p, n};
+    const bool has_kernel = !n.op->waits && !(n.op->view_offset && n.op->view_offset(view) >= 0);
+    return has_kernel && n.lane == Lane::host_compute ? n.lane : Lane::compute;
+  }
+
+  // Until when the node reads its operands: its first wait, which is not known before it comes.
+  void read(ValueId v, int32_t at, int32_t until) {
+    last_read_[static_cast<size_t>(v)] = std::max(last_read_[static_cast<size_t>(v)], at);
+    last_busy_[static_cast<size_t>(v)] = std::max(last_busy_[static_cast<size_t>(v)], until);
   }
 
   Status check_node_at(size_t i) {
     const Node& n = p.nodes[i];
-    const Space space = result_space({p, n});
-    for (ValueId v : n.out)
-      if (p.space(v) != space)
-        return broken(i, fmt::format("%{} is not in the space '{}'", v, name_of(space)));
-    const Lane lane = n.op->copies ? lane_between(p.space(n.in[0]), space) : Lane::compute;
-    if (n.lane != lane)
+    const auto at = static_cast<int32_t>(i);
+    for (size_t k = 0; k < n.out.size(); ++k)
+      if (const Space space = result_space({p, n}, k); p.space(n.out[k]) != space)
+        return broken(i, fmt::format("%{} is not in the space '{}'", n.out[k], name_of(space)));
+    if (const Lane lane = lane_of(n); n.lane != lane)
       return broken(i, fmt::format("is on lane '{}', not '{}'", name_of(n.lane), name_of(lane)));
-    if (n.op->copies && p.space(n.in[0]) == space)
-      return broken(i, fmt::format("copies from the space '{}' to itself", name_of(space)));
+    if (n.op->copies && p.space(n.in[0]) == p.space(n.out[0]))
+      return broken(
+          i, fmt::format("copies from the space '{}' to itself", name_of(p.space(n.out[0]))));
     if (n.op->waits) {
       const int32_t issue = issue_of(n.in[0]);
-      if (issue < 0) return broken(i, fmt::format("waits for %{}, which is not a copy", n.in[0]));
-      int32_t& wait = wait_of_[static_cast<size_t>(issue)];
-      if (wait >= 0) return broken(i, fmt::format("waits for %{} again", n.in[0]));
-      wait = static_cast<int32_t>(i);
-      const ValueId source = p.nodes[static_cast<size_t>(issue)].in[0];
-      last_read_[static_cast<size_t>(source)] = wait;
+      if (issue < 0)
+        return broken(i, fmt::format("waits for %{}, which no other lane makes", n.in[0]));
+      const Node& begun = p.nodes[static_cast<size_t>(issue)];
+      if (waited_for_[static_cast<size_t>(n.in[0])])
+        return broken(i, fmt::format("waits for %{} again", n.in[0]));
+      waited_for_[static_cast<size_t>(n.in[0])] = true;
+      int32_t& first = wait_of_[static_cast<size_t>(issue)];
+      if (first >= 0) return Ok{};  // of another result
+      first = at;
+      for (ValueId v : begun.in)
+        if (v != kNoValue) read(v, begun.op->copies ? at : issue, at);
       return Ok{};
     }
     for (ValueId v : n.in) {
       if (v == kNoValue) continue;
-      last_read_[static_cast<size_t>(v)] = static_cast<int32_t>(i);
+      read(v, at, at);
       if (issue_of(v) >= 0) return broken(i, fmt::format("reads %{}, not a wait for it", v));
-      if (!n.op->copies && p.space(v) != Space::device)
-        return broken(i, fmt::format("reads %{} on {}", v, name_of(p.space(v))));
+      const Space space = p.space(v);
+      if (!n.op->copies && space != Space::device &&
+          !(n.lane == Lane::host_compute && space == Space::host))
+        return broken(i, fmt::format("reads %{} on {}", v, name_of(space)));
     }
     return Ok{};
   }
 
-  // A copy reads its operand until it is waited for, and writes its result from its issue.
+  // A node that is begun reads its operands until it is waited for, and writes its results from the
+  // begin. A kernel may write over the operand that only itself reads by then.
   Status check_next(const State& s) const {
     if (p.space(s.next) != s.home) return say("state", s.name, "its new version is elsewhere");
     if (issue_of(s.next) >= 0)
-      return say("state", s.name, "its new version is a copy that nothing waits for");
+      return say("state", s.name, "its new version is the result of a node that nothing waits for");
     const int32_t maker = p.values[static_cast<size_t>(s.next)].node;
     const Node& n = p.nodes[static_cast<size_t>(maker)];
     const int32_t begins = n.op->waits ? issue_of(n.in[0]) : maker;
-    const int32_t until = last_read_[static_cast<size_t>(s.value)];
+    const bool on_host = p.nodes[static_cast<size_t>(begins)].lane == Lane::host_compute;
+    const int32_t until = on_host ? last_read_[static_cast<size_t>(s.value)]
+                                  : last_busy_[static_cast<size_t>(s.value)];
     if (until > begins)
       return say("state", s.name,
                  fmt::format("the old version is read by node {} after node {} wrote the new one",
@@ -92,8 +124,11 @@ class Places {
   }
 
   const Program& p;
-  std::vector<int32_t> wait_of_;    // by node: of a copy, or -1
-  std::vector<int32_t> last_read_;  // by value: the last node that reads it, or -1
+  std::vector<int32_t> wait_of_;  // by node that is begun: the first wait for a result, or -1
+  std::vector<bool> waited_for_;  // by value
+  // By value, or -1: the last node that reads it, a copy as its wait; and that until which it is read,
+  // a kernel of the host as its wait too.
+  std::vector<int32_t> last_read_, last_busy_;
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// neg(x), copy(x) {to}, wait(x).
+// neg(x), copy(x) {to}, wait(x), and sum(onto, x), which is written over `onto`.
 const OpTable& table() {
   static const OpTable t([] {
     const auto same = [](const NodeView& n) -> Result<Types> { return Types{n.in(0)}; };
@@ -30,7 +30,11 @@ const OpTable& table() {
             .infer = same,
             .view_offset = [](const NodeView&) -> int64_t { return 0; },
             .waits = true};
-    return std::vector<Op>{neg, copy, wait};
+    Op sum{.name = "sum",
+           .operands = {"onto", "x"},
+           .infer = same,
+           .over = {{.result = 0, .operand = "onto"}}};
+    return std::vector<Op>{neg, copy, wait, sum};
   }());
   return t;
 }
@@ -54,6 +58,22 @@ Program parsed(const std::string& text) {
   if (!p) throw std::runtime_error(p.error().text());
   return std::move(*p);
 }
+
+// A kernel of the host changes a state where it is; its operand is brought, and it has a result of its
+// own.
+const char* const kOnHost = R"(program update
+input "g" %0 : f32[4]
+state "m" %1 : f32[4] {role="moment", home="host"}
+  %2 : f32[4] = copy(%0) {to="host"} lane store
+  %3 : f32[4] = wait(%2)
+  %4 : f32[4] = sum(%1, %3) lane host_compute
+  %5 : f32[4] = neg(%3) lane host_compute
+  %6 : f32[4] = neg(%0)
+  %7 : f32[4] = wait(%4)
+  %8 : f32[4] = wait(%5)
+next %1 = %7
+output "y" = %6
+)";
 
 class Places : public testing::Test {
  protected:
@@ -149,7 +169,7 @@ TEST_F(Places, OnlyAWaitReadsACopy) {
 }
 TEST_F(Places, AWaitIsForACopy) {
   p.nodes[2].in[0] = 3;
-  expect_broken("waits for %3, which is not a copy");
+  expect_broken("waits for %3, which no other lane makes");
 }
 TEST_F(Places, ACopyIsWaitedForOnce) {
   p.nodes[3].op = table().find("wait");
@@ -182,7 +202,7 @@ TEST_F(Places, ANewVersionIsInTheHome) {
 }
 TEST_F(Places, ANewVersionIsDone) {
   p.states[0].next = 6;
-  expect_broken("its new version is a copy that nothing waits for");
+  expect_broken("its new version is the result of a node that nothing waits for");
 }
 TEST_F(Places, AnOldVersionIsReadUntilItsWaitAndReplacedFromTheCopyOn) {
   const char* const text = R"(program step
@@ -197,6 +217,78 @@ next %0 = %6
 )";
   p = parsed(text);
   expect_broken("state 'm': the old version is read by node 3 after node 2 wrote the new one");
+}
+
+TEST_F(Places, KernelsOfTheHostRoundTrip) {
+  p = parsed(kOnHost);
+  EXPECT_EQ(print(p), kOnHost);
+  EXPECT_TRUE(verify(p).ok()) << verify(p).error().text();
+  EXPECT_EQ(p.space(4), Space::host) << "where the operand is that it is written over";
+  EXPECT_EQ(p.space(5), Space::host) << "a result of its own";
+  const Program plain = parsed(R"(program update
+input "g" %0 : f32[4]
+state "m" %1 : f32[4] {role="moment"}
+  %2 : f32[4] = sum(%1, %0)
+  %3 : f32[4] = neg(%0)
+next %1 = %2
+output "y" = %3
+)");
+  EXPECT_EQ(numeric_fingerprint(plain), numeric_fingerprint(p));
+}
+TEST_F(Places, AKernelOfTheHostIsWrittenOverWhereItsOperandIs) {
+  p = parsed(kOnHost);
+  p.values[4].space = Space::device;
+  expect_broken("%4 is not in the space 'host'");
+}
+TEST_F(Places, AResultOfTheHostIsWaitedFor) {
+  p = parsed(kOnHost);
+  p.nodes[3].in[0] = 4;
+  expect_broken("reads %4, not a wait for it");
+}
+TEST_F(Places, AKernelOfTheHostIsWaitedFor) {
+  p = parsed(kOnHost);
+  p.nodes.pop_back();
+  expect_broken("nothing waits for it");
+}
+TEST_F(Places, AKernelOfTheHostReadsNoDisk) {
+  p = parsed(kOnHost);
+  p.states[0].home = p.values[1].space = p.values[4].space = p.values[7].space = Space::disk;
+  expect_broken("reads %1 on disk");
+}
+TEST_F(Places, NoOtherKernelReadsTheHost) {
+  p = parsed(kOnHost);
+  p.nodes[4].in[0] = 3;
+  expect_broken("reads %3 on host");
+}
+TEST_F(Places, AViewIsOnCompute) {
+  p = parsed(kOnHost);
+  p.nodes[1].lane = Lane::host_compute;
+  expect_broken("is on lane 'host_compute', not 'compute'");
+}
+TEST_F(Places, NothingReadsWhatAKernelOfTheHostIsWrittenOver) {
+  const char* const text = R"(program update
+state "m" %0 : f32[4] {role="moment", home="host"}
+  %1 : f32[4] = neg(%0) lane host_compute
+  %2 : f32[4] = wait(%1)
+  %3 : f32[4] = sum(%0, %2) lane host_compute
+  %4 : f32[4] = copy(%0) {to="device"} lane load
+  %5 : f32[4] = wait(%3)
+  %6 : f32[4] = wait(%4)
+next %0 = %5
+)";
+  p = parsed(text);
+  expect_broken("state 'm': the old version is read by node 5 after node 2 wrote the new one");
+}
+TEST_F(Places, WhatTheHostReadsIsNotReplacedBeforeItsWait) {
+  const char* const text = R"(program update
+state "w" %0 : f32[4] {role="param"}
+  %1 : f32[4] = neg(%0) lane host_compute
+  %2 : f32[4] = neg(%0)
+  %3 : f32[4] = wait(%1)
+next %0 = %2
+)";
+  p = parsed(text);
+  expect_broken("state 'w': the old version is read by node 2 after node 1 wrote the new one");
 }
 
 }  // namespace

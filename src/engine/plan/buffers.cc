@@ -55,13 +55,18 @@ class Sharing {
 
   Buffers run() {
     const int32_t end = static_cast<int32_t>(p.nodes.size());
+    until_ = busy_until(p);
     last_use_.assign(p.values.size(), -1);
+    last_reader_ = last_use_;
     for (int32_t i = 0; i < end; ++i) {
       const Node& n = p.nodes[static_cast<size_t>(i)];
+      const int32_t until = until_[static_cast<size_t>(i)];
+      for (const std::vector<ValueId>* of : {&n.in, &n.out})
+        for (ValueId v : *of)
+          if (v != kNoValue)
+            last_use_[static_cast<size_t>(v)] = std::max(last_use_[static_cast<size_t>(v)], until);
       for (ValueId v : n.in)
-        if (v != kNoValue) last_use_[static_cast<size_t>(v)] = i;
-      for (ValueId v : n.out) last_use_[static_cast<size_t>(v)] = i;
-      if (n.op->waits) last_use_[static_cast<size_t>(issue_of(n).in[0])] = i;
+        if (v != kNoValue) last_reader_[static_cast<size_t>(v)] = i;
     }
     for (const Named& n : p.outputs) last_use_[static_cast<size_t>(n.value)] = end;
     for (const State& s : p.states)
@@ -99,11 +104,7 @@ class Sharing {
   }
 
  private:
-  // The copy that a wait is for.
-  const Node& issue_of(const Node& wait) const {
-    return p.nodes[static_cast<size_t>(p.values[static_cast<size_t>(wait.in[0])].node)];
-  }
-  // The first node that may write the value: a copy does from its issue on.
+  // The first node that may write the value: one that is only begun does from there on.
   int32_t begins_at(ValueId v) const {
     const int32_t at = p.values[static_cast<size_t>(v)].node;
     const Node& n = p.nodes[static_cast<size_t>(at)];
@@ -117,6 +118,7 @@ class Sharing {
   void own(ValueId v, int32_t node) {
     b.of[static_cast<size_t>(v)] = {static_cast<int32_t>(b.all.size()), 0};
     b.all.push_back({p.type(v).bytes(), node, last_use_[static_cast<size_t>(v)], -1, p.space(v)});
+    reader_.push_back(last_reader_[static_cast<size_t>(v)]);
   }
 
   void join(ValueId v, ValueId with, int64_t offset) {
@@ -125,6 +127,8 @@ class Sharing {
     b.of[static_cast<size_t>(v)] = s;
     Buffers::Buffer& to = buffer(v);
     to.last = std::max(to.last, last_use_[static_cast<size_t>(v)]);
+    int32_t& reader = reader_[static_cast<size_t>(s.buffer)];
+    reader = std::max(reader, last_reader_[static_cast<size_t>(v)]);
   }
 
   void place_node(int32_t i) {
@@ -169,7 +173,9 @@ class Sharing {
   bool may_overwrite(ValueId v, int32_t i, ValueId out) {
     const Storage s = b.of[static_cast<size_t>(v)];
     const Buffers::Buffer& from = b.all[static_cast<size_t>(s.buffer)];
-    if (s.offset != 0 || from.bytes != p.type(out).bytes() || from.last != i) return false;
+    if (s.offset != 0 || from.bytes != p.type(out).bytes() ||
+        from.last != until_[static_cast<size_t>(i)] || reader_[static_cast<size_t>(s.buffer)] != i)
+      return false;
     if (from.state >= 0 && state_chain_[static_cast<size_t>(out)] != from.state) return false;
     if (from.first < 0 && from.state < 0) return false;  // an input
     // Read through another operand too, or already taken by another result.
@@ -200,7 +206,10 @@ class Sharing {
 
   const Program& p;
   Buffers b;
-  std::vector<int32_t> last_use_;
+  std::vector<int32_t> until_;         // by node: busy_until
+  std::vector<int32_t> last_use_;      // by value: until which node it is in use
+  std::vector<int32_t> last_reader_;   // by value: the last node that reads it, or -1
+  std::vector<int32_t> reader_;        // by buffer: the last node that reads a value of it
   std::vector<int32_t> seen_until_;    // by ValueId: the last use, also through views
   std::vector<int32_t> rewritten_at_;  // by state: the first node that writes over it
   std::vector<int32_t> state_chain_;   // by ValueId: the state whose storage it may take
@@ -218,6 +227,18 @@ size_t result_index(const Node& n, ValueId v) {
 
 bool is_view(const Program& p, const Node& n) {
   return n.op->view_offset && n.op->view_offset({p, n}) >= 0;
+}
+
+std::vector<int32_t> busy_until(const Program& p) {
+  std::vector<int32_t> until(p.nodes.size());
+  for (size_t i = 0; i < until.size(); ++i) until[i] = static_cast<int32_t>(i);
+  for (size_t i = p.nodes.size(); i-- > 0;) {  // the first wait comes last
+    const Node& n = p.nodes[i];
+    if (!n.op->waits) continue;
+    until[static_cast<size_t>(p.values[static_cast<size_t>(n.in[0])].node)] =
+        static_cast<int32_t>(i);
+  }
+  return until;
 }
 
 Buffers share_storage(const Program& p) { return Sharing(p).run(); }

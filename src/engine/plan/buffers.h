@@ -21,9 +21,13 @@ struct Buffers {
   std::vector<Buffer> all;
 };
 
-// What a copy reads and writes is in use from the copy to its wait. A state whose new version cannot
+// What a node that is only begun (is_begun) reads and writes is in use from there to its first wait;
+// a kernel of the host may still write over what nothing else reads by then. A state whose new version cannot
 // take the old one's place is a Bug: the program must be rewritten.
 Buffers share_storage(const Program& p);
+
+// By node: until which node its operands and results are in use at least; itself, or its first wait.
+std::vector<int32_t> busy_until(const Program& p);
 
 // n's result may be a part of its operand's storage.
 bool is_view(const Program& p, const Node& n);

@@ -180,6 +180,44 @@ next %1 = %10
   EXPECT_EQ(purposes["moments"], 0);
 }
 
+// A kernel of the host: what it reads and writes, and its scratch, is in use until its first wait; a
+// state is written over where it is.
+TEST(Plan, KernelsOfTheHostUseItsMemoryUntilTheirWait) {
+  const Program update = parsed(R"(program update
+input "lr" %0 : f64[]
+input "step" %1 : i64[]
+input "g" %2 : f32[1024]
+state "w" %3 : f32[1024] {role="param", home="host"}
+state "m" %4 : f32[1024] {role="moment", home="host"}
+  %5 : f32[1024] = copy(%2) {to="host"} lane store
+  %6 : f64[] = copy(%0) {to="host"} lane store
+  %7 : i64[] = copy(%1) {to="host"} lane store
+  %8 : f32[1024] = wait(%5)
+  %9 : f64[] = wait(%6)
+  %10 : i64[] = wait(%7)
+  %11 : f32[1024], %12 : f32[1024] = lion(%3, %8, %4, %9, %10, %9) {beta1=0.9, beta2=0.99, count=1} lane host_compute
+  %13 : f32[1024] = copy(%2) {to="host"} lane store
+  %14 : f32[1024] = wait(%13)
+  %15 : f32[1024] = wait(%11)
+  %16 : f32[1024] = wait(%12)
+next %3 = %15
+next %4 = %16
+)");
+  ASSERT_TRUE(verify(update).ok()) << verify(update).error().text();
+  std::vector<int64_t> scratch(update.nodes.size(), 0);
+  scratch[6] = 640;
+  const std::vector<PlanInput> inputs{{&update, scratch}};
+  const RunPlan plan = plan_run(inputs).value();
+  const std::vector<int64_t>& at = plan.programs[0].offset;
+  EXPECT_EQ(at[11], at[3]);
+  EXPECT_EQ(at[15], at[3]);
+  EXPECT_EQ(at[12], at[4]);
+  EXPECT_NE(at[13], at[5]) << "the kernel may still read the gradient";
+  EXPECT_EQ(plan.used_bytes(Space::host), 4 * 4096 + 2 * 64 + 640);
+  EXPECT_GE(plan.programs[0].workspace_offset[6], 2 * 4096);
+  EXPECT_EQ(plan.used_bytes(Space::device), 4096 + 2 * 64);
+}
+
 TEST(Plan, StatesOfOneNameMustAgree) {
   const Program first = parsed("program a\nstate \"w\" %0 : f32[100] {role=\"param\"}\n");
   const Program second = parsed("program b\nstate \"w\" %0 : f32[99] {role=\"param\"}\n");

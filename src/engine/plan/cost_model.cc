@@ -27,7 +27,15 @@ namespace {
 double lane_speed(Lane lane, const Speeds& s) {
   if (lane == Lane::disk_read) return s.disk_read_bytes_per_second;
   if (lane == Lane::disk_write) return s.disk_write_bytes_per_second;
+  if (lane == Lane::host_compute) return s.host_memory_bytes_per_second;
   return s.host_bytes_per_second;
+}
+
+// How long a node on another lane than compute takes.
+double begun_seconds(const NodeView& n, const Speeds& speeds) {
+  const double speed = lane_speed(n.node.lane, speeds);
+  if (n.node.op->copies) return speed > 0 ? static_cast<double>(n.in(0).bytes()) / speed : 0;
+  return speed > 0 ? cost_of(n).bytes / speed : seconds_of(n, speeds);
 }
 
 }  // namespace
@@ -37,12 +45,10 @@ double run_seconds(const Program& p, const Speeds& speeds) {
   std::vector<double> ready(p.values.size(), 0.0);  // when a copy is done
   double& compute = until[static_cast<size_t>(Lane::compute)];
   for (const Node& n : p.nodes) {
-    if (n.op->copies) {
+    if (is_begun(n)) {
       double& lane = until[static_cast<size_t>(n.lane)];
-      const double speed = lane_speed(n.lane, speeds);
-      lane = std::max(lane, compute) +
-             (speed > 0 ? static_cast<double>(p.type(n.in[0]).bytes()) / speed : 0);
-      ready[static_cast<size_t>(n.out[0])] = lane;
+      lane = std::max(lane, compute) + begun_seconds({p, n}, speeds);
+      for (const ValueId v : n.out) ready[static_cast<size_t>(v)] = lane;
     } else if (n.op->waits) {
       compute = std::max(compute, ready[static_cast<size_t>(n.in[0])]);
     } else if (!is_view(p, n)) {

@@ -13,6 +13,8 @@ struct Speeds {
   double host_bytes_per_second = 0;  // between its memory and the host's
   double peer_bytes_per_second = 0;  // to another device of its kind in the machine
   double disk_read_bytes_per_second = 0, disk_write_bytes_per_second = 0;
+  // Read and written in the host's memory by kernels on the lane host_compute; 0: the device's.
+  double host_memory_bytes_per_second = 0;
   double node_seconds = 0;  // before a node begins
 };
 
@@ -31,7 +33,7 @@ double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 
 // The same for a program whose copies run beside the computation: each lane does its work in order,
-// a copy begins when compute has reached it, and compute waits for what it needs.
+// a copy, or a kernel of the host, begins when compute has reached it, and compute waits for what it needs.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

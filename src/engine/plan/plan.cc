@@ -17,22 +17,36 @@ struct Region {
   std::vector<int32_t> of_node;    // node -> index of its workspace, or -1
 };
 
-Region transients(const PlanInput& in, const Buffers& buffers, Space space) {
+Region transients(const PlanInput& in, const Buffers& buffers, Space space, int64_t alignment) {
   Region r;
   for (const Buffers::Buffer& b : buffers.all) {
     bool transient = b.state < 0 && b.bytes > 0 && b.space == space;
     r.of_buffer.push_back(transient ? static_cast<int32_t>(r.lifetimes.size()) : -1);
-    if (transient) r.lifetimes.push_back({round_up(b.bytes, kBufferAlignment), b.first, b.last});
+    if (transient) r.lifetimes.push_back({round_up(b.bytes, alignment), b.first, b.last});
   }
+  const std::vector<int32_t> until = busy_until(*in.program);
   for (size_t i = 0; i < in.program->nodes.size(); ++i) {
     const int64_t bytes =
-        space == Space::device && i < in.workspace_bytes.size() ? in.workspace_bytes[i] : 0;
+        space == workspace_space(in.program->nodes[i]) && i < in.workspace_bytes.size()
+            ? in.workspace_bytes[i]
+            : 0;
     r.of_node.push_back(bytes > 0 ? static_cast<int32_t>(r.lifetimes.size()) : -1);
     if (bytes > 0)
-      r.lifetimes.push_back(
-          {round_up(bytes, kBufferAlignment), static_cast<int32_t>(i), static_cast<int32_t>(i)});
+      r.lifetimes.push_back({round_up(bytes, alignment), static_cast<int32_t>(i), until[i]});
   }
   return r;
+}
+
+PerSpace<int64_t> alignments(std::span<const PlanInput> programs) {
+  const bool disk = std::any_of(programs.begin(), programs.end(), [](const PlanInput& in) {
+    const std::vector<ValueInfo>& values = in.program->values;
+    return std::any_of(values.begin(), values.end(),
+                       [](const ValueInfo& v) { return v.space == Space::disk; });
+  });
+  PerSpace<int64_t> a;
+  for (const Space s : kSpaces)
+    a[s] = !disk ? kBufferAlignment : s == Space::disk ? kDiskAlignment : kStagingAlignment;
+  return a;
 }
 
 // Whether a copy reads or writes the buffer, by buffer.
@@ -77,11 +91,13 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, PerSpace<R
   plan.live_bytes = most_alive(r.lifetimes, &peak);
   plan.peak_node = static_cast<size_t>(std::max(peak, 0));
   for (size_t i = 0; i < p.nodes.size(); ++i) {
-    int32_t at = r.of_node[i];
-    plan.workspace_offset.push_back(base[Space::device] +
-                                    (at >= 0 ? r.lifetimes[static_cast<size_t>(at)].offset : 0));
-    if (at >= 0 && i == plan.peak_node)
-      plan.workspace_bytes = r.lifetimes[static_cast<size_t>(at)].bytes;
+    const Space space = workspace_space(p.nodes[i]);
+    const Region& in_space = regions[space];
+    const int32_t at = in_space.of_node[i];
+    const int64_t offset = at >= 0 ? in_space.lifetimes[static_cast<size_t>(at)].offset : 0;
+    plan.workspace_offset.push_back(base[space] + offset);
+    if (at >= 0 && space == Space::device && i == plan.peak_node)
+      plan.workspace_bytes = in_space.lifetimes[static_cast<size_t>(at)].bytes;
   }
   // The backward pass is the nodes from `backward` to `update`, which follows it in whole steps.
   const auto end = static_cast<int32_t>(p.nodes.size());
@@ -109,6 +125,10 @@ ProgramPlan plan_program(const PlanInput& in, const Buffers& buffers, PerSpace<R
 
 }  // namespace
 
+Space workspace_space(const Node& n) {
+  return n.lane == Lane::host_compute ? Space::host : Space::device;
+}
+
 StatePhase phase_of(Role r) {
   if (r == Role::grad) return StatePhase::step;
   return r == Role::cache ? StatePhase::generation : StatePhase::run;
@@ -131,7 +151,7 @@ std::map<std::string, int64_t> RunPlan::by_purpose() const {
         s.home == kHere &&
         (phase == StatePhase::run ||
          (largest && largest->phase_bytes[kHere] > 0 && phase == largest->phase)))
-      m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), kBufferAlignment);
+      m[kNames[static_cast<size_t>(s.role)]] += round_up(s.type.bytes(), alignment[kHere]);
   if (largest) {
     m["activations"] = largest->kept_bytes;
     m["gradients"] += largest->gradient_bytes;
@@ -148,6 +168,7 @@ int64_t io_bytes_of(const Type& type) { return round_up(type.bytes(), kBufferAli
 
 Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
   RunPlan run;
+  run.alignment = alignments(programs);
   std::map<std::string, size_t> slot_of;
   std::map<StatePhase, PerSpace<int64_t>> bytes_of;
   for (const PlanInput& in : programs) {
@@ -157,7 +178,7 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
       if (inserted) {
         int64_t& held = bytes_of[phase_of(s.role)][s.home];
         run.states.push_back({s.name, type, s.role, held, s.home, s.shard});
-        held += round_up(type.bytes(), kBufferAlignment);
+        held += round_up(type.bytes(), run.alignment[s.home]);
       } else if (const StateSlot& slot = run.states[it->second]; slot.type != type) {
         return Error(err::kStateMismatch,
                      fmt::format("state '{}' is {} in one program and {} in '{}'", s.name,
@@ -200,7 +221,7 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
       x.phase = phase_of(s.role);
     }
     for (const Space space : kSpaces) {
-      x.regions[space] = transients(in, x.buffers, space);
+      x.regions[space] = transients(in, x.buffers, space, run.alignment[space]);
       x.held[space] = x.phase == StatePhase::run ? 0 : bytes_of[x.phase][space];
       least[space] = std::max(least[space], x.held[space] + most_alive(x.regions[space].lifetimes));
     }

@@ -14,6 +14,10 @@ namespace hone {
 
 inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line and a vector
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
+// Where something is on disk, direct I/O wants whole disk blocks there, and in memory addresses that
+// a disk's controller can reach.
+inline constexpr int64_t kDiskAlignment = 4096;
+inline constexpr int64_t kStagingAlignment = 512;
 
 // How long a state keeps its value: to the end of the run; from one program of an optimizer step to
 // the next (gradients); from one program of generation to the next (the KV cache). A program
@@ -33,7 +37,7 @@ struct StateSlot {
 
 struct ProgramPlan {
   std::vector<int64_t> offset;            // by ValueId, from the start of the arena of its space
-  std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch, on the device
+  std::vector<int64_t> workspace_offset;  // by node; the kernel's scratch, in its workspace_space
   StatePhase phase = StatePhase::run;     // of its states that are not of the run
   PerSpace<int64_t> phase_bytes;          // all states of that phase; 0: none
   PerSpace<int64_t> transient_bytes;      // size of the transient region this program needs
@@ -56,6 +60,7 @@ struct RunPlan {
   PerSpace<int64_t> state_bytes;      // of those that live as long as the run
   PerSpace<int64_t> program_bytes;    // the largest held_bytes() of a program
   std::vector<ProgramPlan> programs;  // as given
+  PerSpace<int64_t> alignment;        // of every place and size in the arena of a space
   int64_t io_bytes = 0;  // host memory for the inputs and outputs, where the device has its own
   int64_t used_bytes(Space s = Space::device) const { return state_bytes[s] + program_bytes[s]; }
   // used_bytes() in whole huge pages; of the device at least one, of others 0 where nothing is there
@@ -69,6 +74,9 @@ struct PlanInput {
   const Program* program = nullptr;
   std::vector<int64_t> workspace_bytes;
 };
+
+// Where the scratch of the node's kernel is.
+Space workspace_space(const Node& n);
 
 // The part of io_bytes that an input or output of this type takes.
 int64_t io_bytes_of(const Type& type);

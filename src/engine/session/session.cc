@@ -17,6 +17,24 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Bytes that a disk can be read into and written from without another copy.
+class Block {
+ public:
+  explicit Block(int64_t bytes)
+      : bytes_(static_cast<size_t>(bytes)), owned_(static_cast<size_t>(bytes + kDiskAlignment)) {
+    void* at = owned_.data();
+    size_t room = owned_.size();
+    at_ = static_cast<std::byte*>(std::align(kDiskAlignment, bytes_, at, room));
+  }
+  std::byte* data() { return at_; }
+  std::span<std::byte> first(int64_t bytes) { return {at_, static_cast<size_t>(bytes)}; }
+
+ private:
+  size_t bytes_;
+  std::vector<std::byte> owned_;
+  std::byte* at_;
+};
+
 }  // namespace
 
 Result<Session> Session::compile(std::vector<Program> programs, const Backend& backend) {
@@ -126,13 +144,13 @@ void Session::profile_into(Profile* profile) {
 void Session::look_at(size_t program, size_t node) {
   const Program& p = programs_[program];
   const Node& n = p.nodes[node];
-  if (n.op->copies) return;  // it is looked at when it is done
+  if (is_begun(n)) return;  // it is looked at when it is done
   for (size_t i = 0; i < n.out.size(); ++i) {
-    if (p.space(n.out[i]) != Space::device) continue;
+    if (p.space(n.out[i]) == Space::disk) continue;
     const Type& type = p.type(n.out[i]);
     const void* data = at(program, n.out[i]);
     std::vector<std::byte> image;
-    if (!device_->host_memory()) {
+    if (!host_reads(p.space(n.out[i]))) {
       image.resize(static_cast<size_t>(type.bytes()));
       queue().copy(image.data(), data, type.bytes());
       queue().finish();
@@ -211,13 +229,13 @@ bool Session::host_reads(Space s) const {
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
   const auto read = [&](const StateSlot& s, const std::byte* from, int64_t bytes) -> Status {
     if (host_reads(s.home)) return sink({from, static_cast<size_t>(bytes)});
-    std::vector<std::byte> block(static_cast<size_t>(std::min(bytes, kStateBlock)));
+    Block block(std::min(bytes, kStateBlock));
     for (int64_t at = 0; at < bytes; at += kStateBlock) {
       const int64_t count = std::min(kStateBlock, bytes - at);
       queue().copy(block.data(), from + at, count);
       queue().finish();
       HONE_TRY(check());
-      HONE_TRY(sink(std::span(block).first(static_cast<size_t>(count))));
+      HONE_TRY(sink(block.first(count)));
     }
     return Ok{};
   };
@@ -227,14 +245,14 @@ Status Session::read_state(std::string_view name, StateRange range, StateSink si
 Status Session::write_state(std::string_view name, StateRange range, StateSource source,
                             int64_t most) {
   const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
-    std::vector<std::byte> block;
-    if (!host_reads(s.home)) block.resize(static_cast<size_t>(std::min(bytes, most)));
+    std::optional<Block> block;
+    if (!host_reads(s.home)) block.emplace(std::min(bytes, most));
     for (int64_t at = 0; at < bytes; at += most) {
       const int64_t count = std::min(most, bytes - at);
-      std::byte* into = block.empty() ? to + at : block.data();
+      std::byte* into = block ? block->data() : to + at;
       HONE_TRY(source({into, static_cast<size_t>(count)}));
-      if (block.empty()) continue;
-      queue().copy(to + at, block.data(), count);
+      if (!block) continue;
+      queue().copy(to + at, block->data(), count);
       queue().finish();
       HONE_TRY(check());
     }

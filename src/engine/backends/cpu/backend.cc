@@ -72,6 +72,7 @@ Error declined(const NodeView& n, const std::string& why) {
 
 DeviceSpec cpu_spec(int threads) {
   DeviceSpec s = host_spec("cpu", threads);
+  s.host_lane = HostLane::one_place;
   s.isa = cpu::isa_name(cpu::isa());
   s.multiplies_bf16 = cpu::bf16_is_fast();
   return s;

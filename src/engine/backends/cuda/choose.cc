@@ -76,7 +76,8 @@ const std::map<std::string, Scratch, std::less<>>& composites() {
 
 Result<Choice> choose_cuda(const NodeView& n, const DeviceSpec& spec) {
   const std::string& op = n.node.op->name;
-  Choice c{"cuda." + op, 0};
+  const bool on_host = n.node.lane == Lane::host_compute;
+  Choice c{(on_host ? "cpu." : "cuda.") + op, 0};
   auto found = composites().find(op);
   if (found != composites().end())
     c.workspace_bytes = found->second(n, spec);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/device/errors.h"
+#include "engine/device/lane_queue.h"
 
 namespace hone {
 namespace {
@@ -66,7 +67,7 @@ class FarQueue : public Queue {
   void copy(std::span<const Copy> copies) override {
     copies_.clear();
     for (const Copy& c : copies)
-      copies_.push_back({window_.real(c.to), window_.real(c.from), c.bytes});
+      copies_.push_back({window_.real(c.to), window_.real(c.from), c.bytes, c.whole});
     host_.copy(copies_);
   }
   void zero(void* to, int64_t bytes) override { host_.zero(window_.real(to), bytes); }
@@ -75,6 +76,8 @@ class FarQueue : public Queue {
     host_.wait(static_cast<FarQueue&>(other).host_, mark);
   }
   void finish() override { host_.finish(); }
+  void run(const std::function<void()>& work) override { host_.run(work); }
+  Queue& host() { return host_; }
 
   void run(const Kernel& kernel, size_t inputs, size_t outputs, const KernelArgs& a) {
     in_.clear();
@@ -95,7 +98,10 @@ class FarQueue : public Queue {
 
 class FarDevice : public Device {
  public:
-  explicit FarDevice(Device& host) : host_(host), spec_(host.spec()) { spec_.name = "far"; }
+  explicit FarDevice(Device& host) : host_(host), spec_(host.spec()) {
+    spec_.name = "far";
+    spec_.host_lane = HostLane::apart;
+  }
   const DeviceSpec& spec() const override { return spec_; }
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder) override {
@@ -106,17 +112,27 @@ class FarDevice : public Device {
   }
   Queue& queue(Lane lane) override {
     std::unique_ptr<FarQueue>& queue = queues_[static_cast<size_t>(lane)];
-    if (!queue) queue = std::make_unique<FarQueue>(host_.queue(lane), window_);
+    if (queue) return *queue;
+    if (lane == Lane::host_compute) {
+      host_lane_ = std::make_unique<LaneQueue>(host_.pool(), no_disk_);
+      queue = std::make_unique<FarQueue>(*host_lane_, window_);
+    } else {
+      queue = std::make_unique<FarQueue>(host_.queue(lane), window_);
+    }
     return *queue;
   }
   ThreadPool& pool() override { return host_.pool(); }
   bool host_memory() const override { return false; }
   Status check() const override { return host_.check(); }
+  std::string disk_access() const override { return host_.disk_access(); }
 
  private:
   Device& host_;
   DeviceSpec spec_;
   Window window_;
+  DiskBlocks no_disk_;
+  std::unique_ptr<LaneQueue>
+      host_lane_;  // beside compute, in turns with it on the threads of the pool
   std::array<std::unique_ptr<FarQueue>, kLaneCount> queues_;
 };
 
@@ -129,6 +145,12 @@ class FarBackend : public Backend {
   Result<Kernel> kernel(const NodeView& n) const override {
     Kernel k = HONE_TRY(host_->kernel(n));
     Kernel far{k.id, k.workspace_bytes, {}};
+    if (n.node.lane == Lane::host_compute) {  // on the host's own memory
+      far.run = [k = std::move(k)](const KernelArgs& a) {
+        k.run({a.in, a.out, a.workspace, static_cast<FarQueue&>(a.queue).host()});
+      };
+      return far;
+    }
     far.run = [k = std::move(k), inputs = n.node.in.size(),
                outputs = n.node.out.size()](const KernelArgs& a) {
       static_cast<FarQueue&>(a.queue).run(k, inputs, outputs, a);
