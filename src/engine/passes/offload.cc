@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/ops/ops.h"
+#include "engine/passes/offload_host.h"
 #include "engine/plan/buffers.h"
 
 namespace hone {
@@ -29,7 +30,8 @@ struct Group {
 
 class Offloading {
  public:
-  Offloading(Program& program, const Offload& to) : p(program), to_(to), b_(program) {
+  Offloading(Program& program, const Offload& to)
+      : p(program), to_(to), b_(program), host_(program, b_, to.host_lane) {
     const size_t values = p.values.size();
     root_.resize(values);
     for (size_t v = 0; v < values; ++v) root_[v] = static_cast<ValueId>(v);
@@ -45,6 +47,7 @@ class Offloading {
     find_uses();
     choose();
     if (!any_) return false;
+    find_host_nodes();
     for (State& s : p.states)
       if (home_[index_of(s.value)] != Space::device) {
         HONE_BUG_IF(s.home != Space::device, "'{}' has left the device before", s.name);
@@ -110,6 +113,34 @@ class Offloading {
       }
     }
   }
+  // Updates that the host does: all that they read of the optimizer's states is on the host, and nothing
+  // else reads it. What they read there is used at its home.
+  void find_host_nodes() {
+    on_host_.assign(p.nodes.size(), false);
+    used_at_home_.assign(p.values.size(), false);
+    if (to_.host_lane == HostLane::none || to_.moments != Space::host) return;
+    for (size_t i = 0; i < p.nodes.size(); ++i) {
+      const Node& n = p.nodes[i];
+      if (is_view(p, n) || n.op->copies) continue;
+      bool reads_moments = false, alone = true;
+      for (ValueId v : n.in) {
+        if (v == kNoValue || !is_moment(root_[index_of(v)])) continue;
+        reads_moments = true;
+        alone = alone && v == root_[index_of(v)] && uses_[index_of(v)] == std::vector<size_t>{i};
+      }
+      on_host_[i] = reads_moments && alone;
+      if (!on_host_[i]) continue;
+      for (ValueId v : n.in) {
+        if (v == kNoValue || v != root_[index_of(v)] || home_[index_of(v)] != Space::host) continue;
+        used_at_home_[index_of(v)] = true;
+        std::erase(uses_[index_of(v)], i);
+      }
+    }
+  }
+  bool is_moment(ValueId root) const {
+    const int32_t s = state_[index_of(root)];
+    return s >= 0 && p.states[static_cast<size_t>(s)].role == Role::moment;
+  }
   bool has_gap(ValueId root) const {
     const std::vector<size_t>& of = uses_[index_of(root)];
     for (size_t k = 1; k < of.size(); ++k)
@@ -129,11 +160,14 @@ class Offloading {
         const State& s = p.states[static_cast<size_t>(state_[v])];
         if (s.next != kNoValue) {
           written = static_cast<size_t>(p.values[index_of(s.next)].node);
-          if (uses.empty() || uses.back() < written) uses.push_back(written);
+          if (on_host_[written] && home_[v] == Space::host)
+            written = std::numeric_limits<size_t>::max();  // at home
+          else if (uses.empty() || uses.back() < written)
+            uses.push_back(written);
         }
       }
       // Moments have one stay: their uses are those of one update.
-      const bool one = is_state && p.states[static_cast<size_t>(state_[v])].role == Role::moment;
+      const bool one = is_moment(static_cast<ValueId>(v));
       for (size_t k = 0; k < uses.size();) {
         Stay stay{static_cast<ValueId>(v), uses[k], uses[k], false, false};
         const bool made = !is_state && k == 0;
@@ -141,8 +175,8 @@ class Offloading {
           stay.end = uses[k];
           stay.comes |= !made && reads(uses[k], static_cast<ValueId>(v));
         }
-        stay.leaves =
-            is_state ? stay.begin <= written && written <= stay.end : made && k < uses.size();
+        stay.leaves = is_state ? stay.begin <= written && written <= stay.end
+                               : made && (k < uses.size() || used_at_home_[v]);
         if (stay.leaves) leaving_[stay.end].push_back(stay.root);
         if (made) continue;
         Group& g = groups[stay.begin];
@@ -180,16 +214,22 @@ class Offloading {
         continue;  // made where it is read
       Node n = nodes[i];
       for (ValueId& v : n.in)
-        if (v != kNoValue) v = now(v);
-      p.nodes.push_back(std::move(n));
+        if (v != kNoValue) v = on_host_[i] ? on_host_now(v) : now(v);
+      if (on_host_[i])
+        host_.add(std::move(n));
+      else
+        p.nodes.push_back(std::move(n));
       for (ValueId v : nodes[i].out)
         if (home_[index_of(v)] != Space::device) here_[index_of(v)] = v;
       for (ValueId root : leaving_[i])
-        if (is_state(root))
+        if (is_state(root) && on_host_[i] && to_.host_lane == HostLane::apart)
+          continue;  // from the host
+        else if (is_state(root))
           take_back(root, next - 1);
         else
           send(root);
     }
+    host_.finish();
     while (!written_.empty()) finish_written();
     while (!sent_.empty()) finish_sent();
     p.renumber_producers();
@@ -198,6 +238,7 @@ class Offloading {
   // What stands for v on the device by now.
   ValueId now(ValueId v) {
     if (index_of(v) >= root_.size()) return v;
+    if (host_.makes(v)) return host_.on_device(v);
     const ValueId root = root_[index_of(v)];
     if (home_[index_of(root)] == Space::device) return v;
     const ValueId base = here_[index_of(root)];
@@ -214,6 +255,15 @@ class Offloading {
     view = n.out[0];
     p.nodes.push_back(std::move(n));
     return view;
+  }
+
+  // Where an update by the host reads v: at home, as the result of an update before, or on the device.
+  ValueId on_host_now(ValueId v) {
+    if (host_.makes(v)) return v;
+    if (v != root_[index_of(v)] || home_[index_of(v)] != Space::host) return now(v);
+    if (is_state(v)) return v;
+    while (std::find(sent_.begin(), sent_.end(), v) != sent_.end()) finish_sent();
+    return away_[index_of(v)];
   }
 
   bool is_state(ValueId root) const { return state_[index_of(root)] >= 0; }
@@ -271,6 +321,7 @@ class Offloading {
   Program& p;
   const Offload to_;
   Builder b_;
+  HostUpdates host_;
   const std::vector<Node>* old_ = nullptr;
   bool any_ = false;
   std::vector<Group> groups_;
@@ -282,6 +333,8 @@ class Offloading {
   std::vector<Space> home_;
   std::vector<int32_t> state_;  // index in Program::states of those that leave, or -1
   std::vector<std::vector<size_t>> uses_;
+  std::vector<bool> used_at_home_;                  // by an update by the host
+  std::vector<bool> on_host_;                       // by node: such an update
   std::vector<ValueId> here_, coming_, away_;       // on the device, on the way, at home
   std::vector<std::pair<ValueId, ValueId>> views_;  // of what, and the view
 };

@@ -13,6 +13,8 @@
 // kStayGap nodes before it, an optimizer's states while the update before theirs computes. So the
 // states of three updates are on the device at most; an update is a node for each 64 MiB of
 // weights. Placement: no value changes. Nothing may move nodes after it.
+// Where the optimizer's states are on the host and kernels can be there, they do the update instead
+// (offload_host.h). States on disk come to the device all the same: see docs/design/host-update.md.
 // After S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
 #pragma once
 
@@ -30,6 +32,8 @@ struct Offload {
   Space activations = Space::device;  // those that wait for the backward pass
   // Weights, gradients and activations of fewer elements stay (ZeRO's persistence threshold).
   int64_t least_elements = 100'000;
+  // What the device has: where moments are in the host's memory, whether kernels there do the update.
+  HostLane host_lane = HostLane::none;
 
   bool any() const {
     return moments != Space::device || params != Space::device || gradients != Space::device ||

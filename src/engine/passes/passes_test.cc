@@ -47,6 +47,23 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"offload_disk",
        {"offload_disk", PassKind::placement,
         [](Program& p) { return offload(p, {.moments = Space::disk}); }}},
+      {"update_on_host",
+       {"update_on_host", PassKind::placement,
+        [](Program& p) {
+          return offload(p, {.moments = Space::host, .host_lane = HostLane::apart});
+        }}},
+      {"update_in_place",
+       {"update_in_place", PassKind::placement,
+        [](Program& p) {
+          return offload(p, {.moments = Space::host, .host_lane = HostLane::one_place});
+        }}},
+      {"update_all_on_host",
+       {"update_all_on_host", PassKind::placement,
+        [](Program& p) {
+          Offload to{Space::host, Space::host, Space::host, Space::host, 0};
+          to.host_lane = HostLane::apart;
+          return offload(p, to);
+        }}},
       {"offload_all",
        {"offload_all", PassKind::placement,
         [](Program& p) {

@@ -164,7 +164,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
                     const RowsReport& rows, Findings& findings) {
   RunReport report;
   const TaskSettings& s = *task.settings;
-  const Result<TaskModel> made = TaskModel::make(task, model);
+  Result<TaskModel> made = TaskModel::make(task, model);
   if (!made.ok()) {
     findings.add(made.error());
     return report;
@@ -194,6 +194,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
     findings.add(backend.error());
     return report;
   }
+  made->host_lane = (*backend)->spec().host_lane;
   const int64_t block = limit.tokens, wanted = s.per_device_train_batch_size;
   findings.passed(check_memory_flags(s));
   const ArenaLimits limits = limits_of(s, (*backend)->spec(), stream_bytes(s, block));

@@ -115,7 +115,7 @@ Result<Placements> try_placements(const PlacementSearch& x) {
     TriedPlacement& t = found.tried.emplace_back();
     t.how = how;
     const Task task = placed(x.model.task, how);
-    const TaskModel m{task, x.model.config, x.model.form};
+    const TaskModel m{task, x.model.config, x.model.form, x.model.host_lane};
     if (as_is != nullptr)
       if (const int64_t left = states_left(*as_is, task.settings->offload());
           left > x.limits.device) {

@@ -9,9 +9,9 @@
 
 namespace hone {
 
-Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model) {
+Result<TaskModel> TaskModel::make(const Task& task, const Pretrained& model, HostLane host_lane) {
   RunForm form = HONE_TRY(task.form(model));
-  return TaskModel{task, model.config, std::move(form)};
+  return TaskModel{task, model.config, std::move(form), host_lane};
 }
 
 std::vector<BatchShape> RunShapes::train_shapes(const RunForm& form) const {
@@ -71,6 +71,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   how.stored = s.bf16 ? DType::bf16 : s.fp16 ? DType::f16 : DType::f32;
   how.saturate = s.fp16 && !family_of(m.config).safe_in_f16;
   how.recompute.bytes = shapes.train_bytes;
+  how.offload.host_lane = m.host_lane;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const std::vector<UpdateWeight> weights = update_weights(m.config);
   UpdateOptions update;

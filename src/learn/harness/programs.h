@@ -14,8 +14,10 @@ struct TaskModel {
   const Task& task;
   const ModelConfig& config;
   RunForm form;
+  HostLane host_lane = HostLane::none;  // of the device that it runs on or is planned for
   // Task and model must outlive it. Errors: those of Task::form.
-  static Result<TaskModel> make(const Task& task, const Pretrained& model);
+  static Result<TaskModel> make(const Task& task, const Pretrained& model,
+                                HostLane host_lane = HostLane::none);
   const TaskSettings& settings() const { return *task.settings; }
 };
 

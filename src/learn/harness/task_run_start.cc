@@ -55,7 +55,7 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   for (const auto* rows : {&examples_.train, &examples_.eval})
     if (*rows) HONE_TRY(check_ids(**rows, config));
   feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
-  made_.emplace(HONE_TRY(TaskModel::make(task_, model_)));
+  made_.emplace(HONE_TRY(TaskModel::make(task_, model_, backend_->spec().host_lane)));
   return compile(from_scratch);
 }
 
@@ -236,6 +236,8 @@ Status TaskRun::compile(bool from_scratch) {
                 : fmt::format("free memory, or use a smaller --per_device_train_batch_size or "
                               "--{}; hone plan shows what fits",
                               flag));
+  if (const std::string how = backend_->device().disk_access(); !how.empty())
+    log_info("{:<11} {:<14} {}", "memory", "disk access", how);
   bind_programs();
   if (from_scratch) {
     init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));

@@ -94,15 +94,28 @@ std::vector<float> three_steps(const Backend& backend, UpdateOptions options, in
   std::vector<Program> programs;
   programs.push_back(build_update(weights, options));
   if (home != Space::device) {
-    EXPECT_TRUE(offload(programs[0], {.moments = home}).value());
+    const HostLane lane = backend.spec().host_lane;
+    EXPECT_TRUE(offload(programs[0], {.moments = home, .host_lane = lane}).value());
+    const std::string& op = optimizer_named(options.optimizer).op;
+    const bool on_host = home == Space::host && lane != HostLane::none;
+    for (const Node& n : programs[0].nodes)
+      if (n.op->name == op) EXPECT_EQ(n.lane, on_host ? Lane::host_compute : Lane::compute);
   }
   const Optimizer& optimizer = optimizer_named(options.optimizer);
   const bool own = !optimizer.is_for || optimizer.is_for(weights[1]);
   const std::string& op = own ? optimizer.op : optimizer.other_op;
   int large = 0;  // nodes that update it
   for (const Node& n : programs[0].nodes)
-    for (size_t i = 0; n.op->name == op && i < n.in.size(); ++i)
-      large += n.in[i] == programs[0].state_named("grad.large")->value;
+    for (size_t i = 0; n.op->name == op && i < n.in.size(); ++i) {
+      ValueId v = n.in[i];  // or a copy of it on the host
+      const auto maker = [&] { return programs[0].values[static_cast<size_t>(v)].node; };
+      for (int at = maker(); at >= 0; at = maker()) {
+        const Node& from = programs[0].nodes[static_cast<size_t>(at)];
+        if (!from.op->copies && !from.op->waits) break;
+        v = from.in[0];
+      }
+      large += v == programs[0].state_named("grad.large")->value;
+    }
   const std::map<int64_t, int> parts{
       {int64_t{64} << 20, 1}, {100, 3}, {24, 11}};  // of 24-byte rows
   EXPECT_EQ(large, op_table().find(op)->attr("rows") ? parts.at(group_bytes) : 1);

@@ -16,6 +16,7 @@
 #include "base/core/threads.h"
 #include "base/store/hub_repository.h"
 #include "engine/backends/backends.h"
+#include "engine/device/disk_io.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/rows.h"
 #include "run/commands/command.h"
@@ -214,6 +215,14 @@ Finding parquet(OrderedJson& json) {
   return {"parquet", reason.empty() ? "readable (Arrow C++)" : reason, remedy};
 }
 
+// How what is offloaded to disk is read and written.
+Finding io_uring(OrderedJson& json) {
+  const std::string why_not = why_no_uring();
+  json["io_uring"] = why_not.empty();
+  if (why_not.empty()) return {"io_uring", "offloads to disk with many requests at a time", ""};
+  return {"io_uring", fmt::format("{}: threads offload to disk", why_not), ""};
+}
+
 Finding hub(OrderedJson& json) {
   const bool offline = hub_offline(), token = !hub_token().empty();
   const std::string cache = hub_cache_folder();
@@ -287,10 +296,10 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
 
   OrderedJson json = {{"version", std::string(version())}};
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
-  const std::vector<Finding> findings = {versions(json),   processor(json), kernels(json, cpu),
-                                         memory(json),     numa(json),      limits(json),
-                                         huge_pages(json), disk(json),      parquet(json),
-                                         hub(json),        backends(json),  accelerator(json)};
+  const std::vector<Finding> findings = {
+      versions(json), processor(json),  kernels(json, cpu), memory(json),   numa(json),
+      limits(json),   huge_pages(json), disk(json),         io_uring(json), parquet(json),
+      hub(json),      backends(json),   accelerator(json)};
   OrderedJson missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Finding& f : findings) {

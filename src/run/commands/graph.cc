@@ -328,7 +328,7 @@ Result<int> graph_of_run(const std::vector<std::string>& args) {
   const auto backend = HONE_TRY(
       open_backend(task.settings->backend, {.threads = static_cast<int>(task.settings->threads)}));
   if (!s.trace.empty()) return trace(s, task, std::move(model), *backend, {.fuse = s.fuse});
-  const TaskModel made = HONE_TRY(TaskModel::make(task, model));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec().host_lane));
   RunProgram program = HONE_TRY(find_program(s, made));
   HONE_TRY(show(s, std::move(program), *backend));
   return kExitDone;
@@ -394,7 +394,7 @@ Result<int> run_graph(const std::vector<std::string>& args) {
   task.settings->offload_activation_device = g.offload_activation_device;
   task.settings->offload_persistence_threshold = g.offload_persistence_threshold;
   HONE_TRY(task.choose_head(model.config));
-  const TaskModel made = HONE_TRY(TaskModel::make(task, model));
+  const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec().host_lane));
   RunProgram program = HONE_TRY(find_program(s, made));
   program.program.name = s.program;  // its sizes are those of the flags
   HONE_TRY(show(s, std::move(program), *backend));

@@ -227,7 +227,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   DeviceSpec device = group.device;
   const bool here = device.name == "cpu";
   const auto backend = HONE_TRY(plan_backend(device));
-  const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model));
+  const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model, device.host_lane));
   const RowLimit& limit = made.form.limits[0];
   const int64_t block = limit.tokens, stream = stream_bytes(s, block);
   const ArenaLimits limits = limits_of(s, device, stream);

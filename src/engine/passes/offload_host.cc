@@ -1,0 +1,113 @@
+#include "engine/passes/offload_host.h"
+
+#include <utility>
+
+#include "engine/ops/ops.h"
+
+namespace hone {
+
+void HostUpdates::add(Node n) {
+  if (!std::exchange(knows_states_, true))
+    for (size_t s = 0; s < p_.states.size(); ++s)
+      if (p_.states[s].next != kNoValue) state_of_[p_.states[s].next] = static_cast<int32_t>(s);
+  n.lane = Lane::host_compute;
+  for (ValueId v : n.out) {
+    const auto state = state_of_.find(v);
+    made_[v].state = state == state_of_.end() ? -1 : state->second;
+  }
+  if (lane_ == HostLane::one_place) {
+    const Values results = n.out;
+    issue(std::move(n));
+    for (ValueId v : results) {
+      Made& m = made_[v];
+      m.home = waited(v);
+      if (m.state >= 0) p_.states[static_cast<size_t>(m.state)].next = m.home;
+    }
+    return;
+  }
+  for (ValueId v : n.in)
+    if (v != kNoValue) host_copy(v);
+  copied_.push_back(std::move(n));
+  advance(1);
+}
+
+// `left`: how many stay copied but not issued, and how many whose results are on their way.
+void HostUpdates::advance(size_t left) {
+  const auto return_issued = [&] {
+    for (; !issued_.empty(); issued_.pop_front()) {
+      return_results(issued_.front());
+      returned_.push_back(std::move(issued_.front()));
+    }
+  };
+  for (; copied_.size() > left; copied_.pop_front()) {
+    return_issued();
+    issued_.push_back(copied_.front().out);
+    issue(std::move(copied_.front()));
+  }
+  if (left == 0) return_issued();
+  for (; returned_.size() > left; returned_.pop_front()) wait_for_returned(returned_.front());
+}
+
+void HostUpdates::finish() { advance(0); }
+
+ValueId HostUpdates::host_copy(ValueId v) {
+  if (p_.space(v) != Space::device || makes(v)) return v;
+  Copied& c = copies_[v];
+  if (c.copy == kNoValue) c.copy = ops::copy(b_, v, Space::host);
+  return c.copy;
+}
+
+ValueId HostUpdates::waited(ValueId v) {
+  ValueId& done = made_.at(v).waited;
+  if (done == kNoValue) done = ops::wait(b_, v);
+  return done;
+}
+
+void HostUpdates::issue(Node n) {
+  for (ValueId& v : n.in) {
+    if (v == kNoValue) continue;
+    if (makes(v)) {
+      v = waited(v);
+    } else if (lane_ == HostLane::apart && p_.space(v) == Space::device) {
+      Copied& c = copies_.at(v);
+      if (c.done == kNoValue) c.done = ops::wait(b_, c.copy);
+      v = c.done;
+    }
+  }
+  const Values out = n.out;
+  for (size_t k = 0; k < out.size(); ++k)
+    p_.values[static_cast<size_t>(out[k])].space = result_space({p_, n}, k);
+  p_.nodes.push_back(std::move(n));
+}
+
+void HostUpdates::return_results(const Values& results) {
+  for (ValueId v : results) {
+    Made& m = made_.at(v);
+    if (m.state < 0) continue;
+    State& s = p_.states[static_cast<size_t>(m.state)];
+    const ValueId done = waited(v);
+    if (s.home == Space::host)
+      s.next = m.home = done;
+    else
+      m.back = ops::copy(b_, done, s.home);
+  }
+}
+
+void HostUpdates::wait_for_returned(const Values& results) {
+  for (ValueId v : results) {
+    Made& m = made_.at(v);
+    if (m.back == kNoValue) continue;
+    m.home = ops::wait(b_, m.back);
+    p_.states[static_cast<size_t>(m.state)].next = m.home;
+  }
+}
+
+ValueId HostUpdates::on_device(ValueId v) {
+  if (made_.at(v).home == kNoValue) finish();
+  const ValueId home = made_.at(v).home;
+  HONE_BUG_IF(home == kNoValue || p_.space(home) != Space::device,
+              "%{}, which the host makes, is not on the device", v);
+  return home;
+}
+
+}  // namespace hone
