@@ -77,7 +77,7 @@ Values decompose_adafactor(Builder& b, const NodeView& n) {
     ValueId rms =
         ops::sqrt(b, u.scaled(ops::sum_squares(b, change), 1 / static_cast<double>(type.count())));
     ValueId clip = ops::maximum(b, one, u.scaled(rms, 1 / u.attr("clip_threshold")));
-    p.push_back(ops::sub(b, u.shrunk(i), u.times(change, ops::div(b, u.lr(), clip))));
+    p.push_back(ops::sub(b, u.shrunk(i, u.p(i)), u.times(change, ops::div(b, u.lr(), clip))));
   }
   return u.results({p, rows, columns});
 }

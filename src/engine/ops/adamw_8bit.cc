@@ -29,7 +29,7 @@ Values decompose_adamw_8bit(Builder& b, const NodeView& n) {
     ValueId change = u.times(ops::div(b, m, u.plus(unbiased, u.attr("eps"))), step_size);
     const ops::DynamicCodes first = ops::quantize_dynamic(b, m, true),
                             second = ops::quantize_dynamic(b, v, false);
-    const ValueId made[] = {ops::sub(b, u.shrunk(i), change), first.codes, first.absmax,
+    const ValueId made[] = {ops::sub(b, u.shrunk(i, u.p(i)), change), first.codes, first.absmax,
                             second.codes, second.absmax};
     for (size_t k = 0; k < lists.size(); ++k) lists[k].push_back(made[k]);
   }

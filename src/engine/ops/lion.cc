@@ -15,7 +15,7 @@ Values decompose_lion(Builder& b, const NodeView& n) {
   Values p, m;
   for (size_t i = 0; i < u.count(); ++i) {
     ValueId g = u.gradient(i), c = u.mix(u.state(0, i), beta1, g, 1 - beta1);
-    p.push_back(ops::sub(b, u.shrunk(i), u.times(u.sign(c), u.lr())));
+    p.push_back(ops::sub(b, u.shrunk(i, u.p(i)), u.times(u.sign(c), u.lr())));
     m.push_back(u.mix(u.state(0, i), beta2, g, 1 - beta2));
   }
   return u.results({p, m});

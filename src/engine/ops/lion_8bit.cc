@@ -19,7 +19,7 @@ Values decompose_lion_8bit(Builder& b, const NodeView& n) {
     ValueId g = u.gradient(i);
     ValueId m = ops::dequantize_dynamic(b, u.state(0, i), u.state(1, i), true);
     ValueId sign = u.sign(u.mix(m, beta1, g, 1 - beta1));
-    p.push_back(ops::sub(b, u.shrunk(i), u.times(sign, u.lr())));
+    p.push_back(ops::sub(b, u.shrunk(i, u.p(i)), u.times(sign, u.lr())));
     const ops::DynamicCodes next = ops::quantize_dynamic(b, u.mix(m, beta2, g, 1 - beta2), true);
     codes.push_back(next.codes);
     absmax.push_back(next.absmax);

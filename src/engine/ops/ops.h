@@ -56,6 +56,9 @@ ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positi
 ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,
                                ValueId cu_k, double p, int64_t heads, int64_t tk,
                                const std::string& key);  // [H, Tq, Tk], true outside the segments
+// Normal numbers that are others after each `period` steps, by Philox from `key`; step i64[], from 1.
+ValueId random_normal(Builder& b, ValueId step, const Type& type, double std, int64_t period,
+                      int64_t key);
 ValueId scatter_add_rows(
     Builder& b, ValueId ids, ValueId dy,
     int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped
@@ -142,13 +145,15 @@ CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labe
 ValueId sum_squares(Builder& b, const Values& tensors);
 ValueId sum_squares(Builder& b, ValueId tensor);
 // One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd, adagrad,
-// rmsprop, lion, lion_8bit, lamb, adafactor, whose files say their formula, states and attributes. `states`: what the
+// rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula, states and attributes. `states`: what the
 // rule keeps, one list after another. lr f64[], step i64[] (1 for the first), g_scale f64[] (times
 // every gradient). Returns p' and the new states in the order of the operands.
 struct UpdateLists {
   Values p, g, states;
   ValueId lr = kNoValue, step = kNoValue, g_scale = kNoValue;
-  std::vector<int64_t> decay;      // 0|1 for each tensor: takes attribute weight_decay; empty: all
+  std::vector<int64_t> decay;  // 0|1 for each tensor: takes attribute weight_decay; empty: all
+  std::vector<int64_t> keys =
+      {};  // for each tensor: names its random numbers, where the rule has some
   std::vector<int64_t> rows = {};  // [first, end] of the only tensor that are updated; empty: all
 };
 Values update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs);

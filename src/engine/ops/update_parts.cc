@@ -156,10 +156,10 @@ ValueId UpdateParts::gradient_l2(size_t i) {
   return decay(i) == 0 ? g : ops::add(b_, g, scaled(p(i), decay(i)));
 }
 
-ValueId UpdateParts::shrunk(size_t i) {
-  if (decay(i) == 0) return p(i);
+ValueId UpdateParts::shrunk(size_t i, ValueId x) {
+  if (decay(i) == 0) return x;
   const ValueId one = ops::constant(b_, 1, kScalar);
-  return times(p(i), ops::sub(b_, one, scaled(lr(), decay(i))));
+  return times(x, ops::sub(b_, one, scaled(lr(), decay(i))));
 }
 
 ValueId UpdateParts::one_minus_power(double base) {
@@ -224,6 +224,7 @@ Values ops::update(Builder& b, const std::string& rule, const UpdateLists& lists
   attrs.set("count", static_cast<int64_t>(lists.p.size()));
   attrs.set("decay", lists.decay);
   if (!lists.rows.empty()) attrs.set("rows", lists.rows);
+  if (!lists.keys.empty()) attrs.set("keys", lists.keys);
   return b.emit(rule, in, attrs);
 }
 

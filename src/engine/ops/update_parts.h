@@ -44,7 +44,7 @@ class UpdateParts {
   double decay(size_t i) const;                                       // weight_decay or 0
   ValueId gradient(size_t i);                                         // g * g_scale in p's type
   ValueId gradient_l2(size_t i);                                      // + decay * p
-  ValueId shrunk(size_t i);                                           // p * (1 - lr decay)
+  ValueId shrunk(size_t i, ValueId x);                                // x * (1 - lr decay)
   ValueId one_minus_power(double base);                               // 1 - base^step, f64[]
   ValueId scaled(ValueId x, double factor);                           // x * factor
   ValueId times(ValueId x, ValueId scalar);                           // scalar f64[] in x's type

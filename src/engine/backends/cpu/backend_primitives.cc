@@ -341,6 +341,34 @@ Run iota(const NodeView& n) {
   };
 }
 
+template <class T>
+Run random_normal(const NodeView& n) {
+  const int64_t count = n.out(0).count(), period = n.integer("period");
+  const auto key = static_cast<uint64_t>(n.integer("key"));
+  const double std = n.real("std");
+  return [=](const KernelArgs& a) {
+    T* out = static_cast<T*>(a.out[0]);
+    const auto round = static_cast<uint64_t>((in_i64(a, 0)[0] - 1) / period);
+    pool_of(a).parallel_for((count + 3) / 4, [&](int64_t begin, int64_t end, int) {
+      for (int64_t block = begin; block < end; ++block) {
+        const auto at = static_cast<uint64_t>(block);
+        const PhiloxBlock w =
+            philox4x32({static_cast<uint32_t>(at), static_cast<uint32_t>(at >> 32),
+                        static_cast<uint32_t>(round), static_cast<uint32_t>(round >> 32)},
+                       {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)});
+        T four[4];
+        for (size_t k = 0; k < 4; k += 2) {
+          const double length = std * std::sqrt(-2 * std::log((w[k] + 0.5) * 0x1p-32));
+          const double angle = 2 * M_PI * 0x1p-32 * w[k + 1];
+          four[k] = static_cast<T>(length * std::cos(angle));
+          four[k + 1] = static_cast<T>(length * std::sin(angle));
+        }
+        std::copy(four, four + std::min<int64_t>(4, count - 4 * block), out + 4 * block);
+      }
+    });
+  };
+}
+
 // A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty Run
 // says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
 constexpr size_t kResult = static_cast<size_t>(-1);
@@ -439,6 +467,12 @@ Makers loop_makers() {
                                if (!n.flag("bf16")) return plain_matmul<decltype(x)>(n);
                              return {};
                            })},
+      {"random_normal", over_type(kResult,
+                                  [](const NodeView& n, auto x) -> Run {
+                                    if constexpr (std::is_floating_point_v<decltype(x)>)
+                                      return random_normal<decltype(x)>(n);
+                                    return {};
+                                  })},
       {"slice", bytes_of(slice)},
       {"concat", bytes_of(concat)},
       {"gather_rows", bytes_of(gather_rows)},

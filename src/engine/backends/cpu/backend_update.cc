@@ -202,16 +202,16 @@ Kernel lamb_kernel(const NodeView& n) {
                      });
 }
 
-AdamW adamw_of(const NodeView& o, bool l2) {
-  return {o.real("beta1"), o.real("beta2"), o.real("eps"), l2};
+AdamW adamw_of(const NodeView& o) {
+  const auto flag = [&](const char* name) { return o.node.op->attr(name) && o.flag(name); };
+  return {o.real("beta1"), o.real("beta2"), o.real("eps"), flag("l2"), flag("huggingface")};
 }
 Lion lion_of(const NodeView& o) { return {o.real("beta1"), o.real("beta2")}; }
 
 Kernel adamw_8bit_kernel(const NodeView& n) {
-  return kernel_8bit(
-      n, [rule = adamw_of(n, false)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
-        adamw_8bit(tensors, rule, at, pool);
-      });
+  return kernel_8bit(n, [rule = adamw_of(n)](auto tensors, const UpdateStep& at, ThreadPool& pool) {
+    adamw_8bit(tensors, rule, at, pool);
+  });
 }
 
 Kernel lion_8bit_kernel(const NodeView& n) {
@@ -224,7 +224,7 @@ Kernel lion_8bit_kernel(const NodeView& n) {
 
 Makers update_makers() {
   return {
-      {"adamw", elementwise([](const NodeView& o) { return adamw_of(o, o.flag("l2")); }, adamw)},
+      {"adamw", elementwise(adamw_of, adamw)},
       {"adamw_8bit", with_f32_tensors(3, adamw_8bit_kernel)},
       {"lion_8bit", with_f32_tensors(3, lion_8bit_kernel)},
       {"quantize_dynamic", with_f32_tensors(0, quantize_kernel)},

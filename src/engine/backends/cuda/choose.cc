@@ -66,6 +66,7 @@ const std::map<std::string, Scratch, std::less<>>& composites() {
       {"rmsprop", none},
       {"lion", none},
       {"lion_8bit", none},
+      {"apollo_adamw", sums},
       {"lamb", sums},
       {"adafactor", sums},
       {"sum_squares", sums}};

@@ -65,6 +65,25 @@ void attention_dropout_mask(const Call& c, const KernelArgs& a) {
         }
 }
 
+void random_normal(const Call& c, const KernelArgs& a) {
+  const Attrs& o = c.attrs;
+  const auto key = static_cast<uint64_t>(o.integer("key"));
+  const auto round =
+      static_cast<uint64_t>((static_cast<const int64_t*>(a.in[0])[0] - 1) / o.integer("period"));
+  Numbers x(static_cast<size_t>(c.out[0].count()));
+  for (uint64_t i = 0; i < x.size(); ++i) {
+    const uint64_t block = i / 4;
+    const Words w =
+        philox({{uint32_t(block), uint32_t(block >> 32), uint32_t(round), uint32_t(round >> 32)}},
+               uint32_t(key), uint32_t(key >> 32));
+    const uint32_t* pair = w.w + (i % 4 < 2 ? 0 : 2);
+    const double length = std::sqrt(-2 * std::log((pair[0] + 0.5) * 0x1p-32));
+    const double angle = 2 * std::acos(-1.0) * pair[1] * 0x1p-32;
+    x[i] = o.real("std") * length * (i % 2 == 0 ? std::cos(angle) : std::sin(angle));
+  }
+  store(x, a.out[0], c.out[0]);
+}
+
 }  // namespace
 
 Words philox(Words c, uint32_t key0, uint32_t key1) {
@@ -81,6 +100,7 @@ Words philox(Words c, uint32_t key0, uint32_t key1) {
 void add_random(Table& t) {
   t["dropout_mask"] = dropout_mask;
   t["attention_dropout_mask"] = attention_dropout_mask;
+  t["random_normal"] = random_normal;
 }
 
 }  // namespace hone::reference

@@ -64,12 +64,22 @@ void for_chunks(int64_t count, ThreadPool& pool, Fn&& f) {
 AdamWScalars scalars_of(const AdamW& rule, const UpdateStep& at, double weight_decay) {
   const double t = static_cast<double>(at.step);
   const double correction1 = 1 - std::pow(rule.beta1, t), correction2 = 1 - std::pow(rule.beta2, t);
-  const double l2 = rule.l2 ? weight_decay : 0, decay = weight_decay - l2;
-  return {f32(1 - at.lr * decay), f32(l2),
-          f32(1 - rule.beta1),    f32(rule.beta2),
-          f32(1 - rule.beta2),    f32(std::sqrt(correction2)),
-          f32(rule.eps),          f32(at.lr / correction1),
-          f32(at.gradient_scale)};
+  const double l2 = rule.l2 ? weight_decay : 0, decay = 1 - at.lr * (weight_decay - l2);
+  const double root2 = std::sqrt(correction2);
+  AdamWScalars s{.decay = f32(decay),
+                 .l2 = f32(l2),
+                 .one_minus_beta1 = f32(1 - rule.beta1),
+                 .beta2 = f32(rule.beta2),
+                 .one_minus_beta2 = f32(1 - rule.beta2),
+                 .root_correction2 = f32(root2),
+                 .eps = f32(rule.eps),
+                 .step_size = f32(at.lr / correction1),
+                 .gradient_scale = f32(at.gradient_scale)};
+  if (rule.huggingface) {
+    s.eps = f32(rule.eps / root2);
+    s.step_size = f32(at.lr / correction1 * decay);
+  }
+  return s;
 }
 
 void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,

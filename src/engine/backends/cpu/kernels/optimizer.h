@@ -28,7 +28,8 @@ struct UpdateStep {
 // The rules, by the formulas of engine/ops/<rule>.cc; scalars are computed in f64.
 struct AdamW {  // states m, v
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  bool l2 = false;  // Adam: weight decay is part of the gradient
+  bool l2 = false;           // Adam: weight decay is part of the gradient
+  bool huggingface = false;  // eps beside the biased root, decay at last
 };
 void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
            ThreadPool& pool);
