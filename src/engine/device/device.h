@@ -29,6 +29,8 @@ class Memory {
   virtual ~Memory() = default;
   std::byte* data() const { return data_; }  // aligned to 64 bytes
   int64_t bytes() const { return bytes_; }
+  // How much of it is in this machine's memory now, in whole pages; 0 for a block on disk.
+  virtual int64_t resident_bytes() const { return 0; }
 
  protected:
   std::byte* data_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -50,6 +51,11 @@ int64_t move_all(bool direct, int64_t bytes, Call call) {
     }
   }
   return done;
+}
+
+// Whether the file system counts blocks for that many bytes: a hole has none.
+bool has_blocks_for(const struct stat& file, int64_t bytes) {
+  return int64_t{file.st_blocks} * 512 >= bytes;
 }
 
 }  // namespace
@@ -122,6 +128,10 @@ Result<std::unique_ptr<Memory>> DiskBlocks::allocate(int64_t bytes, const std::s
   how_ += uses_uring()     ? ", io_uring"
           : options_.uring ? fmt::format(", threads: {}", why_no_uring_)
                            : ", threads";
+  struct stat made_file {};
+  fstat(f.file, &made_file);
+  f.size = made_file.st_size;
+  f.has_blocks = has_blocks_for(made_file, f.size);
   files_[static_cast<std::byte*>(at)] = std::move(f);
   any_ = true;
   return std::unique_ptr<Memory>(
@@ -163,6 +173,25 @@ bool DiskBlocks::fail(bool writes, int file, int64_t offset, int64_t bytes) {
 Status DiskBlocks::check() const {
   const std::lock_guard lock(mutex_);
   if (failure_) return *failure_;
+  for (const auto& [at, file] : files_) HONE_TRY(file.check_whole());
+  return Ok{};
+}
+
+Status DiskBlocks::File::check_whole() const {
+  const auto failed = [&](std::string what) {
+    return Error(err::kDiskFails, std::move(what)).at(folder);
+  };
+  struct stat now {};
+  if (fstat(file, &now) != 0)
+    return failed(fmt::format("the run's file cannot be looked at: {}", std::strerror(errno)));
+  if (now.st_size != size || (has_blocks && !has_blocks_for(now, size)))
+    return failed(fmt::format("another program has cut the run's file of {} bytes short", size));
+  // A page that the system could not write back later says so here alone. Asking about one byte
+  // waits for one page at most.
+  if (sync_file_range(file, 0, 1, SYNC_FILE_RANGE_WAIT_BEFORE) != 0 &&
+      (errno == EIO || errno == ENOSPC))
+    return failed(
+        fmt::format("bytes of the run's file cannot be written: {}", std::strerror(errno)));
   return Ok{};
 }
 

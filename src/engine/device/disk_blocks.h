@@ -34,7 +34,8 @@ class DiskBlocks {
   void copy(const Copy& c);
   void zero(void* to, int64_t bytes);
 
-  // H1323: the first read or write that failed.
+  // H1323: the first read or write that failed, or a file that another program has cut short: what was
+  // in it reads as zeros from there on.
   Status check() const;
 
   // How files are read and written, and why not better: "direct, io_uring". This is about the file that
@@ -64,6 +65,9 @@ class DiskBlocks {
     std::string folder;
     bool direct = false;
     int64_t memory_alignment = 1;
+    int64_t size = 0;         // of the file
+    bool has_blocks = false;  // for all its bytes, by the file system's own count
+    Status check_whole() const;
   };
   static constexpr int64_t kPiece = int64_t{1} << 20;
   std::string make_direct(File& file) const;  // "" or why not

@@ -17,6 +17,7 @@ class ArenaMemory : public Memory {
     data_ = arena_.data();
     bytes_ = arena_.bytes();
   }
+  int64_t resident_bytes() const override { return hone::resident_bytes(data_, bytes_); }
 
  private:
   Arena arena_;
@@ -33,6 +34,7 @@ class SmallMemory : public Memory {
   }
   ~SmallMemory() override { ::operator delete[](owned_, kAlign); }
   SmallMemory(const SmallMemory&) = delete;
+  int64_t resident_bytes() const override { return hone::resident_bytes(data_, bytes_); }
 
  private:
   static constexpr std::align_val_t kAlign{static_cast<size_t>(kBufferAlignment)};

@@ -206,9 +206,6 @@ TEST_F(Lanes, ADiskThatFailsIsOneError) {
   fs::resize_file(file(), 4000);
   std::vector<std::byte> got(8192);
   Queue& lane = device_.queue(Lane::disk_read);
-  lane.copy(got.data(), disk->data(), 4000);
-  lane.finish();
-  EXPECT_TRUE(device_.check().ok());
   lane.copy(got.data(), disk->data(), 8192);
   lane.copy(got.data(), disk->data() + 4096, 10);
   lane.finish();
@@ -218,6 +215,26 @@ TEST_F(Lanes, ADiskThatFailsIsOneError) {
   EXPECT_EQ(failed.error().what(),
             "4192 bytes cannot be read at byte 4000 of the run's file: the file is shorter");
   EXPECT_EQ(failed.error().where(), std::vector<std::string>{folder_});
+}
+
+// What was cut off reads as zeros once a write behind it has made the file long again.
+TEST_F(Lanes, AFileThatAnotherProgramCutsShort) {
+  const int64_t bytes = 64 * 4096;
+  std::vector<std::byte> some(4096, std::byte{1});
+  Queue& lane = device_.queue(Lane::disk_write);
+  for (const bool whole_again : {false, true}) {
+    const auto disk = on_disk(bytes);
+    EXPECT_TRUE(device_.check().ok());
+    fs::resize_file(file(), 0);
+    if (whole_again) fs::resize_file(file(), static_cast<size_t>(bytes));
+    lane.copy(disk->data() + 4096, some.data(), 4096);
+    lane.finish();
+    const Status failed = device_.check();
+    ASSERT_FALSE(failed.ok()) << whole_again;
+    EXPECT_STREQ(failed.error().code(), "H1323");
+    EXPECT_EQ(failed.error().what(),
+              "another program has cut the run's file of 262144 bytes short");
+  }
 }
 
 }  // namespace

@@ -129,11 +129,14 @@ Result<int64_t> TaskRun::evaluate_rows(int64_t begin, int64_t end, EvalMetrics& 
       for (bool again = true; again; ++rows.pass) {
         again = HONE_TRY(examples_.collate(rows, program.inputs));
         session_->run(program.index);
-        if (!metrics.add(rows, outputs)) return why_not_finite(program, rows);
+        if (metrics.add(rows, outputs)) continue;
+        HONE_TRY(check_device());
+        return why_not_finite(program, rows);
       }
     }
   }
   bar.finish();
+  HONE_TRY(check_device());
   return done;
 }
 
@@ -169,6 +172,15 @@ Result<int64_t> TaskRun::why_not_finite(BoundProgram& program, const CollatedRow
       .todo("take a checkpoint from before the training broke");
 }
 
+Status TaskRun::check_device() const {
+  Status works = session_->check();
+  if (works.ok()) return works;
+  return std::move(works.error())
+      .todo(
+          "what the model gave is not used: look at the disk, or name a folder on another one with "
+          "--offload_optimizer_nvme_path");
+}
+
 Result<OrderedJson> TaskRun::evaluate() {
   if (examples_.evaluate) return examples_.evaluate(*this);
   const auto metrics = examples_.metrics(0);
@@ -189,8 +201,7 @@ MemoryReport TaskRun::memory() const {
   const MemoryReading now = read_memory();
   int64_t resident = 0;
   for (const Space space : {Space::device, Space::host})
-    if (const Memory* arena = session_->arena(space))
-      resident += resident_bytes(arena->data(), arena->bytes());
+    if (const Memory* arena = session_->arena(space)) resident += arena->resident_bytes();
   return {memory_of(session_->plan(), backend_->spec()),
           now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
           resident};

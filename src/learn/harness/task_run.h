@@ -47,8 +47,10 @@ class TaskRun final : public TrainTask {
   MemoryReport memory() const;
 
   // For the functions of the task: runs the rows [begin, end) of evaluation and adds them to the
-  // metrics. Gives their number; -1: a stop was requested. Errors: H2406, those of collate.
+  // metrics. Gives their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
   Result<int64_t> evaluate_rows(int64_t begin, int64_t end, EvalMetrics& metrics);
+  // After programs have run, before what they gave is used. Errors: H1323.
+  Status check_device() const;
   const Pretrained& model() const { return model_; }
   const Examples& examples() const { return examples_; }
   const RunShapes& shapes() const { return shapes_; }

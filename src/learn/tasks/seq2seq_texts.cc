@@ -119,7 +119,9 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
     }
     const std::vector<Prompt> prompts =
         HONE_TRY(generator_prompts(rows, generation_, model_.config));
-    for (const Generated& g : HONE_TRY(generator_->run(prompts, generation_))) {
+    auto written = generator_->run(prompts, generation_);
+    HONE_TRY(run.check_device());
+    for (const Generated& g : HONE_TRY(std::move(written))) {
       const std::string text = targets_.decode(g.tokens, true);
       lengths.add(prompts[g.prompt].tokens, g.tokens);
       texts.push_back(prediction_line(text, targets_));

@@ -54,6 +54,7 @@ class FarMemory : public Memory {
     bytes_ = real_->bytes();
   }
   ~FarMemory() override { window_.remove(data_); }
+  int64_t resident_bytes() const override { return real_->resident_bytes(); }
 
  private:
   Window& window_;
