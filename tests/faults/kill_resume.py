@@ -11,8 +11,9 @@ model is being saved; mostly with SIGKILL, else with SIGTERM or SIGINT, after wh
 saved and left with 143 or 130. After each kill every checkpoint and model in the folder must be
 whole. Compared at the end of a round: the final
 model, weights and moments of the last checkpoint byte by byte, and trainer_state.json without its
-times. The run accumulates, packs rows and has dropout. The seed is printed; the same seed chooses
-the same kinds of moments.
+times. The run accumulates, packs rows and has dropout. Each time it is typed, other values are
+offloaded to the host or the disk, or computed again, which changes no bit; nothing is left in the
+folder of what is offloaded. The seed is printed; the same seed chooses the same kinds of moments.
 """
 import argparse
 import json
@@ -30,6 +31,7 @@ WORDS = ("the cat sat on mat and dog lay rug for it was late house still when ra
          "rose over fields men of village took boats she read letter twice").split()
 STEPS = 14
 EVALUATED = (5, 10, STEPS)
+OFFLOADED = "offloaded"  # a folder
 
 
 def prepare(folder):
@@ -47,6 +49,16 @@ def prepare(folder):
     config.update(attn_pdrop=0.1, embd_pdrop=0.1, resid_pdrop=0.1)
     with open(path, "w") as f:
         json.dump(config, f)
+
+
+def placement(rng):
+    """Flags that change no bit: all on the device, or what is offloaded where, and what is computed again."""
+    if rng.random() < 0.25:
+        return []
+    flags = ["--offload_optimizer_nvme_path", OFFLOADED, "--offload_persistence_threshold", rng.choice(["0", "1000"])]
+    for what in ("optimizer", "param", "gradient", "activation"):
+        flags += [f"--offload_{what}_device", rng.choice(["none", "cpu", "nvme", "nvme"])]
+    return flags + rng.choice([[], ["--gradient_checkpointing"], ["--activation_memory_budget", "0.5"]])
 
 
 def command(hone, out):
@@ -162,13 +174,13 @@ def start(argv, folder, log):
 
 
 def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
-    argv = command(hone, out)
     log_path = os.path.join(folder, out + ".log")
     kills = rng.randint(1, 4)
     story = []
     with open(log_path, "wb") as log:
         for attempt in range(kills + 1):
-            process = start(argv, folder, log)
+            placed = placement(rng)
+            process = start(command(hone, out) + placed, folder, log)
             if attempt < kills:
                 kind = rng.choice(["start", "clock", "log", "evaluation", "evaluation", "save", "save", "final"])
                 number = rng.choice([signal.SIGKILL] * 4 + [signal.SIGTERM, signal.SIGINT])
@@ -176,11 +188,14 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
                 if process.poll() is None:
                     process.send_signal(number)
                     counts[kind] = counts.get(kind, 0) + 1
+                    counts["(offloaded)"] = counts.get("(offloaded)", 0) + ("nvme" in placed)
                     counts["(in evaluation)"] = counts.get("(in evaluation)", 0) + last_words(log_path)
                 status = process.wait()
                 # A signal before the handlers stand, or after the last step, ends the program as usual.
                 allowed = {0, -number} if number == signal.SIGKILL else {0, 128 + number, -number}
                 story.append(f"{kind}:{number.name}:{status}")
+                if left := names(os.path.join(folder, OFFLOADED)):
+                    return f"left of what was offloaded after {number.name}: {left}", story
                 if broken := unreadable(os.path.join(folder, out)):
                     return f"not readable after {number.name}: {broken}", story
                 if status not in allowed:

@@ -14,6 +14,7 @@ import re
 import resource
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -140,6 +141,126 @@ def read_only(w):
         w.expect_same_end("fixed/out")
     finally:
         subprocess.run(["umount", w.path("fixed")], capture_output=True)
+
+
+def offloaded_to(folder):
+    """Flags of a run that keeps all it can in a file of the folder."""
+    return ["--offload_optimizer_nvme_path", folder, "--offload_persistence_threshold", "0",
+            *(word for what in ("optimizer", "param", "gradient", "activation") for word in (f"--offload_{what}_device", "nvme"))]
+
+
+def offload_disk_full(w):
+    """Less room than the plan takes of the disk is seen before the first step, and so is a disk that refuses the file."""
+    try:
+        mounted(w, "little", "size=256k")
+        w.expect_error(w.run("refused", *offloaded_to("little")), "H2404", "disk: ", "little")
+        subprocess.run(["mount", "-o", "remount,size=64m", w.path("little")], check=True)
+        w.expect_same_end("refused", *offloaded_to("little"))
+        demand(not names(w.path("little")), f"left: {names(w.path('little'))}")
+    finally:
+        subprocess.run(["umount", w.path("little")], capture_output=True)
+
+
+def offload_file_limited(w):
+    """ulimit -f: the file is longer than a file may be."""
+    limit = 1 << 20
+    run = w.run("longer", *offloaded_to("offloaded"), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    w.expect_error(run, "H1322", "offloaded", "File too large")
+    demand(not names(w.path("longer")) or "checkpoint-4" not in names(w.path("longer")), "a step was made")
+    w.expect_same_end("longer", *offloaded_to("offloaded"))
+
+
+def fill(path):
+    """A file that takes all room of its disk."""
+    with open(path, "wb", buffering=0) as f:
+        try:
+            while True:
+                f.write(bytes(1 << 12))
+        except OSError:
+            pass
+
+
+def offload_disk_fills(w):
+    """The room of the file is taken before the first step: a disk that others fill later is no fault."""
+    try:
+        mounted(w, "shared", "size=24m")
+        process = w.start("filled", "train       step 2/", *offloaded_to("shared"))
+        process.send_signal(signal.SIGSTOP)
+        fill(w.path("shared", "all"))
+        process.send_signal(signal.SIGCONT)
+        demand(process.wait() == 0, f"status {process.returncode}:\n{w.log()}")
+        w.expect_same_end("filled")
+    finally:
+        subprocess.run(["umount", w.path("shared")], capture_output=True)
+
+
+def offload_file_of(pid, folder):
+    """The file without a name, by a name that the system gives it."""
+    for fd in names(f"/proc/{pid}/fd"):
+        path = f"/proc/{pid}/fd/{fd}"
+        try:
+            if os.readlink(path).startswith(folder) and stat.S_ISREG(os.stat(path).st_mode):
+                return path
+        except OSError:
+            continue
+    raise Fault(f"no open file in {folder}")
+
+
+def offload_file_cut(w):
+    """Another program cuts the file short, or makes a hole in it: one error, nothing of it is saved."""
+    def cut(path):
+        os.truncate(path, os.path.getsize(path) // 2)
+
+    def emptied_and_long_again(path):
+        size = os.path.getsize(path)
+        os.truncate(path, 0)
+        os.truncate(path, size)
+
+    for fault in (cut, emptied_and_long_again):
+        out = fault.__name__
+        process = w.start(out, "train       step 6/", *offloaded_to("offloaded"))
+        process.send_signal(signal.SIGSTOP)
+        fault(offload_file_of(process.pid, w.path("offloaded")))
+        process.send_signal(signal.SIGCONT)
+        demand(process.wait() == 1, f"{out}: status {process.returncode}:\n{w.log()}")
+        demand(re.findall(r"^(H\d{4})  ", w.log(), re.M) == ["H1323"] and "offloaded" in w.log(), f"{out}:\n{w.log()}")
+        w.expect_whole(out)
+        demand("checkpoint-4" in names(w.path(out)) and "checkpoint-8" not in names(w.path(out)), f"{out}: {names(w.path(out))}")
+        w.expect_same_end(out, *offloaded_to("offloaded"))
+
+
+def offload_disk_breaks(w):
+    """I/O errors: what the ext4 of a loop device is made of is lost, and there is no room to make it again."""
+    image, device = w.path("image"), ""
+    try:
+        mounted(w, "below", "size=64m")
+        image = w.path("below", "image")
+        with open(image, "wb") as f:
+            f.truncate(32 << 20)
+        made = subprocess.run(["mkfs.ext4", "-q", "-O", "^has_journal", image], capture_output=True, text=True)
+        loop = made.returncode == 0 and subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)
+        if not loop or loop.returncode != 0:
+            raise Skip("loop device: " + (loop.stderr.strip() if loop else "no mkfs.ext4"))
+        device = loop.stdout.strip()
+        os.makedirs(w.path("broken"))
+        if subprocess.run(["mount", device, w.path("broken")], capture_output=True).returncode != 0:
+            raise Skip("mount")
+        process = w.start("io_error", "train       step 6/", *offloaded_to("broken/states"))
+        process.send_signal(signal.SIGSTOP)
+        os.truncate(image, 64 << 10)
+        fill(w.path("below", "all"))  # so what is written from now on is an I/O error
+        subprocess.run(["sync", "-f", w.path("broken")], capture_output=True)
+        process.send_signal(signal.SIGCONT)
+        demand(process.wait() == 1, f"status {process.returncode}:\n{w.log()}")
+        demand(re.findall(r"^(H\d{4})  ", w.log(), re.M) == ["H1323"] and "broken/states" in w.log(), w.log())
+        w.expect_whole("io_error")
+        demand("checkpoint-4" in names(w.path("io_error")), f"{names(w.path('io_error'))}")
+        w.expect_same_end("io_error", *offloaded_to("offloaded"))
+    finally:
+        subprocess.run(["umount", "-l", w.path("broken")], capture_output=True)
+        if device:
+            subprocess.run(["losetup", "-d", device], capture_output=True)
+        subprocess.run(["umount", "-l", w.path("below")], capture_output=True)
 
 
 def inputs_vanish(w):
@@ -285,7 +406,8 @@ def main():
     wrong = 0
     try:
         w = World(os.path.abspath(options.hone), folder)
-        for fault in (disk_full, files_limited, read_only, inputs_vanish, weights_cut_short, shards_change, checkpoint_damaged, folder_vanishes,
+        for fault in (disk_full, files_limited, read_only, offload_disk_full, offload_file_limited, offload_disk_fills, offload_file_cut,
+                      offload_disk_breaks, inputs_vanish, weights_cut_short, shards_change, checkpoint_damaged, folder_vanishes,
                       terminated, interrupted, interrupted_twice):
             if options.only not in (None, fault.__name__):
                 continue
