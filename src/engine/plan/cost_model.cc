@@ -6,10 +6,12 @@
 
 #include "engine/ops/cost.h"
 #include "engine/plan/buffers.h"
+#include "engine/plan/op_speeds.h"
 
 namespace hone {
 
 double seconds_of(const NodeView& n, const Speeds& speeds) {
+  if (speeds.ops) return speeds.ops->seconds_of(n);
   const Cost cost = cost_of(n);
   const double flops = n.attrs().flag("bf16") ? speeds.bf16_flops : speeds.f32_flops;
   return std::max(flops > 0 ? cost.flops / flops : 0,

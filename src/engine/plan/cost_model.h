@@ -5,6 +5,8 @@
 
 namespace hone {
 
+class OpSpeeds;
+
 // What a device does in a second; 0: unknown.
 struct Speeds {
   double f32_flops = 0, bf16_flops = 0;  // floating-point operations of a large matrix product
@@ -16,6 +18,8 @@ struct Speeds {
   // Read and written in the host's memory by kernels on the lane host_compute; 0: the device's.
   double host_memory_bytes_per_second = 0;
   double node_seconds = 0;  // before a node begins
+  // Where they were measured, by kind of node, instead of the first three; they outlive this.
+  const OpSpeeds* ops = nullptr;
 };
 
 // For choices between nodes where a device says nothing of itself: a CPU does about ten operations
@@ -27,8 +31,8 @@ inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .disk_read_bytes_per_second = 1e9,
                                     .disk_write_bytes_per_second = 5e8};
 
-// The least time of a node, or of all nodes of a program: of each node, what takes longer, its
-// arithmetic or its memory traffic.
+// The time of a node, or of all nodes of a program. Where speeds of ops are measured, theirs; else the
+// least: of each node, what takes longer, its arithmetic or its memory traffic.
 double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 
