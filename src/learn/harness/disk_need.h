@@ -10,6 +10,7 @@ struct DiskNeed {
   int64_t model_bytes = 0;       // at the end, f32
   int64_t checkpoint_bytes = 0;  // each: weights and, unless --save_only_model, optimizer states
   int64_t checkpoints = 0;       // at a time: a new one is written before an old one is deleted
+  int64_t written = 0;           // checkpoints in the whole run
   int64_t offload_bytes = 0;     // in output_dir; 0 where it is in another folder
   int64_t bytes() const { return model_bytes + checkpoints * checkpoint_bytes + offload_bytes; }
 };

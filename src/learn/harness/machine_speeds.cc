@@ -100,7 +100,8 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
   SpeedsFile file;
   Json known = file.get(key);
   const auto has = [&](bool bf16) {
-    return known.contains("ops") && known["ops"].contains(bf16 ? "matmul.nn.bf16" : "matmul.nn");
+    return known.contains("ops") && known["ops"].is_object() &&
+           known["ops"].contains(bf16 ? "matmul.nn.bf16" : "matmul.nn");
   };
   if (!has(wanted.bf16) && wanted.measure) {
     const Result<Calibration> fresh = calibrate(backend, wanted.bf16);

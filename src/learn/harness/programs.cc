@@ -53,6 +53,41 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
   return shapes;
 }
 
+RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
+                         int64_t rows, bool whole) {
+  const auto lengths_of = [&](const ExampleRows& of, int64_t most) {
+    std::vector<AxisLengths> lengths;
+    for (size_t a = 0; a < of.axes.size(); ++a) {
+      lengths.push_back({m.form.limits[a].axis, of.axes[a].lengths()});
+      lengths.back().lengths.resize(static_cast<size_t>(most));
+    }
+    return lengths;
+  };
+  const int64_t eval_batch = m.settings().per_device_eval_batch_size;
+  RunShapes shapes;
+  if (examples.train) {
+    const StepRows last = steps->rows_of_step(steps->steps_per_epoch() - 1);
+    const int64_t all = examples.train->size(), r = std::min(rows, all);
+    shapes.train =
+        choose_grid(lengths_of(*examples.train, all), r, (last.end - last.begin) % r, whole);
+    shapes.accumulate = !whole;
+  }
+  if (examples.eval) {
+    const int64_t all = examples.eval->size(), compared = std::min(all, examples.compared);
+    if (compared > 0) {
+      const int64_t r = std::min({rows, eval_batch, compared});
+      shapes.eval = choose_grid(lengths_of(*examples.eval, compared), r, compared % r);
+    }
+    if (m.form.generation) {
+      const std::vector<int64_t> sources = examples.eval->axes[0].lengths();
+      const int64_t longest =
+          sources.empty() ? 0 : *std::max_element(sources.begin(), sources.end());
+      shapes.writes = m.form.generation(longest, std::min(eval_batch, all));
+    }
+  }
+  return shapes;
+}
+
 std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(config).params(config))

@@ -39,6 +39,10 @@ struct RunShapes {
 RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t rows, bool whole,
                               bool train, bool eval);
 
+// What a run needs whose data are read. `steps`: of training, null without it.
+RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
+                         int64_t rows, bool whole);
+
 // What the optimizer trains.
 std::vector<UpdateWeight> update_weights(const ModelConfig& config);
 

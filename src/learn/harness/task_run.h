@@ -6,7 +6,9 @@
 #pragma once
 
 #include "learn/harness/feed.h"
+#include "learn/harness/machine_speeds.h"
 #include "learn/harness/placement.h"
+#include "learn/harness/run_time.h"
 #include "learn/models/adapter_config.h"
 #include "learn/train/trainer.h"
 
@@ -45,6 +47,8 @@ class TaskRun final : public TrainTask {
   std::unique_ptr<TrainCallback> callback();
   Status end() { return examples_.ended(*this); }  // after a run that was not stopped
   MemoryReport memory() const;
+  // As predicted before the first step; null where the machine's speed is not known.
+  const std::optional<RunTime>& time() const { return time_; }
 
   // For the functions of the task: runs the rows [begin, end) of evaluation and adds them to the
   // metrics. Gives their number; -1: a stop was requested. Errors: H2406, H1323, those of collate.
@@ -68,7 +72,9 @@ class TaskRun final : public TrainTask {
   Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
   PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
   Status choose_placement(const ArenaLimits& limits, int64_t wanted);  // --auto_fit
-  Status check_disk(const RunPlan& plan) const;                        // H2425
+  DiskNeed disk_need_of(const RunPlan& plan) const;
+  Status check_disk(const RunPlan& plan) const;                                         // H2425
+  Status predict_time(const RunPlan& plan, std::span<const Program> programs);          // H2426
   Error does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t wanted) const;  // H2404
   RunShapes shapes_for(int64_t rows, bool whole) const;
   void bind_programs();
@@ -90,6 +96,8 @@ class TaskRun final : public TrainTask {
   const TaskSettings& s_;
   Pretrained model_;
   std::unique_ptr<Backend> backend_;
+  std::optional<MachineSpeeds> speeds_;
+  std::optional<RunTime> time_;
   std::optional<TaskModel> made_;
   Examples examples_;
   std::optional<RowFeed> feed_;

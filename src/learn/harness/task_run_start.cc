@@ -1,5 +1,6 @@
 // How a run begins: data, the micro-batch that fits, programs, memory, weights, first screen.
 #include <algorithm>
+#include <cmath>
 
 #include "base/core/log.h"
 #include "base/core/memory.h"
@@ -35,6 +36,8 @@ Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained mode
 Status TaskRun::start(Pretrained model, bool from_scratch) {
   model_ = std::move(model);
   backend_ = HONE_TRY(open_backend(s_.backend, {.threads = static_cast<int>(s_.threads)}));
+  // Before the data are in memory, which measuring needs some of.
+  if (s_.do_train) speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
   const ModelConfig& config = model_.config;
   parameters_outside_embeddings_ = parameter_count(config, false);
   log_info("{:<11} {}: {}, {:.1f} million parameters; {}", "model", model_.name,
@@ -60,40 +63,10 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
 }
 
 RunShapes TaskRun::shapes_for(int64_t rows, bool whole) const {
-  const RunForm& form = made_->form;
   if (s_.streaming)
     return shapes_without_data(*made_, row_tokens(), rows, whole, s_.do_train, s_.do_eval);
-  const auto lengths_of = [&](const ExampleRows& of, int64_t most) {
-    std::vector<AxisLengths> lengths;
-    for (size_t a = 0; a < of.axes.size(); ++a) {
-      lengths.push_back({form.limits[a].axis, of.axes[a].lengths()});
-      lengths.back().lengths.resize(static_cast<size_t>(most));
-    }
-    return lengths;
-  };
-  RunShapes shapes;
-  if (examples_.train) {
-    const StepCount& steps = *feed_->steps();
-    const StepRows last = steps.rows_of_step(steps.steps_per_epoch() - 1);
-    const int64_t all = examples_.train->size(), r = std::min(rows, all);
-    shapes.train =
-        choose_grid(lengths_of(*examples_.train, all), r, (last.end - last.begin) % r, whole);
-    shapes.accumulate = !whole;
-  }
-  if (examples_.eval) {
-    const int64_t all = examples_.eval->size(), compared = std::min(all, examples_.compared);
-    if (compared > 0) {
-      const int64_t r = std::min({rows, s_.per_device_eval_batch_size, compared});
-      shapes.eval = choose_grid(lengths_of(*examples_.eval, compared), r, compared % r);
-    }
-    if (form.generation) {
-      const std::vector<int64_t> sources = examples_.eval->axes[0].lengths();
-      const int64_t longest =
-          sources.empty() ? 0 : *std::max_element(sources.begin(), sources.end());
-      shapes.writes = form.generation(longest, std::min(s_.per_device_eval_batch_size, all));
-    }
-  }
-  return shapes;
+  return shapes_of_data(*made_, examples_, feed_->steps() ? &*feed_->steps() : nullptr, rows,
+                        whole);
 }
 
 // The split of the checkpoint that is continued, or the largest that fits.
@@ -123,20 +96,43 @@ PlacementSearch TaskRun::search_of(const ArenaLimits& limits, int64_t wanted) co
   return {.model = *made_,
           .backend = *backend_,
           .limits = limits,
-          .speeds = kTypicalCpu,
+          .speeds = speeds_ ? speeds_->speeds : kTypicalCpu,
           .wanted_rows = wanted,
           .shapes = [this](const TaskModel&, int64_t rows, bool whole) {
             return shapes_for(rows, whole);
           }};
 }
 
+DiskNeed TaskRun::disk_need_of(const RunPlan& plan) const {
+  return disk_need(s_, plan, feed_->steps()->total_steps(), feed_->steps()->epochs());
+}
+
 Status TaskRun::check_disk(const RunPlan& plan) const {
-  const StepCount& steps = *feed_->steps();
   int64_t existing = 0;
   if (HONE_TRY(file_store().exists(s_.output_dir)))
     existing = static_cast<int64_t>(HONE_TRY(find_checkpoints(s_.output_dir)).size());
-  return check_disk_need(s_, disk_need(s_, plan, steps.total_steps(), steps.epochs()),
-                         free_disk_bytes(s_.output_dir), existing);
+  return check_disk_need(s_, disk_need_of(plan), free_disk_bytes(s_.output_dir), existing);
+}
+
+Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> programs) {
+  HONE_TRY(most_seconds(s_));
+  if (!speeds_) return Ok{};
+  const StepTimes times = step_times(programs, shapes_, speeds_->speeds);
+  const double micro_batches =
+      micro_batches_of(s_, s_.per_device_train_batch_size, shapes_.train.max_rows);
+  const double step = HONE_TRY(mean_step_seconds(times, shapes_.train, *feed_, micro_batches));
+  RunLength length = length_of(*feed_, examples_);
+  if (!s_.continued_from.empty())
+    length.done =
+        step_of_checkpoint_name(s_.continued_from.substr(s_.continued_from.find_last_of('/') + 1));
+  const double batches = shapes_.eval.empty()
+                             ? 0
+                             : std::ceil(static_cast<double>(length.eval_rows) /
+                                         static_cast<double>(shapes_.eval.max_rows));
+  time_ =
+      run_time(s_, length, disk_need_of(plan), step, times.evaluation * batches, speeds_->speeds);
+  log_info("{:<11} {}, predicted", "time", time_->text(s_.price_per_hour));
+  return check_time(s_, *time_);
 }
 
 Status TaskRun::choose_placement(const ArenaLimits& limits, int64_t wanted) {
@@ -225,6 +221,7 @@ Status TaskRun::compile(bool from_scratch) {
   std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
   if (const std::string again = recomputed(programs).text(); !again.empty())
     log_info("{:<11} {}", "recompute", again);
+  if (s_.do_train) HONE_TRY(predict_time(fit.plan, programs));
   session_ = HONE_TRY(Session::compile(std::move(programs), *backend_));
   const MemoryReading before = read_memory();
   bytes_before_arena_ = before.rss_anon_bytes + before.rss_shmem_bytes;

@@ -21,6 +21,7 @@ struct StepReport {
   double loss = 0;  // of the last step
   double seconds = 0;
   int64_t steps = 0, tokens = 0, rows = 0;
+  double step_seconds = 0;  // of the last step alone
 };
 
 class TrainCallback {

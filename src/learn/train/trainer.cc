@@ -35,6 +35,11 @@ Trainer::Trainer(const TrainSettings& settings, TrainTask& task, Schedule schedu
   if (const auto options = settings.loss_scale_options()) loss_scale_.emplace(*options);
 }
 
+void Trainer::limit_seconds(double seconds, Clock& clock) {
+  clock_ = &clock;
+  deadline_ = clock.seconds() + seconds;
+}
+
 // An interval of settings as whole steps; 0: never.
 int64_t Trainer::steps_of(double interval) const {
   if (interval <= 0) return 0;
@@ -123,6 +128,7 @@ Result<TrainOutcome> Trainer::train() {
   TrainOutcome outcome;
   auto start = SteadyClock::now();
   int64_t tokens = 0, rows = 0;
+  double step_seconds = 0;  // of the last one
   for (const auto& c : callbacks_) HONE_TRY(c->on_train_begin(place()));
   auto save_is_due = [&](bool end_of_epoch, bool new_best) {
     if (s_.save_strategy == "best") return new_best;
@@ -141,7 +147,13 @@ Result<TrainOutcome> Trainer::train() {
   }
   outcome.stopped_by = stop_signal();  // it may have come while data were read: nothing to save
   while (done_ < total && !outcome.stopped_by && !stops_early()) {
+    if (done_ > first && clock_->seconds() + step_seconds > deadline_) {
+      outcome.out_of_time = true;
+      HONE_TRY(save_checkpoint(true));
+      break;
+    }
     const StepUpdate update = next_update();
+    const double begun = clock_->seconds();
     StepSums sums = HONE_TRY(task_.take_step(done_, update));
     if (Status works = task_.session().check(); !works.ok())
       return std::move(works.error())
@@ -160,6 +172,7 @@ Result<TrainOutcome> Trainer::train() {
       if (loss_scale_) loss_scale_->step_was_finite();
     }
     ++done_;
+    step_seconds = clock_->seconds() - begun;
     const double loss =
         sums.without_labels || !std::isfinite(sums.loss) ? loss_.loss_without_labels() : sums.loss;
     loss_.add(loss);
@@ -170,7 +183,8 @@ Result<TrainOutcome> Trainer::train() {
 
     const bool last = done_ == total, end_of_epoch = ends_epoch();
     for (const auto& c : callbacks_)
-      c->on_step_end(place(), {loss, seconds_since(start), done_ - first, tokens, rows});
+      c->on_step_end(place(),
+                     {loss, seconds_since(start), done_ - first, tokens, rows, step_seconds});
     if (s_.logging_strategy == "epoch"
             ? end_of_epoch
             : s_.logging_strategy == "steps" &&
@@ -207,6 +221,11 @@ Result<TrainOutcome> Trainer::train() {
   m["train_tokens_per_second"] = round_to(static_cast<double>(tokens) / seconds, 1e3);
   HONE_TRY(append_log(m));
   outcome.metrics = m;
+  if (outcome.out_of_time) {
+    log_info("{:<11} out of time after step {} of {}; the same command continues", "stopped", done_,
+             total);
+    return outcome;
+  }
   if (outcome.stopped_by) {
     log_info("{:<11} by a signal after step {} of {}; the same command continues", "stopped", done_,
              total);

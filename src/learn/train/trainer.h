@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 
+#include "base/core/clock.h"
 #include "base/core/json.h"
 #include "engine/session/session.h"
 #include "learn/checkpoint/training_checkpoint.h"
@@ -97,8 +99,9 @@ struct TrainStart {
 };
 
 struct TrainOutcome {
-  OrderedJson metrics;  // train_loss, train_runtime, ...
-  int stopped_by = 0;   // the signal that ended the run early, or 0
+  OrderedJson metrics;       // train_loss, train_runtime, ...
+  int stopped_by = 0;        // the signal that ended the run early, or 0
+  bool out_of_time = false;  // limit_seconds() ended it early
   int64_t steps_done = 0;
 };
 
@@ -110,6 +113,10 @@ class Trainer {
   // H2403 the folder holds other files or another process trains into it, H2408 no checkpoint where
   // one was asked for, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
+
+  // Training stops, as after a signal, instead of a step that would end later than this from now; at
+  // least one step is made.
+  void limit_seconds(double seconds, Clock& clock = system_clock());
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
 
@@ -184,6 +191,8 @@ class Trainer {
   std::string continued_from_;  // the checkpoint, or ""
   std::vector<std::string> discard_;
   std::optional<RunLock> lock_;
+  Clock* clock_ = &system_clock();
+  double deadline_ = std::numeric_limits<double>::infinity();  // of clock_
 };
 
 Result<Schedule> make_schedule(const TrainSettings& s, int64_t total_steps);

@@ -143,6 +143,7 @@ Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
       if (n.op->name != "attention_grad" && !n.clone) flops += cost_of({program, n}).flops;
     more = {{"tokens_per_step", steps.tokens[0]}, {"flops_per_step", flops}};
   }
+  if (run->time()) more["predicted_step_seconds"] = run->time()->step_seconds;
   HONE_TRY(report(out, run->session(), steps, threads_of(s.threads), s.bf16, more));
   return kExitDone;
 }

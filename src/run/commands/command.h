@@ -25,7 +25,8 @@
 namespace hone {
 
 // Exit statuses that scripts may rely on.
-inline constexpr int kExitDone = 0, kExitUserError = 1, kExitUsage = 2, kExitBug = 3;
+inline constexpr int kExitDone = 0, kExitUserError = 1, kExitUsage = 2, kExitBug = 3,
+                     kExitOutOfTime = 124;  // of training that --max_hours or --max_cost stopped
 
 struct Command {
   std::string name;     // "train"

@@ -17,8 +17,10 @@
 #include "base/store/hub_repository.h"
 #include "engine/backends/backends.h"
 #include "engine/device/disk_io.h"
+#include "engine/plan/op_speeds.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/formats/rows.h"
+#include "learn/harness/machine_speeds.h"
 #include "run/commands/command.h"
 
 namespace hone {
@@ -98,6 +100,21 @@ Finding kernels(OrderedJson& json, const DeviceSpec& cpu) {
   }
   json["uses"]["bf16"] = cpu.multiplies_bf16 ? "processor" : "emulated";
   return f;
+}
+
+// What was measured once for predictions; nothing is measured here.
+Finding speed(OrderedJson& json, int threads) {
+  json["speed"] = OrderedJson();
+  const auto backend = open_backend("cpu", {.threads = threads});
+  const auto known = backend.ok() ? machine_speeds(**backend, {.measure = false}) : std::nullopt;
+  if (!known)
+    return {
+        "speed",
+        fmt::format("{:.0f} GFLOP/s in products{}, {:.0f} GB/s of memory, as measured once ({})",
+                    s.f32_flops / 1e9,
+                    bf16 ? fmt::format(", {:.0f} in bfloat16", s.bf16_flops / 1e9) : "",
+                    s.bytes_per_second / 1e9, speeds_file()),
+        ""};
 }
 
 Finding memory(OrderedJson& json) {
@@ -297,9 +314,10 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   OrderedJson json = {{"version", std::string(version())}};
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
   const std::vector<Finding> findings = {
-      versions(json), processor(json),  kernels(json, cpu), memory(json),   numa(json),
-      limits(json),   huge_pages(json), disk(json),         io_uring(json), parquet(json),
-      hub(json),      backends(json),   accelerator(json)};
+      versions(json),   processor(json), kernels(json, cpu), speed(json, cpu.threads),
+      memory(json),     numa(json),      limits(json),       huge_pages(json),
+      disk(json),       io_uring(json),  parquet(json),      hub(json),
+      backends(json),   accelerator(json)};
   OrderedJson missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Finding& f : findings) {

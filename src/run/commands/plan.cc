@@ -1,16 +1,16 @@
 // hone plan --task T: the memory and time of the run that the same flags would start, without its
 // weights or data.
-#include <chrono>
+#include <cmath>
 
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "engine/backends/backends.h"
-#include "engine/ops/ops.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/placement.h"
 #include "learn/harness/ranks.h"
 #include "run/commands/command.h"
+#include "run/commands/plan_time.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -20,29 +20,6 @@ struct PlanSettings {
 #define HONE_SETTINGS "run/commands/plan.def"
 #include "base/settings/fields.inc"
 };
-
-// FLOP per second of one matrix product on this machine: best of four.
-Result<double> measure_flops(int threads, bool bf16) {
-  constexpr int64_t kSize = 512;
-  Program p(op_table(), "probe");
-  Builder b(p);
-  ValueId x = p.add_input("x", {DType::f32, {kSize, kSize}});
-  p.outputs.push_back({"y", ops::matmul(b, x, x, false, false, bf16)});
-  std::vector<Program> programs;
-  programs.push_back(std::move(p));
-  const auto backend = HONE_TRY(open_backend("cpu", {.threads = threads}));
-  Session session = HONE_TRY(Session::compile(std::move(programs), *backend));
-  HONE_TRY(session.allocate());
-  double best = 0;
-  for (int i = 0; i < 4; ++i) {
-    auto start = std::chrono::steady_clock::now();
-    session.run(0);
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best = std::max(best, 2.0 * kSize * kSize * kSize / seconds);
-  }
-  return best;
-}
 
 // What would make a run fit that does not: values elsewhere, a shorter block, or as much memory as it
 // says.
@@ -220,12 +197,22 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (!chosen->task) return kExitDone;
   const TaskSettings& s = *chosen->task->settings;
   bool from_scratch = false;
-  const Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
+  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
   const ModelConfig& config = model.config;
   const int threads = static_cast<int>(s.threads);
   const DeviceGroup group = HONE_TRY(named_devices(only.device, threads));
   DeviceSpec device = group.device;
   const bool here = device.name == "cpu";
+  const bool list_choices = only.choices || s.auto_fit;
+  std::unique_ptr<Backend> computes;
+  std::optional<MachineSpeeds> speeds;
+  std::unique_ptr<PlanData> data;
+  if (here) {
+    computes = HONE_TRY(open_backend("cpu", {.threads = threads}));
+    speeds = machine_speeds(*computes, SpeedsWanted::of(s, list_choices));
+    static_cast<Speeds&>(device) = speeds ? speeds->speeds : kTypicalCpu;
+    data = HONE_TRY(read_plan_data(*chosen->task, model, computes->device().pool()));
+  }
   const auto backend = HONE_TRY(plan_backend(device));
   const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model, device.host_lane));
   const RowLimit& limit = made.form.limits[0];
@@ -238,10 +225,11 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                                             : 0;
   const int64_t memory = limits.device;
   const int64_t wanted = s.do_train ? s.per_device_train_batch_size : s.per_device_eval_batch_size;
-  auto shapes = [&](int64_t rows, bool whole) {
-    return shapes_without_data(made, block, rows, whole, s.do_train, s.do_eval);
+  auto shapes_for = [&](const TaskModel& m, int64_t rows, bool whole) {
+    return data ? shapes_of_data(m, data->examples, &*data->feed->steps(), rows, whole)
+                : shapes_without_data(m, block, rows, whole, s.do_train, s.do_eval);
   };
-  const bool list_choices = only.choices || s.auto_fit;
+  auto shapes = [&](int64_t rows, bool whole) { return shapes_for(made, rows, whole); };
   const Fit fit = HONE_TRY(fit_run(made, *backend, wanted, limits, shapes));
   const int64_t rows = std::max<int64_t>(fit.rows, 1);
   const int64_t largest =
@@ -253,13 +241,6 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     one_more = needs_of(HONE_TRY(plan_of(made, *backend, more)), device, limits);
   }
 
-  if (here) {  // what is not measured is that of a typical machine
-    device.bytes_per_second = kTypicalCpu.bytes_per_second;
-    device.host_bytes_per_second = kTypicalCpu.host_bytes_per_second;
-    device.disk_read_bytes_per_second = kTypicalCpu.disk_read_bytes_per_second;
-    device.disk_write_bytes_per_second = kTypicalCpu.disk_write_bytes_per_second;
-    (s.bf16 ? device.bf16_flops : device.f32_flops) = HONE_TRY(measure_flops(threads, s.bf16));
-  }
   double flops = 0, seconds = 0;
   RunShapes chosen_shapes = shapes(rows, fit.whole);
   chosen_shapes.train_bytes = fit.train_bytes;
@@ -268,16 +249,27 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   for (const Program& p : programs)
     if (p.name.starts_with("train.") || p.name.starts_with("step."))
       flops = flops_of(p) * micro_batches;
-  if (flops > 0) seconds = step_seconds(programs, micro_batches, device);
+  PlannedTime time;
+  if (s.do_train) {
+    const StepTimes times = step_times(programs, chosen_shapes, device);
+    RunLength length = length_without_data(s, block);
+    if (data) {
+      seconds = HONE_TRY(mean_step_seconds(times, chosen_shapes.train, *data->feed, micro_batches));
+      length = length_of(*data->feed, data->examples);
+    } else {
+      seconds = mean_step_seconds(times, micro_batches);
+    }
+    const double batches = static_cast<double>(length.eval_rows) /
+                           static_cast<double>(std::min(rows, s.per_device_eval_batch_size));
+    time = HONE_TRY(
+        plan_time(s, length, fit.plan, seconds, times.evaluation * std::ceil(batches), device));
+  }
   const PlacementSearch search{.model = made,
                                .backend = *backend,
                                .limits = limits,
                                .speeds = device,
                                .wanted_rows = wanted,
-                               .shapes = [&](const TaskModel& m, int64_t r, bool whole) {
-                                 return shapes_without_data(m, block, r, whole, s.do_train,
-                                                            s.do_eval);
-                               }};
+                               .shapes = shapes_for};
   Placements tried;
   if (list_choices) tried = HONE_TRY(try_placements(search));
   const int64_t arena = fit.plan.arena_bytes();
@@ -303,6 +295,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     j["one_more_row"] = {{"rows", largest + 1}, {"peak_bytes", needs_json(one_more)}};
   j["flops_per_step"] = flops;
   j["seconds_per_step"] = seconds;
+  if (s.do_train) j["time"] = time_json(s, time);
   Remedy remedy;
   if (fit.rows == 0) {
     remedy = HONE_TRY(remedy_for(search, runtime, fit));
@@ -316,7 +309,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     if (remedy.row_tokens > 0) j["would_fit"][limit.flag] = remedy.row_tokens;
   }
   if (list_choices) j["choices"] = placements_json(tried);
-  const int status = fit.rows > 0 ? kExitDone : kExitUserError;
+  const int status = fit.rows > 0 && !time.too_long ? kExitDone : kExitUserError;
   if (only.json) {
     print_out(dump_json(j) + "\n");
     return status;
@@ -371,6 +364,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (one_more.device > 0)
     text += fmt::format("{} in a micro-batch would take {}\n", count_of(largest + 1, "row"),
                         format_bytes(one_more.device + runtime));
+  text += time_text(s, time);
   print_out(text);
   return status;
 }

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "engine/backends/backends.h"
@@ -12,7 +13,10 @@
 namespace hone {
 namespace {
 
+double steady_now() { return system_clock().seconds(); }
+
 Result<int> run_train(const std::vector<std::string>& args) {
+  const double begin_s = steady_now();
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
   if (!chosen->task) return kExitDone;
@@ -38,6 +42,9 @@ Result<int> run_train(const std::vector<std::string>& args) {
   const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? run->steps().total_steps() : 0));
   Trainer trainer(s, *run, std::move(schedule));
+  if (const double most = HONE_TRY(most_seconds(s)); std::isfinite(most))
+    trainer.limit_seconds(most - (steady_now() - begin_s));
+  if (run->time()) trainer.add_callback(make_time_report(*run->time()));
   if (auto listener = run->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
   if (finished) {
@@ -51,6 +58,10 @@ Result<int> run_train(const std::vector<std::string>& args) {
     const MemoryReport memory = run->memory();
     log_info("{:<11} {}", "memory", memory.text());
     if (outcome.stopped_by) return 128 + outcome.stopped_by;
+    if (outcome.out_of_time) return kExitOutOfTime;
+    if (run->time())
+      outcome.metrics["train_seconds_per_step_predicted"] =
+          std::round(run->time()->step_seconds * 1e4) / 1e4;
     outcome.metrics["memory_planned_bytes"] = memory.planned_bytes;
     outcome.metrics["memory_measured_bytes"] = memory.measured_bytes;
     outcome.metrics["memory_runtime_bytes"] = memory.runtime_bytes;
