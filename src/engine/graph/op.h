@@ -117,6 +117,8 @@ struct Op {
   bool product = false;     // a matrix product: attribute bf16 rounds its two first operands
   bool activation = false;  // elementwise on one operand; the name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
+  // Its result is `payload` as floats; an op with attribute `scheme` takes the operands of both.
+  bool widens = false;
   // Its only result has the bits of its only operand. copies: in the space that attribute `to`
   // names, when the copy is waited for. waits: it is the result of a copy, as a view.
   bool copies = false, waits = false;

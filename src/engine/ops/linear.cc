@@ -1,8 +1,10 @@
-// linear(x, W, bias?, residual?, scales?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
+// linear(x, W, bias?, residual?, scales?, nested_scales?, offset?) = act(x W + bias) + residual.   x [T,K], W [K,N] or [N,K]
 // (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient
 // needs. W may be kept in fewer bits, and then has no gradient: bf16, or i8 with scales [N], where
-// output column n is scales[n] times that of W. With attribute bf16 the product is that of x and W
+// output column n is scales[n] times that of W; or with attribute scheme a payload in blocks with the
+// scales of dequantize. A weight in blocks is frozen: x has a gradient. With attribute bf16 the product is that of x and W
 // rounded to it (see matmul), and so are those of the gradient.
+#include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -11,7 +13,9 @@ namespace {
 Result<Types> infer_linear(const NodeView& n) {
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
-  const Shape& w = n.in("w").shape;
+  Shape w = n.in("w").shape;
+  const BlockScheme* scheme = block_scheme(n.text("scheme"));
+  if (scheme != nullptr) w[1] = scheme->columns(w[1]);
   bool trans = n.flag("trans_w");
   int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
   if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
@@ -21,6 +25,13 @@ Result<Types> infer_linear(const NodeView& n) {
   if (n.has("residual") && n.in("residual") != y)
     return bad_operands(n, "the residual has another type than the result");
   const DType kept = n.in("w").dtype;
+  if (scheme != nullptr) {
+    if (kept != DType::u8) return bad_operands(n, "the payload is not u8");
+    HONE_TRY(check_block_scales(n, *scheme, w));
+    return n.flag("save_pre") ? Types{y, y} : Types{y};
+  }
+  if (n.has("nested_scales") || n.has("offset"))
+    return bad_operands(n, "nested_scales and offset belong to a scheme");
   if (n.has("scales") != (kept == DType::i8))
     return bad_operands(n, "a weight in i8 comes with scales, another one without");
   if (n.has("scales") && n.in("scales") != Type{y.dtype, {cols}})
@@ -29,13 +40,21 @@ Result<Types> infer_linear(const NodeView& n) {
   return Types{y};
 }
 
+// The weight in blocks as dequantize takes it.
+ops::InBlocks blocks_of(const NodeView& n) {
+  return {n.text("scheme"), n.input("w"), n.input("scales"), n.input("nested_scales"),
+          n.input("offset")};
+}
+
 Values decompose_linear(Builder& b, const NodeView& n) {
-  const ValueId w = ops::cast(b, n.input("w"), n.in("x").dtype);
+  const bool in_blocks = !n.text("scheme").empty();
+  const ValueId w = in_blocks ? ops::dequantize(b, blocks_of(n), n.in("x").dtype)
+                              : ops::cast(b, n.input("w"), n.in("x").dtype);
   ValueId pre = ops::matmul(b, n.input("x"), w, false, n.flag("trans_w"), n.flag("bf16"));
   auto by_column = [&](const char* operand) {
     return ops::broadcast(b, n.input(operand), b.type(pre).shape, {1});
   };
-  if (n.has("scales")) pre = ops::mul(b, pre, by_column("scales"));
+  if (n.has("scales") && !in_blocks) pre = ops::mul(b, pre, by_column("scales"));
   if (n.has("bias")) pre = ops::add(b, pre, by_column("bias"));
   ValueId y = ops::activation(b, pre, n.text("act"));
   if (n.has("residual")) y = ops::add(b, y, n.input("residual"));
@@ -47,14 +66,28 @@ Values grad_linear(Builder& b, const NodeView& n, const Values& d) {
   bool trans = n.flag("trans_w"), bf16 = n.flag("bf16");
   HONE_BUG_IF(act != "none" && !n.flag("save_pre"),
               "linear with {} needs save_pre for its gradient", act);
-  HONE_BUG_IF(n.in("w").dtype != n.in("x").dtype, "linear with a weight in {} has no gradient",
+  const bool in_blocks = !n.text("scheme").empty(), narrow = n.in("w").dtype == DType::bf16;
+  const bool frozen = n.in("w").dtype != n.in("x").dtype;
+  HONE_BUG_IF(frozen && !in_blocks && !narrow, "linear with a weight in {} has no gradient",
               name_of(n.in("w").dtype));
   ValueId dpre = act == "none" ? d[0] : ops::activation_grad(b, n.output(1), d[0], act);
-  ValueId dx = ops::linear(b, dpre, n.input("w"), {.trans_w = !trans, .bf16 = bf16});
-  ValueId dw = trans ? ops::matmul(b, dpre, n.input("x"), true, false, bf16)
-                     : ops::matmul(b, n.input("x"), dpre, true, false, bf16);
+  ValueId dx = kNoValue;
+  if (in_blocks) {
+    Attrs turned{{"scheme", n.text("scheme")}};
+    if (!trans) turned.set("trans_w", true);
+    if (bf16) turned.set("bf16", true);
+    dx = b.emit1("linear",
+                 {dpre, n.input("w"), kNoValue, kNoValue, n.input("scales"),
+                  n.input("nested_scales"), n.input("offset")},
+                 turned);
+  } else {
+    dx = ops::linear(b, dpre, n.input("w"), {.trans_w = !trans, .bf16 = bf16});
+  }
+  ValueId dw = frozen  ? kNoValue
+               : trans ? ops::matmul(b, dpre, n.input("x"), true, false, bf16)
+                       : ops::matmul(b, n.input("x"), dpre, true, false, bf16);
   ValueId dbias = n.has("bias") ? ops::sum_rows(b, dpre) : kNoValue;
-  return {dx, dw, dbias, n.has("residual") ? d[0] : kNoValue};
+  return {dx, dw, dbias, n.has("residual") ? d[0] : kNoValue, kNoValue, kNoValue, kNoValue};
 }
 
 Cost cost_linear(const NodeView& n) {
@@ -66,9 +99,15 @@ Cost cost_linear(const NodeView& n) {
 }  // namespace
 
 Op define_linear() {
+  const auto schemes = [] {
+    std::vector<std::string> names = block_scheme_names();
+    names.emplace_back();
+    return names;
+  };
   return {.name = "linear",
-          .operands = {"x", "w", "bias?", "residual?", "scales?"},
+          .operands = {"x", "w", "bias?", "residual?", "scales?", "nested_scales?", "offset?"},
           .attrs = {{"trans_w", false},
+                    {"scheme", "", schemes()},
                     {"act", "none", activation_kinds("none")},
                     {"save_pre", false},
                     {"bf16", false}},

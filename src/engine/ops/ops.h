@@ -49,6 +49,12 @@ ValueId matmul(Builder& b, ValueId x, ValueId y, bool trans_x = false, bool tran
                bool bf16 = false);
 // Rows of x [R, ...] by ids i32[N] -> [N, ...]; ids < 0 give zeros.
 ValueId gather_rows(Builder& b, ValueId x, ValueId ids);
+// A matrix [N,K] that is kept in few bits (block_schemes.h), as an element type.
+struct InBlocks {
+  std::string scheme;
+  ValueId payload, scales = kNoValue, nested_scales = kNoValue, offset = kNoValue;
+};
+ValueId dequantize(Builder& b, const InBlocks& w, DType dtype = DType::f32);
 // Random keep masks (bool), Philox4x32-10 as base/core/philox.h defines them. rng i64[2] = {seed,
 // step}; `key` names the place (a scope name, hashed).
 ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positions, double p,

@@ -11,6 +11,8 @@
 
 namespace hone {
 
+struct BlockScheme;
+
 // "linear: <what>: inputs f32[2,3], ..." with the types of all operands.
 Error bad_operands(const NodeView& n, const std::string& what);
 Status expect_rank(const NodeView& n, size_t i, int rank);
@@ -20,6 +22,8 @@ Status expect_float(const NodeView& n, size_t i);
 Status expect_axis(const NodeView& n, int64_t axis, int rank);  // 0 <= axis < rank
 // The elementwise functions that linear, gate and their gradients know by name, after `first`.
 std::vector<std::string> activation_kinds(const std::string& first = "");
+// The operands scales, nested_scales and offset are those of a matrix of this shape and scheme.
+Status check_block_scales(const NodeView& n, const BlockScheme& scheme, const Shape& shape);
 Result<Type> type_attrs(const NodeView& n);  // attributes dtype and shape
 
 Result<Types> same_as_first(const NodeView& n);  // one float operand -> its type

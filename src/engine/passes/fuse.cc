@@ -154,6 +154,22 @@ bool absorb_gradient(Facts& f, size_t i) {
   return false;
 }
 
+// An op that takes a scheme reads the payload that dequantize would widen for it.
+bool absorb_dequantize(Facts& f, size_t i) {
+  Node& n = f.p.nodes[i];
+  if (n.op->widens || n.op->attr("scheme") == nullptr || n.attrs.has("scheme")) return false;
+  const ValueId w = operand(n, "w");
+  if (f.producer(w) < 0) return false;
+  const Node& from = f.p.nodes[static_cast<size_t>(f.producer(w))];
+  if (!from.op->widens || f.p.type(w).dtype != f.p.type(n.in[0]).dtype) return false;
+  const NodeView view{f.p, from};
+  n.attrs.set("scheme", view.text("scheme"));
+  for (const char* scale : {"scales", "nested_scales", "offset"})
+    if (view.has(scale)) operand(n, scale) = view.input(scale);
+  operand(n, "w") = view.input("payload");
+  return true;
+}
+
 // Each node is looked at once, and once more after each rule that joined it with another.
 template <class Rule>
 bool apply(Program& p, Rule rule, int64_t* looked_at) {
@@ -175,10 +191,12 @@ bool residual_of_product(Facts& f, size_t i) { return absorb_residual(f, i, true
 }  // namespace
 
 Result<bool> fuse_forward(Program& p, int64_t* looked_at) {
+  const bool widened = apply(p, absorb_dequantize, nullptr);
+  if (widened) remove_dead_nodes(p);  // those that nobody reads any more
   bool a = apply(p, absorb_activation, looked_at);
   bool b = apply(p, residual_of_other, looked_at);
   bool c = apply(p, residual_of_product, looked_at);
-  return a || b || c;
+  return widened || a || b || c;
 }
 
 Result<bool> fuse_accumulate(Program& p, int64_t* looked_at) {

@@ -1,6 +1,7 @@
 // fuse: joins neighbours into one composite.
 //
 //   forward (before differentiate)
+//     linear(x, dequantize(q, s))    -> linear {scheme} of q and s: no f32 copy of the weight
 //     gelu(linear(x, w, b))          -> linear {act="gelu", save_pre}
 //     add(linear(x, w, b), r)        -> linear with residual r
 //     add(dropout(x), r)             -> dropout with residual r

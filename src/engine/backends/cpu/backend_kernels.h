@@ -18,7 +18,7 @@ struct Maker {
 using Makers = std::vector<Maker>;
 
 // For an op that two lists name, the earlier list is asked first.
-Makers matrix_makers();     // linear, matmul, linear_cross_entropy
+Makers matrix_makers();     // linear, dequantize, matmul, linear_cross_entropy
 Makers attention_makers();  // attention, its gradient, the cache
 Makers row_makers();        // norms, rope, embedding, activations, dropout, masks
 Makers update_makers();     // optimizers, sum_squares

@@ -4,6 +4,7 @@
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/gemm/gemm.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
+#include "engine/ops/block_schemes.h"
 
 namespace hone::cpu {
 namespace {
@@ -22,16 +23,67 @@ std::string gemm_id(const Gemm& g) {
   return fmt::format("cpu.gemm{}{}.k{}", *sums.parts ? "_" : "", sums.parts, sums.block_k);
 }
 
+// How the operands of dequantize, or those of linear with a scheme, keep a matrix: with pointers once
+// they are known.
+struct BlockOperands {
+  Blocks blocks;
+  size_t scales = 0, nested = 0, offset = 0;
+  bool narrow = false;
+
+  Blocks of(const KernelArgs& a) const {
+    Blocks b = blocks;
+    b.scales = in(a, narrow ? nested : scales);
+    if (!narrow) return b;
+    b.narrow_scales = static_cast<const uint8_t*>(a.in[scales]);
+    b.offset = in(a, offset);
+    return b;
+  }
+};
+
+Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload) {
+  const BlockScheme& scheme = *block_scheme(n.text("scheme"));
+  BlockOperands o;
+  o.blocks.kind = scheme.code != nullptr ? Blocks::Kind::code4 : Blocks::Kind::i8;
+  o.blocks.columns = scheme.columns(payload[1]);
+  o.blocks.scaled = scheme.scaled;
+  o.blocks.code = scheme.code;
+  o.blocks.dynamic = dynamic_code().data();
+  o.blocks.nested = kNestedBlock;
+  o.scales = n.slot("scales");
+  o.nested = n.slot("nested_scales");
+  o.offset = n.slot("offset");
+  o.narrow = n.has("nested_scales");
+  const size_t floats = o.narrow ? o.nested : o.scales;
+  if (n.in(floats).dtype != DType::f32 || (o.narrow && n.in(o.offset).dtype != DType::f32))
+    return declined(n, "scales are f32");
+  return o;
+}
+
+Result<Kernel> dequantize(const NodeView& n, int) {
+  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  const BlockOperands operands = HONE_TRY(block_operands(n, n.in(0).shape));
+  const int64_t rows = n.out(0).shape[0];
+  return Kernel{"cpu.dequantize." + n.text("scheme"), 0, [=](const KernelArgs& a) {
+                  widen_blocks(operands.of(a), a.in[0], rows, out(a, 0), pool_of(a));
+                }};
+}
+
 Result<Kernel> linear(const NodeView& n, int threads) {
   const DType kept = n.in("w").dtype;
+  const bool in_blocks = !n.text("scheme").empty();
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
-  if (kept != DType::f32 && kept != DType::bf16 && kept != DType::i8)
-    return declined(n, "weights are f32, bf16 or i8");
+  if (!in_blocks && kept != DType::f32 && kept != DType::bf16 && kept != DType::i8)
+    return declined(n, "weights are f32, bf16, i8 or in blocks");
+  BlockOperands operands;
+  if (in_blocks) operands = HONE_TRY(block_operands(n, n.in("w").shape));
   Gemm g;
   g.m = n.in(0).shape[0];
   g.k = n.in(0).shape[1];
   g.n = n.out(0).shape[1];
-  g.b_type = kept == DType::i8 ? Element::i8 : kept == DType::bf16 ? Element::bf16 : Element::f32;
+  g.b_type = in_blocks             ? Element::blocks
+             : kept == DType::i8   ? Element::i8
+             : kept == DType::bf16 ? Element::bf16
+                                   : Element::f32;
   g.trans_b = n.flag("trans_w");
   g.lda = g.k;
   g.ldb = g.trans_b ? g.k : g.n;
@@ -40,17 +92,21 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   if (n.has("residual") && g.act != Activation::none)
     return declined(n, "an activation and a residual at once");
   g.bf16 = n.flag("bf16");
-  if (g.bf16 && kept != DType::f32) return declined(n, "products in bf16 are of f32 operands");
+  if (g.bf16 && kept == DType::i8) return declined(n, "products in bf16 are not of i8");
   g.accumulate = n.has("residual");  // onto the residual, in place or in a copy: the same bits
   const bool save_pre = n.flag("save_pre"), bias = n.has("bias");
   const size_t w = n.slot("w"), bias_at = n.slot("bias"), residual = n.slot("residual"),
                scales = n.slot("scales");
   const std::string id =
-      kept == DType::f32 ? gemm_id(g) : fmt::format("{}.{}", gemm_id(g), name_of(kept));
+      kept == DType::f32
+          ? gemm_id(g)
+          : fmt::format("{}.{}", gemm_id(g), in_blocks ? n.text("scheme") : name_of(kept));
   return Kernel{id, gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
                   call.a = in(a, 0);
                   call.b = a.in[w];
+                  const Blocks blocks = in_blocks ? operands.of(a) : Blocks{};
+                  call.blocks = &blocks;
                   call.b_scale = g.b_type == Element::i8 ? in(a, scales) : nullptr;
                   call.bias = bias ? in(a, bias_at) : nullptr;
                   call.c = out(a, 0);
@@ -136,7 +192,10 @@ Kernel head(const NodeView& n, int threads) {
 }  // namespace
 
 Makers matrix_makers() {
-  return {{"linear", linear}, {"matmul", for_f32(matmul)}, {"linear_cross_entropy", for_f32(head)}};
+  return {{"linear", linear},
+          {"dequantize", dequantize},
+          {"matmul", for_f32(matmul)},
+          {"linear_cross_entropy", for_f32(head)}};
 }
 
 }  // namespace hone::cpu

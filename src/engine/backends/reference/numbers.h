@@ -27,6 +27,7 @@ void add_shapes(Table&);
 void add_sums(Table&);
 void add_random(Table&);
 void add_dynamic_codes(Table&);
+void add_blocks(Table&);
 
 // Philox4x32-10 and the key of a dropout, written apart from base/core/philox.cc.
 struct Words {

@@ -116,6 +116,7 @@ class ReferenceBackend final : public Backend {
     add_sums(table_);
     add_random(table_);
     add_dynamic_codes(table_);
+    add_blocks(table_);
   }
   std::string_view name() const override { return "reference"; }
 

@@ -16,6 +16,11 @@ HONE_CPU_DISPATCH(void, pack_b,
                    ThreadPool& pool),
                   (k, n, b, ldb, trans_b, packed, pool))
 
+HONE_CPU_DISPATCH(void, widen_blocks,
+                  (const Blocks& b, const void* payload, int64_t rows, float* out,
+                   ThreadPool& pool),
+                  (b, payload, rows, out, pool))
+
 #if defined(__x86_64__)
 namespace amx {
 int64_t gemm_split_workspace_bytes(const Gemm& g, int threads);
@@ -25,9 +30,10 @@ void gemm_split(const Gemm& g, void* workspace, ThreadPool& pool);
 
 namespace {
 
-// Few rows do not repay packing B in parts; narrow weights need no parts.
+// Few rows do not repay packing B in parts; narrow weights need no parts, those in blocks do.
 bool splits(const Gemm& g) {
-  return isa() == Isa::amx && !g.bf16 && g.b_type == Element::f32 && g.packed_b == nullptr &&
+  return isa() == Isa::amx && !g.bf16 &&
+         (g.b_type == Element::f32 || g.b_type == Element::blocks) && g.packed_b == nullptr &&
          g.m >= kGemmSplitRows;
 }
 

@@ -6,10 +6,12 @@
 // number of threads. B may be packed beforehand (a weight that serves many calls).
 //   B in bf16 or i8   i8 has a scale for each column of op(B). B is widened to f32 in registers,
 //                     while it is packed or, with few rows, streamed.
+//   B in blocks       of elements that share a scale, in either orientation: widened while it is
+//                     packed, some elements at a time (widen.simd.h)
 //   AMX, f32          kGemmSplitRows rows and more run on parts in bf16, as exact as multiply-adds
 //                     in f32 (gemm_bf16.simd.h). There an operand that is not finite or is above
 //                     3.38e38 makes NaN, and parts below 1.2e-38 count as zero.
-//   `bf16`            both operands (f32, not packed) are rounded to the nearest bf16; sums stay
+//   `bf16`            both operands (not i8, not packed) are rounded to the nearest bf16; sums stay
 //                     f32. Much faster with AMX, about twice with AVX512_BF16, else slower.
 //   few rows          m <= kGemmSmallRows streams B once at memory speed (decoding); with trans_b,
 //                     up to kGemmFewRows rows multiply the unpacked B with the bits of the tiles.
@@ -22,7 +24,23 @@
 
 namespace hone::cpu {
 
-enum class Element : int { f32, bf16, i8 };
+enum class Element : int { f32, bf16, i8, blocks };
+
+// A matrix [rows, columns] whose elements are in few bits, with scales (engine/ops/block_schemes.h).
+struct Blocks {
+  enum class Kind : int {
+    code4,  // two codes a byte, the first in the high half; one scale for `scaled` elements
+    i8,     // i8 over 127, one scale a row
+  } kind = Kind::code4;
+  int64_t columns = 0;
+  int64_t scaled = 0;
+  const float* code = nullptr;             // [16]
+  const float* scales = nullptr;           // or of the narrow scales, one for `nested` of them:
+  const uint8_t* narrow_scales = nullptr;  // dynamic[narrow] * scale + offset
+  const float* dynamic = nullptr;          // [256]
+  const float* offset = nullptr;
+  int64_t nested = 0;
+};
 enum class Activation : int { none, gelu_tanh, gelu_erf, relu, silu };
 
 struct Gemm {
@@ -34,6 +52,7 @@ struct Gemm {
   int64_t ldb = 0;
   bool trans_b = false;
   Element b_type = Element::f32;
+  const Blocks* blocks = nullptr;   // for blocks: b is their payload, ldb is not looked at
   const float* b_scale = nullptr;   // [n], for i8: column j of op(B) stands for b_scale[j] times it
   const float* packed_b = nullptr;  // from pack_b; b, ldb and trans_b are then not looked at
   float* c = nullptr;               // [m,n]
@@ -72,5 +91,8 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool);
 int64_t pack_b_bytes(int64_t k, int64_t n);
 void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
             ThreadPool& pool);
+
+// The whole matrix [rows, b.columns] in f32.
+void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out, ThreadPool& pool);
 
 }  // namespace hone::cpu

@@ -235,7 +235,8 @@ void multiply_small_nt(const Gemm& g, float* shared, ThreadPool& pool) {
 }
 
 bool takes_small_path(const Gemm& g) {
-  return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
+  return g.packed_b == nullptr && g.b_type != Element::blocks && g.m <= kGemmSmallRows &&
+         !g.trans_a;
 }
 
 }  // namespace
@@ -261,6 +262,13 @@ void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, flo
     for (int64_t k0 = 0; k0 < k; k0 += step)
       pack_b_panels(b, nullptr, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
                     packed + k0 * panels * kNR);
+  });
+}
+
+void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out,
+                  ThreadPool& pool) {
+  pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
+    for (int64_t r = begin; r < end; ++r) widen(b, payload, r, 0, b.columns, out + r * b.columns);
   });
 }
 

@@ -12,13 +12,14 @@
 //   kPad            columns of packed B round up to this, a multiple of kNR
 //   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
+//   packs(type)   whether pack_b reads a B of that type; others are widened before
 //   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B, for the
 //                 turn-th time this panel of B; the next one follows it, to be prefetched
 //   Thread          an object that each thread holds while it multiplies
 #pragma once
 
 #include "engine/backends/cpu/gemm/activation.simd.h"
-#include "engine/backends/cpu/gemm/gemm.h"
+#include "engine/backends/cpu/gemm/widen.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
@@ -215,7 +216,10 @@ void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
         } else {
           float* block = shared_b + turn * b_words;
           const Range packed = thread_range(panels, self, threads);
-          Tiles::pack_b(g, j0, k0, kc, packed.begin, packed.end, block);
+          if (Tiles::packs(g.b_type))
+            Tiles::pack_b(g, j0, k0, kc, packed.begin, packed.end, block);
+          else
+            pack_widened<Tiles>(g, j0, k0, kc, packed.begin, packed.end, block);
           b = block;
         }
         turn ^= 1;

@@ -145,8 +145,8 @@ void lane_columns(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t
 }
 
 bool takes_few_rows_path(const Gemm& g) {
-  return g.packed_b == nullptr && !g.trans_a && g.trans_b && g.m > kGemmSmallRows &&
-         g.m <= kGemmFewRows;
+  return g.packed_b == nullptr && g.b_type != Element::blocks && !g.trans_a && g.trans_b &&
+         g.m > kGemmSmallRows && g.m <= kGemmFewRows;
 }
 
 // Up to this number of threads pack A each for itself: less than waiting and fetching it from other cores costs.

@@ -73,6 +73,8 @@ HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
       return f(static_cast<const uint16_t*>(b));
     case Element::i8:
       return f(static_cast<const int8_t*>(b));
+    case Element::blocks:
+      return;  // widened before
   }
 }
 template <class T>
@@ -196,6 +198,7 @@ struct FloatTiles {
                            kMC = cpu::HONE_ISA::kMC, kNC = 3072;
   static_assert(kMC % kMR == 0 && kNC % kPad == 0);
   struct Thread {};
+  static bool packs(Element type) { return type != Element::blocks; }
   static int64_t words(int64_t kc) { return kc; }
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
     cpu::HONE_ISA::pack_a(g, i0, rows, k0, kc, out);

@@ -1,0 +1,81 @@
+#include "engine/ops/block_schemes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone {
+namespace {
+
+// Appendix E of the paper.
+constexpr float kNormalFloat[16] = {
+    -1.0f,
+    -0.6961928009986877f,
+    -0.5250730514526367f,
+    -0.39491748809814453f,
+    -0.28444138169288635f,
+    -0.18477343022823334f,
+    -0.09105003625154495f,
+    0.0f,
+    0.07958029955625534f,
+    0.16093020141124725f,
+    0.24611230194568634f,
+    0.33791524171829224f,
+    0.44070982933044434f,
+    0.5626170039176941f,
+    0.7229568362236023f,
+    1.0f,
+};
+// 0, 2^-4, then (1 + m/2) 2^e for the bits of exponent and fraction, over the largest.
+constexpr float kFloat4[16] = {
+    0.0f,  0.0625f / 12,  8.0f / 12,  1.0f,  4.0f / 12,  6.0f / 12,  2.0f / 12,  3.0f / 12,
+    -0.0f, -0.0625f / 12, -8.0f / 12, -1.0f, -4.0f / 12, -6.0f / 12, -2.0f / 12, -3.0f / 12,
+};
+
+}  // namespace
+
+const std::vector<BlockScheme>& block_schemes() {
+  static const std::vector<BlockScheme> all{
+      {"nf4", 2, 1, 64, kNormalFloat}, {"fp4", 2, 1, 64, kFloat4}, {"int8", 1, 1, 0}};
+  return all;
+}
+
+const BlockScheme* block_scheme(std::string_view name) {
+  for (const BlockScheme& s : block_schemes())
+    if (s.name == name) return &s;
+  return nullptr;
+}
+
+std::vector<std::string> block_scheme_names() {
+  std::vector<std::string> names;
+  for (const BlockScheme& s : block_schemes()) names.push_back(s.name);
+  return names;
+}
+
+const std::array<float, 256>& dynamic_code() {
+  static const std::array<float, 256> code = [] {
+    std::array<float, 256> c{};
+    size_t n = 0;
+    c[n++] = 0;
+    c[n++] = 1;
+    // Decade d has 2^d numbers: the means of neighbours among 2^d + 1 from 0.1 to 1.
+    for (int d = 0; d < 7; ++d) {
+      const int parts = 1 << d;
+      const auto step = static_cast<float>(0.9 / parts);
+      const auto edge = [&](int i) {
+        return i <= parts / 2 ? 0.1f + step * static_cast<float>(i)
+                              : 1.0f - step * static_cast<float>(parts - i);
+      };
+      const auto decade = static_cast<float>(std::pow(10.0, d - 6));
+      for (int i = 0; i < parts; ++i) {
+        const float mean = (edge(i) + edge(i + 1)) / 2;
+        c[n++] = decade * mean;
+        c[n++] = -(decade * mean);
+      }
+    }
+    std::sort(c.begin(), c.end());
+    return c;
+  }();
+  return code;
+}
+
+}  // namespace hone

@@ -1,0 +1,47 @@
+// How a matrix [rows, columns] is kept in few bits: a payload u8[rows, row_bytes(columns)] and scales.
+//
+//   nf4, fp4  as bitsandbytes keeps them: two codes of 4 bits a byte, the first in the high half;
+//             x = code[c] * scale, one scale for each 64 elements of the matrix as one row. NF4 is
+//             the code of QLoRA (arXiv 2305.14314), FP4 has a sign, two bits of exponent, one bit.
+//   int8      as LLM.int8() keeps weights (arXiv 2208.07339): x = q * scale / 127, q an i8, one scale
+//             for each row
+//
+// Scales f32[scale_count]. Those of nf4 and fp4 may be kept in 8 bits themselves, u8[scale_count]:
+// scale = dynamic_code()[u] * nested + offset, one `nested` for each 256 of them (double quantisation,
+// section 3 of QLoRA; the code is that of arXiv 2110.02861, signed).
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/graph/type.h"
+
+namespace hone {
+
+struct BlockScheme {
+  std::string name;
+  int64_t block = 0;   // elements of a block of the payload
+  int64_t bytes = 0;   // and its bytes
+  int64_t scaled = 0;  // elements that share a scale; 0: a row; < 0: scales are in the payload
+  const float* code = nullptr;  // f32[16] of a scheme of 4 bits
+
+  int64_t row_bytes(int64_t columns) const { return columns / block * bytes; }
+  int64_t columns(int64_t row_bytes) const { return row_bytes / bytes * block; }
+  bool holds(int64_t columns) const { return columns > 0 && columns % block == 0; }
+  int64_t scale_count(int64_t rows, int64_t columns) const {
+    return scaled < 0 ? 0 : scaled == 0 ? rows : (rows * columns + scaled - 1) / scaled;
+  }
+};
+
+inline constexpr int64_t kNestedBlock = 256;  // scales that share a second scale
+
+const std::vector<BlockScheme>& block_schemes();
+const BlockScheme* block_scheme(std::string_view name);  // nullptr: there is none
+std::vector<std::string> block_scheme_names();
+
+// The 256 numbers of dynamic quantisation, ascending: seven decades of both signs, 0 and 1.
+const std::array<float, 256>& dynamic_code();
+
+}  // namespace hone
