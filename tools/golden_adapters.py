@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the goldens of tests/goldens/adapters: LoRA adapters of tiny models by PEFT, and what PEFT says of them.
 
-    tools/golden_adapters.py [CASE ...]        (no name: all of them; needs `peft`)
+    tools/golden_adapters.py [CASE ...]        (no name: all of them; needs `peft` and `bitsandbytes`)
 
 Each folder holds what PEFT's save_pretrained writes (adapter_config.json, adapter_model.safetensors), for the model of
 tests/goldens that golden.json names as `base`, and expected values:
@@ -11,6 +11,7 @@ golden.safetensors   logits.<i>      f32 of row i run alone: [tokens, vocab], or
 golden.json          base, rows: list of {ids, labels} and what the model reads besides (types; source)
                      loss            mean over labels
                      losses          of ten steps of AdamW over all rows; settings: its arguments
+                 quantization    arguments of BitsAndBytesConfig, where the base is in few bits
 """
 import pathlib
 import sys
@@ -20,6 +21,7 @@ import peft
 import torch
 import transformers
 from golden_models import random_rows, write_json
+from golden_quantize import use_plain_kernels
 from safetensors.torch import load_file, save_file
 from transformers.trainer import Trainer
 
@@ -28,7 +30,7 @@ SETTINGS = dict(learning_rate=1e-2, adam_beta1=0.9, adam_beta2=0.999, adam_epsil
                 max_grad_norm=1.0)
 STEPS = 10
 
-# Base, class and the arguments of LoraConfig.
+# Base, class, the arguments of LoraConfig and those of BitsAndBytesConfig.
 CASES = {
     "gpt2_lora": ("models/gpt2_tiny", transformers.AutoModelForCausalLM,
                   dict(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn", "mlp.c_proj", "c_fc"])),
@@ -45,6 +47,18 @@ CASES = {
                   dict(task_type="SEQ_CLS", r=2, lora_alpha=3, use_dora=True)),
     "t5_dora": ("models/t5_tiny", transformers.AutoModelForSeq2SeqLM,
                 dict(task_type="SEQ_2_SEQ_LM", r=3, lora_alpha=3, use_dora=True)),
+    "llama_qlora": ("models/llama_untied_tiny", transformers.AutoModelForCausalLM,
+                    dict(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules="all-linear"),
+                    dict(load_in_4bit=True, bnb_4bit_quant_type="nf4")),
+    "llama_qdora": ("models/llama_untied_tiny", transformers.AutoModelForCausalLM,
+                    dict(task_type="CAUSAL_LM", r=2, lora_alpha=4, target_modules="all-linear", use_dora=True),
+                    dict(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)),
+    "gpt2_qlora": ("models/gpt2_tiny", transformers.AutoModelForCausalLM,
+                   dict(task_type="CAUSAL_LM", r=4, lora_alpha=8, target_modules=["c_attn", "mlp.c_proj"]),
+                   dict(load_in_4bit=True, bnb_4bit_quant_type="fp4")),
+    "t5_qlora": ("models/t5_tiny", transformers.AutoModelForSeq2SeqLM,
+                 dict(task_type="SEQ_2_SEQ_LM", r=3, lora_alpha=3),
+                 dict(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)),
 }
 
 
@@ -90,8 +104,14 @@ def make(case):
     torch.set_num_threads(1)
     torch.manual_seed(4000 + list(CASES).index(case))
     generator = torch.Generator().manual_seed(4000 + list(CASES).index(case))
-    base, model_class, arguments = CASES[case]
-    model = model_class.from_pretrained(ROOT / base, attn_implementation="eager").float()
+    base, model_class, arguments, *quantization = CASES[case]
+    options = {}
+    if quantization:
+        options = dict(quantization_config=transformers.BitsAndBytesConfig(**quantization[0]), device_map="cpu")
+    model = model_class.from_pretrained(ROOT / base, attn_implementation="eager", dtype=torch.float32, **options)
+    for module in model.modules():  # the plain way of bitsandbytes: no repacking for bfloat16 products
+        if hasattr(module, "support_avx512bf16_for_cpu"):
+            module.support_avx512bf16_for_cpu = False
     model = peft.get_peft_model(model, peft.LoraConfig(**arguments)).eval()  # no dropout
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -131,12 +151,14 @@ def make(case):
         file.chmod(0o644)
     write_json(folder / "golden.json", dict(
         made_by=f"peft {peft.__version__}, transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}",
-        base=base, rows=rows, loss=loss.item(), losses=losses, settings=SETTINGS))
+        base=base, rows=rows, loss=loss.item(), losses=losses, settings=SETTINGS,
+        **(dict(quantization=quantization[0]) if quantization else {})))
     print(f"{case}: {sum(f.stat().st_size for f in folder.iterdir()) / 1000:.0f} kB, "
           f"losses {losses[0]:.4f} -> {losses[-1]:.4f}")
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    held = use_plain_kernels()
     for each in sys.argv[1:] or list(CASES):
         make(each)

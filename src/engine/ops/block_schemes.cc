@@ -62,8 +62,10 @@ const std::array<float, 256>& dynamic_code() {
       const int parts = 1 << d;
       const auto step = static_cast<float>(0.9 / parts);
       const auto edge = [&](int i) {
-        return i <= parts / 2 ? 0.1f + step * static_cast<float>(i)
-                              : 1.0f - step * static_cast<float>(parts - i);
+        // Rounded once, as torch.linspace has them.
+        return static_cast<float>(i <= parts / 2
+                                      ? static_cast<double>(0.1f) + static_cast<double>(step) * i
+                                      : 1.0 - static_cast<double>(step) * (parts - i));
       };
       const auto decade = static_cast<float>(std::pow(10.0, d - 6));
       for (int i = 0; i < parts; ++i) {

@@ -46,9 +46,12 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   if (config.adapter) {
     int64_t trained = 0;
     for (const UpdateWeight& w : update_weights(config)) trained += w.type.count();
-    log_info("{:<11} {} of rank {} in {} layers: {:.3f} million parameters are trained", "adapter",
-             config.adapter->dora ? "DoRA" : "LoRA", config.adapter->r,
-             adapted_layers(config).size(), static_cast<double>(trained) / 1e6);
+    log_info("{:<11} {} of rank {} in {} layers: {:.3f} million parameters are trained{}",
+             "adapter", config.adapter->dora ? "DoRA" : "LoRA", config.adapter->r,
+             adapted_layers(config).size(), static_cast<double>(trained) / 1e6,
+             config.quantization
+                 ? fmt::format("; weights in {} are frozen", config.quantization->scheme)
+                 : "");
   }
   const RunForm form = HONE_TRY(task_.form(model_));
   if (const RowLimit& limit = form.limits[0]; limit.given > config.max_positions)

@@ -11,7 +11,8 @@
 
 namespace hone {
 
-struct Adapter;  // adapter.h
+struct Adapter;       // adapter.h
+struct Quantization;  // quantization.h
 
 // What follows the body: which logits a model gives.
 enum class Head {
@@ -48,6 +49,7 @@ struct ModelConfig : TextConfig, EncoderDecoderConfig {
   bool tied = true;                        // the head is the input embedding
   int64_t window = 0;                      // sliding attention window; 0: none
   std::shared_ptr<const Adapter> adapter;  // beside weights that are frozen; null: all are trained
+  std::shared_ptr<const Quantization> quantization;  // of frozen weights; null: they are in f32
 
   // Typed access; an absent or null key gives `otherwise`.
   Result<int64_t> integer(const std::string& key, std::optional<int64_t> otherwise = {}) const;

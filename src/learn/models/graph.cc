@@ -1,5 +1,7 @@
 #include "learn/models/graph.h"
 
+#include "engine/ops/block_schemes.h"
+
 namespace hone {
 
 std::string cache_name(int64_t layer, char which) {
@@ -23,20 +25,20 @@ std::vector<float> sinusoids(int64_t rows, int64_t width) {
   return table;
 }
 
-ValueId ModelGraph::add_state(const std::string& name, Role role, bool trainable,
-                              const Shape& shape) {
+void ModelGraph::add_state(const std::string& name, Role role, bool trainable, const Type& type) {
   State s;
   s.name = name;
   s.role = role;
   s.trainable = trainable;
-  return params_[name] = b.program().add_state(std::move(s), {DType::f32, shape});
+  params_[name] = b.program().add_state(std::move(s), type);
 }
 
 void ModelGraph::bind(const DeclaredWeights& weights, bool trainable) {
   for (const ParamSpec& spec : weights.params)
-    add_state(spec.name, Role::param, trainable && spec.is_trained(), spec.shape);
+    for (const KeptState& kept : kept_states(spec))
+      add_state(kept.name, Role::param, trainable && spec.is_trained(), kept.type);
   for (const ConstantSpec& spec : weights.constants)
-    add_state(spec.name, Role::constant, false, spec.shape);
+    add_state(spec.name, Role::constant, false, {DType::f32, spec.shape});
 }
 
 ValueId ModelGraph::param(const std::string& name) const {
@@ -55,14 +57,22 @@ ValueId ModelGraph::weight(ParamSpec spec) {
     }
   }
   if (declaring() && !params_.contains(spec.name)) {
-    add_state(spec.name, Role::param, false, spec.shape);
+    for (const KeptState& kept : kept_states(spec))
+      add_state(kept.name, Role::param, false, kept.type);
     spec.of_head = spec.of_head || of_head;
     declared_->params.push_back(spec);
   }
   const ValueId v = param(spec.name);
-  HONE_BUG_IF(b.type(v).shape != spec.shape, "the weight '{}' is {} here and {} there", spec.name,
-              text_of(spec.shape), text_of(b.type(v).shape));
-  return v;
+  const KeptState kept = kept_states(spec).front();
+  HONE_BUG_IF(b.type(v) != kept.type, "the weight '{}' is {} here and {} there", spec.name,
+              kept.type.text(), b.type(v).text());
+  if (spec.scheme.empty()) return v;
+  const auto beside = [&](const char* name) {
+    const auto it = params_.find(spec.name + name);
+    return it == params_.end() ? kNoValue : it->second;
+  };
+  return ops::dequantize(
+      b, {spec.scheme, v, beside(kScales), beside(kNestedScales), beside(kScaleOffset)});
 }
 
 ValueId ModelGraph::table(const std::string& name, int64_t rows, int64_t channels, TableOptions o) {
@@ -89,7 +99,7 @@ ValueId ModelGraph::zeros(const std::string& name, int64_t n, std::vector<std::s
 
 ValueId ModelGraph::constant(ConstantSpec spec) {
   if (declaring() && !params_.contains(spec.name)) {
-    add_state(spec.name, Role::constant, false, spec.shape);
+    add_state(spec.name, Role::constant, false, {DType::f32, spec.shape});
     declared_->constants.push_back(spec);
   }
   return param(spec.name);
@@ -100,10 +110,19 @@ ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const 
   ParamSpec spec{at + ".weight", o.in_out ? Shape{in, out} : Shape{out, in}};
   spec.std = o.std < 0 ? init_std : o.std;
   spec.in_out = o.in_out;
+  LinearLayer how = o;
+  bool bf16 = false;
+  if (const Quantization* q = config.quantization.get(); q != nullptr) {
+    spec.scheme = q->scheme_of(config, at, in);
+    spec.nested = q->nested && !spec.scheme.empty() && block_scheme(spec.scheme)->scaled > 0;
+    bf16 = q->bf16 && !spec.scheme.empty();
+    if (!spec.scheme.empty()) how.in_out = false;  // kept as [out,in]
+  }
   const ValueId w = weight(std::move(spec));
   const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
-  if (config.adapter && config.adapter->adapts(config, at)) return adapted(at, x, w, bias, o);
-  return ops::linear(b, x, w, {.bias = bias, .trans_w = !o.in_out});
+  if (config.adapter && config.adapter->adapts(config, at))
+    return adapted(at, x, w, bias, how, bf16);
+  return ops::linear(b, x, w, {.bias = bias, .trans_w = !how.in_out, .bf16 = bf16});
 }
 
 ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows) {
@@ -124,7 +143,7 @@ ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLaye
 }
 
 ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId bias,
-                            const LinearLayer& o) {
+                            const LinearLayer& o, bool bf16) {
   const Adapter& adapter = *config.adapter;
   const std::string name = kAdapterPrefix + at;
   const int64_t in = b.type(x).shape.back(), out = b.type(w).shape[o.in_out ? 1 : 0];
@@ -142,8 +161,8 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
     low = ops::mul(b, low, ops::constant(b, adapter.scale(), {DType::f32, {}}));
   const ValueId up = ops::linear(b, low, second, {.trans_w = true});  // [T,out]
   const bool apart = dropped != x;
-  const ops::LinearOptions how{.bias = adapter.dora && !apart ? kNoValue : bias,
-                               .trans_w = !o.in_out};
+  const ops::LinearOptions how{
+      .bias = adapter.dora && !apart ? kNoValue : bias, .trans_w = !o.in_out, .bf16 = bf16};
   const ValueId y = ops::linear(b, x, w, how);
   if (!adapter.dora) return ops::add(b, up, y);
 
@@ -158,8 +177,8 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
     return bias == kNoValue ? turned : ops::add(b, turned, by_column(bias));
   }
   const ValueId less_one = ops::sub(b, share, ops::constant(b, 1, {DType::f32, {}}));
-  const ValueId again =
-      ops::mul(b, ops::linear(b, dropped, w, {.trans_w = !o.in_out}), by_column(less_one));
+  const ValueId again = ops::mul(
+      b, ops::linear(b, dropped, w, {.trans_w = !o.in_out, .bf16 = bf16}), by_column(less_one));
   return ops::add(b, ops::add(b, again, ops::mul(b, up, by_column(share))), y);
 }
 

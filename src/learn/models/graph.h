@@ -12,6 +12,7 @@
 #include "engine/ops/ops.h"
 #include "learn/models/adapter.h"
 #include "learn/models/config.h"
+#include "learn/models/quantization.h"
 
 namespace hone {
 
@@ -26,8 +27,10 @@ struct ParamSpec {
   int64_t zero_row = -1;  // this row begins as zeros (an embedding's padding token)
   double ones = 1;        // what Init::ones begins as
   bool trained = true;  // no: kept and saved as it is, and initialized where a checkpoint lacks it
-  bool looked_up = false;  // a table whose rows ids look up: it multiplies nothing
-  bool in_out = false;     // of a linear layer: [in,out], else [out,in]
+  bool looked_up = false;   // a table whose rows ids look up: it multiplies nothing
+  bool in_out = false;      // of a linear layer: [in,out], else [out,in]
+  std::string scheme = {};  // how it is kept, in blocks (quantization.h); "": in f32
+  bool nested = false;      // its scales in 8 bits
   // What an adapter (adapter.h) makes of the weight. Without one all are `whole`.
   enum class Part {
     whole,   // trained and saved with the model
@@ -170,12 +173,13 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   bool declaring() const { return declared_ != nullptr; }
 
  private:
-  // What the layer gives with its adapter (adapter.h): w and bias are its own.
-  ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o);
+  // What the layer gives with its adapter (adapter.h): w and bias are its own; bf16: of its product.
+  ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o,
+                  bool bf16);
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
   ValueId first_rows();  // i32[S], -1 for empty sequences
   ValueId cache_state(const std::string& name, int64_t pages);
-  ValueId add_state(const std::string& name, Role role, bool trainable, const Shape& shape);
+  void add_state(const std::string& name, Role role, bool trainable, const Type& type);
 
   std::map<std::string, ValueId> params_;
   DeclaredWeights* const declared_;

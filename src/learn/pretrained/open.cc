@@ -266,6 +266,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     return open_pretrained(base, with);
   }
   Pretrained p = HONE_TRY(open_model(name, options));
+  p.config.quantization = options.quantization;
   HONE_TRY(open_adapter(p, options));
   return p;
 }

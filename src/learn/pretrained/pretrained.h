@@ -27,8 +27,22 @@ struct OpenOptions {
   // PEFT's folder of an adapter, or a hub name; "": none. Else `adapter` is a new one to train.
   std::string adapter_name = {};
   std::shared_ptr<const Adapter> adapter = {};
+  std::shared_ptr<const Quantization> quantization = {};  // of linear layers; null: none
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
+
+// What the settings of learn/train/quantization.def ask for; null: nothing is quantized.
+template <class Settings>
+std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
+  Quantization q;
+  bool eight = false;
+  if constexpr (requires { s.quantize_in_8bit(); }) eight = s.quantize_in_8bit();
+  if (!s.load_in_4bit && !eight) return nullptr;
+  q.scheme = s.load_in_4bit ? s.bnb_4bit_quant_type : "int8";
+  q.nested = s.load_in_4bit && s.use_bnb_nested_quant;
+  q.bf16 = s.load_in_4bit && s.bnb_4bit_compute_dtype == "bfloat16";
+  return std::make_shared<const Quantization>(std::move(q));
+}
 
 // What the settings of a command say: those of base/store/hub_settings.def, and config_name and
 // tokenizer_name where it has them.
@@ -41,6 +55,7 @@ OpenOptions open_options(const Settings& s) {
   if constexpr (requires { s.config_name; }) o.config_name = s.config_name;
   if constexpr (requires { s.tokenizer_name; }) o.tokenizer_name = s.tokenizer_name;
   if constexpr (requires { s.adapter_name_or_path; }) o.adapter_name = s.adapter_name_or_path;
+  if constexpr (requires { s.bnb_4bit_quant_type; }) o.quantization = quantization_of(s);
   return o;
 }
 

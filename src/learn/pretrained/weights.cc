@@ -13,6 +13,7 @@
 #include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/pretrained.h"
+#include "learn/pretrained/quantized_state.h"
 
 namespace hone {
 namespace {
@@ -46,7 +47,27 @@ void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
 
 constexpr int64_t kWhole = std::numeric_limits<int64_t>::max();  // a state in one block
 
+// Elements of a whole weight that is in memory, turned to [out,in].
+WeightReader reader_of(const std::vector<float>& x, const ParamSpec& spec) {
+  return [&x, &spec](int64_t first, std::span<float> to) -> Status {
+    const int64_t columns = block_shape(spec)[1];
+    for (int64_t i = 0; i < static_cast<int64_t>(to.size()); ++i) {
+      const int64_t at = first + i;
+      const int64_t from = spec.in_out ? at % columns * spec.shape[1] + at / columns : at;
+      to[static_cast<size_t>(i)] = x[static_cast<size_t>(from)];
+    }
+    return Ok{};
+  };
+}
+
 void init_state(Session& session, const ParamSpec& spec, uint64_t seed) {
+  if (!spec.scheme.empty()) {
+    std::vector<float> x(static_cast<size_t>(Type{DType::f32, spec.shape}.count()));
+    init_weight(x, spec, seed);
+    const Status filled = write_quantized(session, spec, reader_of(x, spec), "");
+    HONE_BUG_IF(!filled.ok(), "a first value is refused");
+    return;
+  }
   const auto fill = [&](std::span<std::byte> bytes) -> Status {
     init_weight({reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)}, spec, seed);
     return Ok{};
@@ -61,6 +82,20 @@ bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamS
   if (!spec.of_head) return false;
   const TensorInfo* t = find_weight(weights, config, spec);
   return t == nullptr || (head.replace_other_sizes && t->type.shape != spec.shape);
+}
+
+// A weight in blocks: read in parts, or, where the file has it turned, whole.
+Status read_in_blocks(Session& session, const WeightSource& weights, const TensorInfo& t,
+                      const ParamSpec& spec) {
+  if (spec.in_out) {
+    std::vector<float> x(static_cast<size_t>(t.type.count()));
+    HONE_TRY(weights.read(t.name, DType::f32, std::as_writable_bytes(std::span(x))));
+    return write_quantized(session, spec, reader_of(x, spec), t.file);
+  }
+  const auto read = [&](int64_t first, std::span<float> to) {
+    return weights.read_range(t.name, DType::f32, first, std::as_writable_bytes(to));
+  };
+  return write_quantized(session, spec, read, t.file);
 }
 
 // The i8 matrix of the state and its scales (passes/store_weights.h).
@@ -262,7 +297,7 @@ void init_lengths(Session& session, const ModelConfig& config, const ParamSpec& 
   const auto of = std::find_if(params.begin(), params.end(),
                                [&](const ParamSpec& p) { return p.name == weight; });
   HONE_BUG_IF(of == params.end(), "no weight '{}' beside its lengths", weight);
-  const std::vector<float> w = session.state_values<float>(weight);
+  const std::vector<float> w = weight_values(session, *of);
   const auto columns = static_cast<size_t>(of->shape[1]);
   std::vector<double> squares(static_cast<size_t>(spec.shape[0]));
   for (size_t i = 0; i < w.size(); ++i)
@@ -312,6 +347,10 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
     }
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
     if (!session.has_state(spec.name)) continue;
+    if (!spec.scheme.empty()) {
+      HONE_TRY(read_in_blocks(session, *model.weights, *t, spec));
+      continue;
+    }
     const Type kept = session.state_type(spec.name);
     HONE_BUG_IF(kept.shape != spec.shape, "state '{}' is {}", spec.name, kept.text());
     if (kept.dtype == DType::i8)

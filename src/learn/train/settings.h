@@ -60,6 +60,7 @@ struct TrainSettings {
     if (device == "none") return Space::device;
     return device == "cpu" ? Space::host : Space::disk;
   }
+  bool quantize_in_8bit() const { return load_in_8bit; }
   bool reports() const { return report_to != std::vector<std::string>{"none"}; }
 };
 

@@ -1,5 +1,6 @@
 #include "run/commands/training.h"
 
+#include "base/settings/errors.h"
 #include "base/store/store.h"
 #include "learn/pretrained/weights.h"
 #include "run/commands/errors.h"
@@ -22,6 +23,17 @@ std::shared_ptr<const Adapter> new_adapter(const TrainSettings& s) {
   adapter->saved = s.lora_modules_to_save;
   adapter->seed = static_cast<uint64_t>(s.seed);
   return adapter;
+}
+
+// Weights in few bits have no gradient: an adapter trains beside them.
+Status check_quantization(const TrainSettings& s, const ModelConfig& config) {
+  if (s.load_in_4bit && s.load_in_8bit)
+    return Error(err::kSettingConflict, "--load_in_4bit and --load_in_8bit exclude each other")
+        .todo("leave one of them out");
+  if (!config.quantization || config.adapter || !s.do_train) return Ok{};
+  return Error(err::kSettingConflict, "weights that are kept in few bits cannot be trained")
+      .at(s.load_in_4bit ? "--load_in_4bit" : "--load_in_8bit")
+      .todo("add --use_peft, which trains an adapter beside them, or leave the flag out");
 }
 
 }  // namespace
@@ -56,6 +68,7 @@ Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool 
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
   HONE_TRY(task.choose_head(model.config));
   HONE_TRY(check_adapter(model.config));
+  HONE_TRY(check_quantization(s, model.config));
   return model;
 }
 

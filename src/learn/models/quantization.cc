@@ -1,0 +1,41 @@
+#include "learn/models/quantization.h"
+
+#include <algorithm>
+
+#include "engine/ops/block_schemes.h"
+#include "learn/models/graph.h"
+
+namespace hone {
+
+std::string Quantization::scheme_of(const ModelConfig& c, const std::string& layer,
+                                    int64_t columns) const {
+  const auto named = [&](const std::string& part) { return names_part(layer, part); };
+  if (classifies(c.head) &&
+      std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), named))
+    return "";
+  if (c.adapter && c.adapter->saves(c, layer)) return "";
+  if (c.family == "t5" && layer.ends_with(".wo")) return "";  // as _keep_in_fp32_modules says
+  if (std::any_of(skipped.begin(), skipped.end(), named)) return "";
+  return block_scheme(scheme)->holds(columns) ? scheme : "";
+}
+
+Shape block_shape(const ParamSpec& spec) {
+  return spec.in_out ? Shape{spec.shape[1], spec.shape[0]} : spec.shape;
+}
+
+std::vector<KeptState> kept_states(const ParamSpec& spec) {
+  if (spec.scheme.empty()) return {{spec.name, {DType::f32, spec.shape}}};
+  const BlockScheme& scheme = *block_scheme(spec.scheme);
+  const Shape shape = block_shape(spec);
+  const int64_t scales = scheme.scale_count(shape[0], shape[1]);
+  std::vector<KeptState> states{{spec.name, {DType::u8, {shape[0], scheme.row_bytes(shape[1])}}}};
+  if (scales == 0) return states;
+  states.push_back({spec.name + kScales, {spec.nested ? DType::u8 : DType::f32, {scales}}});
+  if (!spec.nested) return states;
+  states.push_back(
+      {spec.name + kNestedScales, {DType::f32, {(scales + kNestedBlock - 1) / kNestedBlock}}});
+  states.push_back({spec.name + kScaleOffset, {DType::f32, {}}});
+  return states;
+}
+
+}  // namespace hone

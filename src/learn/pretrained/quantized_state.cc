@@ -1,0 +1,101 @@
+#include "learn/pretrained/quantized_state.h"
+
+#include <atomic>
+#include <utility>
+
+#include "learn/pretrained/errors.h"
+#include "learn/pretrained/quantize.h"
+
+namespace hone {
+namespace {
+
+Error not_finite(const ParamSpec& spec, const std::string& source) {
+  return Error(err::kWeightNotFinite,
+               fmt::format("the weight '{}' holds values that are not finite", spec.name))
+      .at(source)
+      .todo("take a checkpoint from before the training broke, or fetch the file again");
+}
+
+// Calls part(first group, groups) for parts of all groups, on all threads.
+template <class Part>
+void in_parts(ThreadPool& pool, int64_t groups, Part part) {
+  pool.parallel_for(groups, [&](int64_t begin, int64_t end, int) { part(begin, end - begin); });
+}
+
+void write_floats(Session& session, const std::string& name, std::span<const float> x) {
+  session.write_state(name, std::as_bytes(x));
+}
+
+}  // namespace
+
+Status write_quantized(Session& session, const ParamSpec& spec, const WeightReader& read,
+                       const std::string& source) {
+  const BlockScheme& scheme = *block_scheme(spec.scheme);
+  const Shape shape = block_shape(spec);
+  const int64_t columns = shape[1], count = shape[0] * columns;
+  const int64_t group = scheme.scaled > 0 ? scheme.scaled : columns;  // elements
+  const BlockQuantizer quantizer(scheme);
+  std::vector<float> scales(static_cast<size_t>(scheme.scale_count(shape[0], columns)));
+  std::vector<float> x;
+  std::atomic<bool> finite = true;
+  int64_t first = 0;
+  const auto fill = [&](std::span<std::byte> bytes) -> Status {
+    std::span<uint8_t> payload(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size());
+    const int64_t n = scheme.columns(static_cast<int64_t>(payload.size()));
+    HONE_BUG_IF(first % group != 0 || (n % group != 0 && first + n != count),
+                "a part of '{}' ends within a block", spec.name);
+    x.resize(static_cast<size_t>(n));
+    HONE_TRY(read(first, x));
+    in_parts(session.pool(), (n + group - 1) / group, [&](int64_t g0, int64_t groups) {
+      const int64_t begin = g0 * group, size = std::min(groups * group, n - begin);
+      const bool good = quantizer.quantize(
+          std::span(x).subspan(static_cast<size_t>(begin), static_cast<size_t>(size)), columns,
+          payload.subspan(static_cast<size_t>(scheme.row_bytes(begin)),
+                          static_cast<size_t>(scheme.row_bytes(size))),
+          std::span(scales).subspan(static_cast<size_t>(first / group + g0),
+                                    static_cast<size_t>(groups)));
+      if (!good) finite = false;
+    });
+    first += n;
+    return finite ? Status(Ok{}) : Status(not_finite(spec, source));
+  };
+  // Parts of whole groups: rows may be of any length. Their f32 copy is a few MiB.
+  constexpr int64_t kPart = kStateBlock / 4;
+  const int64_t group_bytes = scheme.row_bytes(group);
+  HONE_TRY(session.write_state(spec.name, {}, fill,
+                               std::max(group_bytes, kPart / group_bytes * group_bytes)));
+  if (!spec.nested) {
+    write_floats(session, spec.name + kScales, scales);
+    return Ok{};
+  }
+  const NestedScales nested = quantize_scales(scales);
+  session.write_state(spec.name + kScales, std::as_bytes(std::span(nested.codes)));
+  write_floats(session, spec.name + kNestedScales, nested.nested);
+  write_floats(session, spec.name + kScaleOffset, {&nested.offset, 1});
+  return Ok{};
+}
+
+std::vector<float> weight_values(const Session& session, const ParamSpec& spec) {
+  if (spec.scheme.empty()) return session.state_values<float>(spec.name);
+  const Shape shape = block_shape(spec);
+  std::vector<float> scales;
+  if (spec.nested) {
+    NestedScales nested{session.state_values<uint8_t>(spec.name + kScales),
+                        session.state_values<float>(spec.name + kNestedScales),
+                        session.state_values<float>(spec.name + kScaleOffset)[0]};
+    scales = widen_scales(nested);
+  } else {
+    scales = session.state_values<float>(spec.name + kScales);
+  }
+  const std::vector<float> x =
+      widen_matrix(*block_scheme(spec.scheme), session.state_values<uint8_t>(spec.name), scales,
+                   shape[0], shape[1]);
+  if (!spec.in_out) return x;
+  std::vector<float> turned(x.size());
+  const auto rows = static_cast<size_t>(shape[0]), columns = static_cast<size_t>(shape[1]);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) turned[c * rows + r] = x[r * columns + c];
+  return turned;
+}
+
+}  // namespace hone
