@@ -2,8 +2,9 @@
 // (trans_w), bias [N], residual [T,N] -> y [T,N]; with save_pre also x W + bias, which the gradient
 // needs. W may be kept in fewer bits, and then has no gradient: bf16, or i8 with scales [N], where
 // output column n is scales[n] times that of W; or with attribute scheme a payload in blocks with the
-// scales of dequantize. A weight in blocks is frozen: x has a gradient. With attribute bf16 the product is that of x and W
-// rounded to it (see matmul), and so are those of the gradient.
+// scales of dequantize. A weight in blocks is frozen: x has a gradient. With attribute bf16, or f16, the
+// product is that of x and W rounded to it (see matmul), and so are those of the gradient; W may then be
+// kept in that type.
 #include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 
@@ -19,7 +20,9 @@ Result<Types> infer_linear(const NodeView& n) {
   bool trans = n.flag("trans_w");
   int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
   if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
-  Type y{n.in(0).dtype, {n.in(0).shape[0], cols}};
+  const bool rounds = rounded_to(n) != DType::f32;
+  const DType dtype = rounds ? HONE_TRY(product_type(n, 0, 1)) : n.in(0).dtype;
+  Type y{dtype, {n.in(0).shape[0], cols}};
   if (n.has("bias") && n.in("bias").shape != Shape{cols})
     return bad_operands(n, "the bias has another size than the result's rows");
   if (n.has("residual") && n.in("residual") != y)
@@ -49,8 +52,9 @@ ops::InBlocks blocks_of(const NodeView& n) {
 Values decompose_linear(Builder& b, const NodeView& n) {
   const bool in_blocks = !n.text("scheme").empty();
   const ValueId w = in_blocks ? ops::dequantize(b, blocks_of(n), n.in("x").dtype)
-                              : ops::cast(b, n.input("w"), n.in("x").dtype);
-  ValueId pre = ops::matmul(b, n.input("x"), w, false, n.flag("trans_w"), n.flag("bf16"));
+                    : rounded_to(n) != DType::f32 ? n.input("w")
+                                                  : ops::cast(b, n.input("w"), n.in("x").dtype);
+  ValueId pre = ops::matmul(b, n.input("x"), w, false, n.flag("trans_w"), rounded_to(n));
   auto by_column = [&](const char* operand) {
     return ops::broadcast(b, n.input(operand), b.type(pre).shape, {1});
   };
@@ -63,7 +67,8 @@ Values decompose_linear(Builder& b, const NodeView& n) {
 
 Values grad_linear(Builder& b, const NodeView& n, const Values& d) {
   std::string act = n.text("act");
-  bool trans = n.flag("trans_w"), bf16 = n.flag("bf16");
+  const bool trans = n.flag("trans_w");
+  const DType rounded = rounded_to(n);
   HONE_BUG_IF(act != "none" && !n.flag("save_pre"),
               "linear with {} needs save_pre for its gradient", act);
   const bool in_blocks = !n.text("scheme").empty(), narrow = n.in("w").dtype == DType::bf16;
@@ -75,17 +80,17 @@ Values grad_linear(Builder& b, const NodeView& n, const Values& d) {
   if (in_blocks) {
     Attrs turned{{"scheme", n.text("scheme")}};
     if (!trans) turned.set("trans_w", true);
-    if (bf16) turned.set("bf16", true);
+    set_rounding(turned, rounded);
     dx = b.emit1("linear",
                  {dpre, n.input("w"), kNoValue, kNoValue, n.input("scales"),
                   n.input("nested_scales"), n.input("offset")},
                  turned);
   } else {
-    dx = ops::linear(b, dpre, n.input("w"), {.trans_w = !trans, .bf16 = bf16});
+    dx = ops::linear(b, dpre, n.input("w"), {.trans_w = !trans, .rounded = rounded});
   }
   ValueId dw = frozen  ? kNoValue
-               : trans ? ops::matmul(b, dpre, n.input("x"), true, false, bf16)
-                       : ops::matmul(b, n.input("x"), dpre, true, false, bf16);
+               : trans ? ops::matmul(b, dpre, n.input("x"), true, false, rounded)
+                       : ops::matmul(b, n.input("x"), dpre, true, false, rounded);
   ValueId dbias = n.has("bias") ? ops::sum_rows(b, dpre) : kNoValue;
   return {dx, dw, dbias, n.has("residual") ? d[0] : kNoValue, kNoValue, kNoValue, kNoValue};
 }
@@ -106,11 +111,10 @@ Op define_linear() {
   };
   return {.name = "linear",
           .operands = {"x", "w", "bias?", "residual?", "scales?", "nested_scales?", "offset?"},
-          .attrs = {{"trans_w", false},
-                    {"scheme", "", schemes()},
-                    {"act", "none", activation_kinds("none")},
-                    {"save_pre", false},
-                    {"bf16", false}},
+          .attrs = with_rounding({{"trans_w", false},
+                                  {"scheme", "", schemes()},
+                                  {"act", "none", activation_kinds("none")},
+                                  {"save_pre", false}}),
           .infer = infer_linear,
           .decompositions = {decompose_linear},
           .grad = grad_linear,
@@ -127,7 +131,7 @@ ValueId ops::linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o) {
     attrs.set("act", o.act);
     attrs.set("save_pre", true);
   }
-  if (o.bf16) attrs.set("bf16", true);
+  set_rounding(attrs, o.rounded);
   return b.emit1("linear", {x, w, o.bias, o.residual}, attrs);
 }
 

@@ -8,7 +8,8 @@
 //   dbias = column sums of dlogits.
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
-// With attribute bf16 the operands of the three products are rounded to it.
+// With attribute bf16, or f16, the operands of the three products are rounded to it, and w may be kept
+// in that type.
 // x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], and as
 // asked for dw [V,C], dx [T,C], dbias [V].
 #include <algorithm>
@@ -37,8 +38,10 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
   const Type &x = n.in("x"), &w = n.in("w");
-  if (x.dtype != w.dtype || x.shape[1] != w.shape[1])
-    return bad_operands(n, "inner sizes or element types differ");
+  if (x.shape[1] != w.shape[1]) return bad_operands(n, "inner sizes differ");
+  HONE_TRY(product_type(n, n.slot("x"), n.slot("w")));
+  if (rounded_to(n) != DType::f32 && x.dtype == rounded_to(n))
+    return bad_operands(n, "x is kept in the type it is rounded to");
   HONE_TRY(expect_type(n, n.slot("labels"), {DType::i32, {x.shape[0]}}));
   DType sums = wide(x.dtype);
   HONE_TRY(expect_type(n, n.slot("scale"), {sums, {}}));
@@ -46,13 +49,13 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   const double smoothing = n.real("smoothing");
   if (!(smoothing >= 0 && smoothing <= 1))
     return bad_operands(n, fmt::format("smoothing={} is not a share", smoothing));
-  const Type bias{w.dtype, {w.shape[0]}};
-  if (n.flag("dw")) t.push_back(w);
+  const Type bias{x.dtype, {w.shape[0]}}, dw{x.dtype, w.shape};
+  if (n.flag("dw")) t.push_back(dw);
   if (n.flag("dx")) t.push_back(x);
   if (n.flag("dbias")) t.push_back(bias);
   if (n.has("dw_acc") && !n.flag("dw"))
     return bad_operands(n, "an accumulator of dw needs attribute dw");
-  if (n.has("dw_acc")) HONE_TRY(expect_same(n, n.slot("dw_acc"), n.slot("w")));
+  if (n.has("dw_acc")) HONE_TRY(expect_type(n, n.slot("dw_acc"), dw));
   if (n.has("bias")) HONE_TRY(expect_type(n, n.slot("bias"), bias));
   if (n.flag("dbias") && !n.has("bias")) return bad_operands(n, "attribute dbias needs a bias");
   return t;
@@ -61,9 +64,10 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
 Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   Type x = n.in("x"), w = n.in("w");
   Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
-  const bool bf16 = n.flag("bf16");
-  ValueId logits = ops::cast(b, ops::matmul(b, n.input("x"), n.input("w"), false, true, bf16),
-                             logits_type.dtype);
+  const DType by = rounded_to(n);
+  const ValueId weight = ops::cast(b, n.input("w"), x.dtype);
+  ValueId logits =
+      ops::cast(b, ops::matmul(b, n.input("x"), weight, false, true, by), logits_type.dtype);
   if (n.has("bias"))
     logits = ops::add(b, logits,
                       ops::broadcast(b, ops::cast(b, n.input("bias"), logits_type.dtype),
@@ -106,10 +110,10 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   ValueId rows = ops::broadcast(b, valid, logits_type.shape, {0});
   d = ops::cast(b, ops::mul(b, ops::select(b, rows, d, zero), n.input("scale")), x.dtype);
   if (place_of(n, "dw")) {
-    const ValueId dw = ops::matmul(b, d, n.input("x"), true, false, bf16);
+    const ValueId dw = ops::matmul(b, d, n.input("x"), true, false, by);
     out.push_back(n.has("dw_acc") ? ops::add(b, n.input("dw_acc"), dw) : dw);
   }
-  if (place_of(n, "dx")) out.push_back(ops::matmul(b, d, n.input("w"), false, false, bf16));
+  if (place_of(n, "dx")) out.push_back(ops::matmul(b, d, weight, false, false, by));
   if (place_of(n, "dbias")) out.push_back(ops::reduce_sum(b, d, {0}));
   return out;
 }
@@ -150,17 +154,17 @@ Cost cost_linear_cross_entropy(const NodeView& n) {
 }  // namespace
 
 Op define_linear_cross_entropy() {
-  return {.name = "linear_cross_entropy",
-          .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
-          .attrs =
-              {{"dw", false}, {"dx", false}, {"dbias", false}, {"smoothing", 0.0}, {"bf16", false}},
-          .infer = infer_linear_cross_entropy,
-          .decompositions = {decompose_linear_cross_entropy},
-          .grad = grad_linear_cross_entropy,
-          .cost = cost_linear_cross_entropy,
-          .over = {{kReports, "dw_acc", true}},
-          .optional_results = {std::begin(kGradients), std::end(kGradients)},
-          .product = true};
+  return {
+      .name = "linear_cross_entropy",
+      .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
+      .attrs = with_rounding({{"dw", false}, {"dx", false}, {"dbias", false}, {"smoothing", 0.0}}),
+      .infer = infer_linear_cross_entropy,
+      .decompositions = {decompose_linear_cross_entropy},
+      .grad = grad_linear_cross_entropy,
+      .cost = cost_linear_cross_entropy,
+      .over = {{kReports, "dw_acc", true}},
+      .optional_results = {std::begin(kGradients), std::end(kGradients)},
+      .product = true};
 }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,

@@ -1,6 +1,7 @@
 // matmul(x, y, acc?) = x y + acc.   x [..,M,K] ([..,K,M] with trans_x), y [..,K,N] ([..,N,K] with
 // trans_y), equal leading dimensions -> [..,M,N]. With attribute bf16 the elements of x and y are
-// rounded to the nearest bf16; sums stay in the type of x.
+// rounded to the nearest bf16, with f16 to f16; sums stay in the type of x. An operand that is kept in
+// that type already counts as f32.
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -9,7 +10,7 @@ namespace {
 Result<Types> infer_matmul(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   const Type &x = n.in(0), &y = n.in(1);
-  if (x.dtype != y.dtype) return bad_operands(n, "element types differ");
+  const DType dtype = HONE_TRY(product_type(n, 0, 1));
   if (x.rank() < 2 || x.rank() != y.rank())
     return bad_operands(n, "operands need the same number of dimensions, at least 2");
   size_t r = x.shape.size() - 2;
@@ -17,7 +18,7 @@ Result<Types> infer_matmul(const NodeView& n) {
     return bad_operands(n, "leading dimensions differ");
   bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
   if (x.shape[r + !tx] != y.shape[r + ty]) return bad_operands(n, "inner sizes differ");
-  Type t = x;
+  Type t{dtype, x.shape};
   t.shape[r] = x.shape[r + tx];
   t.shape[r + 1] = y.shape[r + !ty];
   if (n.has("acc")) HONE_TRY(expect_type(n, n.slot("acc"), t));
@@ -27,11 +28,9 @@ Result<Types> infer_matmul(const NodeView& n) {
 Values grad_matmul(Builder& b, const NodeView& n, const Values& d) {
   bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
   ValueId x = n.input(0), y = n.input(1);
-  const bool bf16 = n.flag("bf16");
-  ValueId dx =
-      tx ? ops::matmul(b, y, d[0], ty, true, bf16) : ops::matmul(b, d[0], y, false, !ty, bf16);
-  ValueId dy =
-      ty ? ops::matmul(b, d[0], x, true, tx, bf16) : ops::matmul(b, x, d[0], !tx, false, bf16);
+  const DType by = rounded_to(n);
+  ValueId dx = tx ? ops::matmul(b, y, d[0], ty, true, by) : ops::matmul(b, d[0], y, false, !ty, by);
+  ValueId dy = ty ? ops::matmul(b, d[0], x, true, tx, by) : ops::matmul(b, x, d[0], !tx, false, by);
   return {dx, dy, n.has("acc") ? d[0] : kNoValue};
 }
 
@@ -48,7 +47,7 @@ Cost cost_matmul(const NodeView& n) {
 Op define_matmul() {
   return {.name = "matmul",
           .operands = {"x", "y", "acc?"},
-          .attrs = {{"trans_x", false}, {"trans_y", false}, {"bf16", false}},
+          .attrs = with_rounding({{"trans_x", false}, {"trans_y", false}}),
           .infer = infer_matmul,
           .grad = grad_matmul,
           .cost = cost_matmul,
@@ -56,11 +55,11 @@ Op define_matmul() {
           .product = true};
 }
 
-ValueId ops::matmul(Builder& b, ValueId x, ValueId y, bool trans_x, bool trans_y, bool bf16) {
+ValueId ops::matmul(Builder& b, ValueId x, ValueId y, bool trans_x, bool trans_y, DType rounded) {
   Attrs attrs;
   if (trans_x) attrs.set("trans_x", true);
   if (trans_y) attrs.set("trans_y", true);
-  if (bf16) attrs.set("bf16", true);
+  set_rounding(attrs, rounded);
   return b.emit1("matmul", {x, y}, attrs);
 }
 

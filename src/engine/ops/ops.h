@@ -46,7 +46,7 @@ ValueId reduce_max(Builder& b, ValueId x, std::vector<int64_t> axes);
 // [.., M, K] x [.., K, N] -> [.., M, N]; trans_* read the last two dims swapped. Accumulator:
 // input 2. bf16: operands are rounded to it, sums are not.
 ValueId matmul(Builder& b, ValueId x, ValueId y, bool trans_x = false, bool trans_y = false,
-               bool bf16 = false);
+               DType rounded = DType::f32);  // bf16, f16: operands are, sums are not
 // Rows of x [R, ...] by ids i32[N] -> [N, ...]; ids < 0 give zeros.
 ValueId gather_rows(Builder& b, ValueId x, ValueId ids);
 // A matrix [N,K] that is kept in few bits (block_schemes.h), as an element type.
@@ -93,7 +93,7 @@ struct LinearOptions {
   ValueId residual = kNoValue;
   bool trans_w = false;
   std::string act = "none";
-  bool bf16 = false;  // x and W are rounded to it, sums are not
+  DType rounded = DType::f32;  // bf16, f16: x and W are, sums are not
 };
 ValueId linear(Builder& b, ValueId x, ValueId w, const LinearOptions& o = {});
 // Column sums: [T,N] -> [N]. Accumulator: input 1.

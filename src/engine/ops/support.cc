@@ -67,6 +67,30 @@ Result<Types> same_as_both(const NodeView& n) {
   return Types{x.rank() == 0 ? y : x};
 }
 
+DType rounded_to(const NodeView& n) {
+  return n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
+}
+
+std::vector<AttrSpec> with_rounding(std::vector<AttrSpec> attrs) {
+  attrs.insert(attrs.end(), {AttrSpec{"bf16", false}, AttrSpec{"f16", false}});
+  return attrs;
+}
+
+void set_rounding(Attrs& attrs, DType to) {
+  if (to == DType::bf16) attrs.set("bf16", true);
+  if (to == DType::f16) attrs.set("f16", true);
+}
+
+Result<DType> product_type(const NodeView& n, size_t x, size_t y) {
+  if (n.flag("bf16") && n.flag("f16")) return bad_operands(n, "attributes bf16 and f16 at once");
+  const DType narrow = rounded_to(n), of_x = n.in(x).dtype, of_y = n.in(y).dtype;
+  if (narrow == DType::f32 && of_x == of_y) return of_x;
+  const bool x_counts = narrow == DType::f32 || of_x != narrow,
+             y_counts = narrow == DType::f32 || of_y != narrow;
+  if (x_counts && y_counts && of_x != of_y) return bad_operands(n, "element types differ");
+  return x_counts ? of_x : y_counts ? of_y : DType::f32;
+}
+
 DType wide(DType t) { return t == DType::bf16 || t == DType::f16 ? DType::f32 : t; }
 
 ValueId number(Builder& b, double value, ValueId like) {

@@ -51,7 +51,8 @@ Result<MachineLimits> measure_limits(const Backend& backend, bool bf16) {
   {
     Builder b(product);
     const ValueId x = product.add_input("x", {DType::f32, {kSide, kSide}});
-    product.outputs.push_back({"y", ops::matmul(b, x, x, false, false, bf16)});
+    product.outputs.push_back(
+        {"y", ops::matmul(b, x, x, false, false, bf16 ? DType::bf16 : DType::f32)});
   }
   {
     Builder b(sum);

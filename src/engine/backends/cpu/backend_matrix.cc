@@ -68,11 +68,21 @@ Result<Kernel> dequantize(const NodeView& n, int) {
                 }};
 }
 
+// How operands of this type are kept, where they are rounded to bf16 or f16.
+Result<Element> rounded_operand(const NodeView& n, size_t operand) {
+  const DType t = n.in(operand).dtype;
+  if (t == DType::f32) return Element::f32;
+  if (t == DType::bf16 && n.flag("bf16")) return Element::bf16;
+  if (t == DType::f16 && n.flag("f16")) return Element::f16;
+  return declined(n, "kernels are for f32, and for operands that are rounded to their own type");
+}
+
 Result<Kernel> linear(const NodeView& n, int threads) {
   const DType kept = n.in("w").dtype;
   const bool in_blocks = !n.text("scheme").empty();
-  if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
-  if (!in_blocks && kept != DType::f32 && kept != DType::bf16 && kept != DType::i8)
+  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  if (!in_blocks && kept != DType::f32 && kept != DType::bf16 && kept != DType::i8 &&
+      !n.flag("f16"))
     return declined(n, "weights are f32, bf16, i8 or in blocks");
   BlockOperands operands;
   if (in_blocks) operands = HONE_TRY(block_operands(n, n.in("w").shape));
@@ -80,10 +90,15 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.m = n.in(0).shape[0];
   g.k = n.in(0).shape[1];
   g.n = n.out(0).shape[1];
-  g.b_type = in_blocks             ? Element::blocks
-             : kept == DType::i8   ? Element::i8
-             : kept == DType::bf16 ? Element::bf16
-                                   : Element::f32;
+  g.bf16 = n.flag("bf16");
+  g.f16 = n.flag("f16");
+  g.a_type = HONE_TRY(rounded_operand(n, 0));
+  if (in_blocks)
+    g.b_type = Element::blocks;
+  else if (g.bf16 || g.f16)
+    g.b_type = HONE_TRY(rounded_operand(n, 1));
+  else
+    g.b_type = kept == DType::i8 ? Element::i8 : kept == DType::bf16 ? Element::bf16 : Element::f32;
   g.trans_b = n.flag("trans_w");
   g.lda = g.k;
   g.ldb = g.trans_b ? g.k : g.n;
@@ -91,19 +106,17 @@ Result<Kernel> linear(const NodeView& n, int threads) {
   g.act = HONE_TRY(activation_of(n, n.text("act")));
   if (n.has("residual") && g.act != Activation::none)
     return declined(n, "an activation and a residual at once");
-  g.bf16 = n.flag("bf16");
-  if (g.bf16 && kept == DType::i8) return declined(n, "products in bf16 are not of i8");
   g.accumulate = n.has("residual");  // onto the residual, in place or in a copy: the same bits
   const bool save_pre = n.flag("save_pre"), bias = n.has("bias");
   const size_t w = n.slot("w"), bias_at = n.slot("bias"), residual = n.slot("residual"),
                scales = n.slot("scales");
-  const std::string id =
-      kept == DType::f32
-          ? gemm_id(g)
-          : fmt::format("{}.{}", gemm_id(g), in_blocks ? n.text("scheme") : name_of(kept));
+  const std::string id = in_blocks ? fmt::format("{}.{}", gemm_id(g), n.text("scheme"))
+                         : kept == DType::f32 || g.bf16 || g.f16
+                             ? gemm_id(g)
+                             : fmt::format("{}.{}", gemm_id(g), name_of(kept));
   return Kernel{id, gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   Gemm call = g;
-                  call.a = in(a, 0);
+                  call.a = a.in[0];
                   call.b = a.in[w];
                   const Blocks blocks = in_blocks ? operands.of(a) : Blocks{};
                   call.blocks = &blocks;
@@ -114,6 +127,10 @@ Result<Kernel> linear(const NodeView& n, int threads) {
                   call.pre = save_pre ? out(a, 1) : nullptr;
                   gemm(call, a.workspace, pool_of(a));
                 }};
+}
+
+const void* from(const KernelArgs& a, size_t operand, int64_t bytes) {
+  return static_cast<const char*>(a.in[operand]) + bytes;
 }
 
 Result<Kernel> matmul(const NodeView& n, int threads) {
@@ -131,26 +148,33 @@ Result<Kernel> matmul(const NodeView& n, int threads) {
   g.accumulate = n.has("acc");
   const size_t acc = n.slot("acc");
   g.bf16 = n.flag("bf16");
+  g.f16 = n.flag("f16");
+  g.a_type = HONE_TRY(rounded_operand(n, 0));
+  g.b_type = HONE_TRY(rounded_operand(n, 1));
+  if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
   const int64_t batches = g.m * g.n == 0 ? 0 : n.out(0).count() / (g.m * g.n);
   return Kernel{gemm_id(g), gemm_workspace_bytes(g, threads), [=](const KernelArgs& a) {
                   if (g.accumulate) copy_if_apart(a, acc, 0, batches * g.m * g.n);
                   for (int64_t i = 0; i < batches; ++i) {
                     Gemm call = g;
-                    call.a = in(a, 0) + i * g.m * g.k;
-                    call.b = in(a, 1) + i * g.k * g.n;
+                    call.a = from(a, 0, i * g.m * g.k * element_bytes(g.a_type));
+                    call.b = from(a, 1, i * g.k * g.n * element_bytes(g.b_type));
                     call.c = out(a, 0) + i * g.m * g.n;
                     gemm(call, a.workspace, pool_of(a));
                   }
                 }};
 }
 
-Kernel head(const NodeView& n, int threads) {
+Result<Kernel> head(const NodeView& n, int threads) {
   LinearCrossEntropy l;
   l.tokens = n.in(0).shape[0];
   l.columns = n.in(0).shape[1];
   l.vocabulary = n.in(1).shape[0];
   l.smoothing = n.real("smoothing");
   l.bf16 = n.flag("bf16");
+  l.f16 = n.flag("f16");
+  if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  l.w_type = HONE_TRY(rounded_operand(n, 1));
   const bool bias = n.has("bias");
   const size_t bias_at = n.slot("bias"), acc = n.slot("dw_acc");
   size_t results = 3, place[3] = {};  // of dw, dx, dbias; 0: not wanted
@@ -165,28 +189,29 @@ Kernel head(const NodeView& n, int threads) {
   if (dw) sized.dw = &there;
   if (dx) sized.dx = &there;
   const int64_t rows = linear_cross_entropy_chunk(l.tokens, l.vocabulary);  // the k of dW
-  const GemmSums sums = gemm_sums({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16});
+  const GemmSums sums =
+      gemm_sums({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16, .f16 = l.f16});
   const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}", sums.block_k, rows,
                                      *sums.parts ? "." : "", sums.parts);
-  return {id, linear_cross_entropy_workspace_bytes(sized, threads),
-          [=, dw = dw, dx = dx, dbias = dbias](const KernelArgs& a) {
-            LinearCrossEntropy call = l;
-            call.x = in(a, 0);
-            call.w = in(a, 1);
-            call.labels = in_i32(a, 2);
-            call.scale = in(a, 3)[0];
-            if (bias) call.bias = in(a, bias_at);
-            call.nll = out(a, 1);
-            call.correct = static_cast<int32_t*>(a.out[2]);
-            if (dx) call.dx = out(a, dx);
-            if (dw) call.dw = out(a, dw);
-            if (dbias) call.dbias = out(a, dbias);
-            if (l.accumulate_dw) copy_if_apart(a, acc, dw, l.vocabulary * l.columns);
-            linear_cross_entropy(call, a.workspace, pool_of(a));
-            double sum = 0;
-            for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);
-            out(a, 0)[0] = static_cast<float>(sum * static_cast<double>(call.scale));
-          }};
+  return Kernel{id, linear_cross_entropy_workspace_bytes(sized, threads),
+                [=, dw = dw, dx = dx, dbias = dbias](const KernelArgs& a) {
+                  LinearCrossEntropy call = l;
+                  call.x = in(a, 0);
+                  call.w = a.in[1];
+                  call.labels = in_i32(a, 2);
+                  call.scale = in(a, 3)[0];
+                  if (bias) call.bias = in(a, bias_at);
+                  call.nll = out(a, 1);
+                  call.correct = static_cast<int32_t*>(a.out[2]);
+                  if (dx) call.dx = out(a, dx);
+                  if (dw) call.dw = out(a, dw);
+                  if (dbias) call.dbias = out(a, dbias);
+                  if (l.accumulate_dw) copy_if_apart(a, acc, dw, l.vocabulary * l.columns);
+                  linear_cross_entropy(call, a.workspace, pool_of(a));
+                  double sum = 0;
+                  for (int64_t t = 0; t < l.tokens; ++t) sum += static_cast<double>(call.nll[t]);
+                  out(a, 0)[0] = static_cast<float>(sum * static_cast<double>(call.scale));
+                }};
 }
 
 }  // namespace
@@ -194,8 +219,8 @@ Kernel head(const NodeView& n, int threads) {
 Makers matrix_makers() {
   return {{"linear", linear},
           {"dequantize", dequantize},
-          {"matmul", for_f32(matmul)},
-          {"linear_cross_entropy", for_f32(head)}};
+          {"matmul", matmul},
+          {"linear_cross_entropy", head}};
 }
 
 }  // namespace hone::cpu

@@ -464,7 +464,8 @@ Makers loop_makers() {
       {"matmul", over_type(0,
                            [](const NodeView& n, auto x) -> Run {
                              if constexpr (std::is_floating_point_v<decltype(x)>)
-                               if (!n.flag("bf16")) return plain_matmul<decltype(x)>(n);
+                               if (!n.flag("bf16") && !n.flag("f16"))
+                                 return plain_matmul<decltype(x)>(n);
                              return {};
                            })},
       {"random_normal", over_type(kResult,

@@ -9,6 +9,10 @@ namespace {
 
 using Tensors = std::span<const UpdateTensor>;
 
+Element element_of(DType t) {
+  return t == DType::bf16 ? Element::bf16 : t == DType::f16 ? Element::f16 : Element::f32;
+}
+
 // Where the operands after the lists of tensors are.
 struct Scalars {
   explicit Scalars(const NodeView& n)
@@ -56,6 +60,8 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
     all.push_back((*tensors)[i].count = n.in(i).count());
     (*tensors)[i].weight_decay = decay[i];
   }
+  std::vector<Element> kept;  // how each gradient is
+  for (size_t i = 0; i < count; ++i) kept.push_back(element_of(n.in(count + i).dtype));
   const int64_t first = updated_range(n, rows, 0).first;
   if (!rows.empty()) (*tensors)[0].count = updated_range(n, rows, 0).count;
   return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
@@ -63,7 +69,8 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
               UpdateTensor& t = (*tensors)[i];
               copy_if_apart(a, i, i, all[i]);
               t.p = out(a, i) + first;
-              t.g = in(a, count + i) + first;
+              t.g = {static_cast<const char*>(a.in[count + i]) + first * element_bytes(kept[i]),
+                     kept[i]};
               for (size_t k = 0; k < states; ++k) {
                 copy_if_apart(a, (2 + k) * count + i, (1 + k) * count + i, t.count);
                 t.state[k] = out(a, (1 + k) * count + i);
@@ -90,13 +97,15 @@ Kernel kernel_8bit(const NodeView& n, Update update) {
     (*tensors)[i].weight_decay = decay[i];
   }
   const int64_t first = updated_range(n, rows, 0).first;
+  for (size_t i = 0; i < count; ++i) (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
   return {"cpu." + n.node.op->name, 0, [=](const KernelArgs& a) {
             for (size_t k = 0; k < bytes.size(); ++k)
               copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
             for (size_t i = 0; i < count; ++i) {
               Update8bitTensor& t = (*tensors)[i];
               t.p = out(a, i) + first;
-              t.g = in(a, count + i) + first;
+              t.g.data =
+                  static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
               for (size_t k = 0; k < moments; ++k) {
                 t.codes[k] = static_cast<uint8_t*>(a.out[(1 + 2 * k) * count + i]);
                 t.absmax[k] = out(a, (2 + 2 * k) * count + i);
@@ -127,6 +136,7 @@ Kernel adafactor_kernel(const NodeView& n) {
     for (size_t k = 0; matrix[i] && k + 1 < shape.size(); ++k)
       (k + 2 == shape.size() ? t.rows : t.matrices) *= shape[k];
     t.weight_decay = decay[i];
+    t.g.type = element_of(n.in(count + i).dtype);
   }
   return {"cpu.adafactor", adafactor_workspace_bytes(*tensors), [=](const KernelArgs& a) {
             for (size_t k = 0; k < sizes.size(); ++k)
@@ -135,7 +145,7 @@ Kernel adafactor_kernel(const NodeView& n) {
             for (size_t i = 0; i < count; ++i) {
               AdafactorTensor& t = (*tensors)[i];
               t.p = out(a, i);
-              t.g = in(a, count + i);
+              t.g.data = a.in[count + i];
               t.row = matrix[i] ? out(a, count + i) : nullptr;
               t.column = out(a, matrix[i] ? column++ : count + i);
             }
@@ -148,19 +158,37 @@ Kernel adafactor_kernel(const NodeView& n) {
 Kernel squares_kernel(const NodeView& n) {
   auto views = std::make_shared<std::vector<TensorView>>(n.inputs());
   int64_t all = 0;
-  for (size_t i = 0; i < n.inputs(); ++i) all += (*views)[i].count = n.in(i).count();
+  for (size_t i = 0; i < n.inputs(); ++i) {
+    all += (*views)[i].count = n.in(i).count();
+    (*views)[i].data.type = element_of(n.in(i).dtype);
+  }
   return {"cpu.sum_squares", sum_squares_workspace_bytes(all, static_cast<int64_t>(n.inputs())),
           [=](const KernelArgs& a) {
-            for (size_t i = 0; i < views->size(); ++i) (*views)[i].data = in(a, i);
+            for (size_t i = 0; i < views->size(); ++i) (*views)[i].data.data = a.in[i];
             sum_squares(*views, static_cast<double*>(a.out[0]), a.workspace, pool_of(a));
           }};
 }
 
-// The operands before the last `scalars` must be f32, or codes.
+bool is_kept(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
+
+// A rule's weights and states must be f32, or codes; its gradients may be bf16 or f16.
 template <class Make>
-auto with_f32_tensors(size_t scalars, Make make) {
+auto with_f32_tensors(Make make) {
   return [=](const NodeView& n, int) -> Result<Kernel> {
-    for (size_t i = 0; i + scalars < n.inputs(); ++i)
+    const auto count = static_cast<size_t>(n.integer("count"));
+    for (size_t i = 0; i < n.slot("lr"); ++i) {
+      const bool gradient = i >= count && i < 2 * count;
+      if (gradient ? !is_kept(n.in(i).dtype)
+                   : (n.in(i).dtype != DType::f32 && n.in(i).dtype != DType::u8))
+        return declined(n, "kernels are for f32, with gradients in f32, bf16 or f16");
+    }
+    return make(n);
+  };
+}
+
+auto in_f32(Kernel (*make)(const NodeView&)) {
+  return [=](const NodeView& n, int) -> Result<Kernel> {
+    for (size_t i = 0; i < n.inputs(); ++i)
       if (n.in(i).dtype != DType::f32 && n.in(i).dtype != DType::u8)
         return declined(n, "kernels are for f32");
     return make(n);
@@ -183,10 +211,16 @@ Kernel dequantize_kernel(const NodeView& n) {
           }};
 }
 
+Result<Kernel> squares(const NodeView& n, int) {
+  for (size_t i = 0; i < n.inputs(); ++i)
+    if (!is_kept(n.in(i).dtype)) return declined(n, "tensors are f32, bf16 or f16");
+  return squares_kernel(n);
+}
+
 // `rule` makes a rule of the node's attributes, `step` is its kernel.
 template <class Rule, class Step>
 auto elementwise(Rule rule, Step step) {
-  return with_f32_tensors(3, [=](const NodeView& n) {
+  return with_f32_tensors([=](const NodeView& n) {
     return kernel_over(n, n.integers("rows"), nullptr,
                        [step, r = rule(n)](Tensors t, const UpdateStep& at, const KernelArgs& a) {
                          step(t, r, at, pool_of(a));
@@ -225,10 +259,10 @@ Kernel lion_8bit_kernel(const NodeView& n) {
 Makers update_makers() {
   return {
       {"adamw", elementwise(adamw_of, adamw)},
-      {"adamw_8bit", with_f32_tensors(3, adamw_8bit_kernel)},
-      {"lion_8bit", with_f32_tensors(3, lion_8bit_kernel)},
-      {"quantize_dynamic", with_f32_tensors(0, quantize_kernel)},
-      {"dequantize_dynamic", with_f32_tensors(0, dequantize_kernel)},
+      {"adamw_8bit", with_f32_tensors(adamw_8bit_kernel)},
+      {"lion_8bit", with_f32_tensors(lion_8bit_kernel)},
+      {"quantize_dynamic", in_f32(quantize_kernel)},
+      {"dequantize_dynamic", in_f32(dequantize_kernel)},
       {"sgd", elementwise(
                   [](const NodeView& o) {
                     return Sgd{o.real("momentum"), o.real("dampening"), o.flag("nesterov")};
@@ -246,9 +280,9 @@ Makers update_makers() {
            },
            rmsprop)},
       {"lion", elementwise(lion_of, lion)},
-      {"lamb", with_f32_tensors(3, lamb_kernel)},
-      {"adafactor", with_f32_tensors(3, adafactor_kernel)},
-      {"sum_squares", with_f32_tensors(0, squares_kernel)}};
+      {"lamb", with_f32_tensors(lamb_kernel)},
+      {"adafactor", with_f32_tensors(adafactor_kernel)},
+      {"sum_squares", squares}};
 }
 
 }  // namespace hone::cpu

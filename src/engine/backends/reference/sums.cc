@@ -29,10 +29,13 @@ void reduce(const Call& c, const KernelArgs& a, double start, double (*f)(double
 void matmul(const Call& c, const KernelArgs& a) {
   Numbers x = load(a.in[0], c.in[0]), y = load(a.in[1], c.in[1]);
   const Shape& s = c.out[0].shape;
-  if (c.attrs.flag("bf16"))
-    for (Numbers* all : {&x, &y})
-      for (double& v : *all)
+  for (Numbers* all : {&x, &y})
+    for (double& v : *all) {
+      if (c.attrs.flag("bf16"))
         v = static_cast<double>(bf16_to_f32(f32_to_bf16(static_cast<float>(v))));
+      if (c.attrs.flag("f16"))
+        v = static_cast<double>(f16_to_f32(f32_to_f16(static_cast<float>(v))));
+    }
   bool tx = c.attrs.flag("trans_x"), ty = c.attrs.flag("trans_y");
   const int64_t m = s[s.size() - 2], n = s[s.size() - 1];
   const int64_t k = c.in[0].shape[c.in[0].shape.size() - (tx ? 2 : 1)];

@@ -10,6 +10,9 @@ HONE_CPU_DISPATCH_BF16(int64_t, gemm_bf16_workspace_bytes, (const Gemm& g, int t
                        (g, threads))
 HONE_CPU_DISPATCH_BF16(void, gemm_bf16, (const Gemm& g, void* workspace, ThreadPool& pool),
                        (g, workspace, pool))
+HONE_CPU_DISPATCH(int64_t, gemm_f16_workspace_bytes, (const Gemm& g, int threads), (g, threads))
+HONE_CPU_DISPATCH(void, gemm_f16, (const Gemm& g, void* workspace, ThreadPool& pool),
+                  (g, workspace, pool))
 HONE_CPU_DISPATCH(int64_t, pack_b_bytes, (int64_t k, int64_t n), (k, n))
 HONE_CPU_DISPATCH(void, pack_b,
                   (int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, float* packed,
@@ -32,7 +35,7 @@ namespace {
 
 // Few rows do not repay packing B in parts; narrow weights need no parts, those in blocks do.
 bool splits(const Gemm& g) {
-  return isa() == Isa::amx && !g.bf16 &&
+  return isa() == Isa::amx && !g.bf16 && !g.f16 &&
          (g.b_type == Element::f32 || g.b_type == Element::blocks) && g.packed_b == nullptr &&
          g.m >= kGemmSplitRows;
 }
@@ -41,6 +44,7 @@ bool splits(const Gemm& g) {
 
 GemmSums gemm_sums(const Gemm& g) {
   if (g.bf16) return {"bf16", kGemmBf16BlockK};
+  if (g.f16) return {"f16", kGemmBlockK};
   if (splits(g)) return {"bf16x3", kGemmBlockK};
   return {"", kGemmBlockK};
 }
@@ -49,6 +53,7 @@ int64_t gemm_workspace_bytes(const Gemm& g, int threads) {
 #if defined(__x86_64__)
   if (splits(g)) return amx::gemm_split_workspace_bytes(g, threads);
 #endif
+  if (g.f16) return gemm_f16_workspace_bytes(g, threads);
   return g.bf16 ? gemm_bf16_workspace_bytes(g, threads) : gemm_f32_workspace_bytes(g, threads);
 }
 
@@ -59,6 +64,8 @@ void gemm(const Gemm& g, void* workspace, ThreadPool& pool) {
 #endif
   if (g.bf16)
     gemm_bf16(g, workspace, pool);
+  else if (g.f16)
+    gemm_f16(g, workspace, pool);
   else
     gemm_f32(g, workspace, pool);
 }

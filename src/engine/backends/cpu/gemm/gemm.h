@@ -4,15 +4,16 @@
 //
 // All matrices are row-major with leading dimensions in elements. Results do not depend on the
 // number of threads. B may be packed beforehand (a weight that serves many calls).
-//   B in bf16 or i8   i8 has a scale for each column of op(B). B is widened to f32 in registers,
+//   B in bf16, f16 or i8   i8 has a scale for each column of op(B). B is widened to f32 in registers,
 //                     while it is packed or, with few rows, streamed.
 //   B in blocks       of elements that share a scale, in either orientation: widened while it is
 //                     packed, some elements at a time (widen.simd.h)
 //   AMX, f32          kGemmSplitRows rows and more run on parts in bf16, as exact as multiply-adds
 //                     in f32 (gemm_bf16.simd.h). There an operand that is not finite or is above
 //                     3.38e38 makes NaN, and parts below 1.2e-38 count as zero.
-//   `bf16`            both operands (not i8, not packed) are rounded to the nearest bf16; sums stay
-//                     f32. Much faster with AMX, about twice with AVX512_BF16, else slower.
+//   `bf16`, `f16`     both operands (f32 or already of that type, not packed) are rounded to the
+//                     nearest bf16 or f16; sums stay f32. bf16 is much faster with AMX, about twice
+//                     as fast with AVX512_BF16, else slower; f16 is as fast as f32.
 //   few rows          m <= kGemmSmallRows streams B once at memory speed (decoding); with trans_b,
 //                     up to kGemmFewRows rows multiply the unpacked B with the bits of the tiles.
 //                     A packed B serves any m.
@@ -21,10 +22,9 @@
 #include <cstdint>
 
 #include "base/core/threads.h"
+#include "engine/backends/cpu/isa/element.h"
 
 namespace hone::cpu {
-
-enum class Element : int { f32, bf16, i8, blocks };
 
 // A matrix [rows, columns] whose elements are in few bits, with scales (engine/ops/block_schemes.h).
 struct Blocks {
@@ -45,10 +45,11 @@ enum class Activation : int { none, gelu_tanh, gelu_erf, relu, silu };
 
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
-  const float* a = nullptr;  // [m,k], or [k,m] when trans_a
+  const void* a = nullptr;  // [m,k], or [k,m] when trans_a, of a_type
   int64_t lda = 0;
   bool trans_a = false;
-  const void* b = nullptr;  // [k,n], or [n,k] when trans_b, of b_type
+  Element a_type = Element::f32;  // bf16 with `bf16`, f16 with `f16`
+  const void* b = nullptr;        // [k,n], or [n,k] when trans_b, of b_type
   int64_t ldb = 0;
   bool trans_b = false;
   Element b_type = Element::f32;
@@ -58,7 +59,7 @@ struct Gemm {
   float* c = nullptr;               // [m,n]
   int64_t ldc = 0;
   bool accumulate = false;
-  bool bf16 = false;
+  bool bf16 = false, f16 = false;
 
   const float* bias = nullptr;  // [n] or none
   Activation act = Activation::none;

@@ -22,7 +22,7 @@ HONE_INLINE void small_nn_step(const Gemm& g, const T* b, int64_t k, int64_t j, 
       if constexpr (kScaled<T>) bv[r][v] = bv[r][v] * scale[v];
     });
   });
-  const float* a = g.a + k;
+  const float* a = floats_of_a(g) + k;
   for (int64_t i = 0; i < g.m; ++i, a += g.lda) {
     float* c = g.c + i * g.ldc + j;
     F x[V], y[V];
@@ -66,7 +66,7 @@ void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
         if constexpr (kScaled<T>) bv = bv * load_n(g.b_scale + j, je - j);
         for (int64_t i = 0; i < g.m; ++i) {
           float* c = g.c + i * g.ldc + j;
-          store_n(c, fma(set1(g.a[i * g.lda + k]), bv, load_n(c, je - j)), je - j);
+          store_n(c, fma(set1(floats_of_a(g)[i * g.lda + k]), bv, load_n(c, je - j)), je - j);
         }
       }
   }
@@ -92,7 +92,7 @@ void multiply_small_nn(const Gemm& g, float* workspace, ThreadPool& pool) {
   Gemm first = g, second = g;
   first.k = k;
   second.k = g.k - k;
-  second.a += k;
+  second.a = floats_of_a(g) + k;
   second.c = second_sums;
   second.ldc = g.n;
   second.accumulate = false;
@@ -130,7 +130,7 @@ void pack_small_a(const Gemm& g, int64_t k0, int64_t k1, float* out) {
     for (int64_t s = k0; s < k1; ++s)
       for (int64_t r = 0; r < group; ++r)
         store(out + (i * steps + s * group + r) * W,
-              i + r < g.m ? load_n(g.a + (i + r) * g.lda + s * W, g.k - s * W) : zero());
+              i + r < g.m ? load_n(floats_of_a(g) + (i + r) * g.lda + s * W, g.k - s * W) : zero());
 }
 
 // Dot products over k of R packed rows of A with Q rows of B [n,k], j and every `step` from it, in
@@ -270,6 +270,14 @@ void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out
   pool.parallel_for(rows, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r) widen(b, payload, r, 0, b.columns, out + r * b.columns);
   });
+}
+
+int64_t gemm_f16_workspace_bytes(const Gemm& g, int threads) {
+  return g.m <= 0 || g.n <= 0 || g.k <= 0 ? 0 : 4 * block_words<F16Tiles>(g, threads);
+}
+
+void gemm_f16(const Gemm& g, void* workspace, ThreadPool& pool) {
+  multiply_blocks<F16Tiles>(g, workspace, pool);
 }
 
 void gemm_f32(const Gemm& g, void* workspace, ThreadPool& pool) {

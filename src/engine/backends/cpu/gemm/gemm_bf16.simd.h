@@ -31,8 +31,8 @@ HONE_INLINE F round_pairs(F& low, F& high) {
 
 // Parts of the 2 W floats at p along k, as W words each, into out[part * W]; elements at n and
 // above are 0.
-template <int kParts>
-HONE_INLINE void parts_along(const float* p, int64_t n, F* out) {
+template <int kParts, class T>
+HONE_INLINE void parts_along(const T* p, int64_t n, F* out) {
   F low = n >= W ? load(p) : load_n(p, n);
   F high = n >= 2 * W ? load(p + W) : n > W ? load_n(p + W, n - W) : zero();
   unroll<kParts>(HONE_LAMBDA(part) { out[part * W] = round_pairs<part + 1 < kParts>(low, high); });
@@ -52,9 +52,8 @@ HONE_INLINE void parts_across(F even, F odd, F* out) {
 
 // 2 W elements of k by W columns of a matrix [k][n] at `from`: word r of W columns into out[r].
 // depth and width say how much of it there is; the rest is 0.
-template <int kParts>
-HONE_INLINE void load_across(const float* from, int64_t stride, int64_t depth, int64_t width,
-                             F* out) {
+template <int kParts, class T>
+HONE_INLINE void load_across(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
     unroll<W>(HONE_LAMBDA(r) {
       parts_across<kParts>(load(from + 2 * r * stride), load(from + (2 * r + 1) * stride), out + r);
@@ -68,9 +67,8 @@ HONE_INLINE void load_across(const float* from, int64_t stride, int64_t depth, i
 }
 
 // The same for a matrix [n][k]: W words along k of row r into out[r].
-template <int kParts>
-HONE_INLINE void load_along(const float* from, int64_t stride, int64_t depth, int64_t width,
-                            F* out) {
+template <int kParts, class T>
+HONE_INLINE void load_along(const T* from, int64_t stride, int64_t depth, int64_t width, F* out) {
   if (depth >= 2 * W && width >= W) {
     unroll<W>(HONE_LAMBDA(r) { parts_along<kParts>(from + r * stride, 2 * W, out + r); });
     return;
@@ -81,8 +79,8 @@ HONE_INLINE void load_along(const float* from, int64_t stride, int64_t depth, in
 
 // A square of op(A) from row i, or of op(B) from column j, and element k on: word r of its W rows
 // or columns in out[r] (`by_word`), or all words of row or column r. Part p follows at out[p * W].
-template <int kParts = 1>
-HONE_INLINE void load_square(const float* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
+template <int kParts = 1, class T>
+HONE_INLINE void load_square(const T* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
                              int64_t k, int64_t depth, bool by_word, F* out) {
   if (k_is_outer)
     load_across<kParts>(m + k * ld + at, ld, depth, count, out);
@@ -90,6 +88,14 @@ HONE_INLINE void load_square(const float* m, int64_t ld, bool k_is_outer, int64_
     load_along<kParts>(m + at * ld + k, ld, depth, count, out);
   if (k_is_outer != by_word)
     unroll<kParts>(HONE_LAMBDA(part) { transpose_registers(out + part * W); });
+}
+
+// f(m as a pointer to its elements), which are f32 or, where kNarrow says so, bf16.
+template <bool kNarrow, class Fn>
+HONE_INLINE void with_operand(const void* m, Element type, Fn&& f) {
+  if constexpr (kNarrow)
+    if (type == Element::bf16) return f(static_cast<const uint16_t*>(m));
+  f(static_cast<const float*>(m));
 }
 
 #endif
@@ -126,13 +132,16 @@ struct AmxTiles {
     Thread& operator=(const Thread&) = delete;
   };
 
-  static bool packs(Element type) { return type == Element::f32; }
+  static bool packs(Element type) {
+    return type == Element::f32 || (kParts == 1 && type == Element::bf16);
+  }
   static int64_t words(int64_t kc) { return kParts * round_up(kc, 2 * W) / 2; }
 
   // `count` rows of op(A), or columns of op(B), into panels, along the rows of the matrix in
   // memory.
-  static void pack(const float* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count,
-                   int64_t k0, int64_t kc, bool by_word, float* out) {
+  template <class T>
+  static void pack(const T* m, int64_t ld, bool k_is_outer, int64_t at, int64_t count, int64_t k0,
+                   int64_t kc, bool by_word, float* out) {
     const auto square = [&](int64_t i, int64_t k) __attribute__((always_inline)) {
       F r[kParts * W];
       load_square<kParts>(m, ld, k_is_outer, at + i, count - i, k0 + k, kc - k, by_word, r);
@@ -153,14 +162,17 @@ struct AmxTiles {
       memset(to, 0, kSquare * sizeof(float));
   }
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
-    pack(g.a, g.lda, g.trans_a, i0, rows, k0, kc, false, out);
+    with_operand<kParts == 1>(g.a, g.a_type, [&](const auto* a) {
+      pack(a, g.lda, g.trans_a, i0, rows, k0, kc, false, out);
+    });
   }
   static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
                      float* out) {
     const int64_t from = j0 + p0 * kNR, count = min_of<int64_t>((p1 - p0) * kNR, g.n - from);
     if (count > 0)
-      pack(static_cast<const float*>(g.b), g.ldb, !g.trans_b, from, count, k0, kc, true,
-           out + p0 * kNR * words(kc));
+      with_operand<kParts == 1>(g.b, g.b_type, [&](const auto* b) {
+        pack(b, g.ldb, !g.trans_b, from, count, k0, kc, true, out + p0 * kNR * words(kc));
+      });
   }
 
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
@@ -270,35 +282,39 @@ struct Bf16Tiles {
   static constexpr int64_t kStep = 2 * W, kPad = kNR, kKC = kGemmBf16BlockK, kMC = 96, kNC = 3072;
   struct Thread {};
 
-  static bool packs(Element type) { return type == Element::f32; }
+  static bool packs(Element type) { return type == Element::f32 || type == Element::bf16; }
   static int64_t words(int64_t kc) { return round_up(kc, 2 * W) / 2; }
 
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
-    for (int64_t i = 0; i < rows; i += W)
-      for (int64_t k = 0; k < kc; k += 2 * W) {
-        F r[W];
-        load_square(g.a, g.lda, g.trans_a, i0 + i, rows - i, k0 + k, kc - k, true, r);
-        for (int p = 0; p < W / kMR && i + p * kMR < rows; ++p) {
-          float* to = out + (i + p * kMR) * words(kc) + k / 2 * kMR;
-          unroll<W>(HONE_LAMBDA(l) {
-            memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR, kMR * sizeof(float));
-          });
+    with_operand<true>(g.a, g.a_type, [&](const auto* a) {
+      for (int64_t i = 0; i < rows; i += W)
+        for (int64_t k = 0; k < kc; k += 2 * W) {
+          F r[W];
+          load_square(a, g.lda, g.trans_a, i0 + i, rows - i, k0 + k, kc - k, true, r);
+          for (int p = 0; p < W / kMR && i + p * kMR < rows; ++p) {
+            float* to = out + (i + p * kMR) * words(kc) + k / 2 * kMR;
+            unroll<W>(HONE_LAMBDA(l) {
+              memcpy(to + l * kMR, reinterpret_cast<float*>(&r[l]) + p * kMR, kMR * sizeof(float));
+            });
+          }
         }
-      }
+    });
   }
   static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
                      float* out) {
-    for (int64_t p = p0; p < p1; ++p)
-      for (int v = 0; v < kNV; ++v) {
-        const int64_t j = j0 + p * kNR + v * W;
-        float* to = out + p * kNR * words(kc) + v * W;
-        for (int64_t k = 0; k < kc; k += 2 * W) {
-          F r[W];
-          load_square(static_cast<const float*>(g.b), g.ldb, !g.trans_b, j,
-                      max_of<int64_t>(0, g.n - j), k0 + k, kc - k, true, r);
-          unroll<W>(HONE_LAMBDA(l) { store(to + (k / 2 + l) * kNR, r[l]); });
+    with_operand<true>(g.b, g.b_type, [&](const auto* b) {
+      for (int64_t p = p0; p < p1; ++p)
+        for (int v = 0; v < kNV; ++v) {
+          const int64_t j = j0 + p * kNR + v * W;
+          float* to = out + p * kNR * words(kc) + v * W;
+          for (int64_t k = 0; k < kc; k += 2 * W) {
+            F r[W];
+            load_square(b, g.ldb, !g.trans_b, j, max_of<int64_t>(0, g.n - j), k0 + k, kc - k, true,
+                        r);
+            unroll<W>(HONE_LAMBDA(l) { store(to + (k / 2 + l) * kNR, r[l]); });
+          }
         }
-      }
+    });
   }
 
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,

@@ -25,7 +25,7 @@ void pack_lanes(const Gemm& g, int64_t s0, int64_t s1, float* out) {
   const int64_t lanes = lane_vectors(g.m) * W, all = lane_count(g.m);
   for (int64_t i = 0; i < all; i += W) {
     const int64_t count = g.m - i;
-    const float* from = g.a + i * g.lda;
+    const float* from = floats_of_a(g) + i * g.lda;
     float* to = out + i / lanes * lanes * g.k + i % lanes;
     for (int64_t k = s0 * W; k < min_of(s1 * W, g.k); k += W) {
       const int64_t width = min_of<int64_t>(W, g.k - k);

@@ -350,6 +350,98 @@ TEST(GemmBf16, SameBitsForEveryNumberOfThreads) {
   for_each_isa([] { same_bits_for_every_number_of_threads(67, false, true); }, Isa::amx);
 }
 
+// Takes |x| below 65504, rounds to nearest even: numbers of 2^e are multiples of 2^(e - 10), and those
+// below 2^-14 of 2^-24.
+float round_to_f16(float x) {
+  const double step = std::ldexp(1.0, std::max(std::ilogb(x == 0 ? 1.0f : x), -14) - 10);
+  return static_cast<float>(std::nearbyint(x / step) * step);
+}
+uint16_t f16_bits(float rounded) {
+  const float size = std::abs(rounded);
+  const uint16_t sign = std::signbit(rounded) ? 0x8000 : 0;
+  if (size < 0x1p-14f) return static_cast<uint16_t>(sign + static_cast<int>(size * 0x1p24f));
+  const int e = std::ilogb(size);
+  return static_cast<uint16_t>(sign + (e + 15) * 1024 + static_cast<int>(std::ldexp(size, 10 - e)) -
+                               1024);
+}
+
+// Operands that are rounded already: the bits of those that are rounded while they are packed, and
+// those of the f32 product of rounded values (in f16, where sums are the same).
+TEST(Gemm, OperandsInTwoBytesHaveTheBitsOfRoundedOnes) {
+  for_each_isa(
+      [] {
+        ThreadPool pool(2);
+        for (const Element type : {Element::bf16, Element::f16})
+          for (int64_t m : {5, 67})
+            for (bool trans_a : {false, true})
+              for (bool trans_b : {false, true}) {
+                SCOPED_TRACE(
+                    fmt::format("{} m {} {} {}", static_cast<int>(type), m, trans_a, trans_b));
+                const int64_t n = 75, k = 230;
+                Guarded a = random_floats(m * k, 1), b = random_floats(n * k, 2);
+                a[3] = 0x1p-20f, a[4] = 3e-7f;  // subnormal in f16
+                std::vector<uint16_t> narrow_a(m * k), narrow_b(n * k);
+                Guarded round_a(m * k), round_b(n * k);
+                for (auto [from, to, round] :
+                     {std::tuple{&a, &narrow_a, &round_a}, std::tuple{&b, &narrow_b, &round_b}})
+                  for (size_t i = 0; i < to->size(); ++i) {
+                    const float x = (*from)[static_cast<int64_t>(i)];
+                    float& y = (*round)[static_cast<int64_t>(i)];
+                    y = type == Element::bf16 ? from_bf16(bf16_bits(x)) : round_to_f16(x);
+                    (*to)[i] = type == Element::bf16 ? bf16_bits(x) : f16_bits(y);
+                  }
+                Guarded first(m * n);
+                for (int how = 0; how < 5; ++how) {
+                  Gemm g = product(m, n, k, a, b, trans_b);
+                  g.trans_a = trans_a;
+                  if (trans_a) g.lda = m;
+                  g.bf16 = type == Element::bf16;
+                  g.f16 = !g.bf16;
+                  if (how & 1) g.a = narrow_a.data(), g.a_type = type;
+                  if (how & 2) g.b = narrow_b.data(), g.b_type = type;
+                  if (how == 4) g.a = round_a.get(), g.b = round_b.get();
+                  Guarded c(m * n);
+                  g.c = c.get();
+                  Guarded work(gemm_workspace_bytes(g, 2) / 4, NAN);
+                  gemm(g, work.get(), pool);
+                  EXPECT_TRUE(work.intact() && c.intact());
+                  if (how == 0) std::memcpy(first.get(), c.get(), m * n * 4);
+                  EXPECT_EQ(std::memcmp(first.get(), c.get(), m * n * 4), 0) << how;
+                }
+                for (int64_t i = 0; i < m; ++i)
+                  for (int64_t j = 0; j < n; ++j) {
+                    double sum = 0, size = 0;
+                    for (int64_t q = 0; q < k; ++q) {
+                      const double x = double{round_a[trans_a ? q * m + i : i * k + q]} *
+                                       double{round_b[trans_b ? j * k + q : q * n + j]};
+                      sum += x;
+                      size += std::abs(x);
+                    }
+                    ASSERT_NEAR(first[i * n + j], sum, 1e-5 * size);
+                  }
+              }
+      },
+      Isa::amx);
+}
+
+TEST(GemmF16, SameBitsForEveryNumberOfThreads) {
+  for_each_isa([] {
+    const int64_t m = 67, n = 201, k = 1500;
+    Guarded a = random_floats(m * k, 1), b = random_floats(k * n, 2), first(m * n);
+    for (int threads : {1, 2, 3, 7}) {
+      ThreadPool pool(threads);
+      Guarded c(m * n);
+      Gemm g = product(m, n, k, a, b, false);
+      g.c = c.get();
+      g.f16 = true;
+      Guarded work(gemm_workspace_bytes(g, threads) / 4);
+      gemm(g, work.get(), pool);
+      if (threads == 1) std::memcpy(first.get(), c.get(), m * n * 4);
+      EXPECT_EQ(std::memcmp(first.get(), c.get(), m * n * 4), 0) << threads;
+    }
+  });
+}
+
 TEST(Gemm, EmptySum) {
   ThreadPool pool(2);
   Guarded c(6, 7.0f), bias(3, 2.0f);

@@ -19,18 +19,26 @@ static_assert(kPad % kNR == 0 && W % kMR == 0);
 
 // ---- packing -------------------------------------------------------------------------------
 
+// A of a product in f32.
+HONE_INLINE const float* floats_of_a(const Gemm& g) { return static_cast<const float*>(g.a); }
+
 // Rows i0..i0+rows of op(A), columns k0..k0+kc -> panels [ceil(rows/kMR)][kc][kMR], zero padded.
-void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+template <class T>
+void pack_a_panels(const Gemm& g, const T* a, int64_t i0, int64_t rows, int64_t k0, int64_t kc,
+                   float* out) {
   if (g.trans_a) {  // A is [k][m]: eight k at a time so that both sides are runs
     for (int64_t kb = 0; kb < kc; kb += 8) {
       const int64_t ke = min_of<int64_t>(kb + 8, kc);
       for (int64_t i = 0; i < rows; i += kMR) {
         float* to = out + i * kc;
-        const float* from = g.a + k0 * g.lda + i0 + i;
+        const T* from = a + k0 * g.lda + i0 + i;
         const int64_t count = min_of<int64_t>(kMR, rows - i);
         for (int64_t k = kb; k < ke; ++k) {
           __builtin_prefetch(from + (k + 8) * g.lda);
-          if (count == kMR) {
+          if constexpr (!std::is_same_v<T, float>) {
+            const F x = load_n(from + k * g.lda, count);
+            memcpy(to + k * kMR, &x, kMR * sizeof(float));
+          } else if (count == kMR) {
             memcpy(to + k * kMR, from + k * g.lda, kMR * sizeof(float));
           } else {
             for (int r = 0; r < kMR; ++r) to[k * kMR + r] = r < count ? from[k * g.lda + r] : 0.0f;
@@ -41,7 +49,7 @@ void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, flo
     return;
   }
   for (int64_t i = 0; i < rows; i += W) {  // W rows = W / kMR panels by register transposes
-    const float* from = g.a + (i0 + i) * g.lda + k0;
+    const T* from = a + (i0 + i) * g.lda + k0;
     const int64_t count = min_of<int64_t>(W, rows - i);
     for (int64_t k = 0; k < kc; k += W) {
       const int64_t width = kc - k;
@@ -71,11 +79,20 @@ HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
       return f(static_cast<const float*>(b));
     case Element::bf16:
       return f(static_cast<const uint16_t*>(b));
+    case Element::f16:
+      return f(static_cast<const Float16*>(b));
     case Element::i8:
       return f(static_cast<const int8_t*>(b));
     case Element::blocks:
       return;  // widened before
   }
+}
+// f(a as a pointer to its elements), which are f32, bf16 or f16.
+template <class Fn>
+HONE_INLINE void with_floats(const void* a, Element type, Fn&& f) {
+  if (type == Element::bf16) return f(static_cast<const uint16_t*>(a));
+  if (type == Element::f16) return f(static_cast<const Float16*>(a));
+  f(static_cast<const float*>(a));
 }
 template <class T>
 constexpr bool kScaled = std::is_same_v<T, int8_t>;
@@ -201,7 +218,7 @@ struct FloatTiles {
   static bool packs(Element type) { return type != Element::blocks; }
   static int64_t words(int64_t kc) { return kc; }
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
-    cpu::HONE_ISA::pack_a(g, i0, rows, k0, kc, out);
+    with_floats(g.a, g.a_type, [&](const auto* a) { pack_a_panels(g, a, i0, rows, k0, kc, out); });
   }
   static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
                      float* out) {
@@ -212,6 +229,23 @@ struct FloatTiles {
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
                    int64_t turn) {
     cpu::HONE_ISA::tile(kc, a, b, c, ldc, add, turn);
+  }
+};
+
+// The same tiles over values rounded to the nearest f16, ties to even; what is too large is inf.
+struct F16Tiles : FloatTiles {
+  static void round_all(float* p, int64_t count) {
+    for_vectors(
+        0, count, HONE_VECTOR { put(p + i, round_to_f16(get(p + i, whole, n)), whole, n); });
+  }
+  static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
+    FloatTiles::pack_a(g, i0, rows, k0, kc, out);
+    if (g.a_type == Element::f32) round_all(out, round_up(rows, kMR) * kc);
+  }
+  static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
+                     float* out) {
+    FloatTiles::pack_b(g, j0, k0, kc, p0, p1, out);
+    if (g.b_type == Element::f32) round_all(out + p0 * kNR * kc, (p1 - p0) * kNR * kc);
   }
 };
 

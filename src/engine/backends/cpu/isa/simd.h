@@ -17,6 +17,7 @@
 #endif
 
 #include "base/core/threads.h"
+#include "engine/backends/cpu/isa/element.h"
 
 #define HONE_INLINE inline __attribute__((always_inline))
 
@@ -196,6 +197,26 @@ HONE_INLINE F load(const uint16_t* p) {
   return reinterpret_cast<F>(v);
 #endif
 }
+HONE_INLINE F load(const Float16* p) {
+#if defined(__AVX512F__)
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+#elif defined(__AVX2__)
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+#else
+  U v{};
+  for (int l = 0; l < W; ++l) {
+    const uint32_t h = p[l].bits, exponent = h & 0x7c00, shifted = (h & 0x7fff) << 13;
+    uint32_t bits = shifted + (112u << 23);
+    if (exponent == 0x7c00) bits = shifted + (224u << 23);
+    if (exponent == 0) {  // zero or subnormal: a multiple of 2^-24
+      const float x = static_cast<float>(h & 0x3ff) * 0x1p-24f;
+      memcpy(&bits, &x, sizeof bits);
+    }
+    v[l] = bits | (h & 0x8000) << 16;
+  }
+  return reinterpret_cast<F>(v);
+#endif
+}
 HONE_INLINE F load(const int8_t* p) {
 #if defined(__AVX512F__)
   const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
@@ -214,6 +235,25 @@ HONE_INLINE F load_n(const T* p, int64_t n) {
   T part[W] = {};
   if (n > 0) memcpy(part, p, min_of<int64_t>(n, W) * sizeof(T));
   return load(part);
+}
+
+// Rounded to the nearest f16, ties to even; what is too large is inf.
+HONE_INLINE F round_to_f16(F x) {
+#if defined(__AVX512F__)
+  return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(__AVX2__)
+  return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#else
+  const I bits = as_int(x), sign = bits & static_cast<int32_t>(0x80000000);
+  const I size = bits & 0x7fffffff;
+  I rounded = (size + 0xfff + ((size >> 13) & 1)) & ~0x1fff;
+  // Below 2^-14 numbers are multiples of 2^-24, which is what adding 0.5 leaves.
+  const I small = as_int((as_float(size) + 0.5f) - 0.5f);
+  rounded = size < 0x38800000 ? small : rounded;
+  rounded = rounded >= 0x47800000 ? I{} + 0x7f800000 : rounded;
+  rounded = size > 0x7f800000 ? size : rounded;  // NaN
+  return as_float(rounded | sign);
+#endif
 }
 
 #if !defined(__AVX512F__)
@@ -282,6 +322,13 @@ HONE_INLINE F get(const T* p, Whole, int64_t n) {
     return load(p);
   else
     return load_n(p, n);
+}
+// The vector from element i on of numbers that are kept as `type`, which is not i8.
+template <class Whole>
+HONE_INLINE F get(const void* p, Element type, int64_t i, Whole whole, int64_t n) {
+  if (type == Element::bf16) return get(static_cast<const uint16_t*>(p) + i, whole, n);
+  if (type == Element::f16) return get(static_cast<const Float16*>(p) + i, whole, n);
+  return get(static_cast<const float*>(p) + i, whole, n);
 }
 template <class Whole>
 HONE_INLINE void put(float* p, F v, Whole, int64_t n) {

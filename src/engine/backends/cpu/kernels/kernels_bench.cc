@@ -347,7 +347,7 @@ void bench_model(Bench& bench) {
     const int64_t n = 40'000'000;
     Floats p = floats(n), g = floats(n), m = floats(n), q = floats(n);
     for (int64_t i = 0; i < n; ++i) q.get()[i] = 1;
-    const UpdateTensor list[] = {{p.get(), g.get(), {m.get(), q.get()}, n, 0.01}};
+    const UpdateTensor list[] = {{p.get(), {g.get()}, {m.get(), q.get()}, n, 0.01}};
     bench.row("adamw 40M", 28.0 * n, "GB/s",
               {{"own", [&] { adamw(list, {}, {.lr = 1e-9}, pool); }}});
     std::vector<uint8_t> codes[2] = {std::vector<uint8_t>(n), std::vector<uint8_t>(n)};
@@ -355,14 +355,14 @@ void bench_model(Bench& bench) {
     quantize_dynamic(n, m.get(), true, codes[0].data(), most[0].get(), pool);
     quantize_dynamic(n, q.get(), false, codes[1].data(), most[1].get(), pool);
     const Update8bitTensor coded[] = {{p.get(),
-                                       g.get(),
+                                       {g.get()},
                                        {codes[0].data(), codes[1].data()},
                                        {most[0].get(), most[1].get()},
                                        n,
                                        0.01}};
     bench.row("adamw_8bit 40M", 16.0 * n, "GB/s",
               {{"own", [&] { adamw_8bit(coded, {}, {.lr = 1e-9}, pool); }}});
-    const TensorView views[] = {{g.get(), n}};
+    const TensorView views[] = {{{g.get()}, n}};
     std::vector<double> work(sum_squares_workspace_bytes(n, 1) / 8);
     double sum = 0;
     bench.row("adamw sum_squares 40M", 4.0 * n, "GB/s",

@@ -25,9 +25,11 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .b = l.w,
            .ldb = c,
            .trans_b = true,
+           .b_type = l.w_type,
            .c = logits,
            .ldc = v,
            .bf16 = l.bf16,
+           .f16 = l.f16,
            .bias = l.bias},
           {.m = rows,
            .n = c,
@@ -36,9 +38,11 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .lda = v,
            .b = l.w,
            .ldb = c,
+           .b_type = l.w_type,
            .c = dx,
            .ldc = c,
-           .bf16 = l.bf16},
+           .bf16 = l.bf16,
+           .f16 = l.f16},
           {.m = v,
            .n = c,
            .k = rows,
@@ -50,7 +54,8 @@ Products products(const LinearCrossEntropy& l, int64_t row, int64_t rows, float*
            .c = l.dw,
            .ldc = c,
            .accumulate = l.accumulate_dw || row > 0,
-           .bf16 = l.bf16}};
+           .bf16 = l.bf16,
+           .f16 = l.f16}};
 }
 
 int64_t logits_bytes(const LinearCrossEntropy& l) {

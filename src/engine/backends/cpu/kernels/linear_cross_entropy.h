@@ -6,13 +6,14 @@
 #include <cstdint>
 
 #include "base/core/threads.h"
+#include "engine/backends/cpu/isa/element.h"
 
 namespace hone::cpu {
 
 struct LinearCrossEntropy {
   int64_t tokens = 0, columns = 0, vocabulary = 0;  // T, C, V
   const float* x = nullptr;                         // [T, C]
-  const float* w = nullptr;                         // [V, C]
+  const void* w = nullptr;                          // [V, C]
   const float* bias = nullptr;                      // [V] or none
   const int32_t* labels = nullptr;                  // [T], kIgnoredLabel = none
   float scale = 1;                                  // of the gradients: 1 / normaliser
@@ -23,7 +24,8 @@ struct LinearCrossEntropy {
   float* dw = nullptr;         // [V, C]; none = not wanted (frozen)
   float* dbias = nullptr;      // [V]; none = not wanted
   bool accumulate_dw = false;
-  bool bf16 = false;  // the operands of the three products are rounded to it
+  bool bf16 = false, f16 = false;  // the operands of the three products are rounded to it
+  Element w_type = Element::f32;   // or the type that operands are rounded to
 };
 
 // Rows whose logits exist at a time: 1024 for vocabularies to 65,536, fewer above; depends on the

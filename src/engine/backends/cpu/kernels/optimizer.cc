@@ -22,7 +22,8 @@ HONE_CPU_DISPATCH(void, rmsprop_range,
 HONE_CPU_DISPATCH(void, lion_range,
                   (const UpdateTensor& t, const LionScalars& s, int64_t begin, int64_t end),
                   (t, s, begin, end))
-HONE_CPU_DISPATCH(double, sum_squares_range, (const float* x, int64_t count), (x, count))
+HONE_CPU_DISPATCH(double, sum_squares_range, (const Numbers& x, int64_t first, int64_t count),
+                  (x, first, count))
 HONE_CPU_DISPATCH(void, f32_to_bf16_range, (int64_t count, const float* x, uint16_t* y),
                   (count, x, y))
 HONE_CPU_DISPATCH(void, bf16_to_f32_range, (int64_t count, const uint16_t* x, float* y),
@@ -148,7 +149,7 @@ void sum_squares(std::span<const TensorView> tensors, double* sums, void* worksp
       const int64_t n = (t.count + kUpdateBlock - 1) / kUpdateBlock;
       for (int64_t b = std::max(begin, at); b < std::min(end, at + n); ++b) {
         const int64_t first = (b - at) * kUpdateBlock;
-        part[b] = sum_squares_range(t.data + first, std::min(kUpdateBlock, t.count - first));
+        part[b] = sum_squares_range(t.data, first, std::min(kUpdateBlock, t.count - first));
       }
       at += n;
     }

@@ -1,17 +1,25 @@
 // Kernels over lists of f32 tensors (one call for the whole model), and conversions of storage.
+// Gradients may be kept in bf16 or f16; what is computed of them is f32.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "base/core/threads.h"
+#include "engine/backends/cpu/isa/element.h"
 
 namespace hone::cpu {
+
+// Numbers that are kept as `type`: f32, bf16 or f16.
+struct Numbers {
+  const void* data = nullptr;
+  Element type = Element::f32;
+};
 
 // One tensor of an update and what its rule keeps for it, in the order of the op's lists.
 struct UpdateTensor {
   float* p = nullptr;
-  const float* g = nullptr;
+  Numbers g;
   float* state[3] = {};
   int64_t count = 0;
   double weight_decay = 0;
@@ -70,7 +78,7 @@ void lamb(std::span<const UpdateTensor> tensors, const Lamb& rule, const UpdateS
 // A tensor [..., R, C] as matrices; a vector or scalar is one row without a row state.
 struct AdafactorTensor {
   float* p = nullptr;
-  const float* g = nullptr;
+  Numbers g;
   float* row = nullptr;     // [matrices, R], none for vectors
   float* column = nullptr;  // [matrices, C]; of vectors the state square
   int64_t matrices = 1, rows = 1, columns = 0;
@@ -84,7 +92,7 @@ void adafactor(std::span<const AdafactorTensor> tensors, const Adafactor& rule,
                const UpdateStep& at, void* workspace, ThreadPool& pool);
 
 struct TensorView {
-  const float* data = nullptr;
+  Numbers data;
   int64_t count = 0;
 };
 // sums[i] = the sum of the squares of tensor i, in f64: blocks of 16,384 elements, joined in pairs

@@ -11,7 +11,7 @@ void adamw_range(const UpdateTensor& t, const AdamWScalars& s, int64_t begin, in
   for_vectors(
       begin, end, HONE_VECTOR {
         F p = get(t.p + i, whole, n), m = get(ms + i, whole, n), v = get(vs + i, whole, n);
-        adamw_step(s, get(t.g + i, whole, n), p, m, v);
+        adamw_step(s, get(t.g.data, t.g.type, i, whole, n), p, m, v);
         put(ms + i, m, whole, n);
         put(vs + i, v, whole, n);
         put(t.p + i, p, whole, n);
@@ -23,7 +23,7 @@ void sgd_range(const UpdateTensor& t, const SgdScalars& s, int64_t begin, int64_
   for_vectors(
       begin, end, HONE_VECTOR {
         const F p = get(t.p + i, whole, n);
-        F g = fma(set1(s.l2), p, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        F g = fma(set1(s.l2), p, get(t.g.data, t.g.type, i, whole, n) * set1(s.gradient_scale));
         if (buffers) {
           const F buffer = fma(set1(s.momentum), get(buffers + i, whole, n), g * set1(s.fresh));
           put(buffers + i, buffer, whole, n);
@@ -38,7 +38,8 @@ void adagrad_range(const UpdateTensor& t, const AdagradScalars& s, int64_t begin
   for_vectors(
       begin, end, HONE_VECTOR {
         const F p = get(t.p + i, whole, n);
-        const F g = fma(set1(s.l2), p, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        const F g =
+            fma(set1(s.l2), p, get(t.g.data, t.g.type, i, whole, n) * set1(s.gradient_scale));
         const F sum = fma(g, g, get(sums + i, whole, n));
         put(sums + i, sum, whole, n);
         put(t.p + i, p - set1(s.rate) * (g / (sqrt(sum) + set1(s.eps))), whole, n);
@@ -51,7 +52,8 @@ void rmsprop_range(const UpdateTensor& t, const RmspropScalars& s, int64_t begin
   for_vectors(
       begin, end, HONE_VECTOR {
         const F p = get(t.p + i, whole, n);
-        const F g = fma(set1(s.l2), p, get(t.g + i, whole, n) * set1(s.gradient_scale));
+        const F g =
+            fma(set1(s.l2), p, get(t.g.data, t.g.type, i, whole, n) * set1(s.gradient_scale));
         F spread = fma(g * set1(s.one_minus_alpha), g, get(squares + i, whole, n) * set1(s.alpha));
         put(squares + i, spread, whole, n);
         if (s.centered) {
@@ -73,13 +75,13 @@ void lion_range(const UpdateTensor& t, const LionScalars& s, int64_t begin, int6
   for_vectors(
       begin, end, HONE_VECTOR {
         F p = get(t.p + i, whole, n), m = get(ms + i, whole, n);
-        lion_step(s, get(t.g + i, whole, n), p, m);
+        lion_step(s, get(t.g.data, t.g.type, i, whole, n), p, m);
         put(ms + i, m, whole, n);
         put(t.p + i, p, whole, n);
       });
 }
 
-double sum_squares_range(const float* x, int64_t count) {
+double sum_squares_range(const Numbers& x, int64_t first, int64_t count) {
   D s[4] = {};
   auto add = [&](F v) __attribute__((always_inline)) {
 #if defined(__AVX512F__)
@@ -96,17 +98,17 @@ double sum_squares_range(const float* x, int64_t count) {
   };
   int64_t i = 0;
   for (; i + 2 * W <= count; i += 2 * W) {
-    add(load(x + i));
+    add(get(x.data, x.type, first + i, std::true_type{}, W));
     const D x0 = s[0], x1 = s[1];  // the second vector goes to the other pair of sums
     s[0] = s[2];
     s[1] = s[3];
-    add(load(x + i + W));
+    add(get(x.data, x.type, first + i + W, std::true_type{}, W));
     s[2] = s[0];
     s[3] = s[1];
     s[0] = x0;
     s[1] = x1;
   }
-  for (; i < count; i += W) add(load_n(x + i, count - i));
+  for (; i < count; i += W) add(get(x.data, x.type, first + i, std::false_type{}, count - i));
   const D all = (s[0] + s[1]) + (s[2] + s[3]);
   double sum = 0;
   for (int l = 0; l < W / 2; ++l) sum += all[l];

@@ -11,7 +11,7 @@ inline constexpr int64_t kDynamicBlock = 256;  // elements
 // One tensor of an update: for each moment its codes [count] and the magnitude of each block.
 struct Update8bitTensor {
   float* p = nullptr;
-  const float* g = nullptr;
+  Numbers g;
   uint8_t* codes[2] = {};
   float* absmax[2] = {};
   int64_t count = 0;

@@ -114,7 +114,6 @@ void adamw_8bit_blocks(const Update8bitTensor& t, const AdamWScalars& s,
   for (int64_t block = begin; block < end; ++block) {
     const int64_t first = block * kDynamicBlock, count = elements_of(t, first);
     float* const ps = t.p + first;
-    const float* const gs = t.g + first;
     uint8_t *const m_codes = t.codes[0] + first, *const v_codes = t.codes[1] + first;
     const F m_scale = set1(t.absmax[0][block]), v_scale = set1(t.absmax[1][block]);
     F m_most = zero(), v_most = zero();
@@ -123,7 +122,7 @@ void adamw_8bit_blocks(const Update8bitTensor& t, const AdamWScalars& s,
           F p = get(ps + i, whole, n);
           F m = gather(with_sign.values, get_codes(m_codes + i, whole, n)) * m_scale;
           F v = gather(without.values, get_codes(v_codes + i, whole, n)) * v_scale;
-          adamw_step(s, get(gs + i, whole, n), p, m, v);
+          adamw_step(s, get(t.g.data, t.g.type, first + i, whole, n), p, m, v);
           put(ps + i, p, whole, n);
           put(ms + i, m, whole, n);
           put(vs + i, v, whole, n);
@@ -143,7 +142,6 @@ void lion_8bit_blocks(const Update8bitTensor& t, const LionScalars& s, const Dyn
   for (int64_t block = begin; block < end; ++block) {
     const int64_t first = block * kDynamicBlock, count = elements_of(t, first);
     float* const ps = t.p + first;
-    const float* const gs = t.g + first;
     uint8_t* const codes = t.codes[0] + first;
     const F scale = set1(t.absmax[0][block]);
     F largest = zero();
@@ -151,7 +149,7 @@ void lion_8bit_blocks(const Update8bitTensor& t, const LionScalars& s, const Dyn
         0, count, HONE_VECTOR {
           F p = get(ps + i, whole, n);
           F m = gather(with_sign.values, get_codes(codes + i, whole, n)) * scale;
-          lion_step(s, get(gs + i, whole, n), p, m);
+          lion_step(s, get(t.g.data, t.g.type, first + i, whole, n), p, m);
           put(ps + i, p, whole, n);
           put(ms + i, m, whole, n);
           largest = most(largest, m, whole, n);

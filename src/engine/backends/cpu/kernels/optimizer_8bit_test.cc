@@ -104,10 +104,10 @@ TEST(Optimizer8bit, AdamWStepsFromItsCodes) {
       }
       const AdamW rule{.beta1 = 0.8, .beta2 = 0.99, .eps = 1e-6};
       const UpdateStep at{.lr = 1e-2, .step = 3, .gradient_scale = 0.5};
-      adamw(std::vector<UpdateTensor>{{q.get(), g.get(), {m.get(), v.get()}, n, 0.1}}, rule, at,
+      adamw(std::vector<UpdateTensor>{{q.get(), {g.get()}, {m.get(), v.get()}, n, 0.1}}, rule, at,
             pool);
       adamw_8bit(std::vector<Update8bitTensor>{{p.get(),
-                                                g.get(),
+                                                {g.get()},
                                                 {codes[0].data(), codes[1].data()},
                                                 {absmax[0].data(), absmax[1].data()},
                                                 n,

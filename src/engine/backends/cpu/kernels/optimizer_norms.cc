@@ -18,15 +18,15 @@ HONE_CPU_DISPATCH(void, lamb_apply_range,
                    int64_t end),
                   (t, s, rate, begin, end))
 HONE_CPU_DISPATCH(float, adafactor_squares_row,
-                  (const float* g, float scale, int64_t count, float* columns),
-                  (g, scale, count, columns))
+                  (const Numbers& g, int64_t first, float scale, int64_t count, float* columns),
+                  (g, first, scale, count, columns))
 HONE_CPU_DISPATCH(float, adafactor_change_row,
-                  (const float* g, const float* column_root, int64_t count),
-                  (g, column_root, count))
+                  (const Numbers& g, int64_t first, const float* column_root, int64_t count),
+                  (g, first, column_root, count))
 HONE_CPU_DISPATCH(void, adafactor_apply_row,
-                  (float* p, const float* g, const float* column_root, float decay, float factor,
-                   int64_t count),
-                  (p, g, column_root, decay, factor, count))
+                  (float* p, const Numbers& g, int64_t first, const float* column_root, float decay,
+                   float factor, int64_t count),
+                  (p, g, first, column_root, decay, factor, count))
 
 namespace {
 
@@ -77,7 +77,7 @@ void adafactor_tensor(const AdafactorTensor& t, const Adafactor& rule, const Upd
     float* columns = column_sum + k * t.columns;
     std::fill(columns, columns + t.columns, 0.0f);
     for (int64_t r = begin; r < end; ++r) {
-      const float sum = adafactor_squares_row(t.g + r * t.columns, scale, t.columns, columns);
+      const float sum = adafactor_squares_row(t.g, r * t.columns, scale, t.columns, columns);
       if (!t.row) continue;
       const double mean = static_cast<double>(sum) / static_cast<double>(t.columns) + rule.eps;
       t.row[r] = f32(keep * static_cast<double>(t.row[r]) + take * mean);
@@ -111,7 +111,7 @@ void adafactor_tensor(const AdafactorTensor& t, const Adafactor& rule, const Upd
       const double root = row_root(m, r);
       sum += root * root *
              static_cast<double>(
-                 adafactor_change_row(t.g + r * t.columns, column_root + m * t.columns, t.columns));
+                 adafactor_change_row(t.g, r * t.columns, column_root + m * t.columns, t.columns));
     }
     part_sum[k] = sum;
   });
@@ -122,7 +122,7 @@ void adafactor_tensor(const AdafactorTensor& t, const Adafactor& rule, const Upd
   const float decay = f32(1 - at.lr * t.weight_decay);
   for_rows([&](int64_t m, int64_t begin, int64_t end, int64_t) {
     for (int64_t r = begin; r < end; ++r)
-      adafactor_apply_row(t.p + r * t.columns, t.g + r * t.columns, column_root + m * t.columns,
+      adafactor_apply_row(t.p + r * t.columns, t.g, r * t.columns, column_root + m * t.columns,
                           decay, f32(rate * row_root(m, r)), t.columns);
   });
 }

@@ -20,7 +20,8 @@ void lamb_moments_range(const UpdateTensor& t, const LambScalars& s, int64_t beg
   F weight = zero(), size = zero();
   for_vectors(
       begin, end, HONE_VECTOR {
-        const F p = get(t.p + i, whole, n), g = get(t.g + i, whole, n) * set1(s.gradient_scale);
+        const F p = get(t.p + i, whole, n),
+                g = get(t.g.data, t.g.type, i, whole, n) * set1(s.gradient_scale);
         F m = get(ms + i, whole, n), v = get(vs + i, whole, n);
         m = fma(g - m, set1(s.one_minus_beta1), m);
         v = fma(g * set1(s.one_minus_beta2), g, v * set1(s.beta2));
@@ -48,11 +49,12 @@ void lamb_apply_range(const UpdateTensor& t, const LambScalars& s, float rate, i
 }
 
 // The sum of (scale g)^2 over a row, added to each column's as well.
-float adafactor_squares_row(const float* g, float scale, int64_t count, float* columns) {
+float adafactor_squares_row(const Numbers& g, int64_t first, float scale, int64_t count,
+                            float* columns) {
   F sum = zero();
   for_vectors(
       0, count, HONE_VECTOR {
-        const F x = get(g + i, whole, n) * set1(scale), square = x * x;
+        const F x = get(g.data, g.type, first + i, whole, n) * set1(scale), square = x * x;
         sum = sum + square;
         put(columns + i, get(columns + i, whole, n) + square, whole, n);
       });
@@ -60,22 +62,23 @@ float adafactor_squares_row(const float* g, float scale, int64_t count, float* c
 }
 
 // The sum of (g column_root)^2 over a row.
-float adafactor_change_row(const float* g, const float* column_root, int64_t count) {
+float adafactor_change_row(const Numbers& g, int64_t first, const float* column_root,
+                           int64_t count) {
   F sum = zero();
   for_vectors(
       0, count, HONE_VECTOR {
-        const F x = get(g + i, whole, n) * get(column_root + i, whole, n);
+        const F x = get(g.data, g.type, first + i, whole, n) * get(column_root + i, whole, n);
         sum = fma(x, x, sum);
       });
   return reduce_add(sum);
 }
 
 // p = p decay - factor g column_root
-void adafactor_apply_row(float* p, const float* g, const float* column_root, float decay,
-                         float factor, int64_t count) {
+void adafactor_apply_row(float* p, const Numbers& g, int64_t first, const float* column_root,
+                         float decay, float factor, int64_t count) {
   for_vectors(
       0, count, HONE_VECTOR {
-        const F x = get(g + i, whole, n) * get(column_root + i, whole, n);
+        const F x = get(g.data, g.type, first + i, whole, n) * get(column_root + i, whole, n);
         put(p + i, fnma(set1(factor), x, get(p + i, whole, n) * set1(decay)), whole, n);
       });
 }

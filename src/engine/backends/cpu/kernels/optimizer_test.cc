@@ -20,7 +20,7 @@ TEST(Optimizer, AdamWMatchesTheFormula) {
       }
       for (int i = 0; i < 3; ++i)
         list.push_back(
-            {p[i].get(), g[i].get(), {m[i].get(), v[i].get()}, sizes[i], i == 1 ? 0.0 : 0.1});
+            {p[i].get(), {g[i].get()}, {m[i].get(), v[i].get()}, sizes[i], i == 1 ? 0.0 : 0.1});
       adamw(list, {.beta1 = 0.8, .beta2 = 0.99, .eps = 1e-6},
             {.lr = 1e-2, .step = 3, .gradient_scale = 0.5}, pool);
       for (int i = 0; i < 3; ++i) {
@@ -46,7 +46,7 @@ TEST(Optimizer, AdamWMatchesTheFormula) {
 TEST(Optimizer, SumSquares) {
   for_each_isa([] {
     Guarded a = random_floats(40001, 1), b = random_floats(7, 2);
-    const TensorView list[] = {{a.get(), a.size()}, {b.get(), b.size()}};
+    const TensorView list[] = {{{a.get()}, a.size()}, {{b.get()}, b.size()}};
     std::vector<double> want(2), first;
     for (int64_t i = 0; i < a.size(); ++i) want[0] += double{a[i]} * a[i];
     for (int64_t i = 0; i < b.size(); ++i) want[1] += double{b[i]} * b[i];
