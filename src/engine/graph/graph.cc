@@ -18,7 +18,8 @@ T attr_or(const std::map<std::string, Attr, std::less<>>& map, std::string_view 
   HONE_BUG_IF(!value, "attribute '{}' has another type", name);
   return *value;
 }
-constexpr std::array<std::string_view, 5> kRoles{"param", "grad", "moment", "cache", "constant"};
+constexpr std::array<std::string_view, 6> kRoles{"param", "grad",     "moment",
+                                                 "cache", "constant", "copy"};
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "update"};
 }  // namespace
 
@@ -33,6 +34,7 @@ std::vector<int64_t> Attrs::integers(std::string_view n) const {
 }
 
 std::string_view name_of(Role r) { return kRoles[static_cast<size_t>(r)]; }
+std::string copy_name(const std::string& parameter) { return "copy." + parameter; }
 Result<Role> role_named(std::string_view name) {
   for (size_t i = 0; i < kRoles.size(); ++i)
     if (kRoles[i] == name) return static_cast<Role>(i);

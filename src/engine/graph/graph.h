@@ -65,9 +65,12 @@ struct Node {
 };
 
 // What a state value is for; `hone plan` sums bytes by it.
-enum class Role : uint8_t { param, grad, moment, cache, constant };
+// copy: a parameter, rounded to two bytes for products; what writes the parameter writes it too.
+enum class Role : uint8_t { param, grad, moment, cache, constant, copy };
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);
+std::string copy_name(
+    const std::string& parameter);  // of its state of role copy: "copy." and its name
 
 // The rows of the first axis that a state holds of a tensor; the rows of one tensor are in one state
 // or another of the same program.

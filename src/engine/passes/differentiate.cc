@@ -1,10 +1,18 @@
 #include "engine/passes/differentiate.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "engine/ops/ops.h"
 
 namespace hone {
 
 std::string grad_name(const std::string& parameter) { return "grad." + parameter; }
+
+Type gradient_type(const Type& parameter, DType kept) {
+  const bool narrows = parameter.dtype == DType::f32 && parameter.rank() >= 2;
+  return {narrows ? kept : parameter.dtype, parameter.shape};
+}
 
 namespace {
 
@@ -22,9 +30,25 @@ std::vector<bool> depends_on_trainable(const Program& p) {
   return wanted;
 }
 
+// A gradient that the loss made beside itself is rounded there, before the backward pass begins.
+void narrow_in_forward(Program& p, size_t forward_nodes) {
+  p.renumber_producers();
+  size_t end = forward_nodes;
+  for (size_t i = forward_nodes; i < p.nodes.size(); ++i) {
+    const Node& n = p.nodes[i];
+    if (n.op->name != "cast") continue;
+    const int32_t from = p.values[static_cast<size_t>(n.in[0])].node;
+    if (from < 0 || from >= static_cast<int32_t>(forward_nodes)) continue;
+    p.nodes[i].phase = Phase::forward;
+    const auto at = [&](size_t k) { return p.nodes.begin() + static_cast<std::ptrdiff_t>(k); };
+    std::rotate(at(end++), at(i), at(i + 1));
+  }
+  p.renumber_producers();
+}
+
 }  // namespace
 
-Result<bool> differentiate(Program& p, Gradients as) {
+Result<bool> differentiate(Program& p, Gradients as, DType kept) {
   ValueId loss = p.output_named("loss");
   HONE_BUG_IF(loss == kNoValue || p.type(loss).count() != 1,
               "differentiate needs a scalar output 'loss'");
@@ -36,11 +60,16 @@ Result<bool> differentiate(Program& p, Gradients as) {
   std::vector<size_t> parameters;  // indices of states
   for (size_t i = 0; i < p.states.size(); ++i)
     if (p.states[i].trainable) parameters.push_back(i);
+  std::vector<std::optional<DType>> kept_as(p.values.size());  // by parameter
+  for (size_t i : parameters) {
+    const ValueId v = p.states[i].value;
+    kept_as[static_cast<size_t>(v)] = gradient_type(p.type(v), kept).dtype;
+  }
   // Gradient states come first, so that each contribution can be added onto what there is.
   const size_t first_state = p.states.size();
   for (size_t i : parameters) {
     if (as == Gradients::values) break;
-    const Type type = p.type(p.states[i].value);
+    const Type type = gradient_type(p.type(p.states[i].value), kept);
     State s;
     s.name = grad_name(p.states[i].name);
     s.role = Role::grad;
@@ -72,15 +101,21 @@ Result<bool> differentiate(Program& p, Gradients as) {
       HONE_BUG_IF(p.type(dins[k]) != p.type(v), "the gradient of {}'s input {} is {}, the input {}",
                   node.op->name, k, p.type(dins[k]).text(), p.type(v).text());
       ValueId& g = grad[static_cast<size_t>(v)];
-      g = g == kNoValue ? dins[k] : ops::add(b, g, dins[k]);
+      const DType wide = p.type(v).dtype;
+      if (g == kNoValue)
+        g = dins[k];
+      else
+        g = ops::add(b, ops::cast(b, g, wide), dins[k]);
+      if (const auto& type = kept_as[static_cast<size_t>(v)]) g = ops::cast(b, g, *type);
     }
   }
 
+  if (kept != DType::f32) narrow_in_forward(p, forward_nodes);
   for (size_t k = 0; k < parameters.size(); ++k) {
     const State& parameter = p.states[parameters[k]];
     ValueId g = grad[static_cast<size_t>(parameter.value)];
     b.set_scope(parameter.name);
-    if (g == kNoValue) g = ops::constant(b, 0.0, Type(p.type(parameter.value)));
+    if (g == kNoValue) g = ops::constant(b, 0.0, gradient_type(p.type(parameter.value), kept));
     if (as == Gradients::values) {
       p.outputs.push_back({grad_name(parameter.name), g});
       continue;

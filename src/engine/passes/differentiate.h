@@ -8,7 +8,9 @@
 //            as sums    the same, and its new version is the old one + the gradient
 //
 // Contributions to one parameter (ties) are added in the order in which the backward visit meets
-// them. Must run after fuse-forward (composites keep their own gradients) and once only.
+// them. With `kept` in bf16 or f16 the gradient of a parameter that is not a vector is kept in that
+// type: each contribution is made in f32, what there was is added to it in f32, and the sum is
+// rounded, as the autocast of PyTorch rounds the gradient of a product's weight. Must run after fuse-forward (composites keep their own gradients) and once only.
 #pragma once
 
 #include "engine/graph/graph.h"
@@ -20,6 +22,9 @@ std::string grad_name(const std::string& parameter);
 
 enum class Gradients { values, states, sums };
 
-Result<bool> differentiate(Program& p, Gradients as);
+// The type that the gradient of a parameter is kept in: `kept` for f32 of two dimensions and more.
+Type gradient_type(const Type& parameter, DType kept);
+
+Result<bool> differentiate(Program& p, Gradients as, DType kept = DType::f32);
 
 }  // namespace hone

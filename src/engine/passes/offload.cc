@@ -91,7 +91,9 @@ class Offloading {
       if (state.next != kNoValue) stays[index_of(root_[index_of(state.next)])] = true;
       Space home = Space::device;
       if (state.role == Role::moment) home = to_.moments;
-      if (state.role == Role::param && is_large(state.value)) home = to_.params;
+      if (state.role == Role::param && is_large(state.value))
+        home = to_.masters != Space::device ? to_.masters : to_.params;
+      if (state.role == Role::copy && is_large(state.value)) home = to_.params;
       if (state.role == Role::grad && is_large(state.value)) home = to_.gradients;
       if (home == Space::device) continue;
       any_ = true;

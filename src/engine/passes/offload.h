@@ -26,8 +26,10 @@ inline constexpr int kStayGap = 16;  // nodes
 
 // Where values are while they wait; Space::device: they stay.
 struct Offload {
-  Space moments = Space::device;      // all states of the optimizer
-  Space params = Space::device;       // weights
+  Space moments = Space::device;  // all states of the optimizer
+  Space params = Space::device;   // weights; with masters, what products read of them
+  // Weights in f32, where products read copies (compute_copies).
+  Space masters = Space::device;
   Space gradients = Space::device;    // those that wait for the update, or for the next micro-batch
   Space activations = Space::device;  // those that wait for the backward pass
   // Weights, gradients and activations of fewer elements stay (ZeRO's persistence threshold).
@@ -36,8 +38,8 @@ struct Offload {
   HostLane host_lane = HostLane::none;
 
   bool any() const {
-    return moments != Space::device || params != Space::device || gradients != Space::device ||
-           activations != Space::device;
+    return masters != Space::device || moments != Space::device || params != Space::device ||
+           gradients != Space::device || activations != Space::device;
   }
 };
 

@@ -17,6 +17,7 @@
 #include "engine/graph/text.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
+#include "engine/passes/compute_copies.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
 #include "engine/passes/offload.h"
@@ -67,7 +68,11 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"offload_all",
        {"offload_all", PassKind::placement,
         [](Program& p) {
-          return offload(p, {Space::disk, Space::disk, Space::disk, Space::disk, 0});
+          return offload(p, {.moments = Space::disk,
+                             .params = Space::disk,
+                             .gradients = Space::disk,
+                             .activations = Space::disk,
+                             .least_elements = 0});
         }}},
       {"fuse_forward",
        {"fuse_forward", PassKind::numeric, [](Program& p) { return fuse_forward(p); }}},
@@ -79,6 +84,9 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"store_activations_bf16",
        {"store_activations_bf16", PassKind::numeric,
         [](Program& p) { return store_activations(p, DType::bf16); }}},
+      {"compute_copies_bf16",
+       {"compute_copies_bf16", PassKind::numeric,
+        [](Program& p) { return compute_copies(p, {"w"}, DType::bf16); }}},
       {"store_weights_i8",
        {"store_weights_i8", PassKind::numeric,
         [](Program& p) { return store_weights(p, WeightStorage::i8); }}},
@@ -88,6 +96,12 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"differentiate_values",
        {"differentiate_values", PassKind::numeric,
         [](Program& p) { return differentiate(p, Gradients::values); }}},
+      {"differentiate_bf16",
+       {"differentiate_bf16", PassKind::numeric,
+        [](Program& p) { return differentiate(p, Gradients::values, DType::bf16); }}},
+      {"differentiate_add_bf16",
+       {"differentiate_add_bf16", PassKind::numeric,
+        [](Program& p) { return differentiate(p, Gradients::sums, DType::bf16); }}},
       {"differentiate_add",
        {"differentiate_add", PassKind::numeric,
         [](Program& p) { return differentiate(p, Gradients::sums); }}},

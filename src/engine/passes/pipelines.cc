@@ -39,6 +39,13 @@ void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
                         return store_activations(p, as, saturate);
                       }});
 }
+void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
+  if (how.copies.empty()) return;
+  const DType as = how.precision == Precision::f16 ? DType::f16 : DType::bf16;
+  passes.push_back({"compute_copies", PassKind::numeric, [weights = how.copies, as](Program& p) {
+                      return compute_copies(p, weights, as);
+                    }});
+}
 void add_recompute(std::vector<Pass>& passes, const Recompute& how) {
   if (how.any())
     passes.push_back(
@@ -55,10 +62,11 @@ void add_offload(std::vector<Pass>& passes, const Offload& to) {
 std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
   std::vector<Pass> passes = begin(how.precision);
   const Gradients as = accumulate ? Gradients::sums : Gradients::states;
-  passes.push_back(
-      {"differentiate", PassKind::numeric, [as](Program& p) { return differentiate(p, as); }});
+  passes.push_back({"differentiate", PassKind::numeric,
+                    [as, kept = how.gradients](Program& p) { return differentiate(p, as, kept); }});
   end(passes);
   add_stored(passes, how);
+  add_copies(passes, how);
   add_recompute(passes, how.recompute);
   add_offload(passes, how.offload);
   return passes;
@@ -67,11 +75,13 @@ std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                                 const TrainPasses& how) {
   std::vector<Pass> passes = begin(how.precision);
-  passes.push_back({"differentiate", PassKind::numeric,
-                    [](Program& p) { return differentiate(p, Gradients::values); }});
+  passes.push_back({"differentiate", PassKind::numeric, [kept = how.gradients](Program& p) {
+                      return differentiate(p, Gradients::values, kept);
+                    }});
   passes.push_back({"update", PassKind::numeric, std::move(update)});
   end(passes);
   add_stored(passes, how);
+  add_copies(passes, how);
   add_recompute(passes, how.recompute);
   passes.push_back({"schedule", PassKind::placement, schedule});
   add_offload(passes, how.offload);
@@ -79,7 +89,11 @@ std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
 }
 
 std::vector<Pass> update_pipeline(const TrainPasses& how) {
-  return forward_pipeline(WeightStorage::f32, {Precision::f32, {}, how.offload});
+  std::vector<Pass> passes = begin(Precision::f32);
+  passes.push_back({"simplify_last", PassKind::numeric, simplify});
+  add_copies(passes, how);
+  add_offload(passes, how.offload);
+  return passes;
 }
 
 std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how) {
@@ -88,6 +102,7 @@ std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how
   if (weights != WeightStorage::f32)
     passes.push_back({"store_weights", PassKind::numeric,
                       [weights](Program& p) { return store_weights(p, weights); }});
+  add_copies(passes, how);
   add_offload(passes, how.offload);
   return passes;
 }

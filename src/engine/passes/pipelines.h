@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "engine/passes/compute_copies.h"
 #include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/precision.h"
@@ -18,7 +19,11 @@ struct TrainPasses {
   Recompute recompute = {};
   Offload offload = {};
   DType stored = DType::f32;  // what activations wait for the backward pass in: bf16 or f16 too
-  bool saturate = false;      // those too large for that wait as its largest value
+  // What gradients wait for the update in, and for those of the next micro-batch.
+  DType gradients = DType::f32;
+  bool saturate = false;  // activations too large for `stored` wait as its largest value
+  // Weights whose products read a copy in the type that they round to (compute_copies); empty: none.
+  std::set<std::string> copies = {};
 };
 
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that

@@ -67,9 +67,17 @@ class Storing {
   }
   void read_stored(Node& n) {
     std::vector<std::pair<ValueId, ValueId>> wide;  // stored value, in f32
-    for (ValueId& v : n.in) {
+    // Of a product that rounds its operands to this very type.
+    const bool rounds =
+        n.phase == Phase::backward && n.op->product && n.attrs.flag(std::string(name_of(as_)));
+    for (size_t i = 0; i < n.in.size(); ++i) {
+      ValueId& v = n.in[i];
       if (v == kNoValue || at(v) >= stored_.size() || stored_[at(v)] == kNoValue) continue;
       const ValueId from = stored_[at(v)];
+      if (rounds && i < 2) {
+        v = from;
+        continue;
+      }
       auto found =
           std::find_if(wide.begin(), wide.end(), [&](const auto& w) { return w.first == from; });
       if (found == wide.end()) found = wide.insert(wide.end(), {from, cast(from, DType::f32, n)});

@@ -139,8 +139,8 @@ int64_t RunPlan::arena_bytes(Space s) const {
 }
 
 std::map<std::string, int64_t> RunPlan::by_purpose() const {
-  static constexpr std::array<const char*, 5> kNames{"params", "gradients", "moments", "kv_cache",
-                                                     "constants"};
+  static constexpr std::array<const char*, 6> kNames{"params",   "gradients", "moments",
+                                                     "kv_cache", "constants", "copies"};
   constexpr Space kHere = Space::device;
   std::map<std::string, int64_t> m;
   const ProgramPlan* largest = nullptr;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -34,6 +35,22 @@ class Block {
   std::vector<std::byte> owned_;
   std::byte* at_;
 };
+
+// The node makes the new version of a copy (Role::copy), seen through what brings it to its home.
+bool writes_copy(const Program& p, const Node& n) {
+  if (n.op->name != "cast" || n.phase != Phase::update) return false;
+  return std::any_of(p.states.begin(), p.states.end(), [&](const State& s) {
+    if (s.role != Role::copy || s.next == kNoValue) return false;
+    ValueId v = s.next;
+    for (int32_t made = p.values[static_cast<size_t>(v)].node; made >= 0;) {
+      const Node& by = p.nodes[static_cast<size_t>(made)];
+      if (!by.op->copies && !by.op->waits) break;
+      v = by.in[0];
+      made = p.values[static_cast<size_t>(v)].node;
+    }
+    return v == n.out[0];
+  });
+}
 
 }  // namespace
 
@@ -127,6 +144,7 @@ class Session::Watch : public NodeWatch {
 
 void Session::run(size_t program) {
   HONE_BUG_IF(!allocated(), "run before allocate");
+  if (!to_copy_.empty()) write_copies();
   Queue& queue = this->queue();
   if (!loads_[program].empty()) queue.copy(loads_[program]);
   Watch watch(*this, program);
@@ -244,6 +262,7 @@ Status Session::read_state(std::string_view name, StateRange range, StateSink si
 
 Status Session::write_state(std::string_view name, StateRange range, StateSource source,
                             int64_t most) {
+  note_written(name);
   const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
     std::optional<Block> block;
     if (!host_reads(s.home)) block.emplace(std::min(bytes, most));
@@ -284,10 +303,47 @@ void Session::read_state(std::string_view name, std::span<std::byte> to) const {
 }
 
 void Session::write_state(std::string_view name, std::span<const std::byte> from) {
+  note_written(name);
   copy_all(name, static_cast<int64_t>(from.size()),
            [&](std::byte* state, int64_t begin, int64_t bytes) {
              queue().copy(state, from.data() + begin, bytes);
            });
+}
+
+void Session::note_written(std::string_view name) {
+  if (slots_of_.contains(copy_name(std::string(name)))) to_copy_.emplace(name);
+}
+
+void Session::write_copies() {
+  std::vector<std::byte> narrow;
+  for (const std::string& name : std::exchange(to_copy_, {})) {
+    const std::string copy = copy_name(name);
+    const DType as = state_type(copy).dtype;
+    int64_t done = 0;  // bytes of the copy
+    const auto write = [&](std::span<const std::byte> block) -> Status {
+      const auto count = static_cast<int64_t>(block.size() / sizeof(float));
+      narrow.resize(static_cast<size_t>(2 * count));
+      pool().parallel_for(count, [&](int64_t begin, int64_t end, int) {
+        for (int64_t i = begin; i < end; ++i) {
+          float x;
+          std::memcpy(&x, block.data() + 4 * i, sizeof x);
+          const uint16_t bits = as == DType::bf16 ? f32_to_bf16(x) : f32_to_f16(x);
+          std::memcpy(narrow.data() + 2 * i, &bits, sizeof bits);
+        }
+      });
+      const std::byte* from = narrow.data();
+      return write_state(copy, {std::exchange(done, done + 2 * count), 2 * count},
+                         [&](std::span<std::byte> to) -> Status {
+                           std::memcpy(to.data(), std::exchange(from, from + to.size()), to.size());
+                           return Ok{};
+                         });
+    };
+    const int64_t all = state_type(name).bytes();
+    for (int64_t at = 0; at < all; at += kStateBlock) {
+      const Status copied = read_state(name, {at, std::min(kStateBlock, all - at)}, write);
+      HONE_BUG_IF(!copied.ok() && check().ok(), "the copy of '{}' is refused", name);
+    }
+  }
 }
 
 void Session::copy_states(std::span<const StateCopy> copies) {
@@ -333,7 +389,8 @@ std::string Session::kernel_manifest(std::span<const size_t> programs) const {
   for (const size_t i : programs)
     for (size_t k = 0; k < choices_[i].size(); ++k) {
       const Op& op = *programs_[i].nodes[k].op;
-      if (op.copies || op.waits) continue;  // where values are decides no bit
+      // Where values are decides no bit, nor does it that products read copies of weights.
+      if (op.copies || op.waits || writes_copy(programs_[i], programs_[i].nodes[k])) continue;
       h = fnv1a(op.name + " " + choices_[i][k].id + "\n", h);
     }
   return fmt::format("{:016x}", h);

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 
 #include "engine/device/backend.h"
@@ -79,6 +80,7 @@ class Session {
   // Calls the sink with one block after the other, in order. What it refuses, and what check() says,
   // is returned.
   Status read_state(std::string_view name, StateRange range, StateSink sink) const;
+  // What is written to a parameter is in its copy (Role::copy) before the next program runs.
   // Calls the source for one block after the other, each of at most `most` bytes, which it fills.
   Status write_state(std::string_view name, StateRange range, StateSource source,
                      int64_t most = kStateBlock);
@@ -149,11 +151,14 @@ class Session {
   bool host_reads(Space s) const;  // by its addresses
   Queue& queue() const { return device_->queue(Lane::compute); }
   void look_at(size_t program, size_t node);
+  void note_written(std::string_view name);  // a parameter with a copy
+  void write_copies();                       // of those
 
   std::vector<Program> programs_;
   std::vector<std::vector<Choice>> choices_;  // by program and node
   // By tensor, in the order of rows: indices in plan().states.
   std::map<std::string, std::vector<size_t>, std::less<>> slots_of_;
+  std::set<std::string, std::less<>> to_copy_;  // parameters that were written from outside
   RunPlan plan_;
   Device* device_ = nullptr;  // null: nothing is computed
   PerSpace<std::unique_ptr<Memory>> arenas_;

@@ -8,13 +8,16 @@
 namespace hone {
 namespace {
 
-// Bytes of states that a placement leaves on the device: the plan needs them at least.
-int64_t states_left(const RunPlan& plan, const Offload& to) {
+// Bytes of states that a placement leaves on the device: the plan needs them at least. Weights in f32
+// leave it with the optimizer where products read copies.
+int64_t states_left(const RunPlan& plan, const TaskSettings& s) {
+  const Offload to = s.offload();
+  const bool masters_leave = (s.bf16 || s.fp16) && to.moments != Space::device;
   int64_t bytes = 0;
   for (const StateSlot& s : plan.states)
     if ((s.role == Role::moment && to.moments == Space::device) ||
         (s.role == Role::grad && to.gradients == Space::device) ||
-        (s.role == Role::param && to.params == Space::device))
+        (s.role == Role::param && to.params == Space::device && !masters_leave))
       bytes += s.type.bytes();
   return bytes;
 }
@@ -117,8 +120,7 @@ Result<Placements> try_placements(const PlacementSearch& x) {
     const Task task = placed(x.model.task, how);
     const TaskModel m{task, x.model.config, x.model.form, x.model.host_lane};
     if (as_is != nullptr)
-      if (const int64_t left = states_left(*as_is, task.settings->offload());
-          left > x.limits.device) {
+      if (const int64_t left = states_left(*as_is, *task.settings); left > x.limits.device) {
         t.needs.device = left;
         t.why = fmt::format("{} of states stay on the device", format_bytes(left));
         continue;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "base/settings/errors.h"
 #include "engine/backends/null/null.h"
 #include "engine/ops/cost.h"
 #include "engine/session/session.h"
+#include "learn/harness/training_precision.h"
 
 namespace hone {
 
@@ -98,19 +98,30 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
   const TaskSettings& s = m.settings();
   std::vector<RunProgram> programs;
-  if (s.bf16 && s.fp16)
-    return Error(err::kSettingConflict, "--bf16 and --fp16 exclude each other")
-        .todo("leave one of them out: float16 is more exact, bfloat16 holds larger values");
-  const Precision precision = s.bf16 ? Precision::bf16 : Precision::f32;
-  TrainPasses how{precision, s.recompute(), s.offload()};
-  how.stored = s.bf16 ? DType::bf16 : s.fp16 ? DType::f16 : DType::f32;
-  how.saturate = s.fp16 && !family_of(m.config).safe_in_f16;
+  TrainingPrecision precision = HONE_TRY(training_precision(s, shapes.accumulate));
+  TrainPasses how{precision.products, s.recompute(), s.offload(), precision.stored,
+                  precision.gradients};
+  if (s.fp16 && !family_of(m.config).safe_in_f16) {
+    // Operands above 65,504 would be infinite in f16.
+    how.precision = precision.products = Precision::f32;
+    how.saturate = true;
+  }
   how.recompute.bytes = shapes.train_bytes;
   how.offload.host_lane = m.host_lane;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const std::vector<UpdateWeight> weights = update_weights(m.config);
   UpdateOptions update;
   if (!train.empty()) update = HONE_TRY(update_options(s));
+  update.gradients = precision.gradients;
+  // With the optimizer elsewhere the weights that it updates are there too, and products read copies in
+  // two bytes. Texts are generated in f32, from the weights.
+  const Space masters =
+      how.offload.moments != Space::device ? how.offload.moments : how.offload.params;
+  if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
+      !shapes.writes && !train.empty()) {
+    how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
+    if (!how.copies.empty()) how.offload.masters = masters;
+  }
   for (const BatchShape& shape : train) {
     const auto build = [&](std::string_view kind) {
       return m.task.program(m.config, shape, program_name(kind, shape), true);

@@ -25,6 +25,8 @@ struct RunShapes {
   BatchGrid train, eval;              // empty: not trained, not evaluated
   bool accumulate = false;            // a step may be more than one micro-batch
   std::optional<CacheLimits> writes;  // evaluations generate texts
+  // Products may read copies of weights that are elsewhere (engine/passes/compute_copies.h).
+  bool copies = true;
   // What a training program may hold beside the states of the run; activations are computed again until
   // it does, or none are left.
   int64_t train_bytes = std::numeric_limits<int64_t>::max();

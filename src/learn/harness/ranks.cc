@@ -72,8 +72,9 @@ Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const Ran
     speeds.host_bytes_per_second = std::min(speeds.peer_bytes_per_second, links) * n / (n - 1);
   }
   const double micro_batches = micro_batches_of(s, s.per_device_train_batch_size, rows);
-  for (RunProgram& p : HONE_TRY(list_programs(
-           cut, shapes_without_data(cut, row_tokens, rows, false, true, s.do_eval)))) {
+  RunShapes shapes = shapes_without_data(cut, row_tokens, rows, false, true, s.do_eval);
+  shapes.copies = false;  // a rank's weights are planned in f32
+  for (RunProgram& p : HONE_TRY(list_programs(cut, shapes))) {
     const bool trains = p.program.name.starts_with("train.");
     if (!trains && !p.program.name.starts_with("eval.")) continue;  // accumulation is on shards
     HONE_TRY(run_passes(p.program, p.passes, {}));

@@ -20,7 +20,9 @@ Session make_session(const Golden& g, const Backend& backend, const BatchShape& 
     programs.push_back(task.program(g.config, shape, accumulate ? "grad_add" : "grad_first", true));
     EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, how), {}).ok());
   }
-  return make_session(g, std::move(programs), backend, update);
+  UpdateOptions options = update;
+  options.gradients = how.gradients;
+  return make_session(g, std::move(programs), backend, options);
 }
 
 // Packs the rows into the program's inputs and runs it.
@@ -150,14 +152,13 @@ TEST_P(ClmParity, StoredActivations) {
   }
 }
 
-TEST_P(ClmParity, TenLosses) {
-  Golden g = open_golden("models/" + std::get<0>(GetParam()));
-  const json& t = g.facts["train"];
+void expect_ten_losses(const Golden& g, const json& t, const Backend& backend,
+                       const TrainPasses& how, double bound) {
   auto rows = t["rows"].get<std::vector<std::vector<int32_t>>>();
   const BatchShape shape = tokens_shape(64, 4);
-  Session s =
-      make_session(g, backend(), shape, update_options(train_settings(t["settings"])).value());
-  expect_losses(s, t, [&](size_t step, bool first, const std::vector<size_t>& micro) {
+  Session s = make_session(g, backend, shape, update_options(train_settings(t["settings"])).value(),
+                           0, how);
+  const auto gradients = [&](size_t step, bool first, const std::vector<size_t>& micro) {
     double labels = 0;
     for (const json& m : t["micro"][step])
       for (size_t r : m) labels += static_cast<double>(rows[r].size() - 1);
@@ -165,7 +166,23 @@ TEST_P(ClmParity, TenLosses) {
     for (size_t r : micro) batch.push_back(rows[r]);
     return static_cast<double>(
         run_rows(s, first ? "grad_first" : "grad_add", shape, batch, 1 / labels));
-  });
+  };
+  expect_losses(s, t, gradients, bound);
+}
+
+TEST_P(ClmParity, TenLosses) {
+  Golden g = open_golden("models/" + std::get<0>(GetParam()));
+  expect_ten_losses(g, g.facts["train"], backend(), {}, 1e-4);
+}
+
+TEST_P(ClmParity, TenLossesUnderAutocast) {
+  if (std::get<0>(GetParam()) != "gpt2_tiny") GTEST_SKIP() << "the golden is of gpt2_tiny";
+  Golden g = open_golden("models/gpt2_tiny");
+  for (const Autocast& a : autocasts()) {
+    SCOPED_TRACE(a.key);
+    expect_ten_losses(g, autocast_golden("models/gpt2_tiny", a.key, g.facts["train"]), backend(),
+                      a.how, a.bound);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ClmParity,

@@ -62,6 +62,7 @@ double norm_of(const Session& s, const std::string& name) {
 struct Case {
   std::string task, model, optimizer = "adamw_torch";
   double max_grad_norm = 0.1;
+  std::function<void(TaskSettings&)> change = [](TaskSettings&) {};
 };
 
 BatchShape shape_of(const TaskModel& m) {
@@ -95,6 +96,7 @@ Made make(const Case& c) {
   s->optim = c.optimizer;
   s->max_grad_norm = c.max_grad_norm;
   s->weight_decay = 0.1;
+  c.change(*s);
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
   made.model = std::move(
@@ -107,6 +109,7 @@ Made make(const Case& c) {
   return made;
 }
 
+// The states of `one`; two may have copies of weights beside them.
 void expect_same_states(const Session& one, const Session& two) {
   for (const StateSlot& slot : one.plan().states)
     EXPECT_EQ(one.state_values<std::byte>(slot.name), two.state_values<std::byte>(slot.name))
@@ -177,6 +180,9 @@ void expect_same_bits_in_less_memory(const Case& c) {
         "params", [](TaskSettings& t) { t.offload_param_device = "nvme"; }, false);
     expect_less(
         "gradients", [](TaskSettings& t) { t.offload_gradient_device = "cpu"; }, false);
+    if (s->bf16 || s->fp16)  // weights are where the moments are, products read copies
+      expect_less(
+          "optimizer", [](TaskSettings& t) { t.offload_optimizer_device = "nvme"; }, false);
     expect_less(
         "activations", [](TaskSettings& t) { t.offload_activation_device = "cpu"; }, true);
     expect_less(
@@ -187,6 +193,77 @@ void expect_same_bits_in_less_memory(const Case& c) {
               t.offload_activation_device = "nvme";
         },
         false);
+  }
+}
+
+TEST(Step, LessMemoryGivesTheSameBitsInTwoBytes) {
+  for (const char* sums : {"auto", "bf16", "fp16"}) {
+    Case c{"clm", "models/gpt2_tiny"};
+    const bool fp16 = std::string_view(sums) == "fp16";
+    c.change = [=](TaskSettings& s) {
+      s.bf16 = !fp16, s.fp16 = fp16, s.grad_accum_dtype = fp16 ? "auto" : sums;
+    };
+    expect_same_bits_in_less_memory(c);
+    c.task = "summarization", c.model = "models/t5_tiny";
+    expect_same_bits_in_less_memory(c);
+  }
+}
+
+// With the optimizer elsewhere a weight takes two bytes on the device, and its copy is the weight,
+// rounded, before the first step and after each.
+TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
+  for (const bool fp16 : {false, true}) {
+    Case c{"clm", "models/gpt2_tiny"};
+    c.change = [&](TaskSettings& s) {
+      s.bf16 = !fp16, s.fp16 = fp16;
+      s.offload_optimizer_device = "cpu";
+      s.offload_persistence_threshold = 16;
+    };
+    const Made made = make(c);
+    const auto backend = open_backend("cpu", {.threads = 2}).value();
+    Session session = session_of(made.task, made.model, true, *backend);
+    for (int step = 0; step < 3; ++step) {
+      run(session, "step." + made.shape, made.model.config, step);
+      int copies = 0;
+      for (const StateSlot& slot : session.plan().states) {
+        if (slot.role != Role::copy) continue;
+        ++copies;
+        EXPECT_EQ(slot.home, Space::device) << slot.name;
+        const std::string weight = slot.name.substr(copy_name("").size());
+        EXPECT_EQ(session.state_slot(weight).home, Space::host) << weight;
+        const std::vector<float> wide = session.state_values<float>(weight);
+        const std::vector<uint16_t> got = session.state_values<uint16_t>(slot.name);
+        for (size_t i = 0; i < got.size(); ++i)
+          ASSERT_EQ(got[i], fp16 ? f32_to_f16(wide[i]) : f32_to_bf16(wide[i])) << slot.name;
+      }
+      EXPECT_EQ(copies, 4 * made.model.config.layers + 1);
+    }
+    std::map<std::string, int64_t> bytes = session.plan().by_purpose();
+    EXPECT_GT(bytes["copies"], 10 * bytes["params"]);
+  }
+}
+
+// With bf16 activations and gradients take half the memory; statistics and vectors stay as they are.
+TEST(Step, Bf16TakesHalfTheMemory) {
+  for (const bool whole : {true, false}) {
+    std::map<std::string, int64_t> bytes[2];
+    for (const bool bf16 : {false, true}) {
+      Case c{"clm", "models/gpt2_tiny"};
+      c.change = [&](TaskSettings& s) {
+        s.bf16 = bf16, s.grad_accum_dtype = bf16 ? "bf16" : "auto";
+      };
+      const Made made = make(c);
+      const auto backend = open_backend("cpu", {.threads = 2}).value();
+      bytes[bf16] = session_of(made.task, made.model, whole, *backend).plan().by_purpose();
+    }
+    for (const char* purpose : {"gradients", "activations"}) {
+      const double share = static_cast<double>(bytes[1][purpose]) /
+                           static_cast<double>(std::max<int64_t>(bytes[0][purpose], 1));
+      EXPECT_GT(bytes[1][purpose], 0);
+      // Vectors, which stay in f32, are a tenth of this model.
+      EXPECT_LT(share, 0.6) << purpose << (whole ? " of one program" : " of two");
+      EXPECT_GT(share, 0.4) << purpose;
+    }
   }
 }
 
@@ -210,6 +287,11 @@ TEST(Step, OneProgramHasTheBitsOfTwo) {
   expect_same_bits({"summarization", "models/marian_tiny"});
   expect_same_bits({"mlm", "mlm/bert_tiny"});
   expect_same_bits({"mlm", "mlm/roberta_tiny"});
+  Case bf16{"clm", "models/gpt2_tiny"};
+  bf16.change = [](TaskSettings& s) { s.bf16 = true, s.grad_accum_dtype = "bf16"; };
+  expect_same_bits(bf16);
+  bf16.task = "summarization", bf16.model = "models/t5_tiny";
+  expect_same_bits(bf16);
   for (const char* optimizer : {"adafactor", "lamb", "lion", "sgd", "adagrad", "rmsprop"})
     expect_same_bits({"clm", "models/gpt2_tiny", optimizer});
 }

@@ -251,7 +251,7 @@ Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptio
     s.name = grad_name(w.name);
     s.role = Role::grad;
     s.trainable = false;
-    gradients.push_back(program.add_state(std::move(s), w.type));
+    gradients.push_back(program.add_state(std::move(s), gradient_type(w.type, options.gradients)));
   }
   emit_update(program, weights, gradients, options, kNoValue);
   return program;

@@ -32,6 +32,7 @@ struct UpdateOptions {
   bool scaled = false;          // the loss has a scale
   bool all_or_nothing = false;  // a gradient that is not finite keeps all states as they are
   int64_t group_bytes = int64_t{64} << 20;
+  DType gradients = DType::f32;  // what those that are states are kept in (differentiate)
 };
 
 // A value of --optim that the schema has let through; another one is a Bug.

@@ -95,6 +95,7 @@ void read_top(const Block& top) {
   read_optimizer(top);
   read_fp16(top);
   for (const char* name : {"bf16", "bfloat16"}) read_bf16(top, name);
+  top.block("data_types").walk({{"grad_accum_dtype", sets("grad_accum_dtype")}});
   read_zero(top.block("zero_optimization"));
   read_activation_checkpointing(top.block("activation_checkpointing"));
   if (!top.has("gradient_clipping"))
@@ -148,7 +149,7 @@ void read_top(const Block& top) {
             {"disable_python_gc"},
             {"vocabulary_size"},
             {"dataloader_drop_last"},
-            {"data_types"},
+            {"data_types", seen()},
             {"aio"},
             {"checkpoint"},
             {"nebula"},

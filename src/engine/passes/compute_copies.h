@@ -1,0 +1,29 @@
+// compute_copies: products read a copy of their weight in two bytes, which the update writes with it.
+//
+//   %5 = linear(%4, %w) {bf16=true}   ->   state "copy.w" %c : bf16[K,N] {role="copy"}
+//   ...                                    %5 = linear(%4, %c) {bf16=true}
+//   next %w = %9                           %10 : bf16[K,N] = cast(%9)
+//                                          next %w = %9,  next %c = %10
+//
+// The copy is the weight, rounded: products have the bits that they have without it. So the weight
+// itself, in f32, may be elsewhere (offload) while the forward and the backward pass compute. Other
+// readers, such as embeddings, read the weight: the autocast of PyTorch leaves them in f32 too. After
+// the update and what fuses products; before what places values. All programs of a run take the same
+// `weights`. As ZeRO-Offload keeps weights: Ren et al., "ZeRO-Offload: Democratizing Billion-Scale
+// Model Training", USENIX ATC 2021.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "engine/graph/graph.h"
+
+namespace hone {
+
+// The parameters in f32 that products of the program read as their second operand.
+std::set<std::string> multiplied_weights(const Program& p);
+
+// `as`: bf16 or f16, what the products round their operands to.
+Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DType as);
+
+}  // namespace hone

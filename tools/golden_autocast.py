@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Ten losses of tiny models under PyTorch's autocast: tests/goldens/learn_train/autocast.json.
+
+Needs torch and transformers. Models, rows and settings are those of the f32 goldens beside the models; the loss is
+made in f32 from the logits, as models under autocast make it. In float16 the GradScaler of PyTorch scales the loss
+and skips what overflows.
+"""
+import importlib.util
+import json
+import pathlib
+
+import torch
+import transformers
+from transformers import get_linear_schedule_with_warmup
+from transformers.trainer import Trainer
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+ROOT = TOOLS.parent / "tests" / "goldens"
+STEPS = 10
+
+
+def tool(name):
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def causal(model, row):
+    ids = torch.tensor([row])
+    return model(input_ids=ids, use_cache=False).logits[0][:-1], ids[0, 1:]
+
+
+def pair(model, row):
+    return tool_seq2seq.logits_of(model, row), torch.tensor(row[1])
+
+
+def masked(model, row):
+    return model(input_ids=torch.tensor([row["ids"]])).logits[0], torch.tensor(row["labels"])
+
+
+def train(model, steps, settings, logits_of, dtype):
+    decayed = Trainer.get_decay_parameter_names(None, model)
+    named = {n: p for n, p in model.named_parameters() if p.requires_grad}
+    optimizer = torch.optim.AdamW(
+        [dict(params=[p for n, p in named.items() if n in decayed], weight_decay=settings["weight_decay"]),
+         dict(params=[p for n, p in named.items() if n not in decayed], weight_decay=0.0)],
+        lr=settings["learning_rate"], betas=(0.9, 0.999), eps=1e-8)
+    scheduler = get_linear_schedule_with_warmup(optimizer, settings["warmup_steps"], STEPS)
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, enabled=dtype == torch.float16)  # none overflows
+    losses, norms = [], []
+    for batches in steps:
+        total, labels = 0.0, 0
+        for batch in batches:
+            for row in batch:
+                with torch.no_grad():
+                    labels += (logits_of(model, row)[1] != -100).sum().item()
+        for batch in batches:
+            loss = 0.0
+            for row in batch:
+                with torch.autocast("cpu", dtype):
+                    logits, wanted = logits_of(model, row)
+                loss = loss + torch.nn.functional.cross_entropy(logits.float(), wanted, ignore_index=-100,
+                                                                reduction="sum") / labels
+            scaler.scale(loss).backward()
+            total += loss.item()
+        scaler.unscale_(optimizer)
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), settings["max_grad_norm"]).item())
+        scaler.step(optimizer)
+        scaler.update()
+        scheduler.step()
+        optimizer.zero_grad()
+        losses.append(total)
+    return dict(losses=losses, grad_norms=norms)
+
+
+tool_seq2seq = tool("golden_seq2seq")
+MODELS = {"models/gpt2_tiny": (transformers.AutoModelForCausalLM, causal),
+          "models/t5_tiny": (transformers.AutoModelForSeq2SeqLM, pair),
+          "mlm/bert_tiny": (transformers.AutoModelForMaskedLM, masked)}
+torch.set_num_threads(1)
+golden = {}
+for name, (kind, logits_of) in MODELS.items():
+    facts = json.load(open(ROOT / name / "golden.json"))["train"]
+    steps = facts.get("steps") or [[[facts["rows"][i] for i in batch] for batch in step] for step in facts["micro"]]
+    golden[name] = {}
+    for key, dtype in {"bf16": torch.bfloat16, "fp16": torch.float16}.items():
+        model = kind.from_pretrained(ROOT / name, dtype=torch.float32, attn_implementation="eager").eval()
+        golden[name][key] = train(model, steps, facts["settings"], logits_of, dtype)
+        apart = max(abs(a / b - 1) for a, b in zip(golden[name][key]["losses"], facts["losses"]))
+        print(f"{name} {key}: at most {apart:.1e} from the losses in f32")
+with open(ROOT / "learn_train" / "autocast.json", "w") as f:
+    json.dump(golden, f, indent=1)
+    f.write("\n")
