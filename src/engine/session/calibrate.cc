@@ -76,7 +76,7 @@ void add_products(Probes& probes, bool bf16) {
                    const auto [m, n, k] = tx ? Size{s.n, s.k, s.m} : s;
                    const ValueId x = in(b, "x", tx ? Shape{k, m} : Shape{m, k}),
                                  y = in(b, "y", ty ? Shape{n, k} : Shape{k, n});
-                   ops::matmul(b, x, y, tx, ty, bf16);
+                   ops::matmul(b, x, y, tx, ty, bf16 ? DType::bf16 : DType::f32);
                  });
   for (const Size& s : {Size{256, 2048, 768}, Size{32, 2048, 768}})
     probes.add("linear_cross_entropy" + end, true, [&](Builder& b) {
@@ -179,11 +179,11 @@ void add_rows(Probes& probes) {
     const int64_t rows = r / 2;
     ops::UpdateLists lists{.p = {x(b, "p", rows)},
                            .g = {x(b, "g", rows)},
-                           .states = {x(b, "m", rows), x(b, "v", rows)}};
+                           .states = {x(b, "m", rows), x(b, "v", rows)},
+                           .decay = {1}};
     lists.lr = in(b, "lr", Type{DType::f64, {}});
     lists.step = in(b, "step", Type{DType::i64, {}});
     lists.g_scale = in(b, "g_scale", Type{DType::f64, {}});
-    lists.decay = {1};
     ops::update(b, "adamw", lists,
                 {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"weight_decay", 0.01}});
   });

@@ -107,14 +107,19 @@ Finding speed(OrderedJson& json, int threads) {
   json["speed"] = OrderedJson();
   const auto backend = open_backend("cpu", {.threads = threads});
   const auto known = backend.ok() ? machine_speeds(**backend, {.measure = false}) : std::nullopt;
-  if (!known)
-    return {
-        "speed",
-        fmt::format("{:.0f} GFLOP/s in products{}, {:.0f} GB/s of memory, as measured once ({})",
-                    s.f32_flops / 1e9,
-                    bf16 ? fmt::format(", {:.0f} in bfloat16", s.bf16_flops / 1e9) : "",
-                    s.bytes_per_second / 1e9, speeds_file()),
-        ""};
+  if (!known) return {"speed", "not measured yet; hone plan and hone train measure it once", ""};
+  const Speeds& s = known->speeds;
+  const bool bf16 = s.ops->find("matmul.nn.bf16") != nullptr;
+  json["speed"] = {{"f32_flops", s.f32_flops},
+                   {"bf16_flops", bf16 ? OrderedJson(s.bf16_flops) : OrderedJson()},
+                   {"bytes_per_second", s.bytes_per_second},
+                   {"file", speeds_file()}};
+  return {"speed",
+          fmt::format("{:.0f} GFLOP/s in products{}, {:.0f} GB/s of memory, as measured once ({})",
+                      s.f32_flops / 1e9,
+                      bf16 ? fmt::format(", {:.0f} in bfloat16", s.bf16_flops / 1e9) : "",
+                      s.bytes_per_second / 1e9, speeds_file()),
+          ""};
 }
 
 Finding memory(OrderedJson& json) {
@@ -314,10 +319,10 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   OrderedJson json = {{"version", std::string(version())}};
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
   const std::vector<Finding> findings = {
-      versions(json),   processor(json), kernels(json, cpu), speed(json, cpu.threads),
-      memory(json),     numa(json),      limits(json),       huge_pages(json),
-      disk(json),       io_uring(json),  parquet(json),      hub(json),
-      backends(json),   accelerator(json)};
+      versions(json), processor(json),  kernels(json, cpu), speed(json, cpu.threads),
+      memory(json),   numa(json),       limits(json),       huge_pages(json),
+      disk(json),     io_uring(json),   parquet(json),      hub(json),
+      backends(json), accelerator(json)};
   OrderedJson missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Finding& f : findings) {
