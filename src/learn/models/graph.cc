@@ -122,7 +122,8 @@ ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const 
   const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
   if (config.adapter && config.adapter->adapts(config, at))
     return adapted(at, x, w, bias, how, bf16);
-  return ops::linear(b, x, w, {.bias = bias, .trans_w = !how.in_out, .bf16 = bf16});
+  return ops::linear(
+      b, x, w, {.bias = bias, .trans_w = !how.in_out, .rounded = bf16 ? DType::bf16 : DType::f32});
 }
 
 ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows) {
@@ -161,8 +162,9 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
     low = ops::mul(b, low, ops::constant(b, adapter.scale(), {DType::f32, {}}));
   const ValueId up = ops::linear(b, low, second, {.trans_w = true});  // [T,out]
   const bool apart = dropped != x;
-  const ops::LinearOptions how{
-      .bias = adapter.dora && !apart ? kNoValue : bias, .trans_w = !o.in_out, .bf16 = bf16};
+  const ops::LinearOptions how{.bias = adapter.dora && !apart ? kNoValue : bias,
+                               .trans_w = !o.in_out,
+                               .rounded = bf16 ? DType::bf16 : DType::f32};
   const ValueId y = ops::linear(b, x, w, how);
   if (!adapter.dora) return ops::add(b, up, y);
 
@@ -177,8 +179,11 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
     return bias == kNoValue ? turned : ops::add(b, turned, by_column(bias));
   }
   const ValueId less_one = ops::sub(b, share, ops::constant(b, 1, {DType::f32, {}}));
-  const ValueId again = ops::mul(
-      b, ops::linear(b, dropped, w, {.trans_w = !o.in_out, .bf16 = bf16}), by_column(less_one));
+  const ValueId again =
+      ops::mul(b,
+               ops::linear(b, dropped, w,
+                           {.trans_w = !o.in_out, .rounded = bf16 ? DType::bf16 : DType::f32}),
+               by_column(less_one));
   return ops::add(b, ops::add(b, again, ops::mul(b, up, by_column(share))), y);
 }
 

@@ -48,7 +48,7 @@ void quantize(const Call& c, const KernelArgs& a) {
   store(absmax, a.out[1], c.out[1]);
 }
 
-void dequantize(const Call& c, const KernelArgs& a) {
+void dequantize_codes(const Call& c, const KernelArgs& a) {
   const Numbers map = map_of(c.attrs.flag("signed", true)), absmax = load(a.in[1], c.in[1]);
   Numbers x = load(a.in[0], c.in[0]);
   for (size_t i = 0; i < x.size(); ++i) x[i] = map[static_cast<size_t>(x[i])] * absmax[i / kBlock];
@@ -59,7 +59,7 @@ void dequantize(const Call& c, const KernelArgs& a) {
 
 void add_dynamic_codes(Table& t) {
   t["quantize_dynamic"] = quantize;
-  t["dequantize_dynamic"] = dequantize;
+  t["dequantize_dynamic"] = dequantize_codes;
 }
 
 }  // namespace hone::reference
