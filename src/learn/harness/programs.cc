@@ -1,6 +1,7 @@
 #include "learn/harness/programs.h"
 
 #include <algorithm>
+#include <regex>
 
 #include "engine/backends/null/null.h"
 #include "engine/ops/cost.h"
@@ -88,10 +89,41 @@ RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const Ste
   return shapes;
 }
 
-std::vector<UpdateWeight> update_weights(const ModelConfig& config) {
+namespace {
+
+constexpr std::string_view kWeight = ".weight";
+
+bool is_linear(const ParamSpec& p) {
+  return p.shape.size() == 2 && !p.looked_up && p.name.ends_with(kWeight);
+}
+
+// As Transformers' check_target_module_exists: the whole name of the layer, a part of it or a regular
+// expression for it.
+bool is_named(const std::string& layer, const std::string& target) {
+  if (target == "all-linear" || target == "all_linear") return true;
+  if (layer.find(target) != std::string::npos) return true;
+  try {
+    return std::regex_match(layer, std::regex(target));
+  } catch (const std::regex_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<UpdateWeight> update_weights(const ModelConfig& config,
+                                         const std::vector<std::string>& targets) {
   std::vector<UpdateWeight> weights;
-  for (const ParamSpec& p : family_of(config).params(config))
-    if (p.is_trained()) weights.push_back({p.name, {DType::f32, p.shape}, p.decay, p.looked_up});
+  for (const ParamSpec& p : family_of(config).params(config)) {
+    if (!p.is_trained()) continue;
+    UpdateWeight w{p.name, {DType::f32, p.shape}, p.decay, p.looked_up};
+    const std::string layer =
+        p.name.substr(0, p.name.size() - std::min(p.name.size(), kWeight.size()));
+    w.is_target =
+        is_linear(p) && std::any_of(targets.begin(), targets.end(),
+                                    [&](const std::string& t) { return is_named(layer, t); });
+    weights.push_back(std::move(w));
+  }
   return weights;
 }
 
@@ -109,9 +141,12 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   how.recompute.bytes = shapes.train_bytes;
   how.offload.host_lane = m.host_lane;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
-  const std::vector<UpdateWeight> weights = update_weights(m.config);
+  const std::vector<UpdateWeight> weights = update_weights(m.config, s.optim_target_modules);
   UpdateOptions update;
-  if (!train.empty()) update = HONE_TRY(update_options(s));
+  if (!train.empty()) {
+    update = HONE_TRY(update_options(s));
+    HONE_TRY(check_targets(weights, s));
+  }
   update.gradients = precision.gradients;
   // With the optimizer elsewhere the weights that it updates are there too, and products read copies in
   // two bytes. Texts are generated in f32, from the weights.

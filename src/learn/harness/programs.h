@@ -45,8 +45,9 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
 RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
                          int64_t rows, bool whole);
 
-// What the optimizer trains.
-std::vector<UpdateWeight> update_weights(const ModelConfig& config);
+// What the optimizer trains. `targets`: --optim_target_modules.
+std::vector<UpdateWeight> update_weights(const ModelConfig& config,
+                                         const std::vector<std::string>& targets = {});
 
 // A program as the task builds it, and the passes that make it what the session runs.
 struct RunProgram {

@@ -69,6 +69,7 @@ Json update_effect(const TrainSettings& s) {
                                                    {"hysteresis", scale->hysteresis},
                                                    {"consecutive", scale->consecutive_hysteresis},
                                                    {"least", scale->least}};
+  if (optimizer.needs_targets) effect["targets"] = s.optim_target_modules;
   return effect;
 }
 

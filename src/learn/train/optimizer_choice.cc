@@ -32,6 +32,16 @@ Result<Attr> value_of(const OptimizerArgument& argument, const std::string& text
     const std::string lower = to_lower(text);
     if (lower == "true" || lower == "1" || lower == "yes") return Attr(true);
     if (lower == "false" || lower == "0" || lower == "no") return Attr(false);
+  } else if (std::holds_alternative<std::string>(argument.otherwise)) {
+    if (std::find(argument.choices.begin(), argument.choices.end(), text) != argument.choices.end())
+      return Attr(text);
+  } else if (std::holds_alternative<int64_t>(argument.otherwise)) {
+    int64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stopped, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && stopped == end && static_cast<double>(number) >= argument.least &&
+        static_cast<double>(number) <= argument.most)
+      return Attr(number);
   } else {
     double number = 0;
     const char* end = text.data() + text.size();
@@ -40,9 +50,15 @@ Result<Attr> value_of(const OptimizerArgument& argument, const std::string& text
         number >= argument.least && number <= argument.most)
       return Attr(number);
   }
-  std::string remedy = yes_or_no ? "give true or false" : "give a number";
-  if (std::isfinite(argument.least)) remedy += fmt::format(", {:g} or more", argument.least);
-  if (std::isfinite(argument.most)) remedy += fmt::format(", at most {:g}", argument.most);
+  std::string remedy = yes_or_no                                             ? "give true or false"
+                       : std::holds_alternative<int64_t>(argument.otherwise) ? "give a whole number"
+                       : argument.choices.empty()                            ? "give a number"
+                                                  : "give " + join(argument.choices, " or ");
+  const bool number = argument.choices.empty();
+  if (number && std::isfinite(argument.least))
+    remedy += fmt::format(", {:g} or more", argument.least);
+  if (number && std::isfinite(argument.most))
+    remedy += fmt::format(", at most {:g}", argument.most);
   return Error(err::kOptimizerArgument, fmt::format("{} cannot be '{}'", argument.name, text))
       .at("--optim_args")
       .todo(remedy);
@@ -92,6 +108,12 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
   o.max_grad_norm = s.max_grad_norm;
   o.scaled = s.fp16;
   o.all_or_nothing = s.fp16 || s.non_finite_policy() == "skip";
+  o.seed = static_cast<uint64_t>(s.seed);
+  if (!s.optim_target_modules.empty() && !optimizer.needs_targets)
+    return Error(err::kOptimizerArgument, fmt::format("the optimizer {} is for all layers",
+                                                      s.adafactor ? "adafactor" : s.optim))
+        .at("--optim_target_modules " + join(s.optim_target_modules, " "))
+        .todo("leave it out, or use --optim apollo_adamw");
   o.attrs = optimizer.fixed;
   for (const auto& [attribute, value] : optimizer.adam) {
     const bool rate = value != &AdamSettings::epsilon;
@@ -129,6 +151,20 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
     }
   o.attrs.set("weight_decay", s.weight_decay);
   return o;
+}
+
+Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettings& s) {
+  if (!optimizer_of(s).needs_targets ||
+      std::any_of(weights.begin(), weights.end(),
+                  [](const UpdateWeight& w) { return w.is_target; }))
+    return Ok{};
+  const std::string asked = join(s.optim_target_modules, " ");
+  return Error(err::kOptimizerArgument,
+               asked.empty()
+                   ? fmt::format("the optimizer {} needs to know for which layers it is", s.optim)
+                   : fmt::format("no linear layer of the model is named {}", asked))
+      .at("--optim_target_modules " + asked)
+      .todo("give parts of the layers' names, such as attn mlp, or all-linear");
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "base/core/philox.h"
 #include "engine/ops/ops.h"
 #include "engine/passes/differentiate.h"
 
@@ -142,6 +143,12 @@ std::vector<Moment> moments_of(const std::vector<UpdateWeight>& weights, const U
   return moments;
 }
 
+// Names the random numbers of a weight.
+int64_t key_of(uint64_t seed, const std::string& weight) {
+  const DropoutKey key = dropout_key(seed, 0, scope_hash(weight));
+  return static_cast<int64_t>(uint64_t{key.k1} << 32 | key.k0);
+}
+
 // Those of the attributes that the op knows.
 Attrs known_attrs(const std::string& op, const Attrs& attrs) {
   Attrs known;
@@ -212,6 +219,8 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
       lists.p.push_back(s.next == kNoValue ? s.value : s.next);  // other rows have been updated
       lists.g.push_back(gradients[i]);
       if (!optimizer.decay_all) lists.decay.push_back(weights[i].decay ? 1 : 0);
+      if (op_table().find(rule.op)->attr("keys"))
+        lists.keys.push_back(key_of(options.seed, weights[i].name));
       results.push_back(weight);
     }
     for (Moment& m : moments_of(weights, update, rule)) {

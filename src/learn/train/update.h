@@ -31,6 +31,7 @@ struct UpdateOptions {
   double max_grad_norm = 1;     // 0: no clipping
   bool scaled = false;          // the loss has a scale
   bool all_or_nothing = false;  // a gradient that is not finite keeps all states as they are
+  uint64_t seed = 42;           // of the rule's random numbers, where it has some
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // what those that are states are kept in (differentiate)
 };
@@ -42,6 +43,9 @@ const Optimizer& optimizer_of(const TrainSettings& s);
 // --optim, --optim_args and what goes with them, as Transformers' Trainer reads them. Errors: H2409
 // an argument that the optimizer does not take.
 Result<UpdateOptions> update_options(const TrainSettings& s);
+
+// An optimizer that is for some layers has at least one. H2409.
+Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettings& s);
 
 // What the optimizer keeps, in the order of its op's operands: the state's name, a dot and the
 // weight's. What a second rule keeps comes after it.

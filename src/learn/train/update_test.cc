@@ -45,7 +45,7 @@ void put(Session& s, const std::string& name, const Json& values) {
 void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
   std::vector<UpdateWeight> weights;
   for (const auto& [name, shape] : golden["shapes"].items())
-    weights.push_back({name, {DType::f32, shape.get<Shape>()}, name != "v"});
+    weights.push_back({name, {DType::f32, shape.get<Shape>()}, name != "v", false, name != "v"});
   std::vector<Program> programs;
   programs.push_back(build_update(weights, update_options(settings_of(of["settings"])).value()));
   Session s = std::move(Session::compile(std::move(programs), backend).value());
@@ -76,10 +76,12 @@ void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
 }
 
 TEST(Update, TenStepsOfEachOptimizer) {
-  const Json golden = goldens();
-  for (const std::string& name : backend_names()) {
-    const auto backend = open_backend(name, {.threads = 2}).value();
-    for (const Json& of : golden["cases"]) ten_steps(*backend, golden, of);
+  for (const char* file : {"optimizers", "optimizers_apollo"}) {
+    const Json golden = goldens(file);
+    for (const std::string& name : backend_names()) {
+      const auto backend = open_backend(name, {.threads = 2}).value();
+      for (const Json& of : golden["cases"]) ten_steps(*backend, golden, of);
+    }
   }
 }
 
@@ -202,7 +204,7 @@ TEST(Update, WithoutClippingGradientsDoNotWaitForEachOther) {
 
 TEST(Update, EveryOptimizerHasAGolden) {
   std::set<const Optimizer*> seen;
-  for (const char* file : {"optimizers", "optimizers_8bit"}) {
+  for (const char* file : {"optimizers", "optimizers_8bit", "optimizers_apollo"}) {
     const Json golden = goldens(file);
     for (const Json& of : golden["cases"])
       seen.insert(&optimizer_named(of["settings"]["optim"].get<std::string>()));
@@ -234,6 +236,23 @@ TEST(Update, StatesAreNamedAndSizedAsInTheOriginals) {
       ElementsAre("exp_avg_sq_row.wf32[2,3]", "exp_avg_sq.bf32[4]", "exp_avg_sq_col.wf32[2,4]"));
 }
 
+TEST(Update, LowRanksKeepLessOfTheirTargets) {
+  TrainSettings s;
+  s.optim = "apollo_adamw";
+  s.optim_args = "rank=4";
+  std::vector<std::string> names;
+  for (const OptimizerState& state :
+       update_states({{"tall", {DType::f32, {30, 20}}, true, false, true},
+                      {"wide", {DType::f32, {20, 30}}, true, false, true},
+                      {"other", {DType::f32, {20, 30}}}},
+                     update_options(s).value()))
+    names.push_back(state.name + state.type.text());
+  EXPECT_THAT(names, testing::ElementsAre("exp_avg.tallf32[30,4]", "exp_avg.widef32[4,30]",
+                                          "exp_avg_sq.tallf32[30,4]", "exp_avg_sq.widef32[4,30]",
+                                          "scaled_grad.tallf32[]", "scaled_grad.widef32[]",
+                                          "exp_avg.otherf32[20,30]", "exp_avg_sq.otherf32[20,30]"));
+}
+
 std::string refusal(const std::string& optim, const std::string& args) {
   TrainSettings s;
   s.optim = optim;
@@ -253,6 +272,21 @@ TEST(Update, ArgumentsAreChecked) {
   EXPECT_THAT(refusal("sgd", "momentum=-1"), HasSubstr("give a number, 0 or more"));
   EXPECT_THAT(refusal("rmsprop", "alpha=2"), HasSubstr("at most 1"));
   EXPECT_THAT(refusal("adamw_torch", "eps=1"), HasSubstr("takes no argument 'eps'"));
+  EXPECT_EQ(refusal("apollo_adamw", "rank=1,scale_type=tensor,scale=128,proj_type=left"), "");
+  EXPECT_THAT(refusal("apollo_adamw", "rank=1.5"), HasSubstr("give a whole number, 1 or more"));
+  EXPECT_THAT(refusal("apollo_adamw", "rank=0"), HasSubstr("rank cannot be '0'"));
+  EXPECT_THAT(refusal("apollo_adamw", "proj=svd"), HasSubstr("give random"));
+  EXPECT_THAT(refusal("apollo_adamw", "proj_type=left"), HasSubstr("use proj_type=std or"));
+  TrainSettings aimed;
+  aimed.optim_target_modules = {"attn"};
+  EXPECT_THAT(update_options(aimed).error().text(), HasSubstr("adamw_torch is for all layers"));
+  aimed.optim = "apollo_adamw";
+  ASSERT_TRUE(update_options(aimed).ok());
+  EXPECT_THAT(check_targets({{"w", {DType::f32, {4, 4}}}}, aimed).error().text(),
+              HasSubstr("no linear layer of the model is named attn"));
+  aimed.optim_target_modules = {};
+  EXPECT_THAT(check_targets({{"w", {DType::f32, {4, 4}}}}, aimed).error().text(),
+              HasSubstr("needs to know for which layers it is"));
   TrainSettings still;
   still.adam_beta2 = 1;
   EXPECT_THAT(update_options(still).error().text(), HasSubstr("--adam_beta2 1"));

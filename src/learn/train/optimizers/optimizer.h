@@ -35,9 +35,10 @@ inline AdamAttributes betas_and_epsilon() {
 // One name=value of --optim_args, which is an attribute of the op.
 struct OptimizerArgument {
   std::string name;
-  Attr otherwise;  // the default: a bool or a double, which is also the argument's type
+  Attr otherwise;  // the default, whose type is the argument's: bool, int64_t, double or a text
   double least = -std::numeric_limits<double>::infinity();  // of a number; both ends are allowed
   double most = std::numeric_limits<double>::infinity();
+  std::vector<std::string> choices = {};  // of a text
 };
 
 // What is trained.
@@ -46,6 +47,7 @@ struct UpdateWeight {
   Type type;
   bool decay = true;       // weight decay is for it
   bool looked_up = false;  // a table whose rows ids look up, as torch.nn.Embedding
+  bool is_target = false;  // a linear layer's that --optim_target_modules names
 };
 
 // What one weight of that type has in a list of states: the name before the dot and the weight's
@@ -94,6 +96,7 @@ struct Optimizer {
   bool (*is_for)(const UpdateWeight& weight) = nullptr;
   std::string other_op = {};
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
+  bool needs_targets = false;   // --optim_target_modules must name layers
   bool decay_all = false;       // weight decay is for biases and norms too
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
 };
