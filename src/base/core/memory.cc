@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,8 @@ int64_t field_bytes(std::string_view text, std::string_view key) {
   std::from_chars(rest.data(), rest.data() + rest.size(), kib);
   return kib * 1024;
 }
+
+std::atomic<int64_t> ceiling = std::numeric_limits<int64_t>::max();
 }  // namespace
 
 int64_t MemoryReading::usable_bytes() const {
@@ -52,6 +56,16 @@ MemoryReading read_memory() {
   m.limit_bytes = group.memory_limit_bytes;
   m.group_free_bytes = group.memory_free_bytes;
   return m;
+}
+
+void set_memory_ceiling(int64_t bytes) { ceiling = bytes; }
+
+int64_t bytes_above_ceiling() {
+  const int64_t most = ceiling;
+  if (most == std::numeric_limits<int64_t>::max()) return 0;
+  const Result<std::string> status = read_file("/proc/self/status");
+  if (!status.ok()) return 0;
+  return field_bytes(*status, "RssAnon:") + field_bytes(*status, "RssShmem:") - most;
 }
 
 int64_t resident_bytes(const void* data, int64_t bytes) {

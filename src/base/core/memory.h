@@ -22,6 +22,11 @@ struct MemoryReading {
   int64_t free_bytes() const;
 };
 MemoryReading read_memory();
+// What this process may hold in anonymous and shared pages while it reads data, whose size nobody
+// knows before; what reads them looks at it. No limit at first.
+void set_memory_ceiling(int64_t bytes);
+// By how much the process is above it now; at most 0: it is not.
+int64_t bytes_above_ceiling();
 // How much of a block is in memory now, in whole pages.
 int64_t resident_bytes(const void* data, int64_t bytes);
 

@@ -239,7 +239,9 @@ void expect_values_are_kept(bool copies, double fragmentation) {
   EXPECT_EQ(elsewhere > 0, copies);
 }
 
-TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) { expect_values_are_kept(false, 0.02); }
+// Within one huge page, where a smaller region saves nothing, the search is short. That larger plans
+// stay within 2 % is a test of models (learn/tasks/memory_test.cc).
+TEST(Plan, RandomProgramsKeepEveryValueUntilItsLastUse) { expect_values_are_kept(false, 0.05); }
 TEST(Plan, CopiesKeepWhatTheyReadAndWriteUntilTheirWait) { expect_values_are_kept(true, 0.1); }
 
 }  // namespace

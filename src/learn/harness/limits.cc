@@ -28,8 +28,8 @@ std::array<Line, 3> lines_of(const Needs& needs, const ArenaLimits& limits) {
 
 }  // namespace
 
-ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t stream_bytes) {
-  const int64_t runtime = kRuntimeBudget + stream_bytes;
+ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t data_bytes) {
+  const int64_t runtime = kRuntimeBudget + data_bytes;
   ArenaLimits l;
   if (spec.own_memory) {
     l.device = size_or(s.device_memory, spec.memory_bytes) - spec.runtime_bytes;
@@ -40,9 +40,21 @@ ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t st
   } else {
     l.shared = true;
     const auto& flag = s.device_memory ? s.device_memory : s.host_memory;
-    l.device = (flag ? size_or(flag, 0) : read_memory().free_bytes()) - runtime;
+    const MemoryReading now = read_memory();  // what is held already is the runtime's
+    l.device =
+        (flag ? size_or(flag, 0) : now.rss_anon_bytes + now.rss_shmem_bytes + now.free_bytes()) -
+        runtime;
   }
   return l;
+}
+
+int64_t reading_ceiling(const TrainSettings& s) {
+  constexpr int64_t kInFlight = 64 << 20;  // a batch of texts and its tokens
+  const MemoryReading now = read_memory();
+  int64_t most = now.rss_anon_bytes + now.rss_shmem_bytes + now.free_bytes();
+  if (s.device_memory && !s.host_memory) most = std::min(most, size_or(s.device_memory, 0));
+  if (s.host_memory) most = std::min(most, size_or(s.host_memory, 0));
+  return std::max<int64_t>(most - kInFlight, kRowsBudget);
 }
 
 Needs needs_of(const RunPlan& plan, const DeviceSpec& spec, const ArenaLimits& limits) {

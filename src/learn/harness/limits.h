@@ -22,8 +22,16 @@ struct ArenaLimits {
 // --device_memory and --host_memory less what the runtime takes of them. A device with memory of its
 // own has all of it without a flag, and its host no limit. Where the device is the host, either flag
 // limits all that the run takes; both limit the device's arena, and the host's with the runtime.
-// Without a flag it may take what is free now. stream_bytes: what --streaming holds on the host.
-ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t stream_bytes);
+// Without a flag it may take what is free now. data_bytes: what rows and streams take on the host
+// beside the runtime's budget.
+ArenaLimits limits_of(const TrainSettings& s, const DeviceSpec& spec, int64_t data_bytes);
+
+// Rows of that size in memory are part of the runtime; more have a line of their own in the plan.
+inline constexpr int64_t kRowsBudget = 64 << 20;
+
+// What the process may hold while it reads its rows, before it takes any arena: what the flags allow
+// it, or what is free, less what is in flight between two looks at it.
+int64_t reading_ceiling(const TrainSettings& s);
 
 // What the plan takes of what `limits` limit.
 struct Needs {

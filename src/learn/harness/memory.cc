@@ -143,7 +143,7 @@ std::string MemoryReport::text() const {
   return fmt::format("arena {} as planned, {} of it in memory; runtime {} of {}",
                      format_bytes(planned_bytes), format_bytes(arena_bytes),
                      format_bytes(runtime_bytes + measured_bytes - arena_bytes),
-                     format_bytes(kRuntimeBudget));
+                     format_bytes(budget_bytes));
 }
 
 }  // namespace hone

@@ -36,9 +36,10 @@ std::string needs_text(const Needs& needs, int64_t tokens, const ArenaLimits& li
 struct MemoryReport {
   int64_t planned_bytes = 0;
   int64_t measured_bytes = 0;
-  int64_t runtime_bytes = 0;  // what it kept before: tokenizer, data, plans
-  int64_t arena_bytes = 0;    // of the arena, in memory now
-  std::string text() const;   // the arena, and apart from it all else
+  int64_t runtime_bytes = 0;              // what it kept before: tokenizer, data, plans
+  int64_t arena_bytes = 0;                // of the arena, in memory now
+  int64_t budget_bytes = kRuntimeBudget;  // of all but the arena, with its rows
+  std::string text() const;               // the arena, and apart from it all else
 };
 
 }  // namespace hone

@@ -204,7 +204,7 @@ MemoryReport TaskRun::memory() const {
     if (const Memory* arena = session_->arena(space)) resident += arena->resident_bytes();
   return {memory_of(session_->plan(), backend_->spec()),
           now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
-          resident};
+          resident, kRuntimeBudget + data_bytes()};
 }
 
 Status TaskRun::save_model_files(const std::string& folder) {

@@ -69,6 +69,8 @@ class TaskRun final : public TrainTask {
   explicit TaskRun(const Task& task) : task_(task), s_(*task.settings) {}
   Status start(Pretrained model, bool from_scratch);
   Status compile(bool from_scratch);
+  // What rows in memory take beside the runtime's budget, and streams.
+  int64_t data_bytes() const;
   Result<Fit> choose_split(const ArenaLimits& limits, int64_t wanted);
   PlacementSearch search_of(const ArenaLimits& limits, int64_t wanted) const;
   Status choose_placement(const ArenaLimits& limits, int64_t wanted);  // --auto_fit

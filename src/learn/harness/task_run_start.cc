@@ -57,7 +57,9 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
   if (const RowLimit& limit = form.limits[0]; limit.given > config.max_positions)
     log_warning("--{} {} is more than the model's {} positions: {} is used", limit.flag,
                 limit.given, config.max_positions, limit.tokens);
+  set_memory_ceiling(reading_ceiling(s_));
   examples_ = HONE_TRY(task_.examples(model_, {backend_->device().pool()}));
+  set_memory_ceiling(kNoLimit);
   for (const auto* rows : {&examples_.train, &examples_.eval})
     if (*rows) HONE_TRY(check_ids(**rows, config));
   feed_.emplace(HONE_TRY(RowFeed::make(s_, examples_)));
@@ -70,6 +72,14 @@ RunShapes TaskRun::shapes_for(int64_t rows, bool whole) const {
     return shapes_without_data(*made_, row_tokens(), rows, whole, s_.do_train, s_.do_eval);
   return shapes_of_data(*made_, examples_, feed_->steps() ? &*feed_->steps() : nullptr, rows,
                         whole);
+}
+
+int64_t TaskRun::data_bytes() const {
+  int64_t rows = 0;
+  for (const auto* all : {&examples_.train, &examples_.eval})
+    if (*all)
+      for (const TokenRows& axis : (*all)->axes) rows += axis.memory_bytes();
+  return std::max<int64_t>(rows - kRowsBudget, 0) + stream_bytes(s_, row_tokens());
 }
 
 // The split of the checkpoint that is continued, or the largest that fits.
@@ -162,7 +172,8 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
   if (nearest.ok() && nearest->best)
     fits = fmt::format("{} fits; or ", nearest->tried[*nearest->best].how.flags(Placement::of(s_)));
   const auto mebibytes = [](int64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
-  const int64_t runtime = kRuntimeBudget + stream_bytes(s_, row_tokens());
+  const int64_t runtime = kRuntimeBudget + data_bytes();
+  const int64_t rows = data_bytes() - stream_bytes(s_, row_tokens());
   std::vector<std::string> enough;  // of the flags that were given
   if (s_.device_memory && needs.device > limits.device)
     enough.push_back(fmt::format("--device_memory {}MiB",
@@ -171,9 +182,10 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
     enough.push_back(fmt::format("--host_memory {}MiB",
                                  mebibytes((limits.shared ? needs.device : needs.host) + runtime)));
   if (enough.empty())
-    return std::move(e.todo(fmt::format(
-        "{}use {}, or a machine with more {}; hone plan shows what a run needs", fits, smaller,
-        needs.disk > limits.disk ? "free space in " + s_.offload_folder() : "memory")));
+    return std::move(e.todo(
+        fmt::format("{}use {}{}, or a machine with more {}; hone plan shows what a run needs", fits,
+                    rows > 0 ? "--streaming, " : "", smaller,
+                    needs.disk > limits.disk ? "free space in " + s_.offload_folder() : "memory")));
   for (const auto& [name, size] :
        {std::pair{"device", &s_.device_memory}, {"host", &s_.host_memory}})
     if (*size)
@@ -181,15 +193,17 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
           "--{}_memory {}{}", name, format_bytes(static_cast<int64_t>((*size)->bytes)),
           !limits.shared && size == &s_.device_memory
               ? ""
-              : fmt::format(", of which the runtime may take {}", format_bytes(kRuntimeBudget))));
-  return std::move(e.todo(fmt::format("{}give {}, or {}", fits, join(enough, " "), smaller)));
+              : fmt::format(", of which the runtime may take {}{}", format_bytes(kRuntimeBudget),
+                            rows > 0 ? fmt::format(" and the rows {}", format_bytes(rows)) : "")));
+  return std::move(e.todo(fmt::format("{}give {}, or {}{}", fits, join(enough, " "), smaller,
+                                      rows > 0 ? ", or --streaming" : "")));
 }
 
 Status TaskRun::compile(bool from_scratch) {
   HONE_TRY(check_memory_flags(s_));
   const std::string flag = made_->form.limits[0].flag;
-  const int64_t stream = stream_bytes(s_, row_tokens());
-  ArenaLimits limits = limits_of(s_, backend_->spec(), stream);
+  const int64_t stream = stream_bytes(s_, row_tokens()), data = data_bytes() - stream;
+  ArenaLimits limits = limits_of(s_, backend_->spec(), data_bytes());
   limits.disk = free_disk_bytes(s_.offload_folder());
   const int64_t wanted =
       s_.do_train ? s_.per_device_train_batch_size : s_.per_device_eval_batch_size;
@@ -198,6 +212,7 @@ Status TaskRun::compile(bool from_scratch) {
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) log_info("{:<11} {:<14} {:>11}", "memory", purpose, format_bytes(bytes));
   if (stream > 0) log_info("{:<11} {:<14} {:>11}", "memory", "stream", format_bytes(stream));
+  if (data > 0) log_info("{:<11} {:<14} {:>11}", "memory", "rows", format_bytes(data));
   for (const Space space : {Space::host, Space::disk})
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
       log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
@@ -240,7 +255,7 @@ Status TaskRun::compile(bool from_scratch) {
     log_info("{:<11} {:<14} {}", "memory", "disk access", how);
   bind_programs();
   if (from_scratch) {
-    init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed));
+    HONE_TRY(init_weights(*session_, model_.config, static_cast<uint64_t>(s_.seed)));
     fill_constants(*session_, model_.config);
     return load_adapter(*session_, model_);
   }

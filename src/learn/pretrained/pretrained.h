@@ -98,9 +98,9 @@ Status load_adapter(Session& session, const Pretrained& model);
 Status merge_adapter(Pretrained& model);
 
 // Fills the constant tables alone, and random weights as the family initialises them (Philox by
-// seed and weight name).
+// seed and weight name); H1323 where a disk fails.
 void fill_constants(Session& session, const ModelConfig& config);
-void init_weights(Session& session, const ModelConfig& config, uint64_t seed);
+Status init_weights(Session& session, const ModelConfig& config, uint64_t seed);
 
 // Writes config.json, generation_config.json, model.safetensors (sharded past 5 GB) and the
 // tokenizer files into the folder, as Transformers' save_pretrained does.

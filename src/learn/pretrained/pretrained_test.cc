@@ -224,9 +224,9 @@ TEST_F(PretrainedTest, ErrorsNameTheWeight) {
 TEST_F(PretrainedTest, InitialWeightsDependOnSeedAndNameAlone) {
   const ModelConfig config = must(open_pretrained(kModels + "gpt2_tiny", kNoTokenizer)).config;
   Session a = session(config), b = session(config), c = session(config);
-  init_weights(a, config, 1);
-  init_weights(b, config, 1);
-  init_weights(c, config, 2);
+  EXPECT_TRUE(init_weights(a, config, 1).ok());
+  EXPECT_TRUE(init_weights(b, config, 1).ok());
+  EXPECT_TRUE(init_weights(c, config, 2).ok());
   const auto table = [](Session& s) { return s.state_values<float>("transformer.wte.weight"); };
   EXPECT_EQ(table(a), table(b));
   EXPECT_NE(table(a), table(c));
@@ -271,7 +271,7 @@ TEST_F(PretrainedTest, AnEncoderGetsANewHead) {
 
   // The same weights as those of a model from scratch with this seed; what was saved has its class.
   Session fresh = session(model.config);
-  init_weights(fresh, model.config, 7);
+  EXPECT_TRUE(init_weights(fresh, model.config, 7).ok());
   EXPECT_EQ(values(fresh, "classifier.weight"), classifier);
   ASSERT_TRUE(save_pretrained(folder_, s, model).ok());
   const Pretrained again = must(open_pretrained(folder_, kNoTokenizer));

@@ -21,29 +21,45 @@ namespace {
 // In front of every name in the state dict of a module that holds the model as `self.model`.
 constexpr std::string_view kWrapper = "model.";
 
-// Normal weights from the seed and the weight's name (Philox), or what the family says else.
-void init_weight(std::span<float> x, const ParamSpec& spec, uint64_t seed) {
-  if (spec.init == ParamSpec::Init::sinusoids) {
-    const std::vector<float> table = sinusoids(spec.shape[0], spec.shape[1]);
-    std::copy(table.begin(), table.end(), x.begin());
-    return;
+// Normal weights from the seed and the weight's name (Philox), or what the family says else; given
+// block after block, as a weight may be larger than the memory beside the arena.
+class FirstValues {
+ public:
+  FirstValues(const ParamSpec& spec, uint64_t seed)
+      : spec_(spec), random_(dropout_key(seed, 0, scope_hash(spec.name))) {
+    if (spec.init == ParamSpec::Init::sinusoids) table_ = sinusoids(spec.shape[0], spec.shape[1]);
+    if (spec.zero_row >= 0) zero_begin_ = spec.zero_row * spec.shape[1];
   }
-  PhiloxStream random(dropout_key(seed, 0, scope_hash(spec.name)));
-  if (spec.init == ParamSpec::Init::uniform) {
-    for (float& v : x) v = static_cast<float>(spec.std * (2 * random.next_uniform() - 1));
-    return;
+
+  void next(std::span<float> x) {
+    const int64_t begin = std::exchange(done_, done_ + std::ssize(x));
+    switch (spec_.init) {
+      case ParamSpec::Init::sinusoids:
+        std::copy_n(table_.begin() + begin, x.size(), x.begin());
+        return;
+      case ParamSpec::Init::uniform:
+        for (float& v : x) v = static_cast<float>(spec_.std * (2 * random_.next_uniform() - 1));
+        return;
+      case ParamSpec::Init::normal:
+        for (float& v : x) v = static_cast<float>(spec_.std * random_.next_normal());
+        break;
+      default:
+        std::fill(x.begin(), x.end(),
+                  spec_.init == ParamSpec::Init::ones ? static_cast<float>(spec_.ones) : 0.0f);
+        return;
+    }
+    if (zero_begin_ < 0) return;
+    const int64_t from = std::max(zero_begin_, begin),
+                  to = std::min(zero_begin_ + spec_.shape[1], begin + std::ssize(x));
+    for (int64_t i = from; i < to; ++i) x[static_cast<size_t>(i - begin)] = 0.0f;
   }
-  if (spec.init != ParamSpec::Init::normal) {
-    std::fill(x.begin(), x.end(),
-              spec.init == ParamSpec::Init::ones ? static_cast<float>(spec.ones) : 0.0f);
-    return;
-  }
-  for (float& v : x) v = static_cast<float>(spec.std * random.next_normal());
-  if (spec.zero_row < 0) return;
-  const std::span<float> row = x.subspan(static_cast<size_t>(spec.zero_row * spec.shape[1]),
-                                         static_cast<size_t>(spec.shape[1]));
-  std::fill(row.begin(), row.end(), 0.0f);
-}
+
+ private:
+  const ParamSpec& spec_;
+  PhiloxStream random_;
+  std::vector<float> table_;
+  int64_t done_ = 0, zero_begin_ = -1;
+};
 
 constexpr int64_t kWhole = std::numeric_limits<int64_t>::max();  // a state in one block
 
@@ -60,20 +76,18 @@ WeightReader reader_of(const std::vector<float>& x, const ParamSpec& spec) {
   };
 }
 
-void init_state(Session& session, const ParamSpec& spec, uint64_t seed) {
+Status init_state(Session& session, const ParamSpec& spec, uint64_t seed) {
+  FirstValues values(spec, seed);
   if (!spec.scheme.empty()) {
     std::vector<float> x(static_cast<size_t>(Type{DType::f32, spec.shape}.count()));
-    init_weight(x, spec, seed);
-    const Status filled = write_quantized(session, spec, reader_of(x, spec), "");
-    HONE_BUG_IF(!filled.ok(), "a first value is refused");
-    return;
+    values.next(x);
+    return write_quantized(session, spec, reader_of(x, spec), "");
   }
   const auto fill = [&](std::span<std::byte> bytes) -> Status {
-    init_weight({reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)}, spec, seed);
+    values.next({reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
     return Ok{};
   };
-  const Status filled = session.write_state(spec.name, {}, fill, kWhole);
-  HONE_BUG_IF(!filled.ok(), "a first value is refused");
+  return session.write_state(spec.name, {}, fill);
 }
 
 // Whether the head's weight is to be made: the checkpoint has none, or one of another shape.
@@ -319,7 +333,7 @@ Status load_adapter(Session& session, const Pretrained& model) {
       if (spec.name.ends_with(kLengths))
         init_lengths(session, model.config, spec);
       else if (spec.part == ParamSpec::Part::added)
-        init_state(session, spec, model.config.adapter->seed);
+        HONE_TRY(init_state(session, spec, model.config.adapter->seed));
       continue;
     }
     if (session.state_type(spec.name).dtype == DType::i8)
@@ -338,11 +352,11 @@ Status load_weights(Session& session, const Pretrained& model, std::vector<std::
     if (spec.part == ParamSpec::Part::added) continue;
     if (head != nullptr && is_new(*model.weights, model.config, spec, *head)) {
       head->names.push_back(spec.part == ParamSpec::Part::saved ? spec.also.front() : spec.name);
-      if (session.has_state(spec.name)) init_state(session, spec, head->seed);
+      if (session.has_state(spec.name)) HONE_TRY(init_state(session, spec, head->seed));
       continue;
     }
     if (!spec.trained && find_weight(*model.weights, model.config, spec) == nullptr) {
-      if (session.has_state(spec.name)) init_state(session, spec, 0);
+      if (session.has_state(spec.name)) HONE_TRY(init_state(session, spec, 0));
       continue;
     }
     const TensorInfo* t = HONE_TRY(require_weight(*model.weights, model.config, spec));
@@ -377,12 +391,13 @@ void fill_constants(Session& session, const ModelConfig& config) {
   }
 }
 
-void init_weights(Session& session, const ModelConfig& config, uint64_t seed) {
+Status init_weights(Session& session, const ModelConfig& config, uint64_t seed) {
   for (const ParamSpec& spec : family_of(config).params(config)) {
     if (!session.has_state(spec.name)) continue;
-    init_state(session, spec, seed);
+    HONE_TRY(init_state(session, spec, seed));
   }
   fill_constants(session, config);
+  return Ok{};
 }
 
 }  // namespace hone

@@ -79,7 +79,7 @@ Session session_of(const Task& task, const Pretrained& model, bool whole, const 
   shapes.accumulate = !whole;
   Session session = std::move(Session::compile(run_programs(m, shapes).value(), backend).value());
   EXPECT_TRUE(session.allocate(::testing::TempDir()).ok());
-  init_weights(session, config, 7);
+  EXPECT_TRUE(init_weights(session, config, 7).ok());
   fill_constants(session, config);
   return session;
 }

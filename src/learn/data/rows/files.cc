@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/core/memory.h"
 #include "base/core/text.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/dataset_folder.h"
@@ -76,6 +77,7 @@ class Files final : public RowReader {
     row.line = inner_.line;
     row.line_is_row = inner_.line_is_row;
     ++rows_;
+    HONE_TRY(look_at_memory(row));
     return true;
   }
   RowPosition position() const override {
@@ -117,6 +119,27 @@ class Files final : public RowReader {
     return Ok{};
   }
 
+  // From time to time: what was made of the rows so far may be more than the run may hold.
+  Status look_at_memory(const Row& row) {
+    for (const Cell& cell : row.cells)
+      if (const auto* text = std::get_if<std::string>(&cell))
+        unseen_bytes_ += static_cast<int64_t>(text->size());
+    if (++unseen_rows_ < kUnseenRows && unseen_bytes_ < kUnseenBytes) return Ok{};
+    unseen_rows_ = unseen_bytes_ = 0;
+    const int64_t above = bytes_above_ceiling();
+    if (above <= 0) return Ok{};
+    return Error(err::kRowsDoNotFit,
+                 fmt::format("the first {} rows take {} more memory than the run may take to read "
+                             "its data",
+                             rows_, format_bytes(above)))
+        .at(row.where())
+        .todo(
+            "use --streaming; or prepare the rows once with hone prepare, and give its folder as "
+            "--train_file, which takes no memory; or raise --device_memory or --host_memory");
+  }
+
+  static constexpr int64_t kUnseenRows = 256, kUnseenBytes = int64_t{4} << 20;
+  int64_t unseen_rows_ = 0, unseen_bytes_ = 0;
   std::vector<std::string> names_;
   RowOptions options_;
   std::vector<std::string> columns_;

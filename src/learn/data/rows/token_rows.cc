@@ -95,7 +95,7 @@ void TokenRows::add_from(const TokenRows& other, int64_t i) {
 
 void TokenRows::add(std::span<const int32_t> ids, RowOrigin place) {
   HONE_BUG_IF(!views_.empty(), "a row beside {} views", views_.size());
-  ids_.insert(ids_.end(), ids.begin(), ids.end());
+  ids_.append(ids);
   offsets_.push_back(static_cast<int64_t>(ids_.size()));
   if (place != 0) {
     places_.resize(static_cast<size_t>(rows_));
@@ -125,15 +125,15 @@ void TokenRows::keep_first(int64_t rows) {
   }
   if (!views_.empty()) return;
   if (places_.size() > static_cast<size_t>(rows)) places_.resize(static_cast<size_t>(rows));
-  offsets_.resize(static_cast<size_t>(rows) + 1);
-  ids_.resize(static_cast<size_t>(offsets_.back()));
+  offsets_.keep_first(static_cast<size_t>(rows) + 1);
+  ids_.keep_first(static_cast<size_t>(offsets_.back()));
 }
 
 void TokenRows::clear() {
   rows_ = 0;
   ids_.clear();
-  offsets_.assign(1, 0);
   places_.clear();
+  offsets_.keep_first(1);
   views_.clear();
   begins_.clear();
   hash_.reset();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/core/growing_array.h"
 #include "base/core/hash.h"
 #include "base/store/mapped_file.h"
 
@@ -66,10 +67,10 @@ class TokenRows {
   std::span<const int32_t> viewed_row(int64_t i) const;
 
   int64_t rows_ = 0;
-  std::vector<int32_t> ids_;
-  std::vector<int64_t> offsets_ = {0};
   std::vector<std::string> files_;
   std::vector<RowOrigin> places_;  // of the first rows; those of the others are not known
+  GrowingArray<int32_t> ids_;
+  GrowingArray<int64_t> offsets_ = {0};
   std::vector<RowsView> views_;
   std::vector<int64_t> begins_;  // first row of each view
   std::optional<uint64_t> hash_;
