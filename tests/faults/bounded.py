@@ -251,7 +251,12 @@ class Bounded:
             raise Wrong(f"refused after a step\n{done.text}")
         remedy = re.search(r"^  do   (.*)", done.text, re.M)
         remedies = []
-        if remedy and (found := re.match(r"(--.*?) fits; or ", remedy.group(1))):
+        if "taken out of the --deepspeed file" in done.text:
+            with open(self.path("ds_config.json")) as f:
+                config = json.load(f)
+            for key in "offload_optimizer", "offload_param":
+                config["zero_optimization"].pop(key)
+        if remedy and (found := re.match(r"(--.*?) fits(?:, with .*?)?; or ", remedy.group(1))):
             remedies.append(found.group(1))
         if remedy and (found := re.search(r"\bgive (--(?:device|host)_memory [^,]*)", remedy.group(1))):
             remedies.append(found.group(1))
@@ -262,7 +267,12 @@ class Bounded:
             while words:
                 name = words.pop(0).lstrip("-")
                 more[name] = words.pop(0) if words and not words[0].startswith("--") else True
+            if "taken out of the --deepspeed file" in done.text and "device_memory" not in more and "host_memory" not in more:
+                with open(self.path("ds_config.json"), "w") as f:
+                    json.dump(config, f)
             again = self.train({**flags, **more})
+            with open(self.path("ds_config.json"), "w") as f:
+                json.dump(self.deepspeed, f)
             if again.status != 0:
                 raise Wrong(f"refused with the remedy '{text}', which does not run:\n{done.text}\n{again.text}")
             try:
@@ -277,6 +287,7 @@ class Bounded:
         flags = dict(drawn.flags)
         with open(self.path("config.json"), "w") as f:
             json.dump(drawn.config, f)
+        self.deepspeed = drawn.deepspeed
         if drawn.deepspeed:
             with open(self.path("ds_config.json"), "w") as f:
                 json.dump(drawn.deepspeed, f)

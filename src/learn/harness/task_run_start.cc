@@ -169,8 +169,16 @@ Error TaskRun::does_not_fit(const Fit& fit, const ArenaLimits& limits, int64_t w
   PlacementSearch search = search_of(limits, wanted);
   search.first_that_fits = true;
   const Result<Placements> nearest = try_placements(search);
-  if (nearest.ok() && nearest->best)
-    fits = fmt::format("{} fits; or ", nearest->tried[*nearest->best].how.flags(Placement::of(s_)));
+  if (nearest.ok() && nearest->best) {
+    const Placement& how = nearest->tried[*nearest->best].how;
+    // A flag may not differ from a DeepSpeed configuration, so what that says of placement must go.
+    fits = s_.deepspeed.empty()
+               ? fmt::format("{} fits; or ", how.flags(Placement::of(s_)))
+               : fmt::format(
+                     "{} fits, with offload_optimizer, offload_param and "
+                     "activation_checkpointing taken out of the --deepspeed file; or ",
+                     how.flags());
+  }
   const auto mebibytes = [](int64_t bytes) { return (bytes + (1 << 20) - 1) >> 20; };
   const int64_t runtime = kRuntimeBudget + data_bytes();
   const int64_t rows = data_bytes() - stream_bytes(s_, row_tokens());
