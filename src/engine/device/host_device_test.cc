@@ -124,8 +124,6 @@ TEST_P(DiskAccess, AFileThatEndsEarly) {
   std::vector<std::byte> got(8 << 20);
   Queue& lane = device.queue(Lane::disk_read);
   lane.copy(got.data(), disk->data(), 4 << 20);
-  lane.finish();
-  EXPECT_TRUE(device.check().ok());
   lane.copy(got.data(), disk->data(), 8 << 20);
   lane.copy(got.data(), disk->data(), 4096);
   lane.finish();
@@ -217,7 +215,7 @@ TEST_F(Lanes, ADiskThatFailsIsOneError) {
   EXPECT_EQ(failed.error().where(), std::vector<std::string>{folder_});
 }
 
-// What was cut off reads as zeros once a write behind it has made the file long again.
+// What was cut off reads as zeros once a write after it has made the file long again.
 TEST_F(Lanes, AFileThatAnotherProgramCutsShort) {
   const int64_t bytes = 64 * 4096;
   std::vector<std::byte> some(4096, std::byte{1});

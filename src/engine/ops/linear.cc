@@ -20,11 +20,11 @@ Result<Types> infer_linear(const NodeView& n) {
   bool trans = n.flag("trans_w");
   int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
   if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
-  // A quantised weight is float32 when it is rounded.
+  // A quantised weight is widened before it is rounded.
   const bool quantised = scheme != nullptr || n.in("w").dtype == DType::i8;
   const bool rounds = rounded_to(n) != DType::f32;
   const DType dtype = !rounds     ? n.in(0).dtype
-                      : quantised ? DType::f32
+                      : quantised ? wide(n.in(0).dtype)
                                   : HONE_TRY(product_type(n, 0, 1));
   Type y{dtype, {n.in(0).shape[0], cols}};
   if (n.has("bias") && n.in("bias").shape != Shape{cols})

@@ -61,9 +61,12 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"update_all_on_host",
        {"update_all_on_host", PassKind::placement,
         [](Program& p) {
-          Offload to{Space::host, Space::host, Space::host, Space::host, 0};
-          to.host_lane = HostLane::apart;
-          return offload(p, to);
+          return offload(p, {.moments = Space::host,
+                             .params = Space::host,
+                             .gradients = Space::host,
+                             .activations = Space::host,
+                             .least_elements = 0,
+                             .host_lane = HostLane::apart});
         }}},
       {"offload_all",
        {"offload_all", PassKind::placement,

@@ -67,7 +67,7 @@ class Storing {
   }
   void read_stored(Node& n) {
     std::vector<std::pair<ValueId, ValueId>> wide;  // stored value, in f32
-    // Of a product that rounds its operands to this very type.
+    // A product that rounds its operands to this very type reads them as they are.
     const bool rounds =
         n.phase == Phase::backward && n.op->product && n.attrs.flag(std::string(name_of(as_)));
     for (size_t i = 0; i < n.in.size(); ++i) {

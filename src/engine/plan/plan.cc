@@ -232,7 +232,8 @@ Result<RunPlan> plan_run(std::span<const PlanInput> programs) {
     for (const Space space : kSpaces) {
       base[space] = run.state_bytes[space] + x.held[space];
       // Within the same whole huge page no smaller region makes a smaller arena.
-      enough[space] = round_up(run.state_bytes[space] + least[space], kArenaAlignment) - base[space];
+      enough[space] =
+          round_up(run.state_bytes[space] + least[space], kArenaAlignment) - base[space];
     }
     ProgramPlan& plan = run.programs.emplace_back(
         plan_program(programs[i], x.buffers, x.regions, x.offsets, base, enough));

@@ -17,8 +17,9 @@ std::string speeds_file();
 
 struct SpeedsWanted {
   bool bf16 = false;
-  std::string disk_folder = {};  // where something is offloaded to a disk; "": its speed does not matter
-  bool measure = true;      // else only what the file says
+  std::string disk_folder =
+      {};               // where something is offloaded to a disk; "": its speed does not matter
+  bool measure = true;  // else only what the file says
 
   // What a run of these settings depends on; `choices`: and what it may be changed to.
   static SpeedsWanted of(const TrainSettings& s, bool choices);

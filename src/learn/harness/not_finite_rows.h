@@ -14,7 +14,7 @@ std::vector<size_t> rows_that_hold(const NotFinite& found, const CollatedRows& r
                                    const BatchShape& shape, std::span<const int64_t> weights);
 
 // "train.csv:7" for each; "row 12 of the training rows" where that is not known, as in prepared
-// shards. Of more than five the last entry is "and 3 rows more".
+// shards. With more than five the last entry is "and 3 rows more".
 std::vector<std::string> places_of(const CollatedRows& rows, std::span<const size_t> which);
 
 }  // namespace hone

@@ -155,7 +155,10 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
       !shapes.writes && !train.empty()) {
     how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
-    if (!how.copies.empty()) how.offload.masters = masters;
+    if (!how.copies.empty()) {
+      how.offload.masters = masters;
+      how.offload.host_lane = HostLane::none;  // the device makes the copies of what it updates
+    }
   }
   for (const BatchShape& shape : train) {
     const auto build = [&](std::string_view kind) {

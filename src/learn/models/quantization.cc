@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "engine/ops/block_schemes.h"
-#include "learn/models/graph.h"
+#include "learn/models/adapter.h"
+#include "learn/models/config.h"
+#include "learn/models/param_spec.h"
 
 namespace hone {
 

@@ -23,7 +23,7 @@ struct PlannedTime {
   bool at_least = false;  // by a data sheet
   std::optional<Error> too_long;
 };
-// Errors: H0207.
+// Errors: H0207. H2426 is not one: it is too_long.
 Result<PlannedTime> plan_time(const TaskSettings& s, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device);

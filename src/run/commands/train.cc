@@ -60,8 +60,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
     if (outcome.stopped_by) return 128 + outcome.stopped_by;
     if (outcome.out_of_time) return kExitOutOfTime;
     if (run->time())
-      outcome.metrics["train_predicted_step_s"] =
-          std::round(run->time()->step_seconds * 1e4) / 1e4;
+      outcome.metrics["train_predicted_step_s"] = std::round(run->time()->step_seconds * 1e4) / 1e4;
     outcome.metrics["memory_planned_bytes"] = memory.planned_bytes;
     outcome.metrics["memory_measured_bytes"] = memory.measured_bytes;
     outcome.metrics["memory_runtime_bytes"] = memory.runtime_bytes;

@@ -9,7 +9,7 @@ namespace hone {
 
 // The model of --model_name_or_path, or, without one, a new model of --config_name with the
 // tokenizer of --tokenizer_name (from_scratch); with the head that the task trains. H3009 when no model
-// is named.
+// is named, H0211 for weights in few bits without an adapter.
 Result<Pretrained> open_for_training(const Task& task, bool& from_scratch,
                                      bool need_weights = true);
 // Before data are read and memory is planned: H2282 for all weights that are missing or have other

@@ -18,7 +18,7 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
 
 // The rows of all files, file after file, opened one at a time. Columns are those of the first
 // file; a later csv, tsv, parquet or arrow file that lacks one of them is an error (H2109), a json
-// row that lacks one has a null there.
+// row that lacks one has a null there. Rows that take more memory than the run may: H2117.
 Result<std::unique_ptr<RowReader>> open_rows(std::vector<std::string> files,
                                              const RowOptions& options = {});
 // Bytes that a Store brought; `name` gives the format and appears in messages.

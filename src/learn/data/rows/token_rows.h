@@ -25,7 +25,7 @@ struct RowsView {
   int64_t rows = 0, tokens = 0;
 };
 
-// Where a row begins in the user's data: 0 is not known. Of one TokenRows alone.
+// Where a row begins in the user's data: 0 is not known. It has a meaning for its TokenRows alone.
 using RowOrigin = uint64_t;
 
 // Sequences of token ids: contiguous in one array, or in files that are mapped.
