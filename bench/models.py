@@ -62,6 +62,25 @@ def smollm2(tiny):
     return stem, json.loads((stem / "config.json").read_text())
 
 
+def lora_adapter(folder, dropout):
+    """A LoRA adapter of rank 16 in all linear layers of the model, as PEFT begins one but with B that is not zero."""
+    stem = pathlib.Path(f"{folder}-lora-{dropout}")
+    if not (stem / "adapter_config.json").exists():
+        import peft
+        import torch
+        import transformers
+        torch.manual_seed(43)
+        model = peft.get_peft_model(
+            transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32),
+            peft.LoraConfig(task_type="CAUSAL_LM", r=16, lora_alpha=32, lora_dropout=dropout, target_modules="all-linear"))
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if "lora_B" in name:
+                    parameter.normal_(0, 0.01)
+        model.save_pretrained(stem)
+    return stem
+
+
 def t5_tokenizer():
     return data_folder() / "tok-t5"
 

@@ -1,10 +1,10 @@
 """The peers' side of the benchmarks, as a process that is asked over its standard input.
 
-    peer.py MODEL_FOLDER [compile] [bf16] [ctranslate2]     requests are JSON lines: {"do": "ready" | "probe" |
+    peer.py MODEL_FOLDER [compile] [bf16] [ctranslate2] [adapter=FOLDER]     requests are JSON lines: {"do": "ready" | "probe" |
                                       "train" | "train_batches" | "generate" | "summarize" | "peak", ...}
 
 The peer is Transformers, the model of the class that config.json names; with `ctranslate2` it is that, which
-summarizes alone, with the same weights converted to its format beside the folder.
+summarizes alone, with the same weights converted to its format beside the folder. With `adapter` PEFT trains that one.
 
 Training is the plain eager loop, without Trainer's own costs, with what Trainer chooses: SDPA attention, fused AdamW,
 clipping at 1.0, the model's dropout. With `compile` the model goes through torch.compile; with `bf16` the forward pass
@@ -34,11 +34,14 @@ def probe(size=2048, tries=4):
 
 
 class Side:
-    def __init__(self, folder, compiled, bf16):
+    def __init__(self, folder, compiled, bf16, adapter=None):
         self.precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=bf16)
         transformers.logging.disable_progress_bar()
         name = json.loads((pathlib.Path(folder) / "config.json").read_text())["architectures"][0]
         self.model = getattr(transformers, name).from_pretrained(folder, dtype=torch.float32)
+        if adapter:
+            import peft
+            self.model = peft.PeftModel.from_pretrained(self.model, adapter, is_trainable=True)
         self.optimizer = None
         self.trained = torch.compile(self.model) if compiled else self.model
 
@@ -51,7 +54,7 @@ class Side:
         model, run = self.model.train(), self.trained
         if self.optimizer is None:
             decayed = transformers.Trainer.get_decay_parameter_names(None, model)
-            groups = [dict(params=[p for n, p in model.named_parameters() if (n in decayed) == decay],
+            groups = [dict(params=[p for n, p in model.named_parameters() if p.requires_grad and (n in decayed) == decay],
                            weight_decay=0.01 if decay else 0.0) for decay in (True, False)]
             self.optimizer = torch.optim.AdamW(groups, lr=learning_rate, fused=True)
         batches = [{name: torch.tensor(v) if isinstance(v, list) else v for name, v in batch.items()}
@@ -126,7 +129,8 @@ def main():
     if "ctranslate2" in sys.argv[2:]:
         side = CTranslate2(sys.argv[1])
     else:
-        side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:])
+        adapters = [a.removeprefix("adapter=") for a in sys.argv[2:] if a.startswith("adapter=")]
+        side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:], *adapters)
     doors = dict(ready=lambda: dict(torch=torch.__version__, transformers=transformers.__version__),
                  probe=lambda: dict(gflops=probe()), peak=lambda: dict(bytes=common.own_peak_bytes()))
     for name in ("train", "train_batches", "generate", "summarize"):

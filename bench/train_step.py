@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """One optimizer step, AdamW, clipping, f32 or bf16: hone against Transformers eager and torch.compile, in pairs.
 
-GPT-2 124M at dropout 0.1 (its config) and 0, and SmolLM2-135M, which has none.
+GPT-2 124M at dropout 0.1 (its config) and 0, and SmolLM2-135M, which has none; smollm2-lora: an adapter of rank 16 in
+all linear layers of SmolLM2-135M, against PEFT, with the adapter's dropout 0.05 and 0.
 
 The peer is one process that stays warm (its first step is reported apart); hone is started for each sample and its
 first step is left out of the median too. Weights, ids, threads, precision and dropout are the same on both sides; at
@@ -14,17 +15,19 @@ import common
 import models
 
 LEARNING_RATE = 5e-5
-# Model, dropout, whether the peer is compiled, whether both multiply in bf16.
+# Model, dropout (of an adapter: its own), whether the peer is compiled, whether both multiply in bf16.
 CASES = {"gpt2": ("gpt2", 0.1, False, False), "gpt2-dropout-0": ("gpt2", 0.0, False, False),
          "gpt2-compile": ("gpt2", 0.1, True, False), "smollm2": ("smollm2", 0.0, False, False),
-         "gpt2-bf16": ("gpt2", 0.0, False, True)}
+         "gpt2-bf16": ("gpt2", 0.0, False, True), "smollm2-lora": ("smollm2-lora", 0.05, False, False),
+         "smollm2-lora-dropout-0": ("smollm2-lora", 0.0, False, False)}
 
 
-def hone_step(options, folder, rows_file, bf16):
+def hone_step(options, folder, rows_file, bf16, adapter):
     output, _, peak = common.child([
         options.hone, "bench", "step", "--model_name_or_path", str(folder), "--batch", str(options.batch), "--block",
         str(options.block), "--steps", str(1 + options.steps), "--ids", str(rows_file), "--learning_rate",
-        str(LEARNING_RATE), "--threads", str(common.THREADS), "--json", *(["--bf16"] if bf16 else [])])
+        str(LEARNING_RATE), "--threads", str(common.THREADS), "--json", *(["--bf16"] if bf16 else []),
+        *(["--adapter_name_or_path", str(adapter)] if adapter else [])])
     said = json.loads(output)
     return dict(seconds=statistics.median(said["step_seconds"][1:]), first=said["step_seconds"][0], loss=said["loss"],
                 peak=max(peak, said.get("peak_rss_bytes", 0)), gflops=said.get("matmul_gflops", 0))
@@ -43,7 +46,9 @@ def check_losses(mine, theirs, bf16):
 
 
 def measure(options, model, dropout, compiled, bf16):
-    folder, config = models.smollm2(options.tiny) if model == "smollm2" else models.folder(dropout, options.tiny)
+    smollm2 = model.startswith("smollm2")
+    folder, config = models.smollm2(options.tiny) if smollm2 else models.folder(dropout, options.tiny)
+    adapter = models.lora_adapter(folder, dropout) if model.endswith("-lora") else None
     rows = models.ids(options.batch, options.block, config["vocab_size"])
     rows_file = common.FILES / f"rows-{options.batch}x{options.block}-{config['vocab_size']}.jsonl"
     rows_file.write_text("".join(json.dumps(dict(ids=row)) + "\n" for row in rows))
@@ -53,9 +58,10 @@ def measure(options, model, dropout, compiled, bf16):
     precision = "bf16" if bf16 else "f32"
     print(f"{model}, {precision}, dropout {dropout}, {against}: {tokens} tokens a step, {flops / 1e9:.0f} GFLOP", flush=True)
     if options.only == "hone":
-        one = hone_step(options, folder, rows_file, bf16)
+        one = hone_step(options, folder, rows_file, bf16, adapter)
         return dict(model=model, precision=precision, dropout=dropout, hone_s=f"{one['seconds']:.3f}", peak=f"{one['peak'] / 2**20:.0f} MiB"), one
-    peer = common.Peer(str(folder), *(["compile"] if compiled else []), *(["bf16"] if bf16 else []))
+    peer = common.Peer(str(folder), *(["compile"] if compiled else []), *(["bf16"] if bf16 else []),
+                       *([f"adapter={adapter}"] if adapter else []))
     probe = lambda: peer.ask("probe")["gflops"]
     fresh = peer_step(peer, rows, 1)
     warm = peer_step(peer, rows, options.warm_up)
@@ -68,7 +74,7 @@ def measure(options, model, dropout, compiled, bf16):
                     tokens_per_s=f"{tokens / warm['seconds']:.0f}", peak=f"{peak / 2**20:.0f} MiB",
                     probe=f"{gflops:.0f} GFLOP/s", utilisation=f"{flops / warm['seconds'] / gflops / 1e9:.0%}"), warm
     kept, retaken = common.pairs(options.pairs, options.retakes, probe, lambda: peer_step(peer, rows, options.steps),
-                                 lambda: hone_step(options, folder, rows_file, bf16))
+                                 lambda: hone_step(options, folder, rows_file, bf16, adapter))
     peer_peak = peer.ask("peak")["bytes"]
     peer.close()
     hone_peak = max(pair["hone"]["peak"] for pair in kept)
