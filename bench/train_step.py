@@ -54,6 +54,8 @@ def measure(options, model, dropout, compiled, bf16):
     rows_file.write_text("".join(json.dumps(dict(ids=row)) + "\n" for row in rows))
     tokens = options.batch * options.block
     flops = models.step_flops(config, options.batch, options.block)
+    if adapter:  # no gradient of the frozen weights
+        flops *= 2 / 3
     against = "torch.compile" if compiled else "eager"
     precision = "bf16" if bf16 else "f32"
     print(f"{model}, {precision}, dropout {dropout}, {against}: {tokens} tokens a step, {flops / 1e9:.0f} GFLOP", flush=True)
