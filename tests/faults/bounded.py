@@ -124,6 +124,8 @@ class Drawn:
         flags.update(per_device_train_batch_size=rng.randint(1, 8), gradient_accumulation_steps=rng.choice([1, 1, 2, 3]),
                      max_steps=3, threads=rng.randint(1, 3), logging_steps=1, optim=rng.choice(features.optimizers),
                      max_grad_norm=rng.choice([0, 1.0]))
+        if flags["optim"].startswith("apollo"):
+            flags["optim_target_modules"] = "all-linear"
         self.draw_placement(rng)
         precision = rng.choice(["", "", "bf16", "fp16"])
         if precision:

@@ -17,7 +17,9 @@ struct LogState {
   std::mutex mutex;
   std::atomic<LogLevel> level{LogLevel::kInfo};
   std::function<void(std::string_view)> sink;
-  std::string bar;  // the bar drawn on the last line of the terminal, or ""
+  std::string bar;   // the bar drawn on the last line of the terminal, or ""
+  std::string text;  // of one line: kept, so that a line of usual length allocates nothing
+  LogState() { text.reserve(512); }
 };
 LogState& state() {
   static LogState* s = new LogState;  // lives to the end: threads may log while the program exits
@@ -61,7 +63,10 @@ bool log_in_color() {
 void log_line(LogLevel level, std::string_view line) {
   LogState& s = state();
   if (level > s.level) return;
-  std::string text;
+  std::lock_guard lock(s.mutex);
+  std::string& text = s.text;
+  text.clear();
+  if (!s.bar.empty()) text += kClearLine;
   if (level <= LogLevel::kWarning) {
     bool color = !s.sink && log_in_color();
     std::string_view word = level == LogLevel::kError ? "error: " : "warning: ";
@@ -71,8 +76,7 @@ void log_line(LogLevel level, std::string_view line) {
   }
   text += line;
   text += '\n';
-  std::lock_guard lock(s.mutex);
-  if (!s.bar.empty()) text = std::string(kClearLine) + text + s.bar;
+  text += s.bar;
   emit(text);
 }
 

@@ -75,11 +75,13 @@ void DiskStream::make_requests() {
                                            static_cast<uintptr_t>(m.place.memory_alignment) !=
                                        0);
     if (s.bounced) {
-      // The last blocks of values are small: whole requests need it where memory is not aligned.
-      if (!s.bounce)
-        s.bounce = {static_cast<std::byte*>(
-                        std::aligned_alloc(kDiskAlignment, static_cast<size_t>(kRequest))),
-                    std::free};
+      // The last blocks of values are small: whole requests need it where memory is not aligned. All
+      // slots get theirs at once, so that none does in a later step.
+      for (Slot& each : slots_)
+        if (!each.bounce)
+          each.bounce = {static_cast<std::byte*>(
+                             std::aligned_alloc(kDiskAlignment, static_cast<size_t>(kRequest))),
+                         std::free};
       HONE_BUG_IF(!s.bounce, "no memory for a request to the disk");
       if (m.writes) {
         const int64_t all = in_disk_blocks(s.bytes);

@@ -242,14 +242,18 @@ class TimeReport : public TrainCallback {
     const int64_t left = at.total_steps - at.step;
     const double rest =
         predicted_.seconds() - predicted_.training_seconds() - predicted_.load_seconds;
-    log_info(
-        "{:<11} {:.3g} s a step, predicted {:.3g} ({:.2f} of it){}", "time", median,
-        predicted_.step_seconds, median / predicted_.step_seconds,
-        left > 0
-            ? fmt::format("; {} left for {}",
-                          format_duration(median * static_cast<double>(left) + std::max(rest, 0.0)),
-                          count_of(left, "step"))
-            : "");
+    std::array<char, 192> line;  // no allocation in the loop
+    auto end = fmt::format_to_n(line.data(), 128,
+                                "{:<11} {:.3g} s a step, predicted {:.3g} ({:.2f} of it)", "time",
+                                median, predicted_.step_seconds, median / predicted_.step_seconds)
+                   .out;
+    if (left > 0)
+      end = fmt::format_to_n(
+                end, line.data() + line.size() - end, "; {} left for {}",
+                format_duration(median * static_cast<double>(left) + std::max(rest, 0.0)),
+                count_of(left, "step"))
+                .out;
+    log_line(LogLevel::kInfo, {line.data(), static_cast<size_t>(end - line.data())});
   }
 
  private:

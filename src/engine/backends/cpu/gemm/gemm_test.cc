@@ -1,5 +1,7 @@
 #include "engine/backends/cpu/gemm/gemm.h"
 
+#include <fmt/format.h>
+
 #include "engine/backends/cpu/isa/kernels_test.h"
 
 namespace hone::cpu {
