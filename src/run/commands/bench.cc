@@ -154,8 +154,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   Schema schema = described(task);
   HONE_TRY(schema.parse(
       {"--model_name_or_path=" + s.model_name_or_path, "--do_train",
-       "--adapter_name_or_path=" + s.adapter_name_or_path,
-       fmt::format("--block_size={}", s.block),
+       "--adapter_name_or_path=" + s.adapter_name_or_path, fmt::format("--block_size={}", s.block),
        fmt::format("--per_device_train_batch_size={}", s.batch),
        fmt::format("--max_steps={}", s.steps), fmt::format("--learning_rate={}", s.learning_rate),
        fmt::format("--bf16={}", s.bf16), fmt::format("--threads={}", s.threads),
