@@ -17,6 +17,12 @@ Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaL
   const auto over = [&](const RunPlan& plan) {
     return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
   };
+  // What is elsewhere becomes less only if it is activations.
+  ArenaLimits here = limits;
+  here.host = here.disk = kNoLimit;
+  if (m.settings().offload_activation_device == "none" &&
+      excess_bytes(needs_of(fit.plan, backend.spec(), here), here) <= 0)
+    return Ok{};
   int64_t least = fit.plan.state_bytes[Space::device];  // without a single activation
   for (const ProgramPlan& p : fit.plan.programs)
     least = std::max(least, fit.plan.state_bytes[Space::device] + p.phase_bytes[Space::device]);
