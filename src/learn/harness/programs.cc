@@ -145,6 +145,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   UpdateOptions update;
   if (!train.empty()) {
     update = HONE_TRY(update_options(s));
+    if (optimizer_of(s).decomposed) how.offload.host_lane = HostLane::none;
     HONE_TRY(check_targets(weights, s));
   }
   update.gradients = precision.gradients;

@@ -56,6 +56,7 @@ Optimizer optimizer_apollo_adamw() {
                 return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
               },
           .needs_targets = true,
+          .decomposed = true,
           .usual_rates = {1e-4, 1e-2}};
 }
 

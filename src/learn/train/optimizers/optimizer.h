@@ -96,8 +96,10 @@ struct Optimizer {
   bool (*is_for)(const UpdateWeight& weight) = nullptr;
   std::string other_op = {};
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
-  bool needs_targets = false;   // --optim_target_modules must name layers
-  bool decay_all = false;       // weight decay is for biases and norms too
+  bool needs_targets = false;  // --optim_target_modules must name layers
+  bool decay_all = false;      // weight decay is for biases and norms too
+  // No backend has a kernel for the op: it runs as its decomposition, on the device alone.
+  bool decomposed = false;
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
 };
 
