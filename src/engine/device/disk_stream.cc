@@ -70,10 +70,12 @@ void DiskStream::make_requests() {
     s.memory = m.memory + s.at;
     s.done = 0;
     s.used = true;
-    s.bounced = m.place.direct && (s.bytes % kDiskAlignment != 0 ||
-                                   reinterpret_cast<uintptr_t>(s.memory) %
-                                           static_cast<uintptr_t>(m.place.memory_alignment) !=
-                                       0);
+    const bool aligned =
+        reinterpret_cast<uintptr_t>(s.memory) % static_cast<uintptr_t>(m.place.memory_alignment) ==
+        0;
+    // What is more than whole blocks of the disk has a request of its own.
+    if (m.place.direct && aligned && s.bytes > kDiskAlignment) s.bytes -= s.bytes % kDiskAlignment;
+    s.bounced = m.place.direct && (s.bytes % kDiskAlignment != 0 || !aligned);
     if (s.bounced) {
       // The last blocks of values are small: whole requests need it where memory is not aligned. All
       // slots get theirs at once, so that none does in a later step.
