@@ -57,20 +57,19 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
   const std::vector<double> decay = decay_of(n, count);
   std::vector<int64_t> all;  // elements of each p
   for (size_t i = 0; i < count; ++i) {
-    all.push_back((*tensors)[i].count = n.in(i).count());
+    all.push_back(n.in(i).count());
+    (*tensors)[i].count = updated_range(n, rows, i).count;
+    (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
     (*tensors)[i].weight_decay = decay[i];
   }
-  std::vector<Element> kept;  // how each gradient is
-  for (size_t i = 0; i < count; ++i) kept.push_back(element_of(n.in(count + i).dtype));
   const int64_t first = updated_range(n, rows, 0).first;
-  if (!rows.empty()) (*tensors)[0].count = updated_range(n, rows, 0).count;
   return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
             for (size_t i = 0; i < count; ++i) {
               UpdateTensor& t = (*tensors)[i];
               copy_if_apart(a, i, i, all[i]);
               t.p = out(a, i) + first;
-              t.g = {static_cast<const char*>(a.in[count + i]) + first * element_bytes(kept[i]),
-                     kept[i]};
+              t.g.data =
+                  static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
               for (size_t k = 0; k < states; ++k) {
                 copy_if_apart(a, (2 + k) * count + i, (1 + k) * count + i, t.count);
                 t.state[k] = out(a, (1 + k) * count + i);
@@ -94,10 +93,10 @@ Kernel kernel_8bit(const NodeView& n, Update update) {
   for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
   for (size_t i = 0; i < count; ++i) {
     (*tensors)[i].count = updated_range(n, rows, i).count;
+    (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
     (*tensors)[i].weight_decay = decay[i];
   }
   const int64_t first = updated_range(n, rows, 0).first;
-  for (size_t i = 0; i < count; ++i) (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
   return {"cpu." + n.node.op->name, 0, [=](const KernelArgs& a) {
             for (size_t k = 0; k < bytes.size(); ++k)
               copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);

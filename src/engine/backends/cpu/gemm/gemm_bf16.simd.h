@@ -132,9 +132,6 @@ struct AmxTiles {
     Thread& operator=(const Thread&) = delete;
   };
 
-  static bool packs(Element type) {
-    return type == Element::f32 || (kParts == 1 && type == Element::bf16);
-  }
   static int64_t words(int64_t kc) { return kParts * round_up(kc, 2 * W) / 2; }
 
   // `count` rows of op(A), or columns of op(B), into panels, along the rows of the matrix in
@@ -282,7 +279,6 @@ struct Bf16Tiles {
   static constexpr int64_t kStep = 2 * W, kPad = kNR, kKC = kGemmBf16BlockK, kMC = 96, kNC = 3072;
   struct Thread {};
 
-  static bool packs(Element type) { return type == Element::f32 || type == Element::bf16; }
   static int64_t words(int64_t kc) { return round_up(kc, 2 * W) / 2; }
 
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {

@@ -12,7 +12,7 @@
 //   kPad            columns of packed B round up to this, a multiple of kNR
 //   words(kc)       4-byte words that kc elements of a row of A or a column of B take when packed
 //   pack_a(g, i0, rows, k0, kc, out), pack_b(g, j0, k0, kc, p0, p1, out)
-//   packs(type)   whether pack_b reads a B of that type; others are widened before
+//                   of every type but blocks, which are widened before (widen.simd.h)
 //   tile(kc, a, b, c, ldc, add, turn)   c[kMR, kNR] (=|+=) panel of A times panel of B, for the
 //                 turn-th time this panel of B; the next one follows it, to be prefetched
 //   Thread          an object that each thread holds while it multiplies
@@ -216,10 +216,10 @@ void multiply_blocks(const Gemm& g, void* workspace, ThreadPool& pool) {
         } else {
           float* block = shared_b + turn * b_words;
           const Range packed = thread_range(panels, self, threads);
-          if (Tiles::packs(g.b_type))
-            Tiles::pack_b(g, j0, k0, kc, packed.begin, packed.end, block);
-          else
+          if (g.b_type == Element::blocks)
             pack_widened<Tiles>(g, j0, k0, kc, packed.begin, packed.end, block);
+          else
+            Tiles::pack_b(g, j0, k0, kc, packed.begin, packed.end, block);
           b = block;
         }
         turn ^= 1;

@@ -215,7 +215,6 @@ struct FloatTiles {
                            kMC = cpu::HONE_ISA::kMC, kNC = 3072;
   static_assert(kMC % kMR == 0 && kNC % kPad == 0);
   struct Thread {};
-  static bool packs(Element type) { return type != Element::blocks; }
   static int64_t words(int64_t kc) { return kc; }
   static void pack_a(const Gemm& g, int64_t i0, int64_t rows, int64_t k0, int64_t kc, float* out) {
     with_floats(g.a, g.a_type, [&](const auto* a) { pack_a_panels(g, a, i0, rows, k0, kc, out); });

@@ -102,15 +102,7 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
 // What is widened at once is in the L1 cache along k, in the L2 cache across it.
 constexpr int64_t kWideK = 64, kWideRows = 32, kWideColumns = 768;
 
-HONE_INLINE void widen_b(const Gemm& g, int64_t row, int64_t column, int64_t n, float* out) {
-  if (g.b_type == Element::blocks) return widen(*g.blocks, g.b, row, column, n, out);
-  const uint16_t* from = static_cast<const uint16_t*>(g.b) + row * g.ldb + column;
-  int64_t i = 0;
-  for (; i + W <= n; i += W) store(out + i, load(from + i));
-  for (; i < n; ++i) out[i] = load_n(from + i, 1)[0];
-}
-
-// Tiles::pack_b of a B that its tiles do not read.
+// Tiles::pack_b of a B in blocks.
 template <class Tiles>
 void pack_widened(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
                   float* out) {
@@ -130,7 +122,8 @@ void pack_widened(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0,
       part.n = min_of<int64_t>(kNR, g.n - j);
       for (int64_t k = 0; k < kc; k += kWideK) {
         const int64_t depth = min_of(kWideK, kc - k);
-        for (int64_t r = 0; r < part.n; ++r) widen_b(g, j + r, k0 + k, depth, wide + r * kWideK);
+        for (int64_t r = 0; r < part.n; ++r)
+          widen(*g.blocks, g.b, j + r, k0 + k, depth, wide + r * kWideK);
         Tiles::pack_b(part, 0, 0, depth, 0, 1, place(p, k));
       }
     }
@@ -144,7 +137,7 @@ void pack_widened(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0,
     for (int64_t k = 0; k < kc; k += kWideRows) {
       const int64_t depth = min_of(kWideRows, kc - k);
       for (int64_t r = 0; r < depth; ++r)
-        widen_b(g, k0 + k + r, j, columns, wide + r * kWideColumns);
+        widen(*g.blocks, g.b, k0 + k + r, j, columns, wide + r * kWideColumns);
       for (int64_t p = pb; p < pe; ++p) {
         part.b = wide + (p - pb) * kNR;
         part.n = min_of<int64_t>(kNR, columns - (p - pb) * kNR);
