@@ -7,11 +7,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
-#include "engine/device/disk_io.h"
 #include "engine/device/errors.h"
 #include "engine/plan/plan.h"
 
@@ -29,11 +27,6 @@ int open_unnamed(const std::string& folder) {
 }
 
 int64_t aligned_down(int64_t x) { return x / kDiskAlignment * kDiskAlignment; }
-int64_t aligned_up(int64_t x) { return aligned_down(x + kDiskAlignment - 1); }
-
-bool is_at(const void* address, int64_t alignment) {
-  return reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(alignment) == 0;
-}
 
 // All of the bytes, or how many before the system refuses (errno) or the file ends (errno 0).
 template <class Call>
@@ -109,7 +102,7 @@ Result<std::unique_ptr<Memory>> DiskBlocks::allocate(int64_t bytes, const std::s
   if (made) return refused("the folder cannot be made", made.value());
   File f{bytes, open_unnamed(folder), folder};
   if (f.file < 0) return refused("no file can be made in the folder", errno);
-  const int64_t in_blocks = aligned_up(bytes);
+  const int64_t in_blocks = in_disk_blocks(bytes);
   if (const int error = posix_fallocate(f.file, 0, in_blocks)) {
     close(f.file);
     return refused(fmt::format("the disk refuses a file of {} bytes", in_blocks).c_str(), error);
@@ -204,9 +197,7 @@ void DiskBlocks::drop_pages(const Place& place, int64_t bytes, bool written) {
 }
 
 std::byte* DiskBlocks::piece() {
-  if (!piece_)
-    piece_ = {static_cast<std::byte*>(std::aligned_alloc(kDiskAlignment, kPiece)), std::free};
-  HONE_BUG_IF(!piece_, "no memory for a piece of a file");
+  if (!piece_) piece_ = make_disk_buffer(kPiece);
   return piece_.get();
 }
 
@@ -236,8 +227,7 @@ bool DiskBlocks::read(const Place& from, void* to, int64_t bytes) {
     if (!at.direct) {
       if (!read_some(at, into, count)) return false;
       drop_pages(at, count, false);
-    } else if (at.offset % kDiskAlignment == 0 && count >= kDiskAlignment &&
-               is_at(into, at.memory_alignment)) {
+    } else if (at.offset % kDiskAlignment == 0 && count >= kDiskAlignment && at.reaches(into)) {
       count = aligned_down(count);
       if (!read_some(at, into, count)) return false;
     } else {
@@ -246,8 +236,8 @@ bool DiskBlocks::read(const Place& from, void* to, int64_t bytes) {
       count = std::min(count, kPiece - before);
       at.offset -= before;
       // The file may end in its last block.
-      const int64_t got = move_all(true, aligned_up(before + count), [&](int64_t k) {
-        return pread(at.file, piece() + k, static_cast<size_t>(aligned_up(before + count) - k),
+      const int64_t got = move_all(true, in_disk_blocks(before + count), [&](int64_t k) {
+        return pread(at.file, piece() + k, static_cast<size_t>(in_disk_blocks(before + count) - k),
                      at.offset + k);
       });
       if (got < before + count) return fail(false, at.file, at.offset + got, before + count - got);
@@ -267,8 +257,7 @@ bool DiskBlocks::write(const Place& to, const void* from, int64_t bytes) {
     if (!at.direct) {
       if (!write_some(at, out, count)) return false;
       drop_pages(at, count, true);
-    } else if (at.offset % kDiskAlignment == 0 && count >= kDiskAlignment &&
-               is_at(out, at.memory_alignment)) {
+    } else if (at.offset % kDiskAlignment == 0 && count >= kDiskAlignment && at.reaches(out)) {
       count = aligned_down(count);
       if (!write_some(at, out, count)) return false;
     } else {
@@ -276,7 +265,7 @@ bool DiskBlocks::write(const Place& to, const void* from, int64_t bytes) {
       const int64_t before = at.offset % kDiskAlignment;
       count = std::min(count, kPiece - before);
       at.offset -= before;
-      const int64_t all = aligned_up(before + count);
+      const int64_t all = in_disk_blocks(before + count);
       const bool partly = before + count != all || before != 0;
       if (partly && !read_some(at, piece(), all)) return false;
       std::memcpy(piece() + before, out, static_cast<size_t>(count));

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "engine/device/device.h"
+#include "engine/device/disk_io.h"
 
 namespace hone {
 
@@ -48,6 +49,10 @@ class DiskBlocks {
     int64_t offset = 0;
     bool direct = false;           // offsets and sizes are multiples of kDiskAlignment,
     int64_t memory_alignment = 1;  // addresses of this
+    // Whether the disk can read into that memory, and write from it.
+    bool reaches(const void* memory) const {
+      return reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(memory_alignment) == 0;
+    }
   };
   Place place_of(const void* address) const;
   bool failed() const { return failed_; }
@@ -85,7 +90,7 @@ class DiskBlocks {
   std::optional<Error> failure_;
   std::string how_, why_no_uring_;
   std::mutex piece_mutex_;
-  std::unique_ptr<std::byte, void (*)(void*)> piece_{nullptr, nullptr};  // of whole disk blocks
+  DiskBuffer piece_{nullptr, nullptr};  // of whole disk blocks
 };
 
 }  // namespace hone

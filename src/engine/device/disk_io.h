@@ -2,6 +2,7 @@
 // for this process, else by a few threads that wait for one each. For one thread.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,12 @@ class DiskIo {
 
 // "" where io_uring can be used, else why not.
 std::string why_no_uring();
+
+// Memory that any disk can read into and write from directly; not filled. Throws std::bad_alloc.
+using DiskBuffer = std::unique_ptr<std::byte[], void (*)(void*)>;
+DiskBuffer make_disk_buffer(int64_t bytes);
+// `bytes` in whole disk blocks.
+int64_t in_disk_blocks(int64_t bytes);
 
 std::unique_ptr<DiskIo> make_uring_io();    // null where it cannot be used
 std::unique_ptr<DiskIo> make_threads_io();  // pread and pwrite

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "engine/plan/plan.h"
 
 namespace hone {
 namespace {
-
-int64_t in_disk_blocks(int64_t bytes) {
-  return (bytes + kDiskAlignment - 1) / kDiskAlignment * kDiskAlignment;
-}
 
 bool overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
@@ -70,21 +65,15 @@ void DiskStream::make_requests() {
     s.memory = m.memory + s.at;
     s.done = 0;
     s.used = true;
-    const bool aligned =
-        reinterpret_cast<uintptr_t>(s.memory) % static_cast<uintptr_t>(m.place.memory_alignment) ==
-        0;
+    const bool aligned = m.place.reaches(s.memory);
     // What is more than whole blocks of the disk has a request of its own.
     if (m.place.direct && aligned && s.bytes > kDiskAlignment) s.bytes -= s.bytes % kDiskAlignment;
     s.bounced = m.place.direct && (s.bytes % kDiskAlignment != 0 || !aligned);
     if (s.bounced) {
       // The last blocks of values are small: whole requests need it where memory is not aligned. All
       // slots get theirs at once, so that none does in a later step.
-      for (Slot& each : slots_)
-        if (!each.bounce)
-          each.bounce = {static_cast<std::byte*>(
-                             std::aligned_alloc(kDiskAlignment, static_cast<size_t>(kRequest))),
-                         std::free};
-      HONE_BUG_IF(!s.bounce, "no memory for a request to the disk");
+      if (!s.bounce)
+        for (Slot& each : slots_) each.bounce = make_disk_buffer(kRequest);
       if (m.writes) {
         const int64_t all = in_disk_blocks(s.bytes);
         std::memcpy(s.bounce.get(), s.memory, static_cast<size_t>(s.bytes));

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "engine/device/disk_blocks.h"
-#include "engine/device/disk_io.h"
 
 namespace hone {
 
@@ -41,7 +40,7 @@ class DiskStream {
     int64_t done = 0;
     bool bounced = false;  // by way of bounce[0..]
     bool used = false;
-    std::unique_ptr<std::byte, void (*)(void*)> bounce{nullptr, nullptr};
+    DiskBuffer bounce{nullptr, nullptr};
   };
   Moving& moving(uint64_t copy) { return moving_[copy % kCopies]; }
   void make_requests();

@@ -1,19 +1,15 @@
 #include "engine/session/calibrate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
+#include "base/core/clock.h"
 #include "engine/ops/cost.h"
 #include "engine/ops/ops.h"
 #include "engine/session/session.h"
 
 namespace hone {
 namespace {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // A program whose last node is of the kind that is measured, or made of it and free ones.
 struct Probe {
@@ -242,13 +238,13 @@ Result<Calibration> calibrate(const Backend& backend, bool bf16, double seconds)
     fill(session, i, true);
     session.run(i);
   }
-  const double end = steady_seconds() + seconds;
-  for (int round = 0; round < 3 || steady_seconds() < end; ++round)
+  const double end = system_clock().seconds() + seconds;
+  for (int round = 0; round < 3 || system_clock().seconds() < end; ++round)
     for (size_t i = 0; i < probes.list.size(); ++i) {
       fill(session, i, false);
-      const double start = steady_seconds();
+      const double start = system_clock().seconds();
       session.run(i);
-      probes.list[i].best_s = std::min(probes.list[i].best_s, steady_seconds() - start);
+      probes.list[i].best_s = std::min(probes.list[i].best_s, system_clock().seconds() - start);
     }
 
   Calibration c;
@@ -277,11 +273,11 @@ Result<Calibration> calibrate(const Backend& backend, bool bf16, double seconds)
              to = HONE_TRY(device.allocate(Space::device, kCopied));
   Queue& lane = device.queue(Lane::load);
   for (int i = 0; i < 4; ++i) {
-    const double start = steady_seconds();
+    const double start = system_clock().seconds();
     lane.copy(to->data(), from->data(), kCopied);
     lane.finish();
     c.host_bytes_per_second =
-        std::max(c.host_bytes_per_second, kCopied / (steady_seconds() - start));
+        std::max(c.host_bytes_per_second, kCopied / (system_clock().seconds() - start));
   }
   return c;
 }
@@ -294,10 +290,10 @@ Result<DiskSpeeds> calibrate_disk(const Backend& backend, const std::string& fol
   DiskSpeeds speeds;
   const auto measure = [&](Lane lane, void* to, const void* from, double& best) {
     Queue& queue = device.queue(lane);
-    const double start = steady_seconds();
+    const double start = system_clock().seconds();
     queue.copy(to, from, kBytes);
     queue.finish();
-    best = std::max(best, kBytes / (steady_seconds() - start));
+    best = std::max(best, kBytes / (system_clock().seconds() - start));
   };
   for (int i = 0; i < 2; ++i) {
     measure(Lane::disk_write, disk->data(), memory->data(), speeds.write_bytes_per_second);

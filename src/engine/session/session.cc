@@ -1,40 +1,19 @@
 #include "engine/session/session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <set>
 #include <utility>
 
+#include "base/core/clock.h"
 #include "base/core/hash.h"
+#include "engine/device/disk_io.h"
 #include "engine/device/lower.h"
 #include "engine/graph/verify.h"
 #include "engine/ops/ops.h"
 
 namespace hone {
 namespace {
-
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// Bytes that a disk can be read into and written from without another copy.
-class Block {
- public:
-  explicit Block(int64_t bytes)
-      : bytes_(static_cast<size_t>(bytes)), owned_(static_cast<size_t>(bytes + kDiskAlignment)) {
-    void* at = owned_.data();
-    size_t room = owned_.size();
-    at_ = static_cast<std::byte*>(std::align(kDiskAlignment, bytes_, at, room));
-  }
-  std::byte* data() { return at_; }
-  std::span<std::byte> first(int64_t bytes) { return {at_, static_cast<size_t>(bytes)}; }
-
- private:
-  size_t bytes_;
-  std::vector<std::byte> owned_;
-  std::byte* at_;
-};
 
 // The node makes the new version of a copy (Role::copy), seen through what brings it to its home.
 bool writes_copy(const Program& p, const Node& n) {
@@ -129,10 +108,11 @@ class Session::Watch : public NodeWatch {
  public:
   Watch(Session& s, size_t program) : s_(s), program_(program) {}
   void begin(size_t) override {
-    if (s_.profile_) begin_ = now();
+    if (s_.profile_) begin_ = system_clock().seconds();
   }
   void end(size_t node) override {
-    if (s_.profile_) s_.profile_->nodes.push_back({program_, node, begin_, now()});
+    if (s_.profile_)
+      s_.profile_->nodes.push_back({program_, node, begin_, system_clock().seconds()});
     if (s_.not_finite_ && !*s_.not_finite_) s_.look_at(program_, node);
   }
 
@@ -247,13 +227,13 @@ bool Session::host_reads(Space s) const {
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
   const auto read = [&](const StateSlot& s, const std::byte* from, int64_t bytes) -> Status {
     if (host_reads(s.home)) return sink({from, static_cast<size_t>(bytes)});
-    Block block(std::min(bytes, kStateBlock));
+    const DiskBuffer block = make_disk_buffer(std::min(bytes, kStateBlock));
     for (int64_t at = 0; at < bytes; at += kStateBlock) {
       const int64_t count = std::min(kStateBlock, bytes - at);
-      queue().copy(block.data(), from + at, count);
+      queue().copy(block.get(), from + at, count);
       queue().finish();
       HONE_TRY(check());
-      HONE_TRY(sink(block.first(count)));
+      HONE_TRY(sink({block.get(), static_cast<size_t>(count)}));
     }
     return Ok{};
   };
@@ -264,14 +244,14 @@ Status Session::write_state(std::string_view name, StateRange range, StateSource
                             int64_t most) {
   note_written(name);
   const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
-    std::optional<Block> block;
-    if (!host_reads(s.home)) block.emplace(std::min(bytes, most));
+    DiskBuffer block{nullptr, nullptr};
+    if (!host_reads(s.home)) block = make_disk_buffer(std::min(bytes, most));
     for (int64_t at = 0; at < bytes; at += most) {
       const int64_t count = std::min(most, bytes - at);
-      std::byte* into = block ? block->data() : to + at;
+      std::byte* into = block ? block.get() : to + at;
       HONE_TRY(source({into, static_cast<size_t>(count)}));
       if (!block) continue;
-      queue().copy(to + at, block->data(), count);
+      queue().copy(to + at, block.get(), count);
       queue().finish();
       HONE_TRY(check());
     }

@@ -13,10 +13,8 @@
 namespace hone {
 namespace {
 
-double steady_now() { return system_clock().seconds(); }
-
 Result<int> run_train(const std::vector<std::string>& args) {
-  const double begin_s = steady_now();
+  const double begin_s = system_clock().seconds();
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
   if (!chosen->task) return kExitDone;
@@ -43,7 +41,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? run->steps().total_steps() : 0));
   Trainer trainer(s, *run, std::move(schedule));
   if (const double most = HONE_TRY(most_seconds(s)); std::isfinite(most))
-    trainer.limit_seconds(most - (steady_now() - begin_s));
+    trainer.limit_seconds(most - (system_clock().seconds() - begin_s));
   if (run->time()) trainer.add_callback(make_time_report(*run->time()));
   if (auto listener = run->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
