@@ -49,18 +49,30 @@ class ChainFinder {
   std::vector<ValueId> seen_for_;  // by value: the old version that was last searched through it
 };
 
+std::vector<int32_t> busy_until(const Program& p) {
+  std::vector<int32_t> until(p.nodes.size());
+  for (size_t i = 0; i < until.size(); ++i) until[i] = static_cast<int32_t>(i);
+  for (size_t i = p.nodes.size(); i-- > 0;) {  // the first wait comes last
+    const Node& n = p.nodes[i];
+    if (!n.op->waits) continue;
+    until[static_cast<size_t>(p.values[static_cast<size_t>(n.in[0])].node)] =
+        static_cast<int32_t>(i);
+  }
+  return until;
+}
+
 class Sharing {
  public:
   explicit Sharing(const Program& program) : p(program) {}
 
   Buffers run() {
     const int32_t end = static_cast<int32_t>(p.nodes.size());
-    until_ = busy_until(p);
+    b.busy_until = busy_until(p);
     last_use_.assign(p.values.size(), -1);
     last_reader_ = last_use_;
     for (int32_t i = 0; i < end; ++i) {
       const Node& n = p.nodes[static_cast<size_t>(i)];
-      const int32_t until = until_[static_cast<size_t>(i)];
+      const int32_t until = b.busy_until[static_cast<size_t>(i)];
       for (const std::vector<ValueId>* of : {&n.in, &n.out})
         for (ValueId v : *of)
           if (v != kNoValue)
@@ -174,7 +186,8 @@ class Sharing {
     const Storage s = b.of[static_cast<size_t>(v)];
     const Buffers::Buffer& from = b.all[static_cast<size_t>(s.buffer)];
     if (s.offset != 0 || from.bytes != p.type(out).bytes() ||
-        from.last != until_[static_cast<size_t>(i)] || reader_[static_cast<size_t>(s.buffer)] != i)
+        from.last != b.busy_until[static_cast<size_t>(i)] ||
+        reader_[static_cast<size_t>(s.buffer)] != i)
       return false;
     if (from.state >= 0 && state_chain_[static_cast<size_t>(out)] != from.state) return false;
     if (from.first < 0 && from.state < 0) return false;  // an input
@@ -206,7 +219,6 @@ class Sharing {
 
   const Program& p;
   Buffers b;
-  std::vector<int32_t> until_;         // by node: busy_until
   std::vector<int32_t> last_use_;      // by value: until which node it is in use
   std::vector<int32_t> last_reader_;   // by value: the last node that reads it, or -1
   std::vector<int32_t> reader_;        // by buffer: the last node that reads a value of it
@@ -227,18 +239,6 @@ size_t result_index(const Node& n, ValueId v) {
 
 bool is_view(const Program& p, const Node& n) {
   return n.op->view_offset && n.op->view_offset({p, n}) >= 0;
-}
-
-std::vector<int32_t> busy_until(const Program& p) {
-  std::vector<int32_t> until(p.nodes.size());
-  for (size_t i = 0; i < until.size(); ++i) until[i] = static_cast<int32_t>(i);
-  for (size_t i = p.nodes.size(); i-- > 0;) {  // the first wait comes last
-    const Node& n = p.nodes[i];
-    if (!n.op->waits) continue;
-    until[static_cast<size_t>(p.values[static_cast<size_t>(n.in[0])].node)] =
-        static_cast<int32_t>(i);
-  }
-  return until;
 }
 
 Buffers share_storage(const Program& p) { return Sharing(p).run(); }

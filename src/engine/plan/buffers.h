@@ -19,15 +19,14 @@ struct Buffers {
     Space space = Space::device;
   };
   std::vector<Buffer> all;
+  // By node: until which node its operands and results are in use at least; itself, or its first wait.
+  std::vector<int32_t> busy_until;
 };
 
 // What a node that is only begun (is_begun) reads and writes is in use from there to its first wait;
-// a kernel of the host may still write over what nothing else reads by then. A state whose new version cannot
-// take the old one's place is a Bug: the program must be rewritten.
+// a kernel of the host may still write over what nothing else reads by then. A state whose new version
+// cannot take the old one's place is a Bug: the program must be rewritten.
 Buffers share_storage(const Program& p);
-
-// By node: until which node its operands and results are in use at least; itself, or its first wait.
-std::vector<int32_t> busy_until(const Program& p);
 
 // n's result may be a part of its operand's storage.
 bool is_view(const Program& p, const Node& n);

@@ -46,8 +46,8 @@ double OpSpeeds::seconds_of(const NodeView& n) const {
     speed = find(n.attrs().flag("bf16") ? "matmul.nn.bf16" : "matmul.nn");
   if (!speed) speed = find("add");
   if (!speed) return 0;
-  if (!n.node.op->product) return speed->seconds(cost);
   double seconds = speed->seconds(cost);
+  if (!n.node.op->product) return seconds;
   // An activation on the result of a product costs its arithmetic: it is in the cache.
   if (const std::string act = n.attrs().text("act", "none"); act != "none")
     if (const KindSpeed* applied = find(act))

@@ -24,7 +24,6 @@ Region transients(const PlanInput& in, const Buffers& buffers, Space space, int6
     r.of_buffer.push_back(transient ? static_cast<int32_t>(r.lifetimes.size()) : -1);
     if (transient) r.lifetimes.push_back({round_up(b.bytes, alignment), b.first, b.last});
   }
-  const std::vector<int32_t> until = busy_until(*in.program);
   for (size_t i = 0; i < in.program->nodes.size(); ++i) {
     const int64_t bytes =
         space == workspace_space(in.program->nodes[i]) && i < in.workspace_bytes.size()
@@ -32,7 +31,8 @@ Region transients(const PlanInput& in, const Buffers& buffers, Space space, int6
             : 0;
     r.of_node.push_back(bytes > 0 ? static_cast<int32_t>(r.lifetimes.size()) : -1);
     if (bytes > 0)
-      r.lifetimes.push_back({round_up(bytes, alignment), static_cast<int32_t>(i), until[i]});
+      r.lifetimes.push_back(
+          {round_up(bytes, alignment), static_cast<int32_t>(i), buffers.busy_until[i]});
   }
   return r;
 }
