@@ -30,8 +30,7 @@ Values decompose_adamw(Builder& b, const NodeView& n) {
       p.push_back(u.shrunk(i, ops::sub(b, u.p(i), change)));
       continue;
     }
-    ValueId unbiased = ops::div(b, ops::sqrt(b, v[i]), ops::cast(b, root, b.type(v[i]).dtype));
-    ValueId change = u.times(ops::div(b, m[i], u.plus(unbiased, u.attr("eps"))), step_size);
+    ValueId change = u.adam_change(m[i], v[i], step_size, root);
     p.push_back(ops::sub(b, l2 ? u.p(i) : u.shrunk(i, u.p(i)), change));
   }
   return u.results({p, m, v});

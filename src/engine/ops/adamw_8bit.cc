@@ -25,8 +25,7 @@ Values decompose_adamw_8bit(Builder& b, const NodeView& n) {
     ValueId v = ops::dequantize_dynamic(b, u.state(2, i), u.state(3, i), false);
     m = u.mix(m, beta1, g, 1 - beta1);
     v = u.mix(v, beta2, ops::mul(b, g, g), 1 - beta2);
-    ValueId unbiased = ops::div(b, ops::sqrt(b, v), ops::cast(b, root, b.type(v).dtype));
-    ValueId change = u.times(ops::div(b, m, u.plus(unbiased, u.attr("eps"))), step_size);
+    ValueId change = u.adam_change(m, v, step_size, root);
     const ops::DynamicCodes first = ops::quantize_dynamic(b, m, true),
                             second = ops::quantize_dynamic(b, v, false);
     const ValueId made[] = {ops::sub(b, u.shrunk(i, u.p(i)), change), first.codes, first.absmax,

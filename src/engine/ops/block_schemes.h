@@ -22,16 +22,16 @@ namespace hone {
 
 struct BlockScheme {
   std::string name;
-  int64_t block = 0;   // elements of a block of the payload
-  int64_t bytes = 0;   // and its bytes
-  int64_t scaled = 0;  // elements that share a scale; 0: a row; < 0: scales are in the payload
+  int64_t block = 0;            // elements of a block of the payload
+  int64_t bytes = 0;            // and its bytes
+  int64_t scaled = 0;           // elements that share a scale; 0: a row
   const float* code = nullptr;  // f32[16] of a scheme of 4 bits
 
   int64_t row_bytes(int64_t columns) const { return columns / block * bytes; }
   int64_t columns(int64_t row_bytes) const { return row_bytes / bytes * block; }
   bool holds(int64_t columns) const { return columns > 0 && columns % block == 0; }
   int64_t scale_count(int64_t rows, int64_t columns) const {
-    return scaled < 0 ? 0 : scaled == 0 ? rows : (rows * columns + scaled - 1) / scaled;
+    return scaled == 0 ? rows : (rows * columns + scaled - 1) / scaled;
   }
 };
 

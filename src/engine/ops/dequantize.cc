@@ -1,4 +1,4 @@
-// dequantize(payload, scales?, nested_scales?, offset?): the matrix that is kept in few bits, by the
+// dequantize(payload, scales, nested_scales?, offset?): the matrix that is kept in few bits, by the
 // scheme (block_schemes.h).   payload u8[N,P], scales f32 of scale_count; or u8 with nested_scales
 // f32[ceil(scale_count / 256)] and offset f32[] -> [N,K] of the scales' type, or of attribute dtype.
 // An op with attribute scheme takes the operands itself (pass fuse).
@@ -28,11 +28,6 @@ Cost cost_dequantize(const NodeView& n) { return elementwise(n, 2); }
 
 Status check_block_scales(const NodeView& n, const BlockScheme& scheme, const Shape& shape) {
   const int64_t count = scheme.scale_count(shape[0], shape[1]);
-  if (scheme.scaled < 0) {
-    for (const char* apart : {"scales", "nested_scales", "offset"})
-      if (n.has(apart)) return bad_operands(n, scheme.name + " has its scales in the payload");
-    return Ok{};
-  }
   if (!n.has("scales") || n.in("scales").shape != Shape{count})
     return bad_operands(n, fmt::format("{} of these sizes has {} scales", scheme.name, count));
   const bool nested = n.in("scales").dtype == DType::u8;

@@ -184,6 +184,11 @@ ValueId UpdateParts::plus(ValueId x, double addend) {
   return ops::add(b_, x, number(b_, addend, x));
 }
 
+ValueId UpdateParts::adam_change(ValueId m, ValueId v, ValueId step_size, ValueId root) {
+  const ValueId unbiased = ops::div(b_, ops::sqrt(b_, v), ops::cast(b_, root, b_.type(v).dtype));
+  return times(ops::div(b_, m, plus(unbiased, attr("eps"))), step_size);
+}
+
 ValueId UpdateParts::sign(ValueId x) {
   const ValueId zero = number(b_, 0, x);
   const DType t = b_.type(x).dtype;

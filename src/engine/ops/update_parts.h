@@ -51,6 +51,8 @@ class UpdateParts {
   ValueId mix(ValueId old, double keep, ValueId fresh, double take);  // keep old + take fresh
   ValueId plus(ValueId x, double addend);
   ValueId sign(ValueId x);  // -1, 0 or 1
+  // step_size m / (sqrt(v) / root + eps): AdamW's change of p.
+  ValueId adam_change(ValueId m, ValueId v, ValueId step_size, ValueId root);
   // The results, given the new p and states, with the rule for a g_scale that is not finite.
   Values results(const std::vector<Values>& lists);
 

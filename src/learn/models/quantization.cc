@@ -31,7 +31,6 @@ std::vector<KeptState> kept_states(const ParamSpec& spec) {
   const Shape shape = block_shape(spec);
   const int64_t scales = scheme.scale_count(shape[0], shape[1]);
   std::vector<KeptState> states{{spec.name, {DType::u8, {shape[0], scheme.row_bytes(shape[1])}}}};
-  if (scales == 0) return states;
   states.push_back({spec.name + kScales, {spec.nested ? DType::u8 : DType::f32, {scales}}});
   if (!spec.nested) return states;
   states.push_back(
