@@ -9,10 +9,7 @@ Optimizer optimizer_adam() {
           .op = "adamw",
           .fixed = {{"l2", true}},
           .adam = betas_and_epsilon(),
-          .states =
-              [](const Attrs&) {
-                return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
-              },
+          .states = adam_states,
           .decay_all = true};
 }
 

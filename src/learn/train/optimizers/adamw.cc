@@ -9,9 +9,7 @@ Optimizer optimizer_adamw() {
                     "paged_adamw_32bit"},
           .op = "adamw",
           .adam = betas_and_epsilon(),
-          .states = [](const Attrs&) {
-            return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
-          }};
+          .states = adam_states};
 }
 
 }  // namespace hone

@@ -15,7 +15,7 @@ Optimizer optimizer_adamw_8bit() {
                 return StateLists{state_codes("state1"), state_absmax("absmax1"),
                                   state_codes("state2"), state_absmax("absmax2")};
               },
-          .is_for = [](const UpdateWeight& w) { return !w.looked_up && w.type.count() >= 4096; },
+          .is_for = has_codes,
           .other_op = "adamw",
           .other_states =
               [](const Attrs&) {

@@ -19,10 +19,7 @@ Optimizer optimizer_adamw_torch_8bit() {
                 return w.type.count() >= 4096 && w.type.count() % kCodesBlock == 0;
               },
           .other_op = "adamw",
-          .other_states =
-              [](const Attrs&) {
-                return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
-              }};
+          .other_states = adam_states};
 }
 
 }  // namespace hone

@@ -51,10 +51,7 @@ Optimizer optimizer_apollo_adamw() {
               },
           .is_for = [](const UpdateWeight& w) { return w.is_target; },
           .other_op = "adamw",
-          .other_states =
-              [](const Attrs&) {
-                return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
-              },
+          .other_states = adam_states,
           .needs_targets = true,
           .decomposed = true,
           .usual_rates = {1e-4, 1e-2}};

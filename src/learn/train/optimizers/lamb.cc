@@ -7,10 +7,7 @@ Optimizer optimizer_lamb() {
   return {.names = {"lamb"},
           .op = "lamb",
           .adam = betas_and_epsilon(),
-          .states =
-              [](const Attrs&) {
-                return StateLists{state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
-              },
+          .states = adam_states,
           .usual_rates = {1e-4, 1e-3}};
 }
 

@@ -11,7 +11,7 @@ Optimizer optimizer_lion_8bit() {
               [](const Attrs&) {
                 return StateLists{state_codes("state1"), state_absmax("absmax1")};
               },
-          .is_for = [](const UpdateWeight& w) { return !w.looked_up && w.type.count() >= 4096; },
+          .is_for = has_codes,
           .other_op = "lion",
           .other_states = [](const Attrs&) { return StateLists{state_like_weight("state1")}; },
           .usual_rates = {1e-6, 3e-5}};

@@ -63,6 +63,11 @@ inline StateList state_like_weight(std::string name) {
   return [name = std::move(name)](const Type& weight) { return OptimizerState{name, weight}; };
 }
 
+// The two moments of Adam and its kin, as PyTorch names them.
+inline StateLists adam_states(const Attrs&) {
+  return {state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
+}
+
 // bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each block.
 inline constexpr int64_t kCodesBlock = 256;  // elements
 inline StateList state_codes(std::string name) {
@@ -76,6 +81,10 @@ inline StateList state_absmax(std::string name) {
     return OptimizerState{name, {weight.dtype, {blocks}}, kCodesBlock};
   };
 }
+
+// Which weights bitsandbytes and Transformers' Trainer give such states: no embeddings, and none of
+// fewer elements than min_8bit_size.
+inline bool has_codes(const UpdateWeight& w) { return !w.looked_up && w.type.count() >= 4096; }
 
 struct UsualRates {
   double least = 1e-5, most = 1e-4;
