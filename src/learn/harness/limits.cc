@@ -100,13 +100,17 @@ Status check_memory_flags(const TrainSettings& s) {
       .todo("give less, or leave the flag out: the run then takes what is free");
 }
 
-int64_t free_disk_bytes(const std::string& folder) {
+std::string existing_folder(const std::string& folder) {
   std::filesystem::path path = std::filesystem::absolute(folder.empty() ? "." : folder);
-  struct statvfs s {};
-  while (statvfs(path.c_str(), &s) != 0) {
-    if (path == path.parent_path()) return kNoLimit;
+  std::error_code failed;
+  while (!std::filesystem::is_directory(path, failed) && path != path.parent_path())
     path = path.parent_path();
-  }
+  return path.string();
+}
+
+int64_t free_disk_bytes(const std::string& folder) {
+  struct statvfs s {};
+  if (statvfs(existing_folder(folder).c_str(), &s) != 0) return kNoLimit;
   return static_cast<int64_t>(s.f_bavail) * static_cast<int64_t>(s.f_frsize);
 }
 

@@ -49,6 +49,8 @@ std::string excess_text(const Needs& needs, const ArenaLimits& limits);
 // has.
 Status check_memory_flags(const TrainSettings& s);
 
+// The folder, or the nearest one above it that is there.
+std::string existing_folder(const std::string& folder);
 // Free bytes of the disk where the folder is, or will be.
 int64_t free_disk_bytes(const std::string& folder);
 

@@ -9,6 +9,7 @@
 #include "base/core/system_files.h"
 #include "base/store/store.h"
 #include "engine/session/calibrate.h"
+#include "learn/harness/limits.h"
 
 namespace hone {
 namespace {
@@ -18,15 +19,6 @@ constexpr int kForm = 1;  // of the file, and of what is measured
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
-}
-
-// The folder, or the nearest one above it that is there.
-std::string existing(const std::string& folder) {
-  std::filesystem::path path = std::filesystem::absolute(folder);
-  std::error_code failed;
-  while (!std::filesystem::is_directory(path, failed) && path != path.parent_path())
-    path = path.parent_path();
-  return path.string();
 }
 
 std::string disk_key(const std::string& folder) {
@@ -123,7 +115,7 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
   m.speeds.bytes_per_second = number(known, "bytes_per_second");
   m.speeds.host_bytes_per_second = number(known, "host_bytes_per_second");
   m.speeds.node_seconds = number(known, "node_seconds");
-  const std::string folder = existing(wanted.disk_folder.empty() ? "." : wanted.disk_folder);
+  const std::string folder = existing_folder(wanted.disk_folder);
   Json disk = file.get(disk_key(folder));
   if (disk.empty() && !wanted.disk_folder.empty() && wanted.measure) {
     if (const Result<DiskSpeeds> fresh = calibrate_disk(backend, folder); fresh.ok()) {

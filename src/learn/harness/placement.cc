@@ -14,11 +14,11 @@ int64_t states_left(const RunPlan& plan, const TaskSettings& s) {
   const Offload to = s.offload();
   const bool masters_leave = (s.bf16 || s.fp16) && to.moments != Space::device;
   int64_t bytes = 0;
-  for (const StateSlot& s : plan.states)
-    if ((s.role == Role::moment && to.moments == Space::device) ||
-        (s.role == Role::grad && to.gradients == Space::device) ||
-        (s.role == Role::param && to.params == Space::device && !masters_leave))
-      bytes += s.type.bytes();
+  for (const StateSlot& slot : plan.states)
+    if ((slot.role == Role::moment && to.moments == Space::device) ||
+        (slot.role == Role::grad && to.gradients == Space::device) ||
+        (slot.role == Role::param && to.params == Space::device && !masters_leave))
+      bytes += slot.type.bytes();
   return bytes;
 }
 

@@ -130,14 +130,10 @@ std::vector<UpdateWeight> update_weights(const ModelConfig& config,
 Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShapes& shapes) {
   const TaskSettings& s = m.settings();
   std::vector<RunProgram> programs;
-  TrainingPrecision precision = HONE_TRY(training_precision(s, shapes.accumulate));
-  TrainPasses how{precision.products, s.recompute(), s.offload(), precision.stored,
-                  precision.gradients};
-  if (s.fp16 && !family_of(m.config).safe_in_f16) {
-    // Operands above 65,504 would be infinite in f16.
-    how.precision = precision.products = Precision::f32;
-    how.saturate = true;
-  }
+  const TrainingPrecision precision =
+      HONE_TRY(training_precision(s, shapes.accumulate, family_of(m.config).safe_in_f16));
+  TrainPasses how{precision.products, s.recompute(),       s.offload(),
+                  precision.stored,   precision.gradients, precision.saturate};
   how.recompute.bytes = shapes.train_bytes;
   how.offload.host_lane = m.host_lane;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);

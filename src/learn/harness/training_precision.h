@@ -9,12 +9,16 @@ namespace hone {
 struct TrainingPrecision {
   Precision products = Precision::f32;
   DType stored = DType::f32;     // activations that wait for the backward pass
+  bool saturate = false;         // those too large for that wait as its largest value
   DType gradients = DType::f32;  // gradients of weights that wait for the update
 };
 
 // accumulate: a step may be several micro-batches, whose gradients are summed. They are summed in f32
 // unless grad_accum_dtype says otherwise; those of a step of one micro-batch are kept in two bytes.
-// Errors: H0211 bf16 and fp16 at once; a grad_accum_dtype that is not f32 without its flag.
-Result<TrainingPrecision> training_precision(const TrainSettings& s, bool accumulate);
+// safe_in_f16: of the family (Family). Without it products stay in f32 with fp16, where operands above
+// 65,504 would be infinite. Errors: H0211 bf16 and fp16 at once; a grad_accum_dtype that is not f32
+// without its flag.
+Result<TrainingPrecision> training_precision(const TrainSettings& s, bool accumulate,
+                                             bool safe_in_f16);
 
 }  // namespace hone
