@@ -60,37 +60,42 @@ namespace {
 constexpr int kLineBits = 47;
 constexpr RowOrigin kMostLine = (RowOrigin{1} << kLineBits) - 1, kMostFiles = 0xffff;
 
+size_t file_of(RowOrigin place) { return static_cast<size_t>(place >> (kLineBits + 1)) - 1; }
+int64_t line_of(RowOrigin place) { return static_cast<int64_t>(place >> 1 & kMostLine); }
+bool is_row_of(RowOrigin place) { return (place & 1) != 0; }
+
 }  // namespace
 
 RowOrigin TokenRows::place_in(std::string_view file, int64_t line, bool is_row) {
   if (line < 1 || static_cast<RowOrigin>(line) > kMostLine) return 0;
-  if (files_.empty() || files_.back() != file) {
-    const auto known = std::find(files_.begin(), files_.end(), file);
-    if (known != files_.end()) {
-      const auto number = static_cast<RowOrigin>(known - files_.begin()) + 1;
-      return number << (kLineBits + 1) | static_cast<RowOrigin>(line) << 1 | (is_row ? 1 : 0);
-    }
+  // Rows of one file come one after another.
+  const auto known = !files_.empty() && files_.back() == file
+                         ? std::prev(files_.end())
+                         : std::find(files_.begin(), files_.end(), file);
+  const auto number = static_cast<RowOrigin>(known - files_.begin()) + 1;
+  if (known == files_.end()) {
     if (files_.size() == kMostFiles) return 0;
     files_.emplace_back(file);
   }
-  return static_cast<RowOrigin>(files_.size()) << (kLineBits + 1) |
-         static_cast<RowOrigin>(line) << 1 | (is_row ? 1 : 0);
+  return number << (kLineBits + 1) | static_cast<RowOrigin>(line) << 1 | (is_row ? 1 : 0);
+}
+
+RowOrigin TokenRows::place_of(int64_t i) const {
+  const auto k = static_cast<size_t>(i);
+  return k < places_.size() ? places_[k] : 0;
 }
 
 std::string TokenRows::place_text(int64_t i) const {
-  const RowOrigin place =
-      static_cast<size_t>(i) < places_.size() ? places_[static_cast<size_t>(i)] : 0;
+  const RowOrigin place = place_of(i);
   if (place == 0) return "";
-  return fmt::format("{}{}{}", files_[static_cast<size_t>(place >> (kLineBits + 1)) - 1],
-                     (place & 1) != 0 ? " row " : ":", place >> 1 & kMostLine);
+  return fmt::format("{}{}{}", files_[file_of(place)], is_row_of(place) ? " row " : ":",
+                     line_of(place));
 }
 
 void TokenRows::add_from(const TokenRows& other, int64_t i) {
-  const RowOrigin place =
-      static_cast<size_t>(i) < other.places_.size() ? other.places_[static_cast<size_t>(i)] : 0;
-  if (place == 0) return add(other.row(i));
-  add(other.row(i), place_in(other.files_[static_cast<size_t>(place >> (kLineBits + 1)) - 1],
-                             static_cast<int64_t>(place >> 1 & kMostLine), (place & 1) != 0));
+  const RowOrigin place = other.place_of(i);
+  add(other.row(i),
+      place == 0 ? 0 : place_in(other.files_[file_of(place)], line_of(place), is_row_of(place)));
 }
 
 void TokenRows::add(std::span<const int32_t> ids, RowOrigin place) {

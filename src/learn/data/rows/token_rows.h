@@ -65,6 +65,7 @@ class TokenRows {
  private:
   size_t view_of(int64_t i) const;
   std::span<const int32_t> viewed_row(int64_t i) const;
+  RowOrigin place_of(int64_t i) const;
 
   int64_t rows_ = 0;
   std::vector<std::string> files_;
