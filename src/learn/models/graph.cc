@@ -111,19 +111,20 @@ ValueId ModelGraph::linear(const std::string& at, ValueId x, int64_t out, const 
   spec.std = o.std < 0 ? init_std : o.std;
   spec.in_out = o.in_out;
   LinearLayer how = o;
-  bool bf16 = false;
+  DType rounded = DType::f32;
   if (const Quantization* q = config.quantization.get(); q != nullptr) {
     spec.scheme = q->scheme_of(config, at, in);
     spec.nested = q->nested && !spec.scheme.empty() && block_scheme(spec.scheme)->scaled > 0;
-    bf16 = q->bf16 && !spec.scheme.empty();
-    if (!spec.scheme.empty()) how.in_out = false;  // kept as [out,in]
+    if (!spec.scheme.empty()) {
+      how.in_out = false;  // kept as [out,in]
+      if (q->bf16) rounded = DType::bf16;
+    }
   }
   const ValueId w = weight(std::move(spec));
   const ValueId bias = o.bias ? zeros(at + ".bias", out) : kNoValue;
   if (config.adapter && config.adapter->adapts(config, at))
-    return adapted(at, x, w, bias, how, bf16);
-  return ops::linear(
-      b, x, w, {.bias = bias, .trans_w = !how.in_out, .rounded = bf16 ? DType::bf16 : DType::f32});
+    return adapted(at, x, w, bias, how, rounded);
+  return ops::linear(b, x, w, {.bias = bias, .trans_w = !how.in_out, .rounded = rounded});
 }
 
 ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows) {
@@ -144,7 +145,7 @@ ValueId ModelGraph::adapter_dropout(const std::string& at, ValueId x, LinearLaye
 }
 
 ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId bias,
-                            const LinearLayer& o, bool bf16) {
+                            const LinearLayer& o, DType rounded) {
   const Adapter& adapter = *config.adapter;
   const std::string name = kAdapterPrefix + at;
   const int64_t in = b.type(x).shape.back(), out = b.type(w).shape[o.in_out ? 1 : 0];
@@ -162,9 +163,8 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
     low = ops::mul(b, low, ops::constant(b, adapter.scale(), {DType::f32, {}}));
   const ValueId up = ops::linear(b, low, second, {.trans_w = true});  // [T,out]
   const bool apart = dropped != x;
-  const ops::LinearOptions how{.bias = adapter.dora && !apart ? kNoValue : bias,
-                               .trans_w = !o.in_out,
-                               .rounded = bf16 ? DType::bf16 : DType::f32};
+  const ops::LinearOptions how{
+      .bias = adapter.dora && !apart ? kNoValue : bias, .trans_w = !o.in_out, .rounded = rounded};
   const ValueId y = ops::linear(b, x, w, how);
   if (!adapter.dora) return ops::add(b, up, y);
 
@@ -180,9 +180,7 @@ ValueId ModelGraph::adapted(const std::string& at, ValueId x, ValueId w, ValueId
   }
   const ValueId less_one = ops::sub(b, share, ops::constant(b, 1, {DType::f32, {}}));
   const ValueId again =
-      ops::mul(b,
-               ops::linear(b, dropped, w,
-                           {.trans_w = !o.in_out, .rounded = bf16 ? DType::bf16 : DType::f32}),
+      ops::mul(b, ops::linear(b, dropped, w, {.trans_w = !o.in_out, .rounded = rounded}),
                by_column(less_one));
   return ops::add(b, ops::add(b, again, ops::mul(b, up, by_column(share))), y);
 }

@@ -145,9 +145,10 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   bool declaring() const { return declared_ != nullptr; }
 
  private:
-  // What the layer gives with its adapter (adapter.h): w and bias are its own; bf16: of its product.
+  // What the layer gives with its adapter (adapter.h): w and bias are its own, and what its product
+  // rounds to.
   ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o,
-                  bool bf16);
+                  DType rounded);
   ValueId adapter_dropout(const std::string& at, ValueId x, LinearLayer::Rows rows);
   ValueId first_rows();  // i32[S], -1 for empty sequences
   ValueId cache_state(const std::string& name, int64_t pages);
