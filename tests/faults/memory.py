@@ -21,6 +21,9 @@ import tempfile
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+from limited_run import held  # noqa: E402
+
 BUDGET = 192 << 20
 VOCAB = 2000
 
@@ -92,15 +95,6 @@ def pairs(path, rng):
         for _ in range(80):
             f.write(json.dumps({"text": " ".join(rng.choices(words, k=rng.randint(8, 60))),
                                 "summary": " ".join(rng.choices(words, k=rng.randint(2, 12)))}) + "\n")
-
-
-def held(pid):
-    """RssAnon + RssShmem of a process, 0 when it has ended."""
-    try:
-        with open(f"/proc/{pid}/status") as f:
-            return sum(int(line.split()[1]) << 10 for line in f if line.startswith(("RssAnon:", "RssShmem:")))
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
 
 
 def main():

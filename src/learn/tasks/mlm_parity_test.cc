@@ -124,13 +124,7 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
 
   void ten_losses(const Json& t, const TrainPasses& how, double bound) {
     const Json& o = t["settings"];
-    TrainSettings settings;
-    settings.adam_beta1 = o["adam_beta1"];
-    settings.adam_beta2 = o["adam_beta2"];
-    settings.adam_epsilon = o["adam_epsilon"];
-    settings.weight_decay = o["weight_decay"];
-    settings.max_grad_norm = o["max_grad_norm"];
-    Session s = make(update_options(settings).value(), how);
+    Session s = make(update_options(train_settings(o)).value(), how);
     const size_t update = s.program_index("update");
     const Schedule schedule = Schedule::make({o["lr_scheduler_type"], o["learning_rate"],
                                               o["warmup_steps"], o["max_steps"]})

@@ -309,7 +309,8 @@ TEST(Step, ActivationsOfAFamilyThatIsNotSafeInF16Saturate) {
     RunShapes shapes;
     shapes.train = {{shape_of(m)}, 2};
     int casts = 0;
-    for (const Program& p : run_programs(m, shapes).value())
+    const std::vector<Program> programs = run_programs(m, shapes).value();
+    for (const Program& p : programs)
       for (const Node& n : p.nodes) {
         if (n.op->name != "cast" || n.attrs.text("dtype") != "f16") continue;
         EXPECT_EQ(n.attrs.flag("saturate"), saturates) << model;
