@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "engine/ops/ops.h"
@@ -89,12 +90,7 @@ class Offloading {
       const State& state = p.states[s];
       stays[index_of(state.value)] = true;
       if (state.next != kNoValue) stays[index_of(root_[index_of(state.next)])] = true;
-      Space home = Space::device;
-      if (state.role == Role::moment) home = to_.moments;
-      if (state.role == Role::param && is_large(state.value))
-        home = to_.masters != Space::device ? to_.masters : to_.params;
-      if (state.role == Role::copy && is_large(state.value)) home = to_.params;
-      if (state.role == Role::grad && is_large(state.value)) home = to_.gradients;
+      const Space home = to_.home(state, p.type(state.value));
       if (home == Space::device) continue;
       any_ = true;
       home_[index_of(state.value)] = home;
@@ -119,6 +115,7 @@ class Offloading {
   // else reads it. What they read there is used at its home.
   void find_host_nodes() {
     on_host_.assign(p.nodes.size(), false);
+    follows_ = on_host_;
     used_at_home_.assign(p.values.size(), false);
     if (to_.host_lane == HostLane::none || to_.moments != Space::host) return;
     for (size_t i = 0; i < p.nodes.size(); ++i) {
@@ -128,7 +125,8 @@ class Offloading {
       for (ValueId v : n.in) {
         if (v == kNoValue || !is_moment(root_[index_of(v)])) continue;
         reads_moments = true;
-        alone = alone && v == root_[index_of(v)] && uses_[index_of(v)] == std::vector<size_t>{i};
+        alone = alone && home_[index_of(v)] == Space::host && v == root_[index_of(v)] &&
+                uses_[index_of(v)] == std::vector<size_t>{i};
       }
       on_host_[i] = reads_moments && alone;
       if (!on_host_[i]) continue;
@@ -137,6 +135,21 @@ class Offloading {
         used_at_home_[index_of(v)] = true;
         std::erase(uses_[index_of(v)], i);
       }
+    }
+    find_followers();
+  }
+  // Casts of what such an update makes, to states: the host makes them too.
+  void find_followers() {
+    std::set<ValueId> next;
+    for (const State& s : p.states)
+      if (s.next != kNoValue) next.insert(s.next);
+    for (size_t i = 0; i < p.nodes.size(); ++i) {
+      const Node& n = p.nodes[i];
+      if (n.op->name != "cast" || !next.contains(n.out[0])) continue;
+      const int32_t maker = p.values[index_of(n.in[0])].node;
+      if (maker < 0 || !on_host_[static_cast<size_t>(maker)]) continue;
+      followers_[static_cast<size_t>(maker)].push_back(i);
+      follows_[i] = on_host_[i] = true;
     }
   }
   bool is_moment(ValueId root) const {
@@ -216,11 +229,14 @@ class Offloading {
         continue;  // made where it is read
       Node n = nodes[i];
       for (ValueId& v : n.in)
-        if (v != kNoValue) v = on_host_[i] ? on_host_now(v) : now(v);
-      if (on_host_[i])
-        host_.add(std::move(n));
-      else
+        if (v != kNoValue && !follows_[i]) v = on_host_[i] ? on_host_now(v) : now(v);
+      if (!on_host_[i]) {
         p.nodes.push_back(std::move(n));
+      } else if (!follows_[i]) {
+        std::vector<Node> after;
+        for (const size_t k : followers_[i]) after.push_back(nodes[k]);
+        host_.add(std::move(n), std::move(after));
+      }
       for (ValueId v : nodes[i].out)
         if (home_[index_of(v)] != Space::device) here_[index_of(v)] = v;
       for (ValueId root : leaving_[i])
@@ -335,13 +351,27 @@ class Offloading {
   std::vector<Space> home_;
   std::vector<int32_t> state_;  // index in Program::states of those that leave, or -1
   std::vector<std::vector<size_t>> uses_;
-  std::vector<bool> used_at_home_;                  // by an update by the host
-  std::vector<bool> on_host_;                       // by node: such an update
-  std::vector<ValueId> here_, coming_, away_;       // on the device, on the way, at home
-  std::vector<std::pair<ValueId, ValueId>> views_;  // of what, and the view
+  std::vector<bool> used_at_home_;                   // by an update by the host
+  std::vector<bool> on_host_;                        // by node: such an update, or what follows one
+  std::vector<bool> follows_;                        // by node
+  std::map<size_t, std::vector<size_t>> followers_;  // by such an update
+  std::vector<ValueId> here_, coming_, away_;        // on the device, on the way, at home
+  std::vector<std::pair<ValueId, ValueId>> views_;   // of what, and the view
 };
 
 }  // namespace
+
+Space Offload::home(const State& state, const Type& type) const {
+  Space home = Space::device;
+  const bool is_large = type.count() >= least_elements;
+  if (state.role == Role::moment) home = moments;
+  if (state.role == Role::param && is_large) home = masters != Space::device ? masters : params;
+  if (state.role == Role::copy && is_large) home = params;
+  if (state.role == Role::grad && is_large) home = gradients;
+  if (home == Space::device) return home;
+  const auto own = homes.find(state.name);
+  return own == homes.end() ? home : own->second;
+}
 
 Result<bool> offload(Program& p, const Offload& to) {
   p.renumber_producers();

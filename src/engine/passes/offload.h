@@ -18,6 +18,8 @@
 // After S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
 #pragma once
 
+#include <map>
+
 #include "engine/graph/graph.h"
 
 namespace hone {
@@ -34,6 +36,9 @@ struct Offload {
   Space activations = Space::device;  // those that wait for the backward pass
   // Weights, gradients and activations of fewer elements stay (ZeRO's persistence threshold).
   int64_t least_elements = 100'000;
+  // States by name that have another home than their kind, in all programs of a run: those that the
+  // host's memory has no room for.
+  std::map<std::string, Space> homes = {};
   // What the device has: where moments are in the host's memory, whether kernels there do the update.
   HostLane host_lane = HostLane::none;
 
@@ -41,6 +46,8 @@ struct Offload {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;
   }
+  // Where a state of that type waits.
+  Space home(const State& state, const Type& type) const;
 };
 
 Result<bool> offload(Program& p, const Offload& to);

@@ -6,45 +6,57 @@
 
 namespace hone {
 
-void HostUpdates::add(Node n) {
+void HostUpdates::know(const Node& n) {
   if (!std::exchange(knows_states_, true))
     for (size_t s = 0; s < p_.states.size(); ++s)
       if (p_.states[s].next != kNoValue) state_of_[p_.states[s].next] = static_cast<int32_t>(s);
-  n.lane = Lane::host_compute;
   for (ValueId v : n.out) {
     const auto state = state_of_.find(v);
     made_[v].state = state == state_of_.end() ? -1 : state->second;
   }
-  if (lane_ == HostLane::one_place) {
-    const Values results = n.out;
-    issue(std::move(n));
-    for (ValueId v : results) {
-      Made& m = made_[v];
-      m.home = waited(v);
-      if (m.state >= 0) p_.states[static_cast<size_t>(m.state)].next = m.home;
-    }
+}
+
+void HostUpdates::add(Node n, std::vector<Node> after) {
+  know(n);
+  for (const Node& other : after) know(other);
+  if (lane_ == HostLane::apart) {
+    for (ValueId v : n.in)
+      if (v != kNoValue) host_copy(v);
+    copied_.push_back({std::move(n), std::move(after)});
+    advance(1);
     return;
   }
-  for (ValueId v : n.in)
-    if (v != kNoValue) host_copy(v);
-  copied_.push_back(std::move(n));
-  advance(1);
+  after.insert(after.begin(), std::move(n));
+  for (Node& one : after) {
+    const Values results = one.out;
+    issue(std::move(one));
+    return_results(results);
+    wait_for_returned(results);
+  }
+}
+
+// What is done begins its way back, and what reads it begins.
+void HostUpdates::return_begun() {
+  std::deque<Begun> done = std::exchange(issued_, {});
+  for (Begun& update : done) {
+    return_results(update.results);
+    returned_.push_back(std::move(update.results));
+    for (Node& n : update.after) {
+      issued_.push_back({n.out, {}});
+      issue(std::move(n));
+    }
+  }
 }
 
 // `left`: how many stay copied but not issued, and how many whose results are on their way.
 void HostUpdates::advance(size_t left) {
-  const auto return_issued = [&] {
-    for (; !issued_.empty(); issued_.pop_front()) {
-      return_results(issued_.front());
-      returned_.push_back(std::move(issued_.front()));
-    }
-  };
   for (; copied_.size() > left; copied_.pop_front()) {
-    return_issued();
-    issued_.push_back(copied_.front().out);
-    issue(std::move(copied_.front()));
+    return_begun();
+    Update& next = copied_.front();
+    issued_.push_back({next.node.out, std::move(next.after)});
+    issue(std::move(next.node));
   }
-  if (left == 0) return_issued();
+  while (left == 0 && !issued_.empty()) return_begun();
   for (; returned_.size() > left; returned_.pop_front()) wait_for_returned(returned_.front());
 }
 
@@ -64,6 +76,7 @@ ValueId HostUpdates::waited(ValueId v) {
 }
 
 void HostUpdates::issue(Node n) {
+  n.lane = Lane::host_compute;
   for (ValueId& v : n.in) {
     if (v == kNoValue) continue;
     if (makes(v)) {
@@ -86,7 +99,7 @@ void HostUpdates::return_results(const Values& results) {
     if (m.state < 0) continue;
     State& s = p_.states[static_cast<size_t>(m.state)];
     const ValueId done = waited(v);
-    if (s.home == Space::host)
+    if (s.home == p_.space(done))
       s.next = m.home = done;
     else
       m.back = ops::copy(b_, done, s.home);

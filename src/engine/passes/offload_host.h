@@ -10,7 +10,11 @@
 //   %23 = wait(%15)  ...
 //   %24, %25, %26 = adamw(%23, ..) lane host_compute          update k - 1
 //
-// HostLane::one_place: the kernel reads all where it is and writes over it; nothing is copied.
+// Copies of weights in two bytes are rounded on the host, after the update of the weight, and cross
+// the bus instead of it.
+//
+// HostLane::one_place: the kernel reads all where it is and writes over it; only results that are not
+// written over an operand are copied.
 // After J. Ren et al., "ZeRO-Offload: Democratizing Billion-Scale Model Training", 2021.
 #pragma once
 
@@ -26,7 +30,8 @@ class HostUpdates {
   HostUpdates(Program& p, Builder& b, HostLane lane) : p_(p), b_(b), lane_(lane) {}
 
   // The next update. Its operands are on the device, on the host, or results of updates before it.
-  void add(Node n);
+  // `after`: nodes that read its results alone and make states, as the copies of weights in two bytes.
+  void add(Node n, std::vector<Node> after = {});
   bool makes(ValueId v) const { return made_.contains(v); }
   // The same value where compute can read it: on the device, and done.
   ValueId on_device(ValueId v);
@@ -40,7 +45,17 @@ class HostUpdates {
     ValueId back = kNoValue, home = kNoValue;  // on the way to the state's home, and there
   };
   ValueId host_copy(ValueId v);  // where it is on the host by now or will be
+  struct Update {
+    Node node;
+    std::vector<Node> after;
+  };
+  struct Begun {
+    Values results;
+    std::vector<Node> after;
+  };
+  void know(const Node& n);
   void issue(Node n);
+  void return_begun();
   void return_results(const Values& results);
   void wait_for_returned(const Values& results);
   ValueId waited(ValueId v);
@@ -57,8 +72,9 @@ class HostUpdates {
   };
   std::map<ValueId, Copied> copies_;  // to the host, by value on the device
   // Updates whose operands are copied, that are issued, and whose results are on their way.
-  std::deque<Node> copied_;
-  std::deque<Values> issued_, returned_;
+  std::deque<Update> copied_;
+  std::deque<Begun> issued_;
+  std::deque<Values> returned_;
 };
 
 }  // namespace hone

@@ -68,6 +68,14 @@ const std::map<std::string, Pass>& passes_by_name() {
                              .least_elements = 0,
                              .host_lane = HostLane::apart});
         }}},
+      {"update_masters_on_host",
+       {"update_masters_on_host", PassKind::placement,
+        [](Program& p) {
+          return offload(p, {.moments = Space::host,
+                             .masters = Space::host,
+                             .least_elements = 0,
+                             .host_lane = HostLane::apart});
+        }}},
       {"offload_all",
        {"offload_all", PassKind::placement,
         [](Program& p) {
