@@ -9,6 +9,17 @@ namespace hone {
 
 namespace {
 
+// What the host has room for, where the states that wait there are more.
+std::optional<HostRoom> room_for_states(const RunPlan& plan, const Needs& needs,
+                                        const ArenaLimits& limits) {
+  constexpr int64_t kPages = 4 << 20;  // sizes are rounded up
+  int64_t states = 0;
+  for (const StateSlot& slot : plan.states)
+    if (slot.home == Space::host) states += slot.type.bytes();
+  if (needs.host <= limits.host || states == 0) return std::nullopt;
+  return HostRoom{.host = std::max<int64_t>(limits.host - (needs.host - states) - kPages, 0)};
+}
+
 // Makes the split of `fit`, whose plan needs more than there is, fit by computing activations again;
 // where that is not enough, its plan is the smallest one. Each plan says how far it is from the limit:
 // fragments and scratch are seen there alone.
@@ -28,16 +39,18 @@ Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaL
     least = std::max(least, fit.plan.state_bytes[Space::device] + p.phase_bytes[Space::device]);
   const bool cannot = over(fit.plan) >= fit.plan.used_bytes() - least;
   RunShapes shapes = shapes_of(rows, fit.whole);
-  shapes.train_bytes = fit.plan.program_bytes[Space::device];
+  shapes.budgets = fit.budgets;
+  int64_t& budget = shapes.budgets.train_bytes;
+  budget = fit.plan.program_bytes[Space::device];
   for (const ProgramPlan& p : fit.plan.programs)  // the pass does not see the scratch of kernels
     if (p.held_bytes(Space::device) == fit.plan.program_bytes[Space::device])
-      shapes.train_bytes -= p.workspace_bytes;
+      budget -= p.workspace_bytes;
   for (int tries = 0; tries < (cannot ? 1 : 6); ++tries) {
-    shapes.train_bytes = cannot ? 0 : std::max<int64_t>(shapes.train_bytes - over(fit.plan), 0);
+    budget = cannot ? 0 : std::max<int64_t>(budget - over(fit.plan), 0);
     RunPlan next = HONE_TRY(plan_of(m, backend, shapes));
     if (next.used_bytes() >= fit.plan.used_bytes()) break;
     fit.plan = std::move(next);
-    fit.train_bytes = shapes.train_bytes;
+    fit.budgets = shapes.budgets;
     if (over(fit.plan) > 0) continue;
     fit.rows = rows;
     break;
@@ -51,43 +64,66 @@ Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_r
                     const ArenaLimits& limits, const ShapesOf& shapes_of,
                     const std::optional<Split>& keep) {
   const TaskSettings& s = m.settings();
-  auto plan_split = [&](const Split& split) {
-    return plan_of(m, backend, shapes_of(split.rows, split.whole));
-  };
   const auto over = [&](const RunPlan& plan) {
     return excess_bytes(needs_of(plan, backend.spec(), limits), limits);
   };
+  struct Planned {
+    RunPlan plan;
+    HostRoom states = {};
+  };
+  auto plan_split = [&](const Split& split) -> Result<Planned> {
+    RunShapes shapes = shapes_of(split.rows, split.whole);
+    const auto plan_with = [&](const HostRoom& room) -> Result<Planned> {
+      shapes.budgets.states = room;
+      return Planned{HONE_TRY(plan_of(m, backend, shapes)), room};
+    };
+    Planned as_asked = HONE_TRY(plan_with({}));
+    const std::optional<HostRoom> room =
+        room_for_states(as_asked.plan, needs_of(as_asked.plan, backend.spec(), limits), limits);
+    if (!room) return as_asked;
+    Planned on_disk = HONE_TRY(plan_with(*room));
+    if (over(on_disk.plan) > 0)
+      return over(on_disk.plan) < over(as_asked.plan) ? std::move(on_disk) : std::move(as_asked);
+    HostRoom here = *room;
+    here.device = limits.device - needs_of(on_disk.plan, backend.spec(), limits).device;
+    Planned stay = HONE_TRY(plan_with(here));
+    return over(stay.plan) <= 0 ? std::move(stay) : std::move(on_disk);
+  };
   // The way to take this number of rows that needs less memory; fit.whole says which.
   Fit fit;
-  auto plan = [&](int64_t rows) -> Result<RunPlan> {
+  const auto take = [](Planned planned, Fit& into) {
+    into.plan = std::move(planned.plan);
+    into.budgets.states = planned.states;
+  };
+  auto plan = [&](int64_t rows) -> Result<Planned> {
     fit.whole =
         s.do_train && s.gradient_accumulation_steps == 1 && rows >= s.per_device_train_batch_size;
     if (keep && keep->rows == rows) fit.whole = fit.whole && keep->whole;
-    RunPlan one = HONE_TRY(plan_split({rows, fit.whole}));
+    Planned one = HONE_TRY(plan_split({rows, fit.whole}));
     if (!fit.whole || m.form.even_steps || (keep && keep->rows == rows)) return one;
-    RunPlan several = HONE_TRY(plan_split({rows, false}));
-    if (over(several) >= over(one)) return one;
+    Planned several = HONE_TRY(plan_split({rows, false}));
+    if (over(several.plan) >= over(one.plan)) return one;
     fit.whole = false;
     return several;
   };
   const int64_t most = keep ? keep->rows : wanted_rows;
   for (int64_t rows = most; rows >= 1; --rows) {
     if (wanted_rows % rows != 0) continue;
-    fit.plan = HONE_TRY(plan(rows));
+    take(HONE_TRY(plan(rows)), fit);
     if (over(fit.plan) <= 0) {
       fit.rows = rows;
       break;
     }
     // Where one row does not fit, nothing between does.
     if (rows != most || rows == 1) continue;
-    fit.plan = HONE_TRY(plan(1));
+    take(HONE_TRY(plan(1)), fit);
     if (over(fit.plan) > 0) break;
   }
   if (!s.do_train) return fit;
   if (keep && fit.rows != keep->rows) {
     Fit kept;
     kept.whole = keep->whole;
-    kept.plan = HONE_TRY(plan_split(*keep));
+    take(HONE_TRY(plan_split(*keep)), kept);
     HONE_TRY(fit_by_recompute(m, backend, limits, keep->rows, shapes_of, kept));
     if (kept.rows > 0) return kept;
   }
@@ -107,7 +143,7 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
   };
   const auto try_rows = [&](int64_t rows) -> Result<Try> {
     RunShapes shapes = shapes_of(rows, fit.whole);
-    shapes.train_bytes = fit.train_bytes;
+    shapes.budgets = fit.budgets;
     const RunPlan plan = HONE_TRY(plan_of(m, backend, shapes));
     const int64_t over = excess_bytes(needs_of(plan, backend.spec(), limits), limits);
     return Try{rows, plan.used_bytes(), over <= 0, over};

@@ -9,12 +9,14 @@ namespace hone {
 // The micro-batch that fits: the largest divisor of per_device_train_batch_size (evaluation alone:
 // of per_device_eval_batch_size) whose arenas take at most `memory_bytes`.
 struct Fit {
-  int64_t rows = 0;    // of a micro-batch; 0: not even one row fits
-  bool whole = false;  // a step is one micro-batch and one program
-  RunPlan plan;        // with `rows`, or the smallest with one row when none fits
-  int64_t train_bytes = std::numeric_limits<int64_t>::max();  // RunShapes::train_bytes
+  int64_t rows = 0;         // of a micro-batch; 0: not even one row fits
+  bool whole = false;       // a step is one micro-batch and one program
+  RunPlan plan;             // with `rows`, or the smallest with one row when none fits
+  RunBudgets budgets = {};  // of RunShapes
 };
-// Where not even one row fits, or not the split to keep, activations are computed again until it does.
+// Where states of the run do not fit into the host's memory, some of them stay on the device or are on
+// disk. Where not even one row fits, or not the split to keep, activations are computed again until
+// it does.
 using ShapesOf = std::function<RunShapes(int64_t rows, bool whole)>;
 // `keep`: that split, if it fits.
 Result<Fit> fit_run(const TaskModel& m, const Backend& backend, int64_t wanted_rows,

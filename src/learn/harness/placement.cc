@@ -134,7 +134,7 @@ Result<Placements> try_placements(const PlacementSearch& x) {
       continue;
     }
     RunShapes chosen = shapes(t.fit.rows, t.fit.whole);
-    chosen.train_bytes = t.fit.train_bytes;
+    chosen.budgets = t.fit.budgets;
     const std::vector<Program> programs = HONE_TRY(run_programs(m, chosen));
     t.seconds = step_seconds(programs, micro_batches_of(s, x.wanted_rows, t.fit.rows), x.speeds);
     t.again = recomputed(programs);

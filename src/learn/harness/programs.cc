@@ -134,7 +134,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
       HONE_TRY(training_precision(s, shapes.accumulate, family_of(m.config).safe_in_f16));
   TrainPasses how{precision.products, s.recompute(),       s.offload(),
                   precision.stored,   precision.gradients, precision.saturate};
-  how.recompute.bytes = shapes.train_bytes;
+  how.recompute.bytes = shapes.budgets.train_bytes;
   how.offload.host_lane = m.host_lane;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
   const std::vector<UpdateWeight> weights = update_weights(m.config, s.optim_target_modules);
@@ -154,9 +154,13 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
     how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
     if (!how.copies.empty()) {
       how.offload.masters = masters;
-      how.offload.host_lane = HostLane::none;  // the device makes the copies of what it updates
+      // Copies on disk are made by the device.
+      if (how.offload.params == Space::disk) how.offload.host_lane = HostLane::none;
     }
   }
+  if (!train.empty() && !shapes.budgets.states.all())
+    how.offload.homes =
+        homes_beside_host(build_update(weights, update), how, shapes.budgets.states);
   for (const BatchShape& shape : train) {
     const auto build = [&](std::string_view kind) {
       return m.task.program(m.config, shape, program_name(kind, shape), true);

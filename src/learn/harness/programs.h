@@ -4,6 +4,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/passes/pipelines.h"
+#include "learn/harness/host_room.h"
 #include "learn/harness/task.h"
 #include "learn/train/update.h"
 
@@ -21,15 +22,21 @@ struct TaskModel {
   const TaskSettings& settings() const { return *task.settings; }
 };
 
+// How many bytes are where, so that a run fits (learn/harness/memory.h).
+struct RunBudgets {
+  // What a training program may hold beside the states of the run; activations are computed again until
+  // it does, or none are left.
+  int64_t train_bytes = std::numeric_limits<int64_t>::max();
+  HostRoom states = {};
+};
+
 struct RunShapes {
   BatchGrid train, eval;              // empty: not trained, not evaluated
   bool accumulate = false;            // a step may be more than one micro-batch
   std::optional<CacheLimits> writes;  // evaluations generate texts
   // Products may read copies of weights that are elsewhere (engine/passes/compute_copies.h).
   bool copies = true;
-  // What a training program may hold beside the states of the run; activations are computed again until
-  // it does, or none are left.
-  int64_t train_bytes = std::numeric_limits<int64_t>::max();
+  RunBudgets budgets = {};
 
   // A program for each of these; the last one is that for all labels where those vary.
   std::vector<BatchShape> train_shapes(const RunForm& form) const;

@@ -95,6 +95,12 @@ Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, 
   return looked > 0 ? all / static_cast<double>(looked) : 0.0;
 }
 
+double evaluation_seconds(const StepTimes& times, const BatchGrid& grid, int64_t rows) {
+  if (grid.empty()) return 0;
+  return times.evaluation *
+         std::ceil(static_cast<double>(rows) / static_cast<double>(grid.max_rows));
+}
+
 RunLength length_without_data(const TaskSettings& s, int64_t row_tokens) {
   RunLength length;
   const int64_t rows_per_step = s.per_device_train_batch_size * s.gradient_accumulation_steps;

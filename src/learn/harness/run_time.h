@@ -21,6 +21,8 @@ StepTimes step_times(std::span<const Program> programs, const RunShapes& shapes,
 double mean_step_seconds(const StepTimes& times, double micro_batches);
 Result<double> mean_step_seconds(const StepTimes& times, const BatchGrid& grid, RowFeed& feed,
                                  double micro_batches);
+// Seconds of an evaluation of that number of rows; 0 where the grid is empty.
+double evaluation_seconds(const StepTimes& times, const BatchGrid& grid, int64_t rows);
 
 // What is known of a run's length. 0: not known.
 struct RunLength {

@@ -91,7 +91,7 @@ Result<Fit> TaskRun::choose_split(const ArenaLimits& limits, int64_t wanted) {
   split_ = {fit.rows, fit.whole};
   if (!keep || fit.rows == 0 || fit.rows == keep->rows || s_.allow_other_bits) return fit;
   RunShapes least = shapes(keep->rows, keep->whole);
-  least.train_bytes = 0;
+  least.budgets.train_bytes = 0;
   const RunPlan plan = HONE_TRY(plan_of(*made_, *backend_, least));
   return Error(err::kOtherSplit,
                fmt::format(
@@ -138,12 +138,8 @@ Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> progr
   if (!s_.continued_from.empty())
     length.done =
         step_of_checkpoint_name(s_.continued_from.substr(s_.continued_from.find_last_of('/') + 1));
-  const double batches = shapes_.eval.empty()
-                             ? 0
-                             : std::ceil(static_cast<double>(length.eval_rows) /
-                                         static_cast<double>(shapes_.eval.max_rows));
-  time_ =
-      run_time(s_, length, disk_need_of(plan), step, times.evaluation * batches, speeds_->speeds);
+  time_ = run_time(s_, length, disk_need_of(plan), step,
+                   evaluation_seconds(times, shapes_.eval, length.eval_rows), speeds_->speeds);
   log_info("{:<11} {}, predicted", "time", time_->text(s_.price_per_hour));
   return check_time(s_, *time_);
 }
@@ -225,6 +221,8 @@ Status TaskRun::compile(bool from_scratch) {
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
       log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
                format_bytes(bytes));
+  if (const std::string full = full_host_text(fit.plan, s_.offload()); !full.empty())
+    log_info("{:<11} {}", "memory", full);
   log_info(
       "{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})", "memory",
       "total", format_bytes(memory_of(fit.plan, backend_->spec())),
@@ -243,7 +241,7 @@ Status TaskRun::compile(bool from_scratch) {
                ? fmt::format(" ({} of them make the {} rows of a batch)", wanted / fit.rows, wanted)
                : "");
   shapes_ = shapes_for(split_.rows, split_.whole);
-  shapes_.train_bytes = fit.train_bytes;
+  shapes_.budgets = fit.budgets;
   std::vector<Program> programs = HONE_TRY(run_programs(*made_, shapes_));
   if (const std::string again = recomputed(programs).text(); !again.empty())
     log_info("{:<11} {}", "recompute", again);

@@ -71,10 +71,12 @@ BatchShape shape_of(const TaskModel& m) {
   return shape.with(kSequences, 2);
 }
 
-Session session_of(const Task& task, const Pretrained& model, bool whole, const Backend& backend) {
+Session session_of(const Task& task, const Pretrained& model, bool whole, const Backend& backend,
+                   const HostRoom& room = {}) {
   const ModelConfig& config = model.config;
-  const TaskModel m = TaskModel::make(task, model).value();
+  const TaskModel m = TaskModel::make(task, model, backend.spec().host_lane).value();
   RunShapes shapes;
+  shapes.budgets.states = room;
   shapes.train = {{shape_of(m)}, 2};
   shapes.accumulate = !whole;
   Session session = std::move(Session::compile(run_programs(m, shapes).value(), backend).value());
@@ -214,7 +216,9 @@ TEST(Step, LessMemoryGivesTheSameBitsInTwoBytes) {
 // With the optimizer elsewhere a weight takes two bytes on the device, and its copy is the weight,
 // rounded, before the first step and after each.
 TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
-  for (const bool fp16 : {false, true}) {
+  for (const auto& [fp16, device] :
+       {std::pair{false, "cpu"}, {true, "cpu"}, {false, "far"}, {true, "far"}}) {
+    SCOPED_TRACE(fmt::format("{} {}", fp16 ? "fp16" : "bf16", device));
     Case c{"clm", "models/gpt2_tiny"};
     c.change = [&](TaskSettings& s) {
       s.bf16 = !fp16, s.fp16 = fp16;
@@ -222,7 +226,7 @@ TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
       s.offload_persistence_threshold = 16;
     };
     const Made made = make(c);
-    const auto backend = open_backend("cpu", {.threads = 2}).value();
+    const auto backend = open_backend(device, {.threads = 2}).value();
     Session session = session_of(made.task, made.model, true, *backend);
     for (int step = 0; step < 3; ++step) {
       run(session, "step." + made.shape, made.model.config, step);
@@ -243,6 +247,41 @@ TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
     std::map<std::string, int64_t> bytes = session.plan().by_purpose();
     EXPECT_GT(bytes["copies"], 10 * bytes["params"]);
   }
+}
+
+// The host has room for a half of the states, the device for a part of the others: the rest is on disk.
+TEST(Step, AFullHostGivesTheSameBits) {
+  for (const char* device : {"cpu", "far"})
+    for (const bool bf16 : {false, true})
+      for (const bool whole : {true, false}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", device, bf16 ? "bf16" : "f32", whole));
+        Case c{"clm", "models/gpt2_tiny"};
+        c.change = [&](TaskSettings& s) {
+          s.bf16 = bf16;
+          s.offload_optimizer_device = "cpu";
+          s.offload_persistence_threshold = 16;
+        };
+        const Made made = make(c);
+        const auto backend = open_backend(device, {.threads = 2}).value();
+        Session all = session_of(made.task, made.model, whole, *backend);
+        int64_t host = 0;
+        for (const StateSlot& slot : all.plan().states)
+          if (slot.home == Space::host) host += slot.type.bytes();
+        Session some = session_of(made.task, made.model, whole, *backend,
+                                  {.host = host / 2, .device = host / 6});
+        for (Session* session : {&all, &some})
+          for (int step = 0; step < 5; ++step) {
+            run(*session, (whole ? "step." : "train.") + made.shape, made.model.config, step);
+            if (!whole) run(*session, "update", made.model.config, step);
+          }
+        expect_same_states(all, some);
+        std::map<Space, int64_t> bytes;
+        for (const StateSlot& slot : some.plan().states)
+          if (slot.role == Role::moment) bytes[slot.home] += slot.type.bytes();
+        EXPECT_GT(bytes[Space::host], 0);
+        EXPECT_GT(bytes[Space::device], 0);
+        EXPECT_GT(bytes[Space::disk], 0);
+      }
 }
 
 // With bf16 activations and gradients take half the memory; statistics and vectors stay as they are.

@@ -237,13 +237,13 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   Needs one_more;  // of the smallest micro-batch that does not fit
   if (largest > 0 && largest < kMostRowsTried) {
     RunShapes more = shapes(largest + 1, fit.whole);
-    more.train_bytes = fit.train_bytes;
+    more.budgets = fit.budgets;
     one_more = needs_of(HONE_TRY(plan_of(made, *backend, more)), device, limits);
   }
 
   double flops = 0, seconds = 0;
   RunShapes chosen_shapes = shapes(rows, fit.whole);
-  chosen_shapes.train_bytes = fit.train_bytes;
+  chosen_shapes.budgets = fit.budgets;
   const std::vector<Program> programs = HONE_TRY(run_programs(made, chosen_shapes));
   const double micro_batches = micro_batches_of(s, wanted, rows);
   for (const Program& p : programs)
@@ -259,10 +259,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     } else {
       seconds = mean_step_seconds(times, micro_batches);
     }
-    const double batches = static_cast<double>(length.eval_rows) /
-                           static_cast<double>(std::min(rows, s.per_device_eval_batch_size));
-    time = HONE_TRY(
-        plan_time(s, length, fit.plan, seconds, times.evaluation * std::ceil(batches), device));
+    time = HONE_TRY(plan_time(s, length, fit.plan, seconds,
+                              evaluation_seconds(times, chosen_shapes.eval, length.eval_rows),
+                              device));
   }
   const PlacementSearch search{.model = made,
                                .backend = *backend,
@@ -327,6 +326,8 @@ Result<int> run_plan(const std::vector<std::string>& args) {
       text += fmt::format("  {:<16} {:>12}\n", fmt::format("arena on {}", name_of(space)),
                           format_bytes(bytes));
   if (stream > 0 && here) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
+  if (const std::string full = full_host_text(fit.plan, s.offload()); !full.empty())
+    text += full + "\n";
   if (fit.rows == 0) {
     if (limits.host == kNoLimit)
       text += fmt::format("does not fit: {} may be used, one row needs {}\n",
