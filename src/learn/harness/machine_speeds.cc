@@ -1,10 +1,12 @@
 #include "learn/harness/machine_speeds.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/system_files.h"
 #include "base/store/store.h"
@@ -14,7 +16,7 @@
 namespace hone {
 namespace {
 
-constexpr int kForm = 1;  // of the file, and of what is measured
+constexpr int kForm = 2;  // of the file, and of what is measured
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -30,6 +32,21 @@ std::string disk_key(const std::string& folder) {
 double number(const Json& j, const char* key, double otherwise = 0) {
   const auto it = j.find(key);
   return it != j.end() && it->is_number() ? it->get<double>() : otherwise;
+}
+
+// How often other programs took a processor from this one.
+int64_t times_interrupted() {
+  struct rusage usage {};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+// More: other programs computed while it was measured, and a run that begins later measures again.
+constexpr int64_t kCalmInterruptions = 100;
+constexpr double kKeptAtMost = 600;  // seconds
+
+bool is_doubtful(const Json& speeds) {
+  const double age = system_clock().wall_seconds() - number(speeds, "measured_at");
+  return number(speeds, "interruptions") > kCalmInterruptions && age > kKeptAtMost;
 }
 
 // The lines of the file, by key. A file that is not there or not JSON has none.
@@ -78,7 +95,8 @@ SpeedsWanted SpeedsWanted::of(const TrainSettings& s, bool choices) {
   bool disk = choices;
   for (const std::string* device : {&s.offload_optimizer_device, &s.offload_gradient_device,
                                     &s.offload_param_device, &s.offload_activation_device})
-    disk |= *device == "nvme";
+    disk |=
+        *device == "nvme" || (*device == "cpu" && s.host_memory);  // what the host has no room for
   return {.bf16 = s.bf16, .disk_folder = disk ? s.offload_folder() : ""};
 }
 
@@ -95,11 +113,15 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
     return known.contains("ops") && known["ops"].is_object() &&
            known["ops"].contains(bf16 ? "matmul.nn.bf16" : "matmul.nn");
   };
-  if (!has(wanted.bf16) && wanted.measure) {
+  if (wanted.measure && (!has(wanted.bf16) || is_doubtful(known))) {
+    const int64_t before = times_interrupted();
     const Result<Calibration> fresh = calibrate(backend, wanted.bf16);
+    const int64_t interrupted = times_interrupted() - before;
     if (fresh.ok()) {
       m.measured_now = true;
-      const OrderedJson json = json_of(*fresh);
+      OrderedJson json = json_of(*fresh);
+      json["interruptions"] = interrupted;
+      json["measured_at"] = system_clock().wall_seconds();
       known = Json(json);
       file.put(key, json);
     } else {

@@ -2,7 +2,8 @@
 //
 // The file is speeds.json in $HONE_CACHE, else in $XDG_CACHE_HOME/hone, else in ~/.cache/hone. Its keys
 // are processor, instruction set, threads and version of hone; of a disk the folder's device. Without a
-// file that can be written each run measures again. Deleting it does no harm.
+// file that can be written each run measures again. Where other programs computed meanwhile, a run that
+// begins ten minutes later measures again too. Deleting the file does no harm.
 #pragma once
 
 #include <optional>

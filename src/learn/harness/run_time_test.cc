@@ -132,7 +132,7 @@ TEST(MachineSpeeds, AreMeasuredOnceAndKept) {
   const auto two = open_backend("cpu", {.threads = 2}).value();
   EXPECT_FALSE(machine_speeds(*two, {.measure = false})) << "another number of threads";
   EXPECT_FALSE(machine_speeds(*open_backend("reference").value(), {}));
-  ASSERT_TRUE(file_store().write(speeds_file(), "{\"form\": 1, [").ok());
+  ASSERT_TRUE(file_store().write(speeds_file(), "{\"form\": 2, [").ok());
   EXPECT_FALSE(machine_speeds(*cpu, {.measure = false})) << "a broken file says nothing";
   std::filesystem::remove_all(folder);
   kept.empty() ? ::unsetenv("HONE_CACHE") : ::setenv("HONE_CACHE", kept.c_str(), 1);
