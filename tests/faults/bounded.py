@@ -149,8 +149,23 @@ class Drawn:
             flags["backend"] = "far"
         if rng.random() < 0.15:
             flags["auto"] = True
+        self.draw_numbers(rng, precision)
         self.share = {"device": rng.uniform(0.1, 1.3), "host": rng.uniform(0.1, 1.3)}
         self.limits = rng.choice([("device",), ("device",), ("host",), ("device", "host")])
+
+    def draw_numbers(self, rng, precision):
+        """What numbers are kept as, besides --bf16 and --fp16."""
+        flags = self.flags
+        if precision == "fp16" and rng.random() < 0.5:
+            flags["loss_scale"] = rng.choice([0, 1, 1024])
+        if precision and rng.random() < 0.3:
+            flags["grad_accum_dtype"] = rng.choice(["fp32", "bf16"] if precision == "bf16" else ["fp32"])
+        if rng.random() < 0.3:
+            flags["non_finite"] = rng.choice(["skip", "stop", "rollback"])
+        if flags.get("use_peft") and self.task == "clm" and rng.random() < 0.6:
+            flags[rng.choice(["load_in_4bit", "load_in_4bit", "load_in_8bit"])] = True
+            if "load_in_4bit" in flags:
+                flags.update(bnb_4bit_quant_type=rng.choice(["nf4", "fp4"]), bnb_4bit_use_double_quant=rng.random() < 0.5)
 
     def draw_placement(self, rng):
         flags = self.flags
