@@ -4,8 +4,11 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <optional>
+#include <string>
 
 namespace hone {
 namespace {
@@ -411,18 +414,60 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
   return most;
 }
 
+namespace {
+
+// Long searches that were done: a run is planned for many choices, of which most programs are alike.
+class Memory {
+ public:
+  struct Found {
+    std::vector<int64_t> offsets;
+    int64_t top = 0, looked_at = 0;
+  };
+  std::optional<Found> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto at = found_.find(key);
+    return at == found_.end() ? std::nullopt : std::optional(at->second);
+  }
+  void keep(std::string key, Found found) {
+    constexpr size_t kMost = 64;
+    const std::lock_guard lock(mutex_);
+    if (found_.size() == kMost) found_.clear();
+    found_.emplace(std::move(key), std::move(found));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Found> found_;
+};
+constexpr int64_t kLong = 5'000'000;  // pairs of buffers, some milliseconds
+
+std::string key_of(const std::vector<Lifetime>& b, const Search& how) {
+  std::vector<int64_t> all{how.enough, static_cast<int64_t>(how.few)};
+  for (const Lifetime& x : b) all.insert(all.end(), {x.bytes, x.first, x.last});
+  return {reinterpret_cast<const char*>(all.data()), all.size() * sizeof(int64_t)};
+}
+
+}  // namespace
+
 int64_t assign_offsets(std::vector<Lifetime>& b, Search* search) {
   if (b.empty()) return 0;
   const Search how = search ? *search : Search{};
-  Placer placer(b, how.few);
-  const Goals goals(b, how.enough);
-  Placement best = first_placement(b, goals, placer);
-  improve(b, goals, placer, best);
-  for (uint64_t round = 1; best.top > goals.wanted && round <= kRounds; ++round)
-    repair(b, goals.promised, round, placer, best);
-  for (size_t i = 0; i < b.size(); ++i) b[i].offset = best.offsets[i];
-  if (search) search->looked_at = placer.looked_at();
-  return best.top;
+  static Memory memory;
+  std::string key = key_of(b, how);
+  std::optional<Memory::Found> found = memory.find(key);
+  if (!found) {
+    Placer placer(b, how.few);
+    const Goals goals(b, how.enough);
+    Placement best = first_placement(b, goals, placer);
+    improve(b, goals, placer, best);
+    for (uint64_t round = 1; best.top > goals.wanted && round <= kRounds; ++round)
+      repair(b, goals.promised, round, placer, best);
+    found = {std::move(best.offsets), best.top, placer.looked_at()};
+    if (placer.work() > kLong) memory.keep(std::move(key), *found);
+  }
+  for (size_t i = 0; i < b.size(); ++i) b[i].offset = found->offsets[i];
+  if (search) search->looked_at = found->looked_at;
+  return found->top;
 }
 
 }  // namespace hone
