@@ -99,7 +99,9 @@ void HostUpdates::return_results(const Values& results) {
     if (m.state < 0) continue;
     State& s = p_.states[static_cast<size_t>(m.state)];
     const ValueId done = waited(v);
-    if (s.home == p_.space(done))
+    // What is written over on the device leaves it after its stay (offload.cc).
+    const bool on_device = lane_ == HostLane::one_place && p_.space(done) == Space::device;
+    if (s.home == p_.space(done) || on_device)
       s.next = m.home = done;
     else
       m.back = ops::copy(b_, done, s.home);

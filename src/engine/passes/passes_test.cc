@@ -58,6 +58,14 @@ const std::map<std::string, Pass>& passes_by_name() {
         [](Program& p) {
           return offload(p, {.moments = Space::host, .host_lane = HostLane::one_place});
         }}},
+      {"update_in_place_of_weights_on_disk",
+       {"update_in_place_of_weights_on_disk", PassKind::placement,
+        [](Program& p) {
+          return offload(p, {.moments = Space::host,
+                             .params = Space::disk,
+                             .least_elements = 0,
+                             .host_lane = HostLane::one_place});
+        }}},
       {"update_all_on_host",
        {"update_all_on_host", PassKind::placement,
         [](Program& p) {
