@@ -88,7 +88,7 @@ class Reader {
       in.numbers = HONE_TRY(numbers(arguments));
       const std::map<std::string, size_t> known{{"normal", 0},   {"uniform", 2}, {"ids", 1},
                                                 {"labels", 1},   {"list", 0},    {"count", 0},
-                                                {"distinct", 1}, {"bits", 0}};
+                                                {"distinct", 1}, {"bits", 0},    {"blocks", 2}};
       auto it = known.find(in.kind);
       if (it == known.end()) return say(fmt::format("'{}' is not a way to make values", in.kind));
       if (in.numbers.size() < it->second)
@@ -159,6 +159,8 @@ Tensor make_operand(const CaseInput& in, uint64_t seed) {
       v[i] = static_cast<double>(i) * number(0, 1);
     else if (in.kind == "bits")
       v[i] = below(2);
+    else if (in.kind == "blocks")
+      v[i] = below(256);
     else {  // distinct: without repeats, by drawing from a deck
       if (deck.empty())
         for (double x = 0; x < number(0, 0); ++x) deck.push_back(x);
@@ -168,6 +170,11 @@ Tensor make_operand(const CaseInput& in, uint64_t seed) {
       deck.erase(at);
     }
   }
+  // The high bytes of numbers in f16, of moderate size.
+  for (size_t i = 0; in.kind == "blocks" && i < v.size(); ++i)
+    for (size_t k = 1; k < in.numbers.size(); ++k)
+      if (std::fmod(static_cast<double>(i), number(0, 1)) == number(k, 0) + 1)
+        v[i] = 128 * below(2) + 32 + below(16);
   return Tensor::of(in.type, v);
 }
 

@@ -31,11 +31,26 @@ constexpr float kFloat4[16] = {
     -0.0f, -0.0625f / 12, -8.0f / 12, -1.0f, -4.0f / 12, -6.0f / 12, -2.0f / 12, -3.0f / 12,
 };
 
+BlockScheme in_gguf(const char* name, int64_t block, int64_t bytes, int64_t halves, int64_t at) {
+  return {name, block, bytes, 0, nullptr, halves, at};
+}
+
 }  // namespace
 
 const std::vector<BlockScheme>& block_schemes() {
-  static const std::vector<BlockScheme> all{
-      {"nf4", 2, 1, 64, kNormalFloat}, {"fp4", 2, 1, 64, kFloat4}, {"int8", 1, 1, 0}};
+  static const std::vector<BlockScheme> all{{"nf4", 2, 1, 64, kNormalFloat},
+                                            {"fp4", 2, 1, 64, kFloat4},
+                                            {"int8", 1, 1, 0},
+                                            in_gguf("q4_0", 32, 18, 1, 0),
+                                            in_gguf("q4_1", 32, 20, 2, 0),
+                                            in_gguf("q5_0", 32, 22, 1, 0),
+                                            in_gguf("q5_1", 32, 24, 2, 0),
+                                            in_gguf("q8_0", 32, 34, 1, 0),
+                                            in_gguf("q2_k", 256, 84, 2, 80),
+                                            in_gguf("q3_k", 256, 110, 1, 108),
+                                            in_gguf("q4_k", 256, 144, 2, 0),
+                                            in_gguf("q5_k", 256, 176, 2, 0),
+                                            in_gguf("q6_k", 256, 210, 1, 208)};
   return all;
 }
 

@@ -1,6 +1,6 @@
-// dequantize(payload, scales, nested_scales?, offset?): the matrix that is kept in few bits, by the
-// scheme (block_schemes.h).   payload u8[N,P], scales f32 of scale_count; or u8 with nested_scales
-// f32[ceil(scale_count / 256)] and offset f32[] -> [N,K] of the scales' type, or of attribute dtype.
+// dequantize(payload, scales?, nested_scales?, offset?): the matrix that is kept in few bits, by the
+// scheme (block_schemes.h).   payload u8[N,P], scales f32 of scale_count, none where blocks hold them;
+// or u8 with nested_scales f32[ceil(scale_count / 256)] and offset f32[] -> [N,K] of attribute dtype.
 // An op with attribute scheme takes the operands itself (pass fuse).
 #include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
@@ -11,7 +11,7 @@ namespace {
 Result<Types> infer_dequantize(const NodeView& n) {
   const BlockScheme* scheme = block_scheme(n.text("scheme"));
   HONE_TRY(expect_rank(n, 0, 2));
-  if (n.in(0).dtype != DType::u8) return bad_operands(n, "the payload is not u8");
+  HONE_TRY(check_payload(n, *scheme, n.in(0)));
   DType dtype = HONE_TRY(dtype_named(n.text("dtype")));
   const Shape shape{n.in(0).shape[0], scheme->columns(n.in(0).shape[1])};
   HONE_TRY(check_block_scales(n, *scheme, shape));
@@ -26,7 +26,18 @@ Cost cost_dequantize(const NodeView& n) { return elementwise(n, 2); }
 
 }  // namespace
 
+Status check_payload(const NodeView& n, const BlockScheme& scheme, const Type& payload) {
+  if (payload.dtype != DType::u8) return bad_operands(n, "the payload is not u8");
+  if (payload.shape[1] % scheme.bytes == 0) return Ok{};
+  return bad_operands(n,
+                      fmt::format("rows of {} are blocks of {} bytes", scheme.name, scheme.bytes));
+}
+
 Status check_block_scales(const NodeView& n, const BlockScheme& scheme, const Shape& shape) {
+  if (scheme.scales_inside()) {
+    if (!n.has("scales") && !n.has("nested_scales") && !n.has("offset")) return Ok{};
+    return bad_operands(n, fmt::format("blocks of {} hold their scales", scheme.name));
+  }
   const int64_t count = scheme.scale_count(shape[0], shape[1]);
   if (!n.has("scales") || n.in("scales").shape != Shape{count})
     return bad_operands(n, fmt::format("{} of these sizes has {} scales", scheme.name, count));

@@ -16,7 +16,10 @@ Result<Types> infer_linear(const NodeView& n) {
   HONE_TRY(expect_rank(n, 1, 2));
   Shape w = n.in("w").shape;
   const BlockScheme* scheme = block_scheme(n.text("scheme"));
-  if (scheme != nullptr) w[1] = scheme->columns(w[1]);
+  if (scheme != nullptr) {
+    HONE_TRY(check_payload(n, *scheme, n.in("w")));
+    w[1] = scheme->columns(w[1]);
+  }
   bool trans = n.flag("trans_w");
   int64_t k = trans ? w[1] : w[0], cols = trans ? w[0] : w[1];
   if (n.in(0).shape[1] != k) return bad_operands(n, "inner sizes differ");
@@ -33,7 +36,6 @@ Result<Types> infer_linear(const NodeView& n) {
     return bad_operands(n, "the residual has another type than the result");
   const DType kept = n.in("w").dtype;
   if (scheme != nullptr) {
-    if (kept != DType::u8) return bad_operands(n, "the payload is not u8");
     HONE_TRY(check_block_scales(n, *scheme, w));
     return n.flag("save_pre") ? Types{y, y} : Types{y};
   }

@@ -28,10 +28,11 @@ std::string gemm_id(const Gemm& g) {
 struct BlockOperands {
   Blocks blocks;
   size_t scales = 0, nested = 0, offset = 0;
-  bool narrow = false;
+  bool beside = false, narrow = false;  // there are scales; in 8 bits
 
   Blocks of(const KernelArgs& a) const {
     Blocks b = blocks;
+    if (!beside) return b;
     b.scales = in(a, narrow ? nested : scales);
     if (!narrow) return b;
     b.narrow_scales = static_cast<const uint8_t*>(a.in[scales]);
@@ -40,11 +41,29 @@ struct BlockOperands {
   }
 };
 
+// Those of GGUF files; another scheme: code4.
+Blocks::Kind gguf_kind(const std::string& scheme) {
+  using Kind = Blocks::Kind;
+  static constexpr std::pair<const char*, Kind> kKinds[] = {
+      {"q4_0", Kind::q4_0}, {"q4_1", Kind::q4_1}, {"q5_0", Kind::q5_0}, {"q5_1", Kind::q5_1},
+      {"q8_0", Kind::q8_0}, {"q2_k", Kind::q2_k}, {"q3_k", Kind::q3_k}, {"q4_k", Kind::q4_k},
+      {"q5_k", Kind::q5_k}, {"q6_k", Kind::q6_k}};
+  for (const auto& [name, kind] : kKinds)
+    if (name == scheme) return kind;
+  return Kind::code4;
+}
+
 Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload) {
   const BlockScheme& scheme = *block_scheme(n.text("scheme"));
   BlockOperands o;
-  o.blocks.kind = scheme.code != nullptr ? Blocks::Kind::code4 : Blocks::Kind::i8;
   o.blocks.columns = scheme.columns(payload[1]);
+  if (scheme.scales_inside()) {
+    o.blocks.kind = gguf_kind(scheme.name);
+    if (o.blocks.kind == Blocks::Kind::code4)
+      return declined(n, fmt::format("no kernel for scheme {}", scheme.name));
+    return o;
+  }
+  o.blocks.kind = scheme.code != nullptr ? Blocks::Kind::code4 : Blocks::Kind::i8;
   o.blocks.scaled = scheme.scaled;
   o.blocks.code = scheme.code;
   o.blocks.dynamic = dynamic_code().data();
@@ -52,6 +71,7 @@ Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload) {
   o.scales = n.slot("scales");
   o.nested = n.slot("nested_scales");
   o.offset = n.slot("offset");
+  o.beside = true;
   o.narrow = n.has("nested_scales");
   const size_t floats = o.narrow ? o.nested : o.scales;
   if (n.in(floats).dtype != DType::f32 || (o.narrow && n.in(o.offset).dtype != DType::f32))

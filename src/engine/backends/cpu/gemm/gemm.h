@@ -26,11 +26,21 @@
 
 namespace hone::cpu {
 
-// A matrix [rows, columns] whose elements are in few bits, with scales (engine/ops/block_schemes.h).
+// A matrix [rows, columns] whose elements are in few bits (engine/ops/block_schemes.h).
 struct Blocks {
   enum class Kind : int {
     code4,  // two codes a byte, the first in the high half; one scale for `scaled` elements
     i8,     // i8 over 127, one scale a row
+    q4_0,  // and the blocks of GGUF files, with their scales inside; of the fields below, columns alone
+    q4_1,
+    q5_0,
+    q5_1,
+    q8_0,
+    q2_k,
+    q3_k,
+    q4_k,
+    q5_k,
+    q6_k,
   } kind = Kind::code4;
   int64_t columns = 0;
   int64_t scaled = 0;

@@ -72,6 +72,26 @@ void small_nn(const Gemm& g, const T* b, int64_t j0, int64_t j1) {
   }
 }
 
+// The same for a B in blocks, from its row `k0` on: eight rows are widened at a time.
+void small_nn_widened(const Gemm& g, int64_t k0, int64_t j0, int64_t j1) {
+  constexpr int64_t kColumns = 1024;
+  alignas(64) float wide[8 * kColumns];
+  for (int64_t j = j0; j < j1; j += kColumns) {
+    Gemm part = g;
+    part.n = min_of(kColumns, j1 - j);
+    part.ldb = kColumns;
+    part.c = g.c + j;
+    for (int64_t k = 0; k < g.k; k += 8) {
+      part.k = min_of<int64_t>(8, g.k - k);
+      part.a = floats_of_a(g) + k;
+      part.accumulate = k > 0 || g.accumulate;
+      for (int64_t r = 0; r < part.k; ++r)
+        widen(*g.blocks, g.b, k0 + k + r, j, part.n, wide + r * kColumns);
+      small_nn(part, wide, 0, part.n);
+    }
+  }
+}
+
 // Threads share columns in blocks of this.
 constexpr int64_t kSmallColumns = 64;
 HONE_INLINE Range small_columns(const Gemm& g, int64_t begin, int64_t end) {
@@ -98,10 +118,14 @@ void multiply_small_nn(const Gemm& g, float* workspace, ThreadPool& pool) {
   second.accumulate = false;
   pool.run([&](int thread) {
     const Range mine = thread_range(second.k > 0 ? 2 * blocks : blocks, thread, pool.size());
+    const Range one = small_columns(g, mine.begin, min_of(mine.end, blocks));
+    const Range two = small_columns(g, max_of(mine.begin, blocks) - blocks, mine.end - blocks);
+    if (g.b_type == Element::blocks) {
+      small_nn_widened(first, 0, one.begin, one.end);
+      small_nn_widened(second, k, two.begin, two.end);
+    }
     with_elements(g.b, g.b_type, [&](const auto* b) {
-      const Range one = small_columns(g, mine.begin, min_of(mine.end, blocks));
       small_nn(first, b, one.begin, one.end);
-      const Range two = small_columns(g, max_of(mine.begin, blocks) - blocks, mine.end - blocks);
       small_nn(second, b + k * g.ldb, two.begin, two.end);
     });
     pool.barrier();
@@ -210,8 +234,31 @@ void small_nt(const Gemm& g, const T* b, const float* a, int64_t j0, int64_t j1)
   if (has_epilogue(g)) epilogue(g, 0, g.m, j0, j1 - j0);
 }
 
+// The same for a B in blocks: some of its rows are widened at a time.
+constexpr int64_t kWideDots = 8;
+void small_nt_widened(const Gemm& g, const float* a, int64_t j0, int64_t j1, float* wide) {
+  Gemm part = g;
+  part.ldb = round_up(g.k, 16);
+  const auto moved = [](auto* p, int64_t by) { return p == nullptr ? p : p + by; };
+  for (int64_t j = j0; j < j1; j += kWideDots) {
+    const int64_t rows = min_of(kWideDots, j1 - j);
+    for (int64_t r = 0; r < rows; ++r) widen(*g.blocks, g.b, j + r, 0, g.k, wide + r * part.ldb);
+    part.n = rows;
+    part.c = g.c + j;
+    part.bias = moved(g.bias, j);
+    part.pre = moved(g.pre, j);
+    part.residual = moved(g.residual, j);
+    small_nt(part, wide, a, 0, rows);
+  }
+}
+
 // Floats of A that every thread packs for itself: less than waiting for the others costs.
 constexpr int64_t kOwnA = 8192;
+
+HONE_INLINE int64_t small_a_words(const Gemm& g) { return round_up(g.m, 16) * round_up(g.k, 16); }
+HONE_INLINE int64_t small_wide_words(const Gemm& g) {  // of each thread
+  return g.b_type == Element::blocks ? kWideDots * round_up(g.k, 16) : 0;
+}
 
 void multiply_small_nt(const Gemm& g, float* shared, ThreadPool& pool) {
   pool.run([&](int thread) {
@@ -229,14 +276,16 @@ void multiply_small_nt(const Gemm& g, float* shared, ThreadPool& pool) {
     const Range mine = thread_range(ceil_div(g.n, kSmallColumns), thread, pool.size()),
                 columns = small_columns(g, mine.begin, mine.end);
     if (columns.begin >= columns.end) return;
+    if (g.b_type == Element::blocks)
+      return small_nt_widened(g, a, columns.begin, columns.end,
+                              shared + small_a_words(g) + thread * small_wide_words(g));
     with_elements(g.b, g.b_type,
                   [&](const auto* b) { small_nt(g, b, a, columns.begin, columns.end); });
   });
 }
 
 bool takes_small_path(const Gemm& g) {
-  return g.packed_b == nullptr && g.b_type != Element::blocks && g.m <= kGemmSmallRows &&
-         !g.trans_a;
+  return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
 }
 
 }  // namespace
@@ -244,7 +293,7 @@ bool takes_small_path(const Gemm& g) {
 int64_t gemm_f32_workspace_bytes(const Gemm& g, int threads) {
   if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
   if (takes_small_path(g)) {
-    if (g.trans_b) return 4 * round_up(g.m, 16) * round_up(g.k, 16);
+    if (g.trans_b) return 4 * (small_a_words(g) + threads * small_wide_words(g));
     return first_half(g.k) < g.k ? 4 * (g.m * g.n + 2 * kGap) : 0;
   }
   if (takes_few_rows_path(g)) return 4 * few_rows_words(g, threads);

@@ -2,7 +2,7 @@
 // product, so that no copy of the whole in f32 exists. Every instruction set gives the same bits.
 #pragma once
 
-#include "engine/backends/cpu/gemm/gemm.h"
+#include "engine/backends/cpu/gemm/widen_gguf.simd.h"
 #include "engine/backends/cpu/isa/simd.h"
 
 namespace hone::cpu::HONE_ISA {
@@ -94,6 +94,8 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
     case Blocks::Kind::i8:
       return widen_i8(reinterpret_cast<const int8_t*>(payload) + row * b.columns + column,
                       scale_at(b, row), n, out);
+    default:
+      return widen_gguf(b, payload, row, column, n, out);
   }
 }
 
