@@ -1,6 +1,7 @@
 // How a run begins: data, the micro-batch that fits, programs, memory, weights, first screen.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/core/log.h"
 #include "base/core/memory.h"
@@ -26,6 +27,19 @@ Schema described(const Task& task, const std::string& command) {
   return schema;
 }
 
+namespace {
+
+// The first screen's words for weights that are kept in few bits.
+std::string frozen_text(const ModelConfig& config) {
+  std::set<std::string> schemes;
+  for (const ParamSpec& spec : family_of(config).params(config))
+    if (!spec.scheme.empty()) schemes.insert(spec.scheme);
+  const std::vector<std::string> names(schemes.begin(), schemes.end());
+  return names.empty() ? "" : fmt::format("; weights in {} are frozen", join(names, ", "));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained model,
                                                bool from_scratch) {
   std::unique_ptr<TaskRun> run(new TaskRun(task));
@@ -49,9 +63,7 @@ Status TaskRun::start(Pretrained model, bool from_scratch) {
     log_info("{:<11} {} of rank {} in {} layers: {:.3f} million parameters are trained{}",
              "adapter", config.adapter->dora ? "DoRA" : "LoRA", config.adapter->r,
              adapted_layers(config).size(), static_cast<double>(trained) / 1e6,
-             config.quantization
-                 ? fmt::format("; weights in {} are frozen", config.quantization->scheme)
-                 : "");
+             frozen_text(config));
   }
   const RunForm form = HONE_TRY(task_.form(model_));
   if (const RowLimit& limit = form.limits[0]; limit.given > config.max_positions)

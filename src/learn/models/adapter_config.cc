@@ -111,7 +111,8 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
   for (const char* key : {"alpha_pattern", "loftq_config", "rank_pattern"}) j[key] = Json::object();
   j["base_model_name_or_path"] = base;
   j["bias"] = "none";
-  j["fan_in_fan_out"] = c.family == "gpt2" && !c.quantization;  // bitsandbytes keeps [out,in]
+  // bitsandbytes keeps [out,in].
+  j["fan_in_fan_out"] = c.family == "gpt2" && !(c.quantization && c.quantization->of_file.empty());
   j["inference_mode"] = true;
   j["init_lora_weights"] = true;
   j["lora_alpha"] = whole_or_real(a.alpha);

@@ -16,6 +16,11 @@ std::string Quantization::scheme_of(const ModelConfig& c, const std::string& lay
       std::any_of(std::begin(kClassifierModules), std::end(kClassifierModules), named))
     return "";
   if (c.adapter && c.adapter->saves(c, layer)) return "";
+  if (!of_file.empty()) {
+    const auto found = of_file.find(layer + ".weight");
+    return found != of_file.end() && block_scheme(found->second)->holds(columns) ? found->second
+                                                                                 : "";
+  }
   if (c.family == "t5" && layer.ends_with(".wo")) return "";  // as _keep_in_fp32_modules says
   if (std::any_of(skipped.begin(), skipped.end(), named)) return "";
   return block_scheme(scheme)->holds(columns) ? scheme : "";
@@ -31,6 +36,7 @@ std::vector<KeptState> kept_states(const ParamSpec& spec) {
   const Shape shape = block_shape(spec);
   const int64_t scales = scheme.scale_count(shape[0], shape[1]);
   std::vector<KeptState> states{{spec.name, {DType::u8, {shape[0], scheme.row_bytes(shape[1])}}}};
+  if (scheme.scales_inside()) return states;
   states.push_back({spec.name + kScales, {spec.nested ? DType::u8 : DType::f32, {scales}}});
   if (!spec.nested) return states;
   states.push_back(

@@ -32,6 +32,7 @@ class MergedWeights final : public WeightSource {
         changes_(std::move(changes)) {
     for (TensorInfo t : base_->tensors()) {
       if (changes_.contains(t.name)) t.scheme.clear();
+      t.blocks.clear();
       add(std::move(t));
     }
     metadata_ = base_->metadata();
@@ -106,6 +107,7 @@ Status merge_adapter(Pretrained& model) {
   model.weights = std::make_unique<MergedWeights>(
       std::move(model.weights), std::move(model.adapter), scale, std::move(changes));
   model.config.adapter.reset();
+  model.config.quantization.reset();
   return Ok{};
 }
 

@@ -256,6 +256,18 @@ Result<std::string> base_of_adapter(const std::string& folder) {
       .todo("name the model by --model_name_or_path and this folder by --adapter_name_or_path");
 }
 
+// How a GGUF file keeps its matrices, in few bits; null: it is not one, or has none.
+Result<std::shared_ptr<const Quantization>> blocks_of_file(const Pretrained& p) {
+  const std::string gguf = gguf_of(p.path);
+  if (gguf.empty()) return nullptr;
+  const std::unique_ptr<WeightSource> opened = p.weights ? nullptr : HONE_TRY(open_weights(gguf));
+  Quantization q;
+  for (const TensorInfo& t : (p.weights ? *p.weights : *opened).tensors())
+    if (!t.blocks.empty()) q.of_file[t.name] = t.blocks;
+  if (q.of_file.empty()) return nullptr;
+  return std::make_shared<const Quantization>(std::move(q));
+}
+
 }  // namespace
 
 Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& options) {
@@ -268,6 +280,8 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
   Pretrained p = HONE_TRY(open_model(name, options));
   p.config.quantization = options.quantization;
   HONE_TRY(open_adapter(p, options));
+  if (p.config.adapter && !p.config.quantization)
+    p.config.quantization = HONE_TRY(blocks_of_file(p));
   return p;
 }
 

@@ -27,7 +27,9 @@ struct OpenOptions {
   // PEFT's folder of an adapter, or a hub name; "": none. Else `adapter` is a new one to train.
   std::string adapter_name = {};
   std::shared_ptr<const Adapter> adapter = {};
-  std::shared_ptr<const Quantization> quantization = {};  // of linear layers; null: none
+  // How linear layers are kept. What a checkpoint of bitsandbytes says takes precedence; null: as floats,
+  // but beside an adapter in the blocks that a GGUF file has.
+  std::shared_ptr<const Quantization> quantization = {};
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 

@@ -3,11 +3,14 @@
 #include <atomic>
 #include <utility>
 
+#include "learn/checkpoint/gguf/ggml_quants.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/quantize.h"
 
 namespace hone {
 namespace {
+
+constexpr int64_t kPart = kStateBlock / 4;  // bytes; an f32 copy is a few MiB
 
 Error not_finite(const ParamSpec& spec, const std::string& source) {
   return Error(err::kWeightNotFinite,
@@ -24,6 +27,25 @@ void in_parts(ThreadPool& pool, int64_t groups, Part part) {
 
 void write_floats(Session& session, const std::string& name, std::span<const float> x) {
   session.write_state(name, std::as_bytes(x));
+}
+
+// Whether the f16 numbers in the blocks are finite: then all elements are.
+bool finite_blocks(const BlockScheme& scheme, const std::byte* at, int64_t blocks) {
+  for (int64_t i = 0; i < blocks; ++i, at += scheme.bytes)
+    for (int64_t h = 0; h < scheme.halves; ++h)
+      if ((std::to_integer<int>(at[scheme.halves_at + 2 * h + 1]) & 0x7c) == 0x7c) return false;
+  return true;
+}
+
+// A weight [out,in] as its family keeps it.
+std::vector<float> in_family_order(std::vector<float> x, const ParamSpec& spec) {
+  if (!spec.in_out) return x;
+  std::vector<float> turned(x.size());
+  const auto rows = static_cast<size_t>(spec.shape[1]),
+             columns = static_cast<size_t>(spec.shape[0]);
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) turned[c * rows + r] = x[r * columns + c];
+  return turned;
 }
 
 }  // namespace
@@ -59,8 +81,7 @@ Status write_quantized(Session& session, const ParamSpec& spec, const WeightRead
     first += n;
     return finite ? Status(Ok{}) : Status(not_finite(spec, source));
   };
-  // Parts of whole groups: rows may be of any length. Their f32 copy is a few MiB.
-  constexpr int64_t kPart = kStateBlock / 4;
+  // Parts of whole groups: rows may be of any length.
   const int64_t group_bytes = scheme.row_bytes(group);
   HONE_TRY(session.write_state(spec.name, {}, fill,
                                std::max(group_bytes, kPart / group_bytes * group_bytes)));
@@ -75,9 +96,46 @@ Status write_quantized(Session& session, const ParamSpec& spec, const WeightRead
   return Ok{};
 }
 
+Status copy_blocks(Session& session, const ParamSpec& spec, const WeightSource& weights,
+                   const TensorInfo& t) {
+  const BlockScheme& scheme = *block_scheme(spec.scheme);
+  const int64_t row_bytes = scheme.row_bytes(block_shape(spec)[1]);
+  std::atomic<bool> finite = true;
+  int64_t first = 0;
+  const auto fill = [&](std::span<std::byte> bytes) -> Status {
+    HONE_TRY(weights.read_blocks(t.name, "", first, bytes));
+    first += static_cast<int64_t>(bytes.size());
+    if (!scheme.scales_inside()) return Ok{};
+    in_parts(session.pool(), static_cast<int64_t>(bytes.size()) / scheme.bytes,
+             [&](int64_t begin, int64_t blocks) {
+               if (!finite_blocks(scheme, bytes.data() + begin * scheme.bytes, blocks))
+                 finite = false;
+             });
+    return finite ? Status(Ok{}) : Status(not_finite(spec, t.file));
+  };
+  HONE_TRY(
+      session.write_state(spec.name, {}, fill, std::max(row_bytes, kPart / row_bytes * row_bytes)));
+  for (const KeptState& kept : kept_states(spec)) {
+    if (kept.name == spec.name) continue;
+    std::vector<std::byte> bytes(static_cast<size_t>(kept.type.bytes()));
+    HONE_TRY(weights.read_blocks(t.name, kept.name.substr(spec.name.size()), 0, bytes));
+    session.write_state(kept.name, bytes);
+    if (kept.type.dtype == DType::f32 && session.count_not_finite(kept.name).count > 0)
+      return not_finite(spec, t.file);
+  }
+  return Ok{};
+}
+
 std::vector<float> weight_values(const Session& session, const ParamSpec& spec) {
   if (spec.scheme.empty()) return session.state_values<float>(spec.name);
   const Shape shape = block_shape(spec);
+  if (const BlockScheme& scheme = *block_scheme(spec.scheme); scheme.scales_inside()) {
+    std::vector<float> x(static_cast<size_t>(shape[0] * shape[1]));
+    ggml_format(spec.scheme)
+        ->decode(session.state_values<std::byte>(spec.name).data(),
+                 shape[0] * shape[1] / scheme.block, x.data());
+    return in_family_order(std::move(x), spec);
+  }
   std::vector<float> scales;
   if (spec.nested) {
     NestedScales nested{session.state_values<uint8_t>(spec.name + kScales),
@@ -87,15 +145,10 @@ std::vector<float> weight_values(const Session& session, const ParamSpec& spec) 
   } else {
     scales = session.state_values<float>(spec.name + kScales);
   }
-  const std::vector<float> x =
+  return in_family_order(
       widen_matrix(*block_scheme(spec.scheme), session.state_values<uint8_t>(spec.name), scales,
-                   shape[0], shape[1]);
-  if (!spec.in_out) return x;
-  std::vector<float> turned(x.size());
-  const auto rows = static_cast<size_t>(shape[0]), columns = static_cast<size_t>(shape[1]);
-  for (size_t r = 0; r < rows; ++r)
-    for (size_t c = 0; c < columns; ++c) turned[c * rows + r] = x[r * columns + c];
-  return turned;
+                   shape[0], shape[1]),
+      spec);
 }
 
 }  // namespace hone

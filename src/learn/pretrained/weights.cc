@@ -98,9 +98,11 @@ bool is_new(const WeightSource& weights, const ModelConfig& config, const ParamS
   return t == nullptr || (head.replace_other_sizes && t->type.shape != spec.shape);
 }
 
-// A weight in blocks: read in parts, or, where the file has it turned, whole.
+// A weight in blocks: as the file has it; else read in parts, or, where the file has it turned, whole.
 Status read_in_blocks(Session& session, const WeightSource& weights, const TensorInfo& t,
                       const ParamSpec& spec) {
+  if (t.blocks == spec.scheme && t.nested == spec.nested)
+    return copy_blocks(session, spec, weights, t);
   if (spec.in_out) {
     std::vector<float> x(static_cast<size_t>(t.type.count()));
     HONE_TRY(weights.read(t.name, DType::f32, std::as_writable_bytes(std::span(x))));

@@ -10,16 +10,7 @@
 namespace hone {
 namespace {
 
-// Block layouts, in bytes. d, m: f16. A nibble pair holds element i (low) and i + half (high).
-//   Q4_0  d[2] qs[16]                    32   x = d * (q - 8)
-//   Q4_1  d[2] m[2] qs[16]               32   x = d * q + m
-//   Q5_0  d[2] qh[4] qs[16]              32   x = d * (q - 16), fifth bit of element i = bit i of
-//   qh Q5_1  d[2] m[2] qh[4] qs[16]         32   x = d * q + m Q8_0  d[2] qs[32] 32   x = d * q, q
-//   signed Q2_K  sc[16] qs[64] d[2] m[2]       256   x = d * lo(sc) * q - m * hi(sc), 16 groups of
-//   16 Q3_K  hm[32] qs[64] sc[12] d[2]     256   x = d * (sc - 32) * (q - (high bit set ? 0 : 4)),
-//   16 groups of 16 Q4_K  d[2] m[2] sc[12] qs[128]      256   x = d * sc * q - m * mn, 8 groups of
-//   32 Q5_K  d[2] m[2] sc[12] qh[32] qs[128]     the same with a fifth bit Q6_K  ql[128] qh[64]
-//   sc[16] d[2]    256   x = d * sc * (q - 32), 16 groups of 16, sc signed
+// Block layouts and formulas: docs/formats/gguf.md.
 
 using Byte = uint8_t;
 
@@ -237,8 +228,11 @@ const GgmlFormat* ggml_format(uint32_t id) {
 }
 
 const GgmlFormat* ggml_format(std::string_view name) {
+  const auto same = [](char a, char b) {
+    return a == b || (a >= 'A' && a <= 'Z' && a - 'A' + 'a' == b);
+  };
   for (const GgmlFormat& f : kFormats)
-    if (f.name == name) return &f;
+    if (std::equal(f.name.begin(), f.name.end(), name.begin(), name.end(), same)) return &f;
   return nullptr;
 }
 

@@ -20,6 +20,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     HONE_BUG_IF(
         !(*weights)->read(t.name, DType::f32, std::as_writable_bytes(std::span(values))).ok(),
         "tensor '{}' cannot be read", t.name);
+    if (t.blocks.empty()) continue;
+    std::vector<std::byte> blocks(static_cast<size_t>(t.bytes));
+    HONE_BUG_IF(!(*weights)->read_blocks(t.name, "", 0, blocks).ok(), "no blocks of '{}'", t.name);
   }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/ops/block_schemes.h"
 #include "learn/checkpoint/gguf/errors.h"
 #include "learn/checkpoint/safetensors/convert.h"
 #include "learn/checkpoint/safetensors/errors.h"
@@ -20,6 +21,13 @@ struct Source {
   int64_t heads = 0;       // > 0: rows of each head are interleaved pairs (see row_of)
   bool transpose = false;  // GPT-2 keeps linear weights [in, out], ggml [out, in]
 };
+
+// The engine's scheme for blocks of the format; "": it has none.
+std::string scheme_of(const GgmlFormat& format) {
+  for (const BlockScheme& s : block_schemes())
+    if (s.scales_inside() && ggml_format(s.name) == &format) return s.name;
+  return "";
+}
 
 int64_t row_of(const Source& s, int64_t r) {
   return s.heads == 0 ? r : hf_row_of(s.rows / s.heads, r);
@@ -80,6 +88,26 @@ class GgufSource final : public WeightSource {
     return Ok{};
   }
 
+  // Whole rows, in the order of the file where no head has its rows in another.
+  Status read_blocks_of(size_t index, std::string_view part, int64_t first,
+                        std::span<std::byte> out) const override {
+    const TensorInfo& t = tensors_[index];
+    const Source& s = sources_[index];
+    const int64_t row_bytes = s.cols / s.format->block * s.format->bytes;
+    const auto bytes = static_cast<int64_t>(out.size());
+    HONE_BUG_IF(t.blocks.empty() || !part.empty() || first < 0 || first % row_bytes != 0 ||
+                    bytes % row_bytes != 0 || first + bytes > t.bytes,
+                "'{}': bytes [{}, +{}) of part '{}'", t.name, first, bytes, part);
+    if (s.heads == 0) return file_->read_at(t.offset + first, out);
+    for (int64_t at = 0; at < bytes; at += row_bytes) {
+      const int64_t row = gguf_row_of(s.rows / s.heads, (first + at) / row_bytes);
+      HONE_TRY(
+          file_->read_at(t.offset + row * row_bytes,
+                         out.subspan(static_cast<size_t>(at), static_cast<size_t>(row_bytes))));
+    }
+    return Ok{};
+  }
+
  private:
   // Columns of `n` rows, side by side, into the transposed matrix.
   static void turn(const std::byte* band, int64_t n, const Source& s, int64_t width,
@@ -107,7 +135,10 @@ class GgufSource final : public WeightSource {
     info.type.dtype = t.format->name == "F16"    ? DType::f16
                       : t.format->name == "BF16" ? DType::bf16
                                                  : DType::f32;
-    if (t.format->block > 1) info.scheme = t.format->name;
+    if (t.format->block > 1) {
+      info.scheme = t.format->name;
+      if (t.shape.size() == 2) info.blocks = scheme_of(*t.format);
+    }
     info.file = file_->path();
     info.offset = t.offset;
     info.bytes = t.bytes;

@@ -11,7 +11,8 @@
 
 namespace hone {
 
-// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation.
+// Quantised tensors read as f32 (or as what is asked for), bit-equal to ggml's dequantisation; matrices
+// also as their blocks, with rows in the order of Transformers.
 // H2208, H2209 (architecture, element format or tensor without a place), H2201 (a vocabulary only); to read
 // one as integers is H2206.
 Result<std::unique_ptr<WeightSource>> open_gguf_weights(const std::string& path);
@@ -32,6 +33,10 @@ std::string ggml_name_of(const std::string& architecture, const std::string& hf_
 inline int64_t hf_row_of(int64_t head_rows, int64_t r) {
   const int64_t head = r / head_rows, within = r % head_rows;
   return head * head_rows + within % 2 * (head_rows / 2) + within / 2;
+}
+inline int64_t gguf_row_of(int64_t head_rows, int64_t r) {  // back
+  const int64_t head = r / head_rows, within = r % head_rows, half = head_rows / 2;
+  return head * head_rows + within % half * 2 + within / half;
 }
 // Whether Transformers keeps that weight turned: GPT-2's linear ones are [in, out], ggml's [out,
 // in].

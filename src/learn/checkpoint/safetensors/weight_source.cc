@@ -50,6 +50,17 @@ Status WeightSource::read_range(std::string_view name, DType as, int64_t first,
   return read_elements_of(index, as, first, out);
 }
 
+Status WeightSource::read_blocks(std::string_view name, std::string_view part, int64_t first,
+                                 std::span<std::byte> out) const {
+  return read_blocks_of(HONE_TRY(index_of(name)), part, first, out);
+}
+
+Status WeightSource::read_blocks_of(size_t index, std::string_view, int64_t,
+                                    std::span<std::byte>) const {
+  HONE_BUG_IF(true, "'{}' has no blocks to read", tensors_[index].name);
+  return Ok{};
+}
+
 Status WeightSource::read_elements_of(size_t index, DType as, int64_t first,
                                       std::span<std::byte> out) const {
   std::vector<std::byte> all(static_cast<size_t>(tensors_[index].type.count() * size_of(as)));

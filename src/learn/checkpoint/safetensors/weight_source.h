@@ -21,6 +21,10 @@ struct TensorInfo {
   int64_t bytes = 0;   // its bytes there
   std::string scheme;  // empty: the bytes are those of `type`; else how they are kept: "Q4_1",
                        // "U32", "F8_E4M3"
+  // A matrix in blocks that can be read as they are: its name in engine/ops/block_schemes.h; "": none.
+  // `nested`: its scales are in 8 bits.
+  std::string blocks = {};
+  bool nested = false;
 };
 
 class WeightSource {
@@ -35,6 +39,11 @@ class WeightSource {
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
   // The same for as many of its elements as `out` has room for, from element `first` on.
   Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;
+  // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is "" for
+  // the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
+  // (models/quantization.h). H2202.
+  Status read_blocks(std::string_view name, std::string_view part, int64_t first,
+                     std::span<std::byte> out) const;
   // String metadata of the files (safetensors: __metadata__).
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
@@ -43,6 +52,8 @@ class WeightSource {
   // By way of the whole tensor, where a file has no quicker one.
   virtual Status read_elements_of(size_t index, DType as, int64_t first,
                                   std::span<std::byte> out) const;
+  virtual Status read_blocks_of(size_t index, std::string_view part, int64_t first,
+                                std::span<std::byte> out) const;
   void add(TensorInfo info);  // names are unique: the caller has checked
 
   std::vector<TensorInfo> tensors_;
