@@ -2,6 +2,7 @@
 #include "learn/pretrained/open.h"
 
 #include <filesystem>
+#include <set>
 
 #include "base/store/errors.h"
 #include "base/store/hub.h"
@@ -12,6 +13,7 @@
 #include "learn/checkpoint/torch/torch_file.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
+#include "learn/pretrained/bitsandbytes.h"
 #include "learn/pretrained/errors.h"
 #include "learn/pretrained/weights.h"
 
@@ -188,7 +190,12 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
   if (const fs::path file = beside / "generation_config.json"; fs::exists(file, ec))
     p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
 
-  if (options.need_weights && !name.empty()) p.weights = HONE_TRY(open_weights(p.path));
+  if (options.need_weights && !name.empty()) {
+    std::set<std::string> turned;
+    for (const ParamSpec& spec : family_of(p.config).params(p.config))
+      if (spec.in_out) turned.insert(spec.name);
+    p.weights = HONE_TRY(read_bitsandbytes(HONE_TRY(open_weights(p.path)), turned));
+  }
   if (p.weights && family_of(p.config).separate_head != nullptr)
     p.config.tied = HONE_TRY(head_is_tied(p.config, *p.weights));
 
@@ -278,7 +285,8 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     return open_pretrained(base, with);
   }
   Pretrained p = HONE_TRY(open_model(name, options));
-  p.config.quantization = options.quantization;
+  p.config.quantization = HONE_TRY(quantization_of_config(p.config));
+  if (!p.config.quantization) p.config.quantization = options.quantization;
   HONE_TRY(open_adapter(p, options));
   if (p.config.adapter && !p.config.quantization)
     p.config.quantization = HONE_TRY(blocks_of_file(p));

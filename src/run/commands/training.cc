@@ -31,9 +31,13 @@ Status check_quantization(const TrainSettings& s, const ModelConfig& config) {
     return Error(err::kSettingConflict, "--load_in_4bit and --load_in_8bit exclude each other")
         .todo("leave one of them out");
   if (!config.quantization || config.adapter || !s.do_train) return Ok{};
+  const bool flags = s.load_in_4bit || s.quantize_in_8bit();
   return Error(err::kSettingConflict, "weights that are kept in few bits cannot be trained")
-      .at(s.load_in_4bit ? "--load_in_4bit" : "--load_in_8bit")
-      .todo("add --use_peft, which trains an adapter beside them, or leave the flag out");
+      .at(s.load_in_4bit         ? "--load_in_4bit"
+          : s.quantize_in_8bit() ? "--load_in_8bit"
+                                 : "config.json: quantization_config")
+      .todo(flags ? "add --use_peft, which trains an adapter beside them, or leave the flag out"
+                  : "add --use_peft, which trains an adapter beside them");
 }
 
 }  // namespace
@@ -66,6 +70,7 @@ Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool 
   if (s.use_peft && s.adapter_name_or_path.empty()) o.adapter = new_adapter(s);
   Pretrained model =
       HONE_TRY(open_pretrained(from_scratch ? s.config_name : s.model_name_or_path, o));
+  if (from_scratch) model.config.quantization = o.quantization;  // no file's weights are read
   HONE_TRY(task.choose_head(model.config));
   HONE_TRY(check_adapter(model.config));
   HONE_TRY(check_quantization(s, model.config));

@@ -1,0 +1,22 @@
+// Checkpoints that Transformers saved with bitsandbytes: a linear layer's weight in blocks, with tensors
+// beside it that say how (docs/formats/bitsandbytes.md).
+#pragma once
+
+#include <memory>
+#include <set>
+
+#include "learn/checkpoint/safetensors/weight_source.h"
+#include "learn/models/config.h"
+
+namespace hone {
+
+// The same weights by their names: those in blocks read as f32 or as their blocks, the tensors beside
+// them are hidden. `turned` names weights that the family keeps [in,out], bitsandbytes
+// [out,in]. H2285: a tensor is missing, has another size, or is kept in a way that hone cannot read.
+Result<std::unique_ptr<WeightSource>> read_bitsandbytes(std::unique_ptr<WeightSource> weights,
+                                                        const std::set<std::string>& turned);
+
+// What config.json says of them; null: nothing. H2285: another way to quantize than bitsandbytes'.
+Result<std::shared_ptr<const Quantization>> quantization_of_config(const ModelConfig& config);
+
+}  // namespace hone
