@@ -66,33 +66,4 @@ std::vector<std::string> block_scheme_names() {
   return names;
 }
 
-const std::array<float, 256>& dynamic_code() {
-  static const std::array<float, 256> code = [] {
-    std::array<float, 256> c{};
-    size_t n = 0;
-    c[n++] = 0;
-    c[n++] = 1;
-    // Decade d has 2^d numbers: the means of neighbours among 2^d + 1 from 0.1 to 1.
-    for (int d = 0; d < 7; ++d) {
-      const int parts = 1 << d;
-      const auto step = static_cast<float>(0.9 / parts);
-      const auto edge = [&](int i) {
-        // Rounded once, as torch.linspace has them.
-        return static_cast<float>(i <= parts / 2
-                                      ? static_cast<double>(0.1f) + static_cast<double>(step) * i
-                                      : 1.0 - static_cast<double>(step) * (parts - i));
-      };
-      const auto decade = static_cast<float>(std::pow(10.0, d - 6));
-      for (int i = 0; i < parts; ++i) {
-        const float mean = (edge(i) + edge(i + 1)) / 2;
-        c[n++] = decade * mean;
-        c[n++] = -(decade * mean);
-      }
-    }
-    std::sort(c.begin(), c.end());
-    return c;
-  }();
-  return code;
-}
-
 }  // namespace hone

@@ -12,7 +12,7 @@
 //             with a minimum, so f32 arithmetic of any order has the bits of ggml.
 //
 // Scales of the others f32[scale_count]. Those of nf4 and fp4 may be kept in 8 bits themselves, u8[scale_count]:
-// scale = dynamic_code()[u] * nested + offset, one `nested` for each 256 of them (double quantisation,
+// scale = dynamic_map(true)[u] * nested + offset, one `nested` for each 256 of them (double quantisation,
 // section 3 of QLoRA; the code is that of arXiv 2110.02861, signed).
 #pragma once
 
@@ -49,8 +49,5 @@ inline constexpr int64_t kNestedBlock = 256;  // scales that share a second scal
 const std::vector<BlockScheme>& block_schemes();
 const BlockScheme* block_scheme(std::string_view name);  // nullptr: there is none
 std::vector<std::string> block_scheme_names();
-
-// The 256 numbers of dynamic quantisation, ascending: seven decades of both signs, 0 and 1.
-const std::array<float, 256>& dynamic_code();
 
 }  // namespace hone

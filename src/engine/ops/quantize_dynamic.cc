@@ -3,10 +3,9 @@
 // the largest magnitude of each block and codes the nearest value of the dynamic map to x / absmax.
 // x float of any shape -> codes u8 of its shape, absmax [ceil(count / 256)] of its element type.
 //
-// The map (create_dynamic_map) has 256 values in ascending order: 0, 1 and for i = 0 .. 6, with n = 2^i
-// and both signs, or n = 2^(i+1) and no sign,  10^(i-6) (0.1 + 0.9 (k + 1/2) / n)  for k = 0 .. n-1, in
-// f32. A tie goes to the even code. A negative number never becomes the code of 0: where `signed` and
-// the nearest is 0, it becomes the largest negative value. In a block whose absmax is 0 all codes are 0.
+// The map is that of base/core/dynamic_map.h. A tie goes to the even code. A negative number never
+// becomes the code of 0: where `signed` and the nearest is 0, it becomes the largest negative value. In
+// a block whose absmax is 0 all codes are 0.
 #include "engine/ops/support.h"
 
 namespace hone {

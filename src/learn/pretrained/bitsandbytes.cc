@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/core/dynamic_map.h"
 #include "base/core/json.h"
 #include "learn/checkpoint/safetensors/convert.h"
 #include "learn/models/quantization.h"
@@ -227,7 +228,7 @@ class BitsAndBytesSource final : public WeightSource {
                               kNestedBlock));
     w.offset = static_cast<float>(offset->get<double>());
     HONE_TRY(part(weight, w.nested_scales, (scales + kNestedBlock - 1) / kNestedBlock, true));
-    HONE_TRY(check_code(weight, weight + ".nested_quant_map", dynamic_code()));
+    HONE_TRY(check_code(weight, weight + ".nested_quant_map", dynamic_map(true)));
     return w;
   }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/core/dynamic_map.h"
 #include "base/store/temporary_folder.h"
 #include "learn/checkpoint/open_weights.h"
 #include "learn/checkpoint/safetensors/safetensors_writer.h"
@@ -92,7 +93,7 @@ TEST_F(BitsAndBytes, AFamilyMayKeepItTurned) {
 }
 
 TEST_F(BitsAndBytes, ScalesInEightBits) {
-  const std::vector<float> code(dynamic_code().begin(), dynamic_code().end());
+  const std::vector<float> code(dynamic_map(true).begin(), dynamic_map(true).end());
   put("l.weight.absmax", DType::u8, {4}, std::vector<uint8_t>{3, 200, 255, 90});
   put("l.weight.nested_absmax", DType::f32, {1}, std::vector<float>{0.5});
   put("l.weight.nested_quant_map", DType::f32, {256}, code);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/core/dynamic_map.h"
+
 namespace hone {
 namespace {
 
@@ -77,7 +79,7 @@ NestedScales quantize_scales(std::span<const float> scales) {
   NestedScales made;
   const double sum = std::accumulate(scales.begin(), scales.end(), 0.0);
   made.offset = static_cast<float>(sum / static_cast<double>(std::max<size_t>(scales.size(), 1)));
-  const std::array<float, 256>& code = dynamic_code();
+  const std::array<float, 256>& code = dynamic_map(true);
   const auto count = static_cast<int64_t>(scales.size());
   for (int64_t begin = 0; begin < count; begin += kNestedBlock) {
     const auto block = scales.subspan(static_cast<size_t>(begin),
@@ -101,7 +103,7 @@ NestedScales quantize_scales(std::span<const float> scales) {
 std::vector<float> widen_scales(const NestedScales& scales) {
   std::vector<float> wide;
   for (size_t i = 0; i < scales.codes.size(); ++i)
-    wide.push_back(dynamic_code()[scales.codes[i]] *
+    wide.push_back(dynamic_map(true)[scales.codes[i]] *
                        scales.nested[i / static_cast<size_t>(kNestedBlock)] +
                    scales.offset);
   return wide;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/core/dynamic_map.h"
 #include "learn/checkpoint/open_weights.h"
 
 namespace hone {
@@ -55,7 +56,7 @@ TEST_F(Quantize, RowsOfEightBits) {
 
 TEST_F(Quantize, TheCodeOfScales) {
   const auto want = values<float>("dynamic");
-  EXPECT_EQ(std::vector<float>(dynamic_code().begin(), dynamic_code().end()), want);
+  EXPECT_EQ(std::vector<float>(dynamic_map(true).begin(), dynamic_map(true).end()), want);
 }
 
 TEST_F(Quantize, ScalesInEightBits) {

@@ -1,6 +1,7 @@
 // linear, matmul and the language-model head on the packed matrix product.
 #include <algorithm>
 
+#include "base/core/dynamic_map.h"
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/gemm/gemm.h"
 #include "engine/backends/cpu/kernels/linear_cross_entropy.h"
@@ -66,7 +67,7 @@ Result<BlockOperands> block_operands(const NodeView& n, const Shape& payload) {
   o.blocks.kind = scheme.code != nullptr ? Blocks::Kind::code4 : Blocks::Kind::i8;
   o.blocks.scaled = scheme.scaled;
   o.blocks.code = scheme.code;
-  o.blocks.dynamic = dynamic_code().data();
+  o.blocks.dynamic = dynamic_map(true).data();
   o.blocks.nested = kNestedBlock;
   o.scales = n.slot("scales");
   o.nested = n.slot("nested_scales");

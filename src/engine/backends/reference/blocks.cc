@@ -1,6 +1,7 @@
 // Matrices that are kept in few bits, element by element.
 #include <cmath>
 
+#include "base/core/dynamic_map.h"
 #include "engine/backends/reference/numbers.h"
 #include "engine/ops/block_schemes.h"
 
@@ -13,7 +14,7 @@ Numbers scales_of(const Call& c, const KernelArgs& a) {
   if (c.in[1].dtype != DType::u8) return scales;
   const Numbers nested = load(a.in[2], c.in[2]), offset = load(a.in[3], c.in[3]);
   for (size_t i = 0; i < scales.size(); ++i)
-    scales[i] = static_cast<double>(dynamic_code()[static_cast<size_t>(scales[i])]) *
+    scales[i] = static_cast<double>(dynamic_map(true)[static_cast<size_t>(scales[i])]) *
                     nested[i / static_cast<size_t>(kNestedBlock)] +
                 offset[0];
   return scales;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/dynamic_map.h"
 #include "engine/backends/reference/numbers.h"
 
 namespace hone::reference {
@@ -10,17 +11,8 @@ namespace {
 constexpr size_t kBlock = 256;
 
 Numbers map_of(bool is_signed) {
-  Numbers map{0, 1};
-  for (int decade = 0; decade < 7; ++decade) {
-    const int n = 1 << (is_signed ? decade : decade + 1);
-    for (int k = 0; k < n; ++k) {
-      const double x = (0.1 + 0.9 * (k + 0.5) / n) / std::pow(10.0, 6 - decade);
-      map.push_back(static_cast<double>(static_cast<float>(x)));
-      if (is_signed) map.push_back(-map.back());
-    }
-  }
-  std::sort(map.begin(), map.end());
-  return map;
+  const std::array<float, 256>& map = dynamic_map(is_signed);
+  return {map.begin(), map.end()};
 }
 
 double code_of(const Numbers& map, double x) {

@@ -1,15 +1,13 @@
 #include "engine/backends/cpu/kernels/dynamic_codes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
+#include "base/core/dynamic_map.h"
 #include "base/core/error.h"
 
 namespace hone::cpu {
 namespace {
-
-constexpr double kTens[] = {1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1e0};
 
 int32_t float_bits(float x) {
   int32_t bits;
@@ -17,25 +15,9 @@ int32_t float_bits(float x) {
   return bits;
 }
 
-void fill_values(float* values, bool is_signed) {
-  int at = 0;
-  values[at++] = 0;
-  values[at++] = 1;
-  for (int i = 0; i < 7; ++i) {
-    const int n = 1 << (is_signed ? i : i + 1);
-    for (int k = 0; k < n; ++k) {
-      const auto x = static_cast<float>((0.1 + 0.9 * (k + 0.5) / n) / kTens[i]);
-      values[at++] = x;
-      if (is_signed) values[at++] = -x;
-    }
-  }
-  HONE_BUG_IF(at != 256, "the map has {} values", at);
-  std::sort(values, values + 256);
-}
-
 DynamicMap make(bool is_signed) {
   DynamicMap m;
-  fill_values(m.values, is_signed);
+  std::ranges::copy(dynamic_map(is_signed), m.values);
   const int32_t zero = is_signed ? kSignedZero : 0;
   constexpr int32_t kCarry = 1 << DynamicMap::kCodeBit;
   int32_t code = zero;
@@ -67,7 +49,7 @@ DynamicMap make(bool is_signed) {
 
 }  // namespace
 
-const DynamicMap& dynamic_map(bool is_signed) {
+const DynamicMap& dynamic_codes(bool is_signed) {
   static const DynamicMap with_sign = make(true), without = make(false);
   return is_signed ? with_sign : without;
 }

@@ -25,7 +25,7 @@ struct DynamicMap {
   int32_t entries[kEntries];
 };
 
-const DynamicMap& dynamic_map(bool is_signed);
+const DynamicMap& dynamic_codes(bool is_signed);
 inline constexpr int32_t kSignedZero = 127;  // the code of 0 in the signed map
 
 }  // namespace hone::cpu

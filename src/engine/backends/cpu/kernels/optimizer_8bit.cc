@@ -49,7 +49,7 @@ void for_dynamic_blocks(std::span<const Update8bitTensor> tensors, ThreadPool& p
 
 void adamw_8bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, const UpdateStep& at,
                 ThreadPool& pool) {
-  const DynamicMap &with_sign = dynamic_map(true), &without = dynamic_map(false);
+  const DynamicMap &with_sign = dynamic_codes(true), &without = dynamic_codes(false);
   for_dynamic_blocks(tensors, pool, [&](const Update8bitTensor& t, int64_t begin, int64_t end) {
     adamw_8bit_blocks(t, scalars_of(rule, at, t.weight_decay), with_sign, without, begin, end);
   });
@@ -57,7 +57,7 @@ void adamw_8bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, co
 
 void lion_8bit(std::span<const Update8bitTensor> tensors, const Lion& rule, const UpdateStep& at,
                ThreadPool& pool) {
-  const DynamicMap& with_sign = dynamic_map(true);
+  const DynamicMap& with_sign = dynamic_codes(true);
   for_dynamic_blocks(tensors, pool, [&](const Update8bitTensor& t, int64_t begin, int64_t end) {
     lion_8bit_blocks(t, scalars_of(rule, at, t.weight_decay), with_sign, begin, end);
   });
@@ -65,7 +65,7 @@ void lion_8bit(std::span<const Update8bitTensor> tensors, const Lion& rule, cons
 
 void quantize_dynamic(int64_t count, const float* x, bool is_signed, uint8_t* codes, float* absmax,
                       ThreadPool& pool) {
-  const DynamicMap& map = dynamic_map(is_signed);
+  const DynamicMap& map = dynamic_codes(is_signed);
   pool.parallel_for(blocks_of_count(count), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * kDynamicBlock;
@@ -77,7 +77,7 @@ void quantize_dynamic(int64_t count, const float* x, bool is_signed, uint8_t* co
 
 void dequantize_dynamic(int64_t count, const uint8_t* codes, const float* absmax, bool is_signed,
                         float* x, ThreadPool& pool) {
-  const DynamicMap& map = dynamic_map(is_signed);
+  const DynamicMap& map = dynamic_codes(is_signed);
   pool.parallel_for(blocks_of_count(count), [&](int64_t begin, int64_t end, int) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * kDynamicBlock;

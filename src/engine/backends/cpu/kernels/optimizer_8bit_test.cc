@@ -24,7 +24,7 @@ int nearest_code(const DynamicMap& map, float x) {
 // divided by two are halfway in f32 alone, so that the middle itself is not looked at.
 TEST(Optimizer8bit, CodesAreTheNearest) {
   for (const bool is_signed : {true, false}) {
-    const DynamicMap& map = dynamic_map(is_signed);
+    const DynamicMap& map = dynamic_codes(is_signed);
     std::vector<float> x{1};
     for (int c = 0; c < 255; ++c) {
       const float middle = (map.values[c] + map.values[c + 1]) * 0.5f;

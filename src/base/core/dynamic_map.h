@@ -1,0 +1,13 @@
+// The 256 numbers of bitsandbytes' 8-bit codes, ascending (create_dynamic_map): 0, 1, and decades of means
+// of neighbours among n + 1 evenly spaced numbers from 0.1 to 1, times 10^(i - 6) for i = 0 .. 6. Signed: n = 2^i
+// and each number with both signs; else n = 2^(i + 1). T. Dettmers et al., "8-bit Optimizers via Block-wise
+// Quantization", 2021.
+#pragma once
+
+#include <array>
+
+namespace hone {
+
+const std::array<float, 256>& dynamic_map(bool is_signed);
+
+}  // namespace hone
