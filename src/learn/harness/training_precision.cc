@@ -12,12 +12,15 @@ Result<TrainingPrecision> training_precision(const TrainSettings& s, bool accumu
   TrainingPrecision p;
   if (s.bf16) p = {Precision::bf16, DType::bf16, false, DType::bf16};
   if (s.fp16)
-    p = {safe_in_f16 ? Precision::f16 : Precision::f32, DType::f16, !safe_in_f16, DType::f32};
+    p = safe_in_f16 ? TrainingPrecision{Precision::f16, DType::f16, false, DType::f16}
+                    : TrainingPrecision{Precision::f32, DType::f16, true, DType::f32};
   const std::string& sums = s.grad_accum_dtype;
-  if (sums == "bf16" && !s.bf16)
-    return Error(err::kSettingConflict, "--grad_accum_dtype bf16 needs --bf16")
-        .todo("give --bf16, or leave --grad_accum_dtype out: float32 is the default");
+  if ((sums == "bf16" && !s.bf16) || (sums == "fp16" && !s.fp16))
+    return Error(err::kSettingConflict, fmt::format("--grad_accum_dtype {} needs --{}", sums, sums))
+        .todo(fmt::format("give --{}, or leave --grad_accum_dtype out: float32 is the default",
+                          sums));
   if (sums == "fp32" || (sums == "auto" && accumulate)) p.gradients = DType::f32;
+  if (sums == "fp16") p.gradients = DType::f16;
   return p;
 }
 

@@ -15,9 +15,9 @@ struct TrainingPrecision {
 
 // accumulate: a step may be several micro-batches, whose gradients are summed. They are summed in f32
 // unless grad_accum_dtype says otherwise; those of a step of one micro-batch are kept in two bytes.
-// safe_in_f16: of the family (Family). Without it products stay in f32 with fp16, where operands above
-// 65,504 would be infinite. Errors: H0211 bf16 and fp16 at once; a grad_accum_dtype that is not f32
-// without its flag.
+// safe_in_f16: of the family (Family). Without it, with fp16, products stay in f32, where operands
+// above 65,504 would be infinite, and so do gradients unless grad_accum_dtype is fp16. Errors: H0211
+// bf16 and fp16 at once; a grad_accum_dtype that is not f32 without its flag.
 Result<TrainingPrecision> training_precision(const TrainSettings& s, bool accumulate,
                                              bool safe_in_f16);
 

@@ -148,7 +148,12 @@ inline std::vector<Autocast> autocasts() {
   TrainPasses narrow = bf16;
   narrow.gradients = DType::bf16;
   const TrainPasses fp16{.precision = Precision::f16, .stored = DType::f16};
-  return {{"bf16", bf16, 0x1p-8}, {"bf16", narrow, 0x1p-8}, {"fp16", fp16, 0x1p-11}};
+  TrainPasses narrow16 = fp16;
+  narrow16.gradients = DType::f16;
+  return {{"bf16", bf16, 0x1p-8},
+          {"bf16", narrow, 0x1p-8},
+          {"fp16", fp16, 0x1p-11},
+          {"fp16", narrow16, 0x1p-11}};
 }
 // tools/golden_autocast.py; of the ten losses in f32, `train`, all but the losses and norms.
 inline nlohmann::json autocast_golden(const std::string& model, const std::string& key,

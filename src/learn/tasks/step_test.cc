@@ -31,6 +31,8 @@ void fill(Session& s, size_t program, const Named& input, const ModelConfig& con
     s.input<int64_t>(program, input.name)[0] = step + 1;
   } else if (input.name == "lr") {
     s.input<double>(program, input.name)[0] = 0.01;
+  } else if (input.name == "loss_scale") {
+    s.input<double>(program, input.name)[0] = 4;
   } else if (input.name == "scale") {
     s.input<float>(program, input.name)[0] = 0.05f;
   } else if (type.dtype == DType::i64) {
@@ -201,14 +203,15 @@ void expect_same_bits_in_less_memory(const Case& c) {
 }
 
 TEST(Step, LessMemoryGivesTheSameBitsInTwoBytes) {
-  for (const char* sums : {"auto", "bf16", "fp16"}) {
-    Case c{"clm", "models/gpt2_tiny"};
-    const bool fp16 = std::string_view(sums) == "fp16";
-    c.change = [=](TaskSettings& s) {
-      s.bf16 = !fp16, s.fp16 = fp16, s.grad_accum_dtype = fp16 ? "auto" : sums;
+  for (const auto& [sums, fp16, task, model] :
+       {std::tuple("auto", false, "clm", "models/gpt2_tiny"),
+        {"bf16", false, "summarization", "models/t5_tiny"},
+        {"fp16", true, "clm", "models/gpt2_tiny"},
+        {"auto", true, "summarization", "models/t5_tiny"}}) {
+    Case c{task, model};
+    c.change = [sums = sums, fp16 = fp16](TaskSettings& s) {
+      s.bf16 = !fp16, s.fp16 = fp16, s.grad_accum_dtype = sums;
     };
-    expect_same_bits_in_less_memory(c);
-    c.task = "summarization", c.model = "models/t5_tiny";
     expect_same_bits_in_less_memory(c);
   }
 }
@@ -284,28 +287,89 @@ TEST(Step, AFullHostGivesTheSameBits) {
       }
 }
 
-// With bf16 activations and gradients take half the memory; statistics and vectors stay as they are.
-TEST(Step, Bf16TakesHalfTheMemory) {
-  for (const bool whole : {true, false}) {
-    std::map<std::string, int64_t> bytes[2];
-    for (const bool bf16 : {false, true}) {
-      Case c{"clm", "models/gpt2_tiny"};
-      c.change = [&](TaskSettings& s) {
-        s.bf16 = bf16, s.grad_accum_dtype = bf16 ? "bf16" : "auto";
-      };
-      const Made made = make(c);
-      const auto backend = open_backend("cpu", {.threads = 2}).value();
-      bytes[bf16] = session_of(made.task, made.model, whole, *backend).plan().by_purpose();
+// With bf16 and fp16 activations and gradients take half the memory; statistics and vectors stay as
+// they are.
+TEST(Step, TwoBytesTakeHalfTheMemory) {
+  for (const char* type : {"bf16", "fp16"})
+    for (const bool whole : {true, false}) {
+      std::map<std::string, int64_t> bytes[2];
+      for (const bool narrow : {false, true}) {
+        Case c{"clm", "models/gpt2_tiny"};
+        c.change = [&](TaskSettings& s) {
+          (std::string_view(type) == "bf16" ? s.bf16 : s.fp16) = narrow;
+          s.grad_accum_dtype = narrow ? type : "auto";
+        };
+        const Made made = make(c);
+        const auto backend = open_backend("cpu", {.threads = 2}).value();
+        bytes[narrow] = session_of(made.task, made.model, whole, *backend).plan().by_purpose();
+      }
+      for (const char* purpose : {"gradients", "activations"}) {
+        SCOPED_TRACE(fmt::format("{}, {}, {}", type, purpose, whole ? "one program" : "two"));
+        const double share = static_cast<double>(bytes[1][purpose]) /
+                             static_cast<double>(std::max<int64_t>(bytes[0][purpose], 1));
+        EXPECT_GT(bytes[1][purpose], 0);
+        // Vectors, which stay in f32, are a tenth of this model.
+        EXPECT_LT(share, 0.6);
+        EXPECT_GT(share, 0.4);
+      }
     }
-    for (const char* purpose : {"gradients", "activations"}) {
-      const double share = static_cast<double>(bytes[1][purpose]) /
-                           static_cast<double>(std::max<int64_t>(bytes[0][purpose], 1));
-      EXPECT_GT(bytes[1][purpose], 0);
-      // Vectors, which stay in f32, are a tenth of this model.
-      EXPECT_LT(share, 0.6) << purpose << (whole ? " of one program" : " of two");
-      EXPECT_GT(share, 0.4) << purpose;
+}
+
+Case in_f16(const char* task, const char* model, const char* gradients) {
+  Case c{task, model};
+  c.change = [=](TaskSettings& s) { s.fp16 = true, s.grad_accum_dtype = gradients; };
+  return c;
+}
+
+// What gradients are kept in with --fp16: f16 for a step of one micro-batch, f32 for sums and for T5.
+TEST(Step, GradientsInF16GiveTheLossesOfF32) {
+  const auto backend = open_backend("cpu", {.threads = 2}).value();
+  for (const auto& [task, model, kept] : {std::tuple("clm", "models/gpt2_tiny", DType::f16),
+                                          {"clm", "models/llama_tied_tiny", DType::f16},
+                                          {"summarization", "models/t5_tiny", DType::f32}}) {
+    std::vector<float> losses[2];
+    for (const bool narrow : {false, true}) {
+      const Made made = make(in_f16(task, model, narrow ? "auto" : "fp32"));
+      Session session = session_of(made.task, made.model, true, *backend);
+      for (int step = 0; step < 10; ++step) {
+        run(session, "step." + made.shape, made.model.config, step);
+        losses[narrow].push_back(loss_of(session, "step." + made.shape));
+      }
+      const Session sums = session_of(made.task, made.model, false, *backend);
+      for (const StateSlot& slot : sums.plan().states)
+        if (slot.role == Role::grad) EXPECT_EQ(slot.type.dtype, DType::f32) << slot.name;
     }
+    for (size_t i = 0; i < losses[0].size(); ++i)
+      EXPECT_NEAR(losses[1][i] / losses[0][i], 1, kept == DType::f16 ? 1e-3 : 0) << model << i;
+    EXPECT_EQ(losses[0] == losses[1], kept == DType::f32) << model;
   }
+}
+
+// A gradient that is finite in f32 and too large for f16 makes no update: the loss scale sees it.
+TEST(Step, AGradientTooLargeForF16ChangesNothing) {
+  const auto backend = open_backend("cpu", {.threads = 2}).value();
+  for (const bool whole : {true, false})
+    for (const char* gradients : {"fp32", "fp16"}) {
+      // Products of T5 are f32, so that nothing but what is kept overflows.
+      const Made made = make(in_f16("summarization", "models/t5_tiny", gradients));
+      Session session = session_of(made.task, made.model, whole, *backend);
+      const std::string name = (whole ? "step." : "train.") + made.shape;
+      const size_t program = session.program_index(name);
+      for (const Named& input : session.programs()[program].inputs)
+        fill(session, program, input, made.model.config, 0);
+      session.input<float>(program, "scale")[0] = 1e7f;
+      std::map<std::string, std::vector<std::byte>> before;
+      for (const StateSlot& slot : session.plan().states)
+        if (slot.role == Role::param || slot.role == Role::moment)
+          before[slot.name] = session.state_values<std::byte>(slot.name);
+      session.run(program);
+      if (!whole) run(session, "update", made.model.config, 0);
+      const bool overflows = std::string_view(gradients) == "fp16";
+      EXPECT_TRUE(std::isfinite(loss_of(session, name)));
+      EXPECT_EQ(std::isfinite(norm_of(session, whole ? name : "update")), !overflows);
+      for (const auto& [state, bytes] : before)
+        EXPECT_EQ(session.state_values<std::byte>(state) == bytes, overflows) << state;
+    }
 }
 
 TEST(Step, LessMemoryGivesTheSameBits) {
