@@ -4,7 +4,7 @@
 // m = dequantize(code1, absmax1), v = dequantize(code2, absmax2), p' comes from the exact m' and v', and
 // m' and v' become codes again; m with the signed map, v with the other one (quantize_dynamic.cc).
 // Operands as update_parts.h says; codes u8 of p's shape, absmax [ceil(count / 256)] of p's element
-// type. With rows a block begins at the first of them.
+// type, f32 for bf16. With rows a block begins at the first of them.
 #include "engine/ops/update_parts.h"
 
 namespace hone {

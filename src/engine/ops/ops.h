@@ -65,6 +65,8 @@ ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, Valu
 // Normal numbers that are others after each `period` steps, by Philox from `key`; step i64[], from 1.
 ValueId random_normal(Builder& b, ValueId step, const Type& type, double std, int64_t period,
                       int64_t key);
+// x as bf16, rounded at random by Philox; step i64[], `first`: where x begins in its tensor.
+ValueId round_stochastic(Builder& b, ValueId x, ValueId step, int64_t key, int64_t first = 0);
 ValueId scatter_add_rows(
     Builder& b, ValueId ids, ValueId dy,
     int64_t rows);  // [T] i32, [T,C] -> [rows,C]; accumulator: input 2; ids < 0 are skipped
@@ -160,6 +162,8 @@ struct UpdateLists {
   std::vector<int64_t> decay;  // 0|1 for each tensor: takes attribute weight_decay; empty: all
   std::vector<int64_t> keys =
       {};  // for each tensor: names its random numbers, where the rule has some
+  std::vector<int64_t> round_keys =
+      {};                          // the same for the rounding of p' to bf16; empty: to nearest
   std::vector<int64_t> rows = {};  // [first, end] of the only tensor that are updated; empty: all
 };
 Values update(Builder& b, const std::string& rule, const UpdateLists& lists, Attrs attrs);

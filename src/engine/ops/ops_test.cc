@@ -43,7 +43,7 @@ TEST(Ops, EveryOpIsComplete) {
                   "attention_dropout_mask", "attention_grad", "cache_write", "compare", "constant",
                   "copy", "dequantize_dynamic", "dropout_mask", "gate_grad", "iota", "lamb",
                   "layer_norm_grad", "lion", "lion_8bit", "quantize_dynamic", "random_normal",
-                  "rms_norm_grad", "rmsprop", "sgd", "sum_squares", "wait"));
+                  "rms_norm_grad", "rmsprop", "round_stochastic", "sgd", "sum_squares", "wait"));
 }
 
 TEST(Ops, RefusalsNameOpRuleAndShapes) {

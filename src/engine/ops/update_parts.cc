@@ -7,6 +7,11 @@ const Type kScalar{DType::f64, {}};
 
 size_t count_of(const NodeView& n) { return static_cast<size_t>(n.integer("count")); }
 
+// Attribute round_keys; empty: results are rounded to the nearest.
+std::vector<int64_t> rounding_keys(const NodeView& n) {
+  return n.node.op->attr("round_keys") ? n.integers("round_keys") : std::vector<int64_t>();
+}
+
 Status expect_lists(const NodeView& n, size_t states) {
   const int64_t count = n.integer("count");
   if (count < 1 || count > 1 << 20)
@@ -20,6 +25,8 @@ Status expect_lists(const NodeView& n, size_t states) {
   const size_t decays = n.integers("decay").size();
   if (decays != 0 && decays != size)
     return bad_operands(n, fmt::format("decay has {} entries for {} tensors", decays, count));
+  if (const size_t keys = rounding_keys(n).size(); keys != 0 && keys != size)
+    return bad_operands(n, fmt::format("round_keys has {} entries for {} tensors", keys, count));
   for (size_t i = 0; i < size; ++i) {
     HONE_TRY(expect_float(n, i));
     HONE_TRY(expect_float(n, size + i));
@@ -96,7 +103,7 @@ Types states_8bit(const NodeView& n, size_t moments) {
   for (size_t i = 0; i < count_of(n); ++i) {
     const Type part = updated_part(n, i);
     codes.push_back({DType::u8, part.shape});
-    absmax.push_back({part.dtype, {dynamic_blocks(part.count())}});
+    absmax.push_back({wide(part.dtype), {dynamic_blocks(part.count())}});
   }
   for (size_t k = 0; k < moments; ++k)
     for (const Types* list : {&codes, &absmax}) all.insert(all.end(), list->begin(), list->end());
@@ -118,7 +125,7 @@ Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) 
 
 Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                          Decomposition::Emit decompose, decltype(Op::cost) cost) {
-  attrs.push_back(AttrSpec{"rows", Shape{}});
+  attrs.insert(attrs.end(), {AttrSpec{"rows", Shape{}}, AttrSpec{"round_keys", Shape{}}});
   return update_op(std::move(name), std::move(attrs), infer, decompose, cost);
 }
 
@@ -138,7 +145,12 @@ Cost update_cost(const NodeView& n, double flops_per_element) {
 }
 
 UpdateParts::UpdateParts(Builder& b, const NodeView& n)
-    : b_(b), n_(n), count_(count_of(n)), decayed_(n.integers("decay")), rows_(updated_rows(n)) {
+    : b_(b),
+      n_(n),
+      count_(count_of(n)),
+      decayed_(n.integers("decay")),
+      rows_(updated_rows(n)),
+      keys_(rounding_keys(n)) {
   step_ = ops::cast(b, n.input("step"), DType::f64);
 }
 
@@ -147,7 +159,7 @@ double UpdateParts::decay(size_t i) const {
 }
 
 ValueId UpdateParts::gradient(size_t i) {
-  const ValueId g = ops::cast(b_, rows_of(n_.input(count_ + i)), b_.type(n_.input(i)).dtype);
+  const ValueId g = ops::cast(b_, rows_of(n_.input(count_ + i)), wide(b_.type(n_.input(i)).dtype));
   return times(g, n_.input("g_scale"));
 }
 
@@ -202,12 +214,24 @@ Values UpdateParts::results(const std::vector<Values>& lists) {
   const ValueId broken = ops::compare(b_, zero, ops::constant(b_, 0, kScalar), "ne");
   Values all;
   for (const Values& list : lists)
-    for (const ValueId fresh : list) {
+    for (const ValueId wide_one : list) {
       const ValueId old = n_.input(static_cast<size_t>(update_inplace(n_, all.size())));
+      const ValueId fresh = rounded_as(wide_one, all.size());
       const ValueId whole = all.size() < count_ ? with_rows(old, fresh) : fresh;
       all.push_back(ops::select(b_, broken, old, whole));  // over the old one
     }
   return all;
+}
+
+ValueId UpdateParts::widened(ValueId x) { return ops::cast(b_, x, wide(b_.type(x).dtype)); }
+
+ValueId UpdateParts::rounded_as(ValueId x, size_t result) {
+  const Type& kept = n_.out(result);
+  if (result >= count_ || keys_.empty() || kept.dtype != DType::bf16)
+    return ops::cast(b_, x, kept.dtype);
+  const int64_t row = rows_.empty() ? 0 : kept.count() / std::max<int64_t>(1, kept.shape[0]);
+  return ops::round_stochastic(b_, x, n_.input("step"), keys_[result],
+                               rows_.empty() ? 0 : rows_[0] * row);
 }
 
 ValueId UpdateParts::rows_of(ValueId tensor) {
@@ -230,6 +254,7 @@ Values ops::update(Builder& b, const std::string& rule, const UpdateLists& lists
   attrs.set("decay", lists.decay);
   if (!lists.rows.empty()) attrs.set("rows", lists.rows);
   if (!lists.keys.empty()) attrs.set("keys", lists.keys);
+  if (!lists.round_keys.empty()) attrs.set("round_keys", lists.round_keys);
   return b.emit(rule, in, attrs);
 }
 

@@ -5,8 +5,11 @@
 // step i64[] (1 for the first), g_scale f64[]. Every result overwrites its operand, and when g_scale
 // is not finite is its operand: a step whose gradients overflowed changes nothing.
 // Attribute decay[i] says whether weight_decay is for tensor i; an empty list means all.
+// A tensor in bf16 has its states in bf16 too; all is computed in f32 and rounded to the nearest at last.
 // A rule for each element by itself also takes rows=[first, end]: of its one tensor it updates these
-// rows of the first axis, which are all that its states have; p' has the other rows of p.
+// rows of the first axis, which are all that its states have; p' has the other rows of p. And it takes
+// round_keys, one for each tensor, with which p' in bf16 is rounded at random (round_stochastic.cc), as
+// torchao's AdamW does with bf16_stochastic_round.
 #pragma once
 
 #include "engine/ops/support.h"
@@ -25,7 +28,7 @@ Types states_8bit(const NodeView& n, size_t moments);
 // `attrs`: the rule's own, beside count, decay and weight_decay.
 Op update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
              Decomposition::Emit decompose, decltype(Op::cost) cost);
-// The same for a rule for each element by itself: attribute rows too.
+// The same for a rule for each element by itself: attributes rows and round_keys too.
 Op elementwise_update_op(std::string name, std::vector<AttrSpec> attrs, decltype(Op::infer) infer,
                          Decomposition::Emit decompose, decltype(Op::cost) cost);
 Cost update_cost(const NodeView& n, double flops_per_element);
@@ -36,18 +39,19 @@ class UpdateParts {
   UpdateParts(Builder& b, const NodeView& n);
 
   size_t count() const { return count_; }
-  ValueId p(size_t i) { return rows_of(n_.input(i)); }
-  ValueId state(size_t list, size_t i) const { return n_.input((2 + list) * count_ + i); }
+  // Those in two bytes are widened to f32.
+  ValueId p(size_t i) { return widened(rows_of(n_.input(i))); }
+  ValueId state(size_t list, size_t i) { return widened(n_.input((2 + list) * count_ + i)); }
   ValueId lr() const { return n_.input("lr"); }  // f64[]
   ValueId step() const { return step_; }         // f64[]
   double attr(const std::string& name) const { return n_.real(name); }
-  double decay(size_t i) const;                                       // weight_decay or 0
-  ValueId gradient(size_t i);                                         // g * g_scale in p's type
-  ValueId gradient_l2(size_t i);                                      // + decay * p
-  ValueId shrunk(size_t i, ValueId x);                                // x * (1 - lr decay)
-  ValueId one_minus_power(double base);                               // 1 - base^step, f64[]
-  ValueId scaled(ValueId x, double factor);                           // x * factor
-  ValueId times(ValueId x, ValueId scalar);                           // scalar f64[] in x's type
+  double decay(size_t i) const;              // weight_decay or 0
+  ValueId gradient(size_t i);                // g * g_scale in the type of p(i)
+  ValueId gradient_l2(size_t i);             // + decay * p
+  ValueId shrunk(size_t i, ValueId x);       // x * (1 - lr decay)
+  ValueId one_minus_power(double base);      // 1 - base^step, f64[]
+  ValueId scaled(ValueId x, double factor);  // x * factor
+  ValueId times(ValueId x, ValueId scalar);  // scalar f64[] in x's type
   ValueId mix(ValueId old, double keep, ValueId fresh, double take);  // keep old + take fresh
   ValueId plus(ValueId x, double addend);
   ValueId sign(ValueId x);  // -1, 0 or 1
@@ -59,11 +63,14 @@ class UpdateParts {
  private:
   ValueId rows_of(ValueId tensor);               // those to be updated
   ValueId with_rows(ValueId tensor, ValueId x);  // x in their place
+  ValueId widened(ValueId x);
+  ValueId rounded_as(ValueId x, size_t result);  // as what it overwrites
   Builder& b_;
   const NodeView& n_;
   size_t count_;
   std::vector<int64_t> decayed_;  // by weight; empty: all are
   std::vector<int64_t> rows_;     // that are updated; empty: all
+  std::vector<int64_t> keys_;     // by weight; empty: p' is rounded to the nearest
   ValueId step_;
 };
 

@@ -7,6 +7,7 @@
 #include "base/core/philox.h"
 #include "engine/backends/cpu/backend_support.h"
 #include "engine/backends/cpu/kernels/narrow.h"
+#include "engine/backends/cpu/kernels/round_stochastic.h"
 
 namespace hone::cpu {
 namespace {
@@ -369,6 +370,16 @@ Run random_normal(const NodeView& n) {
   };
 }
 
+Result<Kernel> rounded_stochastic(const NodeView& n, int) {
+  if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  const int64_t count = n.out(0).count(), first = n.integer("first");
+  const DropoutKey key = key_of_words(n.integer("key"));
+  return Kernel{"cpu.round_stochastic", 0, [=](const KernelArgs& a) {
+                  round_stochastic({key, in_i64(a, 1)[0]}, first, count, in(a, 0),
+                                   static_cast<uint16_t*>(a.out[0]), pool_of(a));
+                }};
+}
+
 // A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty Run
 // says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
 constexpr size_t kResult = static_cast<size_t>(-1);
@@ -474,6 +485,7 @@ Makers loop_makers() {
                                       return random_normal<decltype(x)>(n);
                                     return {};
                                   })},
+      {"round_stochastic", rounded_stochastic},
       {"slice", bytes_of(slice)},
       {"concat", bytes_of(concat)},
       {"gather_rows", bytes_of(gather_rows)},

@@ -24,6 +24,12 @@ inline DropoutKey key_of(const KernelArgs& a, size_t rng, uint64_t place) {
                      static_cast<uint64_t>(in_i64(a, rng)[1]), place);
 }
 
+// The key that an attribute holds: {lo32, hi32}.
+inline DropoutKey key_of_words(int64_t key) {
+  const auto bits = static_cast<uint64_t>(key);
+  return {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
+}
+
 // Result k begins as operand i; nothing to do where the plan gave both one place.
 inline void copy_bytes_if_apart(const KernelArgs& a, size_t i, size_t k, int64_t bytes) {
   if (a.in[i] == a.out[k]) return;

@@ -44,6 +44,14 @@ UpdatedRange updated_range(const NodeView& n, const std::vector<int64_t>& rows, 
   return {rows[0] * row, (rows[1] - rows[0]) * row};
 }
 
+// How tensor i is kept, where that is in bf16: without its pointers.
+Bf16Update bf16_update(const NodeView& n, size_t i, int64_t first) {
+  const std::vector<int64_t> keys =
+      n.node.op->attr("round_keys") ? n.integers("round_keys") : std::vector<int64_t>();
+  if (keys.empty()) return {.first = first};
+  return {.stochastic = true, .key = key_of_words(keys[i]), .first = first};
+}
+
 // The kernel of a rule whose states have the types of the parameters, or of the only parameter's
 // `rows`. Each step calls update(tensors, step, args).
 template <class Update>
@@ -55,24 +63,33 @@ Kernel kernel_over(const NodeView& n, const std::vector<int64_t>& rows,
   // Filled at each call: pointers are known to the kernel only then.
   auto tensors = std::make_shared<std::vector<UpdateTensor>>(count);
   const std::vector<double> decay = decay_of(n, count);
-  std::vector<int64_t> all;  // elements of each p
+  std::vector<int64_t> bytes;  // of every result
+  for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
+  const int64_t first = updated_range(n, rows, 0).first;
+  const bool narrow = n.in(0).dtype == DType::bf16;
   for (size_t i = 0; i < count; ++i) {
-    all.push_back(n.in(i).count());
     (*tensors)[i].count = updated_range(n, rows, i).count;
     (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
     (*tensors)[i].weight_decay = decay[i];
+    if (narrow) (*tensors)[i].bf16 = bf16_update(n, i, first);
   }
-  const int64_t first = updated_range(n, rows, 0).first;
   return {"cpu." + n.node.op->name, workspace ? workspace(*tensors) : 0, [=](const KernelArgs& a) {
+            for (size_t k = 0; k < bytes.size(); ++k)
+              copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
             for (size_t i = 0; i < count; ++i) {
               UpdateTensor& t = (*tensors)[i];
-              copy_if_apart(a, i, i, all[i]);
-              t.p = out(a, i) + first;
               t.g.data =
                   static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
+              if (narrow)
+                t.bf16.p = static_cast<uint16_t*>(a.out[i]) + first;
+              else
+                t.p = out(a, i) + first;
               for (size_t k = 0; k < states; ++k) {
-                copy_if_apart(a, (2 + k) * count + i, (1 + k) * count + i, t.count);
-                t.state[k] = out(a, (1 + k) * count + i);
+                void* const state = a.out[(1 + k) * count + i];
+                if (narrow)
+                  t.bf16.state[k] = static_cast<uint16_t*>(state);
+                else
+                  t.state[k] = static_cast<float*>(state);
               }
             }
             const UpdateStep at = scalars.of(a);
@@ -91,18 +108,23 @@ Kernel kernel_8bit(const NodeView& n, Update update) {
   const std::vector<double> decay = decay_of(n, count);
   std::vector<int64_t> bytes;  // of every result
   for (size_t k = 0; k < n.node.out.size(); ++k) bytes.push_back(n.out(k).bytes());
+  const int64_t first = updated_range(n, rows, 0).first;
+  const bool narrow = n.in(0).dtype == DType::bf16;
   for (size_t i = 0; i < count; ++i) {
     (*tensors)[i].count = updated_range(n, rows, i).count;
     (*tensors)[i].g.type = element_of(n.in(count + i).dtype);
     (*tensors)[i].weight_decay = decay[i];
+    if (narrow) (*tensors)[i].bf16 = bf16_update(n, i, first);
   }
-  const int64_t first = updated_range(n, rows, 0).first;
   return {"cpu." + n.node.op->name, 0, [=](const KernelArgs& a) {
             for (size_t k = 0; k < bytes.size(); ++k)
               copy_bytes_if_apart(a, k < count ? k : k + count, k, bytes[k]);
             for (size_t i = 0; i < count; ++i) {
               Update8bitTensor& t = (*tensors)[i];
-              t.p = out(a, i) + first;
+              if (narrow)
+                t.bf16.p = static_cast<uint16_t*>(a.out[i]) + first;
+              else
+                t.p = out(a, i) + first;
               t.g.data =
                   static_cast<const char*>(a.in[count + i]) + first * element_bytes(t.g.type);
               for (size_t k = 0; k < moments; ++k) {
@@ -170,16 +192,23 @@ Kernel squares_kernel(const NodeView& n) {
 
 bool is_kept(DType t) { return t == DType::f32 || t == DType::bf16 || t == DType::f16; }
 
-// A rule's weights and states must be f32, or codes; its gradients may be bf16 or f16.
+// A rule's gradients may be in f32, bf16 or f16. Its weights and states must be f32 or codes; with `bf16`
+// weights and the states of their type may all be bf16 too.
 template <class Make>
-auto with_f32_tensors(Make make) {
+auto with_tensors(bool bf16, Make make) {
   return [=](const NodeView& n, int) -> Result<Kernel> {
     const auto count = static_cast<size_t>(n.integer("count"));
+    const DType weights = n.in(0).dtype;
+    if (weights != DType::f32 && !(bf16 && weights == DType::bf16))
+      return declined(n, bf16 ? "weights are f32 or bf16" : "weights are f32");
+    const bool codes = n.in(2 * count).dtype == DType::u8;
     for (size_t i = 0; i < n.slot("lr"); ++i) {
-      const bool gradient = i >= count && i < 2 * count;
-      if (gradient ? !is_kept(n.in(i).dtype)
-                   : (n.in(i).dtype != DType::f32 && n.in(i).dtype != DType::u8))
-        return declined(n, "kernels are for f32, with gradients in f32, bf16 or f16");
+      const DType t = n.in(i).dtype;
+      if (i < count       ? t != weights
+          : i < 2 * count ? !is_kept(t)
+          : codes         ? t != DType::u8 && t != DType::f32
+                          : t != weights)
+        return declined(n, "states have the type of the weights, gradients are f32, bf16 or f16");
     }
     return make(n);
   };
@@ -219,7 +248,7 @@ Result<Kernel> squares(const NodeView& n, int) {
 // `rule` makes a rule of the node's attributes, `step` is its kernel.
 template <class Rule, class Step>
 auto elementwise(Rule rule, Step step) {
-  return with_f32_tensors([=](const NodeView& n) {
+  return with_tensors(true, [=](const NodeView& n) {
     return kernel_over(n, n.integers("rows"), nullptr,
                        [step, r = rule(n)](Tensors t, const UpdateStep& at, const KernelArgs& a) {
                          step(t, r, at, pool_of(a));
@@ -258,8 +287,8 @@ Kernel lion_8bit_kernel(const NodeView& n) {
 Makers update_makers() {
   return {
       {"adamw", elementwise(adamw_of, adamw)},
-      {"adamw_8bit", with_f32_tensors(adamw_8bit_kernel)},
-      {"lion_8bit", with_f32_tensors(lion_8bit_kernel)},
+      {"adamw_8bit", with_tensors(true, adamw_8bit_kernel)},
+      {"lion_8bit", with_tensors(true, lion_8bit_kernel)},
       {"quantize_dynamic", in_f32(quantize_kernel)},
       {"dequantize_dynamic", in_f32(dequantize_kernel)},
       {"sgd", elementwise(
@@ -279,8 +308,8 @@ Makers update_makers() {
            },
            rmsprop)},
       {"lion", elementwise(lion_of, lion)},
-      {"lamb", with_f32_tensors(lamb_kernel)},
-      {"adafactor", with_f32_tensors(adafactor_kernel)},
+      {"lamb", with_tensors(false, lamb_kernel)},
+      {"adafactor", with_tensors(false, adafactor_kernel)},
       {"sum_squares", squares}};
 }
 

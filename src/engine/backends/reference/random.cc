@@ -1,4 +1,6 @@
 // Dropout masks from Philox words, written without the code that faster backends use.
+#include <bit>
+
 #include "base/core/hash.h"
 #include "engine/backends/reference/numbers.h"
 
@@ -84,6 +86,24 @@ void random_normal(const Call& c, const KernelArgs& a) {
   store(x, a.out[0], c.out[0]);
 }
 
+void round_stochastic(const Call& c, const KernelArgs& a) {
+  const auto key = static_cast<uint64_t>(c.attrs.integer("key"));
+  const auto first = static_cast<uint64_t>(c.attrs.integer("first"));
+  const auto step = static_cast<uint64_t>(*static_cast<const int64_t*>(a.in[1]));
+  const Numbers x = load(a.in[0], c.in[0]);
+  auto* out = static_cast<uint16_t*>(a.out[0]);
+  for (uint64_t i = 0; i < x.size(); ++i) {
+    const uint64_t n = first + i, counter = n / 128 * 16 + n % 16;
+    const Words w =
+        philox({{uint32_t(counter), uint32_t(counter >> 32), uint32_t(step), uint32_t(step >> 32)}},
+               uint32_t(key), uint32_t(key >> 32));
+    const uint32_t word = w.w[n / 16 % 4], random = n % 128 < 64 ? word & 0xffff : word >> 16;
+    const float value = static_cast<float>(x[i]);
+    const uint32_t bits = std::bit_cast<uint32_t>(value);
+    out[i] = static_cast<uint16_t>(std::isnan(value) ? bits >> 16 | 0x40 : (bits + random) >> 16);
+  }
+}
+
 }  // namespace
 
 Words philox(Words c, uint32_t key0, uint32_t key1) {
@@ -101,6 +121,7 @@ void add_random(Table& t) {
   t["dropout_mask"] = dropout_mask;
   t["attention_dropout_mask"] = attention_dropout_mask;
   t["random_normal"] = random_normal;
+  t["round_stochastic"] = round_stochastic;
 }
 
 }  // namespace hone::reference

@@ -60,7 +60,41 @@ void for_chunks(int64_t count, ThreadPool& pool, Fn&& f) {
   });
 }
 
+// f(tensor in f32, begin, end) for [begin, end) of a tensor, whichever way it is kept.
+template <class Fn>
+void in_f32(const UpdateTensor& t, const UpdateStep& step, int64_t begin, int64_t end, Fn&& f) {
+  if (t.bf16.p == nullptr) return f(t, begin, end);
+  constexpr size_t kLists = std::extent_v<decltype(UpdateTensor::state)>;
+  alignas(64) float p[kWidened], states[kLists][kWidened];
+  for (int64_t at = begin; at < end; at += kWidened) {
+    const int64_t n = std::min(kWidened, end - at);
+    UpdateTensor wide = t;
+    wide.p = p;
+    wide.count = n;
+    wide.g.data = static_cast<const char*>(t.g.data) + at * element_bytes(t.g.type);
+    widen_bf16(n, t.bf16.p + at, p);
+    for (size_t k = 0; k < kLists && t.bf16.state[k] != nullptr; ++k) {
+      wide.state[k] = states[k];
+      widen_bf16(n, t.bf16.state[k] + at, states[k]);
+    }
+    f(wide, int64_t{0}, n);
+    round_weights(t.bf16, step, at, n, p);
+    for (size_t k = 0; k < kLists && t.bf16.state[k] != nullptr; ++k)
+      narrow_bf16(n, states[k], t.bf16.state[k] + at);
+  }
+}
+
 }  // namespace
+
+void widen_bf16(int64_t count, const uint16_t* x, float* y) { bf16_to_f32_range(count, x, y); }
+void narrow_bf16(int64_t count, const float* x, uint16_t* y) { f32_to_bf16_range(count, x, y); }
+void round_weights(const Bf16Update& to, const UpdateStep& step, int64_t at, int64_t count,
+                   const float* p) {
+  if (to.stochastic)
+    round_stochastic_range({to.key, step.step}, to.first + at, count, p, to.p + at);
+  else
+    narrow_bf16(count, p, to.p + at);
+}
 
 AdamWScalars scalars_of(const AdamW& rule, const UpdateStep& at, double weight_decay) {
   const double t = static_cast<double>(at.step);
@@ -86,7 +120,9 @@ AdamWScalars scalars_of(const AdamW& rule, const UpdateStep& at, double weight_d
 void adamw(std::span<const UpdateTensor> tensors, const AdamW& rule, const UpdateStep& at,
            ThreadPool& pool) {
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    adamw_range(x, scalars_of(rule, at, x.weight_decay), begin, end);
+    const AdamWScalars s = scalars_of(rule, at, x.weight_decay);
+    in_f32(x, at, begin, end,
+           [&](const UpdateTensor& t, int64_t from, int64_t to) { adamw_range(t, s, from, to); });
   });
 }
 
@@ -94,10 +130,11 @@ void sgd(std::span<const UpdateTensor> tensors, const Sgd& rule, const UpdateSte
          ThreadPool& pool) {
   const double fresh = at.step <= 1 ? 1 : 1 - rule.dampening;
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    sgd_range(x,
-              {f32(at.gradient_scale), f32(x.weight_decay), f32(rule.momentum), f32(fresh),
-               rule.nesterov ? 1.0f : 0.0f, f32(at.lr)},
-              begin, end);
+    const SgdScalars s{f32(at.gradient_scale),      f32(x.weight_decay),
+                       f32(rule.momentum),          f32(fresh),
+                       rule.nesterov ? 1.0f : 0.0f, f32(at.lr)};
+    in_f32(x, at, begin, end,
+           [&](const UpdateTensor& t, int64_t from, int64_t to) { sgd_range(t, s, from, to); });
   });
 }
 
@@ -105,19 +142,21 @@ void adagrad(std::span<const UpdateTensor> tensors, const Adagrad& rule, const U
              ThreadPool& pool) {
   const double rate = at.lr / (1 + static_cast<double>(at.step - 1) * rule.lr_decay);
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    adagrad_range(x, {f32(at.gradient_scale), f32(x.weight_decay), f32(rate), f32(rule.eps)}, begin,
-                  end);
+    const AdagradScalars s{f32(at.gradient_scale), f32(x.weight_decay), f32(rate), f32(rule.eps)};
+    in_f32(x, at, begin, end,
+           [&](const UpdateTensor& t, int64_t from, int64_t to) { adagrad_range(t, s, from, to); });
   });
 }
 
 void rmsprop(std::span<const UpdateTensor> tensors, const Rmsprop& rule, const UpdateStep& at,
              ThreadPool& pool) {
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    rmsprop_range(
-        x,
-        {f32(at.gradient_scale), f32(x.weight_decay), f32(rule.alpha), f32(1 - rule.alpha),
-         f32(rule.eps), f32(rule.momentum), f32(at.lr), rule.centered, rule.momentum != 0},
-        begin, end);
+    const RmspropScalars s{
+        f32(at.gradient_scale), f32(x.weight_decay), f32(rule.alpha), f32(1 - rule.alpha),
+        f32(rule.eps),          f32(rule.momentum),  f32(at.lr),      rule.centered,
+        rule.momentum != 0};
+    in_f32(x, at, begin, end,
+           [&](const UpdateTensor& t, int64_t from, int64_t to) { rmsprop_range(t, s, from, to); });
   });
 }
 
@@ -130,7 +169,9 @@ LionScalars scalars_of(const Lion& rule, const UpdateStep& at, double weight_dec
 void lion(std::span<const UpdateTensor> tensors, const Lion& rule, const UpdateStep& at,
           ThreadPool& pool) {
   for_parts(tensors, pool, [&](const UpdateTensor& x, int64_t begin, int64_t end) {
-    lion_range(x, scalars_of(rule, at, x.weight_decay), begin, end);
+    const LionScalars s = scalars_of(rule, at, x.weight_decay);
+    in_f32(x, at, begin, end,
+           [&](const UpdateTensor& t, int64_t from, int64_t to) { lion_range(t, s, from, to); });
   });
 }
 

@@ -1,5 +1,5 @@
-// Kernels over lists of f32 tensors (one call for the whole model), and conversions of storage.
-// Gradients may be kept in bf16 or f16; what is computed of them is f32.
+// Kernels over lists of tensors (one call for the whole model), and conversions of storage. Gradients may
+// be kept in bf16 or f16, and what the rules for single elements update in bf16; all is computed in f32.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "base/core/threads.h"
 #include "engine/backends/cpu/isa/element.h"
+#include "engine/backends/cpu/kernels/round_stochastic.h"
 
 namespace hone::cpu {
 
@@ -16,6 +17,15 @@ struct Numbers {
   Element type = Element::f32;
 };
 
+// A tensor that is updated and kept in bf16: in place of the pointers to f32.
+struct Bf16Update {
+  uint16_t* p = nullptr;
+  uint16_t* state[3] = {};
+  bool stochastic = false;  // p' is rounded at random, by `key`; else to the nearest
+  DropoutKey key = {};
+  int64_t first = 0;  // where p begins in its tensor
+};
+
 // One tensor of an update and what its rule keeps for it, in the order of the op's lists.
 struct UpdateTensor {
   float* p = nullptr;
@@ -23,6 +33,7 @@ struct UpdateTensor {
   float* state[3] = {};
   int64_t count = 0;
   double weight_decay = 0;
+  Bf16Update bf16 = {};
 };
 
 // When and how strongly. `step` is that of this update, from 1; gradient_scale multiplies every

@@ -45,13 +45,40 @@ void for_dynamic_blocks(std::span<const Update8bitTensor> tensors, ThreadPool& p
   });
 }
 
+// f(tensor with p in f32, first block, end), whichever way p is kept.
+template <class Fn>
+void with_f32_weights(const Update8bitTensor& t, const UpdateStep& step, int64_t begin, int64_t end,
+                      Fn&& f) {
+  if (t.bf16.p == nullptr) return f(t, begin, end);
+  constexpr int64_t kBlocks = kWidened / kDynamicBlock;
+  alignas(64) float p[kWidened];
+  for (int64_t block = begin; block < end; block += kBlocks) {
+    const int64_t at = block * kDynamicBlock,
+                  n = std::min(std::min(kBlocks, end - block) * kDynamicBlock, t.count - at);
+    Update8bitTensor part = t;
+    part.p = p;
+    part.count = n;
+    part.g.data = static_cast<const char*>(t.g.data) + at * element_bytes(t.g.type);
+    for (size_t k = 0; k < std::size(t.codes) && t.codes[k] != nullptr; ++k) {
+      part.codes[k] = t.codes[k] + at;
+      part.absmax[k] = t.absmax[k] + block;
+    }
+    widen_bf16(n, t.bf16.p + at, p);
+    f(part, int64_t{0}, blocks_of_count(n));
+    round_weights(t.bf16, step, at, n, p);
+  }
+}
+
 }  // namespace
 
 void adamw_8bit(std::span<const Update8bitTensor> tensors, const AdamW& rule, const UpdateStep& at,
                 ThreadPool& pool) {
   const DynamicMap &with_sign = dynamic_codes(true), &without = dynamic_codes(false);
   for_dynamic_blocks(tensors, pool, [&](const Update8bitTensor& t, int64_t begin, int64_t end) {
-    adamw_8bit_blocks(t, scalars_of(rule, at, t.weight_decay), with_sign, without, begin, end);
+    const AdamWScalars s = scalars_of(rule, at, t.weight_decay);
+    with_f32_weights(t, at, begin, end, [&](const Update8bitTensor& x, int64_t from, int64_t to) {
+      adamw_8bit_blocks(x, s, with_sign, without, from, to);
+    });
   });
 }
 
@@ -59,7 +86,10 @@ void lion_8bit(std::span<const Update8bitTensor> tensors, const Lion& rule, cons
                ThreadPool& pool) {
   const DynamicMap& with_sign = dynamic_codes(true);
   for_dynamic_blocks(tensors, pool, [&](const Update8bitTensor& t, int64_t begin, int64_t end) {
-    lion_8bit_blocks(t, scalars_of(rule, at, t.weight_decay), with_sign, begin, end);
+    const LionScalars s = scalars_of(rule, at, t.weight_decay);
+    with_f32_weights(t, at, begin, end, [&](const Update8bitTensor& x, int64_t from, int64_t to) {
+      lion_8bit_blocks(x, s, with_sign, from, to);
+    });
   });
 }
 

@@ -16,6 +16,7 @@ struct Update8bitTensor {
   float* absmax[2] = {};
   int64_t count = 0;
   double weight_decay = 0;
+  Bf16Update bf16 = {};  // without states: codes are
 };
 
 // The rules, by the formulas of engine/ops/<rule>.cc.

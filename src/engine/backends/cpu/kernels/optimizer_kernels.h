@@ -1,11 +1,23 @@
 // Between optimizer*.cc and optimizer*.simd.h: the scalars of a rule in f32, for one tensor.
 #pragma once
 
+#include <cstdint>
+
 namespace hone::cpu {
 
 struct AdamW;
+struct Bf16Update;
 struct Lion;
 struct UpdateStep;
+
+// Elements that wait in f32 on the stack, while what they are of is kept in bf16: a multiple of the
+// blocks of 8-bit states.
+inline constexpr int64_t kWidened = 2048;
+void widen_bf16(int64_t count, const uint16_t* x, float* y);   // on the caller's thread
+void narrow_bf16(int64_t count, const float* x, uint16_t* y);  // to the nearest
+// p' as the tensor keeps it: elements [at, at + count).
+void round_weights(const Bf16Update& to, const UpdateStep& step, int64_t at, int64_t count,
+                   const float* p);
 
 inline float f32(double x) { return static_cast<float>(x); }
 
