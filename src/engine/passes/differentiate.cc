@@ -10,7 +10,8 @@ namespace hone {
 std::string grad_name(const std::string& parameter) { return "grad." + parameter; }
 
 Type gradient_type(const Type& parameter, DType kept) {
-  const bool narrows = parameter.dtype == DType::f32 && parameter.rank() >= 2;
+  const bool narrows =
+      parameter.dtype == DType::bf16 || (parameter.dtype == DType::f32 && parameter.rank() >= 2);
   return {narrows ? kept : parameter.dtype, parameter.shape};
 }
 
@@ -48,7 +49,8 @@ void narrow_in_forward(Program& p, size_t forward_nodes) {
 
 }  // namespace
 
-Result<bool> differentiate(Program& p, Gradients as, DType kept) {
+Result<bool> differentiate(Program& p, Gradients as, DType kept,
+                           const std::set<std::string>& in_bf16) {
   ValueId loss = p.output_named("loss");
   HONE_BUG_IF(loss == kNoValue || p.type(loss).count() != 1,
               "differentiate needs a scalar output 'loss'");
@@ -57,19 +59,23 @@ Result<bool> differentiate(Program& p, Gradients as, DType kept) {
 
   Builder b(p);
   std::vector<ValueId> grad(p.values.size(), kNoValue);
+  const auto kept_type = [&](const State& s) {
+    Type type = p.type(s.value);
+    if (in_bf16.contains(s.name)) type.dtype = DType::bf16;
+    return gradient_type(type, kept);
+  };
   std::vector<size_t> parameters;  // indices of states
   for (size_t i = 0; i < p.states.size(); ++i)
     if (p.states[i].trainable) parameters.push_back(i);
   std::vector<std::optional<DType>> kept_as(p.values.size());  // by parameter
   for (size_t i : parameters) {
-    const ValueId v = p.states[i].value;
-    kept_as[static_cast<size_t>(v)] = gradient_type(p.type(v), kept).dtype;
+    kept_as[static_cast<size_t>(p.states[i].value)] = kept_type(p.states[i]).dtype;
   }
   // Gradient states come first, so that each contribution can be added onto what there is.
   const size_t first_state = p.states.size();
   for (size_t i : parameters) {
     if (as == Gradients::values) break;
-    const Type type = gradient_type(p.type(p.states[i].value), kept);
+    const Type type = kept_type(p.states[i]);
     State s;
     s.name = grad_name(p.states[i].name);
     s.role = Role::grad;
@@ -115,7 +121,7 @@ Result<bool> differentiate(Program& p, Gradients as, DType kept) {
     const State& parameter = p.states[parameters[k]];
     ValueId g = grad[static_cast<size_t>(parameter.value)];
     b.set_scope(parameter.name);
-    if (g == kNoValue) g = ops::constant(b, 0.0, gradient_type(p.type(parameter.value), kept));
+    if (g == kNoValue) g = ops::constant(b, 0.0, kept_type(parameter));
     if (as == Gradients::values) {
       p.outputs.push_back({grad_name(parameter.name), g});
       continue;

@@ -10,8 +10,13 @@
 // Contributions to one parameter (ties) are added in the order in which the backward visit meets
 // them. With `kept` in bf16 or f16 the gradient of a parameter that is not a vector is kept in that
 // type: each contribution is made in f32, what there was is added to it in f32, and the sum is
-// rounded, as the autocast of PyTorch rounds the gradient of a product's weight. Must run after fuse-forward (composites keep their own gradients) and once only.
+// rounded, as the autocast of PyTorch rounds the gradient of a product's weight. Parameters that
+// narrow_weights will keep in bf16 are f32 here; their gradients are in `kept`, vectors too. Must run
+// after fuse-forward (composites keep their own gradients) and once only.
 #pragma once
+
+#include <set>
+#include <string>
 
 #include "engine/graph/graph.h"
 
@@ -22,9 +27,12 @@ std::string grad_name(const std::string& parameter);
 
 enum class Gradients { values, states, sums };
 
-// The type that the gradient of a parameter is kept in: `kept` for f32 of two dimensions and more.
+// The type that the gradient of a parameter is kept in: `kept` for one in bf16, and for f32 of two
+// dimensions and more.
 Type gradient_type(const Type& parameter, DType kept);
 
-Result<bool> differentiate(Program& p, Gradients as, DType kept = DType::f32);
+// in_bf16: the parameters that narrow_weights keeps in bf16.
+Result<bool> differentiate(Program& p, Gradients as, DType kept = DType::f32,
+                           const std::set<std::string>& in_bf16 = {});
 
 }  // namespace hone

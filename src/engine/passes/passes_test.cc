@@ -20,6 +20,7 @@
 #include "engine/passes/compute_copies.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/fuse.h"
+#include "engine/passes/narrow_weights.h"
 #include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/pipelines.h"
@@ -106,6 +107,16 @@ const std::map<std::string, Pass>& passes_by_name() {
       {"compute_copies_bf16",
        {"compute_copies_bf16", PassKind::numeric,
         [](Program& p) { return compute_copies(p, {"w"}, DType::bf16); }}},
+      {"narrow_weights",
+       {"narrow_weights", PassKind::numeric,
+        [](Program& p) {
+          return narrow_weights(p, {"w", "gamma", "other"});
+        }}},
+      {"differentiate_narrow",
+       {"differentiate_narrow", PassKind::numeric,
+        [](Program& p) {
+          return differentiate(p, Gradients::values, DType::bf16, {"w", "gamma"});
+        }}},
       {"store_weights_i8",
        {"store_weights_i8", PassKind::numeric,
         [](Program& p) { return store_weights(p, WeightStorage::i8); }}},

@@ -24,6 +24,12 @@ std::vector<Pass> begin(Precision precision) {
   return passes;
 }
 
+void add_narrow(std::vector<Pass>& passes, const TrainPasses& how) {
+  if (!how.in_bf16.empty())
+    passes.push_back({"narrow_weights", PassKind::numeric,
+                      [weights = how.in_bf16](Program& p) { return narrow_weights(p, weights); }});
+}
+
 // After gradients: those that nobody asked for go, the others are added in place.
 void end(std::vector<Pass>& passes) {
   passes.push_back({"simplify_gradient", PassKind::numeric, simplify});
@@ -63,7 +69,10 @@ std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
   std::vector<Pass> passes = begin(how.precision);
   const Gradients as = accumulate ? Gradients::sums : Gradients::states;
   passes.push_back({"differentiate", PassKind::numeric,
-                    [as, kept = how.gradients](Program& p) { return differentiate(p, as, kept); }});
+                    [as, kept = how.gradients, in_bf16 = how.in_bf16](Program& p) {
+                      return differentiate(p, as, kept, in_bf16);
+                    }});
+  add_narrow(passes, how);
   end(passes);
   add_stored(passes, how);
   add_copies(passes, how);
@@ -75,9 +84,11 @@ std::vector<Pass> train_pipeline(bool accumulate, const TrainPasses& how) {
 std::vector<Pass> step_pipeline(std::function<Result<bool>(Program&)> update,
                                 const TrainPasses& how) {
   std::vector<Pass> passes = begin(how.precision);
-  passes.push_back({"differentiate", PassKind::numeric, [kept = how.gradients](Program& p) {
-                      return differentiate(p, Gradients::values, kept);
+  passes.push_back({"differentiate", PassKind::numeric,
+                    [kept = how.gradients, in_bf16 = how.in_bf16](Program& p) {
+                      return differentiate(p, Gradients::values, kept, in_bf16);
                     }});
+  add_narrow(passes, how);
   passes.push_back({"update", PassKind::numeric, std::move(update)});
   end(passes);
   add_stored(passes, how);
@@ -98,6 +109,7 @@ std::vector<Pass> update_pipeline(const TrainPasses& how) {
 
 std::vector<Pass> forward_pipeline(WeightStorage weights, const TrainPasses& how) {
   std::vector<Pass> passes = begin(how.precision);
+  add_narrow(passes, how);
   passes.push_back({"simplify_last", PassKind::numeric, simplify});
   if (weights != WeightStorage::f32)
     passes.push_back({"store_weights", PassKind::numeric,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/passes/compute_copies.h"
+#include "engine/passes/narrow_weights.h"
 #include "engine/passes/offload.h"
 #include "engine/passes/pass.h"
 #include "engine/passes/precision.h"
@@ -24,6 +25,8 @@ struct TrainPasses {
   bool saturate = false;  // activations too large for `stored` wait as its largest value
   // Weights whose products read a copy in the type that they round to (compute_copies); empty: none.
   std::set<std::string> copies = {};
+  // Weights that are kept in bf16 alone (narrow_weights); empty: none.
+  std::set<std::string> in_bf16 = {};
 };
 
 // A whole optimizer step of one micro-batch: forward, backward, update. `update` is a pass that
