@@ -10,8 +10,8 @@ gradients, optimizer states and weights wait (device, host, disk), against the r
 device: weights, optimizer states, and loss and gradient norm of every step are equal, byte by byte. Beside
 these the task and its model, accumulation, precision, adapter, optimizer, clipping, backend, threads and the
 smallest tensor that leaves vary. Without --all so many runs that every pair of values of two of these is
-there; with --all every one of the 3 x 81 placements, with accumulation 1 and 3, in float32 and bfloat16, the
-rest by chance.
+there; with --all every one of the 3 x 81 placements, with accumulation 1 and 3, in float32, with products in
+bfloat16 and with weights in it, the rest by chance.
 """
 import argparse
 import itertools
@@ -41,7 +41,7 @@ MODELS = {
 }
 HOMES = ("none", "cpu", "nvme")
 # What decides the bits, then what does not.
-NUMERIC = {"model": tuple(MODELS), "accumulation": (1, 3), "precision": ("", "bf16", "fp16"), "adapter": ("", "lora", "dora"),
+NUMERIC = {"model": tuple(MODELS), "accumulation": (1, 3), "precision": ("", "bf16", "fp16", "bfloat16"), "adapter": ("", "lora", "dora"),
            "optim": ("adamw_torch", "adafactor"), "max_grad_norm": (1.0, 0)}
 PLACED = {"recompute": ("", "blocks", "half"), "activation": HOMES, "gradient": HOMES, "optimizer": HOMES, "param": HOMES,
           "backend": ("cpu", "far"), "threads": (1, 2, 3), "threshold": (0, 1000)}
@@ -65,7 +65,7 @@ def pairwise(rng):
 
 def all_placements(rng):
     for recompute, activation, gradient, optimizer, param, accumulation, precision in itertools.product(
-            FACTORS["recompute"], HOMES, HOMES, HOMES, HOMES, (1, 3), ("", "bf16")):
+            FACTORS["recompute"], HOMES, HOMES, HOMES, HOMES, (1, 3), ("", "bf16", "bfloat16")):
         row = {n: rng.choice(values) for n, values in FACTORS.items()}
         row.update(recompute=recompute, activation=activation, gradient=gradient, optimizer=optimizer, param=param, accumulation=accumulation,
                    precision=precision)
@@ -92,15 +92,17 @@ def command(hone, row, out):
             "bert": ["classification", "--train_file", "labels.jsonl", "--tokenizer_name", GOLDENS + "/classification/bert", "--max_seq_length", "40"],
             "t5": ["summarization", "--train_file", "pairs.jsonl", "--tokenizer_name", GOLDENS + "/pairs/t5", "--max_source_length", "40",
                    "--max_target_length", "16"]}[row["model"]]
+    weights_in_bf16 = row["precision"] == "bfloat16" and not row["adapter"]  # Adafactor does not update them
+    optim = "adamw_8bit" if weights_in_bf16 and row["optim"] == "adafactor" else row["optim"]
     argv = [hone, "train", "--task", *task, "--config_name", row["model"] + ".json", "--do_train", "--max_steps", str(STEPS),
             "--per_device_train_batch_size", "2", "--gradient_accumulation_steps", str(row["accumulation"]), "--learning_rate", "0.01",
-            "--weight_decay", "0.1", "--logging_steps", "1", "--save_steps", str(STEPS), "--optim", row["optim"],
+            "--weight_decay", "0.1", "--logging_steps", "1", "--save_steps", str(STEPS), "--optim", optim,
             "--max_grad_norm", str(row["max_grad_norm"]), "--backend", row["backend"], "--threads", str(row["threads"]),
             "--offload_persistence_threshold", str(row["threshold"]), "--output_dir", out]
     for what in ("activation", "gradient", "optimizer", "param"):
         argv += [f"--offload_{what}_device", row[what]]
     argv += {"": [], "blocks": ["--gradient_checkpointing"], "half": ["--activation_memory_budget", "0.5"]}[row["recompute"]]
-    argv += ["--" + row["precision"]] if row["precision"] else []
+    argv += {"": [], "bfloat16": ["--dtype", "bfloat16"]}.get(row["precision"], ["--" + row["precision"]])
     if row["adapter"]:
         argv += ["--use_peft", "--lora_r", "4"] + (["--use_dora"] if row["adapter"] == "dora" else [])
     return argv

@@ -97,7 +97,7 @@ SpeedsWanted SpeedsWanted::of(const TrainSettings& s, bool choices) {
                                     &s.offload_param_device, &s.offload_activation_device})
     disk |=
         *device == "nvme" || (*device == "cpu" && s.host_memory);  // what the host has no room for
-  return {.bf16 = s.bf16, .disk_folder = disk ? s.offload_folder() : ""};
+  return {.bf16 = s.computes_in_bf16(), .disk_folder = disk ? s.offload_folder() : ""};
 }
 
 std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const SpeedsWanted& wanted) {

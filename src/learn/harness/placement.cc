@@ -12,7 +12,7 @@ namespace {
 // leave it with the optimizer where products read copies.
 int64_t states_left(const RunPlan& plan, const TaskSettings& s) {
   const Offload to = s.offload();
-  const bool masters_leave = (s.bf16 || s.fp16) && to.moments != Space::device;
+  const bool masters_leave = (s.bf16 || s.fp16) && !s.pure_bf16() && to.moments != Space::device;
   int64_t bytes = 0;
   for (const StateSlot& slot : plan.states)
     if ((slot.role == Role::moment && to.moments == Space::device) ||

@@ -111,12 +111,22 @@ bool is_named(const std::string& layer, const std::string& target) {
 
 }  // namespace
 
+std::set<std::string> weights_in_bf16(const ModelConfig& config, const TrainSettings& s) {
+  std::set<std::string> names;
+  if (!s.pure_bf16()) return names;
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (!p.of_adapter() && p.scheme.empty()) names.insert(p.name);
+  return names;
+}
+
 std::vector<UpdateWeight> update_weights(const ModelConfig& config,
-                                         const std::vector<std::string>& targets) {
+                                         const std::vector<std::string>& targets,
+                                         const std::set<std::string>& in_bf16) {
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(config).params(config)) {
     if (!p.is_trained()) continue;
-    UpdateWeight w{p.name, {DType::f32, p.shape}, p.decay, p.looked_up};
+    const DType kept = in_bf16.contains(p.name) ? DType::bf16 : DType::f32;
+    UpdateWeight w{p.name, {kept, p.shape}, p.decay, p.looked_up};
     const std::string layer =
         p.name.substr(0, p.name.size() - std::min(p.name.size(), kWeight.size()));
     w.is_target =
@@ -137,12 +147,15 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   how.recompute.bytes = shapes.budgets.train_bytes;
   how.offload.host_lane = m.host_lane;
   const std::vector<BatchShape> train = shapes.train_shapes(m.form);
-  const std::vector<UpdateWeight> weights = update_weights(m.config, s.optim_target_modules);
+  how.in_bf16 = weights_in_bf16(m.config, s);
+  const std::vector<UpdateWeight> weights =
+      update_weights(m.config, s.optim_target_modules, how.in_bf16);
   UpdateOptions update;
   if (!train.empty()) {
     update = HONE_TRY(update_options(s));
     if (optimizer_of(s).decomposed) how.offload.host_lane = HostLane::none;
     HONE_TRY(check_targets(weights, s));
+    HONE_TRY(check_weight_types(weights, s));
   }
   update.gradients = precision.gradients;
   // With the optimizer elsewhere the weights that it updates are there too, and products read copies in
@@ -150,7 +163,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   const Space masters =
       how.offload.moments != Space::device ? how.offload.moments : how.offload.params;
   if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
-      !shapes.writes && !train.empty()) {
+      how.in_bf16.empty() && !shapes.writes && !train.empty()) {
     how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
     if (!how.copies.empty()) {
       how.offload.masters = masters;
@@ -184,7 +197,8 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   if (shapes.writes)
     for (const CachedShape& shape : cached_shapes(*shapes.writes))
       programs.push_back({build_cached_program(m.config, shape, cached_name(shape)),
-                          forward_pipeline(shapes.writes->weights, {.offload = how.offload})});
+                          forward_pipeline(shapes.writes->weights,
+                                           {.offload = how.offload, .in_bf16 = how.in_bf16})});
   return programs;
 }
 

@@ -52,9 +52,12 @@ RunShapes shapes_without_data(const TaskModel& m, int64_t row_tokens, int64_t ro
 RunShapes shapes_of_data(const TaskModel& m, const Examples& examples, const StepCount* steps,
                          int64_t rows, bool whole);
 
-// What the optimizer trains. `targets`: --optim_target_modules.
+// The weights that --dtype bfloat16 keeps in bf16: all but those of an adapter and those in blocks.
+std::set<std::string> weights_in_bf16(const ModelConfig& config, const TrainSettings& s);
+// What the optimizer trains. `targets`: --optim_target_modules; in_bf16: those above.
 std::vector<UpdateWeight> update_weights(const ModelConfig& config,
-                                         const std::vector<std::string>& targets = {});
+                                         const std::vector<std::string>& targets = {},
+                                         const std::set<std::string>& in_bf16 = {});
 
 // A program as the task builds it, and the passes that make it what the session runs.
 struct RunProgram {

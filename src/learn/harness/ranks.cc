@@ -87,7 +87,8 @@ Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const Ran
   const RunPlan pass = HONE_TRY(planned(std::move(programs), backend));
 
   // The update of a rank's rows.
-  const std::vector<UpdateWeight> weights = update_weights(m.config, s.optim_target_modules);
+  const std::vector<UpdateWeight> weights =
+      update_weights(m.config, s.optim_target_modules, weights_in_bf16(m.config, s));
   Program update = build_update(
       layout.stage >= 1 ? shards_of(weights, layout.ranks, s.offload_persistence_threshold)
                         : weights,

@@ -208,7 +208,7 @@ MemoryReport TaskRun::memory() const {
 }
 
 Status TaskRun::save_model_files(const std::string& folder) {
-  HONE_TRY(hone::save_model_files(folder, model_, DType::f32));
+  HONE_TRY(hone::save_model_files(folder, model_, s_.pure_bf16() ? DType::bf16 : DType::f32));
   return examples_.saved(folder);
 }
 

@@ -127,7 +127,14 @@ Status copy_blocks(Session& session, const ParamSpec& spec, const WeightSource& 
 }
 
 std::vector<float> weight_values(const Session& session, const ParamSpec& spec) {
-  if (spec.scheme.empty()) return session.state_values<float>(spec.name);
+  if (spec.scheme.empty()) {
+    if (session.state_type(spec.name).dtype == DType::f32)
+      return session.state_values<float>(spec.name);
+    std::vector<float> wide;
+    for (const uint16_t bits : session.state_values<uint16_t>(spec.name))
+      wide.push_back(bf16_to_f32(bits));
+    return wide;
+  }
   const Shape shape = block_shape(spec);
   if (const BlockScheme& scheme = *block_scheme(spec.scheme); scheme.scales_inside()) {
     std::vector<float> x(static_cast<size_t>(shape[0] * shape[1]));

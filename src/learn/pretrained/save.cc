@@ -81,16 +81,18 @@ Status save_model_files(const std::string& folder, const Pretrained& model, DTyp
 }
 
 Status save_pretrained(const std::string& folder, Session& session, const Pretrained& model) {
-  HONE_TRY(save_model_files(folder, model, DType::f32));
+  DType kept = DType::f32;
   std::vector<TensorData> tensors;
   for (const ParamSpec& spec : family_of(model.config).params(model.config)) {
     if (!spec.trained && !session.has_state(spec.name)) continue;  // nothing read it
     tensors.push_back(state_tensor(session, spec.name, spec.name));
+    kept = tensors.back().type.dtype;
     if (std::string second = second_name(model.config, spec.name); !second.empty()) {
       tensors.push_back(tensors.back());
       tensors.back().name = std::move(second);
     }
   }
+  HONE_TRY(save_model_files(folder, model, kept));
   return save_safetensors(folder, kStem, tensors);
 }
 

@@ -9,6 +9,7 @@
 #include "base/core/philox.h"
 #include "base/core/text.h"
 #include "engine/passes/store_weights.h"
+#include "learn/checkpoint/safetensors/convert.h"
 #include "learn/checkpoint/state_tensor.h"
 #include "learn/models/errors.h"
 #include "learn/pretrained/errors.h"
@@ -83,7 +84,15 @@ Status init_state(Session& session, const ParamSpec& spec, uint64_t seed) {
     values.next(x);
     return write_quantized(session, spec, reader_of(x, spec), "");
   }
+  std::vector<float> wide;
   const auto fill = [&](std::span<std::byte> bytes) -> Status {
+    if (session.state_type(spec.name).dtype == DType::bf16) {
+      wide.resize(bytes.size() / sizeof(uint16_t));
+      values.next(wide);
+      convert(Stored::f32, reinterpret_cast<const std::byte*>(wide.data()), DType::bf16,
+              bytes.data(), std::ssize(wide));
+      return Ok{};
+    }
     values.next({reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)});
     return Ok{};
   };

@@ -81,10 +81,12 @@ inline void expect_gradients(Session& s, const Golden& g) {
 
 // Adds the program of updates, compiles all and fills the weights and constant tables.
 inline Session make_session(const Golden& g, std::vector<Program> programs, const Backend& backend,
-                            const UpdateOptions& update) {
+                            const UpdateOptions& update,
+                            const std::set<std::string>& in_bf16 = {}) {
   std::vector<UpdateWeight> weights;
   for (const ParamSpec& p : family_of(g.config).params(g.config))
-    weights.push_back({p.name, {DType::f32, p.shape}, p.decay});
+    weights.push_back(
+        {p.name, {in_bf16.contains(p.name) ? DType::bf16 : DType::f32, p.shape}, p.decay});
   programs.push_back(build_update(weights, update));
   EXPECT_TRUE(run_passes(programs.back(), forward_pipeline(), {}).ok());
   Result<Session> session = Session::compile(std::move(programs), backend);

@@ -315,6 +315,82 @@ TEST(Step, TwoBytesTakeHalfTheMemory) {
     }
 }
 
+Case in_pure_bf16(const char* task, const char* model, const char* optimizer = "adamw_torch") {
+  Case c{task, model, optimizer};
+  c.change = [](TaskSettings& s) { s.dtype = "bfloat16", s.grad_accum_dtype = "bf16"; };
+  return c;
+}
+
+// Weights, gradients and moments take two bytes an element each, vectors too, and all is saved so.
+TEST(Step, PureBf16TakesTwoBytesEach) {
+  for (const bool whole : {true, false}) {
+    std::map<std::string, int64_t> bytes[2];
+    for (const bool pure : {false, true}) {
+      const Made made =
+          make(pure ? in_pure_bf16("clm", "models/gpt2_tiny") : Case{"clm", "models/gpt2_tiny"});
+      const auto backend = open_backend("cpu", {.threads = 2}).value();
+      const Session session = session_of(made.task, made.model, whole, *backend);
+      const DType kept = pure ? DType::bf16 : DType::f32;
+      int64_t elements[2] = {};
+      for (const StateSlot& slot : session.plan().states) {
+        if (slot.role == Role::constant) continue;
+        EXPECT_EQ(slot.type.dtype, kept) << slot.name;
+        if (slot.role != Role::grad) elements[slot.role == Role::moment] += slot.type.count();
+      }
+      EXPECT_EQ(elements[1], 2 * elements[0]);
+      bytes[pure] = session.plan().by_purpose();
+    }
+    for (const char* purpose : {"params", "moments", "gradients"}) {
+      EXPECT_GT(bytes[1][purpose], 0) << purpose;
+      // Each tensor begins at a line of 64 bytes, and vectors of this model are shorter.
+      EXPECT_NEAR(static_cast<double>(bytes[1][purpose]) / static_cast<double>(bytes[0][purpose]),
+                  0.5, 0.1)
+          << purpose;
+    }
+  }
+}
+
+TEST(Step, LessMemoryGivesTheSameBitsInPureBf16) {
+  expect_same_bits_in_less_memory(in_pure_bf16("clm", "models/gpt2_tiny"));
+  expect_same_bits_in_less_memory(in_pure_bf16("clm", "models/llama_untied_tiny", "adamw_8bit"));
+  expect_same_bits_in_less_memory(in_pure_bf16("summarization", "models/t5_tiny"));
+  expect_same_bits(in_pure_bf16("clm", "models/gpt2_tiny"));
+  expect_same_bits(in_pure_bf16("clm", "models/qwen2_tiny", "lion"));
+  expect_same_bits(in_pure_bf16("mlm", "mlm/bert_tiny"));
+}
+
+TEST(Step, PureBf16HasTheSameBitsForAnyThreads) {
+  const Made made = make(in_pure_bf16("clm", "models/gpt2_tiny"));
+  std::map<std::string, std::vector<std::byte>> first;
+  for (const int threads : {1, 2, 3, 7}) {
+    const auto backend = open_backend("cpu", {.threads = threads}).value();
+    Session session = session_of(made.task, made.model, true, *backend);
+    for (int step = 0; step < 3; ++step)
+      run(session, "step." + made.shape, made.model.config, step);
+    for (const StateSlot& slot : session.plan().states) {
+      const std::vector<std::byte> bytes = session.state_values<std::byte>(slot.name);
+      if (threads == 1)
+        first[slot.name] = bytes;
+      else
+        EXPECT_EQ(bytes, first[slot.name]) << slot.name << " with " << threads << " threads";
+    }
+  }
+}
+
+// An optimizer without a rule for bf16 is refused, unless it trains an adapter, which is f32.
+TEST(Step, OptimizersThatDoNotUpdateBf16AreRefused) {
+  for (const char* optimizer : {"lamb", "adafactor"}) {
+    const Made made = make(in_pure_bf16("clm", "models/gpt2_tiny", optimizer));
+    const TaskModel m = TaskModel::make(made.task, made.model).value();
+    RunShapes shapes;
+    shapes.train = {{shape_of(m)}, 2};
+    const auto programs = run_programs(m, shapes);
+    ASSERT_FALSE(programs.ok());
+    EXPECT_STREQ(programs.error().code(), "H2409");
+    EXPECT_NE(programs.error().remedy().find("adamw_torch"), std::string::npos);
+  }
+}
+
 Case in_f16(const char* task, const char* model, const char* gradients) {
   Case c{task, model};
   c.change = [=](TaskSettings& s) { s.fp16 = true, s.grad_accum_dtype = gradients; };

@@ -69,6 +69,7 @@ Json update_effect(const TrainSettings& s) {
                                                    {"hysteresis", scale->hysteresis},
                                                    {"consecutive", scale->consecutive_hysteresis},
                                                    {"least", scale->least}};
+  if (s.pure_bf16()) effect["bf16_stochastic_round"] = s.bf16_stochastic_round;
   if (optimizer.needs_targets) effect["targets"] = s.optim_target_modules;
   return effect;
 }

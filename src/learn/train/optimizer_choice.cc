@@ -109,6 +109,7 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
   o.scaled = s.fp16;
   o.all_or_nothing = s.fp16 || s.non_finite_policy() == "skip";
   o.seed = static_cast<uint64_t>(s.seed);
+  o.stochastic_rounding = s.bf16_stochastic_round;
   if (!s.optim_target_modules.empty() && !optimizer.needs_targets)
     return Error(err::kOptimizerArgument, fmt::format("the optimizer {} is for all layers",
                                                       s.adafactor ? "adafactor" : s.optim))
@@ -151,6 +152,23 @@ Result<UpdateOptions> update_options(const TrainSettings& s) {
     }
   o.attrs.set("weight_decay", s.weight_decay);
   return o;
+}
+
+Status check_weight_types(const std::vector<UpdateWeight>& weights, const TrainSettings& s) {
+  if (optimizer_of(s).updates_bf16 ||
+      std::none_of(weights.begin(), weights.end(),
+                   [](const UpdateWeight& w) { return w.type.dtype == DType::bf16; }))
+    return Ok{};
+  std::vector<std::string> others;
+  for (const Optimizer& o : optimizer_shelf())
+    if (o.updates_bf16) others.push_back(o.names.front());
+  const std::string name = s.adafactor ? "adafactor" : s.optim;
+  return Error(err::kOptimizerArgument,
+               fmt::format("the optimizer {} does not update weights in bfloat16", name))
+      .at("--optim " + name)
+      .at("--dtype bfloat16")
+      .todo(fmt::format("use --bf16 in place of --dtype bfloat16, or one of the optimizers {}",
+                        join(others, ", ")));
 }
 
 Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettings& s) {

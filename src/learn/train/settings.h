@@ -39,6 +39,9 @@ struct TrainSettings {
     r.share = activation_memory_budget;
     return r;
   }
+  // Weights are kept in bf16 alone.
+  bool pure_bf16() const { return dtype == "bfloat16"; }
+  bool computes_in_bf16() const { return bf16 || pure_bf16(); }
   // --fp16 alone has one.
   std::optional<LossScaleOptions> loss_scale_options() const {
     if (!fp16) return {};

@@ -221,6 +221,8 @@ void emit_update(Program& program, const std::vector<UpdateWeight>& weights,
       if (!optimizer.decay_all) lists.decay.push_back(weights[i].decay ? 1 : 0);
       if (op_table().find(rule.op)->attr("keys"))
         lists.keys.push_back(key_of(options.seed, weights[i].name));
+      if (options.stochastic_rounding && weights[i].type.dtype == DType::bf16)
+        lists.round_keys.push_back(key_of(options.seed, weights[i].name));
       results.push_back(weight);
     }
     for (Moment& m : moments_of(weights, update, rule)) {

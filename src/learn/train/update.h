@@ -31,7 +31,8 @@ struct UpdateOptions {
   double max_grad_norm = 1;     // 0: no clipping
   bool scaled = false;          // the loss has a scale
   bool all_or_nothing = false;  // a gradient that is not finite keeps all states as they are
-  uint64_t seed = 42;           // of the rule's random numbers, where it has some
+  uint64_t seed = 42;  // of random numbers: of the rule, where it has some, and of rounding
+  bool stochastic_rounding = false;  // of weights in bf16
   int64_t group_bytes = int64_t{64} << 20;
   DType gradients = DType::f32;  // what those that are states are kept in (differentiate)
 };
@@ -46,6 +47,9 @@ Result<UpdateOptions> update_options(const TrainSettings& s);
 
 // An optimizer that is for some layers has at least one. H2409.
 Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettings& s);
+
+// An optimizer that updates weights in bf16, where the weights are. H2409.
+Status check_weight_types(const std::vector<UpdateWeight>& weights, const TrainSettings& s);
 
 // What the optimizer keeps, in the order of its op's operands: the state's name, a dot and the
 // weight's. What a second rule keeps comes after it.

@@ -353,7 +353,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   }
   if (list_choices) text += placements_table(tried);
   if (again.nodes > 0) text += again.text() + "\n";
-  const double speed = s.bf16 ? device.bf16_flops : device.f32_flops;
+  const double speed = s.computes_in_bf16() ? device.bf16_flops : device.f32_flops;
   if (flops > 0 && here)
     text += fmt::format("{:.3g} FLOP in a step, about {:.3g} s at this machine's {:.0f} GFLOP/s\n",
                         flops, seconds, speed / 1e9);

@@ -29,10 +29,10 @@ Result<int> run_train(const std::vector<std::string>& args) {
   HONE_TRY(check_output_dir(s.output_dir));
   log_info("hone {}: {}", version(), schema.command());
   if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
-  if (s.bf16 && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
+  if (s.computes_in_bf16() && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
     log_warning(
-        "this processor has neither AMX nor AVX512_BF16: --bf16 is emulated and slower than "
-        "float32");
+        "this processor has neither AMX nor AVX512_BF16: {} is emulated and slower than float32",
+        s.bf16 ? "--bf16" : "--dtype bfloat16");
   install_stop_handlers();
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));

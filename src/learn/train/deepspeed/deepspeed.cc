@@ -43,12 +43,20 @@ void read_bf16(const Block& top, const std::string& name) {
   const Block b = top.block(name);
   if (!b.at("enabled").is_null())
     b.reading.imply("bf16", b.flag("enabled", false), b.place_of("enabled"));
+  // Both at once is --dtype bfloat16; DeepSpeed rounds to the nearest.
+  const std::string weights = "bf16_master_weights_and_grads", states = "bf16_optimizer_states";
+  const bool pure = b.flag(weights, false) && b.flag(states, false);
+  if (pure) {
+    b.reading.imply("dtype", "bfloat16", b.place_of(weights));
+    b.reading.imply_default("bf16_stochastic_round", false, b.place_of(weights));
+  }
   b.walk({{"enabled", seen()},
           {"immediate_grad_update"},
           {"check_grad_overflow"},
           {"check_overflow"},
-          {"bf16_master_weights_and_grads", refused("remove it: weights are kept in float32")},
-          {"bf16_optimizer_states", refused("remove it: optimizer states are kept in float32")}});
+          {weights, pure ? seen() : refused("add \"bf16_optimizer_states\": true, or remove it")},
+          {states,
+           pure ? seen() : refused("add \"bf16_master_weights_and_grads\": true, or remove it")}});
 }
 
 // train_batch_size = train_micro_batch_size_per_gpu x gradient_accumulation_steps.

@@ -25,6 +25,7 @@ Optimizer optimizer_adafactor() {
                 };
                 return StateLists{rows, columns};
               },
+          .updates_bf16 = false,
           .usual_rates = {1e-4, 1e-3}};
 }
 

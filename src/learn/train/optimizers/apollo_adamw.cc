@@ -53,6 +53,7 @@ Optimizer optimizer_apollo_adamw() {
           .other_op = "adamw",
           .other_states = adam_states,
           .needs_targets = true,
+          .updates_bf16 = false,
           .decomposed = true,
           .usual_rates = {1e-4, 1e-2}};
 }

@@ -8,6 +8,7 @@ Optimizer optimizer_lamb() {
           .op = "lamb",
           .adam = betas_and_epsilon(),
           .states = adam_states,
+          .updates_bf16 = false,
           .usual_rates = {1e-4, 1e-3}};
 }
 

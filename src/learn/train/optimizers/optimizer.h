@@ -78,7 +78,7 @@ inline StateList state_codes(std::string name) {
 inline StateList state_absmax(std::string name) {
   return [name = std::move(name)](const Type& weight) {
     const int64_t blocks = (weight.count() + kCodesBlock - 1) / kCodesBlock;
-    return OptimizerState{name, {weight.dtype, {blocks}}, kCodesBlock};
+    return OptimizerState{name, {DType::f32, {blocks}}, kCodesBlock};
   };
 }
 
@@ -107,6 +107,7 @@ struct Optimizer {
   StateLists (*other_states)(const Attrs& attrs) = nullptr;
   bool needs_targets = false;  // --optim_target_modules must name layers
   bool decay_all = false;      // weight decay is for biases and norms too
+  bool updates_bf16 = true;    // weights that are kept in bf16 alone
   // No backend has a kernel for the op: it runs as its decomposition, on the device alone.
   bool decomposed = false;
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
