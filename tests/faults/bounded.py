@@ -159,7 +159,9 @@ class Drawn:
         if precision == "fp16" and rng.random() < 0.5:
             flags["loss_scale"] = rng.choice([0, 1, 1024])
         if precision and rng.random() < 0.3:
-            flags["grad_accum_dtype"] = rng.choice(["fp32", "bf16"] if precision == "bf16" else ["fp32"])
+            flags["grad_accum_dtype"] = rng.choice(["fp32", precision])
+        if not precision and rng.random() < 0.3 and not flags["optim"].startswith(("adafactor", "lamb", "apollo")):
+            flags["dtype"] = "bfloat16"
         if rng.random() < 0.3:
             flags["non_finite"] = rng.choice(["skip", "stop", "rollback"])
         if flags.get("use_peft") and self.task == "clm" and rng.random() < 0.6:
@@ -328,7 +330,7 @@ class Bounded:
         else:
             flags[drawn.limits[0] + "_memory"] = f"{BUDGET // MIB + share('device', max(arenas, 8 * MIB))}MiB"
         done = self.train(flags)
-        said = " ".join(typed({k: v for k, v in flags.items() if k.startswith(("dev", "host", "off", "opt", "bf", "fp", "use", "per", "grad", "str", "pre", "act", "deep", "auto", "back"))}))
+        said = " ".join(typed({k: v for k, v in flags.items() if k.startswith(("dev", "host", "off", "opt", "bf", "fp", "use", "per", "grad", "str", "pre", "act", "deep", "auto", "back", "dty", "load"))}))
         name = f"{drawn.config['model_type']} {drawn.task} {said}"
         return name, self.expect_end(done) if done.status == 0 else self.expect_refusal(flags, done)
 
