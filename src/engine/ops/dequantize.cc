@@ -26,6 +26,14 @@ Cost cost_dequantize(const NodeView& n) { return elementwise(n, 2); }
 
 }  // namespace
 
+std::vector<std::string> scheme_choices(bool scales_inside) {
+  std::vector<std::string> names;
+  for (const BlockScheme& s : block_schemes())
+    if (s.scales_inside() || !scales_inside) names.push_back(s.name);
+  names.emplace_back();
+  return names;
+}
+
 Status check_payload(const NodeView& n, const BlockScheme& scheme, const Type& payload) {
   if (payload.dtype != DType::u8) return bad_operands(n, "the payload is not u8");
   if (payload.shape[1] % scheme.bytes == 0) return Ok{};

@@ -1,20 +1,29 @@
 // embedding(table, ids, scales?): row t of the result is row ids[t] of the table.
 // table [V,C], ids i32[T] in 0..V-1 -> [T,C]. A table kept in fewer bits has no gradient: bf16 with
 // attribute dtype (of the result), or i8 with scales [V], where row v is scales[v] times that of
-// the table and the result has the scales' type. Attribute padding_row: that row of the table takes
+// the table and the result has the scales' type; or with attribute scheme u8 in blocks that hold their
+// scales (block_schemes.h), as dequantize takes them. Attribute padding_row: that row of the table takes
 // no gradient from here (PyTorch's padding_idx).
+#include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 
 namespace hone {
 namespace {
 
 Result<Types> infer_embedding(const NodeView& n) {
-  if (!n.has("scales")) HONE_TRY(expect_float(n, 0));
+  const BlockScheme* scheme = block_scheme(n.text("scheme"));
+  if (!n.has("scales") && scheme == nullptr) HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   if (n.in(1).rank() != 1 || n.in(1).dtype != DType::i32)
     return bad_operands(n, "the ids must be i32[T]");
   DType dtype = n.in(0).dtype;
   if (!n.text("dtype").empty()) dtype = HONE_TRY(dtype_named(n.text("dtype")));
+  if (scheme != nullptr) {
+    HONE_TRY(check_payload(n, *scheme, n.in(0)));
+    if (n.has("scales")) return bad_operands(n, "the blocks hold their scales");
+    if (dtype == DType::u8) dtype = DType::f32;
+    return Types{{dtype, {n.in(1).shape[0], scheme->columns(n.in(0).shape[1])}}};
+  }
   if (n.has("scales")) {
     if (dtype != DType::i8 || n.in("scales").shape != Shape{n.in("table").shape[0]})
       return bad_operands(n, "scales belong to a table in i8, one for each of its rows");
@@ -24,6 +33,11 @@ Result<Types> infer_embedding(const NodeView& n) {
 }
 
 Values decompose_embedding(Builder& b, const NodeView& n) {
+  if (!n.text("scheme").empty()) {
+    const ValueId table =
+        ops::dequantize(b, {.scheme = n.text("scheme"), .payload = n.input(0)}, n.out(0).dtype);
+    return {ops::gather_rows(b, table, n.input(1))};
+  }
   const ValueId y = ops::cast(b, ops::gather_rows(b, n.input(0), n.input(1)), n.out(0).dtype);
   if (!n.has("scales")) return {y};
   const int64_t rows = n.in(0).shape[0], tokens = n.in(1).count();
@@ -53,7 +67,7 @@ Cost cost_embedding(const NodeView& n) { return {0, 2.0 * static_cast<double>(n.
 Op define_embedding() {
   return {.name = "embedding",
           .operands = {"table", "ids", "scales?"},
-          .attrs = {{"dtype", ""}, {"padding_row", -1}},
+          .attrs = {{"dtype", ""}, {"padding_row", -1}, {"scheme", "", scheme_choices(true)}},
           .infer = infer_embedding,
           .decompositions = {decompose_embedding},
           .grad = grad_embedding,

@@ -110,15 +110,10 @@ Cost cost_linear(const NodeView& n) {
 }  // namespace
 
 Op define_linear() {
-  const auto schemes = [] {
-    std::vector<std::string> names = block_scheme_names();
-    names.emplace_back();
-    return names;
-  };
   return {.name = "linear",
           .operands = {"x", "w", "bias?", "residual?", "scales?", "nested_scales?", "offset?"},
           .attrs = with_rounding({{"trans_w", false},
-                                  {"scheme", "", schemes()},
+                                  {"scheme", "", scheme_choices(false)},
                                   {"act", "none", activation_kinds("none")},
                                   {"save_pre", false}}),
           .infer = infer_linear,

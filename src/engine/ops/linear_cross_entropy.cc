@@ -9,11 +9,12 @@
 // Attribute smoothing e (0 when absent): the label stands for q = (1-e) onehot + e/V, so
 //   nll[t] = logsumexp_v(logits[t,:]) - sum_v q_v logits[t,v],   dlogits = scale (p - q).
 // With attribute bf16, or f16, the operands of the three products are rounded to it, and w may be kept
-// in that type.
+// in that type. With attribute scheme w is u8 in blocks that hold their scales (block_schemes.h), frozen.
 // x [T,C], w [V,C], labels i32[T], scale [], bias [V] -> loss [], nll [T], correct i32[T], and as
 // asked for dw [V,C], dx [T,C], dbias [V].
 #include <algorithm>
 
+#include "engine/ops/block_schemes.h"
 #include "engine/ops/support.h"
 
 namespace hone {
@@ -37,9 +38,16 @@ Result<Types> infer_linear_cross_entropy(const NodeView& n) {
   HONE_TRY(expect_float(n, 0));
   HONE_TRY(expect_rank(n, 0, 2));
   HONE_TRY(expect_rank(n, 1, 2));
-  const Type &x = n.in("x"), &w = n.in("w");
+  const Type& x = n.in("x");
+  Type w = n.in("w");
+  const BlockScheme* scheme = block_scheme(n.text("scheme"));
+  if (scheme != nullptr) {
+    HONE_TRY(check_payload(n, *scheme, w));
+    if (n.flag("dw")) return bad_operands(n, "a weight in blocks has no gradient");
+    w.shape[1] = scheme->columns(w.shape[1]);
+  }
   if (x.shape[1] != w.shape[1]) return bad_operands(n, "inner sizes differ");
-  HONE_TRY(product_type(n, n.slot("x"), n.slot("w")));
+  if (scheme == nullptr) HONE_TRY(product_type(n, n.slot("x"), n.slot("w")));
   if (rounded_to(n) != DType::f32 && x.dtype == rounded_to(n))
     return bad_operands(n, "x is kept in the type it is rounded to");
   HONE_TRY(expect_type(n, n.slot("labels"), {DType::i32, {x.shape[0]}}));
@@ -65,7 +73,10 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   Type x = n.in("x"), w = n.in("w");
   Type logits_type{wide(x.dtype), {x.shape[0], w.shape[0]}}, index{DType::i32, logits_type.shape};
   const DType by = rounded_to(n);
-  const ValueId weight = ops::cast(b, n.input("w"), x.dtype);
+  const ValueId weight =
+      n.text("scheme").empty()
+          ? ops::cast(b, n.input("w"), x.dtype)
+          : ops::dequantize(b, {.scheme = n.text("scheme"), .payload = n.input("w")}, x.dtype);
   ValueId logits =
       ops::cast(b, ops::matmul(b, n.input("x"), weight, false, true, by), logits_type.dtype);
   if (n.has("bias"))
@@ -118,8 +129,10 @@ Values decompose_linear_cross_entropy(Builder& b, const NodeView& n) {
   return out;
 }
 
-// A state that is not trained has no gradient.
+// A state that is not trained has no gradient, nor what is widened from blocks.
 bool is_frozen(const Program& p, ValueId v) {
+  for (const Node& n : p.nodes)
+    if (n.op->widens && n.out[0] == v) return true;
   return std::any_of(p.states.begin(), p.states.end(),
                      [v](const State& s) { return s.value == v && !s.trainable; });
 }
@@ -154,17 +167,20 @@ Cost cost_linear_cross_entropy(const NodeView& n) {
 }  // namespace
 
 Op define_linear_cross_entropy() {
-  return {
-      .name = "linear_cross_entropy",
-      .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
-      .attrs = with_rounding({{"dw", false}, {"dx", false}, {"dbias", false}, {"smoothing", 0.0}}),
-      .infer = infer_linear_cross_entropy,
-      .decompositions = {decompose_linear_cross_entropy},
-      .grad = grad_linear_cross_entropy,
-      .cost = cost_linear_cross_entropy,
-      .over = {{kReports, "dw_acc", true}},
-      .optional_results = {std::begin(kGradients), std::end(kGradients)},
-      .product = true};
+  return {.name = "linear_cross_entropy",
+          .operands = {"x", "w", "labels", "scale", "dw_acc?", "bias?"},
+          .attrs = with_rounding({{"dw", false},
+                                  {"dx", false},
+                                  {"dbias", false},
+                                  {"smoothing", 0.0},
+                                  {"scheme", "", scheme_choices(true)}}),
+          .infer = infer_linear_cross_entropy,
+          .decompositions = {decompose_linear_cross_entropy},
+          .grad = grad_linear_cross_entropy,
+          .cost = cost_linear_cross_entropy,
+          .over = {{kReports, "dw_acc", true}},
+          .optional_results = {std::begin(kGradients), std::end(kGradients)},
+          .product = true};
 }
 
 ops::CrossEntropy ops::linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labels,

@@ -158,15 +158,17 @@ bool absorb_gradient(Facts& f, size_t i) {
 bool absorb_dequantize(Facts& f, size_t i) {
   Node& n = f.p.nodes[i];
   if (n.op->widens || n.op->attr("scheme") == nullptr || n.attrs.has("scheme")) return false;
-  const ValueId w = operand(n, "w");
+  const char* const matrix = n.op->takes("w") ? "w" : "table";
+  const ValueId w = operand(n, matrix);
   if (f.producer(w) < 0) return false;
   const Node& from = f.p.nodes[static_cast<size_t>(f.producer(w))];
   if (!from.op->widens || f.p.type(w).dtype != f.p.type(n.in[0]).dtype) return false;
   const NodeView view{f.p, from};
+  if (view.has("scales") && !n.op->takes("nested_scales")) return false;
   n.attrs.set("scheme", view.text("scheme"));
   for (const char* scale : {"scales", "nested_scales", "offset"})
     if (view.has(scale)) operand(n, scale) = view.input(scale);
-  operand(n, "w") = view.input("payload");
+  operand(n, matrix) = view.input("payload");
   return true;
 }
 

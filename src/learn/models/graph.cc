@@ -75,6 +75,13 @@ ValueId ModelGraph::weight(ParamSpec spec) {
       b, {spec.scheme, v, beside(kScales), beside(kNestedScales), beside(kScaleOffset)});
 }
 
+std::string ModelGraph::scheme_in_file(const std::string& name, int64_t columns) const {
+  constexpr std::string_view kEnding = ".weight";
+  const Quantization* q = config.quantization.get();
+  if (q == nullptr || q->of_file.empty() || !name.ends_with(kEnding)) return "";
+  return q->scheme_of(config, name.substr(0, name.size() - kEnding.size()), columns);
+}
+
 ValueId ModelGraph::table(const std::string& name, int64_t rows, int64_t channels, TableOptions o) {
   ParamSpec spec{name, {rows, channels}};
   spec.std = o.std < 0 ? init_std : o.std;
@@ -82,12 +89,14 @@ ValueId ModelGraph::table(const std::string& name, int64_t rows, int64_t channel
   spec.decay = o.decay;
   spec.looked_up = true;
   spec.also = std::move(o.also);
+  spec.scheme = scheme_in_file(name, channels);
   return weight(std::move(spec));
 }
 
 ValueId ModelGraph::matrix(const std::string& name, int64_t rows, int64_t columns, double std) {
   ParamSpec spec{name, {rows, columns}};
   spec.std = std < 0 ? init_std : std;
+  spec.scheme = scheme_in_file(name, columns);
   return weight(std::move(spec));
 }
 

@@ -145,6 +145,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   bool declaring() const { return declared_ != nullptr; }
 
  private:
+  // The blocks in which a GGUF file keeps the table or head beside an adapter; "": it is in f32.
+  std::string scheme_in_file(const std::string& name, int64_t columns) const;
   // What the layer gives with its adapter (adapter.h): w and bias are its own, and what its product
   // rounds to.
   ValueId adapted(const std::string& at, ValueId x, ValueId w, ValueId bias, const LinearLayer& o,

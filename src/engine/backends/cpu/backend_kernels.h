@@ -17,6 +17,8 @@ struct Maker {
 };
 using Makers = std::vector<Maker>;
 
+Result<Kernel> gather_blocks(const NodeView& n);  // embedding of a table in blocks
+
 // For an op that two lists name, the earlier list is asked first.
 Makers matrix_makers();     // linear, dequantize, matmul, linear_cross_entropy
 Makers attention_makers();  // attention, its gradient, the cache

@@ -187,6 +187,9 @@ Result<Kernel> matmul(const NodeView& n, int threads) {
 }
 
 Result<Kernel> head(const NodeView& n, int threads) {
+  const bool in_blocks = !n.text("scheme").empty();
+  BlockOperands operands;
+  if (in_blocks) operands = HONE_TRY(block_operands(n, n.in("w").shape));
   LinearCrossEntropy l;
   l.tokens = n.in(0).shape[0];
   l.columns = n.in(0).shape[1];
@@ -195,7 +198,7 @@ Result<Kernel> head(const NodeView& n, int threads) {
   l.bf16 = n.flag("bf16");
   l.f16 = n.flag("f16");
   if (n.in(0).dtype != DType::f32) return declined(n, "kernels are for f32");
-  l.w_type = HONE_TRY(rounded_operand(n, 1));
+  l.w_type = in_blocks ? Element::blocks : HONE_TRY(rounded_operand(n, 1));
   const bool bias = n.has("bias");
   const size_t bias_at = n.slot("bias"), acc = n.slot("dw_acc");
   size_t results = 3, place[3] = {};  // of dw, dx, dbias; 0: not wanted
@@ -212,13 +215,16 @@ Result<Kernel> head(const NodeView& n, int threads) {
   const int64_t rows = linear_cross_entropy_chunk(l.tokens, l.vocabulary);  // the k of dW
   const GemmSums sums =
       gemm_sums({.m = std::max(rows, l.vocabulary), .bf16 = l.bf16, .f16 = l.f16});
-  const std::string id = fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}", sums.block_k, rows,
-                                     *sums.parts ? "." : "", sums.parts);
+  const std::string id =
+      fmt::format("cpu.linear_cross_entropy.k{}.rows{}{}{}{}{}", sums.block_k, rows,
+                  *sums.parts ? "." : "", sums.parts, in_blocks ? "." : "", n.text("scheme"));
   return Kernel{id, linear_cross_entropy_workspace_bytes(sized, threads),
                 [=, dw = dw, dx = dx, dbias = dbias](const KernelArgs& a) {
                   LinearCrossEntropy call = l;
                   call.x = in(a, 0);
                   call.w = a.in[1];
+                  const Blocks blocks = in_blocks ? operands.of(a) : Blocks{};
+                  call.blocks = &blocks;
                   call.labels = in_i32(a, 2);
                   call.scale = in(a, 3)[0];
                   if (bias) call.bias = in(a, bias_at);
@@ -236,6 +242,15 @@ Result<Kernel> head(const NodeView& n, int threads) {
 }
 
 }  // namespace
+
+Result<Kernel> gather_blocks(const NodeView& n) {
+  const BlockOperands operands = HONE_TRY(block_operands(n, n.in(0).shape));
+  const int64_t rows = n.in(0).shape[0], tokens = n.in(1).count();
+  return Kernel{"cpu.embedding." + n.text("scheme"), 0, [=](const KernelArgs& a) {
+                  widen_rows(operands.of(a), a.in[0], rows, in_i32(a, 1), tokens, out(a, 0),
+                             pool_of(a));
+                }};
+}
 
 Makers matrix_makers() {
   return {{"linear", linear},

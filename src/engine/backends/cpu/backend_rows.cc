@@ -97,6 +97,7 @@ Kernel gather_narrow(const NodeView& n, Widen widen) {
 Result<Kernel> gather(const NodeView& n, int) {
   const DType kept = n.in(0).dtype;
   if (n.out(0).dtype != DType::f32) return declined(n, "kernels are for f32");
+  if (!n.text("scheme").empty()) return gather_blocks(n);
   if (kept == DType::bf16) return gather_narrow<uint16_t>(n, bf16_to_f32);
   if (kept == DType::i8)
     return gather_narrow<int8_t>(n, [](int8_t x) { return static_cast<float>(x); });

@@ -24,6 +24,11 @@ HONE_CPU_DISPATCH(void, widen_blocks,
                    ThreadPool& pool),
                   (b, payload, rows, out, pool))
 
+HONE_CPU_DISPATCH(void, widen_rows,
+                  (const Blocks& b, const void* payload, int64_t rows, const int32_t* ids,
+                   int64_t count, float* out, ThreadPool& pool),
+                  (b, payload, rows, ids, count, out, pool))
+
 #if defined(__x86_64__)
 namespace amx {
 int64_t gemm_split_workspace_bytes(const Gemm& g, int threads);

@@ -105,5 +105,8 @@ void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, flo
 
 // The whole matrix [rows, b.columns] in f32.
 void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out, ThreadPool& pool);
+// Rows ids[0..count) of it -> [count, b.columns]; zeros for an id outside.
+void widen_rows(const Blocks& b, const void* payload, int64_t rows, const int32_t* ids,
+                int64_t count, float* out, ThreadPool& pool);
 
 }  // namespace hone::cpu

@@ -321,6 +321,19 @@ void widen_blocks(const Blocks& b, const void* payload, int64_t rows, float* out
   });
 }
 
+void widen_rows(const Blocks& b, const void* payload, int64_t rows, const int32_t* ids,
+                int64_t count, float* out, ThreadPool& pool) {
+  pool.parallel_for(count, [&](int64_t begin, int64_t end, int) {
+    for (int64_t t = begin; t < end; ++t) {
+      float* to = out + t * b.columns;
+      if (ids[t] >= 0 && ids[t] < rows)
+        widen(b, payload, ids[t], 0, b.columns, to);
+      else
+        memset(to, 0, b.columns * sizeof(float));
+    }
+  });
+}
+
 int64_t gemm_f16_workspace_bytes(const Gemm& g, int threads) {
   return g.m <= 0 || g.n <= 0 || g.k <= 0 ? 0 : 4 * block_words<F16Tiles>(g, threads);
 }

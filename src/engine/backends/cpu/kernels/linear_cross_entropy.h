@@ -10,6 +10,8 @@
 
 namespace hone::cpu {
 
+struct Blocks;  // gemm/gemm.h
+
 struct LinearCrossEntropy {
   int64_t tokens = 0, columns = 0, vocabulary = 0;  // T, C, V
   const float* x = nullptr;                         // [T, C]
@@ -25,7 +27,8 @@ struct LinearCrossEntropy {
   float* dbias = nullptr;      // [V]; none = not wanted
   bool accumulate_dw = false;
   bool bf16 = false, f16 = false;  // the operands of the three products are rounded to it
-  Element w_type = Element::f32;   // or the type that operands are rounded to
+  Element w_type = Element::f32;   // or the type that operands are rounded to, or blocks:
+  const Blocks* blocks = nullptr;  // w is their payload; dw is not wanted
 };
 
 // Rows whose logits exist at a time: 1024 for vocabularies to 65,536, fewer above; depends on the
