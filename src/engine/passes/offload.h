@@ -46,6 +46,8 @@ struct Offload {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;
   }
+  // Where weights in f32 wait whose products read copies: beside what updates them.
+  Space beside_moments() const { return moments != Space::device ? moments : params; }
   // Where a state of that type waits.
   Space home(const State& state, const Type& type) const;
 };

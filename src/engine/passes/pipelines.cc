@@ -47,8 +47,8 @@ void add_stored(std::vector<Pass>& passes, const TrainPasses& how) {
 }
 void add_copies(std::vector<Pass>& passes, const TrainPasses& how) {
   if (how.copies.empty()) return;
-  const DType as = how.precision == Precision::f16 ? DType::f16 : DType::bf16;
-  passes.push_back({"compute_copies", PassKind::numeric, [weights = how.copies, as](Program& p) {
+  passes.push_back({"compute_copies", PassKind::numeric,
+                    [weights = how.copies, as = how.copies_as()](Program& p) {
                       return compute_copies(p, weights, as);
                     }});
 }

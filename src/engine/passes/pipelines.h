@@ -25,6 +25,7 @@ struct TrainPasses {
   bool saturate = false;  // activations too large for `stored` wait as its largest value
   // Weights whose products read a copy in the type that they round to (compute_copies); empty: none.
   std::set<std::string> copies = {};
+  DType copies_as() const { return precision == Precision::f16 ? DType::f16 : DType::bf16; }
   // Weights that are kept in bf16 alone (narrow_weights); empty: none.
   std::set<std::string> in_bf16 = {};
 };

@@ -39,7 +39,7 @@ std::map<std::string, Space> homes_beside_host(const Program& update, const Trai
     State copy;
     copy.role = Role::copy;
     copy.name = copy_name(s.name);
-    add(copy, {how.precision == Precision::f16 ? DType::f16 : DType::bf16, Shape(type.shape)});
+    add(copy, {how.copies_as(), Shape(type.shape)});
   }
   std::map<std::string, Space> homes;
   HostRoom left = room;
@@ -59,7 +59,7 @@ std::map<std::string, Space> homes_beside_host(const Program& update, const Trai
 std::string full_host_text(const RunPlan& plan, Offload asked) {
   if (std::any_of(plan.states.begin(), plan.states.end(),
                   [](const StateSlot& slot) { return slot.role == Role::copy; }))
-    asked.masters = asked.moments != Space::device ? asked.moments : asked.params;
+    asked.masters = asked.beside_moments();
   int64_t stay = 0, on_disk = 0;
   for (const StateSlot& slot : plan.states) {
     State state;

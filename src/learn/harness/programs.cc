@@ -160,8 +160,7 @@ Result<std::vector<RunProgram>> list_programs(const TaskModel& m, const RunShape
   update.gradients = precision.gradients;
   // With the optimizer elsewhere the weights that it updates are there too, and products read copies in
   // two bytes. Texts are generated in f32, from the weights.
-  const Space masters =
-      how.offload.moments != Space::device ? how.offload.moments : how.offload.params;
+  const Space masters = how.offload.beside_moments();
   if (masters != Space::device && precision.products != Precision::f32 && shapes.copies &&
       how.in_bf16.empty() && !shapes.writes && !train.empty()) {
     how.copies = multiplied_weights(m.task.program(m.config, train[0], "weights", true));
