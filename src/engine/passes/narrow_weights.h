@@ -1,4 +1,4 @@
-// narrow_weights: parameters are kept in bf16, and there is no copy of them in f32.
+// narrow_weights: parameters are kept in bf16 and have no copy in f32.
 //
 //   state "w" %w : f32[K,N]                  ->   state "w" %w : bf16[K,N]
 //   %5 = linear(%4, %w) {bf16=true}               %5 = linear(%4, %w) {bf16=true}
