@@ -43,14 +43,15 @@ uint32_t attention_dropout_word(DropoutKey key, int64_t sample, int32_t head, in
 // A sequential generator over the same function: uniform numbers for initial weights, sampling.
 class PhiloxStream {
  public:
-  explicit PhiloxStream(DropoutKey key) : key_(key) {}
+  // From word 4 * block: a normal number takes four words, a uniform one two.
+  explicit PhiloxStream(DropoutKey key, uint64_t block = 0) : key_(key), counter_(block) {}
   uint32_t next();
   double next_uniform();  // [0, 1), 53 bits
   double next_normal();   // Box-Muller
 
  private:
   DropoutKey key_;
-  uint64_t counter_ = 0;
+  uint64_t counter_;
   PhiloxBlock block_{};
   int used_ = 4;
 };

@@ -58,5 +58,13 @@ TEST(Philox, Stream) {
   EXPECT_NEAR(square, 1, 0.05);
 }
 
+TEST(Philox, StreamFromABlock) {
+  PhiloxStream whole({1, 2});
+  for (int i = 0; i < 7; ++i) whole.next_normal();
+  PhiloxStream rest({1, 2}, 7);
+  EXPECT_EQ(rest.next_normal(), whole.next_normal());
+  EXPECT_EQ(rest.next_uniform(), whole.next_uniform());
+}
+
 }  // namespace
 }  // namespace hone

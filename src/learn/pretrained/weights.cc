@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 
 #include "base/core/philox.h"
 #include "base/core/text.h"
+#include "base/core/threads.h"
 #include "engine/passes/store_weights.h"
 #include "learn/checkpoint/safetensors/convert.h"
 #include "learn/checkpoint/state_tensor.h"
@@ -27,7 +29,7 @@ constexpr std::string_view kWrapper = "model.";
 class FirstValues {
  public:
   FirstValues(const ParamSpec& spec, uint64_t seed)
-      : spec_(spec), random_(dropout_key(seed, 0, scope_hash(spec.name))) {
+      : spec_(spec), key_(dropout_key(seed, 0, scope_hash(spec.name))) {
     if (spec.init == ParamSpec::Init::sinusoids) table_ = sinusoids(spec.shape[0], spec.shape[1]);
     if (spec.zero_row >= 0) zero_begin_ = spec.zero_row * spec.shape[1];
   }
@@ -39,10 +41,14 @@ class FirstValues {
         std::copy_n(table_.begin() + begin, x.size(), x.begin());
         return;
       case ParamSpec::Init::uniform:
-        for (float& v : x) v = static_cast<float>(spec_.std * (2 * random_.next_uniform() - 1));
+        in_blocks(begin, x, kUniforms, [&](PhiloxStream& random) {
+          return static_cast<float>(spec_.std * (2 * random.next_uniform() - 1));
+        });
         return;
       case ParamSpec::Init::normal:
-        for (float& v : x) v = static_cast<float>(spec_.std * random_.next_normal());
+        in_blocks(begin, x, kNormals, [&](PhiloxStream& random) {
+          return static_cast<float>(spec_.std * random.next_normal());
+        });
         break;
       default:
         std::fill(x.begin(), x.end(),
@@ -56,8 +62,28 @@ class FirstValues {
   }
 
  private:
+  static constexpr int64_t kNormals = 1, kUniforms = 2;  // numbers of a block of the generator
+  static constexpr int64_t kPart = int64_t{1} << 16;     // numbers that are worth a thread
+
+  // x = numbers `begin` and on, on all threads.
+  template <class Next>
+  void in_blocks(int64_t begin, std::span<float> x, int64_t numbers, Next next) {
+    const int64_t parts = (std::ssize(x) + kPart - 1) / kPart;
+    const auto fill = [&](int64_t first, int64_t last) {
+      first = begin + first * kPart;
+      last = std::min(begin + last * kPart, begin + std::ssize(x));
+      PhiloxStream random(key_, static_cast<uint64_t>(first / numbers));
+      for (int64_t skip = first % numbers; skip > 0; --skip) next(random);
+      for (int64_t i = first; i < last; ++i) x[static_cast<size_t>(i - begin)] = next(random);
+    };
+    if (parts <= 1) return fill(0, parts);
+    if (!threads_) threads_ = std::make_unique<ThreadPool>();
+    threads_->parallel_for(parts, [&](int64_t first, int64_t last, int) { fill(first, last); });
+  }
+
   const ParamSpec& spec_;
-  PhiloxStream random_;
+  DropoutKey key_;
+  std::unique_ptr<ThreadPool> threads_;  // of a weight that is large
   std::vector<float> table_;
   int64_t done_ = 0, zero_begin_ = -1;
 };
