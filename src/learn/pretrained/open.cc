@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/settings/errors.h"
 #include "base/store/errors.h"
 #include "base/store/hub.h"
 #include "learn/checkpoint/errors.h"
@@ -286,7 +287,14 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
   }
   Pretrained p = HONE_TRY(open_model(name, options));
   p.config.quantization = HONE_TRY(quantization_of_config(p.config));
-  if (!p.config.quantization) p.config.quantization = options.quantization;
+  if (!p.config.quantization)
+    p.config.quantization = options.quantization;
+  else if (options.quantization && options.quantization->scheme != p.config.quantization->scheme)
+    return Error(err::kSettingConflict,
+                 fmt::format("the weights are in {}, and {} is asked for",
+                             p.config.quantization->scheme, options.quantization->scheme))
+        .at(p.name + ": quantization_config")
+        .todo("leave the flags out: the weights stay as their files have them");
   HONE_TRY(open_adapter(p, options));
   if (p.config.adapter && !p.config.quantization)
     p.config.quantization = HONE_TRY(blocks_of_file(p));
