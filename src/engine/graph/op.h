@@ -114,7 +114,10 @@ struct Op {
   std::vector<std::string> optional_results = {};
 
   // What passes ask for.
-  bool product = false;     // a matrix product: attribute bf16 rounds its two first operands
+  // A matrix product of its two first operands, which attribute bf16 rounds. A weight is operand
+  // kWeightOperand.
+  bool product = false;
+  static constexpr size_t kWeightOperand = 1;
   bool activation = false;  // elementwise on one operand; the name is a choice of linear's `act`
   bool sum = false;         // adds its two operands
   // Its result is `payload` as floats; an op with attribute `scheme` takes the operands of both.

@@ -7,8 +7,6 @@
 namespace hone {
 namespace {
 
-constexpr size_t kWeight = 1;  // the operand of products that weights are
-
 bool rounds_to(const Node& n, DType as) {
   return n.op->product && n.attrs.flag(std::string(name_of(as)));
 }
@@ -18,7 +16,7 @@ bool rounds_to(const Node& n, DType as) {
 std::set<std::string> multiplied_weights(const Program& p) {
   std::set<ValueId> read;
   for (const Node& n : p.nodes)
-    if (n.op->product && n.in.size() > kWeight) read.insert(n.in[kWeight]);
+    if (n.op->product && n.in.size() > Op::kWeightOperand) read.insert(n.in[Op::kWeightOperand]);
   std::set<std::string> names;
   for (const State& s : p.states)
     if (s.role == Role::param && p.type(s.value).dtype == DType::f32 && read.contains(s.value))
@@ -39,7 +37,8 @@ Result<bool> compute_copies(Program& p, const std::set<std::string>& weights, DT
     copy.role = Role::copy;
     const ValueId v = p.add_state(copy, {as, Shape(p.type(weight.value).shape)});
     for (Node& n : p.nodes)
-      if (rounds_to(n, as) && n.in[kWeight] == weight.value) n.in[kWeight] = v;
+      if (rounds_to(n, as) && n.in[Op::kWeightOperand] == weight.value)
+        n.in[Op::kWeightOperand] = v;
     any = true;
     if (weight.next == kNoValue) continue;
     Node cast;

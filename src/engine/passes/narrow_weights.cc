@@ -37,7 +37,7 @@ class Narrowing {
 
   void read(Node& n, size_t i) {
     const NodeView view{p, n};
-    if (n.op->product && i == kWeight && n.attrs.flag("bf16")) return;
+    if (n.op->product && i == Op::kWeightOperand && n.attrs.flag("bf16")) return;
     if (n.op->takes("scales") && n.op->takes("w") && i == view.slot("w")) return;
     if (n.op->takes("scales") && n.op->takes("table") && i == view.slot("table")) {
       n.attrs.set("dtype", std::string("f32"));
@@ -59,7 +59,6 @@ class Narrowing {
     return wide;
   }
 
-  static constexpr size_t kWeight = 1;  // the operand of products that weights are
   Program& p;
   std::vector<ValueId> wide_;  // by value
 };
