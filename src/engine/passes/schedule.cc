@@ -126,6 +126,11 @@ class Scheduling {
     return with_small_ && n.phase == Phase::update && bytes <= kSmallBytes;
   }
 
+  // A part of a weight's update takes nothing and frees nothing: the last part frees the gradient.
+  int64_t most_growth(size_t i) const {
+    return with_small_ && p.nodes[i].phase == Phase::update ? 1 : 0;
+  }
+
   // Whether the root was not asked for since list_ was counted up: an update has thousands.
   bool first_in_list(size_t root) { return std::exchange(listed_[root], list_) != list_; }
 
@@ -159,7 +164,7 @@ class Scheduling {
       // The earliest first, so that it is taken from the list's end.
       std::sort(candidates.rbegin(), candidates.rend());
       for (size_t j : candidates)
-        if (!done_[j] && (growth(j) < 0 || is_small_update(j))) next.push_back(j);
+        if (!done_[j] && (growth(j) < most_growth(j) || is_small_update(j))) next.push_back(j);
     }
   }
 
