@@ -1,6 +1,7 @@
 #include "learn/harness/memory.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
@@ -45,10 +46,16 @@ Status fit_by_recompute(const TaskModel& m, const Backend& backend, const ArenaL
   for (const ProgramPlan& p : fit.plan.programs)  // the pass does not see the scratch of kernels
     if (p.held_bytes(Space::device) == fit.plan.program_bytes[Space::device])
       budget -= p.workspace_bytes;
+  // What a smaller budget gives is not always smaller; without a budget the plan is the smallest.
+  bool none = cannot;
   for (int tries = 0; tries < (cannot ? 1 : 6); ++tries) {
-    budget = cannot ? 0 : std::max<int64_t>(budget - over(fit.plan), 0);
+    none = none || tries == 5;
+    budget = none ? 0 : std::max<int64_t>(budget - over(fit.plan), 0);
     RunPlan next = HONE_TRY(plan_of(m, backend, shapes));
-    if (next.used_bytes() >= fit.plan.used_bytes()) break;
+    if (next.used_bytes() >= fit.plan.used_bytes()) {
+      if (std::exchange(none, true)) break;
+      continue;
+    }
     fit.plan = std::move(next);
     fit.budgets = shapes.budgets;
     if (over(fit.plan) > 0) continue;
