@@ -100,8 +100,10 @@ std::vector<float> three_steps(const Backend& backend, UpdateOptions options, in
     EXPECT_TRUE(offload(programs[0], {.moments = home, .host_lane = lane}).value());
     const std::string& op = optimizer_named(options.optimizer).op;
     const bool on_host = home == Space::host && lane != HostLane::none;
-    for (const Node& n : programs[0].nodes)
-      if (n.op->name == op) EXPECT_EQ(n.lane, on_host ? Lane::host_compute : Lane::compute);
+    for (const Node& n : programs[0].nodes) {
+      if (n.op->name != op) continue;
+      EXPECT_EQ(n.lane, on_host ? Lane::host_compute : Lane::compute);
+    }
   }
   const Optimizer& optimizer = optimizer_named(options.optimizer);
   const bool own = !optimizer.is_for || optimizer.is_for(weights[1]);
