@@ -23,7 +23,7 @@ packages=(
   "python3" "python3-venv" "git"
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
   "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
-  "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev" "liburing-dev"
+  "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev" "liburing-dev" "libboost-context-dev"
 )
 optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only slower without them
 wheels=("pyarrow==26.0.*")

@@ -1,0 +1,58 @@
+// The CUDA driver API as far as hone calls it: a table of functions, filled from the driver's library
+// or by a driver that is emulated. Names, arguments and results are those of NVIDIA's CUDA Driver API
+// reference; the toolkit's headers are not needed.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/core/error.h"
+
+namespace hone::cuda {
+
+enum CUresult : int {
+  CUDA_SUCCESS = 0,
+  CUDA_ERROR_INVALID_VALUE = 1,
+  CUDA_ERROR_OUT_OF_MEMORY = 2,
+  CUDA_ERROR_NOT_INITIALIZED = 3,
+  CUDA_ERROR_NO_DEVICE = 100,
+  CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+  CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_NOT_FOUND = 500,
+  CUDA_ERROR_NOT_READY = 600,
+  CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+  CUDA_ERROR_LAUNCH_FAILED = 719,
+};
+enum CUdevice_attribute : int {
+  CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+};
+enum CUfunction_attribute : int { CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8 };
+inline constexpr unsigned CU_STREAM_NON_BLOCKING = 1;
+inline constexpr unsigned CU_EVENT_DISABLE_TIMING = 2;
+
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+using CUcontext = struct CUctx_st*;
+using CUstream = struct CUstream_st*;
+using CUevent = struct CUevent_st*;
+using CUmodule = struct CUmod_st*;
+using CUfunction = struct CUfunc_st*;
+using CUhostFn = void (*)(void* user_data);
+
+// HONE_CUDA(member, symbol of the library, arguments): every function returns a CUresult.
+struct Driver {
+#define HONE_CUDA(name, symbol, arguments) CUresult(*name) arguments = nullptr;
+#include "engine/backends/cuda/driver/driver.def"
+#undef HONE_CUDA
+};
+
+// The machine's driver (libcuda.so.1), initialised. Errors: H1341 there is none, or it is too old.
+Result<Driver> load_driver();
+
+// CUDA_SUCCESS, or Error H1342 with the driver's text; `what`: what was tried, in words.
+Status cuda_status(const Driver& driver, CUresult result, std::string_view what);
+
+}  // namespace hone::cuda

@@ -1,0 +1,279 @@
+#include "engine/backends/cuda/emulate/grid.h"
+
+#include <algorithm>
+#include <boost/context/fiber.hpp>
+#include <exception>
+#include <map>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone::emulate {
+namespace {
+
+namespace context = boost::context;
+
+constexpr unsigned kLanes = 32, kMostThreads = 1024;
+constexpr size_t kStackBytes = 128 << 10;
+
+enum class State { fresh, running, ready, at_barrier, at_warp, done };
+
+struct Thread {
+  Here here;
+  unsigned number = 0;
+  State state = State::fresh;
+  unsigned mask = 0;  // at_warp: of the lanes that it waits for
+  size_t fiber = 0;   // whose stack it is on
+  unsigned lane() const { return number % kLanes; }
+};
+
+struct Warp {
+  uint64_t slots[kLanes] = {};
+};
+
+// A block of threads: fibres take fresh threads one after another, and a thread that waits keeps
+// its fibre.
+class Block {
+ public:
+  explicit Block(const Grid& grid, FunctionRef<void()> work) : grid_(grid), work_(work) {
+    const uint64_t count = uint64_t{grid.block.x} * grid.block.y * grid.block.z;
+    HONE_BUG_IF(count == 0 || count > kMostThreads, "a block of {} threads", count);
+    threads_.resize(count);
+    warps_.resize((count + kLanes - 1) / kLanes);
+    shared_.resize(static_cast<size_t>(grid.shared_bytes) + kAlignment);
+    order_.resize(count);
+    std::iota(order_.begin(), order_.end(), 0u);
+    if (grid.order == Order::backward) std::reverse(order_.begin(), order_.end());
+    if (grid.order == Order::shuffled) std::shuffle(order_.begin(), order_.end(), std::mt19937(7));
+  }
+
+  void run(Dim3 block) {
+    block_ = block;
+    next_ = done_ = at_barrier_ = 0;
+    std::fill(warps_.begin(), warps_.end(), Warp{});
+    std::fill(shared_.begin(), shared_.end(), std::byte{0xab});  // it holds anything
+    for (unsigned t = 0; t < threads_.size(); ++t) {
+      threads_[t] = Thread{};
+      threads_[t].number = t;
+      const Dim3 b = grid_.block;
+      threads_[t].here = {{t % b.x, t / b.x % b.y, t / b.x / b.y}, block, b, grid_.grid};
+    }
+    while (done_ < threads_.size()) {
+      if (!step()) stuck();
+      if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+    }
+  }
+
+  Thread& now() { return *now_; }
+  // What the lanes of this thread's warp give each other.
+  uint64_t* slots() { return warps_[now_->number / kLanes].slots; }
+  bool has_lane(unsigned lane) const {
+    return now_->number / kLanes * kLanes + lane < threads_.size();
+  }
+  std::byte* shared() {
+    auto at = reinterpret_cast<uintptr_t>(shared_.data());
+    return shared_.data() + (kAlignment - at % kAlignment) % kAlignment;
+  }
+
+  void wait_for_block() {
+    if (++at_barrier_ < threads_.size()) return wait(State::at_barrier);
+    at_barrier_ = 0;
+    for (Thread& t : threads_)
+      if (t.state == State::at_barrier) t.state = State::ready;
+  }
+
+  void wait_for_warp(unsigned mask) {
+    Thread& t = *now_;
+    const unsigned first = t.number / kLanes * kLanes;
+    const unsigned lanes =
+        std::min<unsigned>(kLanes, static_cast<unsigned>(threads_.size()) - first);
+    if (lanes < kLanes) mask &= (1u << lanes) - 1;
+    HONE_BUG_IF((mask >> t.lane() & 1u) == 0, "lane {} is not in its own mask {:#x}", t.lane(),
+                mask);
+    t.mask = mask;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      const Thread& other = threads_[first + lane];
+      if ((mask >> lane & 1u) == 0 || other.number == t.number) continue;
+      if (other.state != State::at_warp) return wait(State::at_warp);
+      HONE_BUG_IF(other.mask != mask, "lanes {} and {} of a warp wait with different masks", lane,
+                  t.lane());
+    }
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      if (threads_[first + lane].state == State::at_warp && (mask >> lane & 1u) != 0)
+        threads_[first + lane].state = State::ready;
+  }
+
+ private:
+  static constexpr size_t kAlignment = 128;
+
+  // Lets a thread run until it waits or is done; false: none can.
+  bool step() {
+    if (next_ < threads_.size()) {
+      if (idle_.empty()) {
+        idle_.push_back(fibers_.size());
+        fibers_.emplace_back(make_fiber(fibers_.size()));
+      }
+      const size_t fiber = idle_.back();
+      idle_.pop_back();
+      resume(fiber);
+      return true;
+    }
+    bool any = false;
+    for (const unsigned number : order_) {
+      Thread& t = threads_[number];
+      if (t.state != State::ready) continue;
+      t.state = State::running;
+      now_ = &t;
+      resume(t.fiber);
+      any = true;
+      if (failed_) break;
+    }
+    return any;
+  }
+
+  void resume(size_t fiber) {
+    context::fiber running = std::move(fibers_[fiber]);
+    fibers_[fiber] = std::move(running).resume();
+  }
+
+  context::fiber make_fiber(size_t number) {
+    return context::fiber(std::allocator_arg, context::fixedsize_stack(kStackBytes),
+                          [this, number](context::fiber&& caller) {
+                            caller_of(number) = std::move(caller);
+                            for (;;) {
+                              take_threads(number);
+                              idle_.push_back(number);
+                              caller_of(number) = std::move(caller_of(number)).resume();
+                              if (ends_) return std::move(caller_of(number));
+                            }
+                          });
+  }
+
+  // Fresh threads, until one was resumed elsewhere or none is left.
+  void take_threads(size_t fiber) {
+    while (next_ < threads_.size()) {
+      Thread& t = threads_[order_[next_++]];
+      t.state = State::running;
+      t.fiber = fiber;
+      now_ = &t;
+      try {
+        work_();
+      } catch (...) {
+        if (!failed_) failed_ = std::current_exception();
+      }
+      t.state = State::done;
+      ++done_;
+      if (failed_) return;
+    }
+  }
+
+  void wait(State state) {
+    Thread& t = *now_;
+    t.state = state;
+    caller_of(t.fiber) = std::move(caller_of(t.fiber)).resume();
+    now_ = &t;
+    if (ends_) throw Ended{};
+  }
+
+  void stuck() {
+    const auto text = [](const Thread& t) {
+      return t.state == State::at_barrier ? "waits at __syncthreads" : "waits for its warp";
+    };
+    const Thread *waits = nullptr, *left = nullptr;
+    for (const Thread& t : threads_) (t.state == State::done ? left : waits) = &t;
+    const std::string others =
+        left ? fmt::format("thread {} has left", left->number) : "others wait elsewhere";
+    HONE_BUG_IF(true, "block ({}, {}, {}): thread {} {}, and {}", block_.x, block_.y, block_.z,
+                waits->number, text(*waits), others);
+  }
+
+  context::fiber& caller_of(size_t fiber) {
+    if (callers_.size() <= fiber) callers_.resize(fiber + 1);
+    return callers_[fiber];
+  }
+
+ public:
+  struct Ended {};  // unwinds what still waits when a block has gone wrong
+  ~Block() {
+    ends_ = true;
+    for (size_t i = 0; i < fibers_.size(); ++i)
+      while (fibers_[i]) resume(i);
+  }
+
+ private:
+  const Grid& grid_;
+  FunctionRef<void()> work_;
+  Dim3 block_;
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  std::vector<std::byte> shared_;
+  std::vector<unsigned> order_;  // in which threads begin and continue
+  std::vector<context::fiber> fibers_, callers_;
+  std::vector<size_t> idle_;
+  size_t next_ = 0, done_ = 0, at_barrier_ = 0;
+  Thread* now_ = nullptr;
+  bool ends_ = false;
+  std::exception_ptr failed_;
+};
+
+thread_local Block* block_now = nullptr;
+
+std::map<std::string, Function>& functions() {
+  static std::map<std::string, Function> all;
+  return all;
+}
+
+}  // namespace
+
+void run_grid(const Grid& grid, FunctionRef<void()> thread) {
+  HONE_BUG_IF(block_now != nullptr, "a kernel launches a kernel");
+  Block block(grid, thread);
+  struct Reset {
+    ~Reset() { block_now = nullptr; }
+  } reset;
+  block_now = &block;
+  for (unsigned z = 0; z < grid.grid.z; ++z)
+    for (unsigned y = 0; y < grid.grid.y; ++y)
+      for (unsigned x = 0; x < grid.grid.x; ++x) block.run({x, y, z});
+}
+
+const Here& here() { return block_now->now().here; }
+std::byte* shared_bytes() { return block_now->shared(); }
+void sync_threads() { block_now->wait_for_block(); }
+void sync_warp(unsigned mask) { block_now->wait_for_warp(mask); }
+unsigned lane_of_here() { return block_now->now().lane(); }
+
+uint64_t exchange(unsigned mask, uint64_t value, unsigned lane) {
+  uint64_t* slots = block_now->slots();
+  slots[lane_of_here()] = value;
+  sync_warp(mask);
+  if ((mask >> lane & 1u) != 0 && block_now->has_lane(lane)) value = slots[lane];
+  sync_warp(mask);  // before the slots are filled again
+  return value;
+}
+
+unsigned ballot(unsigned mask, bool value) {
+  uint64_t* slots = block_now->slots();
+  slots[lane_of_here()] = value ? 1 : 0;
+  sync_warp(mask);
+  unsigned all = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    if ((mask >> lane & 1u) != 0 && block_now->has_lane(lane) && slots[lane] != 0)
+      all |= 1u << lane;
+  sync_warp(mask);
+  return all;
+}
+
+const Function* find_function(const std::string& name) {
+  const auto found = functions().find(name);
+  return found == functions().end() ? nullptr : &found->second;
+}
+
+bool add_function(const std::string& name, void (*run)(void** arguments)) {
+  HONE_BUG_IF(!functions().try_emplace(name, Function{name, run}).second, "two kernels '{}'", name);
+  return true;
+}
+
+}  // namespace hone::emulate
