@@ -29,7 +29,7 @@ optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only s
 wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
   packages+=("procps")
-  wheels+=("clang-format==14.0.6")
+  wheels+=("clang-format==14.0.6" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
 fi
 if [ "$level" = sanitize ]; then
   packages+=("clang" "libclang-rt-14-dev libclang-rt-18-dev libclang-rt-dev" "llvm")

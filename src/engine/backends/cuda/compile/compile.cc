@@ -1,0 +1,136 @@
+#include "engine/backends/cuda/compile/compile.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "base/core/hash.h"
+#include "base/core/log.h"
+#include "base/store/store.h"
+#include "engine/backends/cuda/compile/errors.h"
+#include "engine/backends/cuda/kernels/source.h"
+
+namespace hone::cuda {
+namespace {
+
+constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
+
+Error no_kernels(const std::string& text) {
+  return Error(err::kNoKernels, text)
+      .todo(
+          "install the CUDA toolkit, or the wheel nvidia-cuda-nvrtc and set HONE_NVRTC to its "
+          "libnvrtc.so");
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string cache_folder() {
+  if (const std::string own = environment("HONE_CACHE"); !own.empty()) return own + "/cuda";
+  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
+    return xdg + "/hone/cuda";
+  return environment("HOME") + "/.cache/hone/cuda";
+}
+
+// The number before `what` in a line of ptxas' report, or 0.
+int64_t number_before(std::string_view line, std::string_view what) {
+  const size_t end = line.find(what);
+  if (end == line.npos) return 0;
+  size_t begin = end;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  return begin == end ? 0 : std::stoll(std::string(line.substr(begin, end - begin)));
+}
+
+// From lines such as "ptxas info : Compiling entry function 'exp_f32' for 'sm_90'" and what follows.
+std::map<std::string, KernelUse> uses_of(std::string_view log) {
+  constexpr std::string_view kBegins = "Compiling entry function '";
+  std::map<std::string, KernelUse> uses;
+  KernelUse* use = nullptr;
+  while (!log.empty()) {
+    const std::string_view line = log.substr(0, log.find('\n'));
+    log.remove_prefix(std::min(line.size() + 1, log.size()));
+    if (const size_t at = line.find(kBegins); at != line.npos) {
+      const std::string_view rest = line.substr(at + kBegins.size());
+      use = &uses[std::string(rest.substr(0, rest.find('\'')))];
+    }
+    if (use == nullptr) continue;
+    use->spilled += number_before(line, " bytes spill stores");
+    use->registers += static_cast<int>(number_before(line, " registers"));
+    use->shared += number_before(line, " bytes smem");
+  }
+  return uses;
+}
+
+}  // namespace
+
+Result<KernelCompiler> KernelCompiler::open() {
+  const std::string own = environment("HONE_NVRTC");
+  void* found = own.empty() ? nullptr : dlopen(own.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!own.empty() && found == nullptr) {
+    const char* why = dlerror();
+    return no_kernels(fmt::format("HONE_NVRTC: {}", why ? why : own));
+  }
+  for (const char* name : kNames)
+    if (found == nullptr) found = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (found == nullptr) return no_kernels("there is no libnvrtc.so");
+  KernelCompiler compiler;
+#define HONE_NVRTC(name, arguments)                                                 \
+  compiler.library_.name = reinterpret_cast<int(*) arguments>(dlsym(found, #name)); \
+  if (compiler.library_.name == nullptr)                                            \
+    return no_kernels(fmt::format("{} has no {}", own.empty() ? "libnvrtc.so" : own, #name));
+#include "engine/backends/cuda/compile/nvrtc.def"
+#undef HONE_NVRTC
+  return compiler;
+}
+
+std::string KernelCompiler::version() const {
+  int major = 0, minor = 0;
+  library_.nvrtcVersion(&major, &minor);
+  return fmt::format("{}.{}", major, minor);
+}
+
+Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& architecture) const {
+  const Library& n = library_;
+  const std::string source(kernel_source());
+  void* program = nullptr;
+  if (n.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr) != 0)
+    return no_kernels("NVRTC refuses to begin");
+  struct Destroy {
+    const Library& n;
+    void*& program;
+    ~Destroy() { n.nvrtcDestroyProgram(&program); }
+  } destroy{n, program};
+  const std::string arch = "--gpu-architecture=" + architecture;
+  const char* options[] = {arch.c_str(), "--std=c++17", "--ptxas-options=-v"};
+  const int result = n.nvrtcCompileProgram(program, 3, options);
+  size_t bytes = 0;
+  n.nvrtcGetProgramLogSize(program, &bytes);
+  std::string log(bytes, '\0');
+  n.nvrtcGetProgramLog(program, log.data());
+  if (result != 0)
+    return no_kernels(fmt::format("NVRTC {} does not compile the kernels for {}: {}", version(),
+                                  architecture, log.substr(0, 400)));
+  Compiled c;
+  c.uses = uses_of(log);
+  n.nvrtcGetCUBINSize(program, &bytes);
+  c.cubin.resize(bytes);
+  n.nvrtcGetCUBIN(program, c.cubin.data());
+  return c;
+}
+
+Result<std::string> KernelCompiler::kernels_for(const std::string& architecture) const {
+  const uint64_t hash = fnv1a(fmt::format("{}\n{}\n{}", version(), architecture, kernel_source()));
+  const std::string path = fmt::format("{}/{:016x}.cubin", cache_folder(), hash);
+  Store& store = file_store();
+  if (Result<std::string> kept = store.read(path); kept.ok() && !kept->empty())
+    return std::move(kept.value());
+  Compiled c = HONE_TRY(compile(architecture));
+  Status written = store.make_dirs(cache_folder());
+  if (written.ok()) written = store.write(path, c.cubin);
+  if (!written.ok()) log_debug("the kernels are not kept: {}", written.error().what());
+  return std::move(c.cubin);
+}
+
+}  // namespace hone::cuda

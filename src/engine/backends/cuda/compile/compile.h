@@ -1,0 +1,48 @@
+// The kernels for a GPU, compiled by NVRTC (libnvrtc.so, of the CUDA toolkit or its PyPI wheel).
+//
+//   const KernelCompiler nvrtc = HONE_TRY(KernelCompiler::open());
+//   const std::string cubin = HONE_TRY(nvrtc.kernels_for("sm_90"));   // compiled once, then from a file
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/core/error.h"
+
+namespace hone::cuda {
+
+// What the compiler reports of a kernel.
+struct KernelUse {
+  int registers = 0;    // of a thread
+  int64_t spilled = 0;  // bytes that are stored because registers did not suffice
+  int64_t shared = 0;   // bytes of a block, without what a launch adds
+};
+
+class KernelCompiler {
+ public:
+  // The library at HONE_NVRTC, else the newest that the system's loader finds. Error H1343.
+  static Result<KernelCompiler> open();
+
+  // A cubin of all kernels. Kept as cuda/<hash>.cubin in hone's cache folder ($HONE_CACHE, else
+  // $XDG_CACHE_HOME/hone, else ~/.cache/hone), by source, architecture and compiler. Error H1343.
+  Result<std::string> kernels_for(const std::string& architecture) const;
+
+  // Compiles them again, and says what each kernel uses.
+  struct Compiled {
+    std::string cubin;
+    std::map<std::string, KernelUse> uses;
+  };
+  Result<Compiled> compile(const std::string& architecture) const;
+
+  std::string version() const;  // "13.2"
+
+ private:
+  struct Library {
+#define HONE_NVRTC(name, arguments) int(*name) arguments = nullptr;
+#include "engine/backends/cuda/compile/nvrtc.def"
+#undef HONE_NVRTC
+  };
+  Library library_;
+};
+
+}  // namespace hone::cuda

@@ -1,0 +1,146 @@
+// Tensors in 8 bits and weights in few bits (engine/ops/block_schemes.h, docs/formats/gguf.md).
+#include "engine/backends/cuda/kernels/kernel.cuh"
+
+namespace hone::cuda {
+
+// bitsandbytes' blocks of 256 elements, a thread block for each: the largest magnitude, and the nearest
+// of the map's numbers, the even one of two that are equally near.
+HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax, int64_t n, Map map) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
+  const float value = i < n ? x[i] : 0.0f;
+  const float most =
+      reduce_block(fabsf(value), [](float a, float b) { return b > a ? b : a; });
+  if (threadIdx.x == 0) absmax[blockIdx.x] = most;
+  if (i >= n) return;
+  if (!(most > 0)) {
+    codes[i] = 0;
+    return;
+  }
+  const double ratio = static_cast<double>(value) / most;
+  int low = 0, high = 255;  // the last number that is not larger, and the first that is
+  while (low + 1 < high) {
+    const int middle = (low + high) / 2;
+    if (static_cast<double>(map.of[middle]) <= ratio)
+      low = middle;
+    else
+      high = middle;
+  }
+  const double below = fabs(ratio - map.of[low]), above = fabs(ratio - map.of[high]);
+  int best = above < below || (above == below && high % 2 == 0) ? high : low;
+  const bool negative = (__float_as_uint(value) >> 31) != 0;
+  if (map.of[best] == 0 && negative) --best;
+  codes[i] = static_cast<uint8_t>(best);
+}
+
+template <class T>
+__device__ void widen_codes(const uint8_t* codes, const float* absmax, T* out, int64_t n,
+                            const Map& map) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads())
+    out[i] = Narrow<T>::of(map.of[codes[i]] * absmax[i / 256]);
+}
+HONE_KERNEL(dequantize_dynamic_f32, const uint8_t* codes, const float* absmax, float* out,
+            int64_t n, Map map) {
+  widen_codes(codes, absmax, out, n, map);
+}
+HONE_KERNEL(dequantize_dynamic_bf16, const uint8_t* codes, const float* absmax, bf16* out,
+            int64_t n, Map map) {
+  widen_codes(codes, absmax, out, n, map);
+}
+
+// Schemes of 4 bits with scales beside them, in f32 or in the codes of the map.
+template <class T>
+__device__ void widen_scaled(const uint8_t* payload, const float* scales, const uint8_t* codes_of_scales,
+                             const float* nested, const float* offset, T* out, Scaled s,
+                             const Codes& codes, const Map& map) {
+  for (int64_t i = first_of_all(); i < s.n; i += all_threads()) {
+    const int64_t group = s.scaled == 0 ? i / s.columns : i / s.scaled;
+    const float scale =
+        codes_of_scales == nullptr
+            ? scales[group]
+            : map.of[codes_of_scales[group]] * nested[group / 256] + offset[0];
+    if (s.scaled == 0) {
+      out[i] = Narrow<T>::of(static_cast<int8_t>(payload[i]) * scale / 127.0f);
+      continue;
+    }
+    const uint8_t both = payload[i / 2];
+    out[i] = Narrow<T>::of(codes.of[i % 2 == 0 ? both >> 4 : both & 15] * scale);
+  }
+}
+
+// The formats of GGUF, in the order of `Format`.
+enum Format { q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k };
+
+__device__ __forceinline__ float half_at(const uint8_t* p) {
+  return wide(f16{static_cast<uint16_t>(p[0] | p[1] << 8)});
+}
+__device__ __forceinline__ int six_bits(const uint8_t* p, int group, bool minimum) {
+  const int j = group % 4 + (minimum ? 4 : 0);
+  if (group < 4) return p[j] & 63;
+  return (p[group % 4 + 8] >> (minimum ? 4 : 0) & 15) | p[j] >> 6 << 4;
+}
+
+// Element i of a block at b.
+__device__ float element_of(int format, const uint8_t* b, int i) {
+  const auto low_then_high = [&](int at) { return b[at + i % 16] >> (i < 16 ? 0 : 4) & 15; };
+  const auto fifth = [&](int at) { return (b[at + i / 8] >> i % 8 & 1) << 4; };
+  const auto two_bits = [&](int at) {
+    return b[at + i / 128 * 32 + i % 32] >> 2 * (i % 128 / 32) & 3;
+  };
+  const auto nibble = [&](int at) { return b[at + i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15; };
+  const int group = i / 32;
+  switch (format) {
+    case q8_0:
+      return half_at(b) * static_cast<int8_t>(b[2 + i]);
+    case q4_0:
+      return half_at(b) * (low_then_high(2) - 8);
+    case q4_1:
+      return half_at(b) * low_then_high(4) + half_at(b + 2);
+    case q5_0:
+      return half_at(b) * ((low_then_high(6) | fifth(2)) - 16);
+    case q5_1:
+      return half_at(b) * (low_then_high(8) | fifth(4)) + half_at(b + 2);
+    case q2_k:
+      return half_at(b + 80) * (b[i / 16] & 15) * two_bits(16) - half_at(b + 82) * (b[i / 16] >> 4);
+    case q3_k: {
+      const int g = i / 16;
+      const int scale = (b[96 + g % 8] >> (g < 8 ? 0 : 4) & 15) |
+                        (b[104 + g % 4] >> 2 * (g / 4) & 3) << 4;
+      return half_at(b + 108) * (scale - 32) *
+             (two_bits(32) - ((b[i % 32] >> i / 32 & 1) != 0 ? 0 : 4));
+    }
+    case q4_k:
+      return half_at(b) * six_bits(b + 4, group, false) * nibble(16) -
+             half_at(b + 2) * six_bits(b + 4, group, true);
+    case q5_k:
+      return half_at(b) * six_bits(b + 4, group, false) *
+                 (nibble(48) | (b[16 + i % 32] >> i / 32 & 1) << 4) -
+             half_at(b + 2) * six_bits(b + 4, group, true);
+    default: {
+      const int low = b[i / 128 * 64 + i % 64] >> (i % 128 / 64 * 4) & 15;
+      const int high = b[128 + i / 128 * 32 + i % 32] >> 2 * (i % 128 / 32) & 3;
+      return half_at(b + 208) * static_cast<int8_t>(b[192 + i / 16]) * ((low | high << 4) - 32);
+    }
+  }
+}
+template <class T>
+__device__ void widen_blocks(const uint8_t* payload, T* out, int64_t n, int format, int block,
+                             int bytes) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads())
+    out[i] = Narrow<T>::of(
+        element_of(format, payload + i / block * bytes, static_cast<int>(i % block)));
+}
+
+#define HONE_DEQUANTIZE(name, T)                                                                   \
+  HONE_KERNEL(dequantize_##name, const uint8_t* payload, const float* scales,                      \
+              const uint8_t* codes_of_scales, const float* nested, const float* offset, T* out,    \
+              Scaled s, Codes codes, Map map) {                                                    \
+    widen_scaled(payload, scales, codes_of_scales, nested, offset, out, s, codes, map);            \
+  }                                                                                                \
+  HONE_KERNEL(dequantize_blocks_##name, const uint8_t* payload, T* out, int64_t n, int format,     \
+              int block, int bytes) {                                                              \
+    widen_blocks(payload, out, n, format, block, bytes);                                           \
+  }
+HONE_DEQUANTIZE(f32, float)
+HONE_DEQUANTIZE(bf16, bf16)
+
+}  // namespace hone::cuda

@@ -1,0 +1,124 @@
+// One element of the result from one of each operand. A scalar operand has step 0.
+#include "engine/backends/cuda/kernels/kernel.cuh"
+
+namespace hone::cuda {
+
+#define HONE_UNARY(name, T, expression)                                  \
+  HONE_KERNEL(name, const T* in, T* out, int64_t n) {                    \
+    for (int64_t i = first_of_all(); i < n; i += all_threads()) {        \
+      const Wide<T> x = wide(in[i]);                                     \
+      out[i] = Narrow<T>::of(expression);                                \
+    }                                                                    \
+  }
+#define HONE_UNARY_FLOATS(name, in_float, in_double) \
+  HONE_UNARY(name##_f64, double, in_double)          \
+  HONE_UNARY(name##_f32, float, in_float)            \
+  HONE_UNARY(name##_bf16, bf16, in_float)            \
+  HONE_UNARY(name##_f16, f16, in_float)
+
+HONE_UNARY_FLOATS(neg, -x, -x)
+HONE_UNARY_FLOATS(exp, expf(x), exp(x))
+HONE_UNARY_FLOATS(log, logf(x), log(x))
+HONE_UNARY_FLOATS(tanh, tanhf(x), tanh(x))
+HONE_UNARY_FLOATS(erf, erff(x), erf(x))
+HONE_UNARY_FLOATS(sqrt, sqrtf(x), sqrt(x))
+HONE_UNARY_FLOATS(sin, sinf(x), sin(x))
+HONE_UNARY_FLOATS(cos, cosf(x), cos(x))
+HONE_UNARY(neg_i64, int64_t, -x)
+HONE_UNARY(neg_i32, int32_t, -x)
+
+#define HONE_BINARY(name, T, R, expression)                                                   \
+  HONE_KERNEL(name, const T* left, const T* right, R* out, int64_t n, int step_x, int step_y) { \
+    for (int64_t i = first_of_all(); i < n; i += all_threads()) {                             \
+      const Wide<T> x = wide(left[i * step_x]), y = wide(right[i * step_y]);                  \
+      out[i] = Narrow<R>::of(expression);                                                     \
+    }                                                                                         \
+  }
+#define HONE_BINARY_NUMBERS(name, expression)            \
+  HONE_BINARY(name##_f64, double, double, expression)    \
+  HONE_BINARY(name##_f32, float, float, expression)      \
+  HONE_BINARY(name##_bf16, bf16, bf16, expression)       \
+  HONE_BINARY(name##_f16, f16, f16, expression)          \
+  HONE_BINARY(name##_i64, int64_t, int64_t, expression)  \
+  HONE_BINARY(name##_i32, int32_t, int32_t, expression)
+
+HONE_BINARY_NUMBERS(add, x + y)
+HONE_BINARY_NUMBERS(sub, x - y)
+HONE_BINARY_NUMBERS(mul, x* y)
+HONE_BINARY_NUMBERS(div, x / y)
+HONE_BINARY_NUMBERS(maximum, x != x || x > y ? x : y)
+HONE_BINARY_NUMBERS(minimum, x != x || x < y ? x : y)
+
+#define HONE_COMPARE(name, expression)                      \
+  HONE_BINARY(name##_f64, double, uint8_t, expression)      \
+  HONE_BINARY(name##_f32, float, uint8_t, expression)       \
+  HONE_BINARY(name##_bf16, bf16, uint8_t, expression)       \
+  HONE_BINARY(name##_f16, f16, uint8_t, expression)         \
+  HONE_BINARY(name##_i64, int64_t, uint8_t, expression)     \
+  HONE_BINARY(name##_i32, int32_t, uint8_t, expression)     \
+  HONE_BINARY(name##_u8, uint8_t, uint8_t, expression)      \
+  HONE_BINARY(name##_bool, uint8_t, uint8_t, expression)
+
+HONE_COMPARE(compare_eq, x == y)
+HONE_COMPARE(compare_ne, x != y)
+HONE_COMPARE(compare_lt, x < y)
+HONE_COMPARE(compare_le, x <= y)
+HONE_COMPARE(compare_gt, x > y)
+HONE_COMPARE(compare_ge, x >= y)
+
+// By the size of an element.
+#define HONE_SELECT(bytes, T)                                                                    \
+  HONE_KERNEL(select_##bytes, const uint8_t* condition, const T* x, const T* y, T* out, int64_t n, \
+              int step_condition, int step_x, int step_y) {                                      \
+    for (int64_t i = first_of_all(); i < n; i += all_threads())                                  \
+      out[i] = condition[i * step_condition] != 0 ? x[i * step_x] : y[i * step_y];               \
+  }
+HONE_SELECT(1, uint8_t)
+HONE_SELECT(2, uint16_t)
+HONE_SELECT(4, uint32_t)
+HONE_SELECT(8, uint64_t)
+
+// Floats to integers truncate, anything to bool is x != 0; `most`: finite floats are clamped to it.
+template <class From, class To>
+__device__ void cast_all(const From* in, To* out, int64_t n, double most) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
+    Wide<From> x = wide(in[i]);
+    if (most > 0 && x - x == 0) {
+      if (static_cast<double>(x) > most) x = static_cast<Wide<From>>(most);
+      if (static_cast<double>(x) < -most) x = static_cast<Wide<From>>(-most);
+    }
+    out[i] = Narrow<To>::of(x);
+  }
+}
+template <class From>
+__device__ void cast_to_bool(const From* in, uint8_t* out, int64_t n) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads()) out[i] = wide(in[i]) != 0;
+}
+
+#define HONE_CAST(from, F, to, T)                                                    \
+  HONE_KERNEL(cast_##from##_##to, const F* in, T* out, int64_t n, double most) {     \
+    cast_all(in, out, n, most);                                                      \
+  }
+#define HONE_CASTS(from, F)                                                          \
+  HONE_CAST(from, F, f64, double)                                                    \
+  HONE_CAST(from, F, f32, float)                                                     \
+  HONE_CAST(from, F, bf16, bf16)                                                     \
+  HONE_CAST(from, F, f16, f16)                                                       \
+  HONE_CAST(from, F, i64, int64_t)                                                   \
+  HONE_CAST(from, F, i32, int32_t)                                                   \
+  HONE_CAST(from, F, i8, int8_t)                                                     \
+  HONE_CAST(from, F, u8, uint8_t)                                                    \
+  HONE_KERNEL(cast_##from##_bool, const F* in, uint8_t* out, int64_t n, double most) { \
+    cast_to_bool(in, out, n);                                                        \
+  }
+HONE_CASTS(f64, double)
+HONE_CASTS(f32, float)
+HONE_CASTS(bf16, bf16)
+HONE_CASTS(f16, f16)
+HONE_CASTS(i64, int64_t)
+HONE_CASTS(i32, int32_t)
+HONE_CASTS(i8, int8_t)
+HONE_CASTS(u8, uint8_t)
+HONE_CASTS(bool, uint8_t)
+
+}  // namespace hone::cuda

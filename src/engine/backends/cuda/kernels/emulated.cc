@@ -1,0 +1,15 @@
+#include "engine/backends/cuda/kernels/emulated.h"
+
+#define HONE_EMULATED
+// clang-format off: kernels come in any order
+#include "engine/backends/cuda/kernels/blocks.cuh"
+#include "engine/backends/cuda/kernels/elementwise.cuh"
+#include "engine/backends/cuda/kernels/moves.cuh"
+#include "engine/backends/cuda/kernels/random.cuh"
+#include "engine/backends/cuda/kernels/sums.cuh"
+
+namespace hone::cuda {
+
+void add_emulated_kernels() {}
+
+}  // namespace hone::cuda

@@ -1,0 +1,123 @@
+// Random numbers by Philox 4x32-10 (Salmon et al., 2011): a function of seed, step, place and index, so
+// that nothing is kept for the backward pass. The counters are those of base/core/philox.h.
+#include "engine/backends/cuda/kernels/kernel.cuh"
+
+namespace hone::cuda {
+
+struct Words {
+  uint32_t w[4];
+};
+
+__device__ __forceinline__ Words philox(Words c, uint32_t k0, uint32_t k1) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = static_cast<uint64_t>(0xD2511F53u) * c.w[0],
+                   b = static_cast<uint64_t>(0xCD9E8D57u) * c.w[2];
+    c = {{static_cast<uint32_t>(b >> 32) ^ c.w[1] ^ k0, static_cast<uint32_t>(b),
+          static_cast<uint32_t>(a >> 32) ^ c.w[3] ^ k1, static_cast<uint32_t>(a)}};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return c;
+}
+__device__ __forceinline__ Words words_of(uint64_t low, uint64_t high) {
+  return {{static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
+           static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)}};
+}
+
+// Of a place, by {seed, step} on the device and the hash of the place's name.
+struct Key {
+  uint32_t k0, k1;
+};
+__device__ __forceinline__ Key key_of(const int64_t* seed_step, uint64_t place) {
+  const auto seed = static_cast<uint64_t>(seed_step[0]);
+  const Words w = philox(words_of(static_cast<uint64_t>(seed_step[1]), place),
+                         static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  return {w.w[0], w.w[1]};
+}
+__device__ __forceinline__ uint32_t counter_of(uint32_t column) {
+  return column / 64 * 16 + column % 16;
+}
+
+HONE_KERNEL(dropout_mask, const int64_t* rng, const int64_t* samples, const int32_t* positions,
+            uint8_t* out, int64_t n, int64_t channels, uint64_t place, uint32_t threshold) {
+  const Key key = key_of(rng, place);
+  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
+    const int64_t t = i / channels;
+    const auto channel = static_cast<uint32_t>(i % channels);
+    Words c = words_of(static_cast<uint64_t>(samples[t]), 0);
+    c.w[2] = static_cast<uint32_t>(positions[t]);
+    c.w[3] = counter_of(channel);
+    out[i] = philox(c, key.k0, key.k1).w[channel / 16 % 4] >= threshold;
+  }
+}
+
+// The segment of token t: the largest s with starts[s] <= t.
+__device__ __forceinline__ int64_t segment_of(const int32_t* starts, int64_t segments, int64_t t) {
+  int64_t low = 0, high = segments;
+  while (low + 1 < high) {
+    const int64_t middle = (low + high) / 2;
+    if (starts[middle] <= t)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// [heads, tq, tk]; 1 outside of the segments.
+HONE_KERNEL(attention_dropout_mask, const int64_t* rng, const int64_t* samples, const int32_t* cu_q,
+            const int32_t* cu_k, uint8_t* out, int64_t n, int64_t tq, int64_t tk, int64_t segments,
+            uint64_t place, uint32_t threshold) {
+  const Key key = key_of(rng, place);
+  for (int64_t at = first_of_all(); at < n; at += all_threads()) {
+    const int64_t j = at % tk, i = at / tk % tq, head = at / tk / tq;
+    out[at] = 1;
+    if (segments < 1 || i < cu_q[0] || i >= cu_q[segments]) continue;
+    const int64_t s = segment_of(cu_q, segments, i);
+    if (j < cu_k[s] || j >= cu_k[s + 1]) continue;
+    const auto column = static_cast<uint32_t>(j - cu_k[s]);
+    const auto sample = static_cast<uint64_t>(samples[i]);
+    const Words c = {{static_cast<uint32_t>(sample),
+                      (static_cast<uint32_t>(sample >> 32) << 16) ^ static_cast<uint32_t>(head),
+                      static_cast<uint32_t>(i - cu_q[s]), counter_of(column)}};
+    out[at] = philox(c, key.k0, key.k1).w[column / 16 % 4] >= threshold;
+  }
+}
+
+// Box and Muller; two numbers from two words.
+template <class T>
+__device__ void normal_numbers(const int64_t* step, T* out, int64_t n, uint64_t key, int64_t period,
+                               double std) {
+  const auto round = static_cast<uint64_t>((step[0] - 1) / period);
+  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
+    const Words w = philox(words_of(static_cast<uint64_t>(i) / 4, round),
+                           static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
+    const int pair = i % 4 < 2 ? 0 : 2;
+    const double length = sqrt(-2 * log((w.w[pair] + 0.5) * 0x1p-32));
+    const double angle = 2 * 3.14159265358979323846 * w.w[pair + 1] * 0x1p-32;
+    out[i] = Narrow<T>::of(std * length * (i % 2 == 0 ? cos(angle) : sin(angle)));
+  }
+}
+HONE_KERNEL(random_normal_f64, const int64_t* step, double* out, int64_t n, uint64_t key,
+            int64_t period, double std) {
+  normal_numbers(step, out, n, key, period, std);
+}
+HONE_KERNEL(random_normal_f32, const int64_t* step, float* out, int64_t n, uint64_t key,
+            int64_t period, double std) {
+  normal_numbers(step, out, n, key, period, std);
+}
+
+// f32 to bf16, up or down at random.
+HONE_KERNEL(round_stochastic_f32, const float* x, const int64_t* step, bf16* out, int64_t n,
+            uint64_t key, uint64_t first) {
+  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
+    const uint64_t at = first + static_cast<uint64_t>(i);
+    const Words w = philox(words_of(at / 128 * 16 + at % 16, static_cast<uint64_t>(step[0])),
+                           static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
+    const uint32_t word = w.w[at / 16 % 4], random = at % 128 < 64 ? word & 0xffff : word >> 16;
+    const uint32_t bits = __float_as_uint(x[i]);
+    out[i].bits = static_cast<uint16_t>(x[i] != x[i] ? bits >> 16 | 0x40 : (bits + random) >> 16);
+  }
+}
+
+}  // namespace hone::cuda

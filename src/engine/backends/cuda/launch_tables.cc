@@ -1,0 +1,39 @@
+#include "engine/backends/cuda/launch_tables.h"
+
+#include "engine/device/errors.h"
+
+namespace hone::cuda {
+namespace {
+
+const LaunchTable& all() {
+  static const LaunchTable table = [] {
+    LaunchTable t;
+    add_elementwise(t);
+    add_moves(t);
+    add_sums(t);
+    add_random(t);
+    add_blocks(t);
+    return t;
+  }();
+  return table;
+}
+
+}  // namespace
+
+std::vector<int64_t> strides_of(const Shape& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+Error no_kernel(const NodeView& n, std::string_view why) {
+  return Error(err::kDeclined, fmt::format("cuda: {}: {}", n.node.op->name, why));
+}
+
+Result<Launches> launches_of(const NodeView& n) {
+  const auto found = all().find(n.node.op->name);
+  if (found == all().end()) return no_kernel(n, "no kernel of its own");
+  return found->second(n);
+}
+
+}  // namespace hone::cuda
