@@ -13,6 +13,9 @@ const LaunchTable& all() {
     add_sums(t);
     add_random(t);
     add_blocks(t);
+    add_activations(t);
+    add_norms(t);
+    add_rows(t);
     return t;
   }();
   return table;

@@ -25,6 +25,9 @@ void add_moves(LaunchTable& t);
 void add_sums(LaunchTable& t);
 void add_random(LaunchTable& t);
 void add_blocks(LaunchTable& t);
+void add_activations(LaunchTable& t);
+void add_norms(LaunchTable& t);
+void add_rows(LaunchTable& t);
 
 Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.
@@ -38,6 +41,8 @@ inline std::string kernel_of(std::string_view name, DType t) {
 inline std::string kernel_of_size(std::string_view name, DType t) {
   return fmt::format("{}_{}", name, size_of(t));
 }
+// The floats that fused kernels take; f64 is decomposed.
+inline bool is_fused(DType t) { return is_float(t) && t != DType::f64; }
 // Whether `t` is one of those.
 inline bool is_one_of(DType t, std::initializer_list<DType> types) {
   return std::find(types.begin(), types.end(), t) != types.end();

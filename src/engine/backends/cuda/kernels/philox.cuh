@@ -1,0 +1,42 @@
+// Philox 4x32-10 (Salmon et al., 2011), with the counters of base/core/philox.h.
+#pragma once
+
+#include "engine/backends/cuda/kernels/kernel.cuh"
+
+namespace hone::cuda {
+
+struct Words {
+  uint32_t w[4];
+};
+
+__device__ __forceinline__ Words philox(Words c, uint32_t k0, uint32_t k1) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = static_cast<uint64_t>(0xD2511F53u) * c.w[0],
+                   b = static_cast<uint64_t>(0xCD9E8D57u) * c.w[2];
+    c = {{static_cast<uint32_t>(b >> 32) ^ c.w[1] ^ k0, static_cast<uint32_t>(b),
+          static_cast<uint32_t>(a >> 32) ^ c.w[3] ^ k1, static_cast<uint32_t>(a)}};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return c;
+}
+__device__ __forceinline__ Words words_of(uint64_t low, uint64_t high) {
+  return {{static_cast<uint32_t>(low), static_cast<uint32_t>(low >> 32),
+           static_cast<uint32_t>(high), static_cast<uint32_t>(high >> 32)}};
+}
+
+// Of a place, by {seed, step} on the device and the hash of the place's name.
+struct Key {
+  uint32_t k0, k1;
+};
+__device__ __forceinline__ Key key_of(const int64_t* seed_step, uint64_t place) {
+  const auto seed = static_cast<uint64_t>(seed_step[0]);
+  const Words w = philox(words_of(static_cast<uint64_t>(seed_step[1]), place),
+                         static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  return {w.w[0], w.w[1]};
+}
+__device__ __forceinline__ uint32_t counter_of(uint32_t column) {
+  return column / 64 * 16 + column % 16;
+}
+
+}  // namespace hone::cuda

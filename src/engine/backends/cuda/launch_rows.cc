@@ -1,0 +1,50 @@
+#include "base/core/philox.h"
+#include "engine/backends/cuda/launch_tables.h"
+
+namespace hone::cuda {
+namespace {
+
+Result<Launches> rope(const NodeView& n) {
+  const Type& x = n.in(0);
+  if (!is_fused(x.dtype) || n.in(2).dtype != DType::f32)
+    return no_kernel(n, fmt::format("not for {} and {}", name_of(x.dtype), name_of(n.in(2).dtype)));
+  const int64_t pairs = x.count() / 2;
+  Launch l(kernel_of("rope", x.dtype));
+  l.in(0).in(1).in(2).out(0).value(pairs).value(n.integer("heads")).value(n.in(2).shape[0]);
+  l.value(static_cast<float>(n.real("attention_scaling")));
+  l.value(n.flag("inverse") ? -1.0f : 1.0f).over(pairs);
+  return one(std::move(l));
+}
+
+Result<Launches> dropout(const NodeView& n) {
+  const Type& x = n.in(0);
+  if (!is_fused(x.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(x.dtype)));
+  const int64_t rows = x.shape[0], channels = x.shape[1];
+  const double p = n.real("p");
+  Launch l(kernel_of("dropout", x.dtype));
+  l.in(0).in(1).in(2).in(3);
+  n.has(4) ? l.in(4) : l.none();
+  l.out(0).value(rows).value(channels).value(scope_hash(n.text("key")));
+  l.value(dropout_threshold(p)).value(dropout_scale(p)).over(rows * ((channels + 63) / 64 * 16));
+  return one(std::move(l));
+}
+
+// A table whose elements are those of the result: its rows as they are.
+Result<Launches> embedding(const NodeView& n) {
+  const Type& t = n.out(0);
+  if (n.in(0).dtype != t.dtype || !n.text("scheme").empty() || n.has(2))
+    return no_kernel(n, fmt::format("a table in {}", name_of(n.in(0).dtype)));
+  Launch l(kernel_of_size("gather_rows", t.dtype));
+  l.in(0).in(1).out(0).value(t.count()).value(t.shape[1]).over(t.count());
+  return one(std::move(l));
+}
+
+}  // namespace
+
+void add_rows(LaunchTable& t) {
+  t["rope"] = rope;
+  t["dropout"] = dropout;
+  t["embedding"] = embedding;
+}
+
+}  // namespace hone::cuda
