@@ -28,7 +28,9 @@ struct Launch {
   std::vector<LaunchArgument> arguments = {};
 
   explicit Launch(std::string name) : kernel(std::move(name)) {}
-  Launch& in(size_t i) { return add({.of = LaunchArgument::Of::input, .index = i}); }
+  Launch& in(size_t i, int64_t offset = 0) {
+    return add({.of = LaunchArgument::Of::input, .index = i, .offset = offset});
+  }
   Launch& out(size_t k, int64_t offset = 0) {
     return add({.of = LaunchArgument::Of::output, .index = k, .offset = offset});
   }

@@ -16,6 +16,7 @@ const LaunchTable& all() {
     add_activations(t);
     add_norms(t);
     add_rows(t);
+    add_updates(t);
     return t;
   }();
   return table;

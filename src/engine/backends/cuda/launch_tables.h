@@ -28,6 +28,7 @@ void add_blocks(LaunchTable& t);
 void add_activations(LaunchTable& t);
 void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
+void add_updates(LaunchTable& t);
 
 Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.

@@ -35,4 +35,10 @@ struct Scaled {
   int64_t n, columns, scaled;  // scaled 0: a scale for each row
 };
 
+// Attributes of the op adamw (engine/ops/adamw.cc); decay is that of one tensor.
+struct AdamW {
+  double beta1, beta2, eps, decay;
+  bool l2, huggingface;
+};
+
 }  // namespace hone::cuda

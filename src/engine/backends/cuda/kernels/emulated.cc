@@ -10,6 +10,7 @@
 #include "engine/backends/cuda/kernels/random.cuh"
 #include "engine/backends/cuda/kernels/rows.cuh"
 #include "engine/backends/cuda/kernels/sums.cuh"
+#include "engine/backends/cuda/kernels/update.cuh"
 
 namespace hone::cuda {
 
