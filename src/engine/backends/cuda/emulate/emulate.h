@@ -1,6 +1,7 @@
 // CUDA's words for kernels that run on the CPU. Only kernels include it.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -31,6 +32,19 @@ void run(void** arguments) {
   []<class... Args>(void (*f)(Args...), void** a) {
     call(f, a, std::index_sequence_for<Args...>{});
   }(kernel, arguments);
+}
+
+template <class... Args>
+inline constexpr std::array<size_t, sizeof...(Args)> kBytes = {
+    sizeof(std::remove_cvref_t<Args>)...};
+template <class... Args>
+std::span<const size_t> bytes_of(void (*)(Args...)) {
+  return kBytes<Args...>;
+}
+// Registers a kernel by its name.
+template <auto kernel>
+bool add(const char* name) {
+  return add_function({name, &run<kernel>, bytes_of(kernel)});
 }
 
 }  // namespace hone::emulate

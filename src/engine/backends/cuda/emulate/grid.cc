@@ -271,8 +271,9 @@ const Function* find_function(const std::string& name) {
   return found == functions().end() ? nullptr : &found->second;
 }
 
-bool add_function(const std::string& name, void (*run)(void** arguments)) {
-  HONE_BUG_IF(!functions().try_emplace(name, Function{name, run}).second, "two kernels '{}'", name);
+bool add_function(const Function& function) {
+  HONE_BUG_IF(!functions().try_emplace(function.name, function).second, "two kernels '{}'",
+              function.name);
   return true;
 }
 

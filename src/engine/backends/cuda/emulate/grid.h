@@ -9,7 +9,9 @@
 // results in another order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/core/threads.h"
@@ -49,9 +51,11 @@ unsigned lane_of_here();
 struct Function {
   std::string name;
   void (*run)(void** arguments) = nullptr;
+  std::span<const size_t> argument_bytes = {};  // the size of each argument
 };
 const Function* find_function(const std::string& name);  // nullptr: there is none
-// For static objects in the files that have kernels; a name that is there already is a Bug.
-bool add_function(const std::string& name, void (*run)(void** arguments));
+// For static objects in the files that have kernels (add<kernel>(name) of emulate.h); a name that is
+// there already is a Bug.
+bool add_function(const Function& function);
 
 }  // namespace hone::emulate

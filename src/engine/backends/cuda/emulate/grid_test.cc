@@ -32,6 +32,18 @@ TEST(Grid, CallsEachThreadOnce) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], x[i] * x[i]);
 }
 
+const bool square_is_there = emulate::add<square>("square_of_grid_test");
+
+TEST(Grid, FindsKernelsByTheirNames) {
+  EXPECT_TRUE(square_is_there);
+  EXPECT_EQ(emulate::find_function("cube_of_grid_test"), nullptr);
+  const emulate::Function* f = emulate::find_function("square_of_grid_test");
+  ASSERT_NE(f, nullptr);
+  EXPECT_EQ(std::vector<size_t>(f->argument_bytes.begin(), f->argument_bytes.end()),
+            (std::vector<size_t>{8, 8, 4}));
+  EXPECT_THROW(emulate::add<square>("square_of_grid_test"), Bug);
+}
+
 // A sum by halves in shared memory.
 __global__ void sum_block(const int* x, int* y, bool waits) {
   __shared__ int part[128];

@@ -6,10 +6,9 @@
 #ifdef HONE_EMULATED
 #include "engine/graph/type.h"
 #include "engine/backends/cuda/emulate/emulate.h"
-#define HONE_KERNEL(name, ...)                                               \
-  void name(__VA_ARGS__);                                                    \
-  const bool name##_is_there =                                               \
-      ::hone::emulate::add_function(#name, &::hone::emulate::run<&name>);    \
+#define HONE_KERNEL(name, ...)                                           \
+  void name(__VA_ARGS__);                                                \
+  const bool name##_is_there = ::hone::emulate::add<&name>(#name);       \
   void name(__VA_ARGS__)
 #define HONE_DYNAMIC_SHARED(type, name) \
   type* name = reinterpret_cast<type*>(::hone::emulate::shared_bytes())

@@ -1,0 +1,45 @@
+// What queued work reads and writes, for a recorder (engine/backends/cuda/fake). It costs
+// one load of a pointer where nobody does.
+//
+//   const Access accesses[] = {{x, x_bytes, false}, {y, y_bytes, true}};
+//   note_accesses(accesses);
+//   driver.cuLaunchKernel(...);
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+namespace hone::cuda {
+
+// Bytes of device or pinned memory. What is read and written in place is noted once, as a write.
+struct Access {
+  const void* at = nullptr;
+  int64_t bytes = 0;
+  bool writes = false;
+};
+
+struct AccessHooks {
+  void (*work)(std::span<const Access>) = nullptr;
+  void (*host)(std::span<const Access>) = nullptr;
+};
+inline std::atomic<const AccessHooks*> access_hooks = nullptr;
+
+// Whether anyone asks: a caller need not list accesses otherwise.
+inline bool accesses_are_recorded() {
+  return access_hooks.load(std::memory_order_acquire) != nullptr;
+}
+
+// All accesses of the kernel or host function that this thread launches next. Several calls add up.
+inline void note_accesses(std::span<const Access> accesses) {
+  if (const AccessHooks* hooks = access_hooks.load(std::memory_order_acquire))
+    hooks->work(accesses);
+}
+
+// Accesses of pinned memory that the host makes itself, now.
+inline void note_host_accesses(std::span<const Access> accesses) {
+  if (const AccessHooks* hooks = access_hooks.load(std::memory_order_acquire))
+    hooks->host(accesses);
+}
+
+}  // namespace hone::cuda
