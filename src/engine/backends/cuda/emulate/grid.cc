@@ -1,6 +1,7 @@
 #include "engine/backends/cuda/emulate/grid.h"
 
 #include <algorithm>
+#include <bit>
 #include <boost/context/fiber.hpp>
 #include <exception>
 #include <map>
@@ -24,13 +25,33 @@ struct Thread {
   Here here;
   unsigned number = 0;
   State state = State::fresh;
-  unsigned mask = 0;  // at_warp: of the lanes that it waits for
-  size_t fiber = 0;   // whose stack it is on
+  unsigned mask = 0;            // at_warp: of the lanes that it waits for
+  uint64_t given = 0, got = 0;  // in exchange()
+  unsigned from = 0;
+  size_t fiber = 0;  // whose stack it is on
   unsigned lane() const { return number % kLanes; }
 };
 
-struct Warp {
-  uint64_t slots[kLanes] = {};
+// Stacks of fibres that ended, for the next ones of this thread.
+struct StackPool {
+  ~StackPool() {
+    for (context::stack_context& s : free) context::fixedsize_stack(kStackBytes).deallocate(s);
+  }
+  std::vector<context::stack_context> free;
+};
+StackPool& stacks() {
+  static thread_local StackPool pool;
+  return pool;
+}
+struct PooledStack {
+  context::stack_context allocate() {
+    std::vector<context::stack_context>& free = stacks().free;
+    if (free.empty()) return context::fixedsize_stack(kStackBytes).allocate();
+    const context::stack_context s = free.back();
+    free.pop_back();
+    return s;
+  }
+  void deallocate(context::stack_context& s) noexcept { stacks().free.push_back(s); }
 };
 
 // A block of threads: fibres take fresh threads one after another, and a thread that waits keeps
@@ -41,7 +62,6 @@ class Block {
     const uint64_t count = uint64_t{grid.block.x} * grid.block.y * grid.block.z;
     HONE_BUG_IF(count == 0 || count > kMostThreads, "a block of {} threads", count);
     threads_.resize(count);
-    warps_.resize((count + kLanes - 1) / kLanes);
     shared_.resize(static_cast<size_t>(grid.shared_bytes) + kAlignment);
     order_.resize(count);
     std::iota(order_.begin(), order_.end(), 0u);
@@ -52,7 +72,6 @@ class Block {
   void run(Dim3 block) {
     block_ = block;
     next_ = done_ = at_barrier_ = 0;
-    std::fill(warps_.begin(), warps_.end(), Warp{});
     std::fill(shared_.begin(), shared_.end(), std::byte{0xab});  // it holds anything
     for (unsigned t = 0; t < threads_.size(); ++t) {
       threads_[t] = Thread{};
@@ -67,11 +86,6 @@ class Block {
   }
 
   Thread& now() { return *now_; }
-  // What the lanes of this thread's warp give each other.
-  uint64_t* slots() { return warps_[now_->number / kLanes].slots; }
-  bool has_lane(unsigned lane) const {
-    return now_->number / kLanes * kLanes + lane < threads_.size();
-  }
   std::byte* shared() {
     auto at = reinterpret_cast<uintptr_t>(shared_.data());
     return shared_.data() + (kAlignment - at % kAlignment) % kAlignment;
@@ -84,7 +98,9 @@ class Block {
       if (t.state == State::at_barrier) t.state = State::ready;
   }
 
-  void wait_for_warp(unsigned mask) {
+  // The lane that comes last calls together(lanes of the warp, mask) before the others continue.
+  template <class F>
+  void wait_for_warp(unsigned mask, F together) {
     Thread& t = *now_;
     const unsigned first = t.number / kLanes * kLanes;
     const unsigned lanes =
@@ -100,6 +116,7 @@ class Block {
       HONE_BUG_IF(other.mask != mask, "lanes {} and {} of a warp wait with different masks", lane,
                   t.lane());
     }
+    together(&threads_[first], mask);
     for (unsigned lane = 0; lane < lanes; ++lane)
       if (threads_[first + lane].state == State::at_warp && (mask >> lane & 1u) != 0)
         threads_[first + lane].state = State::ready;
@@ -139,7 +156,7 @@ class Block {
   }
 
   context::fiber make_fiber(size_t number) {
-    return context::fiber(std::allocator_arg, context::fixedsize_stack(kStackBytes),
+    return context::fiber(std::allocator_arg, PooledStack(),
                           [this, number](context::fiber&& caller) {
                             caller_of(number) = std::move(caller);
                             for (;;) {
@@ -207,7 +224,6 @@ class Block {
   FunctionRef<void()> work_;
   Dim3 block_;
   std::vector<Thread> threads_;
-  std::vector<Warp> warps_;
   std::vector<std::byte> shared_;
   std::vector<unsigned> order_;  // in which threads begin and continue
   std::vector<context::fiber> fibers_, callers_;
@@ -242,28 +258,38 @@ void run_grid(const Grid& grid, FunctionRef<void()> thread) {
 const Here& here() { return block_now->now().here; }
 std::byte* shared_bytes() { return block_now->shared(); }
 void sync_threads() { block_now->wait_for_block(); }
-void sync_warp(unsigned mask) { block_now->wait_for_warp(mask); }
+void sync_warp(unsigned mask) {
+  block_now->wait_for_warp(mask, [](Thread*, unsigned) {});
+}
 unsigned lane_of_here() { return block_now->now().lane(); }
 
+// The last lane gives all lanes what they get, so that values need not be kept until all have read them.
 uint64_t exchange(unsigned mask, uint64_t value, unsigned lane) {
-  uint64_t* slots = block_now->slots();
-  slots[lane_of_here()] = value;
-  sync_warp(mask);
-  if ((mask >> lane & 1u) != 0 && block_now->has_lane(lane)) value = slots[lane];
-  sync_warp(mask);  // before the slots are filled again
-  return value;
+  Thread& me = block_now->now();
+  me.given = value;
+  me.from = lane;
+  block_now->wait_for_warp(mask, [](Thread* lanes, unsigned those) {
+    for (unsigned left = those; left != 0; left &= left - 1) {
+      Thread& t = lanes[std::countr_zero(left)];
+      t.got = (those >> t.from & 1u) != 0 ? lanes[t.from].given : t.given;
+    }
+  });
+  return me.got;
 }
 
 unsigned ballot(unsigned mask, bool value) {
-  uint64_t* slots = block_now->slots();
-  slots[lane_of_here()] = value ? 1 : 0;
-  sync_warp(mask);
-  unsigned all = 0;
-  for (unsigned lane = 0; lane < kLanes; ++lane)
-    if ((mask >> lane & 1u) != 0 && block_now->has_lane(lane) && slots[lane] != 0)
-      all |= 1u << lane;
-  sync_warp(mask);
-  return all;
+  Thread& me = block_now->now();
+  me.given = value ? 1 : 0;
+  block_now->wait_for_warp(mask, [](Thread* lanes, unsigned those) {
+    unsigned all = 0;
+    for (unsigned left = those; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (lanes[lane].given != 0) all |= 1u << lane;
+    }
+    for (unsigned left = those; left != 0; left &= left - 1)
+      lanes[std::countr_zero(left)].got = all;
+  });
+  return static_cast<unsigned>(me.got);
 }
 
 const Function* find_function(const std::string& name) {
