@@ -16,7 +16,8 @@ using testing::Contains;
 using testing::HasSubstr;
 
 TEST(Backends, EveryNameOpensItsBackend) {
-  EXPECT_THAT(backend_names(), testing::UnorderedElementsAre("cpu", "far", "reference"));
+  EXPECT_THAT(backend_names(),
+              testing::UnorderedElementsAre("cpu", "cuda_emulated", "far", "reference"));
   for (const std::string& name : backend_names()) {
     const auto backend = open_backend(name, {.threads = 2}).value();
     EXPECT_EQ(backend->name(), name);

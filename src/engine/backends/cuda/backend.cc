@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "engine/backends/cuda/driver/accesses.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/device/errors.h"
 
@@ -9,16 +10,28 @@ namespace hone {
 namespace cuda {
 namespace {
 
+constexpr int kSharedWithoutAsking = 48 << 10;  // bytes of a block
+
 // A launch with its function, and room for its arguments: a run fills in addresses alone.
 class Prepared {
  public:
-  Prepared(Launch launch, CUfunction function) : launch_(std::move(launch)), function_(function) {
+  Prepared(Launch launch, CUfunction function, const NodeView& n, int64_t workspace_bytes)
+      : launch_(std::move(launch)), function_(function) {
     const size_t count = launch_.arguments.size();
     addresses_.resize(count);
     values_.resize(count);
+    for (const LaunchArgument& g : launch_.arguments) {
+      using Of = LaunchArgument::Of;
+      if (g.of == Of::value) continue;
+      const int64_t bytes = g.of == Of::input    ? n.in(g.index).bytes()
+                            : g.of == Of::output ? n.out(g.index).bytes()
+                                                 : workspace_bytes;
+      accesses_.push_back({.bytes = bytes, .writes = g.of != Of::input});
+    }
   }
 
   void start(const KernelArgs& a) {
+    size_t noted = 0;
     for (size_t i = 0; i < values_.size(); ++i) {
       LaunchArgument& g = launch_.arguments[i];
       values_[i] = g.of == LaunchArgument::Of::value ? static_cast<void*>(g.value.data())
@@ -27,12 +40,15 @@ class Prepared {
                          : g.of == LaunchArgument::Of::output ? a.out[g.index]
                                                               : a.workspace;
       addresses_[i] = static_cast<const std::byte*>(base) + g.offset;
+      if (g.of != LaunchArgument::Of::value) accesses_[noted++].at = base;
     }
+    note_accesses(accesses_);
     auto& queue = static_cast<CudaQueue&>(a.queue);
     const Driver& d = queue.device().driver();
     queue.device().keep(
         d.cuLaunchKernel(function_, launch_.grid_x, launch_.grid_y, launch_.grid_z, launch_.block_x,
-                         launch_.block_y, 1, 0, queue.stream(), values_.data(), nullptr),
+                         launch_.block_y, 1, static_cast<unsigned>(launch_.shared_bytes),
+                         queue.stream(), values_.data(), nullptr),
         launch_.kernel);
   }
 
@@ -41,17 +57,18 @@ class Prepared {
   CUfunction function_;
   std::vector<const std::byte*> addresses_;
   std::vector<void*> values_;
+  std::vector<Access> accesses_;  // of whole tensors
 };
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(std::unique_ptr<CudaDevice> device, CUmodule module)
-      : device_(std::move(device)), module_(module) {}
+  CudaBackend(const CudaOptions& options, std::unique_ptr<CudaDevice> device, CUmodule module)
+      : owner_(options.owner), name_(options.name), device_(std::move(device)), module_(module) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
   }
 
-  std::string_view name() const override { return "cuda"; }
+  std::string_view name() const override { return name_; }
   Device& device() const override { return *device_; }
   std::string description() const override {
     return fmt::format("{}, {}", spec().name, spec().isa);
@@ -67,7 +84,13 @@ class CudaBackend : public Backend {
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
       const CUfunction function = HONE_TRY(function_of(launch.kernel));
-      prepared->emplace_back(std::move(launch), function);
+      if (launch.shared_bytes > kSharedWithoutAsking)
+        HONE_TRY(cuda_status(
+            device_->driver(),
+            device_->driver().cuFuncSetAttribute(
+                function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, launch.shared_bytes),
+            "cuFuncSetAttribute of " + launch.kernel));
+      prepared->emplace_back(std::move(launch), function, n, l.workspace_bytes);
     }
     return Kernel{"cuda." + n.node.op->name, l.workspace_bytes, [prepared](const KernelArgs& a) {
                     for (Prepared& p : *prepared) p.start(a);
@@ -84,6 +107,8 @@ class CudaBackend : public Backend {
     return f;
   }
 
+  const std::shared_ptr<void> owner_;  // goes last
+  const std::string name_;
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
   mutable std::map<std::string, CUfunction> functions_;
@@ -93,11 +118,12 @@ class CudaBackend : public Backend {
 }  // namespace cuda
 
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
-                                                   const void* image) {
-  auto device = HONE_TRY(cuda::CudaDevice::open(driver, ordinal));
+                                                   const void* image, const CudaOptions& options) {
+  auto device = HONE_TRY(cuda::CudaDevice::open(driver, ordinal, options.threads));
   cuda::CUmodule module = nullptr;
   HONE_TRY(cuda_status(driver, driver.cuModuleLoadData(&module, image), "cuModuleLoadData"));
-  return std::unique_ptr<Backend>(std::make_unique<cuda::CudaBackend>(std::move(device), module));
+  return std::unique_ptr<Backend>(
+      std::make_unique<cuda::CudaBackend>(options, std::move(device), module));
 }
 
 }  // namespace hone

@@ -8,8 +8,15 @@
 
 namespace hone {
 
+struct CudaOptions {
+  std::string name = "cuda";
+  int threads = 0;                   // of the host; 0: all that this process may use
+  std::shared_ptr<void> owner = {};  // kept as long as the backend
+};
+
 // image: a module with the kernels, as cuModuleLoadData takes it. Errors: H1342.
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
-                                                   const void* image);
+                                                   const void* image,
+                                                   const CudaOptions& options = {});
 
 }  // namespace hone

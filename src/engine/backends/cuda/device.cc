@@ -92,11 +92,12 @@ void CudaQueue::finish() {
   device_.keep(device_.driver().cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
-Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int ordinal) {
+Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int ordinal,
+                                                     int threads) {
   CUdevice device = 0;
   HONE_TRY(cuda_status(driver, driver.cuDeviceGet(&device, ordinal),
                        fmt::format("cuDeviceGet of {}", ordinal)));
-  auto opened = std::unique_ptr<CudaDevice>(new CudaDevice(driver, device));
+  auto opened = std::unique_ptr<CudaDevice>(new CudaDevice(driver, device, threads));
   CUcontext context = nullptr;
   HONE_TRY(cuda_status(driver, driver.cuDevicePrimaryCtxRetain(&context, device),
                        "cuDevicePrimaryCtxRetain"));
@@ -129,6 +130,7 @@ Status CudaDevice::read_spec() {
   spec_.isa = fmt::format("sm_{}{}", major, minor);
   spec_.multiplies_bf16 = major >= 8;
   spec_.runtime_bytes = kRuntimeBytes;
+  spec_.threads = pool_.size();
   return Ok{};
 }
 

@@ -38,8 +38,8 @@ class CudaQueue : public Queue {
 
 class CudaDevice : public Device {
  public:
-  // Takes the driver's primary context of a device. Error H1342.
-  static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal);
+  // Takes the driver's primary context of a device. threads: of pool(). Error H1342.
+  static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads);
   ~CudaDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
   // Error H1321; of a block on disk H1322, as there are none yet.
@@ -55,7 +55,10 @@ class CudaDevice : public Device {
   void keep(CUresult result, std::string_view what);
 
  private:
-  CudaDevice(const Driver& driver, CUdevice device) : driver_(driver), device_(device) {}
+  CudaDevice(const Driver& driver, CUdevice device, int threads)
+      : driver_(driver),
+        device_(device),
+        pool_(threads > 0 ? threads : ThreadPool::default_size()) {}
   Status read_spec();
 
   const Driver driver_;

@@ -25,6 +25,7 @@ struct Launch {
   std::string kernel;
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlockThreads, block_y = 1;
+  int shared_bytes = 0;  // dynamic shared memory
   std::vector<LaunchArgument> arguments = {};
 
   explicit Launch(std::string name) : kernel(std::move(name)) {}

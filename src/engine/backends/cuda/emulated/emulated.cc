@@ -1,0 +1,22 @@
+#include "engine/backends/cuda/emulated/emulated.h"
+
+#include "base/core/error.h"
+#include "engine/backends/cuda/backend.h"
+#include "engine/backends/cuda/kernels/emulated.h"
+
+namespace hone {
+
+Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOptions& options,
+                                                            int threads) {
+  cuda::add_emulated_kernels();
+  const auto close = [](cuda::FakeDriver* opened) {
+    const std::unique_ptr<cuda::FakeDriver> driver(opened);
+    const std::vector<std::string> findings = driver->finish();
+    HONE_BUG_IF(!findings.empty(), "the use of the CUDA driver is wrong: {}", findings[0]);
+  };
+  const std::shared_ptr<cuda::FakeDriver> driver(new cuda::FakeDriver(options), close);
+  return make_cuda_backend(driver->table(), 0, cuda::kEmulatedImage,
+                           {.name = "cuda_emulated", .threads = threads, .owner = driver});
+}
+
+}  // namespace hone

@@ -1,0 +1,44 @@
+// The kernels that a GPU gets, on the CPU, held to the reference backend.
+#include "engine/backends/cuda/emulated/emulated.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "engine/backends/reference/reference.h"
+#include "engine/device/conformance.h"
+
+namespace hone {
+namespace {
+
+using cuda::Execution;
+using emulate::Order;
+
+// Threads that run in another order, and work that is done later, give the same results.
+struct How {
+  std::string name;
+  cuda::FakeOptions options;
+};
+class EmulatedCuda : public testing::TestWithParam<How> {};
+
+TEST_P(EmulatedCuda, Conformance) {
+  const auto backend = make_emulated_cuda_backend(GetParam().options).value();
+  const char* only = std::getenv("HONE_ONLY");
+  const ConformanceReport r = run_conformance(*backend, reference_backend(),
+                                              HONE_SOURCE_DIR "/tests/ops", only ? only : "");
+  EXPECT_TRUE(r.failures.empty()) << r.text();
+  if (only == nullptr) {
+    EXPECT_GT(r.checks, 1000) << r.text();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, EmulatedCuda,
+    testing::Values(
+        How{"Forward", {}},
+        How{"Backward", {.execution = Execution::as_late_as_possible, .threads = Order::backward}},
+        How{"Shuffled", {.execution = Execution::shuffled, .threads = Order::shuffled}}),
+    [](const auto& p) { return p.param.name; });
+
+}  // namespace
+}  // namespace hone

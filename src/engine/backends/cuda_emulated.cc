@@ -1,0 +1,14 @@
+#include "engine/backends/backends.h"
+#include "engine/backends/cuda/emulated/emulated.h"
+
+namespace hone {
+
+BackendKind backend_cuda_emulated() {
+  return {.name = "cuda_emulated",
+          .about = "the kernels for NVIDIA GPUs on the CPU, slowly, for tests",
+          .open = [](const BackendOptions& o) {
+            return make_emulated_cuda_backend({.memory_bytes = int64_t{16} << 30}, o.threads);
+          }};
+}
+
+}  // namespace hone
