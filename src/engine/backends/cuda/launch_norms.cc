@@ -3,22 +3,6 @@
 namespace hone::cuda {
 namespace {
 
-constexpr int64_t kPartRows = 128, kMostParts = 64;
-
-// Parts of a sum over rows: they depend on the rows alone, so bits do too.
-int64_t parts_of(int64_t rows) {
-  return std::clamp<int64_t>((rows + kPartRows - 1) / kPartRows, 1, kMostParts);
-}
-Launch part_launch(const std::string& kernel, int64_t rows, int64_t columns) {
-  Launch l(kernel);
-  l.blocks((columns + 31) / 32);
-  l.grid_y = static_cast<unsigned>(parts_of(rows));
-  l.block_x = 32;
-  l.block_y = 8;
-  return l;
-}
-int64_t part_bytes(int64_t rows, int64_t columns) { return parts_of(rows) * columns * 4; }
-
 Result<Launches> refuse(const NodeView& n) {
   return no_kernel(n, fmt::format("not for {}", name_of(n.in(0).dtype)));
 }
@@ -32,7 +16,7 @@ Result<Launches> layer_norm(const NodeView& n) {
   l.in(0).in(1);
   n.has(2) ? l.in(2) : l.none();
   l.out(0).out(1).out(2).value(x.shape[0]).value(x.shape[1]);
-  l.value(static_cast<float>(n.real("eps"))).blocks(x.shape[0]);
+  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * 32);
   return one(std::move(l));
 }
 
@@ -41,7 +25,7 @@ Result<Launches> rms_norm(const NodeView& n) {
   if (!is_fused(x.dtype)) return refuse(n);
   Launch l(kernel_of("rms_norm", x.dtype));
   l.in(0).in(1).out(0).out(1).value(x.shape[0]).value(x.shape[1]);
-  l.value(static_cast<float>(n.real("eps"))).blocks(x.shape[0]);
+  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * 32);
   return one(std::move(l));
 }
 
@@ -53,20 +37,20 @@ Result<Launches> norm_grad(const NodeView& n, bool has_mean) {
   const size_t rstd = n.slot("rstd"), dy = n.slot("dy"), dsum = n.slot("dsum");
   const auto mean = [&](Launch& l) { has_mean ? l.in(n.slot("mean")) : l.none(); };
   Launches all;
-  all.workspace_bytes = part_bytes(rows, columns);
+  all.workspace_bytes = row_part_bytes(rows, columns);
   const auto add = [&](size_t result) {
     Launch l(kernel_of("add_parts", x.dtype));
-    l.work().none().out(result).value(parts_of(rows)).value(columns).over(columns);
+    l.work().none().out(result).value(row_parts_of(rows)).value(columns).over(columns);
     all.launches.push_back(std::move(l));
   };
-  Launch gamma = part_launch(kernel_of("norm_gamma_parts", x.dtype), rows, columns);
+  Launch gamma = row_part_launch(kernel_of("norm_gamma_parts", x.dtype), rows, columns);
   gamma.in(0);
   mean(gamma);
   gamma.in(rstd).in(dy).work().value(rows).value(columns);
   all.launches.push_back(std::move(gamma));
   add(1);
   if (has_mean) {
-    Launch beta = part_launch(kernel_of("row_parts", x.dtype), rows, columns);
+    Launch beta = row_part_launch(kernel_of("row_parts", x.dtype), rows, columns);
     beta.in(dy).work().value(rows).value(columns);
     all.launches.push_back(std::move(beta));
     add(2);
@@ -76,7 +60,7 @@ Result<Launches> norm_grad(const NodeView& n, bool has_mean) {
   mean(dx);
   dx.in(rstd).in(dy);
   n.has(dsum) ? dx.in(dsum) : dx.none();
-  dx.out(0).value(rows).value(columns).blocks(rows);
+  dx.out(0).value(rows).value(columns).over(rows * 32);
   all.launches.push_back(std::move(dx));
   return all;
 }
@@ -86,19 +70,33 @@ Result<Launches> sum_rows(const NodeView& n) {
   if (!is_fused(x.dtype) || !has_parts(x.shape[1])) return refuse(n);
   const int64_t rows = x.shape[0], columns = x.shape[1];
   Launches all;
-  all.workspace_bytes = part_bytes(rows, columns);
-  Launch parts = part_launch(kernel_of("row_parts", x.dtype), rows, columns);
+  all.workspace_bytes = row_part_bytes(rows, columns);
+  Launch parts = row_part_launch(kernel_of("row_parts", x.dtype), rows, columns);
   parts.in(0).work().value(rows).value(columns);
   all.launches.push_back(std::move(parts));
   Launch add(kernel_of("add_parts", x.dtype));
   add.work();
   n.has(1) ? add.in(1) : add.none();
-  add.out(0).value(parts_of(rows)).value(columns).over(columns);
+  add.out(0).value(row_parts_of(rows)).value(columns).over(columns);
   all.launches.push_back(std::move(add));
   return all;
 }
 
 }  // namespace
+
+int64_t row_parts_of(int64_t rows) {
+  constexpr int64_t kPartRows = 128, kMostParts = 64;
+  return std::clamp<int64_t>((rows + kPartRows - 1) / kPartRows, 1, kMostParts);
+}
+int64_t row_part_bytes(int64_t rows, int64_t columns) { return row_parts_of(rows) * columns * 4; }
+Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns) {
+  Launch l(kernel);
+  l.blocks((columns + 31) / 32);
+  l.grid_y = static_cast<unsigned>(row_parts_of(rows));
+  l.block_x = 32;
+  l.block_y = 8;
+  return l;
+}
 
 void add_norms(LaunchTable& t) {
   t["layer_norm"] = layer_norm;

@@ -27,35 +27,6 @@ Result<Launches> reduce(const NodeView& n, const std::string& name) {
   return one(std::move(l));
 }
 
-constexpr unsigned kTile = 16, kMostRows = 65'535;
-
-Result<Launches> matmul(const NodeView& n) {
-  const Shape &s = n.out(0).shape, &x = n.in(0).shape;
-  const bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
-  Product p{};
-  p.m = s[s.size() - 2];
-  p.n = s[s.size() - 1];
-  p.k = x[x.size() - (tx ? 2 : 1)];
-  p.row_x = tx ? 1 : p.k;
-  p.column_x = tx ? p.m : 1;
-  p.row_y = ty ? 1 : p.n;
-  p.column_y = ty ? p.k : 1;
-  p.round = n.flag("bf16") ? 1 : n.flag("f16") ? 2 : 0;
-  const int64_t batches = p.m * p.n == 0 ? 0 : n.out(0).count() / (p.m * p.n);
-  if (batches == 0) return Launches{};
-  if (batches > kMostRows) return no_kernel(n, "more than 65,535 matrices");
-  const auto tiles = [](int64_t count) { return (count + kTile - 1) / kTile; };
-  Launch l(fmt::format("matmul_{}_{}_{}", name_of(n.in(0).dtype), name_of(n.in(1).dtype),
-                       name_of(n.out(0).dtype)));
-  l.in(0).in(1);
-  n.has(2) ? l.in(2) : l.none();
-  l.out(0).value(p).blocks(tiles(p.n));
-  l.grid_y = static_cast<unsigned>(std::min<int64_t>(tiles(p.m), kMostRows));
-  l.grid_z = static_cast<unsigned>(batches);
-  l.block_x = l.block_y = kTile;
-  return one(std::move(l));
-}
-
 Result<Launches> scatter_add_rows(const NodeView& n) {
   const Type& t = n.out(0);
   if (!is_one_of(t.dtype, {DType::f64, DType::f32}))
@@ -87,7 +58,6 @@ Result<Launches> scatter_add_rows(const NodeView& n) {
 void add_sums(LaunchTable& t) {
   t["reduce_sum"] = [](const NodeView& n) { return reduce(n, "reduce_sum"); };
   t["reduce_max"] = [](const NodeView& n) { return reduce(n, "reduce_max"); };
-  t["matmul"] = matmul;
   t["scatter_add_rows"] = scatter_add_rows;
 }
 

@@ -17,6 +17,9 @@ const LaunchTable& all() {
     add_norms(t);
     add_rows(t);
     add_updates(t);
+    add_attention(t);
+    add_products(t);
+    add_cross_entropy(t);
     return t;
   }();
   return table;

@@ -29,10 +29,29 @@ void add_activations(LaunchTable& t);
 void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
 void add_updates(LaunchTable& t);
+void add_attention(LaunchTable& t);
+void add_products(LaunchTable& t);
+void add_cross_entropy(LaunchTable& t);
 
 Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.
 std::vector<int64_t> strides_of(const Shape& shape);
+
+// The kind of kernels/activations.cuh; kNoActivation: there is no such kind.
+int activation_index(std::string_view kind);
+
+// What a product of matrices is given. Arguments of the launch: x, y, bias, onto, pre, z (kernels/
+// products.cuh), and then p.
+struct Product;
+Launch product_launch(DType x, DType y, DType z, const Product& p, int64_t batches = 1);
+// x [m,k] (trans_x: [k,m]) by y [k,n] (trans_y: [n,k]), rounded as the node's attributes say.
+Product product_of(const NodeView& n, int64_t m, int64_t k, int64_t columns, bool trans_x,
+                   bool trans_y);
+
+// Sums over the rows of a matrix have parts, whose number depends on the rows alone, so bits do too.
+int64_t row_parts_of(int64_t rows);
+int64_t row_part_bytes(int64_t rows, int64_t columns);
+Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
 
 inline Launches one(Launch launch) { return {{std::move(launch)}, 0}; }
 // "exp_f32": a kernel of an element type.

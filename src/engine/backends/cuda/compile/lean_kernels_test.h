@@ -7,9 +7,13 @@
 
 namespace hone::cuda {
 
+// A multiprocessor has 65,536 registers: 1,024 threads may run, or 512 where a tile is kept in registers.
+inline int most_registers(const std::string& kernel) {
+  return kernel.starts_with("attention_") ? 128 : 64;
+}
+
 // Compiles all kernels, and returns their number.
 inline size_t expect_lean_kernels(const KernelCompiler& nvrtc, const std::string& architecture) {
-  constexpr int kMostRegisters = 64;  // 1,024 threads of a multiprocessor's 65,536 registers
   constexpr int64_t kMostShared = 48 << 10;
   Result<KernelCompiler::Compiled> c = nvrtc.compile(architecture);
   EXPECT_TRUE(c.ok()) << c.error().text();
@@ -17,7 +21,7 @@ inline size_t expect_lean_kernels(const KernelCompiler& nvrtc, const std::string
   EXPECT_GT(c->cubin.size(), 1000u);
   for (const auto& [name, use] : c->uses) {
     EXPECT_GT(use.registers, 0) << name;
-    EXPECT_LE(use.registers, kMostRegisters) << name << " for " << architecture;
+    EXPECT_LE(use.registers, most_registers(name)) << name << " for " << architecture;
     EXPECT_EQ(use.spilled, 0) << name << " for " << architecture;
     EXPECT_LE(use.shared, kMostShared) << name << " for " << architecture;
   }

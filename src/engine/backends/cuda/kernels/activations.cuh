@@ -1,4 +1,6 @@
 // Activations of gates and layers, and their slopes. kind: 0 gelu, 1 gelu_tanh, 2 silu, 3 relu.
+#pragma once
+
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {

@@ -15,12 +15,14 @@ struct Strided {
   int64_t size[8] = {}, stride[8] = {};
 };
 
+constexpr int kNoActivation = -1;  // else a kind of activations.cuh
 // m x k by k x n. Operands are read with strides, so that either may be transposed, and rounded
 // first: 1 to bf16, 2 to f16.
 struct Product {
   int64_t m, n, k;
   int64_t row_x, column_x, row_y, column_y;
   int round;
+  int act;
 };
 
 // bitsandbytes' numbers of 8 bits (base/core/dynamic_map.h).
@@ -40,5 +42,29 @@ struct AdamW {
   double beta1, beta2, eps, decay;
   bool l2, huggingface;
 };
+
+// attention and attention_grad, whose attributes it has (engine/ops/attention.cc).
+struct Attention {
+  int64_t tq, tk;                        // packed tokens
+  int64_t row_q, row_k, row_v, row_out;  // elements from a token to the next
+  int64_t window, reach;                 // 0: none
+  int64_t table_columns, page;           // pages of a segment, tokens of a page
+  uint64_t place;                        // dropout: the hash of its key
+  uint32_t threshold;
+  float kept, scale;
+  int heads, kv_heads, size, segments;
+  bool causal;
+};
+// Tokens of a tile; queries of a gradient have smaller ones.
+constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
+#ifndef __CUDACC_RTC__
+// Dynamic shared memory: tiles of `size` channels, and one or two of pairs.
+constexpr int attention_bytes(int size) {
+  return 4 * ((kQueryTile + kKeyTile) * (size + 1) + kQueryTile * (kKeyTile + 1));
+}
+constexpr int attention_back_bytes(int size) {
+  return 4 * ((kBackTile + 2 * kKeyTile) * (size + 1) + 2 * kBackTile * (kKeyTile + 1));
+}
+#endif
 
 }  // namespace hone::cuda

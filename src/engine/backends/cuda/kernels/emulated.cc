@@ -3,10 +3,13 @@
 #define HONE_EMULATED
 // clang-format off: kernels come in any order
 #include "engine/backends/cuda/kernels/activations.cuh"
+#include "engine/backends/cuda/kernels/attention.cuh"
 #include "engine/backends/cuda/kernels/blocks.cuh"
+#include "engine/backends/cuda/kernels/cross_entropy.cuh"
 #include "engine/backends/cuda/kernels/elementwise.cuh"
 #include "engine/backends/cuda/kernels/moves.cuh"
 #include "engine/backends/cuda/kernels/norms.cuh"
+#include "engine/backends/cuda/kernels/products.cuh"
 #include "engine/backends/cuda/kernels/random.cuh"
 #include "engine/backends/cuda/kernels/rows.cuh"
 #include "engine/backends/cuda/kernels/sums.cuh"

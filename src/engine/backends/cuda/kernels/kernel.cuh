@@ -1,6 +1,7 @@
 // What all kernels share: element types, places of threads, sums of a block. A kernel is
-// HONE_KERNEL(name, arguments) { ... }; its source is compiled for GPUs at run time, and for the CPU in
-// emulated.cc, so it includes nothing of CUDA or of the standard library.
+// HONE_KERNEL(name, arguments) { ... }, or HONE_TILE_KERNEL where threads need up to 128 registers. Its
+// source is compiled for GPUs at run time, and for the CPU in emulated.cc, so it includes nothing of CUDA
+// or of the standard library.
 #pragma once
 
 #ifdef HONE_EMULATED
@@ -10,8 +11,11 @@
   void name(__VA_ARGS__);                                                \
   const bool name##_is_there = ::hone::emulate::add<&name>(#name);       \
   void name(__VA_ARGS__)
+#define HONE_TILE_KERNEL HONE_KERNEL
 #define HONE_DYNAMIC_SHARED(type, name) \
   type* name = reinterpret_cast<type*>(::hone::emulate::shared_bytes())
+#define HONE_UNROLL
+#define HONE_UNROLL_BY(count)
 #else
 using int8_t = signed char;
 using uint8_t = unsigned char;
@@ -21,9 +25,14 @@ using uint32_t = unsigned;
 using int64_t = long long;
 using uint64_t = unsigned long long;
 #define HONE_KERNEL(name, ...) extern "C" __global__ void name(__VA_ARGS__)
-#define HONE_DYNAMIC_SHARED(type, name)              \
-  extern __shared__ __align__(128) uint8_t shared[]; \
-  type* name = reinterpret_cast<type*>(shared)
+#define HONE_TILE_KERNEL(name, ...) \
+  extern "C" __global__ void __launch_bounds__(256, 2) name(__VA_ARGS__)
+#define HONE_DYNAMIC_SHARED(type, name)                      \
+  extern __shared__ __align__(128) uint8_t dynamic_shared[]; \
+  type* name = reinterpret_cast<type*>(dynamic_shared)
+#define HONE_UNROLL _Pragma("unroll")
+#define HONE_UNROLL_BY(count) HONE_PRAGMA(unroll count)
+#define HONE_PRAGMA(text) _Pragma(#text)
 #endif
 #include "engine/backends/cuda/kernels/arguments.h"
 
@@ -117,6 +126,11 @@ constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing else
 
+__device__ __forceinline__ float sum_warp(float x) {
+  for (int step = kWarp / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
+  return x;
+}
+
 // f over the values of all kBlock threads, in a fixed order; every thread gets it.
 template <class T, class F>
 __device__ T reduce_block(T x, F f) {
@@ -138,6 +152,19 @@ __device__ __forceinline__ int64_t place_of(const Strided& s, int64_t i) {
     i /= s.size[d];
   }
   return at;
+}
+
+// The segment of token t: the largest s with starts[s] <= t.
+__device__ __forceinline__ int64_t segment_of(const int32_t* starts, int64_t segments, int64_t t) {
+  int64_t low = 0, high = segments;
+  while (low + 1 < high) {
+    const int64_t middle = (low + high) / 2;
+    if (starts[middle] <= t)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
 }
 
 }  // namespace hone::cuda

@@ -1,33 +1,31 @@
-// layer_norm and rms_norm (engine/ops), a block for each row, with statistics in f32. Sums over rows are
+// layer_norm and rms_norm (engine/ops), a warp for each row, with statistics in f32. Sums over rows are
 // made of parts, a part for each range of rows, which are then added in order.
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
 
-__device__ __forceinline__ float sum_block(float x) {
-  return reduce_block(x, [](float a, float b) { return a + b; });
-}
+__device__ __forceinline__ int lane_of_warp() { return static_cast<int>(threadIdx.x) % kWarp; }
 
 template <class T>
 __device__ void layer_norm_rows(const T* x, const T* gamma, const T* beta, T* y, float* mean_of,
                                 float* rstd_of, int64_t rows, int64_t columns, float eps) {
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  for (int64_t row = first_of_all() / kWarp; row < rows; row += all_threads() / kWarp) {
     const T* of_x = x + row * columns;
     float sum = 0;
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) sum += wide(of_x[j]);
-    const float mean = sum_block(sum) / static_cast<float>(columns);
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) sum += wide(of_x[j]);
+    const float mean = sum_warp(sum) / static_cast<float>(columns);
     float squares = 0;
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
       const float centred = wide(of_x[j]) - mean;
       squares += centred * centred;
     }
-    const float rstd = 1.0f / sqrtf(sum_block(squares) / static_cast<float>(columns) + eps);
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
+    const float rstd = 1.0f / sqrtf(sum_warp(squares) / static_cast<float>(columns) + eps);
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
       float v = (wide(of_x[j]) - mean) * rstd * wide(gamma[j]);
       if (beta != nullptr) v += wide(beta[j]);
       y[row * columns + j] = Narrow<T>::of(v);
     }
-    if (threadIdx.x == 0) {
+    if (lane_of_warp() == 0) {
       mean_of[row] = mean;
       rstd_of[row] = rstd;
     }
@@ -37,19 +35,19 @@ __device__ void layer_norm_rows(const T* x, const T* gamma, const T* beta, T* y,
 template <class T>
 __device__ void rms_norm_rows(const T* x, const T* gamma, T* y, float* rstd_of, int64_t rows,
                               int64_t columns, float eps) {
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  for (int64_t row = first_of_all() / kWarp; row < rows; row += all_threads() / kWarp) {
     const T* of_x = x + row * columns;
     float squares = 0;
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
       const float v = wide(of_x[j]);
       squares += v * v;
     }
-    const float rstd = 1.0f / sqrtf(sum_block(squares) / static_cast<float>(columns) + eps);
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
+    const float rstd = 1.0f / sqrtf(sum_warp(squares) / static_cast<float>(columns) + eps);
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
       const T xhat = Narrow<T>::of(wide(of_x[j]) * rstd);  // as Transformers rounds it
       y[row * columns + j] = Narrow<T>::of(wide(xhat) * wide(gamma[j]));
     }
-    if (threadIdx.x == 0) rstd_of[row] = rstd;
+    if (lane_of_warp() == 0) rstd_of[row] = rstd;
   }
 }
 
@@ -58,18 +56,18 @@ template <class T>
 __device__ void norm_grad_rows(const T* x, const T* gamma, const float* mean_of,
                                const float* rstd_of, const T* dy, const T* dsum, T* dx,
                                int64_t rows, int64_t columns) {
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
+  for (int64_t row = first_of_all() / kWarp; row < rows; row += all_threads() / kWarp) {
     const int64_t first = row * columns;
     const float mean = mean_of != nullptr ? mean_of[row] : 0.0f, rstd = rstd_of[row];
     float sum = 0, with_x = 0;
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
       const float g = wide(dy[first + j]) * wide(gamma[j]);
       sum += g;
       with_x += g * (wide(x[first + j]) - mean) * rstd;
     }
-    const float mean_g = mean_of != nullptr ? sum_block(sum) / static_cast<float>(columns) : 0.0f;
-    const float mean_gx = sum_block(with_x) / static_cast<float>(columns);
-    for (int64_t j = threadIdx.x; j < columns; j += kBlock) {
+    const float mean_g = mean_of != nullptr ? sum_warp(sum) / static_cast<float>(columns) : 0.0f;
+    const float mean_gx = sum_warp(with_x) / static_cast<float>(columns);
+    for (int64_t j = lane_of_warp(); j < columns; j += kWarp) {
       const float g = wide(dy[first + j]) * wide(gamma[j]);
       const float xhat = (wide(x[first + j]) - mean) * rstd;
       const T d = Narrow<T>::of(rstd * (g - mean_g - xhat * mean_gx));

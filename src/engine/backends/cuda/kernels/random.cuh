@@ -16,19 +16,6 @@ HONE_KERNEL(dropout_mask, const int64_t* rng, const int64_t* samples, const int3
   }
 }
 
-// The segment of token t: the largest s with starts[s] <= t.
-__device__ __forceinline__ int64_t segment_of(const int32_t* starts, int64_t segments, int64_t t) {
-  int64_t low = 0, high = segments;
-  while (low + 1 < high) {
-    const int64_t middle = (low + high) / 2;
-    if (starts[middle] <= t)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
-}
-
 // [heads, tq, tk]; 1 outside of the segments.
 HONE_KERNEL(attention_dropout_mask, const int64_t* rng, const int64_t* samples, const int32_t* cu_q,
             const int32_t* cu_k, uint8_t* out, int64_t n, int64_t tq, int64_t tk, int64_t segments,

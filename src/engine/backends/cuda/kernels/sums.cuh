@@ -1,4 +1,4 @@
-// Sums, maxima, products of matrices, sums of rows. All orders are fixed, so bits are too.
+// Sums, maxima, sums of rows. All orders are fixed, so bits are too.
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
@@ -47,62 +47,6 @@ HONE_REDUCE(reduce_max_bf16, bf16, float, -1.0f / 0.0f, Largest)
 HONE_REDUCE(reduce_max_f16, f16, float, -1.0f / 0.0f, Largest)
 HONE_REDUCE(reduce_max_i64, int64_t, int64_t, -0x7fffffffffffffffll - 1, Largest)
 HONE_REDUCE(reduce_max_i32, int32_t, int32_t, -0x7fffffff - 1, Largest)
-
-// z[b] = x[b] y[b] + onto[b]: a tile of 16 x 16 for each block of 16 x 16 threads.
-template <class W>
-__device__ W rounded(W x, int round) {
-  return round == 1   ? static_cast<W>(wide(to_bf16(static_cast<float>(x))))
-         : round == 2 ? static_cast<W>(wide(to_f16(static_cast<float>(x))))
-                      : x;
-}
-
-template <class W, class X, class Y, class Z>
-__device__ void multiply(const X* x, const Y* y, const Z* onto, Z* z, Product p) {
-  constexpr int kTile = 16;
-  __shared__ W of_x[kTile][kTile + 1], of_y[kTile][kTile + 1];
-  const int column = static_cast<int>(threadIdx.x), row = static_cast<int>(threadIdx.y);
-  const int64_t batch = blockIdx.z;
-  const int64_t j = static_cast<int64_t>(blockIdx.x) * kTile + column;
-  x += batch * p.m * p.k;
-  y += batch * p.k * p.n;
-  z += batch * p.m * p.n;
-  // A grid has at most 65,535 blocks along y.
-  for (int64_t first = static_cast<int64_t>(blockIdx.y) * kTile; first < p.m;
-       first += static_cast<int64_t>(gridDim.y) * kTile) {
-    const int64_t i = first + row;
-    W sum = 0;
-    for (int64_t l = 0; l < p.k; l += kTile) {
-      of_x[row][column] = i < p.m && l + column < p.k
-                              ? rounded(static_cast<W>(wide(x[i * p.row_x + (l + column) * p.column_x])), p.round)
-                              : W(0);
-      of_y[row][column] = l + row < p.k && j < p.n
-                              ? rounded(static_cast<W>(wide(y[(l + row) * p.row_y + j * p.column_y])), p.round)
-                              : W(0);
-      __syncthreads();
-      for (int t = 0; t < kTile; ++t) sum += of_x[row][t] * of_y[t][column];
-      __syncthreads();
-    }
-    if (i >= p.m || j >= p.n) continue;
-    if (onto != nullptr) sum += static_cast<W>(wide(onto[batch * p.m * p.n + i * p.n + j]));
-    z[i * p.n + j] = Narrow<Z>::of(sum);
-  }
-}
-
-#define HONE_MATMUL(x, X, y, Y, z, Z, W)                                                         \
-  HONE_KERNEL(matmul_##x##_##y##_##z, const X* left, const Y* right, const Z* onto, Z* out,      \
-              Product p) {                                                                       \
-    multiply<W>(left, right, onto, out, p);                                                      \
-  }
-HONE_MATMUL(f64, double, f64, double, f64, double, double)
-HONE_MATMUL(f32, float, f32, float, f32, float, float)
-HONE_MATMUL(bf16, bf16, f32, float, f32, float, float)
-HONE_MATMUL(f32, float, bf16, bf16, f32, float, float)
-HONE_MATMUL(bf16, bf16, bf16, bf16, f32, float, float)
-HONE_MATMUL(bf16, bf16, bf16, bf16, bf16, bf16, float)
-HONE_MATMUL(f16, f16, f32, float, f32, float, float)
-HONE_MATMUL(f32, float, f16, f16, f32, float, float)
-HONE_MATMUL(f16, f16, f16, f16, f32, float, float)
-HONE_MATMUL(f16, f16, f16, f16, f16, f16, float)
 
 // z = onto (or zeros) + dy[t] in row ids[t], rows in the order of t; a thread for each column. Ids below 0
 // add nothing.

@@ -1,0 +1,139 @@
+#include "base/core/philox.h"
+#include "engine/backends/cuda/kernels/arguments.h"
+#include "engine/backends/cuda/launch_tables.h"
+#include "engine/ops/attention_parts.h"
+
+namespace hone::cuda {
+namespace {
+
+// What both ops say to their kernels, and where the parts of a fused q begin.
+struct Described {
+  AttentionDims dims;
+  Attention arguments;
+  int size;  // of the kernels: the next of 64 and 128
+  int64_t k_at = 0, v_at = 0;
+  bool is_random = false;
+};
+
+Result<Described> describe(const NodeView& n) {
+  Described d{.dims = HONE_TRY(attention_dims(n)), .arguments = {}, .size = 64};
+  const AttentionDims& dims = d.dims;
+  if (!is_fused(dims.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(dims.dtype)));
+  if (dims.size > 128) return no_kernel(n, fmt::format("heads of {} channels", dims.size));
+  if (dims.heads > 0xffff) return no_kernel(n, fmt::format("{} heads", dims.heads));
+  d.size = dims.size <= 64 ? 64 : 128;
+  Attention& a = d.arguments;
+  a.tq = dims.tq;
+  a.tk = dims.tk;
+  a.heads = static_cast<int>(dims.heads);
+  a.kv_heads = static_cast<int>(dims.kv_heads);
+  a.size = static_cast<int>(dims.size);
+  a.segments = static_cast<int>(dims.segments);
+  a.row_q = n.in("q").shape[1];
+  a.row_k = a.row_v = dims.fused ? a.row_q : dims.kv_heads * dims.size;
+  a.row_out = dims.heads * dims.size;
+  a.causal = n.flag("causal");
+  a.window = n.integer("window");
+  a.reach = dims.reach;
+  a.scale = static_cast<float>(n.real("scale"));
+  if (dims.paged) {
+    a.table_columns = n.in("block_table").shape[1];
+    a.page = n.in("k").shape[1];
+  }
+  d.is_random = n.real("dropout") > 0;
+  if (d.is_random) {
+    a.place = scope_hash(n.text("key"));
+    a.threshold = dropout_threshold(n.real("dropout"));
+    a.kept = dropout_scale(n.real("dropout"));
+  }
+  if (dims.fused) {
+    const int64_t bytes = size_of(dims.dtype);
+    d.k_at = dims.heads * dims.size * bytes;
+    d.v_at = d.k_at + dims.kv_heads * dims.size * bytes;
+  }
+  return d;
+}
+
+Launch tiles(std::string_view kernel, const Described& d, int64_t tokens, int64_t heads) {
+  Launch l(fmt::format("{}_{}_{}", kernel, name_of(d.dims.dtype), d.size));
+  l.grid_x = static_cast<unsigned>(tokens);
+  l.grid_y = static_cast<unsigned>(heads);
+  return l;
+}
+void add_qkv(Launch& l, const NodeView& n, const Described& d) {
+  l.in(0);
+  d.dims.fused ? l.in(0, d.k_at).in(0, d.v_at) : l.in(n.slot("k")).in(n.slot("v"));
+}
+void add_optional(Launch& l, const NodeView& n, const char* operand, bool wanted = true) {
+  wanted&& n.has(operand) ? l.in(n.slot(operand)) : l.none();
+}
+void add_random(Launch& l, const NodeView& n, const Described& d) {
+  add_optional(l, n, "rng", d.is_random);
+  add_optional(l, n, "sample_ids", d.is_random);
+  add_optional(l, n, "bias");
+}
+int64_t tiles_of(int64_t tokens, int64_t tile) { return (tokens + tile - 1) / tile; }
+
+Result<Launches> attention(const NodeView& n) {
+  const Described d = HONE_TRY(describe(n));
+  if (d.dims.tq == 0) return Launches{};
+  Launch l = tiles("attention", d, tiles_of(d.dims.tq, kQueryTile), d.dims.heads);
+  add_qkv(l, n, d);
+  l.in(n.slot("cu_q")).in(n.slot("cu_k"));
+  add_optional(l, n, "block_table");
+  add_random(l, n, d);
+  l.out(0).out(1).value(d.arguments);
+  l.shared_bytes = attention_bytes(d.size);
+  return one(std::move(l));
+}
+
+Result<Launches> attention_grad(const NodeView& n) {
+  const Described d = HONE_TRY(describe(n));
+  const AttentionDims& dims = d.dims;
+  if (dims.tq == 0 || dims.tk == 0) return no_kernel(n, "no tokens");
+  Launches all;
+  const int64_t deltas = (dims.heads * dims.tq * 4 + 255) / 256 * 256;
+  const int64_t query_tiles = tiles_of(dims.tq, kBackTile);
+  const int64_t columns = dims.reach > 0 ? dims.heads * (2 * dims.reach - 1) : 0;
+  all.workspace_bytes = deltas + query_tiles * columns * 4;
+
+  Launch delta(kernel_of("attention_delta", dims.dtype));
+  delta.in(n.slot("out")).in(n.slot("dout")).work().value(dims.tq).value(dims.heads);
+  delta.value(dims.size).over(dims.tq * dims.heads * 32);
+  all.launches.push_back(std::move(delta));
+
+  const auto both = [&](Launch& l) {
+    add_qkv(l, n, d);
+    l.in(n.slot("dout")).in(n.slot("lse")).work().in(n.slot("cu_q")).in(n.slot("cu_k"));
+    add_random(l, n, d);
+    l.shared_bytes = attention_back_bytes(d.size);
+  };
+  Launch q = tiles("attention_back_q", d, query_tiles, dims.heads);
+  both(q);
+  q.out(0);
+  columns > 0 ? q.work(deltas) : q.none();
+  q.value(d.arguments);
+  all.launches.push_back(std::move(q));
+
+  Launch kv = tiles("attention_back_kv", d, tiles_of(dims.tk, kKeyTile), dims.kv_heads);
+  both(kv);
+  dims.fused ? kv.out(0, d.k_at).out(0, d.v_at) : kv.out(1).out(2);
+  kv.value(d.arguments);
+  all.launches.push_back(std::move(kv));
+
+  if (columns > 0) {
+    Launch add("add_parts_f32");
+    add.work(deltas).none().out(dims.fused ? 1 : 3).value(query_tiles).value(columns);
+    all.launches.push_back(std::move(add.over(columns)));
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_attention(LaunchTable& t) {
+  t["attention"] = attention;
+  t["attention_grad"] = attention_grad;
+}
+
+}  // namespace hone::cuda
