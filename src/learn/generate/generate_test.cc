@@ -92,7 +92,7 @@ TEST_P(GenerateParity, TokensEqualTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(All, GenerateParity,
                          testing::Combine(testing::ValuesIn(kModels),
-                                          testing::Values("cpu", "far")),
+                                          testing::Values("cpu", "far", "cuda_emulated")),
                          name_of_case);
 
 // The oracle decomposes what the fast backend has kernels for, the writes into the cache too.
@@ -191,7 +191,7 @@ TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
 
 INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity,
                          testing::Combine(testing::ValuesIn(kEncoderDecoders),
-                                          testing::Values("cpu", "far")),
+                                          testing::Values("cpu", "far", "cuda_emulated")),
                          name_of_case);
 
 TEST(Generate, ReferenceBackendReadsSourcesAlike) {

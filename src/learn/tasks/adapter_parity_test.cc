@@ -289,7 +289,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      "llama_dora", "bert_dora", "t5_dora", "llama_qlora",
                                      "llama_qdora", "gpt2_qlora", "t5_qlora", "llama_saved_nf4",
                                      "gpt2_saved_fp4"),
-                     testing::Values("cpu", "reference")),
+                     testing::Values("cpu", "reference", "cuda_emulated")),
     [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace

@@ -116,12 +116,11 @@ TEST_P(ClassificationParity, TenLossesAndTheLogitsAfterThem) {
       EXPECT_NEAR(logits[i * labels + c], want[i][c].get<double>(), 1e-3) << i << " " << c;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ClassificationParity,
-                         testing::Combine(testing::Values("bert", "roberta", "bert_scores"),
-                                          testing::Values("reference", "cpu", "far")),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, ClassificationParity,
+    testing::Combine(testing::Values("bert", "roberta", "bert_scores"),
+                     testing::Values("reference", "cpu", "far", "cuda_emulated")),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace
 }  // namespace hone

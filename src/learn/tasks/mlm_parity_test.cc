@@ -182,7 +182,8 @@ TEST_P(MlmParity, TenLossesUnderAutocast) {
 // 64 label rows hold every label at once, 4 take several passes.
 INSTANTIATE_TEST_SUITE_P(All, MlmParity,
                          testing::Combine(testing::Values("bert_tiny", "roberta_tiny"),
-                                          testing::Values("reference", "cpu", "far"),
+                                          testing::Values("reference", "cpu", "far",
+                                                          "cuda_emulated"),
                                           testing::Values(64, 4)),
                          [](const auto& info) {
                            return fmt::format("{}_{}_{}", std::get<0>(info.param),

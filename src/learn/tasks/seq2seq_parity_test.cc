@@ -225,12 +225,11 @@ TEST_P(Seq2SeqParity, TenLosses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Seq2SeqParity,
-                         testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
-                                          testing::Values("reference", "cpu", "far")),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Seq2SeqParity,
+    testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
+                     testing::Values("reference", "cpu", "far", "cuda_emulated")),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace
 }  // namespace hone
