@@ -112,7 +112,8 @@ class Offloading {
     }
   }
   // Updates that the host does: all that they read of the optimizer's states is on the host, and nothing
-  // else reads it. What they read there is used at its home.
+  // else reads it. What they read there is used at its home. A device with kernels of its own sums in
+  // another order than the host, so rules that sum stay there: the others have the same bits.
   void find_host_nodes() {
     on_host_.assign(p.nodes.size(), false);
     follows_ = on_host_;
@@ -121,6 +122,8 @@ class Offloading {
     for (size_t i = 0; i < p.nodes.size(); ++i) {
       const Node& n = p.nodes[i];
       if (is_view(p, n) || n.op->copies) continue;
+      const bool by_element = n.op->attr("rows") != nullptr;  // ops/update_parts.h
+      if (to_.host_lane == HostLane::apart && !by_element) continue;
       bool reads_moments = false, alone = true;
       for (ValueId v : n.in) {
         if (v == kNoValue || !is_moment(root_[index_of(v)])) continue;

@@ -25,7 +25,8 @@ struct Launch {
   std::string kernel;
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlockThreads, block_y = 1;
-  int shared_bytes = 0;  // dynamic shared memory
+  int shared_bytes = 0;     // dynamic shared memory
+  bool only_apart = false;  // its first two arguments are the same bytes: it need not run
   std::vector<LaunchArgument> arguments = {};
 
   explicit Launch(std::string name) : kernel(std::move(name)) {}

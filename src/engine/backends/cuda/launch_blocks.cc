@@ -11,12 +11,6 @@ namespace {
 constexpr std::array<std::string_view, 10> kFormats{"q8_0", "q4_0", "q4_1", "q5_0", "q5_1",
                                                     "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
 
-Map map_of(bool is_signed) {
-  Map map;
-  std::copy_n(dynamic_map(is_signed).begin(), 256, map.of);
-  return map;
-}
-
 Result<Launches> quantize_dynamic(const NodeView& n) {
   const Type& x = n.in(0);
   if (x.dtype != DType::f32) return no_kernel(n, "for f32 only");
@@ -64,6 +58,12 @@ Result<Launches> dequantize(const NodeView& n) {
 }
 
 }  // namespace
+
+Map map_of(bool is_signed) {
+  Map map;
+  std::copy_n(dynamic_map(is_signed).begin(), 256, map.of);
+  return map;
+}
 
 void add_blocks(LaunchTable& t) {
   t["quantize_dynamic"] = quantize_dynamic;

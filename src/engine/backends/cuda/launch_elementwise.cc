@@ -18,11 +18,11 @@ void add_unary(LaunchTable& table, const std::string& name) {
   };
 }
 
-Result<Launches> binary(const NodeView& n, const std::string& name, bool compares) {
+Result<Launches> binary(const NodeView& n, const std::string& name,
+                        std::initializer_list<DType> also = {}) {
   const DType t = n.in(0).dtype;
   const bool is_number = is_float(t) || is_one_of(t, {DType::i64, DType::i32});
-  if (!is_number && !(compares && is_one_of(t, {DType::u8, DType::boolean})))
-    return no_kernel(n, fmt::format("not for {}", name_of(t)));
+  if (!is_number && !is_one_of(t, also)) return no_kernel(n, fmt::format("not for {}", name_of(t)));
   const int64_t count = n.out(0).count();
   Launch l(kernel_of(name, t));
   l.in(0).in(1).out(0).value(count).value(step_of(n.in(0))).value(step_of(n.in(1))).over(count);
@@ -54,9 +54,13 @@ Result<Launches> cast(const NodeView& n) {
 void add_elementwise(LaunchTable& t) {
   for (const char* name : {"neg", "exp", "log", "tanh", "erf", "sqrt", "sin", "cos"})
     add_unary(t, name);
-  for (const std::string name : {"add", "sub", "mul", "div", "maximum", "minimum"})
-    t[name] = [name](const NodeView& n) { return binary(n, name, false); };
-  t["compare"] = [](const NodeView& n) { return binary(n, "compare_" + n.text("how"), true); };
+  for (const std::string name : {"add", "sub", "mul", "div"})
+    t[name] = [name](const NodeView& n) { return binary(n, name); };
+  for (const std::string name : {"maximum", "minimum"})
+    t[name] = [name](const NodeView& n) { return binary(n, name, {DType::boolean}); };
+  t["compare"] = [](const NodeView& n) {
+    return binary(n, "compare_" + n.text("how"), {DType::u8, DType::boolean});
+  };
   t["select"] = select;
   t["cast"] = cast;
 }

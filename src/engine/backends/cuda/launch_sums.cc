@@ -39,6 +39,7 @@ Result<Launches> scatter_add_rows(const NodeView& n) {
     same.stride[0] = 1;
     Launch copy(kernel_of_size("move", t.dtype));
     copy.in(2).out(0).value(t.count()).value(same).over(t.count());
+    copy.only_apart = true;
     all.launches.push_back(std::move(copy));
   } else {
     Launch zero(kernel_of_size("fill", t.dtype));

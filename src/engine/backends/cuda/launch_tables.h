@@ -43,10 +43,14 @@ int activation_index(std::string_view kind);
 // What a product of matrices is given. Arguments of the launch: x, y, bias, onto, pre, z (kernels/
 // products.cuh), and then p.
 struct Product;
+struct Map;
 Launch product_launch(DType x, DType y, DType z, const Product& p, int64_t batches = 1);
 // x [m,k] (trans_x: [k,m]) by y [k,n] (trans_y: [n,k]), rounded as the node's attributes say.
 Product product_of(const NodeView& n, int64_t m, int64_t k, int64_t columns, bool trans_x,
                    bool trans_y);
+
+// bitsandbytes' numbers of 8 bits.
+Map map_of(bool is_signed);
 
 // Sums over the rows of a matrix have parts, whose number depends on the rows alone, so bits do too.
 int64_t row_parts_of(int64_t rows);

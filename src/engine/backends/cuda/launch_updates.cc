@@ -1,45 +1,130 @@
+#include "base/core/dynamic_map.h"
 #include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {
 namespace {
 
-Result<Launches> adamw(const NodeView& n) {
+double number(const NodeView& n, const char* name) {
+  return n.node.op->attr(name) != nullptr ? n.real(name) : 0;
+}
+bool is_set(const NodeView& n, const char* name) {
+  return n.node.op->attr(name) != nullptr && n.flag(name);
+}
+
+Update rule_of(const NodeView& n, Rule rule) {
+  Update u{};
+  u.rule = rule;
+  u.beta1 = number(n, "beta1");
+  u.beta2 = number(n, "beta2");
+  u.eps = number(n, "eps");
+  u.momentum = number(n, "momentum");
+  u.dampening = number(n, "dampening");
+  u.lr_decay = number(n, "lr_decay");
+  u.alpha = number(n, "alpha");
+  u.l2 = is_set(n, "l2");
+  u.huggingface = is_set(n, "huggingface");
+  u.nesterov = is_set(n, "nesterov");
+  u.centered = is_set(n, "centered");
+  return u;
+}
+
+// One of the tensors that a node updates: its elements [first, first + size), to which its states belong.
+struct Part {
+  size_t i = 0, g = 0;
+  int64_t first = 0, size = 0;
+};
+
+// start(part, update) adds the launch for each tensor.
+template <class Start>
+Result<Launches> over_tensors(const NodeView& n, Rule rule, Start start) {
   const auto count = static_cast<size_t>(n.integer("count"));
   const std::vector<int64_t>&decays = n.integers("decay"), &rows = n.integers("rows");
-  if (!n.integers("round_keys").empty()) return no_kernel(n, "weights are rounded at random");
+  const std::vector<int64_t>& keys = n.integers("round_keys");
   Launches all;
   for (size_t i = 0; i < count; ++i) {
-    const size_t g = count + i, m = 2 * count + i, v = 3 * count + i;
-    const Type& p = n.in(i);
-    if (p.dtype != DType::f32 || n.in(m).dtype != DType::f32 || !is_fused(n.in(g).dtype))
-      return no_kernel(
-          n, fmt::format("{} with a gradient in {}", name_of(p.dtype), name_of(n.in(g).dtype)));
-    const int64_t size = n.in(m).count();
-    if (size == 0) continue;
-    // Rows [first, end) of p and g; the states are of these rows.
-    const int64_t first = rows.empty() ? 0 : rows[0] * (p.count() / p.shape[0]);
-    if (!rows.empty() && size != p.count()) {
-      // The other rows of p' are those of p, which it is written over as a rule.
+    const Type &p = n.in(i), &g = n.in(count + i);
+    if (!is_one_of(p.dtype, {DType::f32, DType::bf16}) || !is_fused(g.dtype))
+      return no_kernel(n,
+                       fmt::format("{} with a gradient in {}", name_of(p.dtype), name_of(g.dtype)));
+    const int64_t row = p.count() / std::max<int64_t>(1, p.rank() == 0 ? 1 : p.shape[0]);
+    const Part part{i, count + i, rows.empty() ? 0 : rows[0] * row,
+                    rows.empty() ? p.count() : (rows[1] - rows[0]) * row};
+    // The other rows of p' are those of p.
+    if (part.size != p.count()) {
       Strided same;
       same.rank = 1;
       same.size[0] = p.count();
       same.stride[0] = 1;
       Launch copy(kernel_of_size("move", p.dtype));
       copy.in(i).out(i).value(p.count()).value(same).over(p.count());
+      copy.only_apart = true;
       all.launches.push_back(std::move(copy));
     }
-    const double decay = decays.empty() || decays[i] != 0 ? n.real("weight_decay") : 0;
-    Launch l(kernel_of("adamw", n.in(g).dtype));
-    l.in(i, first * size_of(p.dtype)).in(g, first * size_of(n.in(g).dtype)).in(m).in(v);
-    l.in(n.slot("lr")).in(n.slot("step")).in(n.slot("g_scale"));
-    l.out(i, first * size_of(p.dtype)).out(count + i).out(2 * count + i).value(size);
-    l.value(AdamW{n.real("beta1"), n.real("beta2"), n.real("eps"), decay, n.flag("l2"),
-                  n.flag("huggingface")});
-    l.over(size);
-    all.launches.push_back(std::move(l));
+    if (part.size == 0) continue;
+    Update u = rule_of(n, rule);
+    u.decay = decays.empty() || decays[i] != 0 ? n.real("weight_decay") : 0;
+    u.stochastic = !keys.empty();
+    u.key = keys.empty() ? 0 : static_cast<uint64_t>(keys[i]);
+    u.first = static_cast<uint64_t>(part.first);
+    all.launches.push_back(start(part, u));
   }
   return all;
+}
+
+void add_weights(Launch& l, const NodeView& n, const Part& part) {
+  l.in(part.i, part.first * size_of(n.in(part.i).dtype));
+  l.in(part.g, part.first * size_of(n.in(part.g).dtype));
+}
+void add_scalars(Launch& l, const NodeView& n) {
+  l.in(n.slot("lr")).in(n.slot("step")).in(n.slot("g_scale"));
+}
+
+// lists: which list of states each of the kernel's three is; -1: none.
+Result<Launches> by_element(const NodeView& n, Rule rule, const std::array<int, 3>& lists) {
+  const auto count = static_cast<size_t>(n.integer("count"));
+  for (size_t i = 0; i < count; ++i)
+    for (const int list : lists)
+      if (list >= 0 && n.in((2 + static_cast<size_t>(list)) * count + i).dtype != n.in(i).dtype)
+        return no_kernel(n, "states have another type than weights");
+  return over_tensors(n, rule, [&](const Part& part, const Update& u) {
+    Launch l(fmt::format("update_{}_{}", name_of(n.in(part.i).dtype), name_of(n.in(part.g).dtype)));
+    add_weights(l, n, part);
+    for (const int list : lists)
+      list < 0 ? l.none() : l.in((2 + static_cast<size_t>(list)) * count + part.i);
+    add_scalars(l, n);
+    l.out(part.i, part.first * size_of(n.in(part.i).dtype));
+    for (const int list : lists)
+      list < 0 ? l.none() : l.out((1 + static_cast<size_t>(list)) * count + part.i);
+    return l.value(part.size).value(u).over(part.size);
+  });
+}
+
+Result<Launches> in_8bit(const NodeView& n, Rule rule) {
+  const auto count = static_cast<size_t>(n.integer("count"));
+  const size_t lists = rule == Rule::adamw ? 4 : 2;  // codes and absmax of each moment
+  for (size_t i = 0; i < count; ++i)
+    if (n.in(i).count() / 256 >= 0x7fffffff) return no_kernel(n, "more than 2^31 blocks");
+  return over_tensors(n, rule, [&](const Part& part, const Update& u) {
+    Launch l(
+        fmt::format("update_8bit_{}_{}", name_of(n.in(part.i).dtype), name_of(n.in(part.g).dtype)));
+    add_weights(l, n, part);
+    for (size_t list = 0; list < 4; ++list)
+      list < lists ? l.in((2 + list) * count + part.i) : l.none();
+    add_scalars(l, n);
+    l.out(part.i, part.first * size_of(n.in(part.i).dtype));
+    for (size_t list = 0; list < 4; ++list)
+      list < lists ? l.out((1 + list) * count + part.i) : l.none();
+    l.value(part.size).value(u).value(map_of(true)).value(map_of(false));
+    l.grid_x = static_cast<unsigned>((part.size + kBlockThreads - 1) / kBlockThreads);
+    return l;
+  });
+}
+
+Result<Launches> rmsprop(const NodeView& n) {
+  const int means = n.flag("centered") ? 1 : -1;
+  const int buffers = n.real("momentum") == 0 ? -1 : n.flag("centered") ? 2 : 1;
+  return by_element(n, Rule::rmsprop, {0, means, buffers});
 }
 
 Result<Launches> sum_squares(const NodeView& n) {
@@ -63,7 +148,15 @@ Result<Launches> sum_squares(const NodeView& n) {
 }  // namespace
 
 void add_updates(LaunchTable& t) {
-  t["adamw"] = adamw;
+  t["adamw"] = [](const NodeView& n) { return by_element(n, Rule::adamw, {0, 1, -1}); };
+  t["adagrad"] = [](const NodeView& n) { return by_element(n, Rule::adagrad, {0, -1, -1}); };
+  t["lion"] = [](const NodeView& n) { return by_element(n, Rule::lion, {0, -1, -1}); };
+  t["sgd"] = [](const NodeView& n) {
+    return by_element(n, Rule::sgd, {-1, -1, n.real("momentum") == 0 ? -1 : 0});
+  };
+  t["rmsprop"] = rmsprop;
+  t["adamw_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::adamw); };
+  t["lion_8bit"] = [](const NodeView& n) { return in_8bit(n, Rule::lion); };
   t["sum_squares"] = sum_squares;
 }
 

@@ -42,7 +42,7 @@ void adagrad_range(const UpdateTensor& t, const AdagradScalars& s, int64_t begin
             fma(set1(s.l2), p, get(t.g.data, t.g.type, i, whole, n) * set1(s.gradient_scale));
         const F sum = fma(g, g, get(sums + i, whole, n));
         put(sums + i, sum, whole, n);
-        put(t.p + i, p - set1(s.rate) * (g / (sqrt(sum) + set1(s.eps))), whole, n);
+        put(t.p + i, fnma(set1(s.rate), g / (sqrt(sum) + set1(s.eps)), p), whole, n);
       });
 }
 

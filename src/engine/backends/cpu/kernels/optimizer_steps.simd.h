@@ -1,4 +1,5 @@
-// What a rule does with a vector of elements, however its states are kept.
+// What a rule does with a vector of elements, however its states are kept. Each product that is summed
+// is one operation with the sum, by name, so that bits depend on no compiler and are those of a GPU.
 #pragma once
 
 #include "engine/backends/cpu/isa/simd.h"
@@ -11,7 +12,7 @@ HONE_INLINE void adamw_step(const AdamWScalars& s, F gradient, F& p, F& m, F& v)
   m = fma(g - m, set1(s.one_minus_beta1), m);
   v = fma(g * set1(s.one_minus_beta2), g, v * set1(s.beta2));
   const F denominator = sqrt(v) / set1(s.root_correction2) + set1(s.eps);
-  p = p * set1(s.decay) - set1(s.step_size) * (m / denominator);
+  p = fma(p, set1(s.decay), -(set1(s.step_size) * (m / denominator)));
 }
 
 HONE_INLINE void lion_step(const LionScalars& s, F gradient, F& p, F& m) {
@@ -20,7 +21,7 @@ HONE_INLINE void lion_step(const LionScalars& s, F gradient, F& p, F& m) {
   const F up = select(c > zero(), set1(s.lr), zero());
   const F down = select(c < zero(), set1(s.lr), zero());
   m = fma(set1(s.beta2), m, g * set1(s.one_minus_beta2));
-  p = p * set1(s.decay) - (up - down);
+  p = fma(p, set1(s.decay), down - up);
 }
 
 }  // namespace hone::cpu::HONE_ISA

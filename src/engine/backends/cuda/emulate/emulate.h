@@ -98,4 +98,8 @@ T atomicMax(T* at, T value) {
 }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
+// As they are written: a compiler may not make a product and a sum one operation.
+inline float __fmul_rn(float x, float y) { return x * y; }
+inline float __fadd_rn(float x, float y) { return x + y; }
+inline float __fsub_rn(float x, float y) { return x - y; }
 // NOLINTEND

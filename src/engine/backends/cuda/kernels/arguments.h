@@ -37,10 +37,15 @@ struct Scaled {
   int64_t n, columns, scaled;  // scaled 0: a scale for each row
 };
 
-// Attributes of the op adamw (engine/ops/adamw.cc); decay is that of one tensor.
-struct AdamW {
-  double beta1, beta2, eps, decay;
-  bool l2, huggingface;
+// A rule that updates each element by itself (engine/ops/update_parts.h), with the attributes that it has.
+enum class Rule { adamw, sgd, adagrad, rmsprop, lion };
+struct Update {
+  Rule rule;
+  double beta1, beta2, eps, momentum, dampening, lr_decay, alpha;
+  double decay;  // of this tensor
+  bool l2, huggingface, nesterov, centered;
+  bool stochastic;      // weights in bf16 are rounded at random,
+  uint64_t key, first;  // by this key; `first`: the place of the first element in its tensor
 };
 
 // attention and attention_grad, whose attributes it has (engine/ops/attention.cc).

@@ -1,35 +1,41 @@
 // Tensors in 8 bits and weights in few bits (engine/ops/block_schemes.h, docs/formats/gguf.md).
+#pragma once
+
 #include "engine/backends/cuda/kernels/kernel.cuh"
 
 namespace hone::cuda {
 
-// bitsandbytes' blocks of 256 elements, a thread block for each: the largest magnitude, and the nearest
-// of the map's numbers, the even one of two that are equally near.
-HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax, int64_t n, Map map) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
-  const float value = i < n ? x[i] : 0.0f;
-  const float most =
-      reduce_block(fabsf(value), [](float a, float b) { return b > a ? b : a; });
-  if (threadIdx.x == 0) absmax[blockIdx.x] = most;
-  if (i >= n) return;
-  if (!(most > 0)) {
-    codes[i] = 0;
-    return;
-  }
-  const double ratio = static_cast<double>(value) / most;
+// The largest magnitude of a block of 256 elements, a thread for each.
+__device__ __forceinline__ float largest_of_block(float x) {
+  return reduce_block(fabsf(x), [](float a, float b) { return b > a ? b : a; });
+}
+
+// bitsandbytes' code of x in a block whose largest magnitude is `most`: the nearest of the map's numbers,
+// the even one of two that are equally near.
+__device__ __forceinline__ uint8_t code_of(float x, float most, const Map& map) {
+  if (!(most > 0)) return 0;
+  const float ratio = x / most;
   int low = 0, high = 255;  // the last number that is not larger, and the first that is
   while (low + 1 < high) {
     const int middle = (low + high) / 2;
-    if (static_cast<double>(map.of[middle]) <= ratio)
+    if (map.of[middle] <= ratio)
       low = middle;
     else
       high = middle;
   }
-  const double below = fabs(ratio - map.of[low]), above = fabs(ratio - map.of[high]);
+  const double below = fabs(static_cast<double>(ratio) - map.of[low]),
+               above = fabs(static_cast<double>(ratio) - map.of[high]);
   int best = above < below || (above == below && high % 2 == 0) ? high : low;
-  const bool negative = (__float_as_uint(value) >> 31) != 0;
-  if (map.of[best] == 0 && negative) --best;
-  codes[i] = static_cast<uint8_t>(best);
+  if (map.of[best] == 0 && __float_as_uint(x) >> 31 != 0) --best;
+  return static_cast<uint8_t>(best);
+}
+
+HONE_KERNEL(quantize_dynamic_f32, const float* x, uint8_t* codes, float* absmax, int64_t n, Map map) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kBlock + threadIdx.x;
+  const float value = i < n ? x[i] : 0.0f;
+  const float most = largest_of_block(value);
+  if (threadIdx.x == 0) absmax[blockIdx.x] = most;
+  if (i < n) codes[i] = code_of(value, most, map);
 }
 
 template <class T>

@@ -48,6 +48,8 @@ HONE_BINARY_NUMBERS(mul, x* y)
 HONE_BINARY_NUMBERS(div, x / y)
 HONE_BINARY_NUMBERS(maximum, x != x || x > y ? x : y)
 HONE_BINARY_NUMBERS(minimum, x != x || x < y ? x : y)
+HONE_BINARY(maximum_bool, uint8_t, uint8_t, x > y ? x : y)
+HONE_BINARY(minimum_bool, uint8_t, uint8_t, x < y ? x : y)
 
 #define HONE_COMPARE(name, expression)                      \
   HONE_BINARY(name##_f64, double, uint8_t, expression)      \

@@ -39,4 +39,13 @@ __device__ __forceinline__ uint32_t counter_of(uint32_t column) {
   return column / 64 * 16 + column % 16;
 }
 
+// f32 to bf16, up or down at random: element `at` of a tensor in a step (engine/ops/round_stochastic.cc).
+__device__ __forceinline__ bf16 round_at_random(float x, uint64_t key, uint64_t step, uint64_t at) {
+  const Words w = philox(words_of(at / 128 * 16 + at % 16, step), static_cast<uint32_t>(key),
+                         static_cast<uint32_t>(key >> 32));
+  const uint32_t word = w.w[at / 16 % 4], random = at % 128 < 64 ? word & 0xffff : word >> 16;
+  const uint32_t bits = __float_as_uint(x);
+  return {static_cast<uint16_t>(x != x ? bits >> 16 | 0x40 : (bits + random) >> 16)};
+}
+
 }  // namespace hone::cuda

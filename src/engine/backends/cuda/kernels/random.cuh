@@ -59,17 +59,11 @@ HONE_KERNEL(random_normal_f32, const int64_t* step, float* out, int64_t n, uint6
   normal_numbers(step, out, n, key, period, std);
 }
 
-// f32 to bf16, up or down at random.
 HONE_KERNEL(round_stochastic_f32, const float* x, const int64_t* step, bf16* out, int64_t n,
             uint64_t key, uint64_t first) {
-  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
-    const uint64_t at = first + static_cast<uint64_t>(i);
-    const Words w = philox(words_of(at / 128 * 16 + at % 16, static_cast<uint64_t>(step[0])),
-                           static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
-    const uint32_t word = w.w[at / 16 % 4], random = at % 128 < 64 ? word & 0xffff : word >> 16;
-    const uint32_t bits = __float_as_uint(x[i]);
-    out[i].bits = static_cast<uint16_t>(x[i] != x[i] ? bits >> 16 | 0x40 : (bits + random) >> 16);
-  }
+  for (int64_t i = first_of_all(); i < n; i += all_threads())
+    out[i] = round_at_random(x[i], key, static_cast<uint64_t>(step[0]),
+                             first + static_cast<uint64_t>(i));
 }
 
 }  // namespace hone::cuda
