@@ -1,4 +1,5 @@
 #include "engine/backends/backends.h"
+#include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/emulated/emulated.h"
 
 namespace hone {
@@ -6,8 +7,9 @@ namespace hone {
 BackendKind backend_cuda_emulated() {
   return {.name = "cuda_emulated",
           .about = "the kernels for NVIDIA GPUs on the CPU, slowly, for tests",
-          .open = [](const BackendOptions& o) {
-            return make_emulated_cuda_backend({.memory_bytes = int64_t{16} << 30}, o.threads);
+          .open = [](const BackendOptions& o) -> Result<std::unique_ptr<Backend>> {
+            return make_emulated_cuda_backend({.memory_bytes = int64_t{16} << 30}, o.threads,
+                                              HONE_TRY(open_cpu_backend(o.threads, o.isa)));
           }};
 }
 

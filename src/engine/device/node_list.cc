@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/device/accesses.h"
 #include "engine/device/backend.h"
 #include "engine/device/lower.h"
 
@@ -57,6 +58,11 @@ class NodeList : public Executable {
             HONE_BUG_IF(at.space == Space::device && !device_.host_memory(),
                         "program {}, node {}: the host reads the device's memory", p.name, k);
         c.kernel = HONE_TRY(backend.kernel(n));
+        for (size_t i = 0; i < n.node.in.size(); ++i)
+          c.accesses.push_back({.bytes = n.has(i) ? n.in(i).bytes() : 0});
+        for (size_t i = 0; i < n.node.out.size(); ++i)
+          c.accesses.push_back({.bytes = n.out(i).bytes(), .writes = true});
+        c.accesses.push_back({.bytes = c.kernel.workspace_bytes, .writes = true});
         c.lane = lanes_[static_cast<size_t>(n.node.lane)] = &device_.queue(n.node.lane);
       } else if (n.node.op->copies) {
         c.bytes = n.out(0).bytes();
@@ -91,6 +97,12 @@ class NodeList : public Executable {
         for (const Place& p : c.in_place) c.in.push_back(address(p));
         for (const Place& p : c.out_place) c.out.push_back(address(p));
         c.workspace = arenas[c.lane ? Space::host : Space::device] + c.workspace_offset;
+        size_t noted = 0;
+        if (!c.accesses.empty()) {
+          for (const void* in : c.in) c.accesses[noted++].at = in;
+          for (const void* out : c.out) c.accesses[noted++].at = out;
+          c.accesses[noted].at = c.workspace;
+        }
         if (c.lane && c.kernel.run)
           c.work = [&c] { c.kernel.run({c.in.data(), c.out.data(), c.workspace, *c.lane}); };
       }
@@ -103,10 +115,12 @@ class NodeList : public Executable {
       if (watch) watch->begin(k);
       if (c.lane) {
         c.lane->wait(queue_, queue_.record());
-        if (c.work)
+        if (c.work) {
+          note_accesses(c.accesses);
           c.lane->run(c.work);
-        else
+        } else {
           copy_value(c);
+        }
         c.mark = c.lane->record();
       } else if (c.waits_for >= 0) {
         const Call& begun = calls[static_cast<size_t>(c.waits_for)];
@@ -130,11 +144,12 @@ class NodeList : public Executable {
     std::vector<const void*> in;
     std::vector<void*> out;
     void* workspace = nullptr;
-    Queue* lane = nullptr;       // of a node that is only begun
-    std::function<void()> work;  // of a kernel of the host
-    int64_t bytes = 0;           // of a copy
-    uint64_t mark = 0;           // of the lane, after this node in the latest run
-    int32_t waits_for = -1;      // the node, by its number
+    Queue* lane = nullptr;         // of a node that is only begun
+    std::function<void()> work;    // of a kernel of the host
+    std::vector<Access> accesses;  // by it
+    int64_t bytes = 0;             // of a copy
+    uint64_t mark = 0;             // of the lane, after this node in the latest run
+    int32_t waits_for = -1;        // the node, by its number
   };
   static void copy_value(const Call& c) {
     const Copy whole{c.out[0], c.in[0], c.bytes, true};

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "engine/backends/cuda/driver/accesses.h"
 #include "engine/backends/cuda/launch_tables.h"
+#include "engine/device/accesses.h"
 #include "engine/device/errors.h"
 
 namespace hone {
@@ -42,6 +42,7 @@ class Prepared {
       addresses_[i] = static_cast<const std::byte*>(base) + g.offset;
       if (g.of != LaunchArgument::Of::value) accesses_[noted++].at = base;
     }
+    if (launch_.only_apart && addresses_[0] == addresses_[1]) return;
     note_accesses(accesses_);
     auto& queue = static_cast<CudaQueue&>(a.queue);
     const Driver& d = queue.device().driver();
@@ -63,7 +64,11 @@ class Prepared {
 class CudaBackend : public Backend {
  public:
   CudaBackend(const CudaOptions& options, std::unique_ptr<CudaDevice> device, CUmodule module)
-      : owner_(options.owner), name_(options.name), device_(std::move(device)), module_(module) {}
+      : owner_(options.owner),
+        host_(options.host),
+        name_(options.name),
+        device_(std::move(device)),
+        module_(module) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
   }
@@ -75,11 +80,19 @@ class CudaBackend : public Backend {
   }
 
   Result<Choice> choose(const NodeView& n) const override {
+    if (n.node.lane == Lane::host_compute) return host_->choose(n);
     const Launches l = HONE_TRY(launches_of(n));
     return Choice{"cuda." + n.node.op->name, l.workspace_bytes};
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {
+    if (n.node.lane == Lane::host_compute) {
+      Kernel k = HONE_TRY(host_->kernel(n));
+      auto run = [run = std::move(k.run), host = host_](const KernelArgs& a) {
+        run({a.in, a.out, a.workspace, host->device().queue(Lane::compute)});
+      };
+      return Kernel{k.id, k.workspace_bytes, std::move(run)};
+    }
     Launches l = HONE_TRY(launches_of(n));
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
@@ -108,6 +121,7 @@ class CudaBackend : public Backend {
   }
 
   const std::shared_ptr<void> owner_;  // goes last
+  const std::shared_ptr<Backend> host_;
   const std::string name_;
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
@@ -119,7 +133,8 @@ class CudaBackend : public Backend {
 
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
                                                    const void* image, const CudaOptions& options) {
-  auto device = HONE_TRY(cuda::CudaDevice::open(driver, ordinal, options.threads));
+  auto device =
+      HONE_TRY(cuda::CudaDevice::open(driver, ordinal, options.threads, options.host != nullptr));
   cuda::CUmodule module = nullptr;
   HONE_TRY(cuda_status(driver, driver.cuModuleLoadData(&module, image), "cuModuleLoadData"));
   return std::unique_ptr<Backend>(

@@ -10,6 +10,8 @@ namespace hone {
 
 struct CudaOptions {
   std::string name = "cuda";
+  // Kernels of the lane host_compute; null: that lane has none.
+  std::shared_ptr<Backend> host = {};
   int threads = 0;                   // of the host; 0: all that this process may use
   std::shared_ptr<void> owner = {};  // kept as long as the backend
 };

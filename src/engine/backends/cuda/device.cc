@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "engine/device/accesses.h"
 #include "engine/device/errors.h"
 
 namespace hone::cuda {
@@ -16,8 +17,10 @@ class DeviceMemory : public Memory {
   DeviceMemory(CudaDevice& device, CUdeviceptr at, int64_t bytes) : device_(device) {
     data_ = reinterpret_cast<std::byte*>(at);
     bytes_ = bytes;
+    device_.add_block(*this, Space::device);
   }
   ~DeviceMemory() override {
+    device_.remove_block(*this);
     device_.keep(device_.driver().cuMemFree(address(data_)), "cuMemFree");
   }
   int64_t resident_bytes() const override { return bytes_; }
@@ -32,8 +35,12 @@ class PinnedMemory : public Memory {
   PinnedMemory(CudaDevice& device, void* at, int64_t bytes) : device_(device) {
     data_ = static_cast<std::byte*>(at);
     bytes_ = bytes;
+    device_.add_block(*this, Space::host);
   }
-  ~PinnedMemory() override { device_.keep(device_.driver().cuMemFreeHost(data_), "cuMemFreeHost"); }
+  ~PinnedMemory() override {
+    device_.remove_block(*this);
+    device_.keep(device_.driver().cuMemFreeHost(data_), "cuMemFreeHost");
+  }
   int64_t resident_bytes() const override { return bytes_; }
 
  private:
@@ -42,27 +49,97 @@ class PinnedMemory : public Memory {
 
 }  // namespace
 
+CudaQueue::CudaQueue(CudaDevice& device, CUstream stream)
+    : device_(device), stream_(stream), disk_stream_(device.disk()) {}
+
 CudaQueue::~CudaQueue() {
   const Driver& d = device_.driver();
   finish();
+  piece_.reset();
   for (CUevent e : events_)
     if (e != nullptr) device_.keep(d.cuEventDestroy(e), "cuEventDestroy");
   device_.keep(d.cuStreamDestroy(stream_), "cuStreamDestroy");
 }
 
 void CudaQueue::copy(std::span<const Copy> copies) {
-  for (const Copy& c : copies)
-    if (c.bytes > 0)
-      device_.keep(device_.driver().cuMemcpyAsync(address(c.to), address(c.from),
-                                                  static_cast<size_t>(c.bytes), stream_),
-                   "cuMemcpyAsync");
+  for (const Copy& c : copies) {
+    if (c.bytes == 0) continue;
+    if (device_.is_on_disk(c.to) || device_.is_on_disk(c.from))
+      copy_disk(c);
+    else
+      copy_memory(c.to, c.from, c.bytes);
+  }
+}
+
+void CudaQueue::copy_memory(void* to, const void* from, int64_t bytes) {
+  device_.keep(device_.driver().cuMemcpyAsync(address(to), address(from),
+                                              static_cast<size_t>(bytes), stream_),
+               "cuMemcpyAsync");
+}
+
+Status CudaQueue::prepare_disk() {
+  if (piece_) return Ok{};
+  piece_ = HONE_TRY(device_.allocate(Space::host, kPieceBytes + kDiskAlignment, ""));
+  const auto at = reinterpret_cast<uintptr_t>(piece_->data());
+  const auto unit = static_cast<uintptr_t>(kDiskAlignment);
+  piece_begin_ = piece_->data() + (unit - at % unit) % unit;
+  works_.resize(kDiskWorks);
+  return Ok{};
+}
+
+void CudaQueue::copy_disk(const Copy& c) {
+  const bool reads = device_.is_on_device(c.to), writes = device_.is_on_device(c.from);
+  if (Status s = prepare_disk(); !s.ok()) return device_.keep(s.error());
+  if (!reads && !writes) return give(c);
+  auto* to = static_cast<std::byte*>(c.to);
+  const auto* from = static_cast<const std::byte*>(c.from);
+  for (int64_t at = 0; at < c.bytes; at += kPieceBytes) {
+    const int64_t bytes = std::min(kPieceBytes, c.bytes - at);
+    const bool whole = c.whole && at + bytes == c.bytes;
+    if (reads) {
+      give({piece_begin_, from + at, bytes, whole});
+      copy_memory(to + at, piece_begin_, bytes);
+    } else {
+      copy_memory(piece_begin_, from + at, bytes);
+      give({to + at, piece_begin_, bytes, whole});
+    }
+  }
+}
+
+void CudaQueue::give(const Copy& c) {
+  if (given_ - done_ >= kDiskWorks) finish();  // far ahead of the disk
+  DiskWork& work = works_[given_++ % kDiskWorks];
+  work = {this, c};
+  for (const Access& a : {Access{c.from, c.bytes, false}, Access{c.to, c.bytes, true}})
+    if (a.at != nullptr && device_.is_pinned(a.at)) note_accesses({&a, 1});
+  const auto call = [](void* w) {
+    const auto& mine = *static_cast<const DiskWork*>(w);
+    mine.queue->do_disk(mine.copy);
+  };
+  device_.keep(device_.driver().cuLaunchHostFunc(stream_, call, &work), "cuLaunchHostFunc");
+}
+
+void CudaQueue::do_disk(const Copy& c) {
+  if (c.from == nullptr) {
+    device_.disk().zero(c.to, c.bytes);
+  } else if (disk_stream_.takes(c)) {
+    disk_stream_.begin(c);
+    while (!disk_stream_.empty()) disk_stream_.finish_some();
+  } else {
+    device_.disk().copy(c);
+  }
+  ++done_;
 }
 
 void CudaQueue::zero(void* to, int64_t bytes) {
-  if (bytes > 0)
-    device_.keep(
-        device_.driver().cuMemsetD8Async(address(to), 0, static_cast<size_t>(bytes), stream_),
-        "cuMemsetD8Async");
+  if (bytes == 0) return;
+  if (device_.is_on_disk(to)) {
+    if (Status s = prepare_disk(); !s.ok()) return device_.keep(s.error());
+    return give({to, nullptr, bytes});
+  }
+  device_.keep(
+      device_.driver().cuMemsetD8Async(address(to), 0, static_cast<size_t>(bytes), stream_),
+      "cuMemsetD8Async");
 }
 
 void CudaQueue::run(const std::function<void()>& work) {
@@ -92,8 +169,8 @@ void CudaQueue::finish() {
   device_.keep(device_.driver().cuStreamSynchronize(stream_), "cuStreamSynchronize");
 }
 
-Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int ordinal,
-                                                     int threads) {
+Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int ordinal, int threads,
+                                                     bool has_host_lane) {
   CUdevice device = 0;
   HONE_TRY(cuda_status(driver, driver.cuDeviceGet(&device, ordinal),
                        fmt::format("cuDeviceGet of {}", ordinal)));
@@ -103,6 +180,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
                        "cuDevicePrimaryCtxRetain"));
   HONE_TRY(cuda_status(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
   HONE_TRY(opened->read_spec());
+  if (has_host_lane) opened->spec_.host_lane = HostLane::apart;
   return opened;
 }
 
@@ -135,7 +213,7 @@ Status CudaDevice::read_spec() {
 }
 
 Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
-                                                     const std::string&) {
+                                                     const std::string& folder) {
   const auto taken = [&](CUresult result, const char* what) {
     Status s = cuda_status(driver_, result, fmt::format("{} of {} bytes", what, bytes));
     return s.ok() ? std::move(s) : Status(Error(err::kNoMemory, s.error().what()));
@@ -155,28 +233,43 @@ Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
     std::memset(at, 0, size);
     return std::unique_ptr<Memory>(std::make_unique<PinnedMemory>(*this, at, bytes));
   }
-  return Error(err::kNoDisk, "the CUDA backend does not offload to a disk yet")
-      .todo("offload to cpu, or leave the flag out");
+  auto memory = HONE_TRY(disk_.allocate(bytes, folder));
+  for (const Lane lane : {Lane::disk_read, Lane::disk_write})
+    HONE_TRY(static_cast<CudaQueue&>(queue(lane)).prepare_disk());
+  return memory;
 }
 
 Queue& CudaDevice::queue(Lane lane) {
   std::unique_ptr<CudaQueue>& queue = queues_[static_cast<size_t>(lane)];
   if (queue) return *queue;
-  HONE_BUG_IF(lane != Lane::compute && lane != Lane::load && lane != Lane::store,
-              "a GPU has no lane {}", name_of(lane));
   CUstream stream = nullptr;
   keep(driver_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   queue = std::make_unique<CudaQueue>(*this, stream);
   return *queue;
 }
 
+void CudaDevice::add_block(const Memory& block, Space space) {
+  blocks_[block.data()] = {block.data() + block.bytes(), space};
+}
+void CudaDevice::remove_block(const Memory& block) { blocks_.erase(block.data()); }
+
+std::optional<Space> CudaDevice::space_of(const void* at) const {
+  const auto* byte = static_cast<const std::byte*>(at);
+  const auto next = blocks_.upper_bound(byte);
+  if (next == blocks_.begin()) return std::nullopt;
+  const Block& block = std::prev(next)->second;
+  return byte < block.end ? std::optional(block.space) : std::nullopt;
+}
+
 void CudaDevice::keep(CUresult result, std::string_view what) {
-  if (result == CUDA_SUCCESS || failed_.exchange(true)) return;
-  failure_ = cuda_status(driver_, result, what).error();
+  if (result != CUDA_SUCCESS) keep(cuda_status(driver_, result, what).error());
+}
+void CudaDevice::keep(const Error& failure) {
+  if (!failed_.exchange(true)) failure_ = failure;
 }
 
 Status CudaDevice::check() const {
-  if (!failed_) return Ok{};
+  if (!failed_) return disk_.check();
   return Error(failure_->error_code(), failure_->what());
 }
 

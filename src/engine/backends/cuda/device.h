@@ -3,18 +3,23 @@
 
 #include <array>
 #include <atomic>
+#include <map>
+#include <optional>
 
 #include "engine/backends/cuda/driver/driver.h"
 #include "engine/device/device.h"
+#include "engine/device/disk_stream.h"
 
 namespace hone::cuda {
 
 class CudaDevice;
 
-// A stream. What it is given is begun later; the first error of the driver is kept by the device.
+// A stream. What it is given is begun later; the first error of the driver is kept by the device. What
+// is on disk is read and written by functions of the host that the stream calls, by way of a piece of
+// pinned memory where the other side is the device's.
 class CudaQueue : public Queue {
  public:
-  CudaQueue(CudaDevice& device, CUstream stream) : device_(device), stream_(stream) {}
+  CudaQueue(CudaDevice& device, CUstream stream);
   ~CudaQueue() override;
   void copy(std::span<const Copy> copies) override;
   void zero(void* to, int64_t bytes) override;
@@ -22,6 +27,8 @@ class CudaQueue : public Queue {
   uint64_t record() override;
   void wait(Queue& other, uint64_t mark) override;
   void finish() override;
+  // Makes what copies from and to a disk need, so that the first one need not.
+  Status prepare_disk();
   CUstream stream() const { return stream_; }
   CudaDevice& device() const { return device_; }
 
@@ -29,30 +36,60 @@ class CudaQueue : public Queue {
   // A mark's event; marks of long ago share one with later ones, for which a wait is long enough.
   static constexpr uint64_t kEvents = 1024;
   CUevent event_of(uint64_t mark) const { return events_[mark % kEvents]; }
+  void copy_memory(void* to, const void* from, int64_t bytes);
+  void copy_disk(const Copy& c);
+
+  // What a function of the host does: a copy, or zeros.
+  struct DiskWork {
+    CudaQueue* queue = nullptr;
+    Copy copy = {};
+  };
+  static constexpr uint64_t kDiskWorks = 1 << 14;
+  static constexpr int64_t kPieceBytes = 8 << 20;
+  void give(const Copy& c);
+  void do_disk(const Copy& c);  // by the stream
 
   CudaDevice& device_;
   CUstream stream_;
   std::array<CUevent, kEvents> events_{};  // made when they are first needed
   uint64_t marks_ = 0;
+  std::unique_ptr<Memory> piece_;
+  std::byte* piece_begin_ = nullptr;  // aligned for the disk
+  std::vector<DiskWork> works_;       // a ring
+  uint64_t given_ = 0;
+  std::atomic<uint64_t> done_ = 0;
+  DiskStream disk_stream_;
 };
 
 class CudaDevice : public Device {
  public:
-  // Takes the driver's primary context of a device. threads: of pool(). Error H1342.
-  static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads);
+  // Takes the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of the
+  // host run beside the device's. Error H1342.
+  static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads,
+                                                  bool has_host_lane);
   ~CudaDevice() override;
   const DeviceSpec& spec() const override { return spec_; }
-  // Error H1321; of a block on disk H1322, as there are none yet.
+  // Errors H1321, H1322.
   Result<std::unique_ptr<Memory>> allocate(Space space, int64_t bytes,
                                            const std::string& folder) override;
   Queue& queue(Lane lane) override;
   Status check() const override;
   ThreadPool& pool() override { return pool_; }
   bool host_memory() const override { return false; }
+  std::string disk_access() const override { return disk_.how(); }
 
   const Driver& driver() const { return driver_; }
+  DiskBlocks& disk() { return disk_; }
+  bool is_on_disk(const void* at) const { return disk_.place_of(at).file >= 0; }
+  // Whether it is in memory that the driver has given, in the device or pinned.
+  bool is_on_device(const void* at) const { return space_of(at) == Space::device; }
+  bool is_pinned(const void* at) const { return space_of(at) == Space::host; }
+  void add_block(const Memory& block, Space space);
+  void remove_block(const Memory& block);
+
   // Keeps the first failure for check().
   void keep(CUresult result, std::string_view what);
+  void keep(const Error& failure);
 
  private:
   CudaDevice(const Driver& driver, CUdevice device, int threads)
@@ -60,11 +97,18 @@ class CudaDevice : public Device {
         device_(device),
         pool_(threads > 0 ? threads : ThreadPool::default_size()) {}
   Status read_spec();
+  std::optional<Space> space_of(const void* at) const;
 
   const Driver driver_;
   const CUdevice device_;
   DeviceSpec spec_;
   ThreadPool pool_;
+  DiskBlocks disk_;
+  struct Block {
+    const std::byte* end = nullptr;
+    Space space = Space::host;
+  };
+  std::map<const std::byte*, Block> blocks_;  // by their first bytes
   std::array<std::unique_ptr<CudaQueue>, kLaneCount> queues_;
   std::atomic<bool> failed_ = false;
   std::optional<Error> failure_;

@@ -7,7 +7,8 @@
 namespace hone {
 
 Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOptions& options,
-                                                            int threads) {
+                                                            int threads,
+                                                            std::shared_ptr<Backend> host) {
   cuda::add_emulated_kernels();
   const auto close = [](cuda::FakeDriver* opened) {
     const std::unique_ptr<cuda::FakeDriver> driver(opened);
@@ -15,8 +16,9 @@ Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOpti
     HONE_BUG_IF(!findings.empty(), "the use of the CUDA driver is wrong: {}", findings[0]);
   };
   const std::shared_ptr<cuda::FakeDriver> driver(new cuda::FakeDriver(options), close);
-  return make_cuda_backend(driver->table(), 0, cuda::kEmulatedImage,
-                           {.name = "cuda_emulated", .threads = threads, .owner = driver});
+  return make_cuda_backend(
+      driver->table(), 0, cuda::kEmulatedImage,
+      {.name = "cuda_emulated", .host = std::move(host), .threads = threads, .owner = driver});
 }
 
 }  // namespace hone

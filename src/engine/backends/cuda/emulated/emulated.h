@@ -9,6 +9,7 @@ namespace hone {
 // What the driver has found is a Bug when the backend goes, which ends the process: a test may not pass
 // unseen.
 Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOptions& options,
-                                                            int threads = 0);
+                                                            int threads = 0,
+                                                            std::shared_ptr<Backend> host = {});
 
 }  // namespace hone

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/backends/cuda/driver/accesses.h"
 #include "engine/backends/cuda/driver/driver.h"
 #include "engine/backends/cuda/fake/options.h"
+#include "engine/device/accesses.h"
 
 namespace hone::cuda {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backends/cuda/driver/accesses.h"
+#include "engine/device/accesses.h"
 
 namespace hone::cuda::fake {
 

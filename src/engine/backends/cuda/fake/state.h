@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/core/threads.h"
-#include "engine/backends/cuda/driver/accesses.h"
 #include "engine/backends/cuda/driver/driver.h"
 #include "engine/backends/cuda/fake/blocks.h"
 #include "engine/backends/cuda/fake/options.h"
 #include "engine/backends/cuda/fake/queues.h"
 #include "engine/backends/cuda/fake/races.h"
+#include "engine/device/accesses.h"
 
 namespace hone::cuda {
 namespace fake {

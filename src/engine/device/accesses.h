@@ -1,5 +1,5 @@
-// What queued work reads and writes, for a recorder (engine/backends/cuda/fake). It costs
-// one load of a pointer where nobody does.
+// What queued work reads and writes, for a recorder (engine/backends/cuda/fake). It costs one load of a
+// pointer where there is none.
 //
 //   const Access accesses[] = {{x, x_bytes, false}, {y, y_bytes, true}};
 //   note_accesses(accesses);
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace hone::cuda {
+namespace hone {
 
 // Bytes of device or pinned memory. What is read and written in place is noted once, as a write.
 struct Access {
@@ -42,4 +42,4 @@ inline void note_host_accesses(std::span<const Access> accesses) {
     hooks->host(accesses);
 }
 
-}  // namespace hone::cuda
+}  // namespace hone
