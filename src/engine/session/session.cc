@@ -7,6 +7,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/hash.h"
+#include "engine/device/accesses.h"
 #include "engine/device/disk_io.h"
 #include "engine/device/lower.h"
 #include "engine/graph/verify.h"
@@ -356,12 +357,17 @@ bool Session::has_input(size_t program, std::string_view name) const {
 std::span<std::byte> Session::input_bytes(size_t program, std::string_view name) {
   ValueId v = programs_[program].input_named(name);
   HONE_BUG_IF(v == kNoValue, "program {} has no input '{}'", programs_[program].name, name);
-  return {host_at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
+  return host_bytes(program, v, true);
 }
 std::span<const std::byte> Session::output_bytes(size_t program, std::string_view name) const {
   ValueId v = programs_[program].output_named(name);
   HONE_BUG_IF(v == kNoValue, "program {} has no output '{}'", programs_[program].name, name);
-  return {host_at(program, v), static_cast<size_t>(programs_[program].type(v).bytes())};
+  return host_bytes(program, v, false);
+}
+std::span<std::byte> Session::host_bytes(size_t program, ValueId v, bool writes) const {
+  const Access access{host_at(program, v), programs_[program].type(v).bytes(), writes};
+  if (staging_) note_host_accesses({&access, 1});
+  return {host_at(program, v), static_cast<size_t>(access.bytes)};
 }
 
 std::string Session::kernel_manifest(std::span<const size_t> programs) const {

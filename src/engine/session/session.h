@@ -140,6 +140,7 @@ class Session {
   std::byte* at(size_t program, ValueId v) const;
   std::byte* at(const StateSlot& s) const { return arenas_[s.home]->data() + s.offset; }
   std::byte* host_at(size_t program, ValueId v) const;  // of an input or output
+  std::span<std::byte> host_bytes(size_t program, ValueId v, bool writes) const;
   void bind_ports(size_t program);
   // Calls visit(state, its first byte that is asked for, how many follow) for each state that holds
   // some of the range, in order.

@@ -50,7 +50,10 @@ class PinnedMemory : public Memory {
 }  // namespace
 
 CudaQueue::CudaQueue(CudaDevice& device, CUstream stream)
-    : device_(device), stream_(stream), disk_stream_(device.disk()) {}
+    : device_(device), stream_(stream), disk_stream_(device.disk()) {
+  for (CUevent& e : events_)
+    device_.keep(device_.driver().cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+}
 
 CudaQueue::~CudaQueue() {
   const Driver& d = device_.driver();
@@ -151,10 +154,7 @@ void CudaQueue::run(const std::function<void()>& work) {
 
 uint64_t CudaQueue::record() {
   const uint64_t mark = ++marks_;
-  CUevent& event = events_[mark % kEvents];
-  if (event == nullptr)
-    device_.keep(device_.driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
-  device_.keep(device_.driver().cuEventRecord(event, stream_), "cuEventRecord");
+  device_.keep(device_.driver().cuEventRecord(event_of(mark), stream_), "cuEventRecord");
   return mark;
 }
 

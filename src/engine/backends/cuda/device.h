@@ -34,7 +34,7 @@ class CudaQueue : public Queue {
 
  private:
   // A mark's event; marks of long ago share one with later ones, for which a wait is long enough.
-  static constexpr uint64_t kEvents = 1024;
+  static constexpr uint64_t kEvents = 256;
   CUevent event_of(uint64_t mark) const { return events_[mark % kEvents]; }
   void copy_memory(void* to, const void* from, int64_t bytes);
   void copy_disk(const Copy& c);
@@ -51,7 +51,7 @@ class CudaQueue : public Queue {
 
   CudaDevice& device_;
   CUstream stream_;
-  std::array<CUevent, kEvents> events_{};  // made when they are first needed
+  std::array<CUevent, kEvents> events_{};
   uint64_t marks_ = 0;
   std::unique_ptr<Memory> piece_;
   std::byte* piece_begin_ = nullptr;  // aligned for the disk

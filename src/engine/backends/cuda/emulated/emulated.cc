@@ -1,6 +1,7 @@
 #include "engine/backends/cuda/emulated/emulated.h"
 
 #include "base/core/error.h"
+#include "base/core/log.h"
 #include "engine/backends/cuda/backend.h"
 #include "engine/backends/cuda/kernels/emulated.h"
 
@@ -13,6 +14,7 @@ Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOpti
   const auto close = [](cuda::FakeDriver* opened) {
     const std::unique_ptr<cuda::FakeDriver> driver(opened);
     const std::vector<std::string> findings = driver->finish();
+    for (const std::string& f : findings) log_error("cuda_emulated {}", f);
     HONE_BUG_IF(!findings.empty(), "the use of the CUDA driver is wrong: {}", findings[0]);
   };
   const std::shared_ptr<cuda::FakeDriver> driver(new cuda::FakeDriver(options), close);

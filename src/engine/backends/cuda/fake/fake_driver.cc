@@ -1,5 +1,6 @@
 #include "engine/backends/cuda/fake/fake_driver.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "engine/backends/cuda/fake/state.h"
@@ -26,6 +27,9 @@ void note_work(std::span<const Access> accesses) {
   if (inside) return;  // a host function that is run by the driver
   const Gate g;
   if (current == nullptr) return;
+  // What is nowhere in this driver's memory is of another backend.
+  const auto is_known = [](const Access& a) { return current->blocks.find(a.at) != nullptr; };
+  if (std::none_of(accesses.begin(), accesses.end(), is_known)) return;
   if (noted_for != current->number) noted.clear();
   noted_for = current->number;
   noted.insert(noted.end(), accesses.begin(), accesses.end());
@@ -39,7 +43,8 @@ void note_host(std::span<const Access> accesses) {
   current->kernel.clear();
   current->on = nullptr;
   for (const Access& a : accesses) {
-    const fake::Block* b = a.bytes > 0 ? current->block(a.at, a.bytes) : nullptr;
+    if (a.bytes == 0 || current->blocks.find(a.at) == nullptr) continue;  // of another backend
+    const fake::Block* b = current->block(a.at, a.bytes);
     if (b == nullptr) continue;
     if (b->device)
       current->find(fmt::format("touches {}", b->text()));

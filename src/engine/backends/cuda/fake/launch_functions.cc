@@ -64,6 +64,21 @@ class Notes {
   std::vector<Held> held_;
 };
 
+// Whether what an argument of the size of an address says is in no block, or in bytes that are noted.
+bool is_noted(FakeState& s, const void* argument, std::span<const Access> accesses) {
+  const std::byte* at = nullptr;
+  std::memcpy(&at, argument, sizeof at);
+  const Block* b = s.blocks.find(at);
+  if (b == nullptr) return true;
+  for (const Access& a : accesses) {
+    const auto* first = static_cast<const std::byte*>(a.at);
+    if (at >= first && at < first + std::max<int64_t>(a.bytes, 1)) return b->freed_by == 0;
+  }
+  s.find(fmt::format("gets the address of byte {} of {}, which it does not note", at - b->data,
+                     b->text()));
+  return false;
+}
+
 CUresult launch(FakeState& s, CUfunction handle, emulate::Grid grid, CUstream stream,
                 void** arguments) {
   const std::vector<Access> accesses = take_noted(s);
@@ -86,6 +101,9 @@ CUresult launch(FakeState& s, CUfunction handle, emulate::Grid grid, CUstream st
   if (accesses.empty()) s.find("launches a kernel and notes no accesses");
   for (const Access& a : accesses)
     if (a.bytes > 0 && s.block(a.at, a.bytes) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (size_t i = 0; i < f->code->argument_bytes.size(); ++i)
+    if (f->code->argument_bytes[i] == sizeof(void*) && !is_noted(s, arguments[i], accesses))
+      return CUDA_ERROR_INVALID_VALUE;
 
   // The call keeps the values of the arguments.
   size_t end = 0;
