@@ -97,7 +97,7 @@ def command(hone, row, out):
     argv = [hone, "train", "--task", *task, "--config_name", row["model"] + ".json", "--do_train", "--max_steps", str(STEPS),
             "--per_device_train_batch_size", "2", "--gradient_accumulation_steps", str(row["accumulation"]), "--learning_rate", "0.01",
             "--weight_decay", "0.1", "--logging_steps", "1", "--save_steps", str(STEPS), "--optim", optim,
-            "--max_grad_norm", str(row["max_grad_norm"]), "--backend", row["backend"], "--threads", str(row["threads"]),
+            "--max_grad_norm", str(row["max_grad_norm"]), "--device", row["backend"], "--threads", str(row["threads"]),
             "--offload_persistence_threshold", str(row["threshold"]), "--output_dir", out]
     for what in ("activation", "gradient", "optimizer", "param"):
         argv += [f"--offload_{what}_device", row[what]]

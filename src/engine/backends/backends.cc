@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "base/core/log.h"
 #include "base/core/text.h"
 #include "engine/device/errors.h"
 
@@ -53,6 +54,29 @@ Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
   for (const BackendKind& k : backend_kinds())
     if (k.name == name && k.open) return k.open(options);
   return unknown("backend", name, backend_names());
+}
+
+Result<std::unique_ptr<Backend>> open_device(const std::string& name,
+                                             const BackendOptions& options) {
+  if (name == "auto") {
+    auto gpu = open_backend("cuda", options);
+    if (gpu.ok()) return gpu;
+    log_debug("no GPU is used: {}", gpu.error().text());
+    return open_backend("cpu", options);
+  }
+  constexpr std::string_view kNumbered = "cuda:";
+  if (name.starts_with(kNumbered)) {
+    BackendOptions one = options;
+    const char *begin = name.data() + kNumbered.size(), *end = name.data() + name.size();
+    if (const auto [at, failed] = std::from_chars(begin, end, one.ordinal);
+        failed == std::errc() && at == end)
+      return open_backend("cuda", one);
+  }
+  for (const std::string& planned : device_names())
+    if (in_lower(planned) == in_lower(name) && planned != "cpu")
+      return Error(err::kNoBackend, fmt::format("{} is a device that hone plans for", planned))
+          .todo("give --device cuda for an NVIDIA GPU of this machine, or cpu");
+  return open_backend(name, options);
 }
 
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options) {

@@ -13,13 +13,14 @@
 namespace hone {
 
 struct BackendOptions {
-  int threads = 0;       // of a CPU; 0: all that this process may use
+  int threads = 0;       // of the host; 0: all that this process may use
   std::string isa = "";  // instruction set of a CPU; "": the best, or what HONE_CPU_ISA says
+  int ordinal = 0;       // of a GPU, in the order of its driver
 };
 
 // One file of this folder.
 struct BackendKind {
-  std::string name;   // of --backend
+  std::string name;   // of --device
   std::string about;  // one line for help and `hone doctor`
   // Null: it cannot compute in this build.
   Result<std::unique_ptr<Backend>> (*open)(const BackendOptions&) = nullptr;
@@ -38,6 +39,11 @@ std::vector<std::string> device_names();
 // instruction set.
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
+
+// A device of this machine as --device names it: a backend, "cuda:1", or "auto", which is a GPU where one
+// can be opened, else the CPU. Errors of open_backend and of the backend.
+Result<std::unique_ptr<Backend>> open_device(const std::string& name,
+                                             const BackendOptions& options = {});
 
 // A device, by its name in any case: "H100", or "cpu", this machine. H1402.
 Result<DeviceSpec> device_spec(const std::string& name, const BackendOptions& options = {});

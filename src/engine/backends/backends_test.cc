@@ -17,8 +17,9 @@ using testing::HasSubstr;
 
 TEST(Backends, EveryNameOpensItsBackend) {
   EXPECT_THAT(backend_names(),
-              testing::UnorderedElementsAre("cpu", "cuda_emulated", "far", "reference"));
+              testing::UnorderedElementsAre("cpu", "cuda", "cuda_emulated", "far", "reference"));
   for (const std::string& name : backend_names()) {
+    if (name == "cuda") continue;  // no test needs a GPU
     const auto backend = open_backend(name, {.threads = 2}).value();
     EXPECT_EQ(backend->name(), name);
     EXPECT_TRUE(backend->computes());
@@ -31,7 +32,11 @@ TEST(Backends, UnknownNamesAreRefusedWithTheNearest) {
   ASSERT_FALSE(backend.ok());
   EXPECT_STREQ(backend.error().code(), err::kNoBackend.id);
   EXPECT_THAT(backend.error().remedy(), HasSubstr("did you mean cpu?"));
-  EXPECT_FALSE(open_backend("cuda").ok()) << "it plans only";
+  const auto planned = open_device("h100");
+  ASSERT_FALSE(planned.ok());
+  EXPECT_THAT(planned.error().text(), HasSubstr("H100 is a device that hone plans for"));
+  EXPECT_FALSE(open_device("cuda:x").ok());
+  EXPECT_TRUE(open_device("auto").ok()) << "the CPU where there is no GPU";
   const auto device = device_spec("H10");
   ASSERT_FALSE(device.ok());
   EXPECT_THAT(device.error().text(), HasSubstr("did you mean H100? known are"));

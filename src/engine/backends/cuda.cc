@@ -1,12 +1,31 @@
 #include "engine/backends/cuda/cuda.h"
 
 #include "engine/backends/backends.h"
+#include "engine/backends/cpu/backend.h"
+#include "engine/backends/cuda/backend.h"
+#include "engine/backends/cuda/compile/compile.h"
 
 namespace hone {
 
+namespace {
+
+Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
+  const cuda::Driver driver = HONE_TRY(cuda::load_driver());
+  const cuda::KernelCompiler compiler = HONE_TRY(cuda::KernelCompiler::open());
+  const auto image = [&](const std::string& architecture) {
+    return compiler.kernels_for(architecture);
+  };
+  return make_cuda_backend(
+      driver, o.ordinal, image,
+      {.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)), .threads = o.threads});
+}
+
+}  // namespace
+
 BackendKind backend_cuda() {
   return {.name = "cuda",
-          .about = "NVIDIA GPUs: plans only, no kernels yet",
+          .about = "NVIDIA GPUs of capability 7.0 and up",
+          .open = open_gpu,
           .devices =
               [](const BackendOptions&) {
                 const auto gpus = known_gpus();

@@ -156,7 +156,7 @@ class CudaOrder : public testing::Test {
       return table.cuStreamSynchronize(stream);
     };
     {
-      const auto backend = std::move(make_cuda_backend(by_table, 0, kEmulatedImage).value());
+      const auto backend = std::move(make_cuda_backend(by_table, 0, emulated_image).value());
       std::vector<Program> programs;
       programs.push_back(step(home));
       Session s = std::move(Session::compile(std::move(programs), *backend).value());

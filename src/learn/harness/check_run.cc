@@ -189,7 +189,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
   if (const auto rule = update_options(s); !rule.ok()) findings.add(rule.error());
   if (s.do_train) check_output(s, findings);
 
-  const auto backend = open_backend(s.backend, {.threads = static_cast<int>(s.threads)});
+  const auto backend = open_device(s.device_here(), {.threads = static_cast<int>(s.threads)});
   if (!backend.ok()) {
     findings.add(backend.error());
     return report;

@@ -49,7 +49,7 @@ Result<std::unique_ptr<TaskRun>> TaskRun::open(const Task& task, Pretrained mode
 
 Status TaskRun::start(Pretrained model, bool from_scratch) {
   model_ = std::move(model);
-  backend_ = HONE_TRY(open_backend(s_.backend, {.threads = static_cast<int>(s_.threads)}));
+  backend_ = HONE_TRY(open_device(s_.device_here(), {.threads = static_cast<int>(s_.threads)}));
   // Before the data are in memory, which measuring needs some of.
   if (s_.do_train) speeds_ = machine_speeds(*backend_, SpeedsWanted::of(s_, s_.auto_fit));
   const ModelConfig& config = model_.config;

@@ -226,8 +226,9 @@ TEST_P(AdapterParity, FrozenWeightsCostNothing) {
   for (const Node& n : p.nodes) {
     if (n.phase != Phase::backward || n.op->name != "matmul") continue;
     for (const auto& [name, shape] : frozen)
-      if (shape.size() == 2 && std::min(shape[0], shape[1]) > model.config.adapter->r)
+      if (shape.size() == 2 && std::min(shape[0], shape[1]) > model.config.adapter->r) {
         EXPECT_NE(p.type(n.out[0]).shape, shape) << name;
+      }
   }
 }
 

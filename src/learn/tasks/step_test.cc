@@ -413,7 +413,9 @@ TEST(Step, GradientsInF16GiveTheLossesOfF32) {
       }
       const Session sums = session_of(made.task, made.model, false, *backend);
       for (const StateSlot& slot : sums.plan().states)
-        if (slot.role == Role::grad) EXPECT_EQ(slot.type.dtype, DType::f32) << slot.name;
+        if (slot.role == Role::grad) {
+          EXPECT_EQ(slot.type.dtype, DType::f32) << slot.name;
+        }
     }
     for (size_t i = 0; i < losses[0].size(); ++i)
       EXPECT_NEAR(losses[1][i] / losses[0][i], 1, kept == DType::f16 ? 1e-3 : 0) << model << i;

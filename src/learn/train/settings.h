@@ -23,6 +23,8 @@ struct TrainSettings {
 #define HONE_BIND_IN_CC
 #include "base/settings/fields.inc"
 
+  // The name of the device to train on.
+  std::string device_here() const { return use_cpu ? "cpu" : device; }
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
   // What leaves the device, and the folder of its file if that is for the disk.
   Offload offload() const {

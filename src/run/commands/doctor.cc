@@ -16,6 +16,8 @@
 #include "base/core/threads.h"
 #include "base/store/hub_repository.h"
 #include "engine/backends/backends.h"
+#include "engine/backends/cuda/compile/compile.h"
+#include "engine/backends/cuda/gpus.h"
 #include "engine/device/disk_io.h"
 #include "engine/plan/op_speeds.h"
 #include "learn/data/formats/errors.h"
@@ -256,7 +258,48 @@ Finding hub(OrderedJson& json) {
           ""};
 }
 
-// Devices are looked for by what their drivers leave in the file system; none is opened.
+// NVIDIA's GPUs by their driver, and whether kernels can be compiled for them.
+Finding gpus(OrderedJson& json) {
+  OrderedJson& all = json["gpus"] = OrderedJson::array();
+  std::error_code failed;
+  const bool has_driver = fs::exists("/proc/driver/nvidia/version", failed);
+  const Result<cuda::Driver> driver = cuda::load_driver();
+  if (!driver.ok()) {
+    if (!has_driver) return {"gpus", "no NVIDIA driver; hone trains on the CPU", ""};
+    return {"gpus", driver.error().what(), driver.error().remedy()};
+  }
+  const Result<std::vector<cuda::Gpu>> found = cuda::gpus(*driver);
+  if (!found.ok()) return {"gpus", found.error().what(), ""};
+  int version = 0;
+  driver->cuDriverGetVersion(&version);
+  std::vector<std::string> texts;
+  bool any = false;
+  for (size_t i = 0; i < found->size(); ++i) {
+    const cuda::Gpu& g = (*found)[i];
+    const std::string capability = fmt::format("{}.{}", g.major, g.minor);
+    all.push_back({{"device", fmt::format("cuda:{}", i)},
+                   {"name", g.name},
+                   {"capability", capability},
+                   {"memory_bytes", g.memory_bytes},
+                   {"usable", g.is_usable()}});
+    texts.push_back(fmt::format("cuda:{} {}, {}, capability {}{}", i, g.name,
+                                format_bytes(g.memory_bytes), capability,
+                                g.is_usable() ? "" : ", which is too old (V100 and up are used)"));
+    any = any || g.is_usable();
+  }
+  const auto compiler = cuda::KernelCompiler::open();
+  json["nvrtc"] = compiler.ok() ? OrderedJson(compiler->version()) : OrderedJson();
+  json["cuda_driver"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  Finding f{"gpus",
+            fmt::format("{}; driver for CUDA {}.{}{}", texts.empty() ? "none" : join(texts, "; "),
+                        version / 1000, version % 1000 / 10,
+                        compiler.ok() ? ", kernels by NVRTC " + compiler->version() : ""),
+            ""};
+  if (any && !compiler.ok()) f.remedy = compiler.error().remedy();
+  return f;
+}
+
+// Other accelerators are looked for by what their drivers leave in the file system.
 Finding accelerator(OrderedJson& json) {
   OrderedJson found = OrderedJson::array();
   std::vector<std::string> names;
@@ -265,13 +308,6 @@ Finding accelerator(OrderedJson& json) {
     names.push_back(name);
   };
   std::error_code failed;
-  for (fs::directory_iterator it("/proc/driver/nvidia/gpus", failed), end; !failed && it != end;
-       it.increment(failed)) {
-    const std::string model = system_value((it->path() / "information").string(), "Model");
-    add("cuda", model.empty() ? "NVIDIA GPU" : model);
-  }
-  if (found.empty() && fs::exists("/proc/driver/nvidia/version", failed))
-    add("cuda", "NVIDIA driver without a GPU");
   if (fs::exists("/dev/kfd", failed)) add("rocm", "AMD GPU");
   for (const char* device : {"/dev/accel0", "/dev/vfio/0"}) {
     if (!fs::exists(device, failed)) continue;
@@ -279,11 +315,9 @@ Finding accelerator(OrderedJson& json) {
     break;
   }
   json["accelerators"] = std::move(found);
-  if (names.empty()) return {"accelerator", "none found; hone trains on the CPU", ""};
-  return {
-      "accelerator",
-      fmt::format("{}: this build has no backend for it and trains on the CPU", join(names, ", ")),
-      ""};
+  if (names.empty()) return {"accelerator", "no other one found", ""};
+  return {"accelerator", fmt::format("{}: this build has no backend for it", join(names, ", ")),
+          ""};
 }
 
 Finding versions(OrderedJson& json) {
@@ -319,10 +353,10 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   OrderedJson json = {{"version", std::string(version())}};
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
   const std::vector<Finding> findings = {
-      versions(json), processor(json),  kernels(json, cpu), speed(json, cpu.threads),
-      memory(json),   numa(json),       limits(json),       huge_pages(json),
-      disk(json),     io_uring(json),   parquet(json),      hub(json),
-      backends(json), accelerator(json)};
+      versions(json), processor(json), kernels(json, cpu), speed(json, cpu.threads),
+      memory(json),   numa(json),      limits(json),       huge_pages(json),
+      disk(json),     io_uring(json),  parquet(json),      hub(json),
+      backends(json), gpus(json),      accelerator(json)};
   OrderedJson missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Finding& f : findings) {

@@ -358,7 +358,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   tell_idle_flags(s, config);
   tell_length(s, config, prompts, model.config.max_positions, origin);
 
-  const auto backend = HONE_TRY(open_backend(s.backend, {.threads = static_cast<int>(s.threads)}));
+  const auto backend = HONE_TRY(open_device(s.device, {.threads = static_cast<int>(s.threads)}));
   CacheLimits limits = fit_memory(prompts, config, model.config, s.batch_size);
   if (s.load_in_8bit)
     limits.weights = WeightStorage::i8;

@@ -38,8 +38,8 @@ struct ShowSettings {
 };
 
 Result<std::unique_ptr<Backend>> choose_backend(const GraphSettings& s) {
-  if (s.backend == kNull) return std::unique_ptr<Backend>(std::make_unique<NullBackend>());
-  return open_backend(s.backend, {.threads = static_cast<int>(s.threads)});
+  if (s.device == kNull) return std::unique_ptr<Backend>(std::make_unique<NullBackend>());
+  return open_backend(s.device, {.threads = static_cast<int>(s.threads)});
 }
 
 std::string catalogue() {
@@ -325,8 +325,8 @@ Result<int> graph_of_run(const std::vector<std::string>& args) {
   const Task& task = *chosen->task;
   bool from_scratch = false;
   Pretrained model = HONE_TRY(open_for_training(task, from_scratch, !s.trace.empty()));
-  const auto backend = HONE_TRY(
-      open_backend(task.settings->backend, {.threads = static_cast<int>(task.settings->threads)}));
+  const auto backend = HONE_TRY(open_device(task.settings->device_here(),
+                                            {.threads = static_cast<int>(task.settings->threads)}));
   if (!s.trace.empty()) return trace(s, task, std::move(model), *backend, {.fuse = s.fuse});
   const TaskModel made = HONE_TRY(TaskModel::make(task, model, backend->spec().host_lane));
   RunProgram program = HONE_TRY(find_program(s, made));
@@ -375,7 +375,7 @@ Result<int> run_graph(const std::vector<std::string>& args) {
           .todo("name a model with --model_name_or_path");
     if (!backend->computes())
       return Error(err::kMissingArgument, "the null backend computes nothing")
-          .todo("--backend cpu or reference");
+          .todo("--device cpu or reference");
     Task task = find_task("clm");
     task.settings->do_train = true;
     return trace(s, task, std::move(model), *backend, {.fuse = s.fuse});

@@ -200,7 +200,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
   const ModelConfig& config = model.config;
   const int threads = static_cast<int>(s.threads);
-  const DeviceGroup group = HONE_TRY(named_devices(only.device, threads));
+  const DeviceGroup group = HONE_TRY(named_devices(s.device, threads));
   DeviceSpec device = group.device;
   const bool here = device.name == "cpu";
   const bool list_choices = only.choices || s.auto_fit;

@@ -132,11 +132,14 @@ class CudaBackend : public Backend {
 }  // namespace cuda
 
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
-                                                   const void* image, const CudaOptions& options) {
+                                                   const KernelImage& image,
+                                                   const CudaOptions& options) {
   auto device =
       HONE_TRY(cuda::CudaDevice::open(driver, ordinal, options.threads, options.host != nullptr));
   cuda::CUmodule module = nullptr;
-  HONE_TRY(cuda_status(driver, driver.cuModuleLoadData(&module, image), "cuModuleLoadData"));
+  const std::string kernels = HONE_TRY(image(device->spec().isa));
+  HONE_TRY(
+      cuda_status(driver, driver.cuModuleLoadData(&module, kernels.c_str()), "cuModuleLoadData"));
   return std::unique_ptr<Backend>(
       std::make_unique<cuda::CudaBackend>(options, std::move(device), module));
 }

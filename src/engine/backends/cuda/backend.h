@@ -16,9 +16,12 @@ struct CudaOptions {
   std::shared_ptr<void> owner = {};  // kept as long as the backend
 };
 
-// image: a module with the kernels, as cuModuleLoadData takes it. Errors: H1342.
+// A module with the kernels for an architecture ("sm_90"), as cuModuleLoadData takes it.
+using KernelImage = std::function<Result<std::string>(const std::string& architecture)>;
+
+// Errors: H1342, H1344, those of the image.
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
-                                                   const void* image,
+                                                   const KernelImage& image,
                                                    const CudaOptions& options = {});
 
 }  // namespace hone

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "engine/backends/cuda/driver/errors.h"
+#include "engine/backends/cuda/gpus.h"
 #include "engine/device/accesses.h"
 #include "engine/device/errors.h"
 
@@ -190,23 +192,20 @@ CudaDevice::~CudaDevice() {
 }
 
 Status CudaDevice::read_spec() {
-  char name[256] = {};
-  size_t bytes = 0;
-  int major = 0, minor = 0;
-  HONE_TRY(
-      cuda_status(driver_, driver_.cuDeviceGetName(name, sizeof name, device_), "cuDeviceGetName"));
-  HONE_TRY(cuda_status(driver_, driver_.cuDeviceTotalMem(&bytes, device_), "cuDeviceTotalMem"));
-  for (const auto& [attribute, value] :
-       {std::pair{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
-        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor}})
-    HONE_TRY(cuda_status(driver_, driver_.cuDeviceGetAttribute(value, attribute, device_),
-                         "cuDeviceGetAttribute"));
-  spec_.name = name;
+  const Gpu g = HONE_TRY(gpu(driver_, device_));
+  if (!g.is_usable())
+    return Error(err::kOldGpu, fmt::format("{} has compute capability {}.{}, and {}.0 is needed",
+                                           g.name, g.major, g.minor, Gpu::kOldestMajor))
+        .todo("give --device cpu, or a GPU from V100 on; hone doctor lists what is here");
+  // What other processes hold is not there for this one.
+  size_t free = 0, all = 0;
+  HONE_TRY(cuda_status(driver_, driver_.cuMemGetInfo(&free, &all), "cuMemGetInfo"));
+  spec_.name = g.name;
   spec_.kernels = "cuda";
-  spec_.memory_bytes = static_cast<int64_t>(bytes);
+  spec_.memory_bytes = static_cast<int64_t>(free);
   spec_.own_memory = true;
-  spec_.isa = fmt::format("sm_{}{}", major, minor);
-  spec_.multiplies_bf16 = major >= 8;
+  spec_.isa = fmt::format("sm_{}{}", g.major, g.minor);
+  spec_.multiplies_bf16 = g.major >= 8;
   spec_.runtime_bytes = kRuntimeBytes;
   spec_.threads = pool_.size();
   return Ok{};

@@ -64,7 +64,7 @@ class CudaQueue : public Queue {
 class CudaDevice : public Device {
  public:
   // Takes the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of the
-  // host run beside the device's. Error H1342.
+  // host run beside the device's. Errors H1342, H1344.
   static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads,
                                                   bool has_host_lane);
   ~CudaDevice() override;

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOpti
   };
   const std::shared_ptr<cuda::FakeDriver> driver(new cuda::FakeDriver(options), close);
   return make_cuda_backend(
-      driver->table(), 0, cuda::kEmulatedImage,
+      driver->table(), 0, cuda::emulated_image,
       {.name = "cuda_emulated", .host = std::move(host), .threads = threads, .owner = driver});
 }
 

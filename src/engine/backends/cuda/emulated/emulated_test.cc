@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/conformance.h"
 
@@ -19,9 +20,9 @@ struct How {
   std::string name;
   cuda::FakeOptions options;
 };
-class EmulatedCuda : public testing::TestWithParam<How> {};
+class EmulatedCudas : public testing::TestWithParam<How> {};
 
-TEST_P(EmulatedCuda, Conformance) {
+TEST_P(EmulatedCudas, Conformance) {
   const auto backend = make_emulated_cuda_backend(GetParam().options).value();
   const char* only = std::getenv("HONE_ONLY");
   const ConformanceReport r = run_conformance(*backend, reference_backend(),
@@ -33,12 +34,21 @@ TEST_P(EmulatedCuda, Conformance) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, EmulatedCuda,
+    All, EmulatedCudas,
     testing::Values(
         How{"Forward", {}},
         How{"Backward", {.execution = Execution::as_late_as_possible, .threads = Order::backward}},
         How{"Shuffled", {.execution = Execution::shuffled, .threads = Order::shuffled}}),
     [](const auto& p) { return p.param.name; });
+
+TEST(EmulatedCuda, RefusesGpusThatAreTooOld) {
+  const auto k80 = make_emulated_cuda_backend(
+      {.capability_major = 3, .capability_minor = 7, .name = "Tesla K80"});
+  ASSERT_FALSE(k80.ok());
+  EXPECT_STREQ(k80.error().code(), err::kOldGpu.id);
+  EXPECT_EQ(k80.error().what(), "Tesla K80 has compute capability 3.7, and 7.0 is needed");
+  EXPECT_FALSE(make_emulated_cuda_backend({}).value()->device().host_memory());
+}
 
 }  // namespace
 }  // namespace hone

@@ -3,12 +3,16 @@
 
 #include <string>
 
+#include "base/core/error.h"
 #include "engine/backends/cuda/emulate/grid.h"
 
 namespace hone::cuda {
 
 // The image of the module that has all kernels of emulate::find_function.
 inline constexpr const char* kEmulatedImage = "hone emulated kernels";
+inline Result<std::string> emulated_image(const std::string&) {
+  return std::string(kEmulatedImage);
+}
 
 // When queued work is done. at_once: in the call that queues it. as_late_as_possible: when a wait of
 // the host needs it, and nothing else before. shuffled: at any time, in an order that the seed gives.

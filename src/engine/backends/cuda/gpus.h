@@ -1,0 +1,24 @@
+// The NVIDIA GPUs of this machine, as their driver lists them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/backends/cuda/driver/driver.h"
+
+namespace hone::cuda {
+
+struct Gpu {
+  std::string name;
+  int major = 0, minor = 0;  // compute capability
+  int64_t memory_bytes = 0;
+  bool is_usable() const { return major >= kOldestMajor; }
+  static constexpr int kOldestMajor = 7;
+};
+
+// In the order of their ordinals. Error H1342.
+Result<std::vector<Gpu>> gpus(const Driver& driver);
+// Error H1342.
+Result<Gpu> gpu(const Driver& driver, CUdevice device);
+
+}  // namespace hone::cuda
