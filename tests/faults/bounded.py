@@ -146,7 +146,7 @@ class Drawn:
         if flags["save_strategy"] == "steps":
             flags.update(save_steps=2, save_total_limit=1)
         if rng.random() < 0.15:
-            flags["backend"] = "far"
+            flags["device"] = "far"
         if rng.random() < 0.15:
             flags["auto"] = True
         self.draw_numbers(rng, precision)

@@ -181,6 +181,14 @@ Result<int> plan_ranks(const TaskModel& m, const std::string& model, const Devic
 Result<DeviceGroup> named_devices(const std::string& name, int threads) {
   Result<DeviceGroup> group = device_group(name, {.threads = threads});
   if (group.ok()) return group;
+  // Another device of this machine.
+  const std::vector<std::string> here = backend_names();
+  if (name == "auto" || name.starts_with("cuda:") ||
+      std::find(here.begin(), here.end(), name) != here.end()) {
+    const auto opened = HONE_TRY(open_device(name, {.threads = threads}));
+    for (const BackendKind& k : backend_kinds())
+      if (k.choose && k.name == opened->spec().kernels) return DeviceGroup{opened->spec(), 1};
+  }
   return Error(err::kSettingChoice, fmt::format("device: {}", group.error().what()))
       .at("--device " + name)
       .todo(group.error().remedy());
@@ -200,15 +208,17 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
   const ModelConfig& config = model.config;
   const int threads = static_cast<int>(s.threads);
-  const DeviceGroup group = HONE_TRY(named_devices(s.device, threads));
+  const DeviceGroup group = HONE_TRY(named_devices(s.device_here(), threads));
   DeviceSpec device = group.device;
-  const bool here = device.name == "cpu";
+  const std::vector<std::string> elsewhere = device_names();
+  const bool here = device.name == "cpu" ||
+                    std::find(elsewhere.begin(), elsewhere.end(), device.name) == elsewhere.end();
   const bool list_choices = only.choices || s.auto_fit;
   std::unique_ptr<Backend> computes;
   std::optional<MachineSpeeds> speeds;
   std::unique_ptr<PlanData> data;
   if (here) {
-    computes = HONE_TRY(open_backend("cpu", {.threads = threads}));
+    computes = HONE_TRY(open_device(s.device_here(), {.threads = threads}));
     speeds = machine_speeds(*computes, SpeedsWanted::of(s, list_choices));
     static_cast<Speeds&>(device) = speeds ? speeds->speeds : kTypicalCpu;
     data = HONE_TRY(read_plan_data(*chosen->task, model, computes->device().pool()));
