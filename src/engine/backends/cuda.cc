@@ -1,5 +1,6 @@
 #include "engine/backends/cuda/cuda.h"
 
+#include "base/core/log.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
@@ -15,9 +16,13 @@ Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
   const auto image = [&](const std::string& architecture) {
     return compiler.kernels_for(architecture);
   };
-  return make_cuda_backend(
-      driver, o.ordinal, image,
-      {.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)), .threads = o.threads});
+  CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)), .threads = o.threads};
+  if (auto blas = cuda::load_blas(); blas.ok())
+    options.blas = *blas;
+  else
+    log_warning("{}: products do not use tensor cores ({})", blas.error().what(),
+                blas.error().remedy());
+  return make_cuda_backend(driver, o.ordinal, image, options);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "base/core/threads.h"
 #include "base/store/hub_repository.h"
 #include "engine/backends/backends.h"
+#include "engine/backends/cuda/blas/blas.h"
 #include "engine/backends/cuda/compile/compile.h"
 #include "engine/backends/cuda/gpus.h"
 #include "engine/device/disk_io.h"
@@ -288,6 +289,8 @@ Finding gpus(OrderedJson& json) {
     any = any || g.is_usable();
   }
   const auto compiler = cuda::KernelCompiler::open();
+  const auto blas = cuda::load_blas();
+  json["cublaslt"] = blas.ok();
   json["nvrtc"] = compiler.ok() ? OrderedJson(compiler->version()) : OrderedJson();
   json["cuda_driver"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   Finding f{"gpus",
@@ -296,6 +299,7 @@ Finding gpus(OrderedJson& json) {
                         compiler.ok() ? ", kernels by NVRTC " + compiler->version() : ""),
             ""};
   if (any && !compiler.ok()) f.remedy = compiler.error().remedy();
+  if (any && compiler.ok() && !blas.ok()) f.remedy = blas.error().remedy();
   return f;
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/device/accesses.h"
 #include "engine/device/errors.h"
@@ -30,6 +31,12 @@ class Prepared {
     }
   }
 
+  // The same for a product of the library.
+  Prepared(Launch launch, LtProduct product, const NodeView& n, int64_t workspace_bytes)
+      : Prepared(std::move(launch), CUfunction(), n, workspace_bytes) {
+    product_ = std::move(product);
+  }
+
   void start(const KernelArgs& a) {
     size_t noted = 0;
     for (size_t i = 0; i < values_.size(); ++i) {
@@ -43,8 +50,9 @@ class Prepared {
       if (g.of != LaunchArgument::Of::value) accesses_[noted++].at = base;
     }
     if (launch_.only_apart && addresses_[0] == addresses_[1]) return;
-    note_accesses(accesses_);
     auto& queue = static_cast<CudaQueue&>(a.queue);
+    if (product_) return multiply(queue);
+    note_accesses(accesses_);
     const Driver& d = queue.device().driver();
     queue.device().keep(
         d.cuLaunchKernel(function_, launch_.grid_x, launch_.grid_y, launch_.grid_z, launch_.block_x,
@@ -54,8 +62,21 @@ class Prepared {
   }
 
  private:
+  void multiply(CudaQueue& queue) {
+    const auto at = [&](size_t i) -> const void* {
+      return launch_.arguments[i].of == LaunchArgument::Of::value ? nullptr : addresses_[i];
+    };
+    const cublasStatus_t status = product_->run(queue.stream(), at(0), at(1), at(2), at(3),
+                                                const_cast<void*>(at(4)), const_cast<void*>(at(5)));
+    if (status != CUBLAS_STATUS_SUCCESS)
+      queue.device().keep(
+          Error(err::kCudaFails,
+                fmt::format("cublasLtMatmul failed (cuBLAS status {})", static_cast<int>(status))));
+  }
+
   Launch launch_;
   CUfunction function_;
+  std::optional<LtProduct> product_;
   std::vector<const std::byte*> addresses_;
   std::vector<void*> values_;
   std::vector<Access> accesses_;  // of whole tensors
@@ -63,10 +84,13 @@ class Prepared {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(const CudaOptions& options, std::unique_ptr<CudaDevice> device, CUmodule module)
+  CudaBackend(const CudaOptions& options, std::optional<LtHandle> blas,
+              std::unique_ptr<CudaDevice> device, CUmodule module)
       : owner_(options.owner),
         host_(options.host),
         name_(options.name),
+        blas_(std::move(blas)),
+        table_(launch_table({.library = blas_.has_value(), .library_bytes = options.blas_bytes})),
         device_(std::move(device)),
         module_(module) {}
   ~CudaBackend() override {
@@ -81,8 +105,8 @@ class CudaBackend : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
-    const Launches l = HONE_TRY(launches_of(n));
-    return Choice{"cuda." + n.node.op->name, l.workspace_bytes};
+    const Launches l = HONE_TRY(launches_of(table_, n));
+    return Choice{id_of(n), l.workspace_bytes};
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {
@@ -93,9 +117,14 @@ class CudaBackend : public Backend {
       };
       return Kernel{k.id, k.workspace_bytes, std::move(run)};
     }
-    Launches l = HONE_TRY(launches_of(n));
+    Launches l = HONE_TRY(launches_of(table_, n));
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
+      if (launch.library) {
+        LtProduct product = HONE_TRY(LtProduct::make(*blas_, *launch.library));
+        prepared->emplace_back(std::move(launch), std::move(product), n, l.workspace_bytes);
+        continue;
+      }
       const CUfunction function = HONE_TRY(function_of(launch.kernel));
       if (launch.shared_bytes > kSharedWithoutAsking)
         HONE_TRY(cuda_status(
@@ -105,12 +134,16 @@ class CudaBackend : public Backend {
             "cuFuncSetAttribute of " + launch.kernel));
       prepared->emplace_back(std::move(launch), function, n, l.workspace_bytes);
     }
-    return Kernel{"cuda." + n.node.op->name, l.workspace_bytes, [prepared](const KernelArgs& a) {
+    return Kernel{id_of(n), l.workspace_bytes, [prepared](const KernelArgs& a) {
                     for (Prepared& p : *prepared) p.start(a);
                   }};
   }
 
  private:
+  // Products by the library have other bits.
+  std::string id_of(const NodeView& n) const {
+    return fmt::format("{}.{}", blas_ && n.node.op->product ? "cuda.lt" : "cuda", n.node.op->name);
+  }
   Result<CUfunction> function_of(const std::string& name) const {
     CUfunction& f = functions_[name];
     if (f == nullptr)
@@ -123,6 +156,8 @@ class CudaBackend : public Backend {
   const std::shared_ptr<void> owner_;  // goes last
   const std::shared_ptr<Backend> host_;
   const std::string name_;
+  const std::optional<LtHandle> blas_;
+  const LaunchTable table_;
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
   mutable std::map<std::string, CUfunction> functions_;
@@ -136,12 +171,14 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
                                                    const CudaOptions& options) {
   auto device =
       HONE_TRY(cuda::CudaDevice::open(driver, ordinal, options.threads, options.host != nullptr));
+  std::optional<cuda::LtHandle> blas;
+  if (options.blas) blas = HONE_TRY(cuda::LtHandle::open(*options.blas));
   cuda::CUmodule module = nullptr;
   const std::string kernels = HONE_TRY(image(device->spec().isa));
   HONE_TRY(
       cuda_status(driver, driver.cuModuleLoadData(&module, kernels.c_str()), "cuModuleLoadData"));
   return std::unique_ptr<Backend>(
-      std::make_unique<cuda::CudaBackend>(options, std::move(device), module));
+      std::make_unique<cuda::CudaBackend>(options, std::move(blas), std::move(device), module));
 }
 
 }  // namespace hone

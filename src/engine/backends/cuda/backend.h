@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/backends/cuda/blas/blas.h"
 #include "engine/backends/cuda/device.h"
 #include "engine/device/backend.h"
 
@@ -12,8 +13,10 @@ struct CudaOptions {
   std::string name = "cuda";
   // Kernels of the lane host_compute; null: that lane has none.
   std::shared_ptr<Backend> host = {};
-  int threads = 0;                   // of the host; 0: all that this process may use
-  std::shared_ptr<void> owner = {};  // kept as long as the backend
+  std::optional<cuda::Blas> blas = {};     // without it products are hone's own kernels
+  int64_t blas_bytes = int64_t{32} << 20;  // of its workspace, in the plan
+  int threads = 0;                         // of the host; 0: all that this process may use
+  std::shared_ptr<void> owner = {};        // kept as long as the backend
 };
 
 // A module with the kernels for an architecture ("sm_90"), as cuModuleLoadData takes it.

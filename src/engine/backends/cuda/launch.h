@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "engine/backends/cuda/blas/blas.h"
 #include "engine/device/backend.h"
 
 namespace hone::cuda {
@@ -25,7 +27,9 @@ struct Launch {
   std::string kernel;
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlockThreads, block_y = 1;
-  int shared_bytes = 0;     // dynamic shared memory
+  int shared_bytes = 0;  // dynamic shared memory
+  // Instead of a kernel, with arguments x, y, bias, onto, z, workspace.
+  std::optional<LibraryProduct> library = {};
   bool only_apart = false;  // its first two arguments are the same bytes: it need not run
   std::vector<LaunchArgument> arguments = {};
 
@@ -49,6 +53,7 @@ struct Launch {
     std::memcpy(a.value.data(), &x, sizeof(T));
     return add(std::move(a));
   }
+  Launch& argument(LaunchArgument a) { return add(std::move(a)); }
   // A thread for each of n elements, as far as that makes sense; kernels stride over the rest.
   Launch& over(int64_t n);
   // A block for each of n.

@@ -12,7 +12,7 @@ int64_t chunk_of(int64_t rows, int64_t columns) {
   return std::min(rows, std::clamp<int64_t>(fit / 64 * 64, 64, 1024));
 }
 
-Result<Launches> linear_cross_entropy(const NodeView& n) {
+Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w");
   const DType t = x.dtype;
   if (!n.text("scheme").empty()) return no_kernel(n, "a weight in blocks is widened first");
@@ -46,13 +46,33 @@ Result<Launches> linear_cross_entropy(const NodeView& n) {
   Launches all;
   all.workspace_bytes = end;
   const auto add = [&](Launch& l) { all.launches.push_back(std::move(l)); };
+  using Of = LaunchArgument::Of;
+  const auto input = [](size_t i, int64_t offset = 0) {
+    return LaunchArgument{.of = Of::input, .index = i, .offset = offset};
+  };
+  const auto output = [](size_t k, int64_t offset = 0) {
+    return LaunchArgument{.of = Of::output, .index = k, .offset = offset};
+  };
+  const auto work = [](int64_t offset) {
+    return LaunchArgument{.of = Of::workspace, .offset = offset};
+  };
+  const DType rounded = n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
+  const auto multiply = [&](ProductForm f, const ProductArguments& a) {
+    f.rounded = rounded;
+    add_product(all, f, a, options);
+  };
 
   for (int64_t first = 0; first < rows; first += chunk) {
     const int64_t count = std::min(chunk, rows - first);
-    Product forward = product_of(n, count, inner, columns, false, true);
-    Launch head = product_launch(t, w.dtype, DType::f32, forward);
-    head.in(0, first * inner * bytes).in(1).none().none().none().work(logits).value(forward);
-    add(head);
+    const LaunchArgument x_rows = input(0, first * inner * bytes);
+    multiply({.x = t,
+              .y = w.dtype,
+              .z = DType::f32,
+              .m = count,
+              .n = columns,
+              .k = inner,
+              .trans_y = true},
+             {.x = x_rows, .y = input(1), .z = work(logits)});
     Launch loss(kernel_of("cross_entropy", t));
     loss.work(logits);
     n.has("bias") ? loss.in(n.slot("bias")) : loss.none();
@@ -62,26 +82,19 @@ Result<Launches> linear_cross_entropy(const NodeView& n) {
     loss.value(count).value(columns).value(static_cast<float>(n.real("smoothing"))).blocks(count);
     add(loss);
     if (dw != 0) {
-      const Product p = product_of(n, columns, count, inner, true, false);
-      Launch l = product_launch(t, t, DType::f32, p);
-      l.work(d).in(0, first * inner * bytes).none();
+      const LaunchArgument sum = is_narrow ? work(sums_w) : output(dw);
+      ProductArguments a{.x = work(d), .y = x_rows, .z = sum};
       if (first > 0)
-        is_narrow ? l.work(sums_w) : l.out(dw);
+        a.onto = sum;
       else if (n.has("dw_acc") && !is_narrow)
-        l.in(n.slot("dw_acc"));
-      else
-        l.none();
-      l.none();
-      is_narrow ? l.work(sums_w) : l.out(dw);
-      l.value(p);
-      add(l);
+        a.onto = input(n.slot("dw_acc"));
+      multiply(
+          {.x = t, .y = t, .z = DType::f32, .m = columns, .n = inner, .k = count, .trans_x = true},
+          a);
     }
-    if (dx != 0) {
-      const Product p = product_of(n, count, columns, inner, false, false);
-      Launch l = product_launch(t, w.dtype, t, p);
-      l.work(d).in(1).none().none().none().out(dx, first * inner * bytes).value(p);
-      add(l);
-    }
+    if (dx != 0)
+      multiply({.x = t, .y = w.dtype, .z = t, .m = count, .n = inner, .k = columns},
+               {.x = work(d), .y = input(1), .z = output(dx, first * inner * bytes)});
     if (dbias != 0) {
       Launch l = row_part_launch(kernel_of("row_parts", t), count, columns);
       l.work(d).work(parts).value(count).value(columns);
@@ -112,6 +125,10 @@ Result<Launches> linear_cross_entropy(const NodeView& n) {
 
 }  // namespace
 
-void add_cross_entropy(LaunchTable& t) { t["linear_cross_entropy"] = linear_cross_entropy; }
+void add_cross_entropy(LaunchTable& t, const LaunchOptions& options) {
+  t["linear_cross_entropy"] = [options](const NodeView& n) {
+    return linear_cross_entropy(n, options);
+  };
+}
 
 }  // namespace hone::cuda

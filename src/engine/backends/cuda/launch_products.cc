@@ -2,27 +2,38 @@
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {
-
 namespace {
 
 constexpr unsigned kTile = 16, kMostRows = 65'535;
 
-Result<Launches> matmul(const NodeView& n) {
-  const Shape &s = n.out(0).shape, &x = n.in(0).shape;
-  const bool tx = n.flag("trans_x"), ty = n.flag("trans_y");
-  const int64_t rows = s[s.size() - 2], columns = s[s.size() - 1],
-                inner = x[x.size() - (tx ? 2 : 1)];
-  const int64_t batches = rows * columns == 0 ? 0 : n.out(0).count() / (rows * columns);
-  if (batches == 0) return Launches{};
-  if (batches > kMostRows) return no_kernel(n, "more than 65,535 matrices");
-  const Product p = product_of(n, rows, inner, columns, tx, ty);
-  Launch l = product_launch(n.in(0).dtype, n.in(1).dtype, n.out(0).dtype, p, batches);
-  l.in(0).in(1).none();
-  n.has(2) ? l.in(2) : l.none();
-  return one(std::move(l.none().out(0).value(p)));
+LaunchArgument operand(size_t i) { return {.of = LaunchArgument::Of::input, .index = i}; }
+LaunchArgument result(size_t k) { return {.of = LaunchArgument::Of::output, .index = k}; }
+bool is_there(const LaunchArgument& a) { return a.of != LaunchArgument::Of::value; }
+
+DType rounded_by(const NodeView& n) {
+  return n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
 }
 
-Result<Launches> linear(const NodeView& n) {
+Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
+  const Shape &s = n.out(0).shape, &x = n.in(0).shape;
+  ProductForm f{n.in(0).dtype, n.in(1).dtype, n.out(0).dtype};
+  f.trans_x = n.flag("trans_x");
+  f.trans_y = n.flag("trans_y");
+  f.m = s[s.size() - 2];
+  f.n = s[s.size() - 1];
+  f.k = x[x.size() - (f.trans_x ? 2 : 1)];
+  f.batches = f.m * f.n == 0 ? 0 : n.out(0).count() / (f.m * f.n);
+  f.rounded = rounded_by(n);
+  if (f.batches == 0) return Launches{};
+  if (f.batches > kMostRows) return no_kernel(n, "more than 65,535 matrices");
+  ProductArguments a{.x = operand(0), .y = operand(1), .z = result(0)};
+  if (n.has(2)) a.onto = operand(2);
+  Launches all;
+  add_product(all, f, a, options);
+  return all;
+}
+
+Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w"), &y = n.out(0);
   if (!n.text("scheme").empty() || w.dtype == DType::i8)
     return no_kernel(n, "a weight in blocks is widened first");
@@ -33,46 +44,128 @@ Result<Launches> linear(const NodeView& n) {
   if (n.has("bias") && n.in("bias").dtype != y.dtype)
     return no_kernel(n, fmt::format("a bias in {}", name_of(n.in("bias").dtype)));
   if (y.count() == 0) return Launches{};
-  Product p = product_of(n, x.shape[0], x.shape[1], y.shape[1], false, n.flag("trans_w"));
-  if (n.text("act") != "none") p.act = activation_index(n.text("act"));
-  Launch l = product_launch(x.dtype, w.dtype, y.dtype, p);
-  l.in(0).in(1);
-  for (const char* operand : {"bias", "residual"})
-    n.has(operand) ? l.in(n.slot(operand)) : l.none();
-  n.flag("save_pre") ? l.out(1) : l.none();
-  return one(std::move(l.out(0).value(p)));
+  ProductForm f{x.dtype, w.dtype, y.dtype, x.shape[0], y.shape[1], x.shape[1]};
+  f.trans_y = n.flag("trans_w");
+  f.rounded = rounded_by(n);
+  if (n.text("act") != "none") f.act = activation_index(n.text("act"));
+  ProductArguments a{.x = operand(0), .y = operand(1), .z = result(0)};
+  if (n.has("bias")) a.bias = operand(n.slot("bias"));
+  if (n.has("residual")) a.onto = operand(n.slot("residual"));
+  if (n.flag("save_pre")) a.pre = result(1);
+  Launches all;
+  add_product(all, f, a, options);
+  return all;
+}
+
+// A tile of 16 x 16 for each block.
+void add_own(Launches& all, const ProductForm& f, const ProductArguments& a) {
+  Product p{};
+  p.m = f.m;
+  p.n = f.n;
+  p.k = f.k;
+  p.row_x = f.trans_x ? 1 : f.k;
+  p.column_x = f.trans_x ? f.m : 1;
+  p.row_y = f.trans_y ? 1 : f.n;
+  p.column_y = f.trans_y ? f.k : 1;
+  p.round = f.rounded == DType::bf16 ? 1 : f.rounded == DType::f16 ? 2 : 0;
+  p.act = f.act;
+  const auto tiles = [](int64_t count) { return (count + kTile - 1) / kTile; };
+  Launch l(fmt::format("product_{}_{}_{}", name_of(f.x), name_of(f.y), name_of(f.z)));
+  l.blocks(tiles(p.n));
+  l.grid_y = static_cast<unsigned>(std::min<int64_t>(tiles(p.m), kMostRows));
+  l.grid_z = static_cast<unsigned>(f.batches);
+  l.block_x = l.block_y = kTile;
+  l.argument(a.x).argument(a.y).argument(a.bias).argument(a.onto).argument(a.pre).argument(a.z);
+  all.launches.push_back(std::move(l.value(p)));
+}
+
+cudaDataType library_type(DType t) {
+  return t == DType::f64    ? CUDA_R_64F
+         : t == DType::f32  ? CUDA_R_32F
+         : t == DType::bf16 ? CUDA_R_16BF
+                            : CUDA_R_16F;
+}
+
+// The library's operands have one type.
+DType library_operands(const ProductForm& f) { return f.rounded != DType::f32 ? f.rounded : f.x; }
+bool library_takes(const ProductForm& f, const ProductArguments& a) {
+  const DType t = library_operands(f);
+  const auto fits = [&](DType own) {
+    return own == t || (f.rounded != DType::f32 && own == DType::f32);
+  };
+  const bool has_act = f.act != kNoActivation;
+  return f.k > 0 && fits(f.x) && fits(f.y) &&
+         (f.z == t || (f.z == DType::f32 && t != DType::f64)) && !(has_act && is_there(a.onto)) &&
+         (has_act || !is_there(a.pre));
+}
+
+int64_t lowest_bit(int64_t x) { return x & -x; }
+
+// Casts of operands that are rounded, the product, and the activation of what it has kept.
+void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
+                 const LaunchOptions& options) {
+  const DType t = library_operands(f);
+  const auto aligned = [](int64_t bytes) { return (bytes + 255) / 256 * 256; };
+  const int64_t workspace = aligned(all.workspace_bytes);
+  int64_t end = workspace + options.library_bytes;
+  const auto narrowed = [&](const LaunchArgument& own, DType from, int64_t count) {
+    if (from == t) return own;
+    const LaunchArgument to{.of = LaunchArgument::Of::workspace, .offset = end};
+    end += aligned(count * size_of(t));
+    Launch cast(fmt::format("cast_{}_{}", name_of(from), name_of(t)));
+    cast.argument(own).argument(to).value(count).value(0.0).over(count);
+    all.launches.push_back(std::move(cast));
+    return to;
+  };
+  const LaunchArgument x = narrowed(a.x, f.x, f.batches * f.m * f.k);
+  const LaunchArgument y = narrowed(a.y, f.y, f.batches * f.k * f.n);
+  const LaunchArgument& made = is_there(a.pre) ? a.pre : a.z;
+  LibraryProduct p{library_type(t), library_type(f.z)};
+  p.trans_x = f.trans_x;
+  p.trans_y = f.trans_y;
+  p.has_bias = is_there(a.bias);
+  p.has_onto = is_there(a.onto);
+  p.m = f.m;
+  p.n = f.n;
+  p.k = f.k;
+  p.batches = f.batches;
+  p.workspace_bytes = options.library_bytes;
+  p.alignment = 64;  // of values in an arena
+  const auto at = [&](int64_t bytes) {
+    if (bytes != 0) p.alignment = std::min(p.alignment, lowest_bit(bytes));
+  };
+  for (const LaunchArgument* one : {&x, &y, &a.bias, &a.onto, &made}) at(one->offset);
+  if (f.batches > 1) {
+    at(f.m * f.k * size_of(t));
+    at(f.k * f.n * size_of(t));
+    at(f.m * f.n * size_of(f.z));
+  }
+  Launch l("cublasLtMatmul");
+  l.library = p;
+  l.argument(x).argument(y).argument(a.bias).argument(a.onto).argument(made).work(workspace);
+  all.launches.push_back(std::move(l));
+  if (f.act != kNoActivation) {
+    const int64_t count = f.batches * f.m * f.n;
+    Launch act(kernel_of("activation", f.z));
+    act.argument(made).argument(a.z).value(count).value(f.act).over(count);
+    all.launches.push_back(std::move(act));
+  }
+  all.product_bytes = std::max(all.product_bytes, end - all.workspace_bytes);
 }
 
 }  // namespace
 
-Product product_of(const NodeView& n, int64_t m, int64_t k, int64_t columns, bool trans_x,
-                   bool trans_y) {
-  Product p{};
-  p.m = m;
-  p.n = columns;
-  p.k = k;
-  p.row_x = trans_x ? 1 : k;
-  p.column_x = trans_x ? m : 1;
-  p.row_y = trans_y ? 1 : columns;
-  p.column_y = trans_y ? k : 1;
-  p.round = n.flag("bf16") ? 1 : n.flag("f16") ? 2 : 0;
-  p.act = kNoActivation;
-  return p;
+void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
+                 const LaunchOptions& options) {
+  if (options.library && library_takes(form, arguments))
+    add_library(all, form, arguments, options);
+  else
+    add_own(all, form, arguments);
 }
 
-Launch product_launch(DType x, DType y, DType z, const Product& p, int64_t batches) {
-  const auto tiles = [](int64_t count) { return (count + kTile - 1) / kTile; };
-  Launch l(fmt::format("product_{}_{}_{}", name_of(x), name_of(y), name_of(z)));
-  l.blocks(tiles(p.n));
-  l.grid_y = static_cast<unsigned>(std::min<int64_t>(tiles(p.m), kMostRows));
-  l.grid_z = static_cast<unsigned>(batches);
-  l.block_x = l.block_y = kTile;
-  return l;
-}
-
-void add_products(LaunchTable& t) {
-  t["matmul"] = matmul;
-  t["linear"] = linear;
+void add_products(LaunchTable& t, const LaunchOptions& options) {
+  t["matmul"] = [options](const NodeView& n) { return matmul(n, options); };
+  t["linear"] = [options](const NodeView& n) { return linear(n, options); };
 }
 
 }  // namespace hone::cuda

@@ -3,29 +3,23 @@
 #include "engine/device/errors.h"
 
 namespace hone::cuda {
-namespace {
 
-const LaunchTable& all() {
-  static const LaunchTable table = [] {
-    LaunchTable t;
-    add_elementwise(t);
-    add_moves(t);
-    add_sums(t);
-    add_random(t);
-    add_blocks(t);
-    add_activations(t);
-    add_norms(t);
-    add_rows(t);
-    add_updates(t);
-    add_attention(t);
-    add_products(t);
-    add_cross_entropy(t);
-    return t;
-  }();
-  return table;
+LaunchTable launch_table(const LaunchOptions& options) {
+  LaunchTable t;
+  add_elementwise(t);
+  add_moves(t);
+  add_sums(t);
+  add_random(t);
+  add_blocks(t);
+  add_activations(t);
+  add_norms(t);
+  add_rows(t);
+  add_updates(t);
+  add_attention(t);
+  add_products(t, options);
+  add_cross_entropy(t, options);
+  return t;
 }
-
-}  // namespace
 
 std::vector<int64_t> strides_of(const Shape& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
@@ -37,10 +31,12 @@ Error no_kernel(const NodeView& n, std::string_view why) {
   return Error(err::kDeclined, fmt::format("cuda: {}: {}", n.node.op->name, why));
 }
 
-Result<Launches> launches_of(const NodeView& n) {
-  const auto found = all().find(n.node.op->name);
-  if (found == all().end()) return no_kernel(n, "no kernel of its own");
-  return found->second(n);
+Result<Launches> launches_of(const LaunchTable& table, const NodeView& n) {
+  const auto found = table.find(n.node.op->name);
+  if (found == table.end()) return no_kernel(n, "no kernel of its own");
+  Launches l = HONE_TRY(found->second(n));
+  l.workspace_bytes += l.product_bytes;
+  return l;
 }
 
 }  // namespace hone::cuda

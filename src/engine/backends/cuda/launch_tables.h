@@ -13,12 +13,19 @@ namespace hone::cuda {
 struct Launches {
   std::vector<Launch> launches;
   int64_t workspace_bytes = 0;
+  int64_t product_bytes = 0;  // of products, after it
 };
-// An Error of code kDeclined for what has no kernel.
-Result<Launches> launches_of(const NodeView& n);
+struct LaunchOptions {
+  bool library = false;                       // products by cuBLASLt where it has them
+  int64_t library_bytes = int64_t{32} << 20;  // of its workspace
+};
 
 using LaunchTable =
     std::map<std::string, std::function<Result<Launches>(const NodeView&)>, std::less<>>;
+
+LaunchTable launch_table(const LaunchOptions& options);
+// An Error of code kDeclined for what has no kernel.
+Result<Launches> launches_of(const LaunchTable& table, const NodeView& n);
 
 void add_elementwise(LaunchTable& t);
 void add_moves(LaunchTable& t);
@@ -30,8 +37,8 @@ void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
 void add_updates(LaunchTable& t);
 void add_attention(LaunchTable& t);
-void add_products(LaunchTable& t);
-void add_cross_entropy(LaunchTable& t);
+void add_products(LaunchTable& t, const LaunchOptions& options);
+void add_cross_entropy(LaunchTable& t, const LaunchOptions& options);
 
 Error no_kernel(const NodeView& n, std::string_view why);
 // Row-major strides, in elements.
@@ -40,15 +47,24 @@ std::vector<int64_t> strides_of(const Shape& shape);
 // The kind of kernels/activations.cuh; kNoActivation: there is no such kind.
 int activation_index(std::string_view kind);
 
-// What a product of matrices is given. Arguments of the launch: x, y, bias, onto, pre, z (kernels/
-// products.cuh), and then p.
-struct Product;
-struct Map;
-Launch product_launch(DType x, DType y, DType z, const Product& p, int64_t batches = 1);
-// x [m,k] (trans_x: [k,m]) by y [k,n] (trans_y: [n,k]), rounded as the node's attributes say.
-Product product_of(const NodeView& n, int64_t m, int64_t k, int64_t columns, bool trans_x,
-                   bool trans_y);
+// z = act(x y + bias) + onto: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]), rounded first.
+struct ProductForm {
+  DType x, y, z;
+  int64_t m = 0, n = 0, k = 0, batches = 1;
+  bool trans_x = false, trans_y = false;
+  DType rounded = DType::f32;
+  int act = -1;  // of kernels/activations.cuh
+};
+// pre: x y + bias, kept. Those that are not there are null.
+struct ProductArguments {
+  LaunchArgument x, y, bias = null(), onto = null(), pre = null(), z;
+  static LaunchArgument null() { return {.value = std::vector<std::byte>(sizeof(void*))}; }
+};
+// Adds the launches of a product; `all` has its own workspace already.
+void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
+                 const LaunchOptions& options);
 
+struct Map;
 // bitsandbytes' numbers of 8 bits.
 Map map_of(bool is_signed);
 
@@ -57,7 +73,7 @@ int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
 
-inline Launches one(Launch launch) { return {{std::move(launch)}, 0}; }
+inline Launches one(Launch launch) { return {{std::move(launch)}}; }
 // "exp_f32": a kernel of an element type.
 inline std::string kernel_of(std::string_view name, DType t) {
   return fmt::format("{}_{}", name, name_of(t));

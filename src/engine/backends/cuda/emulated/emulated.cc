@@ -3,13 +3,15 @@
 #include "base/core/error.h"
 #include "base/core/log.h"
 #include "engine/backends/cuda/backend.h"
+#include "engine/backends/cuda/fake/fake_blas.h"
 #include "engine/backends/cuda/kernels/emulated.h"
 
 namespace hone {
 
 Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOptions& options,
                                                             int threads,
-                                                            std::shared_ptr<Backend> host) {
+                                                            std::shared_ptr<Backend> host,
+                                                            bool with_blas) {
   cuda::add_emulated_kernels();
   const auto close = [](cuda::FakeDriver* opened) {
     const std::unique_ptr<cuda::FakeDriver> driver(opened);
@@ -18,9 +20,13 @@ Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOpti
     HONE_BUG_IF(!findings.empty(), "the use of the CUDA driver is wrong: {}", findings[0]);
   };
   const std::shared_ptr<cuda::FakeDriver> driver(new cuda::FakeDriver(options), close);
-  return make_cuda_backend(
-      driver->table(), 0, cuda::emulated_image,
-      {.name = "cuda_emulated", .host = std::move(host), .threads = threads, .owner = driver});
+  return make_cuda_backend(driver->table(), 0, cuda::emulated_image,
+                           {.name = "cuda_emulated",
+                            .host = std::move(host),
+                            .blas = with_blas ? std::optional(cuda::fake_blas()) : std::nullopt,
+                            .blas_bytes = 1 << 10,
+                            .threads = threads,
+                            .owner = driver});
 }
 
 }  // namespace hone

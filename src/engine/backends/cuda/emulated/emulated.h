@@ -10,6 +10,7 @@ namespace hone {
 // unseen.
 Result<std::unique_ptr<Backend>> make_emulated_cuda_backend(const cuda::FakeOptions& options,
                                                             int threads = 0,
-                                                            std::shared_ptr<Backend> host = {});
+                                                            std::shared_ptr<Backend> host = {},
+                                                            bool with_blas = true);
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/conformance.h"
+#include "engine/ops/ops.h"
 
 namespace hone {
 namespace {
@@ -19,11 +20,19 @@ using emulate::Order;
 struct How {
   std::string name;
   cuda::FakeOptions options;
+  bool with_blas = false;
 };
 class EmulatedCudas : public testing::TestWithParam<How> {};
 
 TEST_P(EmulatedCudas, Conformance) {
-  const auto backend = make_emulated_cuda_backend(GetParam().options).value();
+  const auto backend =
+      make_emulated_cuda_backend(GetParam().options, 0, {}, GetParam().with_blas).value();
+  Program p(op_table(), "p");
+  Builder b(p);
+  const ValueId x = p.add_input("x", {DType::f32, {4, 4}});
+  ops::matmul(b, x, x);
+  EXPECT_EQ(backend->choose({p, p.nodes[0]}).value().id,
+            GetParam().with_blas ? "cuda.lt.matmul" : "cuda.matmul");
   const char* only = std::getenv("HONE_ONLY");
   const ConformanceReport r = run_conformance(*backend, reference_backend(),
                                               HONE_SOURCE_DIR "/tests/ops", only ? only : "");
@@ -36,7 +45,7 @@ TEST_P(EmulatedCudas, Conformance) {
 INSTANTIATE_TEST_SUITE_P(
     All, EmulatedCudas,
     testing::Values(
-        How{"Forward", {}},
+        How{"Forward", {}, true},
         How{"Backward", {.execution = Execution::as_late_as_possible, .threads = Order::backward}},
         How{"Shuffled", {.execution = Execution::shuffled, .threads = Order::shuffled}}),
     [](const auto& p) { return p.param.name; });

@@ -1,0 +1,156 @@
+#include "engine/backends/cuda/blas/blas.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "engine/backends/cuda/driver/errors.h"
+
+namespace hone::cuda {
+namespace {
+
+constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+
+Error no_blas(const std::string& text) {
+  return Error(err::kNoBlas, text)
+      .todo(
+          "install the CUDA toolkit, or the wheel nvidia-cublas and set HONE_CUBLASLT to its "
+          "libcublasLt.so");
+}
+
+Status status_of(cublasStatus_t status, std::string_view what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return Ok{};
+  return Error(err::kCudaFails,
+               fmt::format("{} failed (cuBLAS status {})", what, static_cast<int>(status)));
+}
+
+// cuBLASLt has matrices by columns: a row-major matrix is its own transpose there.
+Result<std::shared_ptr<cublasLtMatrixLayoutOpaque_t>> layout_of(const Blas& blas, cudaDataType type,
+                                                                int64_t rows, int64_t columns,
+                                                                int64_t batches) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  HONE_TRY(status_of(blas.cublasLtMatrixLayoutCreate(&layout, type, static_cast<uint64_t>(columns),
+                                                     static_cast<uint64_t>(rows), columns),
+                     "cublasLtMatrixLayoutCreate"));
+  std::shared_ptr<cublasLtMatrixLayoutOpaque_t> made(layout, blas.cublasLtMatrixLayoutDestroy);
+  const auto count = static_cast<int32_t>(batches);
+  const int64_t step = rows * columns;
+  HONE_TRY(status_of(blas.cublasLtMatrixLayoutSetAttribute(
+                         layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+                     "cublasLtMatrixLayoutSetAttribute"));
+  HONE_TRY(status_of(blas.cublasLtMatrixLayoutSetAttribute(
+                         layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof step),
+                     "cublasLtMatrixLayoutSetAttribute"));
+  return made;
+}
+
+}  // namespace
+
+Result<Blas> load_blas() {
+  const char* const value = std::getenv("HONE_CUBLASLT");
+  const std::string own = value ? value : "";
+  void* library = own.empty() ? nullptr : dlopen(own.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!own.empty() && library == nullptr) {
+    const char* why = dlerror();
+    return no_blas(fmt::format("HONE_CUBLASLT: {}", why ? why : own));
+  }
+  for (const char* name : kNames)
+    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return no_blas("there is no libcublasLt.so");
+  Blas blas;
+#define HONE_BLAS(name, arguments)                                                  \
+  blas.name = reinterpret_cast<cublasStatus_t(*) arguments>(dlsym(library, #name)); \
+  if (blas.name == nullptr) return no_blas("libcublasLt.so has no " #name);
+#include "engine/backends/cuda/blas/blas.def"
+#undef HONE_BLAS
+  return blas;
+}
+
+Result<LtHandle> LtHandle::open(const Blas& blas) {
+  LtHandle h;
+  h.blas_ = std::make_shared<const Blas>(blas);
+  cublasLtHandle_t handle = nullptr;
+  HONE_TRY(status_of(blas.cublasLtCreate(&handle), "cublasLtCreate"));
+  h.handle_ = {handle, blas.cublasLtDestroy};
+  return h;
+}
+
+// zT [n,m] = yT xT, so cuBLASLt's A is y and its B is x.
+Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& p) {
+  const Blas& blas = handle.blas();
+  LtProduct made;
+  made.handle_ = handle;
+  made.p_ = p;
+  const bool in_f64 = p.type == CUDA_R_64F;
+  cublasLtMatmulDesc_t desc = nullptr;
+  HONE_TRY(status_of(
+      blas.cublasLtMatmulDescCreate(&desc, in_f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                    in_f64 ? CUDA_R_64F : CUDA_R_32F),
+      "cublasLtMatmulDescCreate"));
+  made.desc_ = {desc, blas.cublasLtMatmulDescDestroy};
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
+    return status_of(blas.cublasLtMatmulDescSetAttribute(desc, attribute, &value, sizeof value),
+                     "cublasLtMatmulDescSetAttribute");
+  };
+  HONE_TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_y ? CUBLAS_OP_T : CUBLAS_OP_N));
+  HONE_TRY(set(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_x ? CUBLAS_OP_T : CUBLAS_OP_N));
+  if (p.has_bias) {
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, p.result));
+  }
+  made.a_ =
+      HONE_TRY(layout_of(blas, p.type, p.trans_y ? p.n : p.k, p.trans_y ? p.k : p.n, p.batches));
+  made.b_ =
+      HONE_TRY(layout_of(blas, p.type, p.trans_x ? p.k : p.m, p.trans_x ? p.m : p.k, p.batches));
+  made.d_ = HONE_TRY(layout_of(blas, p.result, p.m, p.n, p.batches));
+
+  cublasLtMatmulPreference_t preference = nullptr;
+  HONE_TRY(status_of(blas.cublasLtMatmulPreferenceCreate(&preference),
+                     "cublasLtMatmulPreferenceCreate"));
+  const std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> kept(
+      preference, blas.cublasLtMatmulPreferenceDestroy);
+  const auto workspace = static_cast<uint64_t>(p.workspace_bytes);
+  HONE_TRY(status_of(
+      blas.cublasLtMatmulPreferenceSetAttribute(
+          preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace),
+      "cublasLtMatmulPreferenceSetAttribute"));
+  const auto alignment = static_cast<uint32_t>(p.alignment);
+  for (const auto side :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    HONE_TRY(status_of(
+        blas.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment),
+        "cublasLtMatmulPreferenceSetAttribute"));
+  cublasLtMatmulHeuristicResult_t best{};
+  int found = 0;
+  HONE_TRY(status_of(blas.cublasLtMatmulAlgoGetHeuristic(
+                         handle.get(), desc, made.a_.get(), made.b_.get(), made.d_.get(),
+                         made.d_.get(), preference, 1, &best, &found),
+                     "cublasLtMatmulAlgoGetHeuristic"));
+  if (found < 1 || best.state != CUBLAS_STATUS_SUCCESS)
+    return Error(err::kCudaFails, fmt::format("cuBLASLt has no algorithm for {} x {} by {} x {}",
+                                              p.m, p.k, p.k, p.n));
+  made.algorithm_ = best.algo;
+  return made;
+}
+
+cublasStatus_t LtProduct::run(CUstream stream, const void* x, const void* y, const void* bias,
+                              const void* onto, void* z, void* workspace) const {
+  const Blas& blas = handle_.blas();
+  if (p_.has_bias) {
+    const cublasStatus_t set = blas.cublasLtMatmulDescSetAttribute(
+        desc_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+    if (set != CUBLAS_STATUS_SUCCESS) return set;
+  }
+  const float one = 1, zero = 0;
+  const double one64 = 1, zero64 = 0;
+  const bool in_f64 = p_.type == CUDA_R_64F;
+  const void* alpha = in_f64 ? static_cast<const void*>(&one64) : &one;
+  const void* beta = in_f64 ? static_cast<const void*>(p_.has_onto ? &one64 : &zero64)
+                            : (p_.has_onto ? &one : &zero);
+  return blas.cublasLtMatmul(handle_.get(), desc_.get(), alpha, y, a_.get(), x, b_.get(), beta,
+                             p_.has_onto ? onto : z, d_.get(), z, d_.get(), &algorithm_, workspace,
+                             static_cast<size_t>(p_.workspace_bytes), stream);
+}
+
+}  // namespace hone::cuda
