@@ -34,27 +34,7 @@ Result<Launches> dequantize_dynamic(const NodeView& n) {
 
 Result<Launches> dequantize(const NodeView& n) {
   const Type& t = n.out(0);
-  if (!is_one_of(t.dtype, {DType::f32, DType::bf16}))
-    return no_kernel(n, fmt::format("not for {}", name_of(t.dtype)));
-  const BlockScheme& scheme = *block_scheme(n.text("scheme"));
-  if (scheme.scales_inside()) {
-    const auto format = std::find(kFormats.begin(), kFormats.end(), scheme.name);
-    if (format == kFormats.end()) return no_kernel(n, "no kernel for " + scheme.name);
-    Launch l(kernel_of("dequantize_blocks", t.dtype));
-    l.in(0).out(0).value(t.count()).value(static_cast<int>(format - kFormats.begin()));
-    l.value(static_cast<int>(scheme.block)).value(static_cast<int>(scheme.bytes)).over(t.count());
-    return one(std::move(l));
-  }
-  const bool nested = n.in(1).dtype == DType::u8;
-  if (!nested && n.in(1).dtype != DType::f32) return no_kernel(n, "scales are not f32");
-  Launch l(kernel_of("dequantize", t.dtype));
-  l.in(0);
-  nested ? l.none().in(1).in(2).in(3) : l.in(1).none().none().none();
-  Codes codes{};
-  if (scheme.code != nullptr) std::copy_n(scheme.code, 16, codes.of);
-  l.out(0).value(Scaled{t.count(), t.shape[1], scheme.scaled}).value(codes).value(map_of(true));
-  l.over(t.count());
-  return one(std::move(l));
+  return one(HONE_TRY(widen_launch(n, t, {.of = LaunchArgument::Of::output})));
 }
 
 }  // namespace
@@ -63,6 +43,35 @@ Map map_of(bool is_signed) {
   Map map;
   std::copy_n(dynamic_map(is_signed).begin(), 256, map.of);
   return map;
+}
+
+Result<Launch> widen_launch(const NodeView& n, const Type& t, const LaunchArgument& to) {
+  if (!is_one_of(t.dtype, {DType::f32, DType::bf16}))
+    return no_kernel(n, fmt::format("weights in blocks, in {}", name_of(t.dtype)));
+  const BlockScheme& scheme = *block_scheme(n.text("scheme"));
+  const size_t payload = n.slot(n.node.op->name == "dequantize" ? "payload" : "w");
+  if (scheme.scales_inside()) {
+    const auto format = std::find(kFormats.begin(), kFormats.end(), scheme.name);
+    if (format == kFormats.end()) return no_kernel(n, "no kernel for " + scheme.name);
+    Launch l(kernel_of("dequantize_blocks", t.dtype));
+    l.in(payload).argument(to).value(t.count()).value(static_cast<int>(format - kFormats.begin()));
+    l.value(static_cast<int>(scheme.block)).value(static_cast<int>(scheme.bytes)).over(t.count());
+    return l;
+  }
+  const size_t scales = n.slot("scales");
+  const bool nested = n.in(scales).dtype == DType::u8;
+  if (!nested && n.in(scales).dtype != DType::f32) return no_kernel(n, "scales are not f32");
+  Launch l(kernel_of("dequantize", t.dtype));
+  l.in(payload);
+  if (nested)
+    l.none().in(scales).in(n.slot("nested_scales")).in(n.slot("offset"));
+  else
+    l.in(scales).none().none().none();
+  Codes codes{};
+  if (scheme.code != nullptr) std::copy_n(scheme.code, 16, codes.of);
+  l.argument(to).value(Scaled{t.count(), t.shape[1], scheme.scaled});
+  l.value(codes).value(map_of(true)).over(t.count());
+  return l;
 }
 
 void add_blocks(LaunchTable& t) {

@@ -15,9 +15,9 @@ int64_t chunk_of(int64_t rows, int64_t columns) {
 Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w");
   const DType t = x.dtype;
-  if (!n.text("scheme").empty()) return no_kernel(n, "a weight in blocks is widened first");
+  const bool in_blocks = !n.text("scheme").empty();
   if (!is_fused(t)) return no_kernel(n, fmt::format("not for {}", name_of(t)));
-  if (w.dtype != t && !n.flag("bf16") && !n.flag("f16"))
+  if (w.dtype != t && !in_blocks && !n.flag("bf16") && !n.flag("f16"))
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(t), name_of(w.dtype)));
   const int64_t rows = x.shape[0], inner = x.shape[1], columns = w.shape[0];
   if (rows == 0 || inner == 0 || columns == 0) return no_kernel(n, "nothing to sum");
@@ -31,7 +31,13 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
 
   // Workspace: logits and their gradient (in place for f32), sums in f32 for gradients that are kept in
   // fewer bits, parts of sums over rows.
-  int64_t end = 0;
+  const DType rounded = n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
+  Launches all;
+  const DType of_w = in_blocks ? HONE_TRY(add_widened(all, n, t, rounded)) : w.dtype;
+  const LaunchArgument weight{
+      .of = in_blocks ? LaunchArgument::Of::workspace : LaunchArgument::Of::input,
+      .index = n.slot("w")};
+  int64_t end = all.workspace_bytes;
   const auto take = [&](bool wanted, int64_t size) {
     const int64_t at = end;
     if (wanted) end += (size + 255) / 256 * 256;
@@ -43,7 +49,6 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   const int64_t sums_w = take(dw != 0 && is_narrow, columns * inner * 4);
   const int64_t sums_bias = take(dbias != 0 && is_narrow, columns * 4);
   const int64_t parts = take(dbias != 0, row_part_bytes(chunk, columns));
-  Launches all;
   all.workspace_bytes = end;
   const auto add = [&](Launch& l) { all.launches.push_back(std::move(l)); };
   using Of = LaunchArgument::Of;
@@ -56,7 +61,6 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   const auto work = [](int64_t offset) {
     return LaunchArgument{.of = Of::workspace, .offset = offset};
   };
-  const DType rounded = n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
   const auto multiply = [&](ProductForm f, const ProductArguments& a) {
     f.rounded = rounded;
     add_product(all, f, a, options);
@@ -65,14 +69,9 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   for (int64_t first = 0; first < rows; first += chunk) {
     const int64_t count = std::min(chunk, rows - first);
     const LaunchArgument x_rows = input(0, first * inner * bytes);
-    multiply({.x = t,
-              .y = w.dtype,
-              .z = DType::f32,
-              .m = count,
-              .n = columns,
-              .k = inner,
-              .trans_y = true},
-             {.x = x_rows, .y = input(1), .z = work(logits)});
+    multiply(
+        {.x = t, .y = of_w, .z = DType::f32, .m = count, .n = columns, .k = inner, .trans_y = true},
+        {.x = x_rows, .y = weight, .z = work(logits)});
     Launch loss(kernel_of("cross_entropy", t));
     loss.work(logits);
     n.has("bias") ? loss.in(n.slot("bias")) : loss.none();
@@ -93,8 +92,8 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
           a);
     }
     if (dx != 0)
-      multiply({.x = t, .y = w.dtype, .z = t, .m = count, .n = inner, .k = columns},
-               {.x = work(d), .y = input(1), .z = output(dx, first * inner * bytes)});
+      multiply({.x = t, .y = of_w, .z = t, .m = count, .n = inner, .k = columns},
+               {.x = work(d), .y = weight, .z = output(dx, first * inner * bytes)});
     if (dbias != 0) {
       Launch l = row_part_launch(kernel_of("row_parts", t), count, columns);
       l.work(d).work(parts).value(count).value(columns);

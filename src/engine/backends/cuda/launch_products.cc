@@ -1,5 +1,6 @@
 #include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
+#include "engine/ops/block_schemes.h"
 
 namespace hone::cuda {
 namespace {
@@ -35,11 +36,11 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
 
 Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   const Type &x = n.in("x"), &w = n.in("w"), &y = n.out(0);
-  if (!n.text("scheme").empty() || w.dtype == DType::i8)
-    return no_kernel(n, "a weight in blocks is widened first");
+  const bool in_blocks = !n.text("scheme").empty();
+  if (w.dtype == DType::i8) return no_kernel(n, "a weight in i8 is widened first");
   if (!is_fused(y.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(y.dtype)));
   // Without an attribute to round to, a weight in another type is widened first.
-  if (w.dtype != x.dtype && !n.flag("bf16") && !n.flag("f16"))
+  if (w.dtype != x.dtype && !in_blocks && !n.flag("bf16") && !n.flag("f16"))
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(x.dtype), name_of(w.dtype)));
   if (n.has("bias") && n.in("bias").dtype != y.dtype)
     return no_kernel(n, fmt::format("a bias in {}", name_of(n.in("bias").dtype)));
@@ -53,6 +54,10 @@ Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   if (n.has("residual")) a.onto = operand(n.slot("residual"));
   if (n.flag("save_pre")) a.pre = result(1);
   Launches all;
+  if (in_blocks) {
+    f.y = HONE_TRY(add_widened(all, n, x.dtype, f.rounded));
+    a.y = {.of = LaunchArgument::Of::workspace};
+  }
   add_product(all, f, a, options);
   return all;
 }
@@ -154,6 +159,16 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
 }
 
 }  // namespace
+
+Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded) {
+  const Shape& payload = n.in("w").shape;
+  const DType t = rounded == DType::bf16 || x == DType::bf16 ? DType::bf16 : DType::f32;
+  if (x == DType::f16 && rounded == DType::f32) return no_kernel(n, "a weight in blocks for f16");
+  const Type matrix{t, {payload[0], block_scheme(n.text("scheme"))->columns(payload[1])}};
+  all.launches.push_back(HONE_TRY(widen_launch(n, matrix, {.of = LaunchArgument::Of::workspace})));
+  all.workspace_bytes = (matrix.bytes() + 255) / 256 * 256;
+  return t;
+}
 
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
                  const LaunchOptions& options) {

@@ -64,6 +64,12 @@ struct ProductArguments {
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
                  const LaunchOptions& options);
 
+// Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
+Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);
+// The same before a product: `all` begins with it, and has the matrix first in its workspace. The type is
+// that of the product's operand.
+Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded);
+
 struct Map;
 // bitsandbytes' numbers of 8 bits.
 Map map_of(bool is_signed);

@@ -94,7 +94,7 @@ void multiply(const Call& x) {
 }
 
 cublasStatus_t queue_product(FakeState& s, Call call, void* workspace, size_t workspace_bytes,
-                      CUstream stream) {
+                             CUstream stream) {
   Stream* on = s.stream(stream);
   if (on == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   std::vector<Access> accesses{{call.a, call.la.elements() * bytes_of(call.la.type), false},
