@@ -159,18 +159,24 @@ Result<int64_t> largest_micro_batch(const TaskModel& m, const Backend& backend, 
            excess_bytes(needs_of(fit.plan, backend.spec(), limits), limits)},
       other{0, fit.plan.state_bytes[Space::device]};
   bool one_too_many = false;  // `other` does not fit
-  bool halve = false;
+  // Where the line is not straight, steps grow until one does not fit, and then halve the gap: two tries
+  // for each.
+  int64_t last_step = 0;
+  int slow = 0;  // tries that left more than half of the gap
   while (fits.rows < kMostRowsTried && !(one_too_many && other.rows == fits.rows + 1)) {
     const int64_t gap = one_too_many ? other.rows - fits.rows : kMostRowsTried + 1 - fits.rows;
     const double slope =
         static_cast<double>(other.bytes - fits.bytes) / static_cast<double>(other.rows - fits.rows);
     const int64_t line =
-        halve       ? gap / 2
+        slow > 1    ? gap / 2
         : slope > 0 ? static_cast<int64_t>(std::min(static_cast<double>(-fits.over) / slope, 1e9))
                     : (one_too_many ? gap / 2 : fits.rows);
-    const int64_t more = std::clamp<int64_t>(line, 1, gap - 1);
+    const int64_t least = one_too_many ? 1 : 2 * last_step;
+    const int64_t more = std::clamp<int64_t>(std::max(line, least), 1, gap - 1);
     const Try tried = HONE_TRY(try_rows(fits.rows + more));
-    halve = one_too_many && more < gap / 4;  // the line is not straight
+    last_step = more;
+    const int64_t left = tried.fits ? gap - more : more;
+    if (one_too_many) slow = left <= gap / 2 ? std::min(slow, 1) : slow + 1;
     if (!tried.fits)
       one_too_many = true;
     else if (!one_too_many)
