@@ -1,10 +1,7 @@
 #include "engine/backends/cuda/blas/blas.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
-
 #include "engine/backends/cuda/driver/errors.h"
+#include "engine/backends/cuda/driver/library.h"
 
 namespace hone::cuda {
 namespace {
@@ -47,19 +44,12 @@ Result<std::shared_ptr<cublasLtMatrixLayoutOpaque_t>> layout_of(const Blas& blas
 }  // namespace
 
 Result<Blas> load_blas() {
-  const char* const value = std::getenv("HONE_CUBLASLT");
-  const std::string own = value ? value : "";
-  void* library = own.empty() ? nullptr : dlopen(own.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!own.empty() && library == nullptr) {
-    const char* why = dlerror();
-    return no_blas(fmt::format("HONE_CUBLASLT: {}", why ? why : own));
-  }
-  for (const char* name : kNames)
-    if (library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return no_blas("there is no libcublasLt.so");
+  std::string why;
+  void* library = load_library("HONE_CUBLASLT", kNames, why);
+  if (library == nullptr) return no_blas(why);
   Blas blas;
-#define HONE_BLAS(name, arguments)                                                  \
-  blas.name = reinterpret_cast<cublasStatus_t(*) arguments>(dlsym(library, #name)); \
+#define HONE_BLAS(name, arguments)                                                        \
+  blas.name = reinterpret_cast<cublasStatus_t(*) arguments>(find_symbol(library, #name)); \
   if (blas.name == nullptr) return no_blas("libcublasLt.so has no " #name);
 #include "engine/backends/cuda/blas/blas.def"
 #undef HONE_BLAS

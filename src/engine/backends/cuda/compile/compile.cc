@@ -1,13 +1,12 @@
 #include "engine/backends/cuda/compile/compile.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
 #include "base/core/hash.h"
 #include "base/core/log.h"
 #include "base/store/store.h"
 #include "engine/backends/cuda/compile/errors.h"
+#include "engine/backends/cuda/driver/library.h"
 #include "engine/backends/cuda/kernels/source.h"
 
 namespace hone::cuda {
@@ -66,20 +65,13 @@ std::map<std::string, KernelUse> uses_of(std::string_view log) {
 }  // namespace
 
 Result<KernelCompiler> KernelCompiler::open() {
-  const std::string own = environment("HONE_NVRTC");
-  void* found = own.empty() ? nullptr : dlopen(own.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!own.empty() && found == nullptr) {
-    const char* why = dlerror();
-    return no_kernels(fmt::format("HONE_NVRTC: {}", why ? why : own));
-  }
-  for (const char* name : kNames)
-    if (found == nullptr) found = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (found == nullptr) return no_kernels("there is no libnvrtc.so");
+  std::string why;
+  void* library = load_library("HONE_NVRTC", kNames, why);
+  if (library == nullptr) return no_kernels(why);
   KernelCompiler compiler;
-#define HONE_NVRTC(name, arguments)                                                 \
-  compiler.library_.name = reinterpret_cast<int(*) arguments>(dlsym(found, #name)); \
-  if (compiler.library_.name == nullptr)                                            \
-    return no_kernels(fmt::format("{} has no {}", own.empty() ? "libnvrtc.so" : own, #name));
+#define HONE_NVRTC(name, arguments)                                                         \
+  compiler.library_.name = reinterpret_cast<int(*) arguments>(find_symbol(library, #name)); \
+  if (compiler.library_.name == nullptr) return no_kernels("libnvrtc.so has no " #name);
 #include "engine/backends/cuda/compile/nvrtc.def"
 #undef HONE_NVRTC
   return compiler;

@@ -1,0 +1,16 @@
+// Libraries of NVIDIA that are loaded where they are, so that hone is built without them.
+#pragma once
+
+#include <span>
+
+#include "base/core/error.h"
+
+namespace hone::cuda {
+
+// For the life of the process: the file that the environment variable names, else the first of `names`
+// that the system's loader finds. The reason, where there is none, is in `why`, and the result is null.
+void* load_library(const char* variable, std::span<const char* const> names, std::string& why);
+// A function of it, or null.
+void* find_symbol(void* library, const char* name);
+
+}  // namespace hone::cuda
