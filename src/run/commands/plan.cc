@@ -6,6 +6,7 @@
 #include "base/core/text.h"
 #include "base/settings/errors.h"
 #include "engine/backends/backends.h"
+#include "engine/device/errors.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/placement.h"
 #include "learn/harness/ranks.h"
@@ -178,16 +179,26 @@ Result<int> plan_ranks(const TaskModel& m, const std::string& model, const Devic
   return fits ? kExitDone : kExitUserError;
 }
 
-Result<DeviceGroup> named_devices(const std::string& name, int threads) {
-  Result<DeviceGroup> group = device_group(name, {.threads = threads});
-  if (group.ok()) return group;
-  // Another device of this machine.
-  const std::vector<std::string> here = backend_names();
-  if (name == "auto" || name.starts_with("cuda:") ||
-      std::find(here.begin(), here.end(), name) != here.end()) {
-    const auto opened = HONE_TRY(open_device(name, {.threads = threads}));
+struct PlannedDevices {
+  DeviceGroup group;
+  std::unique_ptr<Backend> here;  // the device itself, where it is this machine's
+};
+
+Result<PlannedDevices> named_devices(const std::string& name, int threads) {
+  const BackendOptions options{.threads = threads};
+  Result<DeviceGroup> group = device_group(name, options);
+  if (group.ok() && group->device.name == "cpu") {
+    auto cpu = HONE_TRY(open_backend("cpu", options));
+    return PlannedDevices{*group, std::move(cpu)};
+  }
+  if (group.ok()) return PlannedDevices{*group, nullptr};
+  auto opened = open_device(name, options);
+  if (opened.ok()) {
     for (const BackendKind& k : backend_kinds())
-      if (k.choose && k.name == opened->spec().kernels) return DeviceGroup{opened->spec(), 1};
+      if (k.choose && k.name == (*opened)->spec().kernels)
+        return PlannedDevices{{(*opened)->spec(), 1}, std::move(*opened)};
+  } else if (opened.error().code() != std::string_view(err::kNoBackend.id)) {
+    return opened.error();
   }
   return Error(err::kSettingChoice, fmt::format("device: {}", group.error().what()))
       .at("--device " + name)
@@ -208,20 +219,17 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch, false));
   const ModelConfig& config = model.config;
   const int threads = static_cast<int>(s.threads);
-  const DeviceGroup group = HONE_TRY(named_devices(s.device_here(), threads));
+  const PlannedDevices planned = HONE_TRY(named_devices(s.device_here(), threads));
+  const DeviceGroup& group = planned.group;
   DeviceSpec device = group.device;
-  const std::vector<std::string> elsewhere = device_names();
-  const bool here = device.name == "cpu" ||
-                    std::find(elsewhere.begin(), elsewhere.end(), device.name) == elsewhere.end();
+  const Backend* const here = planned.here.get();
   const bool list_choices = only.choices || s.auto_fit;
-  std::unique_ptr<Backend> computes;
   std::optional<MachineSpeeds> speeds;
   std::unique_ptr<PlanData> data;
   if (here) {
-    computes = HONE_TRY(open_device(s.device_here(), {.threads = threads}));
-    speeds = machine_speeds(*computes, SpeedsWanted::of(s, list_choices));
+    speeds = machine_speeds(*here, SpeedsWanted::of(s, list_choices));
     static_cast<Speeds&>(device) = speeds ? speeds->speeds : kTypicalCpu;
-    data = HONE_TRY(read_plan_data(*chosen->task, model, computes->device().pool()));
+    data = HONE_TRY(read_plan_data(*chosen->task, model, here->device().pool()));
   }
   const auto backend = HONE_TRY(plan_backend(device));
   const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model, device.host_lane));
