@@ -71,7 +71,9 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
       run_rows(s, program, some, 1 / labels);
       return static_cast<double>(s.output<float>(program, "loss")[0]);
     };
-    expect_losses(s, t, gradients, bound);
+    // The emulated GPU sums in another order, which ten steps in float16 amplify.
+    const bool amplified = bound > 1e-4 && std::get<1>(GetParam()) == "cuda_emulated";
+    expect_losses(s, t, gradients, bound, amplified ? 25 : 0);
     return s;
   }
 
