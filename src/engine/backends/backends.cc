@@ -41,6 +41,13 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
+std::vector<std::string> portable_backend_names() {
+  std::vector<std::string> names;
+  for (const BackendKind& k : backend_kinds())
+    if (k.open && !k.needs_device) names.push_back(k.name);
+  return names;
+}
+
 std::vector<std::string> device_names() {
   std::vector<std::string> names;
   for (const BackendKind& k : backend_kinds())

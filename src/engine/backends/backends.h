@@ -26,13 +26,15 @@ struct BackendKind {
   Result<std::unique_ptr<Backend>> (*open)(const BackendOptions&) = nullptr;
   // The devices that it can plan for, which need not be here; null: none.
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
-  Chooser choose = nullptr;  // for `devices`
+  Chooser choose = nullptr;   // for `devices`
+  bool needs_device = false;  // that not every machine has, to open it
 };
 
 const std::vector<BackendKind>& backend_kinds();
 
 // Names that open_backend and plan_backend take.
 std::vector<std::string> backend_names();
+std::vector<std::string> portable_backend_names();  // those that any machine can open
 std::vector<std::string> device_names();
 
 // A backend of this machine. H1402: no such name, with the nearest; H1402 of a CPU that has no such

@@ -36,7 +36,8 @@ BackendKind backend_cuda() {
                 const auto gpus = known_gpus();
                 return std::vector<DeviceSpec>(gpus.begin(), gpus.end());
               },
-          .choose = choose_cuda};
+          .choose = choose_cuda,
+          .needs_device = true};
 }
 
 }  // namespace hone
