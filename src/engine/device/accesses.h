@@ -25,11 +25,6 @@ struct AccessHooks {
 };
 inline std::atomic<const AccessHooks*> access_hooks = nullptr;
 
-// Whether anyone asks: a caller need not list accesses otherwise.
-inline bool accesses_are_recorded() {
-  return access_hooks.load(std::memory_order_acquire) != nullptr;
-}
-
 // All accesses of the kernel or host function that this thread launches next. Several calls add up.
 inline void note_accesses(std::span<const Access> accesses) {
   if (const AccessHooks* hooks = access_hooks.load(std::memory_order_acquire))

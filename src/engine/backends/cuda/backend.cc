@@ -21,8 +21,10 @@ class Prepared {
     const size_t count = launch_.arguments.size();
     addresses_.resize(count);
     values_.resize(count);
-    for (const LaunchArgument& g : launch_.arguments) {
+    for (size_t i = 0; i < count; ++i) {
       using Of = LaunchArgument::Of;
+      LaunchArgument& g = launch_.arguments[i];
+      values_[i] = g.of == Of::value ? static_cast<void*>(g.value.data()) : &addresses_[i];
       if (g.of == Of::value) continue;
       const int64_t bytes = g.of == Of::input    ? n.in(g.index).bytes()
                             : g.of == Of::output ? n.out(g.index).bytes()
@@ -30,6 +32,7 @@ class Prepared {
       accesses_.push_back({.bytes = bytes, .writes = g.of != Of::input});
     }
   }
+  Prepared(Prepared&&) = default;  // lists keep their places
 
   // The same for a product of the library.
   Prepared(Launch launch, LtProduct product, const NodeView& n, int64_t workspace_bytes)
@@ -39,15 +42,14 @@ class Prepared {
 
   void start(const KernelArgs& a) {
     size_t noted = 0;
-    for (size_t i = 0; i < values_.size(); ++i) {
-      LaunchArgument& g = launch_.arguments[i];
-      values_[i] = g.of == LaunchArgument::Of::value ? static_cast<void*>(g.value.data())
-                                                     : static_cast<void*>(&addresses_[i]);
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      const LaunchArgument& g = launch_.arguments[i];
+      if (g.of == LaunchArgument::Of::value) continue;
       const void* base = g.of == LaunchArgument::Of::input    ? a.in[g.index]
                          : g.of == LaunchArgument::Of::output ? a.out[g.index]
                                                               : a.workspace;
       addresses_[i] = static_cast<const std::byte*>(base) + g.offset;
-      if (g.of != LaunchArgument::Of::value) accesses_[noted++].at = base;
+      accesses_[noted++].at = base;
     }
     if (launch_.only_apart && addresses_[0] == addresses_[1]) return;
     auto& queue = static_cast<CudaQueue&>(a.queue);
@@ -63,11 +65,10 @@ class Prepared {
 
  private:
   void multiply(CudaQueue& queue) {
-    const auto at = [&](size_t i) -> const void* {
-      return launch_.arguments[i].of == LaunchArgument::Of::value ? nullptr : addresses_[i];
-    };
-    const cublasStatus_t status = product_->run(queue.stream(), at(0), at(1), at(2), at(3),
-                                                const_cast<void*>(at(4)), const_cast<void*>(at(5)));
+    const auto& at = addresses_;  // null where there is no argument
+    const cublasStatus_t status =
+        product_->run(queue.stream(), at[0], at[1], at[2], at[3], const_cast<std::byte*>(at[4]),
+                      const_cast<std::byte*>(at[5]));
     if (status != CUBLAS_STATUS_SUCCESS)
       queue.device().keep(
           Error(err::kCudaFails,
@@ -89,10 +90,10 @@ class CudaBackend : public Backend {
       : owner_(options.owner),
         host_(options.host),
         name_(options.name),
-        blas_(std::move(blas)),
-        table_(launch_table({.library = blas_.has_value(), .library_bytes = options.blas_bytes})),
         device_(std::move(device)),
-        module_(module) {}
+        module_(module),
+        blas_(std::move(blas)),
+        table_(launch_table({.library = blas_.has_value(), .library_bytes = options.blas_bytes})) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
   }
@@ -156,10 +157,10 @@ class CudaBackend : public Backend {
   const std::shared_ptr<void> owner_;  // goes last
   const std::shared_ptr<Backend> host_;
   const std::string name_;
-  const std::optional<LtHandle> blas_;
-  const LaunchTable table_;
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
+  const std::optional<LtHandle> blas_;  // needs the device's context
+  const LaunchTable table_;
   mutable std::map<std::string, CUfunction> functions_;
 };
 

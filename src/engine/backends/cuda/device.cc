@@ -14,39 +14,28 @@ constexpr int64_t kRuntimeBytes = int64_t{1} << 30;  // context, kernels and lib
 
 CUdeviceptr address(const void* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
-class DeviceMemory : public Memory {
+// Memory of the device, or of the host in pages that stay where they are, so that copies need no other ones.
+class DriverMemory : public Memory {
  public:
-  DeviceMemory(CudaDevice& device, CUdeviceptr at, int64_t bytes) : device_(device) {
-    data_ = reinterpret_cast<std::byte*>(at);
-    bytes_ = bytes;
-    device_.add_block(*this, Space::device);
-  }
-  ~DeviceMemory() override {
-    device_.remove_block(*this);
-    device_.keep(device_.driver().cuMemFree(address(data_)), "cuMemFree");
-  }
-  int64_t resident_bytes() const override { return bytes_; }
-
- private:
-  CudaDevice& device_;
-};
-
-// Pages that stay where they are, so that copies need no other ones between.
-class PinnedMemory : public Memory {
- public:
-  PinnedMemory(CudaDevice& device, void* at, int64_t bytes) : device_(device) {
+  DriverMemory(CudaDevice& device, Space space, void* at, int64_t bytes)
+      : device_(device), space_(space) {
     data_ = static_cast<std::byte*>(at);
     bytes_ = bytes;
-    device_.add_block(*this, Space::host);
+    device_.add_block(*this, space);
   }
-  ~PinnedMemory() override {
+  ~DriverMemory() override {
     device_.remove_block(*this);
-    device_.keep(device_.driver().cuMemFreeHost(data_), "cuMemFreeHost");
+    const Driver& d = device_.driver();
+    if (space_ == Space::device)
+      device_.keep(d.cuMemFree(address(data_)), "cuMemFree");
+    else
+      device_.keep(d.cuMemFreeHost(data_), "cuMemFreeHost");
   }
   int64_t resident_bytes() const override { return bytes_; }
 
  private:
   CudaDevice& device_;
+  const Space space_;
 };
 
 }  // namespace
@@ -221,7 +210,7 @@ Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
   if (space == Space::device) {
     CUdeviceptr at = 0;
     HONE_TRY(taken(driver_.cuMemAlloc(&at, size), "cuMemAlloc"));
-    auto memory = std::make_unique<DeviceMemory>(*this, at, bytes);
+    auto memory = std::make_unique<DriverMemory>(*this, space, reinterpret_cast<void*>(at), bytes);
     queue(Lane::compute).zero(memory->data(), bytes);
     queue(Lane::compute).finish();
     return std::unique_ptr<Memory>(std::move(memory));
@@ -230,7 +219,7 @@ Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
     void* at = nullptr;
     HONE_TRY(taken(driver_.cuMemHostAlloc(&at, size, 0), "cuMemHostAlloc"));
     std::memset(at, 0, size);
-    return std::unique_ptr<Memory>(std::make_unique<PinnedMemory>(*this, at, bytes));
+    return std::unique_ptr<Memory>(std::make_unique<DriverMemory>(*this, space, at, bytes));
   }
   auto memory = HONE_TRY(disk_.allocate(bytes, folder));
   for (const Lane lane : {Lane::disk_read, Lane::disk_write})

@@ -1,6 +1,5 @@
 #include <array>
 
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {

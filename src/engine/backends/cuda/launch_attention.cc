@@ -1,5 +1,4 @@
 #include "base/core/philox.h"
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/attention_parts.h"
 
@@ -92,14 +91,14 @@ Result<Launches> attention_grad(const NodeView& n) {
   const AttentionDims& dims = d.dims;
   if (dims.tq == 0 || dims.tk == 0) return no_kernel(n, "no tokens");
   Launches all;
-  const int64_t deltas = (dims.heads * dims.tq * 4 + 255) / 256 * 256;
+  const int64_t deltas = whole_part(dims.heads * dims.tq * 4);
   const int64_t query_tiles = tiles_of(dims.tq, kBackTile);
   const int64_t columns = dims.reach > 0 ? dims.heads * (2 * dims.reach - 1) : 0;
   all.workspace_bytes = deltas + query_tiles * columns * 4;
 
   Launch delta(kernel_of("attention_delta", dims.dtype));
   delta.in(n.slot("out")).in(n.slot("dout")).work().value(dims.tq).value(dims.heads);
-  delta.value(dims.size).over(dims.tq * dims.heads * 32);
+  delta.value(dims.size).over(dims.tq * dims.heads * kWarp);
   all.launches.push_back(std::move(delta));
 
   const auto both = [&](Launch& l) {

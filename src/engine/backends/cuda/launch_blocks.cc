@@ -1,7 +1,6 @@
 #include <array>
 
 #include "base/core/dynamic_map.h"
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/block_schemes.h"
 
@@ -17,7 +16,7 @@ Result<Launches> quantize_dynamic(const NodeView& n) {
   if (x.count() == 0) return Launches{};
   Launch l("quantize_dynamic_f32");
   l.in(0).out(0).out(1).value(x.count()).value(map_of(n.flag("signed")));
-  const int64_t blocks = (x.count() + kBlockThreads - 1) / kBlockThreads;
+  const int64_t blocks = (x.count() + kBlock - 1) / kBlock;
   if (blocks > 0x7fffffff) return no_kernel(n, "more than 2^31 blocks");
   l.grid_x = static_cast<unsigned>(blocks);
   return one(std::move(l));
@@ -34,7 +33,7 @@ Result<Launches> dequantize_dynamic(const NodeView& n) {
 
 Result<Launches> dequantize(const NodeView& n) {
   const Type& t = n.out(0);
-  return one(HONE_TRY(widen_launch(n, t, {.of = LaunchArgument::Of::output})));
+  return one(HONE_TRY(widen_launch(n, t, LaunchArgument::output(0))));
 }
 
 }  // namespace

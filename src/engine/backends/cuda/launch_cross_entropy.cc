@@ -1,5 +1,5 @@
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
+#include "engine/ops/support.h"
 
 namespace hone::cuda {
 namespace {
@@ -17,7 +17,7 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   const DType t = x.dtype;
   const bool in_blocks = !n.text("scheme").empty();
   if (!is_fused(t)) return no_kernel(n, fmt::format("not for {}", name_of(t)));
-  if (w.dtype != t && !in_blocks && !n.flag("bf16") && !n.flag("f16"))
+  if (w.dtype != t && !in_blocks && rounded_to(n) == DType::f32)
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(t), name_of(w.dtype)));
   const int64_t rows = x.shape[0], inner = x.shape[1], columns = w.shape[0];
   if (rows == 0 || inner == 0 || columns == 0) return no_kernel(n, "nothing to sum");
@@ -31,16 +31,15 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
 
   // Workspace: logits and their gradient (in place for f32), sums in f32 for gradients that are kept in
   // fewer bits, parts of sums over rows.
-  const DType rounded = n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
+  const DType rounded = rounded_to(n);
   Launches all;
   const DType of_w = in_blocks ? HONE_TRY(add_widened(all, n, t, rounded)) : w.dtype;
-  const LaunchArgument weight{
-      .of = in_blocks ? LaunchArgument::Of::workspace : LaunchArgument::Of::input,
-      .index = n.slot("w")};
+  const LaunchArgument weight =
+      in_blocks ? LaunchArgument::work() : LaunchArgument::input(n.slot("w"));
   int64_t end = all.workspace_bytes;
   const auto take = [&](bool wanted, int64_t size) {
     const int64_t at = end;
-    if (wanted) end += (size + 255) / 256 * 256;
+    if (wanted) end += whole_part(size);
     return at;
   };
   const int64_t logits = take(true, chunk * columns * 4);
@@ -51,16 +50,6 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
   const int64_t parts = take(dbias != 0, row_part_bytes(chunk, columns));
   all.workspace_bytes = end;
   const auto add = [&](Launch& l) { all.launches.push_back(std::move(l)); };
-  using Of = LaunchArgument::Of;
-  const auto input = [](size_t i, int64_t offset = 0) {
-    return LaunchArgument{.of = Of::input, .index = i, .offset = offset};
-  };
-  const auto output = [](size_t k, int64_t offset = 0) {
-    return LaunchArgument{.of = Of::output, .index = k, .offset = offset};
-  };
-  const auto work = [](int64_t offset) {
-    return LaunchArgument{.of = Of::workspace, .offset = offset};
-  };
   const auto multiply = [&](ProductForm f, const ProductArguments& a) {
     f.rounded = rounded;
     add_product(all, f, a, options);
@@ -68,10 +57,10 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
 
   for (int64_t first = 0; first < rows; first += chunk) {
     const int64_t count = std::min(chunk, rows - first);
-    const LaunchArgument x_rows = input(0, first * inner * bytes);
+    const LaunchArgument x_rows = LaunchArgument::input(0, first * inner * bytes);
     multiply(
         {.x = t, .y = of_w, .z = DType::f32, .m = count, .n = columns, .k = inner, .trans_y = true},
-        {.x = x_rows, .y = weight, .z = work(logits)});
+        {.x = x_rows, .y = weight, .z = LaunchArgument::work(logits)});
     Launch loss(kernel_of("cross_entropy", t));
     loss.work(logits);
     n.has("bias") ? loss.in(n.slot("bias")) : loss.none();
@@ -81,19 +70,22 @@ Result<Launches> linear_cross_entropy(const NodeView& n, const LaunchOptions& op
     loss.value(count).value(columns).value(static_cast<float>(n.real("smoothing"))).blocks(count);
     add(loss);
     if (dw != 0) {
-      const LaunchArgument sum = is_narrow ? work(sums_w) : output(dw);
-      ProductArguments a{.x = work(d), .y = x_rows, .z = sum};
+      const LaunchArgument sum =
+          is_narrow ? LaunchArgument::work(sums_w) : LaunchArgument::output(dw);
+      ProductArguments a{.x = LaunchArgument::work(d), .y = x_rows, .z = sum};
       if (first > 0)
         a.onto = sum;
       else if (n.has("dw_acc") && !is_narrow)
-        a.onto = input(n.slot("dw_acc"));
+        a.onto = LaunchArgument::input(n.slot("dw_acc"));
       multiply(
           {.x = t, .y = t, .z = DType::f32, .m = columns, .n = inner, .k = count, .trans_x = true},
           a);
     }
     if (dx != 0)
       multiply({.x = t, .y = of_w, .z = t, .m = count, .n = inner, .k = columns},
-               {.x = work(d), .y = weight, .z = output(dx, first * inner * bytes)});
+               {.x = LaunchArgument::work(d),
+                .y = weight,
+                .z = LaunchArgument::output(dx, first * inner * bytes)});
     if (dbias != 0) {
       Launch l = row_part_launch(kernel_of("row_parts", t), count, columns);
       l.work(d).work(parts).value(count).value(columns);

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {

@@ -1,9 +1,29 @@
 #include <bit>
 
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {
+
+Launch copy_if_apart(const NodeView& n, size_t i, size_t k) {
+  const Type& t = n.in(i);
+  Strided same;
+  same.rank = 1;
+  same.size[0] = t.count();
+  same.stride[0] = 1;
+  Launch copy(kernel_of_size("move", t.dtype));
+  copy.in(i).out(k).value(t.count()).value(same).over(t.count());
+  copy.only_apart = true;
+  return copy;
+}
+
+Result<Launches> gather_rows(const NodeView& n) {
+  const Type& t = n.out(0);
+  const int64_t rows = n.in(0).shape[0], columns = rows == 0 ? 0 : n.in(0).count() / rows;
+  Launch l(kernel_of_size("gather_rows", t.dtype));
+  l.in(0).in(1).out(0).value(t.count()).value(std::max<int64_t>(columns, 1)).over(t.count());
+  return one(std::move(l));
+}
+
 namespace {
 
 // out[i] = in[place of i in the result's shape with these strides].
@@ -63,14 +83,6 @@ Result<Launches> concat(const NodeView& n) {
     first += columns;
   }
   return all;
-}
-
-Result<Launches> gather_rows(const NodeView& n) {
-  const Type& t = n.out(0);
-  const int64_t rows = n.in(0).shape[0], columns = rows == 0 ? 0 : n.in(0).count() / rows;
-  Launch l(kernel_of_size("gather_rows", t.dtype));
-  l.in(0).in(1).out(0).value(t.count()).value(std::max<int64_t>(columns, 1)).over(t.count());
-  return one(std::move(l));
 }
 
 Result<Launches> constant(const NodeView& n) {

@@ -16,7 +16,7 @@ Result<Launches> layer_norm(const NodeView& n) {
   l.in(0).in(1);
   n.has(2) ? l.in(2) : l.none();
   l.out(0).out(1).out(2).value(x.shape[0]).value(x.shape[1]);
-  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * 32);
+  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * kWarp);
   return one(std::move(l));
 }
 
@@ -25,7 +25,7 @@ Result<Launches> rms_norm(const NodeView& n) {
   if (!is_fused(x.dtype)) return refuse(n);
   Launch l(kernel_of("rms_norm", x.dtype));
   l.in(0).in(1).out(0).out(1).value(x.shape[0]).value(x.shape[1]);
-  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * 32);
+  l.value(static_cast<float>(n.real("eps"))).over(x.shape[0] * kWarp);
   return one(std::move(l));
 }
 
@@ -60,7 +60,7 @@ Result<Launches> norm_grad(const NodeView& n, bool has_mean) {
   mean(dx);
   dx.in(rstd).in(dy);
   n.has(dsum) ? dx.in(dsum) : dx.none();
-  dx.out(0).value(rows).value(columns).over(rows * 32);
+  dx.out(0).value(rows).value(columns).over(rows * kWarp);
   all.launches.push_back(std::move(dx));
   return all;
 }

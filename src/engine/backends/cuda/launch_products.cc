@@ -1,19 +1,13 @@
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/block_schemes.h"
+#include "engine/ops/support.h"
 
 namespace hone::cuda {
 namespace {
 
 constexpr unsigned kTile = 16, kMostRows = 65'535;
 
-LaunchArgument operand(size_t i) { return {.of = LaunchArgument::Of::input, .index = i}; }
-LaunchArgument result(size_t k) { return {.of = LaunchArgument::Of::output, .index = k}; }
 bool is_there(const LaunchArgument& a) { return a.of != LaunchArgument::Of::value; }
-
-DType rounded_by(const NodeView& n) {
-  return n.flag("bf16") ? DType::bf16 : n.flag("f16") ? DType::f16 : DType::f32;
-}
 
 Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
   const Shape &s = n.out(0).shape, &x = n.in(0).shape;
@@ -24,11 +18,12 @@ Result<Launches> matmul(const NodeView& n, const LaunchOptions& options) {
   f.n = s[s.size() - 1];
   f.k = x[x.size() - (f.trans_x ? 2 : 1)];
   f.batches = f.m * f.n == 0 ? 0 : n.out(0).count() / (f.m * f.n);
-  f.rounded = rounded_by(n);
+  f.rounded = rounded_to(n);
   if (f.batches == 0) return Launches{};
   if (f.batches > kMostRows) return no_kernel(n, "more than 65,535 matrices");
-  ProductArguments a{.x = operand(0), .y = operand(1), .z = result(0)};
-  if (n.has(2)) a.onto = operand(2);
+  ProductArguments a{
+      .x = LaunchArgument::input(0), .y = LaunchArgument::input(1), .z = LaunchArgument::output(0)};
+  if (n.has(2)) a.onto = LaunchArgument::input(2);
   Launches all;
   add_product(all, f, a, options);
   return all;
@@ -40,23 +35,24 @@ Result<Launches> linear(const NodeView& n, const LaunchOptions& options) {
   if (w.dtype == DType::i8) return no_kernel(n, "a weight in i8 is widened first");
   if (!is_fused(y.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(y.dtype)));
   // Without an attribute to round to, a weight in another type is widened first.
-  if (w.dtype != x.dtype && !in_blocks && !n.flag("bf16") && !n.flag("f16"))
+  if (w.dtype != x.dtype && !in_blocks && rounded_to(n) == DType::f32)
     return no_kernel(n, fmt::format("{} with a weight in {}", name_of(x.dtype), name_of(w.dtype)));
   if (n.has("bias") && n.in("bias").dtype != y.dtype)
     return no_kernel(n, fmt::format("a bias in {}", name_of(n.in("bias").dtype)));
   if (y.count() == 0) return Launches{};
   ProductForm f{x.dtype, w.dtype, y.dtype, x.shape[0], y.shape[1], x.shape[1]};
   f.trans_y = n.flag("trans_w");
-  f.rounded = rounded_by(n);
+  f.rounded = rounded_to(n);
   if (n.text("act") != "none") f.act = activation_index(n.text("act"));
-  ProductArguments a{.x = operand(0), .y = operand(1), .z = result(0)};
-  if (n.has("bias")) a.bias = operand(n.slot("bias"));
-  if (n.has("residual")) a.onto = operand(n.slot("residual"));
-  if (n.flag("save_pre")) a.pre = result(1);
+  ProductArguments a{
+      .x = LaunchArgument::input(0), .y = LaunchArgument::input(1), .z = LaunchArgument::output(0)};
+  if (n.has("bias")) a.bias = LaunchArgument::input(n.slot("bias"));
+  if (n.has("residual")) a.onto = LaunchArgument::input(n.slot("residual"));
+  if (n.flag("save_pre")) a.pre = LaunchArgument::output(1);
   Launches all;
   if (in_blocks) {
     f.y = HONE_TRY(add_widened(all, n, x.dtype, f.rounded));
-    a.y = {.of = LaunchArgument::Of::workspace};
+    a.y = LaunchArgument::work();
   }
   add_product(all, f, a, options);
   return all;
@@ -110,13 +106,12 @@ int64_t lowest_bit(int64_t x) { return x & -x; }
 void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
                  const LaunchOptions& options) {
   const DType t = library_operands(f);
-  const auto aligned = [](int64_t bytes) { return (bytes + 255) / 256 * 256; };
-  const int64_t workspace = aligned(all.workspace_bytes);
+  const int64_t workspace = whole_part(all.workspace_bytes);
   int64_t end = workspace + options.library_bytes;
   const auto narrowed = [&](const LaunchArgument& own, DType from, int64_t count) {
     if (from == t) return own;
-    const LaunchArgument to{.of = LaunchArgument::Of::workspace, .offset = end};
-    end += aligned(count * size_of(t));
+    const LaunchArgument to = LaunchArgument::work(end);
+    end += whole_part(count * size_of(t));
     Launch cast(fmt::format("cast_{}_{}", name_of(from), name_of(t)));
     cast.argument(own).argument(to).value(count).value(0.0).over(count);
     all.launches.push_back(std::move(cast));
@@ -165,8 +160,8 @@ Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType round
   const DType t = rounded == DType::bf16 || x == DType::bf16 ? DType::bf16 : DType::f32;
   if (x == DType::f16 && rounded == DType::f32) return no_kernel(n, "a weight in blocks for f16");
   const Type matrix{t, {payload[0], block_scheme(n.text("scheme"))->columns(payload[1])}};
-  all.launches.push_back(HONE_TRY(widen_launch(n, matrix, {.of = LaunchArgument::Of::workspace})));
-  all.workspace_bytes = (matrix.bytes() + 255) / 256 * 256;
+  all.launches.push_back(HONE_TRY(widen_launch(n, matrix, LaunchArgument::work())));
+  all.workspace_bytes = whole_part(matrix.bytes());
   return t;
 }
 

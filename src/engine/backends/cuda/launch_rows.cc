@@ -34,9 +34,7 @@ Result<Launches> embedding(const NodeView& n) {
   const Type& t = n.out(0);
   if (n.in(0).dtype != t.dtype || !n.text("scheme").empty() || n.has(2))
     return no_kernel(n, fmt::format("a table in {}", name_of(n.in(0).dtype)));
-  Launch l(kernel_of_size("gather_rows", t.dtype));
-  l.in(0).in(1).out(0).value(t.count()).value(t.shape[1]).over(t.count());
-  return one(std::move(l));
+  return gather_rows(n);
 }
 
 }  // namespace

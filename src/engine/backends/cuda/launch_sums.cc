@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {
@@ -32,15 +31,8 @@ Result<Launches> scatter_add_rows(const NodeView& n) {
   if (!is_one_of(t.dtype, {DType::f64, DType::f32}))
     return no_kernel(n, fmt::format("not for {}", name_of(t.dtype)));
   Launches all;
-  if (n.has(2)) {  // a no-op where it is written in place
-    Strided same;
-    same.rank = 1;
-    same.size[0] = t.count();
-    same.stride[0] = 1;
-    Launch copy(kernel_of_size("move", t.dtype));
-    copy.in(2).out(0).value(t.count()).value(same).over(t.count());
-    copy.only_apart = true;
-    all.launches.push_back(std::move(copy));
+  if (n.has(2)) {
+    all.launches.push_back(copy_if_apart(n, 2, 0));
   } else {
     Launch zero(kernel_of_size("fill", t.dtype));
     zero.out(0).value(t.count());

@@ -16,8 +16,8 @@ struct Launches {
   int64_t product_bytes = 0;  // of products, after it
 };
 struct LaunchOptions {
-  bool library = false;                       // products by cuBLASLt where it has them
-  int64_t library_bytes = int64_t{32} << 20;  // of its workspace
+  bool library = false;       // products by cuBLASLt where it has them
+  int64_t library_bytes = 0;  // of its workspace
 };
 
 using LaunchTable =
@@ -53,12 +53,12 @@ struct ProductForm {
   int64_t m = 0, n = 0, k = 0, batches = 1;
   bool trans_x = false, trans_y = false;
   DType rounded = DType::f32;
-  int act = -1;  // of kernels/activations.cuh
+  int act = kNoActivation;  // of kernels/activations.cuh
 };
 // pre: x y + bias, kept. Those that are not there are null.
 struct ProductArguments {
-  LaunchArgument x, y, bias = null(), onto = null(), pre = null(), z;
-  static LaunchArgument null() { return {.value = std::vector<std::byte>(sizeof(void*))}; }
+  LaunchArgument x, y, bias = LaunchArgument::null(), onto = LaunchArgument::null(),
+                       pre = LaunchArgument::null(), z;
 };
 // Adds the launches of a product; `all` has its own workspace already.
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
@@ -70,7 +70,6 @@ Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArg
 // that of the product's operand.
 Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded);
 
-struct Map;
 // bitsandbytes' numbers of 8 bits.
 Map map_of(bool is_signed);
 
@@ -78,6 +77,13 @@ Map map_of(bool is_signed);
 int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
+
+// What is written over operand `i` as a rule: result k begins as a copy of it elsewhere.
+Launch copy_if_apart(const NodeView& n, size_t i, size_t k);
+// Rows of the table that is operand 0, by the ids in operand 1.
+Result<Launches> gather_rows(const NodeView& n);
+// The bytes of a part of a workspace, so that the next one is aligned.
+inline int64_t whole_part(int64_t bytes) { return (bytes + 255) / 256 * 256; }
 
 inline Launches one(Launch launch) { return {{std::move(launch)}}; }
 // "exp_f32": a kernel of an element type.

@@ -1,5 +1,3 @@
-#include "base/core/dynamic_map.h"
-#include "engine/backends/cuda/kernels/arguments.h"
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {
@@ -25,7 +23,6 @@ Update rule_of(const NodeView& n, Rule rule) {
   u.l2 = is_set(n, "l2");
   u.huggingface = is_set(n, "huggingface");
   u.nesterov = is_set(n, "nesterov");
-  u.centered = is_set(n, "centered");
   return u;
 }
 
@@ -51,16 +48,7 @@ Result<Launches> over_tensors(const NodeView& n, Rule rule, Start start) {
     const Part part{i, count + i, rows.empty() ? 0 : rows[0] * row,
                     rows.empty() ? p.count() : (rows[1] - rows[0]) * row};
     // The other rows of p' are those of p.
-    if (part.size != p.count()) {
-      Strided same;
-      same.rank = 1;
-      same.size[0] = p.count();
-      same.stride[0] = 1;
-      Launch copy(kernel_of_size("move", p.dtype));
-      copy.in(i).out(i).value(p.count()).value(same).over(p.count());
-      copy.only_apart = true;
-      all.launches.push_back(std::move(copy));
-    }
+    if (part.size != p.count()) all.launches.push_back(copy_if_apart(n, i, i));
     if (part.size == 0) continue;
     Update u = rule_of(n, rule);
     u.decay = decays.empty() || decays[i] != 0 ? n.real("weight_decay") : 0;
@@ -116,7 +104,7 @@ Result<Launches> in_8bit(const NodeView& n, Rule rule) {
     for (size_t list = 0; list < 4; ++list)
       list < lists ? l.out((1 + list) * count + part.i) : l.none();
     l.value(part.size).value(u).value(map_of(true)).value(map_of(false));
-    l.grid_x = static_cast<unsigned>((part.size + kBlockThreads - 1) / kBlockThreads);
+    l.grid_x = static_cast<unsigned>((part.size + kBlock - 1) / kBlock);
     return l;
   });
 }
@@ -133,8 +121,8 @@ Result<Launches> sum_squares(const NodeView& n) {
   all.workspace_bytes = kMostParts * 8;
   for (size_t i = 0; i < n.inputs(); ++i) {
     const Type& x = n.in(i);
-    const int64_t parts = std::clamp<int64_t>(
-        (x.count() + 4 * kBlockThreads - 1) / (4 * kBlockThreads), 1, kMostParts);
+    const int64_t parts =
+        std::clamp<int64_t>((x.count() + 4 * kBlock - 1) / (4 * kBlock), 1, kMostParts);
     Launch squares(kernel_of("square_parts", x.dtype));
     squares.in(i).work().value(x.count()).blocks(parts);
     Launch add("add_square_parts");

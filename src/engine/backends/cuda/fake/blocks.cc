@@ -53,7 +53,6 @@ Block* Blocks::allocate(bool device, int64_t bytes) {
   if (device) {
     mprotect(b.reserved + kPage, inner, PROT_NONE);
     device_bytes_ += bytes;
-    peak_device_bytes_ = std::max(peak_device_bytes_, device_bytes_);
   }
   Block& added = all_.emplace(b.reserved, b).first->second;
   if (device) on_device_.insert(&added);

@@ -42,14 +42,13 @@ class Blocks {
 
   const std::map<const std::byte*, Block>& all() const { return all_; }
   int64_t device_bytes() const { return device_bytes_; }
-  int64_t peak_device_bytes() const { return peak_device_bytes_; }
 
  private:
   void protect(bool open);
 
   std::map<const std::byte*, Block> all_;  // by the first byte that is reserved
   std::set<const Block*> on_device_;       // and not freed
-  int64_t device_bytes_ = 0, peak_device_bytes_ = 0;
+  int64_t device_bytes_ = 0;
 };
 
 }  // namespace hone::cuda::fake

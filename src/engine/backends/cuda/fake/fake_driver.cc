@@ -114,23 +114,6 @@ std::vector<std::string> FakeDriver::finish() {
   return findings();
 }
 
-std::vector<std::string> FakeDriver::trace() const {
-  const Gate g;
-  return state_->trace;
-}
-int64_t FakeDriver::calls() const {
-  const Gate g;
-  return state_->calls;
-}
-int64_t FakeDriver::device_bytes() const {
-  const Gate g;
-  return state_->blocks.device_bytes();
-}
-int64_t FakeDriver::peak_device_bytes() const {
-  const Gate g;
-  return state_->blocks.peak_device_bytes();
-}
-
 namespace fake {
 
 std::vector<Access> take_noted(const FakeState& s) {
@@ -157,10 +140,6 @@ CUresult enter(const char* function, FunctionRef<CUresult(FakeState&)> body, boo
     s.find("is made on a thread without a current context");
   else
     result = body(s);
-  if (s.options.traces)
-    s.trace.push_back(s.where() + (result == CUDA_SUCCESS
-                                       ? ""
-                                       : fmt::format(" = error {}", static_cast<int>(result))));
   return result;
 }
 

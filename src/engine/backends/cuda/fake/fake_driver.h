@@ -1,7 +1,7 @@
 // A CUDA driver that needs no GPU: it runs emulated kernels on the CPU and checks every call.
 //
 //   FakeDriver fake({.execution = Execution::as_late_as_possible});
-//   auto backend = make_cuda_backend(fake.table(), 0, kEmulatedImage);
+//   auto backend = make_cuda_backend(fake.table(), 0, emulated_image);
 //   ...
 //   backend.reset();
 //   EXPECT_EQ(fake.finish(), std::vector<std::string>{});
@@ -42,12 +42,6 @@ class FakeDriver {
   std::vector<std::string> findings() const;
   // Does what is still queued, and adds what was never freed to the findings.
   std::vector<std::string> finish();
-  // A line for each call; empty without `traces`.
-  std::vector<std::string> trace() const;
-
-  int64_t calls() const;
-  int64_t device_bytes() const;  // allocated now
-  int64_t peak_device_bytes() const;
 
  private:
   std::unique_ptr<struct FakeState> state_;

@@ -29,7 +29,6 @@ struct FakeOptions {
   // Hides the bytes of the device that a kernel has not noted while it runs, and finds writes to
   // others than those noted as written. Each kernel then takes time for all memory of the device.
   bool checks_notes = false;
-  bool traces = false;
 };
 
 }  // namespace hone::cuda

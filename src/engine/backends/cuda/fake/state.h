@@ -61,7 +61,7 @@ struct FakeState {
   // `what` follows where(), without a full stop: "frees it twice".
   void find(const std::string& what) { find_at(where(), what); }
   void find_at(const std::string& where, const std::string& what);
-  std::vector<std::string> findings, trace;
+  std::vector<std::string> findings;
   int64_t more_findings = 0;
 
   // Null, with a finding: it was never there or is destroyed. The null stream is one, with a finding.

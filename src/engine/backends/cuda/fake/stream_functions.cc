@@ -87,15 +87,6 @@ void add_stream_functions(Driver& t) {
       return CUDA_SUCCESS;
     });
   };
-  t.cuEventSynchronize = [](CUevent event) {
-    return enter("cuEventSynchronize", [&](FakeState& s) {
-      const Event* e = s.event(event);
-      if (e == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-      s.not_in_step("waits on the host");
-      s.host_waits_for(e->mark, e->clock);
-      return result_of_wait(s);
-    });
-  };
 }
 
 }  // namespace hone::cuda::fake

@@ -7,6 +7,9 @@
 
 namespace hone::cuda {
 
+constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing else
+constexpr int kWarp = 32;
+
 // A tensor of up to eight dimensions, seen with other strides: element i of the shape is at first + the
 // sum of its indices times `stride`, all in elements.
 struct Strided {
@@ -43,7 +46,7 @@ struct Update {
   Rule rule;
   double beta1, beta2, eps, momentum, dampening, lr_decay, alpha;
   double decay;  // of this tensor
-  bool l2, huggingface, nesterov, centered;
+  bool l2, huggingface, nesterov;
   bool stochastic;      // weights in bf16 are rounded at random,
   uint64_t key, first;  // by this key; `first`: the place of the first element in its tensor
 };

@@ -122,9 +122,7 @@ __device__ __forceinline__ int64_t all_threads() {
   return static_cast<int64_t>(gridDim.x) * blockDim.x;
 }
 
-constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing else
 
 __device__ __forceinline__ float sum_warp(float x) {
   for (int step = kWarp / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
