@@ -3,6 +3,7 @@
 #include <map>
 
 #include "engine/backends/cuda/driver/errors.h"
+#include "engine/backends/cuda/graphs.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/device/accesses.h"
 #include "engine/device/errors.h"
@@ -90,6 +91,7 @@ class CudaBackend : public Backend {
       : owner_(options.owner),
         host_(options.host),
         name_(options.name),
+        graphs_(options.graphs),
         device_(std::move(device)),
         module_(module),
         blas_(std::move(blas)),
@@ -140,6 +142,12 @@ class CudaBackend : public Backend {
                   }};
   }
 
+  Result<std::unique_ptr<Executable>> compile(std::span<const Program> programs,
+                                              const RunPlan& plan) const override {
+    auto list = HONE_TRY(make_node_list(*this, programs, plan));
+    return graphs_ ? make_graphs(*device_, std::move(list), programs.size()) : std::move(list);
+  }
+
  private:
   // Products by the library have other bits.
   std::string id_of(const NodeView& n) const {
@@ -157,6 +165,7 @@ class CudaBackend : public Backend {
   const std::shared_ptr<void> owner_;  // goes last
   const std::shared_ptr<Backend> host_;
   const std::string name_;
+  const bool graphs_;
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
   const std::optional<LtHandle> blas_;  // needs the device's context

@@ -101,19 +101,25 @@ void CudaQueue::copy_disk(const Copy& c) {
 }
 
 void CudaQueue::give(const Copy& c) {
-  if (given_ - done_ >= kDiskWorks) finish();  // far ahead of the disk
-  DiskWork& work = works_[given_++ % kDiskWorks];
-  work = {this, c};
+  DiskWork* work = nullptr;
+  if (std::deque<DiskWork>* captured = device_.captured()) {
+    work = &captured->emplace_back(DiskWork{this, c, false});
+  } else {
+    if (given_ - done_ >= kDiskWorks) finish();  // far ahead of the disk
+    work = &works_[given_++ % kDiskWorks];
+    *work = {this, c};
+  }
   for (const Access& a : {Access{c.from, c.bytes, false}, Access{c.to, c.bytes, true}})
     if (a.at != nullptr && device_.is_pinned(a.at)) note_accesses({&a, 1});
   const auto call = [](void* w) {
     const auto& mine = *static_cast<const DiskWork*>(w);
-    mine.queue->do_disk(mine.copy);
+    mine.queue->do_disk(mine);
   };
-  device_.keep(device_.driver().cuLaunchHostFunc(stream_, call, &work), "cuLaunchHostFunc");
+  device_.keep(device_.driver().cuLaunchHostFunc(stream_, call, work), "cuLaunchHostFunc");
 }
 
-void CudaQueue::do_disk(const Copy& c) {
+void CudaQueue::do_disk(const DiskWork& work) {
+  const Copy& c = work.copy;
   if (c.from == nullptr) {
     device_.disk().zero(c.to, c.bytes);
   } else if (disk_stream_.takes(c)) {
@@ -122,7 +128,7 @@ void CudaQueue::do_disk(const Copy& c) {
   } else {
     device_.disk().copy(c);
   }
-  ++done_;
+  if (work.once) ++done_;
 }
 
 void CudaQueue::zero(void* to, int64_t bytes) {
@@ -247,6 +253,23 @@ std::optional<Space> CudaDevice::space_of(const void* at) const {
   if (next == blocks_.begin()) return std::nullopt;
   const Block& block = std::prev(next)->second;
   return byte < block.end ? std::optional(block.space) : std::nullopt;
+}
+
+Status CudaDevice::begin_capture(std::deque<DiskWork>& works) {
+  const CUstream stream = static_cast<CudaQueue&>(queue(Lane::compute)).stream();
+  HONE_TRY(cuda_status(driver_,
+                       driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                       "cuStreamBeginCapture"));
+  captured_ = &works;
+  return Ok{};
+}
+
+Result<CUgraph> CudaDevice::end_capture() {
+  captured_ = nullptr;
+  CUgraph graph = nullptr;
+  const CUstream stream = static_cast<CudaQueue&>(queue(Lane::compute)).stream();
+  HONE_TRY(cuda_status(driver_, driver_.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture"));
+  return graph;
 }
 
 void CudaDevice::keep(CUresult result, std::string_view what) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -13,6 +14,14 @@
 namespace hone::cuda {
 
 class CudaDevice;
+class CudaQueue;
+
+// What a function of the host does for a queue: a copy, or zeros, of bytes on disk.
+struct DiskWork {
+  CudaQueue* queue = nullptr;
+  Copy copy = {};
+  bool once = true;  // not in a graph, which does it again and again
+};
 
 // A stream. What it is given is begun later; the first error of the driver is kept by the device. What
 // is on disk is read and written by functions of the host that the stream calls, by way of a piece of
@@ -39,15 +48,10 @@ class CudaQueue : public Queue {
   void copy_memory(void* to, const void* from, int64_t bytes);
   void copy_disk(const Copy& c);
 
-  // What a function of the host does: a copy, or zeros.
-  struct DiskWork {
-    CudaQueue* queue = nullptr;
-    Copy copy = {};
-  };
   static constexpr uint64_t kDiskWorks = 1 << 14;
   static constexpr int64_t kPieceBytes = 8 << 20;
   void give(const Copy& c);
-  void do_disk(const Copy& c);  // by the stream
+  void do_disk(const DiskWork& work);  // by the stream
 
   CudaDevice& device_;
   CUstream stream_;
@@ -87,6 +91,12 @@ class CudaDevice : public Device {
   void add_block(const Memory& block, Space space);
   void remove_block(const Memory& block);
 
+  // What queues are given from now on is only noted, for a graph that begins on the compute queue;
+  // `works` lives as long as the graph.
+  Status begin_capture(std::deque<DiskWork>& works);
+  Result<CUgraph> end_capture();
+  std::deque<DiskWork>* captured() const { return captured_; }
+
   // Keeps the first failure for check().
   void keep(CUresult result, std::string_view what);
   void keep(const Error& failure);
@@ -110,6 +120,7 @@ class CudaDevice : public Device {
   };
   std::map<const std::byte*, Block> blocks_;  // by their first bytes
   std::array<std::unique_ptr<CudaQueue>, kLaneCount> queues_;
+  std::deque<DiskWork>* captured_ = nullptr;
   std::atomic<bool> failed_ = false;
   std::optional<Error> failure_;
 };

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "engine/backends/cuda/driver/errors.h"
+#include "engine/backends/cuda/graphs.h"
 #include "engine/backends/reference/reference.h"
 #include "engine/device/conformance.h"
 #include "engine/ops/ops.h"
@@ -49,6 +50,52 @@ INSTANTIATE_TEST_SUITE_P(
         How{"Backward", {.execution = Execution::as_late_as_possible, .threads = Order::backward}},
         How{"Shuffled", {.execution = Execution::shuffled, .threads = Order::shuffled}}),
     [](const auto& p) { return p.param.name; });
+
+// One program, which fills its arena.
+class Fill : public Executable {
+ public:
+  explicit Fill(Queue& queue) : queue_(queue) {}
+  void bind(const PerSpace<std::byte*>& arenas) override { arena_ = arenas[Space::device]; }
+  void run(size_t, NodeWatch*) override {
+    queue_.zero(arena_, kBytes);
+    ++runs;
+  }
+  static constexpr int64_t kBytes = 64;
+  inline static int runs = 0;
+
+ private:
+  Queue& queue_;
+  std::byte* arena_ = nullptr;
+};
+
+TEST(EmulatedCuda, AGraphThatIsBoundAgainIsMadeAgain) {
+  cuda::FakeDriver fake;
+  {
+    auto device = std::move(cuda::CudaDevice::open(fake.table(), 0, 1, false).value());
+    Queue& queue = device->queue(Lane::compute);
+    const auto graphs = cuda::make_graphs(*device, std::make_unique<Fill>(queue), 1);
+    std::vector<std::unique_ptr<Memory>> arenas;
+    const std::vector<char> ones(Fill::kBytes, 1);
+    for (const int round : {1, 2}) {
+      const auto& memory =
+          arenas.emplace_back(std::move(device->allocate(Space::device, Fill::kBytes, "").value()));
+      PerSpace<std::byte*> addresses;
+      addresses[Space::device] = memory->data();
+      graphs->bind(addresses);
+      for (int k = 0; k < 4; ++k) {
+        queue.copy(memory->data(), ones.data(), Fill::kBytes);
+        graphs->run(0, nullptr);
+        std::vector<char> now(Fill::kBytes);
+        queue.copy(now.data(), memory->data(), Fill::kBytes);
+        queue.finish();
+        EXPECT_EQ(now, std::vector<char>(Fill::kBytes)) << round << " " << k;
+      }
+      EXPECT_EQ(Fill::runs, 2 * round) << "once as it is, once to be noted";
+    }
+    EXPECT_TRUE(device->check().ok());
+  }
+  EXPECT_EQ(fake.finish(), std::vector<std::string>{});
+}
 
 TEST(EmulatedCuda, RefusesGpusThatAreTooOld) {
   const auto k80 = make_emulated_cuda_backend(

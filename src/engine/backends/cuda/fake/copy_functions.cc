@@ -23,7 +23,7 @@ CUresult copy(FakeState& s, std::byte* to, const std::byte* from, int64_t bytes,
   auto op = s.queue(*on, accesses, [to, from, bytes, staged = std::move(staged)] {
     std::memmove(to, staged.empty() ? from : staged.data(), static_cast<size_t>(bytes));
   });
-  if (to_pages) s.host_waits_for(op, on->clock);
+  if (to_pages && op) s.host_waits_for(op, on->clock);
   return CUDA_SUCCESS;
 }
 

@@ -63,6 +63,7 @@ FakeDriver::FakeDriver(FakeOptions options) : state_(std::make_unique<FakeState>
   fake::add_stream_functions(state_->table);
   fake::add_copy_functions(state_->table);
   fake::add_launch_functions(state_->table);
+  fake::add_graph_functions(state_->table);
   const Gate g;
   HONE_BUG_IF(current != nullptr, "two fake drivers at a time");
   state_->number = ++made;
@@ -106,6 +107,10 @@ std::vector<std::string> FakeDriver::finish() {
     for (const auto& one : s.queues.streams().all())
       if (!one->destroyed && one.get() != s.queues.null_if_used()) leak(one->text());
     for (const auto& one : s.events.all())
+      if (!one->destroyed) leak(one->text());
+    for (const auto& one : s.graphs.all())
+      if (!one->destroyed) leak(one->text());
+    for (const auto& one : s.execs.all())
       if (!one->destroyed) leak(one->text());
     for (const auto& one : s.modules.all())
       if (!one->unloaded) leak(fmt::format("module {}", one->number));

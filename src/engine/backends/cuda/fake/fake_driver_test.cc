@@ -58,6 +58,18 @@ class FakeDriverTest : public testing::Test {
   void down(CUstream stream) {
     d.cuMemcpyAsync(reinterpret_cast<CUdeviceptr>(pinned), y, kBytes, stream);
   }
+  // What a graph of the calls is, ready to be launched.
+  template <class Calls>
+  CUgraphExec noted(Calls calls) {
+    EXPECT_EQ(d.cuStreamBeginCapture(compute, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
+    calls();
+    CUgraph graph = nullptr;
+    CUgraphExec exec = nullptr;
+    EXPECT_EQ(d.cuStreamEndCapture(compute, &graph), CUDA_SUCCESS);
+    EXPECT_EQ(d.cuGraphInstantiate(&exec, graph, 0), CUDA_SUCCESS);
+    d.cuGraphDestroy(graph);
+    return exec;
+  }
   void wait(CUstream stream, CUstream other) {
     d.cuEventRecord(event, other);
     d.cuStreamWaitEvent(stream, event, 0);
@@ -261,6 +273,77 @@ TEST_F(FakeDriverTest, WhatIsDestroyedOrLeft) {
   const std::string all = found();
   for (const char* what :
        {"after it was destroyed", "uses the null stream", "device block 4 (16 bytes) is left"})
+    EXPECT_NE(all.find(what), std::string::npos) << what << "\n" << all;
+}
+
+// A graph of a copy on a stream of its own, and a kernel that waits for it.
+TEST_F(FakeDriverTest, GraphsDoWhatWasNoted) {
+  for (const Execution e :
+       {Execution::at_once, Execution::as_late_as_possible, Execution::shuffled}) {
+    open({.execution = e, .checks_notes = true});
+    const CUgraphExec graph = noted([&] {
+      wait(load, compute);
+      up(load);
+      wait(compute, load);
+      launch(compute, x, y);
+      down(compute);
+    });
+    EXPECT_EQ(pinned[3], 3) << "it is only noted";
+    for (int k = 0; k < 3; ++k) d.cuGraphLaunch(graph, compute);
+    d.cuStreamSynchronize(compute);
+    for (int i = 0; i < kCount; ++i) EXPECT_EQ(pinned[i], i + 3);
+    d.cuGraphExecDestroy(graph);
+    close();
+    EXPECT_EQ(found(), "");
+  }
+}
+
+TEST_F(FakeDriverTest, GraphWhoseStreamsAreNotOrdered) {
+  open({.execution = Execution::at_once});
+  const CUgraphExec graph = noted([&] {
+    wait(load, compute);
+    launch(compute, x, y);
+    up(load);
+    wait(compute, load);
+  });
+  d.cuGraphLaunch(graph, compute);
+  d.cuGraphExecDestroy(graph);
+  close();
+  expect_found("nothing orders it after");
+}
+
+TEST_F(FakeDriverTest, GraphWithAStaleArgument) {
+  open();
+  const CUgraphExec graph = noted([&] { launch(compute, x, y); });
+  d.cuMemFree(x);
+  d.cuMemAlloc(&x, kBytes);
+  d.cuGraphLaunch(graph, compute);
+  d.cuGraphExecDestroy(graph);
+  close();
+  expect_found("(cuGraphLaunch of 'add_one_of_test' on stream 1) uses device block 1 (256 bytes)");
+}
+
+TEST_F(FakeDriverTest, WhatACaptureMayNotDo) {
+  open();
+  d.cuEventRecord(event, load);
+  d.cuStreamBeginCapture(compute, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  EXPECT_EQ(d.cuStreamWaitEvent(compute, event, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+  EXPECT_EQ(d.cuStreamSynchronize(compute), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  wait(load, compute);
+  up(load);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(d.cuStreamEndCapture(compute, &graph), CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+  d.cuStreamWaitEvent(compute, event, 0);
+  const CUgraphExec exec = noted([&] { launch(compute, x, y); });
+  d.cuGraphExecDestroy(exec);
+  EXPECT_EQ(d.cuGraphLaunch(exec, compute), CUDA_ERROR_INVALID_HANDLE);
+  close();
+  const std::string all = found();
+  for (const char* what :
+       {"waits inside a capture for event 1, which is not of it",
+        "waits on the host inside a capture",
+        "ends a capture with work that its stream does not wait for", "which was never recorded",
+        "uses executable graph 1 after it was destroyed"})
     EXPECT_NE(all.find(what), std::string::npos) << what << "\n" << all;
 }
 

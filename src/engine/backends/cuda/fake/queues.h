@@ -15,6 +15,7 @@
 namespace hone::cuda::fake {
 
 struct Stream;
+struct Capture;
 
 // An entry of a stream: work, a wait for an entry of another stream, or an event's mark.
 struct Op {
@@ -29,7 +30,8 @@ struct Op {
 struct Stream {
   size_t actor = 0;
   bool destroyed = false;
-  Clock clock;  // what happens before the next entry
+  Capture* capture = nullptr;  // that notes what the stream is given
+  Clock clock;                 // what happens before the next entry
   std::deque<std::shared_ptr<Op>> queue;
   std::shared_ptr<Op> last;
   std::string text() const;  // "stream 1"
@@ -40,6 +42,9 @@ struct Event {
   bool destroyed = false;
   std::shared_ptr<Op> mark;  // of the last record; null: it was never recorded
   Clock clock;               // at that record
+  // The capture of the last record, if that was in one.
+  const Capture* capture = nullptr;
+  size_t captured_mark = 0;
   std::string text() const { return "event " + std::to_string(number); }
 };
 

@@ -80,6 +80,7 @@ Block* FakeState::block(const void* at, int64_t bytes) {
 
 void FakeState::not_in_step(const char* what) {
   if (in_step) find(fmt::format("{} inside a step", what));
+  if (capture) find(fmt::format("{} inside a capture", what));
 }
 
 std::shared_ptr<const Doer> FakeState::doer(size_t actor) const {
@@ -88,6 +89,12 @@ std::shared_ptr<const Doer> FakeState::doer(size_t actor) const {
 
 std::shared_ptr<Op> FakeState::queue(Stream& s, std::span<const Access> accesses,
                                      std::function<void()> work) {
+  if (s.capture != nullptr) {
+    s.capture->add(s, {.kernel = kernel,
+                       .accesses = {accesses.begin(), accesses.end()},
+                       .work = std::move(work)});
+    return nullptr;
+  }
   auto op = std::make_shared<Op>(Op{.stream = &s, .doer = doer(s.actor), .work = std::move(work)});
   s.clock.join(host);
   s.clock.step(s.actor);

@@ -1,6 +1,7 @@
 // What the functions of the fake share. They are called with the lock of enter().
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/core/threads.h"
 #include "engine/backends/cuda/driver/driver.h"
 #include "engine/backends/cuda/fake/blocks.h"
+#include "engine/backends/cuda/fake/captures.h"
 #include "engine/backends/cuda/fake/options.h"
 #include "engine/backends/cuda/fake/queues.h"
 #include "engine/backends/cuda/fake/races.h"
@@ -47,7 +49,10 @@ struct FakeState {
   fake::Handles<fake::Event> events;
   fake::Handles<fake::Module> modules;
   fake::Handles<fake::Function> functions;
-  int retained = 0;  // of the primary context
+  fake::Handles<fake::Graph> graphs;
+  fake::Handles<fake::GraphExec> execs;
+  std::optional<fake::Capture> capture;  // that is open
+  int retained = 0;                      // of the primary context
   bool in_step = false;
   CUresult failed = CUDA_SUCCESS;  // what queued work has left for the next wait
 
@@ -71,7 +76,7 @@ struct FakeState {
   fake::Block* block(const void* at, int64_t bytes);
   void not_in_step(const char* what);
 
-  // Queues work that accesses these bytes; races are findings.
+  // Queues work that accesses these bytes; races are findings. Null: a capture has noted it.
   std::shared_ptr<fake::Op> queue(fake::Stream& s, std::span<const Access> accesses,
                                   std::function<void()> work);
   // The host accesses bytes now; `what`: "frees" or "writes".
@@ -99,6 +104,7 @@ void add_memory_functions(Driver& t);
 void add_stream_functions(Driver& t);
 void add_copy_functions(Driver& t);
 void add_launch_functions(Driver& t);
+void add_graph_functions(Driver& t);
 
 inline void* pointer(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
 

@@ -13,6 +13,15 @@ CUresult wait_for_event(FakeState& s, CUstream stream, CUevent event) {
   Stream* on = s.stream(stream);
   const Event* e = s.event(event);
   if (on == nullptr || e == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (e->capture != nullptr) {
+    if (on->capture == nullptr) on->capture = &*s.capture;  // it takes part from now on
+    on->capture->add_wait(*on, e->captured_mark);
+    return CUDA_SUCCESS;
+  }
+  if (on->capture != nullptr) {
+    s.find(fmt::format("waits inside a capture for {}, which is not of it", e->text()));
+    return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  }
   if (!e->mark) {  // CUDA does not wait then
     s.find(fmt::format("waits for {}, which was never recorded", e->text()));
     return CUDA_SUCCESS;
@@ -52,6 +61,7 @@ void add_stream_functions(Driver& t) {
       Stream* on = s.stream(stream);
       if (on == nullptr) return CUDA_ERROR_INVALID_HANDLE;
       s.not_in_step("waits on the host");
+      if (on->capture != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
       s.host_waits_for(on->last, on->clock);
       return result_of_wait(s);
     });
@@ -82,6 +92,11 @@ void add_stream_functions(Driver& t) {
       Stream* on = s.stream(stream);
       Event* e = s.event(event);
       if (on == nullptr || e == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+      e->capture = on->capture;
+      if (on->capture != nullptr) {
+        e->captured_mark = s.capture->add_mark(*on);
+        return CUDA_SUCCESS;
+      }
       e->mark = s.queue(*on, {}, {});
       e->clock = on->clock;
       return CUDA_SUCCESS;

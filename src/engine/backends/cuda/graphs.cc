@@ -1,0 +1,67 @@
+#include "engine/backends/cuda/graphs.h"
+
+namespace hone::cuda {
+namespace {
+
+class Graphs : public Executable {
+ public:
+  Graphs(CudaDevice& device, std::unique_ptr<Executable> list, size_t programs)
+      : device_(device), list_(std::move(list)), graphs_(programs) {}
+  ~Graphs() override { drop(); }
+
+  // A graph holds the addresses of its time.
+  void bind(const PerSpace<std::byte*>& arenas) override {
+    drop();
+    list_->bind(arenas);
+  }
+
+  void run(size_t program, NodeWatch* watch) override {
+    Graph& g = graphs_[program];
+    if (g.exec != nullptr && watch == nullptr)
+      return device_.keep(device_.driver().cuGraphLaunch(g.exec, stream()), "cuGraphLaunch");
+    list_->run(program, watch);
+    if (watch != nullptr) return;
+    if (Status s = make(program, g); !s.ok()) device_.keep(s.error());
+  }
+
+ private:
+  struct Graph {
+    CUgraphExec exec = nullptr;
+    std::deque<DiskWork> works;
+  };
+  CUstream stream() const { return static_cast<CudaQueue&>(device_.queue(Lane::compute)).stream(); }
+
+  Status make(size_t program, Graph& g) {
+    const Driver& d = device_.driver();
+    HONE_TRY(device_.begin_capture(g.works));
+    list_->run(program, nullptr);
+    const CUgraph graph = HONE_TRY(device_.end_capture());
+    const Status made =
+        cuda_status(d, d.cuGraphInstantiate(&g.exec, graph, 0), "cuGraphInstantiate");
+    device_.keep(d.cuGraphDestroy(graph), "cuGraphDestroy");
+    HONE_TRY(made);
+    return cuda_status(d, d.cuGraphUpload(g.exec, stream()), "cuGraphUpload");
+  }
+
+  void drop() {
+    device_.queue(Lane::compute).finish();
+    for (Graph& g : graphs_) {
+      if (g.exec != nullptr)
+        device_.keep(device_.driver().cuGraphExecDestroy(g.exec), "cuGraphExecDestroy");
+      g = {};
+    }
+  }
+
+  CudaDevice& device_;
+  std::unique_ptr<Executable> list_;
+  std::vector<Graph> graphs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Executable> make_graphs(CudaDevice& device, std::unique_ptr<Executable> list,
+                                        size_t programs) {
+  return std::make_unique<Graphs>(device, std::move(list), programs);
+}
+
+}  // namespace hone::cuda
