@@ -113,9 +113,13 @@ Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& 
 
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec) {
   for (const BackendKind& k : backend_kinds())
-    if (k.name == spec.kernels && k.choose)
-      return std::unique_ptr<Backend>(std::make_unique<NullBackend>(k.choose, spec));
+    if (k.name == spec.kernels && k.chooser)
+      return std::unique_ptr<Backend>(std::make_unique<NullBackend>(k.chooser(spec), spec));
   HONE_BUG_IF(true, "no backend plans for {}", spec.name);
+}
+
+std::unique_ptr<Backend> plan_backend(const Backend& like) {
+  return std::make_unique<NullBackend>(&like);
 }
 
 }  // namespace hone

@@ -1,7 +1,7 @@
 // The shelf of backends: what runs programs here, and the devices that hone can plan for.
 //
 //   const std::unique_ptr<Backend> cpu = HONE_TRY(open_backend("cpu", {.threads = 4}));
-//   const std::unique_ptr<Backend> gpu = HONE_TRY(plan_backend("H100"));   // computes nothing
+//   const std::unique_ptr<Backend> gpu = HONE_TRY(plan_backend(h100));   // computes nothing
 #pragma once
 
 #include <memory>
@@ -26,13 +26,13 @@ struct BackendKind {
   Result<std::unique_ptr<Backend>> (*open)(const BackendOptions&) = nullptr;
   // The devices that it can plan for, which need not be here; null: none.
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
-  Chooser choose = nullptr;   // for `devices`
-  bool needs_device = false;  // that not every machine has, to open it
+  Chooser (*chooser)(const DeviceSpec&) = nullptr;  // for `devices`
+  bool needs_device = false;                        // that not every machine has, to open it
 };
 
 const std::vector<BackendKind>& backend_kinds();
 
-// Names that open_backend and plan_backend take.
+// Names that open_backend takes.
 std::vector<std::string> backend_names();
 std::vector<std::string> portable_backend_names();  // those that any machine can open
 std::vector<std::string> device_names();
@@ -58,5 +58,7 @@ inline constexpr int64_t kMostDevices = 1024;
 Result<DeviceGroup> device_group(const std::string& name, const BackendOptions& options = {});
 // Chooses what the kernels of the device would need, and computes nothing.
 Result<std::unique_ptr<Backend>> plan_backend(const DeviceSpec& spec);
+// The same for a backend that is here, which must outlive it.
+std::unique_ptr<Backend> plan_backend(const Backend& like);
 
 }  // namespace hone

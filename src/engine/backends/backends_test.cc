@@ -69,9 +69,9 @@ TEST(Backends, ADeviceThatIsNotHereIsPlanned) {
   const Program p = training_like();
   const Program lowered = lower(p, *backend).value();
   EXPECT_EQ(lowered.nodes.size(), p.nodes.size()) << "both composites are computed whole";
-  // The head: 64 rows of logits and gradients, and the cap of one product.
+  // The head: 64 rows of logits, whose gradient is written over them, and the cap of one product.
   const Choice head = backend->choose({lowered, lowered.nodes[1]}).value();
-  EXPECT_EQ(head.workspace_bytes, 64 * 100 * 4 + 64 * 32 * 4 + h100.workspace_bytes);
+  EXPECT_EQ(head.workspace_bytes, 64 * 100 * 4 + h100.workspace_bytes);
   EXPECT_GT(seconds_of(lowered, h100), 0);
   EXPECT_LT(seconds_of(lowered, h100), seconds_of(lowered, device_spec("T4").value()));
 }
@@ -91,7 +91,7 @@ TEST(Backends, SeveralDevicesHaveACount) {
 // Each has what a plan asks of it, in the order of magnitude of any GPU.
 TEST(Backends, EveryDeviceHasItsSheet) {
   for (const char* name : {"A100-40GB", "A100-80GB", "V100-16GB", "V100-32GB", "T4", "H100", "H200",
-                           "RTX-4090", "RTX-3090", "L4", "A10G"}) {
+                           "B200", "RTX-4090", "RTX-3090", "L4", "A10G"}) {
     const DeviceSpec d = device_spec(name).value();
     EXPECT_GT(d.memory_bytes, int64_t{14} << 30) << name;
     EXPECT_GE(d.bf16_flops, d.f32_flops) << name;

@@ -8,7 +8,9 @@ BackendKind backend_cpu() {
           .about = "own kernels for this processor",
           .open = [](const BackendOptions& o) { return open_cpu_backend(o.threads, o.isa); },
           .devices = [](const BackendOptions& o) { return std::vector{cpu_spec(o.threads)}; },
-          .choose = choose_cpu};
+          .chooser = [](const DeviceSpec& spec) -> Chooser {
+            return [spec](const NodeView& n) { return choose_cpu(n, spec); };
+          }};
 }
 
 }  // namespace hone

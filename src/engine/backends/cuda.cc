@@ -1,5 +1,3 @@
-#include "engine/backends/cuda/cuda.h"
-
 #include "base/core/log.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
@@ -36,7 +34,11 @@ BackendKind backend_cuda() {
                 const auto gpus = known_gpus();
                 return std::vector<DeviceSpec>(gpus.begin(), gpus.end());
               },
-          .choose = choose_cuda,
+          .chooser = [](const DeviceSpec& spec) -> Chooser {
+            return [gpu = choose_as_gpu(spec), host = cpu_spec(0)](const NodeView& n) {
+              return n.node.lane == Lane::host_compute ? choose_cpu(n, host) : gpu(n);
+            };
+          },
           .needs_device = true};
 }
 

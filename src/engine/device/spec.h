@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/plan/cost_model.h"
@@ -28,6 +29,13 @@ struct DeviceSpec : Speeds {
 // TF32, the memory that the driver reports at least, and links: PCIe to the host, NVLink to a
 // neighbour where there is one. A disk is one NVMe drive: 3 GB/s read, 2 GB/s written.
 std::span<const DeviceSpec> known_gpus();
+
+// The one of them that a driver calls "NVIDIA A100-SXM4-80GB"; null: none.
+const DeviceSpec* known_gpu(std::string_view name);
+
+// Fills in what follows from a GPU's architecture ("sm_90"): whether it multiplies bf16, and what the
+// context, the kernels and the libraries take.
+void describe_gpu(DeviceSpec& spec, const std::string& isa);
 
 // The bytes that the arenas of a run take of the device's memory: where it is the host's, those of
 // both spaces.

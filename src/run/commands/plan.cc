@@ -195,7 +195,7 @@ Result<PlannedDevices> named_devices(const std::string& name, int threads) {
   auto opened = open_device(name, options);
   if (opened.ok()) {
     for (const BackendKind& k : backend_kinds())
-      if (k.choose && k.name == (*opened)->spec().kernels)
+      if (k.chooser && k.name == (*opened)->spec().kernels)
         return PlannedDevices{{(*opened)->spec(), 1}, std::move(*opened)};
   } else if (opened.error().code() != std::string_view(err::kNoBackend.id)) {
     return opened.error();
@@ -231,7 +231,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     static_cast<Speeds&>(device) = speeds ? speeds->speeds : kTypicalCpu;
     data = HONE_TRY(read_plan_data(*chosen->task, model, here->device().pool()));
   }
-  const auto backend = HONE_TRY(plan_backend(device));
+  const auto backend = here ? plan_backend(*here) : HONE_TRY(plan_backend(device));
   const TaskModel made = HONE_TRY(TaskModel::make(*chosen->task, model, device.host_lane));
   const RowLimit& limit = made.form.limits[0];
   const int64_t block = limit.tokens, stream = stream_bytes(s, block);
@@ -294,8 +294,8 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   j["model"] = model.name;
   j["parameters"] = parameter_count(config);
   // A device with memory of its own has an image of inputs and outputs on the host.
-  const int64_t host =
-      kRuntimeBudget + stream + fit.plan.arena_bytes(Space::host) + (here ? 0 : fit.plan.io_bytes);
+  const int64_t host = kRuntimeBudget + stream + fit.plan.arena_bytes(Space::host) +
+                       (device.own_memory ? fit.plan.io_bytes : 0);
   j["device"] = device.name;
   j["peak_bytes"] = {
       {"device", arena}, {"host", host}, {"disk", fit.plan.arena_bytes(Space::disk)}};
@@ -337,8 +337,9 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   for (const auto& [purpose, bytes] : fit.plan.by_purpose())
     if (bytes > 0) text += fmt::format("  {:<16} {:>12}\n", purpose, format_bytes(bytes));
   text += fmt::format("  {:<16} {:>12}\n  {:<16} {:>12}  (budget of {})\n", "arena",
-                      format_bytes(arena), "runtime", format_bytes(here ? kRuntimeBudget : runtime),
-                      here ? "code, tokenizer, data" : "context and libraries");
+                      format_bytes(arena), "runtime",
+                      format_bytes(device.own_memory ? runtime : kRuntimeBudget),
+                      device.own_memory ? "context and libraries" : "code, tokenizer, data");
   for (const Space space : {Space::host, Space::disk})
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
       text += fmt::format("  {:<16} {:>12}\n", fmt::format("arena on {}", name_of(space)),

@@ -84,6 +84,28 @@ class Prepared {
   std::vector<Access> accesses_;  // of whole tensors
 };
 
+// What is launched for a node, with or without a GPU.
+class LaunchChooser {
+ public:
+  LaunchChooser(bool with_library, int64_t library_bytes)
+      : with_library_(with_library),
+        table_(launch_table({.library = with_library, .library_bytes = library_bytes})) {}
+  Result<Launches> launches(const NodeView& n) const { return launches_of(table_, n); }
+  // Products by the library have other bits.
+  std::string id(const NodeView& n) const {
+    return fmt::format("{}.{}", with_library_ && n.node.op->product ? "cuda.lt" : "cuda",
+                       n.node.op->name);
+  }
+  Result<Choice> operator()(const NodeView& n) const {
+    const Launches all = HONE_TRY(launches(n));
+    return Choice{id(n), all.workspace_bytes};
+  }
+
+ private:
+  bool with_library_;
+  LaunchTable table_;
+};
+
 class CudaBackend : public Backend {
  public:
   CudaBackend(const CudaOptions& options, std::optional<LtHandle> blas,
@@ -95,7 +117,7 @@ class CudaBackend : public Backend {
         device_(std::move(device)),
         module_(module),
         blas_(std::move(blas)),
-        table_(launch_table({.library = blas_.has_value(), .library_bytes = options.blas_bytes})) {}
+        choose_(blas_.has_value(), options.blas_bytes.value_or(spec().workspace_bytes)) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
   }
@@ -108,8 +130,7 @@ class CudaBackend : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
-    const Launches l = HONE_TRY(launches_of(table_, n));
-    return Choice{id_of(n), l.workspace_bytes};
+    return choose_(n);
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {
@@ -120,7 +141,7 @@ class CudaBackend : public Backend {
       };
       return Kernel{k.id, k.workspace_bytes, std::move(run)};
     }
-    Launches l = HONE_TRY(launches_of(table_, n));
+    Launches l = HONE_TRY(choose_.launches(n));
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
       if (launch.library) {
@@ -137,7 +158,7 @@ class CudaBackend : public Backend {
             "cuFuncSetAttribute of " + launch.kernel));
       prepared->emplace_back(std::move(launch), function, n, l.workspace_bytes);
     }
-    return Kernel{id_of(n), l.workspace_bytes, [prepared](const KernelArgs& a) {
+    return Kernel{choose_.id(n), l.workspace_bytes, [prepared](const KernelArgs& a) {
                     for (Prepared& p : *prepared) p.start(a);
                   }};
   }
@@ -149,10 +170,6 @@ class CudaBackend : public Backend {
   }
 
  private:
-  // Products by the library have other bits.
-  std::string id_of(const NodeView& n) const {
-    return fmt::format("{}.{}", blas_ && n.node.op->product ? "cuda.lt" : "cuda", n.node.op->name);
-  }
   Result<CUfunction> function_of(const std::string& name) const {
     CUfunction& f = functions_[name];
     if (f == nullptr)
@@ -169,7 +186,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
   const std::optional<LtHandle> blas_;  // needs the device's context
-  const LaunchTable table_;
+  const LaunchChooser choose_;
   mutable std::map<std::string, CUfunction> functions_;
 };
 
@@ -189,6 +206,10 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
       cuda_status(driver, driver.cuModuleLoadData(&module, kernels.c_str()), "cuModuleLoadData"));
   return std::unique_ptr<Backend>(
       std::make_unique<cuda::CudaBackend>(options, std::move(blas), std::move(device), module));
+}
+
+std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec) {
+  return cuda::LaunchChooser(true, spec.workspace_bytes);
 }
 
 }  // namespace hone

@@ -14,7 +14,7 @@ struct CudaOptions {
   // Kernels of the lane host_compute; null: that lane has none.
   std::shared_ptr<Backend> host = {};
   std::optional<cuda::Blas> blas = {};     // without it products are hone's own kernels
-  int64_t blas_bytes = int64_t{32} << 20;  // of its workspace, in the plan
+  std::optional<int64_t> blas_bytes = {};  // of its workspace, if not that of the device's spec
   bool graphs = true;                      // a run of a program is one call of the driver
   int threads = 0;                         // of the host; 0: all that this process may use
   std::shared_ptr<void> owner = {};        // kept as long as the backend
@@ -27,5 +27,8 @@ using KernelImage = std::function<Result<std::string>(const std::string& archite
 Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, int ordinal,
                                                    const KernelImage& image,
                                                    const CudaOptions& options = {});
+
+// The same choices on a machine that has no such GPU; all libraries are taken to be there.
+std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec);
 
 }  // namespace hone

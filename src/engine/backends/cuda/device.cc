@@ -10,8 +10,6 @@
 namespace hone::cuda {
 namespace {
 
-constexpr int64_t kRuntimeBytes = int64_t{1} << 30;  // context, kernels and libraries on the device
-
 CUdeviceptr address(const void* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
 // Memory of the device, or of the host in pages that stay where they are, so that copies need no other ones.
@@ -195,13 +193,11 @@ Status CudaDevice::read_spec() {
   // What other processes hold is not there for this one.
   size_t free = 0, all = 0;
   HONE_TRY(cuda_status(driver_, driver_.cuMemGetInfo(&free, &all), "cuMemGetInfo"));
+  if (const DeviceSpec* sheet = known_gpu(g.name)) spec_ = *sheet;
+  describe_gpu(spec_, fmt::format("sm_{}{}", g.major, g.minor));
   spec_.name = g.name;
-  spec_.kernels = "cuda";
+  spec_.host_lane = HostLane::none;
   spec_.memory_bytes = static_cast<int64_t>(free);
-  spec_.own_memory = true;
-  spec_.isa = fmt::format("sm_{}{}", g.major, g.minor);
-  spec_.multiplies_bf16 = g.major >= 8;
-  spec_.runtime_bytes = kRuntimeBytes;
   spec_.threads = pool_.size();
   return Ok{};
 }

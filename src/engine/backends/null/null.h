@@ -7,7 +7,7 @@
 namespace hone {
 
 // Chooses kernels for a device that need not be here.
-using Chooser = Result<Choice> (*)(const NodeView& n, const DeviceSpec& spec);
+using Chooser = std::function<Result<Choice>(const NodeView& n)>;
 
 class NullBackend : public Backend {
  public:
@@ -16,7 +16,8 @@ class NullBackend : public Backend {
   // Accepts what `like` accepts, which must outlive it.
   explicit NullBackend(const Backend* like) : like_(like) {}
   // Accepts what the chooser accepts for the device.
-  NullBackend(Chooser chooser, DeviceSpec spec) : chooser_(chooser), spec_(std::move(spec)) {}
+  NullBackend(Chooser chooser, DeviceSpec spec)
+      : chooser_(std::move(chooser)), spec_(std::move(spec)) {}
 
   std::string_view name() const override { return "null"; }
   Result<Choice> choose(const NodeView& n) const override;
@@ -31,7 +32,7 @@ class NullBackend : public Backend {
 
  private:
   const Backend* like_ = nullptr;
-  Chooser chooser_ = nullptr;
+  Chooser chooser_;
   DeviceSpec spec_;
 };
 
