@@ -3,6 +3,7 @@
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
 #include "engine/backends/cuda/compile/compile.h"
+#include "engine/backends/cuda/driver/library.h"
 
 namespace hone {
 
@@ -14,7 +15,9 @@ Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
   const auto image = [&](const std::string& architecture) {
     return compiler.kernels_for(architecture);
   };
-  CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)), .threads = o.threads};
+  CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)),
+                      .folder = cuda::cache_folder(),
+                      .threads = o.threads};
   if (auto blas = cuda::load_blas(); blas.ok())
     options.blas = *blas;
   else

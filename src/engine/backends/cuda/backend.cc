@@ -1,7 +1,9 @@
 #include "engine/backends/cuda/backend.h"
 
+#include <algorithm>
 #include <map>
 
+#include "base/core/hash.h"
 #include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/cuda/graphs.h"
 #include "engine/backends/cuda/launch_tables.h"
@@ -67,9 +69,14 @@ class Prepared {
  private:
   void multiply(CudaQueue& queue) {
     const auto& at = addresses_;  // null where there is no argument
-    const cublasStatus_t status =
-        product_->run(queue.stream(), at[0], at[1], at[2], at[3], const_cast<std::byte*>(at[4]),
-                      const_cast<std::byte*>(at[5]));
+    const auto written = [&](size_t i) { return const_cast<std::byte*>(at[i]); };
+    const cublasStatus_t status = product_->run(queue.stream(), {.x = at[0],
+                                                                 .y = at[1],
+                                                                 .bias = at[2],
+                                                                 .onto = at[3],
+                                                                 .z = written(4),
+                                                                 .pre = written(6),
+                                                                 .workspace = written(5)});
     if (status != CUBLAS_STATUS_SUCCESS)
       queue.device().keep(
           Error(err::kCudaFails,
@@ -117,7 +124,8 @@ class CudaBackend : public Backend {
         device_(std::move(device)),
         module_(module),
         blas_(std::move(blas)),
-        choose_(blas_.has_value(), options.blas_bytes.value_or(spec().workspace_bytes)) {}
+        choose_(blas_.has_value(), options.blas_bytes.value_or(spec().workspace_bytes)),
+        algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
   }
@@ -130,7 +138,11 @@ class CudaBackend : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
-    return choose_(n);
+    const Launches all = HONE_TRY(launches(n));
+    std::string id = choose_.id(n);
+    if (const uint64_t algorithms = HONE_TRY(hash_of_algorithms(all)); algorithms != 0)
+      id += fmt::format(".{:016x}", algorithms);
+    return Choice{std::move(id), all.workspace_bytes};
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {
@@ -141,11 +153,11 @@ class CudaBackend : public Backend {
       };
       return Kernel{k.id, k.workspace_bytes, std::move(run)};
     }
-    Launches l = HONE_TRY(choose_.launches(n));
+    Launches l = HONE_TRY(launches(n));
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
       if (launch.library) {
-        LtProduct product = HONE_TRY(LtProduct::make(*blas_, *launch.library));
+        LtProduct product = HONE_TRY(product_of(*launch.library));
         prepared->emplace_back(std::move(launch), std::move(product), n, l.workspace_bytes);
         continue;
       }
@@ -170,6 +182,44 @@ class CudaBackend : public Backend {
   }
 
  private:
+  Algorithms algorithms_of(const CudaOptions& options) const {
+    if (!blas_ || options.folder.empty()) return {};
+    std::string gpu = spec().name;
+    std::replace_if(
+        gpu.begin(), gpu.end(), [](char c) { return c == ' ' || c == '/'; }, '-');
+    return Algorithms(
+        fmt::format("{}/{}-cublaslt-{}.algorithms", options.folder, gpu, blas_->version()));
+  }
+  // Those of the table, where the library has all that they ask for.
+  Result<Launches> launches(const NodeView& n) const {
+    Launches all = HONE_TRY(choose_.launches(n));
+    for (size_t i = 0; i < all.launches.size(); ++i) {
+      const auto& product = all.launches[i].library;
+      if (!product || !product->gelu || product_of(*product).ok()) continue;
+      std::vector<Launch> both = without_gelu(all.launches[i]);
+      all.launches[i] = std::move(both[0]);
+      all.launches.insert(all.launches.begin() + static_cast<int64_t>(i) + 1, std::move(both[1]));
+    }
+    return all;
+  }
+  Result<LtProduct> product_of(const LibraryProduct& p) const {
+    const std::string name = p.text();
+    auto found = products_.find(name);
+    if (found == products_.end())
+      found = products_.emplace(name, HONE_TRY(LtProduct::make(*blas_, p, algorithms_))).first;
+    return found->second;
+  }
+  // They decide bits; 0: there are none.
+  Result<uint64_t> hash_of_algorithms(const Launches& all) const {
+    uint64_t hash = 0;
+    for (const Launch& l : all.launches) {
+      if (!l.library) continue;
+      if (hash == 0) hash = fnv1a(blas_->version());
+      const LtProduct product = HONE_TRY(product_of(*l.library));
+      for (const uint64_t part : product.algorithm().data) hash = fnv1a(hash, part);
+    }
+    return hash;
+  }
   Result<CUfunction> function_of(const std::string& name) const {
     CUfunction& f = functions_[name];
     if (f == nullptr)
@@ -187,6 +237,8 @@ class CudaBackend : public Backend {
   CUmodule module_;
   const std::optional<LtHandle> blas_;  // needs the device's context
   const LaunchChooser choose_;
+  mutable Algorithms algorithms_;
+  mutable std::map<std::string, LtProduct> products_;
   mutable std::map<std::string, CUfunction> functions_;
 };
 

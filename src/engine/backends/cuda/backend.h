@@ -15,6 +15,7 @@ struct CudaOptions {
   std::shared_ptr<Backend> host = {};
   std::optional<cuda::Blas> blas = {};     // without it products are hone's own kernels
   std::optional<int64_t> blas_bytes = {};  // of its workspace, if not that of the device's spec
+  std::string folder = {};                 // where algorithms of products are kept; "": nowhere
   bool graphs = true;                      // a run of a program is one call of the driver
   int threads = 0;                         // of the host; 0: all that this process may use
   std::shared_ptr<void> owner = {};        // kept as long as the backend

@@ -119,12 +119,16 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   };
   const LaunchArgument x = narrowed(a.x, f.x, f.batches * f.m * f.k);
   const LaunchArgument y = narrowed(a.y, f.y, f.batches * f.k * f.n);
-  const LaunchArgument& made = is_there(a.pre) ? a.pre : a.z;
+  // Its gelu is the one by tanh. Rows of what it keeps are multiples of eight elements.
+  const bool has_gelu = f.act == activation_index("gelu_tanh") && t != DType::f64 && f.n % 8 == 0;
+  const LaunchArgument& made = is_there(a.pre) && !has_gelu ? a.pre : a.z;
   LibraryProduct p{library_type(t), library_type(f.z)};
   p.trans_x = f.trans_x;
   p.trans_y = f.trans_y;
   p.has_bias = is_there(a.bias);
   p.has_onto = is_there(a.onto);
+  p.gelu = has_gelu;
+  p.keeps_pre = has_gelu && is_there(a.pre);
   p.m = f.m;
   p.n = f.n;
   p.k = f.k;
@@ -134,7 +138,7 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   const auto at = [&](int64_t bytes) {
     if (bytes != 0) p.alignment = std::min(p.alignment, lowest_bit(bytes));
   };
-  for (const LaunchArgument* one : {&x, &y, &a.bias, &a.onto, &made}) at(one->offset);
+  for (const LaunchArgument* one : {&x, &y, &a.bias, &a.onto, &a.pre, &made}) at(one->offset);
   if (f.batches > 1) {
     at(f.m * f.k * size_of(t));
     at(f.k * f.n * size_of(t));
@@ -143,8 +147,9 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   Launch l("cublasLtMatmul");
   l.library = p;
   l.argument(x).argument(y).argument(a.bias).argument(a.onto).argument(made).work(workspace);
+  p.keeps_pre ? l.argument(a.pre) : l.none();
   all.launches.push_back(std::move(l));
-  if (f.act != kNoActivation) {
+  if (f.act != kNoActivation && !has_gelu) {
     const int64_t count = f.batches * f.m * f.n;
     Launch act(kernel_of("activation", f.z));
     act.argument(made).argument(a.z).value(count).value(f.act).over(count);
@@ -163,6 +168,23 @@ Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType round
   all.launches.push_back(HONE_TRY(widen_launch(n, matrix, LaunchArgument::work())));
   all.workspace_bytes = whole_part(matrix.bytes());
   return t;
+}
+
+std::vector<Launch> without_gelu(const Launch& l) {
+  Launch product = l;
+  LibraryProduct& p = *product.library;
+  constexpr size_t kZ = 4, kPre = 6;
+  const LaunchArgument z = l.arguments[kZ], made = p.keeps_pre ? l.arguments[kPre] : z;
+  product.arguments[kZ] = made;
+  product.arguments[kPre] = LaunchArgument::null();
+  p.gelu = p.keeps_pre = false;
+  const DType t = p.result == CUDA_R_32F    ? DType::f32
+                  : p.result == CUDA_R_16BF ? DType::bf16
+                                            : DType::f16;
+  Launch act(kernel_of("activation", t));
+  const int64_t count = p.batches * p.m * p.n;
+  act.argument(made).argument(z).value(count).value(activation_index("gelu_tanh")).over(count);
+  return {std::move(product), std::move(act)};
 }
 
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,

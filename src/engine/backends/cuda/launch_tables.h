@@ -60,6 +60,8 @@ struct ProductArguments {
   LaunchArgument x, y, bias = LaunchArgument::null(), onto = LaunchArgument::null(),
                        pre = LaunchArgument::null(), z;
 };
+// A product and its gelu, where the library does not have them in one.
+std::vector<Launch> without_gelu(const Launch& l);
 // Adds the launches of a product; `all` has its own workspace already.
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
                  const LaunchOptions& options);

@@ -65,8 +65,16 @@ Result<LtHandle> LtHandle::open(const Blas& blas) {
   return h;
 }
 
+std::string LtHandle::version() const {
+  int parts[3] = {};
+  for (const libraryPropertyType p : {MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL})
+    blas_->cublasLtGetProperty(p, &parts[p]);
+  return fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+}
+
 // zT [n,m] = yT xT, so cuBLASLt's A is y and its B is x.
-Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& p) {
+Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& p,
+                                  Algorithms& kept) {
   const Blas& blas = handle.blas();
   LtProduct made;
   made.handle_ = handle;
@@ -84,9 +92,22 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
   };
   HONE_TRY(set(CUBLASLT_MATMUL_DESC_TRANSA, p.trans_y ? CUBLAS_OP_T : CUBLAS_OP_N));
   HONE_TRY(set(CUBLASLT_MATMUL_DESC_TRANSB, p.trans_x ? CUBLAS_OP_T : CUBLAS_OP_N));
+  const int epilogue = (p.has_bias ? CUBLASLT_EPILOGUE_BIAS : 0) |
+                       (p.gelu ? CUBLASLT_EPILOGUE_GELU : 0) |
+                       (p.keeps_pre ? CUBLASLT_EPILOGUE_AUX : 0);
+  if (epilogue != 0)
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(epilogue)));
+  // The choice of an algorithm looks at how these are aligned.
+  const auto alignment = static_cast<uint32_t>(p.alignment);
+  const auto somewhere = static_cast<uintptr_t>(alignment);
   if (p.has_bias) {
-    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS));
     HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, p.result));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, somewhere));
+  }
+  if (p.keeps_pre) {
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, somewhere));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.n));
+    HONE_TRY(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE, p.m * p.n));
   }
   made.a_ =
       HONE_TRY(layout_of(blas, p.type, p.trans_y ? p.n : p.k, p.trans_y ? p.k : p.n, p.batches));
@@ -94,24 +115,34 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
       HONE_TRY(layout_of(blas, p.type, p.trans_x ? p.k : p.m, p.trans_x ? p.m : p.k, p.batches));
   made.d_ = HONE_TRY(layout_of(blas, p.result, p.m, p.n, p.batches));
 
+  cublasLtMatmulHeuristicResult_t best{};
+  const std::string name = p.text();
+  if (const cublasLtMatmulAlgo_t* algorithm = kept.find(name)) {
+    const cublasStatus_t checked =
+        blas.cublasLtMatmulAlgoCheck(handle.get(), desc, made.a_.get(), made.b_.get(),
+                                     made.d_.get(), made.d_.get(), algorithm, &best);
+    if (checked == CUBLAS_STATUS_SUCCESS && best.state == CUBLAS_STATUS_SUCCESS &&
+        best.workspaceSize <= static_cast<size_t>(p.workspace_bytes)) {
+      made.algorithm_ = *algorithm;
+      return made;
+    }
+  }
   cublasLtMatmulPreference_t preference = nullptr;
   HONE_TRY(status_of(blas.cublasLtMatmulPreferenceCreate(&preference),
                      "cublasLtMatmulPreferenceCreate"));
-  const std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> kept(
+  const std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> owner(
       preference, blas.cublasLtMatmulPreferenceDestroy);
   const auto workspace = static_cast<uint64_t>(p.workspace_bytes);
   HONE_TRY(status_of(
       blas.cublasLtMatmulPreferenceSetAttribute(
           preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace),
       "cublasLtMatmulPreferenceSetAttribute"));
-  const auto alignment = static_cast<uint32_t>(p.alignment);
   for (const auto side :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     HONE_TRY(status_of(
         blas.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment),
         "cublasLtMatmulPreferenceSetAttribute"));
-  cublasLtMatmulHeuristicResult_t best{};
   int found = 0;
   HONE_TRY(status_of(blas.cublasLtMatmulAlgoGetHeuristic(
                          handle.get(), desc, made.a_.get(), made.b_.get(), made.d_.get(),
@@ -121,26 +152,29 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
     return Error(err::kCudaFails, fmt::format("cuBLASLt has no algorithm for {} x {} by {} x {}",
                                               p.m, p.k, p.k, p.n));
   made.algorithm_ = best.algo;
+  kept.add(name, best.algo);
   return made;
 }
 
-cublasStatus_t LtProduct::run(CUstream stream, const void* x, const void* y, const void* bias,
-                              const void* onto, void* z, void* workspace) const {
+cublasStatus_t LtProduct::run(CUstream stream, const Operands& o) const {
   const Blas& blas = handle_.blas();
-  if (p_.has_bias) {
-    const cublasStatus_t set = blas.cublasLtMatmulDescSetAttribute(
-        desc_.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-    if (set != CUBLAS_STATUS_SUCCESS) return set;
-  }
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const void* address) {
+    return blas.cublasLtMatmulDescSetAttribute(desc_.get(), attribute, &address, sizeof address);
+  };
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+  if (p_.has_bias) status = set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, o.bias);
+  if (p_.keeps_pre && status == CUBLAS_STATUS_SUCCESS)
+    status = set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, o.pre);
+  if (status != CUBLAS_STATUS_SUCCESS) return status;
   const float one = 1, zero = 0;
   const double one64 = 1, zero64 = 0;
   const bool in_f64 = p_.type == CUDA_R_64F;
   const void* alpha = in_f64 ? static_cast<const void*>(&one64) : &one;
   const void* beta = in_f64 ? static_cast<const void*>(p_.has_onto ? &one64 : &zero64)
                             : (p_.has_onto ? &one : &zero);
-  return blas.cublasLtMatmul(handle_.get(), desc_.get(), alpha, y, a_.get(), x, b_.get(), beta,
-                             p_.has_onto ? onto : z, d_.get(), z, d_.get(), &algorithm_, workspace,
-                             static_cast<size_t>(p_.workspace_bytes), stream);
+  return blas.cublasLtMatmul(handle_.get(), desc_.get(), alpha, o.y, a_.get(), o.x, b_.get(), beta,
+                             p_.has_onto ? o.onto : o.z, d_.get(), o.z, d_.get(), &algorithm_,
+                             o.workspace, static_cast<size_t>(p_.workspace_bytes), stream);
 }
 
 }  // namespace hone::cuda

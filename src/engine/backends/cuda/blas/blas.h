@@ -3,7 +3,9 @@
 // toolkit's headers are not needed.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "engine/backends/cuda/driver/driver.h"
 
@@ -22,9 +24,18 @@ enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_TRANSB = 4,
   CUBLASLT_MATMUL_DESC_EPILOGUE = 7,
   CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12,
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE = 13,
   CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE = 26,
 };
-enum cublasLtEpilogue_t : int { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
+// Their bits: an epilogue has several. GELU is the one by tanh.
+enum cublasLtEpilogue_t : int {
+  CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_GELU = 32,
+  CUBLASLT_EPILOGUE_AUX = 128,
+};
 enum cublasOperation_t : int { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
 enum cublasLtMatrixLayoutAttribute_t : int {
   CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT = 5,
@@ -47,6 +58,7 @@ struct cublasLtMatmulHeuristicResult_t {
   float wavesCount;
   int reserved[4];
 };
+enum libraryPropertyType : int { MAJOR_VERSION = 0, MINOR_VERSION = 1, PATCH_LEVEL = 2 };
 using cublasLtHandle_t = struct cublasLtContext*;
 using cublasLtMatmulDesc_t = struct cublasLtMatmulDescOpaque_t*;
 using cublasLtMatrixLayout_t = struct cublasLtMatrixLayoutOpaque_t*;
@@ -62,13 +74,33 @@ struct Blas {
 Result<Blas> load_blas();
 
 // z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]), z [m,n],
-// bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64.
+// bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64. gelu: its gelu by tanh;
+// keeps_pre: with `pre` [m,n], that of which it is.
 struct LibraryProduct {
   cudaDataType type, result;
   bool trans_x = false, trans_y = false, has_bias = false, has_onto = false;
+  bool gelu = false, keeps_pre = false;
   int64_t m = 0, n = 0, k = 0, batches = 1;
   int64_t workspace_bytes = 0;  // that may be used
   int64_t alignment = 1;        // of all addresses, in bytes
+
+  std::string text() const;  // one for each product: "bf16 f32 n t 512 x 768 x 3072 ..."
+};
+
+// The algorithms of products, kept in a file: what is chosen once is used again, so a run that is resumed
+// has the same bits. One for each GPU and version of the library.
+class Algorithms {
+ public:
+  // In memory alone.
+  Algorithms() = default;
+  // Reads what the file has; lines that are not whole are left out. What is added is appended.
+  explicit Algorithms(std::string path);
+  const cublasLtMatmulAlgo_t* find(const std::string& product) const;
+  void add(const std::string& product, const cublasLtMatmulAlgo_t& algorithm);
+
+ private:
+  std::string path_;
+  std::map<std::string, cublasLtMatmulAlgo_t, std::less<>> all_;
 };
 
 class LtHandle {
@@ -76,19 +108,26 @@ class LtHandle {
   static Result<LtHandle> open(const Blas& blas);
   const Blas& blas() const { return *blas_; }
   cublasLtHandle_t get() const { return handle_.get(); }
+  std::string version() const;  // "13.1.0"
 
  private:
   std::shared_ptr<const Blas> blas_;
   std::shared_ptr<cublasLtContext> handle_;
 };
 
-// A product whose algorithm is chosen. Error H1342: the library has none.
+// A product whose algorithm is chosen: the one that is kept, else the library's first. Error H1342: the
+// library has none.
 class LtProduct {
  public:
-  static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p);
-  // Null where there is no bias or onto.
-  cublasStatus_t run(CUstream stream, const void* x, const void* y, const void* bias,
-                     const void* onto, void* z, void* workspace) const;
+  static Result<LtProduct> make(const LtHandle& handle, const LibraryProduct& p, Algorithms& kept);
+  // Null where there is none.
+  struct Operands {
+    const void *x = nullptr, *y = nullptr, *bias = nullptr, *onto = nullptr;
+    void *z = nullptr, *pre = nullptr, *workspace = nullptr;
+  };
+  cublasStatus_t run(CUstream stream, const Operands& o) const;
+  const LibraryProduct& product() const { return p_; }
+  const cublasLtMatmulAlgo_t& algorithm() const { return algorithm_; }
 
  private:
   LtHandle handle_;

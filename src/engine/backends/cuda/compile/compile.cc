@@ -21,18 +21,6 @@ Error no_kernels(const std::string& text) {
           "libnvrtc.so");
 }
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::string cache_folder() {
-  if (const std::string own = environment("HONE_CACHE"); !own.empty()) return own + "/cuda";
-  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
-    return xdg + "/hone/cuda";
-  return environment("HOME") + "/.cache/hone/cuda";
-}
-
 // The number before `what` in a line of ptxas' report, or 0.
 int64_t number_before(std::string_view line, std::string_view what) {
   const size_t end = line.find(what);

@@ -1,4 +1,5 @@
 // cuBLASLt on the fake driver's streams: products by three loops, in the order of k.
+#include <cmath>
 #include <cstring>
 
 #include "engine/backends/cuda/fake/fake_blas.h"
@@ -15,6 +16,9 @@ struct Desc {
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   cudaDataType bias_type = CUDA_R_32F;
   const void* bias = nullptr;
+  void* aux = nullptr;
+  int64_t aux_step = 0, aux_stride = 0;
+  bool has(int bit) const { return (epilogue & bit) != 0; }
 };
 struct Layout {
   cudaDataType type = CUDA_R_32F;
@@ -87,8 +91,15 @@ void multiply(const Call& x) {
         sum *= static_cast<W>(x.alpha);
         if (x.beta != 0)
           sum += static_cast<W>(x.beta * get(x.c, x.lc.type, at(x.lc, false, batch, i, j)));
-        if (x.desc.epilogue == CUBLASLT_EPILOGUE_BIAS)
+        if (x.desc.has(CUBLASLT_EPILOGUE_BIAS))
           sum += static_cast<W>(get(x.desc.bias, x.desc.bias_type, i));
+        if (x.desc.has(CUBLASLT_EPILOGUE_AUX))
+          put(x.desc.aux, x.ld.type, batch * x.desc.aux_stride + j * x.desc.aux_step + i,
+              static_cast<double>(sum));
+        if (x.desc.has(CUBLASLT_EPILOGUE_GELU)) {
+          const W inner = static_cast<W>(0.79788456) * (sum + W(0.044715) * sum * sum * sum);
+          sum = sum / 2 * (1 + std::tanh(inner));
+        }
         put(x.d, x.ld.type, at(x.ld, false, batch, i, j), static_cast<double>(sum));
       }
 }
@@ -103,7 +114,9 @@ cublasStatus_t queue_product(FakeState& s, Call call, void* workspace, size_t wo
                                {workspace, static_cast<int64_t>(workspace_bytes), true}};
   if (call.beta != 0)
     accesses.push_back({call.c, call.lc.elements() * bytes_of(call.lc.type), false});
-  if (call.desc.epilogue == CUBLASLT_EPILOGUE_BIAS)
+  if (call.desc.has(CUBLASLT_EPILOGUE_AUX))
+    accesses.push_back({call.desc.aux, call.ld.elements() * bytes_of(call.ld.type), true});
+  if (call.desc.has(CUBLASLT_EPILOGUE_BIAS))
     accesses.push_back({call.desc.bias, call.ld.rows * bytes_of(call.desc.bias_type), false});
   for (const Access& a : accesses)
     if (a.bytes > 0 && s.block(a.at, a.bytes) == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
@@ -112,6 +125,8 @@ cublasStatus_t queue_product(FakeState& s, Call call, void* workspace, size_t wo
   });
   return CUBLAS_STATUS_SUCCESS;
 }
+
+bool is_algorithm(const cublasLtMatmulAlgo_t& a) { return a.data[0] > 0 && a.data[0] < 100; }
 
 bool fits(const Desc& d, const Layout& a, const Layout& b, const Layout& c) {
   const bool ta = d.trans_a == CUBLAS_OP_T, tb = d.trans_b == CUBLAS_OP_T;
@@ -125,7 +140,10 @@ cublasStatus_t algorithm_of(const Desc& d, const Layout& a, const Layout& b, con
                             cublasLtMatmulHeuristicResult_t* results, int* found) {
   *found = 0;
   if (!fits(d, a, b, c)) return CUBLAS_STATUS_INVALID_VALUE;
+  // As in cuBLASLt, which has no gelu of other forms.
+  if (d.has(CUBLASLT_EPILOGUE_GELU) && !fake_blas_has_gelu) return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
+  results[0].algo.data[0] = fake_blas_algorithm;
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -159,6 +177,9 @@ Blas fake_blas() {
     if (a == CUBLASLT_MATMUL_DESC_TRANSB) set(desc.trans_b, value, bytes);
     if (a == CUBLASLT_MATMUL_DESC_EPILOGUE) set(desc.epilogue, value, bytes);
     if (a == CUBLASLT_MATMUL_DESC_BIAS_POINTER) set(desc.bias, value, bytes);
+    if (a == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) set(desc.aux, value, bytes);
+    if (a == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) set(desc.aux_step, value, bytes);
+    if (a == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE) set(desc.aux_stride, value, bytes);
     if (a == CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE) set(desc.bias_type, value, bytes);
     return CUBLAS_STATUS_SUCCESS;
   };
@@ -204,31 +225,44 @@ Blas fake_blas() {
         return algorithm_of(*of<Desc>(d), *of<Layout>(a), *of<Layout>(b), *of<Layout>(c), results,
                             found);
       };
-  t.cublasLtMatmul =
-      [](cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha, const void* a,
-         cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* beta,
-         const void* c, cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
-         const cublasLtMatmulAlgo_t*, void* workspace, size_t workspace_bytes, CUstream stream) {
-        const Desc& x = *of<Desc>(desc);
-        const cudaDataType scale = x.compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
-        const Call call{x,
-                        a,
-                        b,
-                        c,
-                        d,
-                        *of<Layout>(la),
-                        *of<Layout>(lb),
-                        *of<Layout>(lc),
-                        *of<Layout>(ld),
-                        get(alpha, scale, 0),
-                        get(beta, scale, 0)};
-        cublasStatus_t status = CUBLAS_STATUS_INVALID_VALUE;
-        enter("cublasLtMatmul", [&](FakeState& s) {
-          status = queue_product(s, call, workspace, workspace_bytes, stream);
-          return status == CUBLAS_STATUS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-        });
-        return status;
-      };
+  t.cublasLtMatmulAlgoCheck = [](cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+                                 cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                 cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t* algorithm,
+                                 cublasLtMatmulHeuristicResult_t* result) {
+    *result = {};
+    return is_algorithm(*algorithm) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+  };
+  t.cublasLtGetProperty = [](libraryPropertyType property, int* value) {
+    *value = property == MAJOR_VERSION ? 13 : 0;
+    return CUBLAS_STATUS_SUCCESS;
+  };
+  t.cublasLtMatmul = [](cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* alpha,
+                        const void* a, cublasLtMatrixLayout_t la, const void* b,
+                        cublasLtMatrixLayout_t lb, const void* beta, const void* c,
+                        cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
+                        const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                        size_t workspace_bytes, CUstream stream) {
+    if (!is_algorithm(*algorithm)) return CUBLAS_STATUS_INVALID_VALUE;
+    const Desc& x = *of<Desc>(desc);
+    const cudaDataType scale = x.compute == CUBLAS_COMPUTE_64F ? CUDA_R_64F : CUDA_R_32F;
+    const Call call{x,
+                    a,
+                    b,
+                    c,
+                    d,
+                    *of<Layout>(la),
+                    *of<Layout>(lb),
+                    *of<Layout>(lc),
+                    *of<Layout>(ld),
+                    get(alpha, scale, 0),
+                    get(beta, scale, 0)};
+    cublasStatus_t status = CUBLAS_STATUS_INVALID_VALUE;
+    enter("cublasLtMatmul", [&](FakeState& s) {
+      status = queue_product(s, call, workspace, workspace_bytes, stream);
+      return status == CUBLAS_STATUS_SUCCESS ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    });
+    return status;
+  };
   return t;
 }
 

@@ -6,5 +6,8 @@
 namespace hone::cuda {
 
 Blas fake_blas();
+// The algorithm that it chooses, 1 to 99, and whether it has the gelu epilogue.
+inline uint64_t fake_blas_algorithm = 1;
+inline bool fake_blas_has_gelu = true;
 
 }  // namespace hone::cuda
