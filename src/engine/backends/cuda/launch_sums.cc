@@ -40,8 +40,12 @@ Result<Launches> scatter_add_rows(const NodeView& n) {
     zero.over(t.count());
     all.launches.push_back(std::move(zero));
   }
+  const int64_t tokens = n.in(0).count(), columns = t.shape[1];
+  if (tokens == 0 || columns == 0) return all;
   Launch add(kernel_of("scatter_add_rows", t.dtype));
-  add.in(0).in(1).out(0).value(n.in(0).count()).value(t.shape[1]).over(t.shape[1]);
+  add.in(0).in(1).out(0).value(tokens).value(columns);
+  add.grid_x = static_cast<unsigned>(tokens);
+  add.grid_y = static_cast<unsigned>((columns + kScattered - 1) / kScattered);
   all.launches.push_back(std::move(add));
   return all;
 }

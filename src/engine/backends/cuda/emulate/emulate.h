@@ -96,6 +96,7 @@ template <class T>
 T atomicMax(T* at, T value) {
   return std::exchange(*at, *at < value ? value : *at);
 }
+inline int __ffs(int x) { return x == 0 ? 0 : std::countr_zero(static_cast<unsigned>(x)) + 1; }
 inline unsigned __float_as_uint(float x) { return std::bit_cast<unsigned>(x); }
 inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 // As they are written: a compiler may not make a product and a sum one operation.

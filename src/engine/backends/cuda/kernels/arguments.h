@@ -9,6 +9,7 @@ namespace hone::cuda {
 
 constexpr int kBlock = 256;  // threads of a block, where a kernel says nothing else
 constexpr int kWarp = 32;
+constexpr int kScattered = 4 * kBlock;  // columns of a block of scatter_add_rows
 
 // A tensor of up to eight dimensions, seen with other strides: element i of the shape is at first + the
 // sum of its indices times `stride`, all in elements.

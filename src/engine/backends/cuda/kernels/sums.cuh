@@ -48,18 +48,51 @@ HONE_REDUCE(reduce_max_f16, f16, float, -1.0f / 0.0f, Largest)
 HONE_REDUCE(reduce_max_i64, int64_t, int64_t, -0x7fffffffffffffffll - 1, Largest)
 HONE_REDUCE(reduce_max_i32, int32_t, int32_t, -0x7fffffff - 1, Largest)
 
-// z = onto (or zeros) + dy[t] in row ids[t], rows in the order of t; a thread for each column. Ids below 0
-// add nothing.
+// The lanes of each warp of the block where it is set, for all threads.
+__device__ __forceinline__ void ballot_block(bool is_set, unsigned (&lanes)[kBlock / kWarp]) {
+  const unsigned mine = __ballot_sync(kAllLanes, is_set);
+  if (threadIdx.x % kWarp == 0) lanes[threadIdx.x / kWarp] = mine;
+  __syncthreads();
+}
+
+// z = onto (or zeros) + dy[t] in row ids[t], rows in the order of t. A block for each token and kScattered
+// columns: that of the first token of an id adds the rows of all. Ids below 0 add nothing.
+template <class T>
+__device__ void scatter_rows(const int32_t* ids, const T* dy, T* z, int64_t tokens,
+                             int64_t columns) {
+  constexpr int kEach = kScattered / kBlock;
+  __shared__ unsigned lanes[kBlock / kWarp];
+  const int64_t t = blockIdx.x, tid = threadIdx.x;
+  const int32_t id = ids[t];
+  if (id < 0) return;
+  for (int64_t begin = 0; begin < t; begin += kBlock) {
+    ballot_block(begin + tid < t && ids[begin + tid] == id, lanes);
+    unsigned any = 0;
+    for (const unsigned l : lanes) any |= l;
+    if (any != 0) return;
+    __syncthreads();
+  }
+  const int64_t first = blockIdx.y * int64_t{kScattered} + tid;
+  T sum[kEach];
+  for (int e = 0; e < kEach; ++e)
+    sum[e] = first + e * kBlock < columns ? z[id * columns + first + e * kBlock] : T(0);
+  for (int64_t begin = t; begin < tokens; begin += kBlock) {
+    ballot_block(begin + tid < tokens && ids[begin + tid] == id, lanes);
+    for (int w = 0; w < kBlock / kWarp; ++w)
+      for (unsigned left = lanes[w]; left != 0; left &= left - 1) {
+        const int64_t row = (begin + w * kWarp + __ffs(static_cast<int>(left)) - 1) * columns;
+        for (int e = 0; e < kEach; ++e)
+          if (first + e * kBlock < columns) sum[e] += dy[row + first + e * kBlock];
+      }
+    __syncthreads();
+  }
+  for (int e = 0; e < kEach; ++e)
+    if (first + e * kBlock < columns) z[id * columns + first + e * kBlock] = sum[e];
+}
 #define HONE_SCATTER(name, T)                                                                    \
   HONE_KERNEL(scatter_add_rows_##name, const int32_t* ids, const T* dy, T* z, int64_t tokens,    \
               int64_t columns) {                                                                 \
-    for (int64_t j = first_of_all(); j < columns; j += all_threads())                            \
-      for (int64_t t = 0; t < tokens; ++t) {                                                     \
-        const int64_t id = ids[t];                                                               \
-        if (id < 0) continue;                                                                    \
-        T& sum = z[id * columns + j];                                                            \
-        sum = Narrow<T>::of(wide(sum) + wide(dy[t * columns + j]));                              \
-      }                                                                                          \
+    scatter_rows(ids, dy, z, tokens, columns);                                                   \
   }
 HONE_SCATTER(f64, double)
 HONE_SCATTER(f32, float)
