@@ -86,8 +86,14 @@ ValueId packed_places(Builder& b, ValueId cu, int64_t count, int64_t segments, i
 }
 
 std::vector<AttrSpec> attention_attrs() {
-  return {required("heads", 0), required("kv_heads", 0), {"causal", false}, {"window", 0},
-          {"longest", 0},       {"scale", 1.0},          {"dropout", 0.0},  {"key", ""}};
+  return with_rounding({required("heads", 0),
+                        required("kv_heads", 0),
+                        {"causal", false},
+                        {"window", 0},
+                        {"longest", 0},
+                        {"scale", 1.0},
+                        {"dropout", 0.0},
+                        {"key", ""}});
 }
 
 Result<AttentionDims> attention_dims(const NodeView& n) {

@@ -8,8 +8,9 @@ Result<bool> set_precision(Program& p, Precision precision) {
   if (precision == Precision::f32) return false;
   bool any = false;
   for (Node& n : p.nodes) {
-    if (!n.op->product) continue;
-    if (p.type(n.in[0]).dtype != DType::f32 || p.type(n.in[1]).dtype != DType::f32) continue;
+    if (n.op->attr("bf16") == nullptr) continue;
+    const auto is_f32 = [&](ValueId v) { return v == kNoValue || p.type(v).dtype == DType::f32; };
+    if (!is_f32(n.in[0]) || !is_f32(n.in[1])) continue;
     n.attrs.set(precision == Precision::bf16 ? "bf16" : "f16", true);
     any = true;
   }

@@ -118,9 +118,12 @@ TEST_P(ClmParity, Bf16) {
   const BatchShape shape = tokens_shape(64, 4);
   Session s = make_session(g, backend(), shape, {}, 0, {Precision::bf16});
   double labels = g.facts["label_tokens"];
-  EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), want["loss"].get<double>(), 1e-4);
+  // The golden's attention is in f32.
+  const double loss = want["loss"].get<double>();
+  EXPECT_NEAR(run_rows(s, "grad_first", shape, rows, 1 / labels), loss,
+              rounds_attention(backend()) ? 1e-3 * loss : 1e-4);
   // Operands that differ in their last bit may round to two neighbours: 2^-9 of some of them.
-  expect_gradient_sums(s, want["gradients"], 2e-3);
+  expect_gradient_sums(s, want["gradients"], rounds_attention(backend()) ? 1.5e-2 : 2e-3);
 }
 
 // Activations that wait in two bytes: the loss and gradients of f32 but for their rounding, 2^-9 of a

@@ -137,7 +137,10 @@ class MlmParity : public testing::TestWithParam<std::tuple<std::string, std::str
       s.run(update);
       EXPECT_NEAR(loss, t["losses"][k].get<double>(), bound * loss) << "step " << k;
       EXPECT_NEAR(s.output<double>(update, "grad_norm")[0], t["grad_norms"][k].get<double>(),
-                  (bound > 1e-4 ? 20 : 10) * bound * t["grad_norms"][k].get<double>())
+                  (bound <= 1e-4                 ? 10
+                   : rounds_attention(*backend_) ? 30
+                                                 : 20) *
+                      bound * t["grad_norms"][k].get<double>())
           << "step " << k;
     }
   }

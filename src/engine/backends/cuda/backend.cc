@@ -94,9 +94,8 @@ class Prepared {
 // What is launched for a node, with or without a GPU.
 class LaunchChooser {
  public:
-  LaunchChooser(bool with_library, int64_t library_bytes)
-      : with_library_(with_library),
-        table_(launch_table({.library = with_library, .library_bytes = library_bytes})) {}
+  explicit LaunchChooser(const LaunchOptions& options)
+      : with_library_(options.library), table_(launch_table(options)) {}
   Result<Launches> launches(const NodeView& n) const { return launches_of(table_, n); }
   // Products by the library have other bits.
   std::string id(const NodeView& n) const {
@@ -124,7 +123,9 @@ class CudaBackend : public Backend {
         device_(std::move(device)),
         module_(module),
         blas_(std::move(blas)),
-        choose_(blas_.has_value(), options.blas_bytes.value_or(spec().workspace_bytes)),
+        choose_({.library = blas_.has_value(),
+                 .library_bytes = options.blas_bytes.value_or(spec().workspace_bytes),
+                 .tensor_cores = spec().multiplies_bf16}),
         algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
@@ -261,7 +262,9 @@ Result<std::unique_ptr<Backend>> make_cuda_backend(const cuda::Driver& driver, i
 }
 
 std::function<Result<Choice>(const NodeView& n)> choose_as_gpu(const DeviceSpec& spec) {
-  return cuda::LaunchChooser(true, spec.workspace_bytes);
+  return cuda::LaunchChooser({.library = true,
+                              .library_bytes = spec.workspace_bytes,
+                              .tensor_cores = spec.multiplies_bf16});
 }
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 #include "base/core/philox.h"
 #include "engine/backends/cuda/launch_tables.h"
 #include "engine/ops/attention_parts.h"
+#include "engine/ops/support.h"
 
 namespace hone::cuda {
 namespace {
@@ -12,15 +13,24 @@ struct Described {
   int size;  // of the kernels: the next of 64 and 128
   int64_t k_at = 0, v_at = 0;
   bool is_random = false;
+  bool by_warps = false;   // on tensor cores
+  std::string types = {};  // in the names of kernels
+  int query_tile = kQueryTile, back_tile = kBackTile, key_tile = kKeyTile;
 };
 
-Result<Described> describe(const NodeView& n) {
+Result<Described> describe(const NodeView& n, const LaunchOptions& options) {
   Described d{.dims = HONE_TRY(attention_dims(n)), .arguments = {}, .size = 64};
   const AttentionDims& dims = d.dims;
   if (!is_fused(dims.dtype)) return no_kernel(n, fmt::format("not for {}", name_of(dims.dtype)));
   if (dims.size > 128) return no_kernel(n, fmt::format("heads of {} channels", dims.size));
   if (dims.heads > 0xffff) return no_kernel(n, fmt::format("{} heads", dims.heads));
   d.size = dims.size <= 64 ? 64 : 128;
+  // Their tiles are read 16 bytes at a time.
+  const DType rounded = dims.dtype == DType::f32 ? rounded_to(n) : dims.dtype;
+  d.by_warps = options.tensor_cores && rounded != DType::f32 && dims.size % 8 == 0;
+  if (d.by_warps) d.query_tile = d.back_tile = d.key_tile = kFlashTile;
+  d.types = name_of(dims.dtype);
+  if (d.by_warps && rounded != dims.dtype) d.types += fmt::format("_as_{}", name_of(rounded));
   Attention& a = d.arguments;
   a.tq = dims.tq;
   a.tk = dims.tk;
@@ -54,7 +64,8 @@ Result<Described> describe(const NodeView& n) {
 }
 
 Launch tiles(std::string_view kernel, const Described& d, int64_t tokens, int64_t heads) {
-  Launch l(fmt::format("{}_{}_{}", kernel, name_of(d.dims.dtype), d.size));
+  Launch l(fmt::format("{}{}_{}_{}", d.by_warps ? "warp_" : "", kernel, d.types, d.size));
+  if (d.by_warps) l.block_x = kFlashBlock;
   l.grid_x = static_cast<unsigned>(tokens);
   l.grid_y = static_cast<unsigned>(heads);
   return l;
@@ -73,26 +84,26 @@ void add_random(Launch& l, const NodeView& n, const Described& d) {
 }
 int64_t tiles_of(int64_t tokens, int64_t tile) { return (tokens + tile - 1) / tile; }
 
-Result<Launches> attention(const NodeView& n) {
-  const Described d = HONE_TRY(describe(n));
+Result<Launches> attention(const NodeView& n, const LaunchOptions& options) {
+  const Described d = HONE_TRY(describe(n, options));
   if (d.dims.tq == 0) return Launches{};
-  Launch l = tiles("attention", d, tiles_of(d.dims.tq, kQueryTile), d.dims.heads);
+  Launch l = tiles("attention", d, tiles_of(d.dims.tq, d.query_tile), d.dims.heads);
   add_qkv(l, n, d);
   l.in(n.slot("cu_q")).in(n.slot("cu_k"));
   add_optional(l, n, "block_table");
   add_random(l, n, d);
   l.out(0).out(1).value(d.arguments);
-  l.shared_bytes = attention_bytes(d.size);
+  l.shared_bytes = d.by_warps ? flash_bytes(d.size) : attention_bytes(d.size);
   return one(std::move(l));
 }
 
-Result<Launches> attention_grad(const NodeView& n) {
-  const Described d = HONE_TRY(describe(n));
+Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options) {
+  const Described d = HONE_TRY(describe(n, options));
   const AttentionDims& dims = d.dims;
   if (dims.tq == 0 || dims.tk == 0) return no_kernel(n, "no tokens");
   Launches all;
   const int64_t deltas = whole_part(dims.heads * dims.tq * 4);
-  const int64_t query_tiles = tiles_of(dims.tq, kBackTile);
+  const int64_t query_tiles = tiles_of(dims.tq, d.back_tile);
   const int64_t columns = dims.reach > 0 ? dims.heads * (2 * dims.reach - 1) : 0;
   all.workspace_bytes = deltas + query_tiles * columns * 4;
 
@@ -105,7 +116,7 @@ Result<Launches> attention_grad(const NodeView& n) {
     add_qkv(l, n, d);
     l.in(n.slot("dout")).in(n.slot("lse")).work().in(n.slot("cu_q")).in(n.slot("cu_k"));
     add_random(l, n, d);
-    l.shared_bytes = attention_back_bytes(d.size);
+    l.shared_bytes = d.by_warps ? flash_back_bytes(d.size) : attention_back_bytes(d.size);
   };
   Launch q = tiles("attention_back_q", d, query_tiles, dims.heads);
   both(q);
@@ -114,7 +125,7 @@ Result<Launches> attention_grad(const NodeView& n) {
   q.value(d.arguments);
   all.launches.push_back(std::move(q));
 
-  Launch kv = tiles("attention_back_kv", d, tiles_of(dims.tk, kKeyTile), dims.kv_heads);
+  Launch kv = tiles("attention_back_kv", d, tiles_of(dims.tk, d.key_tile), dims.kv_heads);
   both(kv);
   dims.fused ? kv.out(0, d.k_at).out(0, d.v_at) : kv.out(1).out(2);
   kv.value(d.arguments);
@@ -130,9 +141,9 @@ Result<Launches> attention_grad(const NodeView& n) {
 
 }  // namespace
 
-void add_attention(LaunchTable& t) {
-  t["attention"] = attention;
-  t["attention_grad"] = attention_grad;
+void add_attention(LaunchTable& t, const LaunchOptions& options) {
+  t["attention"] = [options](const NodeView& n) { return attention(n, options); };
+  t["attention_grad"] = [options](const NodeView& n) { return attention_grad(n, options); };
 }
 
 }  // namespace hone::cuda

@@ -18,6 +18,7 @@ struct Launches {
 struct LaunchOptions {
   bool library = false;       // products by cuBLASLt where it has them
   int64_t library_bytes = 0;  // of its workspace
+  bool tensor_cores = false;  // those of sm_80 and later
 };
 
 using LaunchTable =
@@ -36,7 +37,7 @@ void add_activations(LaunchTable& t);
 void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
 void add_updates(LaunchTable& t);
-void add_attention(LaunchTable& t);
+void add_attention(LaunchTable& t, const LaunchOptions& options);
 void add_products(LaunchTable& t, const LaunchOptions& options);
 void add_cross_entropy(LaunchTable& t, const LaunchOptions& options);
 

@@ -83,6 +83,7 @@ Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& arch
     ~Destroy() { n.nvrtcDestroyProgram(&program); }
   } destroy{n, program};
   const std::string arch = "--gpu-architecture=" + architecture;
+  // Not by several threads (--split-compile): what they make of a kernel is not always the same.
   const char* options[] = {arch.c_str(), "--std=c++17", "--ptxas-options=-v"};
   const int result = n.nvrtcCompileProgram(program, 3, options);
   size_t bytes = 0;
@@ -106,6 +107,8 @@ Result<std::string> KernelCompiler::kernels_for(const std::string& architecture)
   Store& store = file_store();
   if (Result<std::string> kept = store.read(path); kept.ok() && !kept->empty())
     return std::move(kept.value());
+  log_info("compiling the kernels for {}, which is done once and takes about a minute",
+           architecture);
   Compiled c = HONE_TRY(compile(architecture));
   Status written = store.make_dirs(cache_folder());
   if (written.ok()) written = store.write(path, c.cubin);

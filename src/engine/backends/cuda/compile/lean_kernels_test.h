@@ -7,9 +7,10 @@
 
 namespace hone::cuda {
 
-// A multiprocessor has 65,536 registers: 1,024 threads may run, or 512 where a tile is kept in registers.
+// A multiprocessor has 65,536 registers: 1,024 threads may run, or 512 where a tile is kept in registers, or
+// two blocks where each warp has one.
 inline int most_registers(const std::string& kernel) {
-  return kernel.starts_with("attention_") ? 128 : 64;
+  return kernel.starts_with("warp_attention_") ? 255 : kernel.starts_with("attention_") ? 128 : 64;
 }
 
 // Compiles all kernels, and returns their number.

@@ -292,6 +292,17 @@ unsigned ballot(unsigned mask, bool value) {
   return static_cast<unsigned>(me.got);
 }
 
+void together(void* mine, FunctionRef<void(void* const* lanes)> all) {
+  block_now->now().given = reinterpret_cast<uint64_t>(mine);
+  block_now->wait_for_warp(~0u, [&](Thread* lanes, unsigned those) {
+    HONE_BUG_IF(those != ~0u, "a warp of {} lanes computes a product", std::popcount(those));
+    void* of[kLanes];
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      of[lane] = reinterpret_cast<void*>(lanes[lane].given);
+    all(of);
+  });
+}
+
 const Function* find_function(const std::string& name) {
   const auto found = functions().find(name);
   return found == functions().end() ? nullptr : &found->second;

@@ -45,6 +45,8 @@ void sync_warp(unsigned mask);
 // Every lane of the mask gives a value, and gets what `lane` gave; from outside of the block its own.
 uint64_t exchange(unsigned mask, uint64_t value, unsigned lane);
 unsigned ballot(unsigned mask, bool value);
+// Every lane of a whole warp gives a pointer; the last one calls `all` with those of the 32 lanes.
+void together(void* mine, FunctionRef<void(void* const* lanes)> all);
 unsigned lane_of_here();
 
 // By their names, the kernels of a module. Arguments are as cuLaunchKernel takes them.

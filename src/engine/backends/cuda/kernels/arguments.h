@@ -66,6 +66,8 @@ struct Attention {
 };
 // Tokens of a tile; queries of a gradient have smaller ones.
 constexpr int kQueryTile = 64, kBackTile = 32, kKeyTile = 32;
+// The same on tensor cores, with four warps in a block.
+constexpr int kFlashBlock = 128, kFlashTile = 64, kFlashBackTile = 32;
 #ifndef __CUDACC_RTC__
 // Dynamic shared memory: tiles of `size` channels, and one or two of pairs.
 constexpr int attention_bytes(int size) {
@@ -73,6 +75,13 @@ constexpr int attention_bytes(int size) {
 }
 constexpr int attention_back_bytes(int size) {
   return 4 * ((kBackTile + 2 * kKeyTile) * (size + 1) + 2 * kBackTile * (kKeyTile + 1));
+}
+constexpr int flash_bytes(int size) {
+  return 2 * 3 * kFlashTile * (size + 8) + kFlashTile * kFlashTile;
+}
+constexpr int flash_back_bytes(int size) {
+  return 2 * 2 * (kFlashTile + kFlashBackTile) * (size + 8) +
+         4 * kFlashTile * (kFlashBackTile + 1) + kFlashTile * kFlashBackTile;
 }
 #endif
 

@@ -1,6 +1,8 @@
 // attention and attention_grad (engine/ops) in tiles of queries and keys, so that no score is kept
 // (Dao et al., arXiv 2205.14135). All is computed in f32. A query's keys are one range of the packed
 // keys, so that a tile may hold tokens of several segments. Blocks have 16 x 16 threads.
+#pragma once
+
 #include "engine/backends/cuda/kernels/kernel.cuh"
 #include "engine/backends/cuda/kernels/philox.cuh"
 
@@ -98,7 +100,10 @@ __device__ __forceinline__ float kept(Dropped& d, const int64_t* samples, int64_
     d.counter = counter;
     d.row = row;
   }
-  return d.words.w[column / 16 % 4] >= a.threshold ? a.kept : 0.0f;
+  // No index: the words stay in registers.
+  const uint32_t* w = d.words.w;
+  const uint32_t pair = column / 32 % 2, low = pair == 0 ? w[0] : w[2], high = pair == 0 ? w[1] : w[3];
+  return (column / 16 % 2 == 0 ? low : high) >= a.threshold ? a.kept : 0.0f;
 }
 __device__ __forceinline__ Dropped start_dropout(const int64_t* rng, const Attention& a) {
   Dropped d;
@@ -235,6 +240,28 @@ __device__ __forceinline__ float probability(float product, const Seen& q, int j
   return expf(score_of(product, q, j, head, bias, a) - lse);
 }
 
+// The gradients of a tile's scores to the bias of their distances: a thread for each diagonal. Queries whose
+// keys are aligned alike are added together, as other ones may reach the same column from another diagonal.
+template <int kQueries, int kKeys>
+__device__ void add_diagonals(const float* of_s, const Seen* rows, int j0, float* bias_parts,
+                              int64_t bias_columns, const Attention& a) {
+  for (int r0 = 0; r0 < kQueries;) {
+    const int shift = rows[r0].last - r0;
+    int r1 = r0 + 1;
+    while (r1 < kQueries && rows[r1].last - r1 == shift) ++r1;
+    const int u = static_cast<int>(threadIdx.x) - (kQueries - 1);  // key - query
+    const int64_t column = a.reach - 1 - shift + j0 + u;
+    if (u < kKeys && column >= 0 && column < bias_columns && rows[r0].first < rows[r0].end) {
+      float sum = 0;
+      for (int r = r0; r < r1; ++r)
+        if (u + r >= 0 && u + r < kKeys) sum += of_s[r * (kKeys + 1) + u + r];
+      bias_parts[column] += sum;
+    }
+    __syncthreads();
+    r0 = r1;
+  }
+}
+
 // dq of a tile of queries, and of the bias this tile's part in f32: [tiles, heads, 2 reach - 1].
 template <int kSize, class T>
 __device__ void attend_back_q(const T* q, const T* k, const T* v, const T* dout, const float* lse,
@@ -304,23 +331,8 @@ __device__ void attend_back_q(const T* q, const T* k, const T* v, const T* dout,
         for (int r = 0; r < kRows; ++r) o[r][e] += ds[r] * key;
       }
     }
-    // A thread for each diagonal. Queries whose keys are aligned alike go together, as other ones may
-    // reach the same column from another diagonal.
-    for (int r0 = 0; bias_parts != nullptr && r0 < kQueries;) {
-      const int shift = rows[r0].last - r0;
-      int r1 = r0 + 1;
-      while (r1 < kQueries && rows[r1].last - r1 == shift) ++r1;
-      const int u = tid - (kQueries - 1);  // key - query
-      const int64_t column = a.reach - 1 - shift + j0 + u;
-      if (u < kKeyTile && column >= 0 && column < bias_columns && rows[r0].first < rows[r0].end) {
-        float sum = 0;
-        for (int r = r0; r < r1; ++r)
-          if (u + r >= 0 && u + r < kKeyTile) sum += of_s[r * (kKeyTile + 1) + u + r];
-        bias_parts[column] += sum;
-      }
-      __syncthreads();
-      r0 = r1;
-    }
+    if (bias_parts != nullptr)
+      add_diagonals<kQueries, kKeyTile>(of_s, rows, j0, bias_parts, bias_columns, a);
     __syncthreads();
   }
   for (int r = 0; r < kRows; ++r) {
@@ -328,6 +340,25 @@ __device__ void attend_back_q(const T* q, const T* k, const T* v, const T* dout,
     for (int e = 0; e < kColumns && i < a.tq; ++e)
       if (tx + 16 * e < a.size)
         dq[i * a.row_q + head * a.size + tx + 16 * e] = Narrow<T>::of(o[r][e] * a.scale);
+  }
+}
+
+// The queries that may see a key of a tile.
+__device__ __forceinline__ void queries_of(int64_t j0, int tile, const int32_t* cu_q,
+                                           const int32_t* cu_k, const Attention& a, int& first,
+                                           int& end) {
+  first = end = 0;
+  const int keys = cu_k[a.segments];
+  if (j0 < keys && j0 + tile > cu_k[0]) {
+    const int begin = static_cast<int>(j0) > cu_k[0] ? static_cast<int>(j0) : cu_k[0];
+    const int last = static_cast<int>(j0 + tile < keys ? j0 + tile : keys) - 1;
+    const int64_t s0 = segment_of(cu_k, a.segments, begin), s1 = segment_of(cu_k, a.segments, last);
+    first = cu_q[s0];
+    end = cu_q[s1 + 1];
+    const int aligned = cu_q[s0 + 1] - (cu_k[s0 + 1] - begin);
+    if (a.causal && aligned > first) first = aligned;
+    const int64_t seen = cu_q[s1 + 1] - (cu_k[s1 + 1] - last) + a.window;
+    if (a.window > 0 && seen < end) end = seen > cu_q[s1] ? static_cast<int>(seen) : cu_q[s1];
   }
 }
 
@@ -353,19 +384,8 @@ __device__ void attend_back_kv(const T* q, const T* k, const T* v, const T* dout
   float of_dk[kRows][kColumns], of_dv[kRows][kColumns];
   for (int r = 0; r < kRows; ++r)
     for (int e = 0; e < kColumns; ++e) of_dk[r][e] = of_dv[r][e] = 0;
-  int first = 0, end = 0;  // the queries that may see a key of the tile
-  const int keys = cu_k[a.segments];
-  if (j0 < keys && j0 + kKeyTile > cu_k[0]) {
-    const int begin = static_cast<int>(j0) > cu_k[0] ? static_cast<int>(j0) : cu_k[0];
-    const int last = static_cast<int>(j0 + kKeyTile < keys ? j0 + kKeyTile : keys) - 1;
-    const int64_t s0 = segment_of(cu_k, a.segments, begin), s1 = segment_of(cu_k, a.segments, last);
-    first = cu_q[s0];
-    end = cu_q[s1 + 1];
-    const int aligned = cu_q[s0 + 1] - (cu_k[s0 + 1] - begin);
-    if (a.causal && aligned > first) first = aligned;
-    const int64_t seen = cu_q[s1 + 1] - (cu_k[s1 + 1] - last) + a.window;
-    if (a.window > 0 && seen < end) end = seen > cu_q[s1] ? static_cast<int>(seen) : cu_q[s1];
-  }
+  int first, end;
+  queries_of(j0, kKeyTile, cu_q, cu_k, a, first, end);
   load_tile<kSize>(of_k, kKeyTile, k, a.row_k, a.tk - j0, a.size, same);
   load_tile<kSize>(of_v, kKeyTile, v, a.row_v, a.tk - j0, a.size, same);
   Dropped dropped = start_dropout(rng, a);

@@ -14,6 +14,7 @@
 #include "engine/backends/cuda/kernels/rows.cuh"
 #include "engine/backends/cuda/kernels/sums.cuh"
 #include "engine/backends/cuda/kernels/update.cuh"
+#include "engine/backends/cuda/kernels/warp_attention.cuh"
 
 namespace hone::cuda {
 

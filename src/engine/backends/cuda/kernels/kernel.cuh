@@ -1,5 +1,6 @@
 // What all kernels share: element types, places of threads, sums of a block. A kernel is
-// HONE_KERNEL(name, arguments) { ... }, or HONE_TILE_KERNEL where threads need up to 128 registers. Its
+// HONE_KERNEL(name, arguments) { ... }, or HONE_TILE_KERNEL where threads need up to 128 registers, or
+// HONE_WARPS_KERNEL for kFlashBlock threads that need up to 255. Its
 // source is compiled for GPUs at run time, and for the CPU in emulated.cc, so it includes nothing of CUDA
 // or of the standard library.
 #pragma once
@@ -12,6 +13,7 @@
   const bool name##_is_there = ::hone::emulate::add<&name>(#name);       \
   void name(__VA_ARGS__)
 #define HONE_TILE_KERNEL HONE_KERNEL
+#define HONE_WARPS_KERNEL HONE_KERNEL
 #define HONE_DYNAMIC_SHARED(type, name) \
   type* name = reinterpret_cast<type*>(::hone::emulate::shared_bytes())
 #define HONE_UNROLL
@@ -27,6 +29,8 @@ using uint64_t = unsigned long long;
 #define HONE_KERNEL(name, ...) extern "C" __global__ void name(__VA_ARGS__)
 #define HONE_TILE_KERNEL(name, ...) \
   extern "C" __global__ void __launch_bounds__(256, 2) name(__VA_ARGS__)
+#define HONE_WARPS_KERNEL(name, ...) \
+  extern "C" __global__ void __launch_bounds__(kFlashBlock) name(__VA_ARGS__)
 #define HONE_DYNAMIC_SHARED(type, name)                      \
   extern __shared__ __align__(128) uint8_t dynamic_shared[]; \
   type* name = reinterpret_cast<type*>(dynamic_shared)
