@@ -15,6 +15,7 @@ LaunchTable launch_table(const LaunchOptions& options) {
   add_norms(t);
   add_rows(t);
   add_updates(t);
+  add_adafactor(t);
   add_attention(t, options);
   add_products(t, options);
   add_cross_entropy(t, options);

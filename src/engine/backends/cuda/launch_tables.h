@@ -37,6 +37,7 @@ void add_activations(LaunchTable& t);
 void add_norms(LaunchTable& t);
 void add_rows(LaunchTable& t);
 void add_updates(LaunchTable& t);
+void add_adafactor(LaunchTable& t);
 void add_attention(LaunchTable& t, const LaunchOptions& options);
 void add_products(LaunchTable& t, const LaunchOptions& options);
 void add_cross_entropy(LaunchTable& t, const LaunchOptions& options);

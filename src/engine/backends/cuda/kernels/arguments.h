@@ -52,6 +52,15 @@ struct Update {
   uint64_t key, first;  // by this key; `first`: the place of the first element in its tensor
 };
 
+// adafactor of a tensor, which is `matrices` of rows x columns; of a vector one row.
+struct Factored {
+  int64_t matrices, rows, columns;
+  double eps, clip_threshold, decay_rate;
+  double decay;          // of this tensor
+  int64_t part_rows;     // of a part of a column's sum
+  int64_t square_parts;  // of the sum of squares
+};
+
 // attention and attention_grad, whose attributes it has (engine/ops/attention.cc).
 struct Attention {
   int64_t tq, tk;                        // packed tokens

@@ -3,6 +3,7 @@
 #define HONE_EMULATED
 // clang-format off: kernels come in any order
 #include "engine/backends/cuda/kernels/activations.cuh"
+#include "engine/backends/cuda/kernels/adafactor.cuh"
 #include "engine/backends/cuda/kernels/attention.cuh"
 #include "engine/backends/cuda/kernels/blocks.cuh"
 #include "engine/backends/cuda/kernels/cross_entropy.cuh"
