@@ -18,6 +18,7 @@
 #include "engine/backends/backends.h"
 #include "engine/backends/cuda/blas/blas.h"
 #include "engine/backends/cuda/compile/compile.h"
+#include "engine/backends/cuda/driver/nvml.h"
 #include "engine/backends/cuda/gpus.h"
 #include "engine/device/disk_io.h"
 #include "engine/plan/op_speeds.h"
@@ -273,18 +274,25 @@ Finding gpus(OrderedJson& json) {
   if (!found.ok()) return {"gpus", found.error().what(), ""};
   int version = 0;
   driver->cuDriverGetVersion(&version);
+  const std::optional<cuda::Nvml> nvml = cuda::load_nvml();
   std::vector<std::string> texts;
   bool any = false;
   for (size_t i = 0; i < found->size(); ++i) {
     const cuda::Gpu& g = (*found)[i];
     const std::string capability = fmt::format("{}.{}", g.major, g.minor);
+    const cuda::GpuLinks links = nvml ? cuda::links_of(*nvml, g.bus_id) : cuda::GpuLinks{};
     all.push_back({{"device", fmt::format("cuda:{}", i)},
                    {"name", g.name},
                    {"capability", capability},
                    {"memory_bytes", g.memory_bytes},
+                   {"free_bytes", links.free_bytes},
+                   {"pcie", {{"generation", links.pcie_generation}, {"width", links.pcie_width}}},
+                   {"nvlinks", links.nvlinks},
                    {"usable", g.is_usable()}});
-    texts.push_back(fmt::format("cuda:{} {}, {}, capability {}{}", i, g.name,
-                                format_bytes(g.memory_bytes), capability,
+    const std::string how = links.text();
+    texts.push_back(fmt::format("cuda:{} {}, {}{}{}, capability {}{}", i, g.name,
+                                format_bytes(g.memory_bytes), how.empty() ? "" : ", ", how,
+                                capability,
                                 g.is_usable() ? "" : ", which is too old (V100 and up are used)"));
     any = any || g.is_usable();
   }
@@ -293,6 +301,7 @@ Finding gpus(OrderedJson& json) {
   json["cublaslt"] = blas.ok();
   json["nvrtc"] = compiler.ok() ? OrderedJson(compiler->version()) : OrderedJson();
   json["cuda_driver"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+  json["nvidia_driver"] = nvml ? cuda::driver_version(*nvml) : "";
   Finding f{"gpus",
             fmt::format("{}; driver for CUDA {}.{}{}", texts.empty() ? "none" : join(texts, "; "),
                         version / 1000, version % 1000 / 10,

@@ -15,6 +15,10 @@ Result<Gpu> gpu(const Driver& driver, CUdevice device) {
     HONE_TRY(cuda_status(driver, driver.cuDeviceGetAttribute(value, attribute, device),
                          "cuDeviceGetAttribute"));
   g.name = name;
+  char bus_id[32] = {};
+  HONE_TRY(cuda_status(driver, driver.cuDeviceGetPCIBusId(bus_id, sizeof bus_id, device),
+                       "cuDeviceGetPCIBusId"));
+  g.bus_id = bus_id;
   g.memory_bytes = static_cast<int64_t>(bytes);
   return g;
 }

@@ -12,6 +12,7 @@ struct Gpu {
   std::string name;
   int major = 0, minor = 0;  // compute capability
   int64_t memory_bytes = 0;
+  std::string bus_id;  // "0000:01:00.0", for links_of
   bool is_usable() const { return major >= kOldestMajor; }
   static constexpr int kOldestMajor = 7;
 };

@@ -77,6 +77,13 @@ void add_device_functions(Driver& t) {
     };
     return enter("cuDeviceGetName", body, false);
   };
+  t.cuDeviceGetPCIBusId = [](char* text, int bytes, CUdevice) {
+    const auto body = [&](FakeState&) {
+      std::strncpy(text, "0000:01:00.0", static_cast<size_t>(bytes) - 1);
+      return CUDA_SUCCESS;
+    };
+    return enter("cuDeviceGetPCIBusId", body, false);
+  };
   t.cuDeviceTotalMem = [](size_t* bytes, CUdevice) {
     const auto body = [&](FakeState& s) {
       *bytes = static_cast<size_t>(s.options.memory_bytes);
