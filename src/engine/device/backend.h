@@ -26,6 +26,7 @@ struct KernelArgs {
 struct Choice {
   std::string id;               // goes into the numerics manifest: "cpu.gemm.k1024"
   int64_t workspace_bytes = 0;  // depends on shapes and the DeviceSpec only
+  std::string note = {};        // why it is not a faster one, for hone graph --explain
 };
 
 struct Kernel {

@@ -20,9 +20,11 @@ namespace {
 
 constexpr const char* kNull = "null";  // beside those of the shelf: it computes nothing
 
-std::vector<std::string> backends_and_null() {
+std::vector<std::string> shown_devices() {
   std::vector<std::string> names = backend_names();
   names.emplace_back(kNull);
+  for (std::string& planned : device_names())
+    if (planned != "cpu") names.push_back(std::move(planned));
   return names;
 }
 
@@ -39,7 +41,29 @@ struct ShowSettings {
 
 Result<std::unique_ptr<Backend>> choose_backend(const GraphSettings& s) {
   if (s.device == kNull) return std::unique_ptr<Backend>(std::make_unique<NullBackend>());
+  const auto spec = device_spec(s.device);
+  if (spec.ok() && spec->name != "cpu") return plan_backend(*spec);
   return open_backend(s.device, {.threads = static_cast<int>(s.threads)});
+}
+
+// A line for each op and kernel: nodes, op, its type, the kernel or "decomposed", why not a faster one.
+std::string explanation(const Program& p, const Backend& backend) {
+  std::map<std::array<std::string, 4>, int64_t> lines;
+  for (const Node& n : p.nodes) {
+    const NodeView view{p, n};
+    if (!has_kernel(view) || n.op->waits) continue;
+    const Result<Choice> c = backend.choose(view);
+    ++lines[{n.op->name, std::string(name_of(view.out(0).dtype)), c ? c->id : "decomposed",
+             c ? c->note : c.error().what()}];
+  }
+  std::string text = fmt::format("{:>6}  {:<22} {:<5} {:<38} {}\n", "nodes", "op", "type", "kernel",
+                                 "why not a faster one");
+  for (const auto& [line, count] : lines) {
+    text += fmt::format("{:>6}  {:<22} {:<5} {:<38} {}", count, line[0], line[1], line[2], line[3]);
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
 }
 
 std::string catalogue() {
@@ -286,6 +310,8 @@ Status show(const ShowSettings& s, RunProgram p, const Backend& backend) {
   const std::vector<PassRecord> records = HONE_TRY(run_until(p, s, backend));
   if (s.passes) {
     print_out(pass_table(built, records));
+  } else if (s.explain) {
+    print_out(explanation(p.program, backend));
   } else if (s.plan) {
     std::vector<Program> programs;
     programs.push_back(std::move(p.program));

@@ -103,8 +103,8 @@ class LaunchChooser {
                        n.node.op->name);
   }
   Result<Choice> operator()(const NodeView& n) const {
-    const Launches all = HONE_TRY(launches(n));
-    return Choice{id(n), all.workspace_bytes};
+    Launches all = HONE_TRY(launches(n));
+    return Choice{id(n), all.workspace_bytes, std::move(all.note)};
   }
 
  private:
@@ -139,11 +139,11 @@ class CudaBackend : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
-    const Launches all = HONE_TRY(launches(n));
+    Launches all = HONE_TRY(launches(n));
     std::string id = choose_.id(n);
     if (const uint64_t algorithms = HONE_TRY(hash_of_algorithms(all)); algorithms != 0)
       id += fmt::format(".{:016x}", algorithms);
-    return Choice{std::move(id), all.workspace_bytes};
+    return Choice{std::move(id), all.workspace_bytes, std::move(all.note)};
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {

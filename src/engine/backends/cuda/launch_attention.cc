@@ -15,6 +15,7 @@ struct Described {
   bool is_random = false;
   bool by_warps = false;   // on tensor cores
   std::string types = {};  // in the names of kernels
+  std::string note = {};   // why not on tensor cores
   int query_tile = kQueryTile, back_tile = kBackTile, key_tile = kKeyTile;
 };
 
@@ -27,7 +28,13 @@ Result<Described> describe(const NodeView& n, const LaunchOptions& options) {
   d.size = dims.size <= 64 ? 64 : 128;
   // Their tiles are read 16 bytes at a time.
   const DType rounded = dims.dtype == DType::f32 ? rounded_to(n) : dims.dtype;
-  d.by_warps = options.tensor_cores && rounded != DType::f32 && dims.size % 8 == 0;
+  if (!options.tensor_cores)
+    d.note = "no tensor cores of sm_80 or later";
+  else if (rounded == DType::f32)
+    d.note = "in f32: tensor cores are used with --bf16 or --fp16";
+  else if (dims.size % 8 != 0)
+    d.note = fmt::format("heads of {} channels, which is not a multiple of eight", dims.size);
+  d.by_warps = d.note.empty();
   if (d.by_warps) d.query_tile = d.back_tile = d.key_tile = kFlashTile;
   d.types = name_of(dims.dtype);
   if (d.by_warps && rounded != dims.dtype) d.types += fmt::format("_as_{}", name_of(rounded));
@@ -94,7 +101,9 @@ Result<Launches> attention(const NodeView& n, const LaunchOptions& options) {
   add_random(l, n, d);
   l.out(0).out(1).value(d.arguments);
   l.shared_bytes = d.by_warps ? flash_bytes(d.size) : attention_bytes(d.size);
-  return one(std::move(l));
+  Launches all = one(std::move(l));
+  all.note = d.note;
+  return all;
 }
 
 Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options) {
@@ -102,6 +111,7 @@ Result<Launches> attention_grad(const NodeView& n, const LaunchOptions& options)
   const AttentionDims& dims = d.dims;
   if (dims.tq == 0 || dims.tk == 0) return no_kernel(n, "no tokens");
   Launches all;
+  all.note = d.note;
   const int64_t deltas = whole_part(dims.heads * dims.tq * 4);
   const int64_t query_tiles = tiles_of(dims.tq, d.back_tile);
   const int64_t columns = dims.reach > 0 ? dims.heads * (2 * dims.reach - 1) : 0;

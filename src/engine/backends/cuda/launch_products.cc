@@ -189,10 +189,12 @@ std::vector<Launch> without_gelu(const Launch& l) {
 
 void add_product(Launches& all, const ProductForm& form, const ProductArguments& arguments,
                  const LaunchOptions& options) {
-  if (options.library && library_takes(form, arguments))
+  if (options.library && library_takes(form, arguments)) {
     add_library(all, form, arguments, options);
-  else
+  } else {
+    all.note = options.library ? "a product that cuBLASLt does not have" : "cuBLASLt is not found";
     add_own(all, form, arguments);
+  }
 }
 
 void add_products(LaunchTable& t, const LaunchOptions& options) {

@@ -14,6 +14,7 @@ struct Launches {
   std::vector<Launch> launches;
   int64_t workspace_bytes = 0;
   int64_t product_bytes = 0;  // of products, after it
+  std::string note = {};      // Choice::note
 };
 struct LaunchOptions {
   bool library = false;       // products by cuBLASLt where it has them

@@ -6,7 +6,7 @@ Result<Choice> NullBackend::choose(const NodeView& n) const {
   Choice c;
   if (like_) c = HONE_TRY(like_->choose(n));
   if (chooser_) c = HONE_TRY(chooser_(n));
-  c.id = "null." + n.node.op->name;
+  if (c.id.empty()) c.id = "null." + n.node.op->name;
   return c;
 }
 
