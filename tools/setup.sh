@@ -3,7 +3,8 @@
 #
 #   tools/setup.sh build        compiler, build tools, libraries, and the Arrow C++ wheel
 #   tools/setup.sh check        the same and what transcripts and the format check need
-#   tools/setup.sh sanitize     the same and clang with its run-time libraries (fuzzers)
+#   tools/setup.sh cuda         what check installs, and cuBLASLt: what --device cuda needs beside a driver
+#   tools/setup.sh sanitize     what check installs, and clang with its run-time libraries (fuzzers)
 #
 # Works as root or through sudo, never asks a question, and does nothing when nothing is missing.
 # Python packages go to build/venv (HONE_VENV names another place); hone itself never runs Python.
@@ -12,8 +13,8 @@ cd "$(dirname "$0")/.."
 level=${1:-build}
 venv=${HONE_VENV:-build/venv}
 
-case $level in build | check | sanitize) ;; *)
-  echo "usage: tools/setup.sh build|check|sanitize" >&2
+case $level in build | check | cuda | sanitize) ;; *)
+  echo "usage: tools/setup.sh build|check|cuda|sanitize" >&2
   exit 2 ;;
 esac
 
@@ -31,6 +32,7 @@ if [ "$level" != build ]; then
   packages+=("procps")
   wheels+=("clang-format==14.0.6" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
 fi
+if [ "$level" = cuda ]; then wheels+=("nvidia-cublas==13.*"); fi
 if [ "$level" = sanitize ]; then
   packages+=("clang" "libclang-rt-14-dev libclang-rt-18-dev libclang-rt-dev" "llvm")
 fi
