@@ -7,6 +7,7 @@ import pathlib
 import platform
 import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -25,14 +26,17 @@ def arguments(description, **defaults):
     parser.add_argument("--hone", default=str(ROOT / "build" / "hone"), help="the program to measure")
     parser.add_argument("--pairs", type=int, default=defaults.get("pairs", 5), help="counted pairs of samples")
     parser.add_argument("--retakes", type=int, default=5, help="pairs taken again at most because probes disagreed")
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda: one GPU on both sides")
     parser.add_argument("--only", choices=["peer", "hone"], help="measure one side alone, without pairs")
     parser.add_argument("--tiny", action="store_true", help="a tiny model: shows that the benchmark itself works")
     parser.add_argument("--write", action="store_true", help="keep the results under bench/results")
     return parser
 
 
-def limit_threads():
-    """Both sides run on the same two processors: children inherit the affinity and these variables."""
+def limit_threads(device="cpu"):
+    """Both sides run on the same two processors: children inherit the affinity and these variables. Not beside a GPU."""
+    if device != "cpu":
+        return
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(THREADS)
@@ -124,6 +128,18 @@ def table(rows):
     return "\n".join(lines)
 
 
+def device_peak(options, said, resident):
+    """Peak bytes of hone: on a GPU what it holds there, context and libraries of both sides apart."""
+    return resident if options.device == "cpu" else said["planned_device_bytes"]
+
+
+def gpu():
+    """The name of the GPU that is measured, as its driver says it; "" without one."""
+    found = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True,
+                           check=False) if shutil.which("nvidia-smi") else None
+    return found.stdout.splitlines()[0].strip() if found and found.returncode == 0 and found.stdout else ""
+
+
 def machine():
     """The kind of machine, without its name."""
     text = pathlib.Path("/proc/cpuinfo").read_text()
@@ -135,8 +151,10 @@ def machine():
                 processors=os.cpu_count(), threads=THREADS, memory_gib=round(memory, 1), system=platform.platform())
 
 
-def machine_kind():
+def machine_kind(device="cpu"):
     here = machine()
+    if device != "cpu":
+        return re.sub(r"[^a-z0-9]+", "-", gpu().lower()).strip("-")
     name = re.sub(r"[^a-z0-9]+", "-", here["processor"].lower()).strip("-")
     return f"{name}-{here['processors']}x-{here['isa'][-1] if here['isa'] else 'plain'}"
 
@@ -150,13 +168,14 @@ def finish(name, rows, details, options):
         return
     folder = ROOT / "bench" / "results"
     folder.mkdir(exist_ok=True)
-    stem = f"{datetime.date.today()}-{machine_kind()}"
+    stem = f"{datetime.date.today()}-{machine_kind(options.device)}"
     page, data = folder / f"{stem}.md", folder / f"{stem}.json"
     known = json.loads(data.read_text()) if data.exists() else dict(machine=machine(), results={})
     known["results"][name] = dict(rows=rows, details=details)
     data.write_text(json.dumps(known, indent=1) + "\n")
     here = known["machine"]
-    head = (f"# {datetime.date.today()}, {here['processor']}, {here['threads']} threads\n\n"
+    on = here["processor"] if options.device == "cpu" else gpu() + ", " + here["processor"]
+    head = (f"# {datetime.date.today()}, {on}, {here['threads']} threads\n\n"
             f"{' '.join(here['isa'])}; {here['memory_gib']} GiB; {here['system']}.\n"
             f"Both sides in one run, interleaved; medians of pairs; `make bench` makes this page again.\n\n")
     parts = [f"## {key}\n\n{table(value['rows'])}\n" for key, value in known["results"].items()]

@@ -22,14 +22,16 @@ def with_config(stem, place, **changes):
     return place, config
 
 
-def roberta(dropout, tiny):
-    """roberta-base's shape with its tokenizer and a head of MNLI's three labels."""
-    stem = common.FILES / ("roberta-tiny" if tiny else "roberta-base")
+def roberta(dropout, tiny, size="base"):
+    """The shape of roberta-base or roberta-large with its tokenizer and a head of MNLI's three labels."""
+    stem = common.FILES / ("roberta-tiny" if tiny else f"roberta-{size}")
     if not (stem / "model.safetensors").exists():
         import torch
         import transformers
         torch.manual_seed(42)
-        sizes = dict(hidden_size=64, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4) if tiny else {}
+        sizes = (dict(hidden_size=64, intermediate_size=256, num_hidden_layers=2, num_attention_heads=4) if tiny else
+                 dict(hidden_size=1024, intermediate_size=4096, num_hidden_layers=24, num_attention_heads=16)
+                 if size == "large" else {})
         names = ["entailment", "neutral", "contradiction"]
         model = transformers.RobertaForSequenceClassification(transformers.RobertaConfig(
             vocab_size=50265, max_position_embeddings=514, type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1,
@@ -62,6 +64,25 @@ def smollm2(tiny):
     return stem, json.loads((stem / "config.json").read_text())
 
 
+def llama_1b(tiny):
+    """Llama-3.2-1B's shape, with the vocabulary of Llama 3."""
+    stem = common.FILES / ("llama-tiny" if tiny else "llama-1b")
+    if not (stem / "model.safetensors").exists():
+        import torch
+        import transformers
+        torch.manual_seed(42)
+        sizes = (dict(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+                      num_key_value_heads=2, vocab_size=1000) if tiny else
+                 dict(hidden_size=2048, intermediate_size=8192, num_hidden_layers=16, num_attention_heads=32,
+                      num_key_value_heads=8, vocab_size=128256))
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            max_position_embeddings=8192, rope_theta=500000.0, rms_norm_eps=1e-5, tie_word_embeddings=True,
+            bos_token_id=0, eos_token_id=0, **sizes))
+        model.save_pretrained(stem)
+        (stem / "generation_config.json").unlink(missing_ok=True)
+    return stem, json.loads((stem / "config.json").read_text())
+
+
 def lora_adapter(folder, dropout):
     """A LoRA adapter of rank 16 in all linear layers of the model, as PEFT begins one but with B that is not zero."""
     stem = pathlib.Path(f"{folder}-lora-{dropout}")
@@ -85,15 +106,17 @@ def t5_tokenizer():
     return data_folder() / "tok-t5"
 
 
-def t5(dropout, tiny):
-    """t5-small's shape with T5's tokenizer."""
-    stem = common.FILES / ("t5-tiny" if tiny else "t5-small")
+def t5(dropout, tiny, size="small"):
+    """The shape of t5-small, t5-base or t5-large with T5's tokenizer."""
+    stem = common.FILES / ("t5-tiny" if tiny else f"t5-{size}")
     if not (stem / "model.safetensors").exists():
         import torch
         import transformers
         torch.manual_seed(42)
         sizes = (dict(d_model=64, d_ff=128, d_kv=16, num_layers=2, num_heads=4) if tiny else
-                 dict(d_model=512, d_ff=2048, d_kv=64, num_layers=6, num_heads=8))
+                 dict(small=dict(d_model=512, d_ff=2048, d_kv=64, num_layers=6, num_heads=8),
+                      base=dict(d_model=768, d_ff=3072, d_kv=64, num_layers=12, num_heads=12),
+                      large=dict(d_model=1024, d_ff=4096, d_kv=64, num_layers=24, num_heads=16))[size])
         model = transformers.T5ForConditionalGeneration(transformers.T5Config(
             vocab_size=32128, decoder_start_token_id=0, **sizes))
         model.save_pretrained(stem)
@@ -114,16 +137,17 @@ def documents(folder, count, most):
             for i in range(count)]
 
 
-def folder(dropout, tiny):
-    """GPT-2 124M (as the hub's `gpt2`) or a tiny one, without an end token; dropout variants share their weights."""
-    stem = common.FILES / ("gpt2-tiny" if tiny else "gpt2")
+def folder(dropout, tiny, name="gpt2"):
+    """GPT-2 124M or XL (as the hub's `gpt2` or `gpt2-xl`) or a tiny one, without an end token; dropout variants share
+    their weights."""
+    stem = common.FILES / ("gpt2-tiny" if tiny else name)
     weights = stem / "model.safetensors"
     if not weights.exists():
         import torch
         import transformers
         torch.manual_seed(42)
         sizes = dict(n_layer=2, n_embd=64, n_head=4, vocab_size=1000, bos_token_id=999,
-                     eos_token_id=999) if tiny else {}
+                     eos_token_id=999) if tiny else dict(n_layer=48, n_embd=1600, n_head=25) if name == "gpt2-xl" else {}
         model = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes))
         model.save_pretrained(stem)
         (stem / "generation_config.json").unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """The peers' side of the benchmarks, as a process that is asked over its standard input.
 
-    peer.py MODEL_FOLDER [compile] [bf16] [ctranslate2] [adapter=FOLDER]     requests are JSON lines: {"do": "ready" | "probe" |
-                                      "train" | "train_batches" | "generate" | "summarize" | "peak", ...}
+    peer.py MODEL_FOLDER [compile] [bf16] [ctranslate2] [adapter=FOLDER] [device=cuda]     requests are JSON lines: {"do":
+                                      "ready" | "probe" | "train" | "train_batches" | "generate" | "summarize" | "peak", ...}
 
 The peer is Transformers, the model of the class that config.json names; with `ctranslate2` it is that, which
 summarizes alone, with the same weights converted to its format beside the folder. With `adapter` PEFT trains that one.
@@ -22,23 +22,37 @@ import transformers
 import common
 
 
-def probe(size=2048, tries=4):
-    """GFLOP/s of the best of a few f32 matmuls: what the clock gives at this moment."""
-    a, b = probe.buffers = getattr(probe, "buffers", None) or (torch.randn(size, size), torch.randn(size, size))
+def probe(size=2048, tries=4, device="cpu"):
+    """GFLOP/s of the best of a few matmuls, f32 or on a GPU bf16: what the clock gives at this moment."""
+    if device != "cpu":
+        size = 8192
+    how = dict(device=device, dtype=torch.float32 if device == "cpu" else torch.bfloat16)
+    a, b = probe.buffers = getattr(probe, "buffers", None) or (torch.randn(size, size, **how), torch.randn(size, size, **how))
     best = float("inf")
     for _ in range(tries):
         start = time.perf_counter()
         torch.mm(a, b)
+        finish(device)
         best = min(best, time.perf_counter() - start)
     return 2 * size**3 / best / 1e9
 
 
+def finish(device):
+    if device != "cpu":
+        torch.cuda.synchronize()
+
+
+def peak_bytes(device):
+    return common.own_peak_bytes() if device == "cpu" else torch.cuda.max_memory_reserved()
+
+
 class Side:
-    def __init__(self, folder, compiled, bf16, adapter=None):
-        self.precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=bf16)
+    def __init__(self, folder, compiled, bf16, adapter=None, device="cpu"):
+        self.device = device
+        self.precision = lambda: torch.autocast(device.split(":")[0], torch.bfloat16, enabled=bf16)
         transformers.logging.disable_progress_bar()
         name = json.loads((pathlib.Path(folder) / "config.json").read_text())["architectures"][0]
-        self.model = getattr(transformers, name).from_pretrained(folder, dtype=torch.float32)
+        self.model = getattr(transformers, name).from_pretrained(folder, dtype=torch.float32).to(device)
         if adapter:
             import peft
             self.model = peft.PeftModel.from_pretrained(self.model, adapter, is_trainable=True)
@@ -57,7 +71,7 @@ class Side:
             groups = [dict(params=[p for n, p in model.named_parameters() if p.requires_grad and (n in decayed) == decay],
                            weight_decay=0.01 if decay else 0.0) for decay in (True, False)]
             self.optimizer = torch.optim.AdamW(groups, lr=learning_rate, fused=True)
-        batches = [{name: torch.tensor(v) if isinstance(v, list) else v for name, v in batch.items()}
+        batches = [{name: torch.tensor(v, device=self.device) if isinstance(v, list) else v for name, v in batch.items()}
                    for batch in batches]
         seconds, losses = [], []
         for batch in batches:
@@ -69,6 +83,7 @@ class Side:
             self.optimizer.step()
             self.optimizer.zero_grad()
             losses.append(loss.item())
+            finish(self.device)
             seconds.append(time.perf_counter() - start)
         return dict(step_seconds=seconds, loss=losses)
 
@@ -129,10 +144,11 @@ def main():
     if "ctranslate2" in sys.argv[2:]:
         side = CTranslate2(sys.argv[1])
     else:
-        adapters = [a.removeprefix("adapter=") for a in sys.argv[2:] if a.startswith("adapter=")]
-        side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:], *adapters)
+        named = dict(a.split("=", 1) for a in sys.argv[2:] if "=" in a)
+        side = Side(sys.argv[1], "compile" in sys.argv[2:], "bf16" in sys.argv[2:], **named)
+    device = getattr(side, "device", "cpu")
     doors = dict(ready=lambda: dict(torch=torch.__version__, transformers=transformers.__version__),
-                 probe=lambda: dict(gflops=probe()), peak=lambda: dict(bytes=common.own_peak_bytes()))
+                 probe=lambda: dict(gflops=probe(device=device)), peak=lambda: dict(bytes=peak_bytes(device)))
     for name in ("train", "train_batches", "generate", "summarize"):
         if hasattr(side, name):
             doors[name] = getattr(side, name)

@@ -63,8 +63,8 @@ class Case:
 class Classification(Case):
     data = "mnli-9k"
 
-    def __init__(self, full=False, pad_to=None):
-        self.full, self.pad_to = full, pad_to
+    def __init__(self, full=False, pad_to=None, size="base"):
+        self.full, self.pad_to, self.size = full, pad_to, size
 
     def name(self):
         return "mnli-full" if self.full else "mnli"
@@ -73,7 +73,7 @@ class Classification(Case):
         return f"padded to {self.pad_to}" if self.pad_to else "dynamic padding"
 
     def folder(self, dropout, tiny):
-        return models.roberta(dropout, tiny)
+        return models.roberta(dropout, tiny, self.size)
 
     def rows(self):
         return mnli_rows(self.full)
@@ -92,6 +92,9 @@ class Summarization(Case):
     data = "scitldr"
     prefix = "summarize: "
 
+    def __init__(self, size="small"):
+        self.size = size
+
     def name(self):
         return "scitldr"
 
@@ -99,7 +102,7 @@ class Summarization(Case):
         return f"{SOURCE_TOKENS} + {TARGET_TOKENS} tokens a row"
 
     def folder(self, dropout, tiny):
-        return models.t5(dropout, tiny)
+        return models.t5(dropout, tiny, self.size)
 
     def rows(self):
         return scitldr_rows()
@@ -125,6 +128,15 @@ CASES = {"roberta-mnli": (16, 4, Classification()),
          "roberta-mnli-128": (16, 2, Classification(pad_to=ROW_TOKENS)),
          "roberta-full": (16, 2, Classification(full=True)),
          "t5-summaries": (8, 2, Summarization())}
+# With --device cuda: torch.compile, SDPA and bf16 on the other side.
+GPU_CASES = {"roberta-large-mnli": (32, 4, Classification(size="large")),
+             "roberta-large-full": (32, 4, Classification(full=True, size="large")),
+             "t5-base-summaries": (8, 4, Summarization("base")), "t5-large-summaries": (8, 4, Summarization("large"))}
+
+
+def peer_of(options, folder):
+    """Transformers eager in f32, or on a GPU compiled and in bf16."""
+    return common.Peer(str(folder), *([] if options.device == "cpu" else ["compile", "bf16", f"device={options.device}"]))
 
 
 def hone_steps(options, folder, flags, dropout=True):
@@ -132,11 +144,12 @@ def hone_steps(options, folder, flags, dropout=True):
         text, _, peak = common.child([
             options.hone, "bench", "--model_name_or_path", str(folder), *flags, "--no_shuffle", "--max_steps",
             str(1 + options.steps), "--per_device_train_batch_size", str(options.batch), "--learning_rate",
-            str(LEARNING_RATE), "--threads", str(common.THREADS), "--output_dir", output, "--json",
+            str(LEARNING_RATE), "--threads", str(common.THREADS), "--output_dir", output, "--device", options.device,
+            "--json", *(["--bf16"] if options.device != "cpu" else []),
             *([] if dropout else ["--no_dropout"])])
     said = json.loads(text)
     return dict(seconds=sum(said["step_seconds"][1:]), loss=said["loss"], tokens=said["tokens"],
-                peak=said["peak_rss_bytes"], gflops=said["matmul_gflops"])
+                peak=common.device_peak(options, said, said["peak_rss_bytes"]), gflops=said["matmul_gflops"])
 
 
 def peer_steps(peer, batches):
@@ -153,7 +166,7 @@ def check(options, case, mine):
     """Without dropout the first losses are the same numbers."""
     folder, config = case.folder(0.0, options.tiny)
     flags, batches = case.prepare(options, folder, config)
-    peer = common.Peer(str(folder))
+    peer = peer_of(options, folder)
     theirs = peer_steps(peer, batches)["loss"]
     peer.close()
     got = mine(folder, flags)
@@ -161,13 +174,13 @@ def check(options, case, mine):
     if got["tokens"] != tokens:
         raise SystemExit(f"tokens differ: hone {got['tokens']}, Transformers {tokens}")
     worst = max(abs(a - b) / abs(b) for a, b in zip(got["loss"], theirs))
-    if worst > 1e-3:
+    if worst > (1e-3 if options.device == "cpu" else 2e-2):
         raise SystemExit(f"losses differ by {worst:.1e} of their size: hone {got['loss']}, Transformers {theirs}")
     return worst
 
 
 def measure(options, name):
-    options.batch, options.steps, case = CASES[name]
+    options.batch, options.steps, case = {**CASES, **GPU_CASES}[name]
     if options.tiny:
         options.batch, options.steps = 4, 1
     mine = lambda folder, flags: hone_steps(options, folder, flags)
@@ -181,7 +194,7 @@ def measure(options, name):
         one = mine(folder, flags)
         return {"case": name, "examples/s": f"{examples / one['seconds']:.2f}", "tokens/s":
                 f"{tokens / one['seconds']:.0f}", "peak": f"{one['peak'] / 2**20:.0f} MiB"}, one
-    peer = common.Peer(str(folder))
+    peer = peer_of(options, folder)
     peer_steps(peer, batches)  # the first step of each shape is slow
     theirs = lambda: peer_steps(peer, timed)
     if options.only == "peer":
@@ -208,19 +221,20 @@ def measure(options, name):
 
 def main():
     parser = common.arguments(__doc__.splitlines()[0])
-    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--cases", nargs="*", choices=[*CASES, *GPU_CASES])
     options = parser.parse_args()
-    common.limit_threads()
+    common.limit_threads(options.device)
     common.FILES.mkdir(parents=True, exist_ok=True)
     rows, details = [], {}
-    for case in options.cases:
-        data = CASES[case][2].data
+    for case in options.cases or (CASES if options.device == "cpu" else GPU_CASES):
+        data = {**CASES, **GPU_CASES}[case][2].data
         if not (models.data_folder() / data).exists():
             print(f"{models.data_folder()} has no {data}: nothing to measure for {case} (HONE_DATA names the folder)")
             continue
         row, details[case] = measure(options, case)
         rows.append(row)
-        common.finish("Steps of text tasks, AdamW f32 (Transformers / hone)", rows, details, options)
+        precision = "f32" if options.device == "cpu" else "bf16"
+        common.finish(f"Steps of text tasks, AdamW {precision} (Transformers / hone)", rows, details, options)
 
 
 if __name__ == "__main__":

@@ -20,17 +20,21 @@ CASES = {"gpt2": ("gpt2", 0.1, False, False), "gpt2-dropout-0": ("gpt2", 0.0, Fa
          "gpt2-compile": ("gpt2", 0.1, True, False), "smollm2": ("smollm2", 0.0, False, False),
          "gpt2-bf16": ("gpt2", 0.0, False, True), "smollm2-lora": ("smollm2-lora", 0.05, False, False),
          "smollm2-lora-dropout-0": ("smollm2-lora", 0.0, False, False)}
+# With --device cuda: torch.compile, SDPA and autocast on the other side.
+GPU_CASES = {"gpt2-bf16-compile": ("gpt2", 0.0, True, True), "gpt2-dropout-bf16-compile": ("gpt2", 0.1, True, True),
+             "gpt2-xl-bf16-compile": ("gpt2-xl", 0.0, True, True), "llama-1b-bf16-compile": ("llama-1b", 0.0, True, True)}
 
 
 def hone_step(options, folder, rows_file, bf16, adapter):
     output, _, peak = common.child([
         options.hone, "bench", "step", "--model_name_or_path", str(folder), "--batch", str(options.batch), "--block",
         str(options.block), "--steps", str(1 + options.steps), "--ids", str(rows_file), "--learning_rate",
-        str(LEARNING_RATE), "--threads", str(common.THREADS), "--json", *(["--bf16"] if bf16 else []),
+        str(LEARNING_RATE), "--threads", str(common.THREADS), "--device", options.device, "--json",
+        *(["--bf16"] if bf16 else []),
         *(["--adapter_name_or_path", str(adapter)] if adapter else [])])
     said = json.loads(output)
     return dict(seconds=statistics.median(said["step_seconds"][1:]), first=said["step_seconds"][0], loss=said["loss"],
-                peak=max(peak, said.get("peak_rss_bytes", 0)), gflops=said.get("matmul_gflops", 0))
+                peak=common.device_peak(options, said, max(peak, said["peak_rss_bytes"])), gflops=said["matmul_gflops"])
 
 
 def peer_step(peer, rows, steps):
@@ -46,8 +50,9 @@ def check_losses(mine, theirs, bf16):
 
 
 def measure(options, model, dropout, compiled, bf16):
-    smollm2 = model.startswith("smollm2")
-    folder, config = models.smollm2(options.tiny) if smollm2 else models.folder(dropout, options.tiny)
+    folder, config = (models.smollm2(options.tiny) if model.startswith("smollm2") else
+                      models.llama_1b(options.tiny) if model == "llama-1b" else
+                      models.folder(dropout, options.tiny, model))
     adapter = models.lora_adapter(folder, dropout) if model.endswith("-lora") else None
     rows = models.ids(options.batch, options.block, config["vocab_size"])
     rows_file = common.FILES / f"rows-{options.batch}x{options.block}-{config['vocab_size']}.jsonl"
@@ -63,7 +68,7 @@ def measure(options, model, dropout, compiled, bf16):
         one = hone_step(options, folder, rows_file, bf16, adapter)
         return dict(model=model, precision=precision, dropout=dropout, hone_s=f"{one['seconds']:.3f}", peak=f"{one['peak'] / 2**20:.0f} MiB"), one
     peer = common.Peer(str(folder), *(["compile"] if compiled else []), *(["bf16"] if bf16 else []),
-                       *([f"adapter={adapter}"] if adapter else []))
+                       f"device={options.device}", *([f"adapter={adapter}"] if adapter else []))
     probe = lambda: peer.ask("probe")["gflops"]
     fresh = peer_step(peer, rows, 1)
     warm = peer_step(peer, rows, options.warm_up)
@@ -106,14 +111,16 @@ def main():
     parser.add_argument("--block", type=int, default=512)
     parser.add_argument("--steps", type=int, default=1, help="timed steps in one sample, after hone's first")
     parser.add_argument("--warm_up", type=int, default=2, help="steps of the peer before the first pair")
-    parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--cases", nargs="*", choices=[*CASES, *GPU_CASES])
     options = parser.parse_args()
+    if options.device != "cpu" and not options.tiny:
+        options.batch, options.block = 8, 1024
     if options.tiny:
         options.batch, options.block = 2, 64
-    common.limit_threads()
+    common.limit_threads(options.device)
     rows, details = [], {}
-    for case in options.cases:
-        row, details[case] = measure(options, *CASES[case])
+    for case in options.cases or (CASES if options.device == "cpu" else GPU_CASES):
+        row, details[case] = measure(options, *{**CASES, **GPU_CASES}[case])
         rows.append(row)
         common.finish("Training step, AdamW (Transformers / hone)", rows, details, options)
 

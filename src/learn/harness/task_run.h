@@ -22,6 +22,7 @@ class TaskRun final : public TrainTask {
                                                bool from_scratch);
 
   Session& session() override { return *session_; }
+  const Backend& backend() const { return *backend_; }
   const StepCount& steps() const override { return *feed_->steps(); }
   int64_t train_rows() const override { return feed_->train_rows(); }
   Result<StepSums> take_step(int64_t step, const StepUpdate& update) override;

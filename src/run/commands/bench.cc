@@ -8,7 +8,6 @@
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "engine/backends/backends.h"
 #include "engine/ops/cost.h"
 #include "engine/session/profile.h"
 #include "learn/data/rows/files.h"
@@ -57,11 +56,10 @@ struct Steps {
   }
 };
 
-Status report(const ReportSettings& s, const Session& session, const Steps& steps, int threads,
-              bool bf16, const OrderedJson& more) {
+Status report(const ReportSettings& s, const Session& session, const Steps& steps,
+              const Backend& backend, bool bf16, const OrderedJson& more) {
   const int64_t peak_bytes = read_memory().rss_peak_bytes;  // before the probe of the limits
-  const auto backend = HONE_TRY(open_backend("cpu", {.threads = threads}));
-  const MachineLimits limits = HONE_TRY(measure_limits(*backend, bf16));
+  const MachineLimits limits = HONE_TRY(measure_limits(backend, bf16));
   if (s.profile)
     for (const std::string& line :
          split(profile_table(session, steps.profile, limits,
@@ -77,8 +75,9 @@ Status report(const ReportSettings& s, const Session& session, const Steps& step
   j["loss"] = steps.losses;
   for (const auto& [key, value] : more.items()) j[key] = value;
   j["planned_bytes"] = session.plan().arena_bytes();
+  j["planned_device_bytes"] = session.plan().arena_bytes(Space::device);
   j["peak_rss_bytes"] = peak_bytes;
-  j["backend"] = backend->description();
+  j["backend"] = backend.description();
   j["matmul_gflops"] = limits.flops / 1e9;
   j["memory_gbytes"] = limits.bytes / 1e9;
   if (s.json) print_out(dump_json(j) + "\n");
@@ -106,10 +105,6 @@ Result<ExampleRows> read_blocks(const BenchSettings& s, int64_t vocab) {
     rows.add(
         std::span(ids).subspan(static_cast<size_t>(i * s.block), static_cast<size_t>(s.block)));
   return ExampleRows(std::move(rows));
-}
-
-int threads_of(int64_t asked) {
-  return asked > 0 ? static_cast<int>(asked) : ThreadPool::default_size();
 }
 
 Steps steps_for(const ReportSettings& s) {
@@ -144,7 +139,7 @@ Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
     more = {{"tokens_per_step", steps.tokens[0]}, {"flops_per_step", flops}};
   }
   if (run->time()) more["predicted_step_seconds"] = run->time()->step_seconds;
-  HONE_TRY(report(out, run->session(), steps, threads_of(s.threads), s.bf16, more));
+  HONE_TRY(report(out, run->session(), steps, run->backend(), s.bf16, more));
   return kExitDone;
 }
 
@@ -158,7 +153,7 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
        fmt::format("--per_device_train_batch_size={}", s.batch),
        fmt::format("--max_steps={}", s.steps), fmt::format("--learning_rate={}", s.learning_rate),
        fmt::format("--bf16={}", s.bf16), fmt::format("--threads={}", s.threads),
-       fmt::format("--gradient_checkpointing={}", s.gradient_checkpointing),
+       "--device=" + s.device, fmt::format("--gradient_checkpointing={}", s.gradient_checkpointing),
        fmt::format("--activation_memory_budget={}", s.activation_memory_budget),
        "--weight_decay=0.01", "--shuffle=false"},
       {}));

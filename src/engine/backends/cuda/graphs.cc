@@ -3,6 +3,21 @@
 namespace hone::cuda {
 namespace {
 
+// A node ends when the device has done it.
+class Finished : public NodeWatch {
+ public:
+  Finished(NodeWatch& told, Queue& queue) : told_(told), queue_(queue) {}
+  void begin(size_t node) override { told_.begin(node); }
+  void end(size_t node) override {
+    queue_.finish();
+    told_.end(node);
+  }
+
+ private:
+  NodeWatch& told_;
+  Queue& queue_;
+};
+
 class Graphs : public Executable {
  public:
   Graphs(CudaDevice& device, std::unique_ptr<Executable> list, size_t programs)
@@ -19,8 +34,11 @@ class Graphs : public Executable {
     Graph& g = graphs_[program];
     if (g.exec != nullptr && watch == nullptr)
       return device_.keep(device_.driver().cuGraphLaunch(g.exec, stream()), "cuGraphLaunch");
-    list_->run(program, watch);
-    if (watch != nullptr) return;
+    if (watch != nullptr) {
+      Finished finished(*watch, device_.queue(Lane::compute));
+      return list_->run(program, &finished);
+    }
+    list_->run(program, nullptr);
     if (Status s = make(program, g); !s.ok()) device_.keep(s.error());
   }
 

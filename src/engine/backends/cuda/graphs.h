@@ -7,7 +7,7 @@
 namespace hone::cuda {
 
 // Runs `list` as it is the first time, so that libraries load what they need, and notes a second run of it
-// as a graph, which is all later runs. A watched run is always the list's. What the driver needs for graphs
+// as a graph, which is all later runs. A watched run is always the list's, and waits for each node. What the driver needs for graphs
 // is taken in the first run.
 std::unique_ptr<Executable> make_graphs(CudaDevice& device, std::unique_ptr<Executable> list,
                                         size_t programs);
