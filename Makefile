@@ -9,10 +9,10 @@ BUILD := build/$(PRESET)
 CTEST := ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) --no-tests=error
 
 .PHONY: help quickstart check build test quick one nightly sanitize fuzz format bench golden install \
-        layers hooks install-deps install-check configure
+        layers hooks cuda check-cuda install-deps install-check install-cuda configure
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 quickstart: build ## fine-tune SmolLM2-135M on real text in a few minutes, before and after
 	@tools/quickstart.sh
@@ -43,6 +43,13 @@ quick: configure ## the tests that take seconds
 one: configure ## the tests whose name matches TEST=regex
 	@nice ninja -C $(BUILD) -j $(JOBS)
 	@$(CTEST) -R '$(TEST)'
+
+cuda: install-cuda build ## build/hone, and what --device cuda needs beside NVIDIA's driver
+
+check-cuda: install-cuda layers configure ## on a machine with an NVIDIA GPU: its tests, and times against Transformers (BENCH=no: without)
+	@nice ninja -C $(BUILD) -j $(JOBS)
+	@ln -sfn $(PRESET)/bin/hone build/hone
+	@PRESET=$(PRESET) tools/check_cuda.sh
 
 nightly: install-check configure ## every test, the long loops and all sanitizers too, FUZZ_SECONDS (600) of each fuzzer, a scratch copy that grows
 	@nice ninja -C $(BUILD) -j $(JOBS)
@@ -78,6 +85,9 @@ install-deps:
 
 install-check:
 	@tools/setup.sh check
+
+install-cuda:
+	@tools/setup.sh cuda
 
 configure: install-deps
 	@test -f $(BUILD)/build.ninja || cmake --preset $(PRESET) >build/configure.log || \

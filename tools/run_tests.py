@@ -40,7 +40,7 @@ what a transcript needs beyond these lines is a program of its own in tests/supp
 
 A configuration (tests/configs/*.txt) runs transcripts again with other settings; what they must print
 stays the same. Its lines: '# comment', 'NAME=value' for the environment (HONE_THREADS=1 gives every
-command --threads 1 unless it says another), 'run: tests/runs/x.run'. ctest has each under its name
+command --threads 1 unless it says another), 'needs: gpu' (skip without one), 'run: tests/runs/x.run'. ctest has each under its name
 with the label nightly.
 
 Variables: ${DATA}, ${SOURCE} (the repository), ${SUPPORT} (its tests/support), ${TMP} (the fresh folder), ${VENV_PYTHON} and the
@@ -516,16 +516,23 @@ class Runner:
 
 def configuration(path):
     """The environment and the transcripts that a file of tests/configs names."""
-    settings, files = {}, []
+    settings, files, needs_gpu = {}, [], False
     with open(path, encoding="utf-8") as f:
         for number, line in enumerate(f.read().splitlines(), 1):
             if m := re.fullmatch(r"(HONE_[A-Z0-9_]+)=(.*)", line):
                 settings[m.group(1)] = m.group(2)
             elif m := re.fullmatch(r"run: (\S+)", line):
                 files.append(os.path.join(SOURCE, m.group(1)))
+            elif line == "needs: gpu":
+                needs_gpu = True
             elif line and not line.startswith("#"):
-                raise SystemExit(f"{path}:{number}: neither a comment, NAME=value nor 'run: FILE'")
-    return settings, files
+                raise SystemExit(f"{path}:{number}: neither a comment, NAME=value, 'needs: gpu' nor 'run: FILE'")
+    return settings, files, needs_gpu
+
+
+def has_gpu(hone):
+    said = subprocess.run([hone, "doctor", "--json"], capture_output=True, text=True, check=False)
+    return any(gpu["usable"] for gpu in json.loads(said.stdout)["gpus"])
 
 
 def main():
@@ -543,8 +550,11 @@ def main():
         return 0
     settings = {}
     if options.config:
-        settings, named = configuration(options.config)
+        settings, named, needs_gpu = configuration(options.config)
         files = files or named
+        if needs_gpu and not has_gpu(options.hone):
+            print("skipped: hone doctor names no GPU that it uses")
+            return SKIPPED
     if not files:
         files = sorted(os.path.join(at, f) for at, _, names in os.walk(os.path.join(SOURCE, "tests"))
                        for f in names if f.endswith(".run"))

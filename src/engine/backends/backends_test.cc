@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/backends/reference/reference.h"
+#include "engine/backends/tested_backends_test.h"
+#include "engine/device/conformance.h"
 #include "engine/device/errors.h"
 #include "engine/device/lower.h"
 #include "engine/graph/text.h"
@@ -124,6 +127,18 @@ TEST(Backends, AChoiceIsWhatTheKernelIs) {
     const Choice choice = backend->choose({p, n}).value();
     EXPECT_EQ(choice.id, kernel.id);
     EXPECT_EQ(choice.workspace_bytes, kernel.workspace_bytes);
+  }
+}
+
+TEST(Gpu, Conformance) {
+  if (!tests_a_gpu()) GTEST_SKIP() << "HONE_TEST_DEVICES does not name cuda";
+  const auto gpu = std::move(open_backend("cuda", {}).value());
+  const char* only = std::getenv("HONE_ONLY");
+  const ConformanceReport r =
+      run_conformance(*gpu, reference_backend(), HONE_SOURCE_DIR "/tests/ops", only ? only : "");
+  EXPECT_TRUE(r.failures.empty()) << r.text();
+  if (only == nullptr) {
+    EXPECT_GT(r.checks, 1000) << r.text();
   }
 }
 

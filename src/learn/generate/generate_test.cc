@@ -11,6 +11,7 @@
 #include "engine/backends/backends.h"
 #include "engine/backends/null/null.h"
 #include "engine/backends/reference/reference.h"
+#include "engine/backends/tested_backends_test.h"
 #include "learn/generate/programs.h"
 #include "learn/generate/prompts.h"
 #include "learn/models/goldens_test.h"
@@ -92,7 +93,8 @@ TEST_P(GenerateParity, TokensEqualTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(All, GenerateParity,
                          testing::Combine(testing::ValuesIn(kModels),
-                                          testing::Values("cpu", "far", "cuda_emulated")),
+                                          testing::ValuesIn(tested_backends({"cpu", "far",
+                                                                             "cuda_emulated"}))),
                          name_of_case);
 
 // The oracle decomposes what the fast backend has kernels for, the writes into the cache too.
@@ -191,7 +193,8 @@ TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
 
 INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity,
                          testing::Combine(testing::ValuesIn(kEncoderDecoders),
-                                          testing::Values("cpu", "far", "cuda_emulated")),
+                                          testing::ValuesIn(tested_backends({"cpu", "far",
+                                                                             "cuda_emulated"}))),
                          name_of_case);
 
 TEST(Generate, ReferenceBackendReadsSourcesAlike) {

@@ -2,6 +2,7 @@
 // and ten losses against PEFT and bitsandbytes
 // (tests/goldens/adapters, made again by tools/golden_adapters.py).
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "learn/harness/programs.h"
 #include "learn/models/adapter_config.h"
 #include "learn/models/errors.h"
@@ -290,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      "llama_dora", "bert_dora", "t5_dora", "llama_qlora",
                                      "llama_qdora", "gpt2_qlora", "t5_qlora", "llama_saved_nf4",
                                      "gpt2_saved_fp4"),
-                     testing::Values("cpu", "reference", "cuda_emulated")),
+                     testing::ValuesIn(tested_backends({"cpu", "reference", "cuda_emulated"}))),
     [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "learn/tasks/parity.h"
 
 namespace hone {
@@ -204,11 +205,13 @@ TEST_P(ClmParity, TenLossesInPureBf16) {
   expect_ten_losses(g, t, backend(), how, 0x1p-7);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ClmParity,
-    testing::Combine(testing::ValuesIn(goldens_with("models", "sequences")),
-                     testing::Values("reference", "cpu", "far", "cuda_emulated")),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, ClmParity,
+                         testing::Combine(testing::ValuesIn(goldens_with("models", "sequences")),
+                                          testing::ValuesIn(tested_backends(
+                                              {"reference", "cpu", "far", "cuda_emulated"}))),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
 
 }  // namespace
 }  // namespace hone

@@ -1,6 +1,7 @@
 // Logits, loss, every gradient tensor and ten losses of tiny encoders with each head against
 // Transformers (tests/goldens/encoders, made again by tools/golden_encoders.py).
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "learn/tasks/parity.h"
 
 namespace hone {
@@ -205,11 +206,13 @@ TEST_P(EncoderParity, Decay) {
   EXPECT_EQ(decayed, g.facts["train"]["decayed"].get<std::set<std::string>>());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EncoderParity,
-    testing::Combine(testing::ValuesIn(goldens_with("encoders", "sequences")),
-                     testing::Values("reference", "cpu", "far", "cuda_emulated")),
-    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, EncoderParity,
+                         testing::Combine(testing::ValuesIn(goldens_with("encoders", "sequences")),
+                                          testing::ValuesIn(tested_backends(
+                                              {"reference", "cpu", "far", "cuda_emulated"}))),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
 
 }  // namespace
 }  // namespace hone

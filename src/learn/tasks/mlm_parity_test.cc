@@ -8,6 +8,7 @@
 #include "base/core/log.h"
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/pipelines.h"
 #include "learn/harness/task_run.h"
@@ -185,8 +186,8 @@ TEST_P(MlmParity, TenLossesUnderAutocast) {
 // 64 label rows hold every label at once, 4 take several passes.
 INSTANTIATE_TEST_SUITE_P(All, MlmParity,
                          testing::Combine(testing::Values("bert_tiny", "roberta_tiny"),
-                                          testing::Values("reference", "cpu", "far",
-                                                          "cuda_emulated"),
+                                          testing::ValuesIn(tested_backends(
+                                              {"reference", "cpu", "far", "cuda_emulated"})),
                                           testing::Values(64, 4)),
                          [](const auto& info) {
                            return fmt::format("{}_{}_{}", std::get<0>(info.param),

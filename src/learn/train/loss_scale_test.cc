@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "engine/session/session.h"
 #include "learn/train/update.h"
 
@@ -106,7 +107,7 @@ void expect_same_bits(const std::vector<float>& a, const std::vector<float>& b) 
 }
 
 TEST(LossScale, APowerOfTwoChangesNoBitOfTheUpdate) {
-  for (const std::string& name : portable_backend_names()) {
+  for (const std::string& name : tested_backends(portable_backend_names())) {
     const auto backend = open_backend(name, {.threads = 2}).value();
     if (!backend->computes()) continue;
     for (const double clip : {0.0, 0.7, 100.0}) {
@@ -124,7 +125,7 @@ TEST(LossScale, APowerOfTwoChangesNoBitOfTheUpdate) {
 
 // Without clipping too, where the groups do not wait for each other otherwise.
 TEST(LossScale, AnOverflowInOneGroupKeepsAllStates) {
-  for (const std::string& name : portable_backend_names()) {
+  for (const std::string& name : tested_backends(portable_backend_names())) {
     const auto backend = open_backend(name, {.threads = 2}).value();
     if (!backend->computes()) continue;
     for (const double clip : {0.0, 1.0}) {

@@ -9,6 +9,7 @@
 
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "engine/ops/ops.h"
 #include "engine/passes/offload.h"
 #include "engine/session/session.h"
@@ -53,7 +54,7 @@ void fill(std::span<T> to, const std::vector<T>& from) {
 
 template <class Test>
 void on_each_backend(Test test) {
-  for (const std::string& name : portable_backend_names()) {
+  for (const std::string& name : tested_backends(portable_backend_names())) {
     SCOPED_TRACE(name);
     const auto backend = open_backend(name, {.threads = 2}).value();
     if (backend->computes()) test(*backend);

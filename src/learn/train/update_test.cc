@@ -11,6 +11,7 @@
 
 #include "base/store/temporary_folder.h"
 #include "engine/backends/backends.h"
+#include "engine/backends/tested_backends_test.h"
 #include "engine/ops/ops.h"
 #include "engine/passes/differentiate.h"
 #include "engine/passes/offload.h"
@@ -78,7 +79,7 @@ void ten_steps(const Backend& backend, const Json& golden, const Json& of) {
 TEST(Update, TenStepsOfEachOptimizer) {
   for (const char* file : {"optimizers", "optimizers_apollo"}) {
     const Json golden = goldens(file);
-    for (const std::string& name : portable_backend_names()) {
+    for (const std::string& name : tested_backends(portable_backend_names())) {
       const auto backend = open_backend(name, {.threads = 2}).value();
       for (const Json& of : golden["cases"]) ten_steps(*backend, golden, of);
     }
@@ -150,7 +151,7 @@ std::vector<float> three_steps(const Backend& backend, UpdateOptions options, in
 TEST(Update, PartsOfALargeWeightChangeNoBit) {
   const TemporaryFolder folder;
   for (const std::string& optimizer : optimizer_names())
-    for (const std::string& name : portable_backend_names()) {
+    for (const std::string& name : tested_backends(portable_backend_names())) {
       SCOPED_TRACE(optimizer + " " + name);
       TrainSettings s;
       s.optim = optimizer;

@@ -1,0 +1,28 @@
+// Which backends a test of any of them runs on.
+#pragma once
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+// `usual`, or those that HONE_TEST_DEVICES names instead, one after another with commas: make check-cuda
+// runs the tests with cuda, on the machine's GPU.
+inline std::vector<std::string> tested_backends(std::vector<std::string> usual) {
+  const char* named = std::getenv("HONE_TEST_DEVICES");
+  if (named == nullptr || *named == '\0') return usual;
+  std::vector<std::string> names;
+  std::istringstream list(named);
+  for (std::string one; std::getline(list, one, ',');) names.push_back(one);
+  return names;
+}
+// Whether the test is for the machine's GPU.
+inline bool tests_a_gpu() {
+  for (const std::string& name : tested_backends({}))
+    if (name == "cuda") return true;
+  return false;
+}
+
+}  // namespace hone
