@@ -82,7 +82,7 @@ __device__ __forceinline__ void dot_tiles(float (&z)[kTiles][4], const T* left, 
   HONE_UNROLL
   for (int t = 0; t < kTiles; ++t)
     for (int e = 0; e < 4; ++e) z[t][e] = 0;
-  HONE_UNROLL
+  HONE_UNROLL_BY(4)
   for (int d = 0; d < kSize; d += 16) {
     uint32_t x[4];
     load_left(x, left + d, kStep);
