@@ -9,6 +9,10 @@
 #include <random>
 #include <vector>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 #include "base/core/error.h"
 
 namespace hone::emulate {
@@ -53,6 +57,19 @@ struct PooledStack {
   }
   void deallocate(context::stack_context& s) noexcept { stacks().free.push_back(s); }
 };
+
+// ThreadSanitizer has to know whose stack runs. A fibre has none of these before it is made.
+#ifdef __SANITIZE_THREAD__
+void* make_watched() { return __tsan_create_fiber(0); }
+void* watched_now() { return __tsan_get_current_fiber(); }
+void switch_watched(void* to) { __tsan_switch_to_fiber(to, 0); }
+void end_watched(void* one) { __tsan_destroy_fiber(one); }
+#else
+void* make_watched() { return nullptr; }
+void* watched_now() { return nullptr; }
+void switch_watched(void*) {}
+void end_watched(void*) {}
+#endif
 
 // A block of threads: fibres take fresh threads one after another, and a thread that waits keeps
 // its fibre.
@@ -130,6 +147,7 @@ class Block {
     if (next_ < threads_.size()) {
       if (idle_.empty()) {
         idle_.push_back(fibers_.size());
+        watched_.push_back(make_watched());
         fibers_.emplace_back(make_fiber(fibers_.size()));
       }
       const size_t fiber = idle_.back();
@@ -152,6 +170,7 @@ class Block {
 
   void resume(size_t fiber) {
     context::fiber running = std::move(fibers_[fiber]);
+    switch_watched(watched_[fiber]);
     fibers_[fiber] = std::move(running).resume();
   }
 
@@ -162,8 +181,10 @@ class Block {
                             for (;;) {
                               take_threads(number);
                               idle_.push_back(number);
-                              caller_of(number) = std::move(caller_of(number)).resume();
-                              if (ends_) return std::move(caller_of(number));
+                              to_caller(number);
+                              if (!ends_) continue;
+                              switch_watched(caller_watched_);
+                              return std::move(caller_of(number));
                             }
                           });
   }
@@ -189,7 +210,7 @@ class Block {
   void wait(State state) {
     Thread& t = *now_;
     t.state = state;
-    caller_of(t.fiber) = std::move(caller_of(t.fiber)).resume();
+    to_caller(t.fiber);
     now_ = &t;
     if (ends_) throw Ended{};
   }
@@ -206,6 +227,10 @@ class Block {
                 waits->number, text(*waits), others);
   }
 
+  void to_caller(size_t fiber) {
+    switch_watched(caller_watched_);
+    caller_of(fiber) = std::move(caller_of(fiber)).resume();
+  }
   context::fiber& caller_of(size_t fiber) {
     if (callers_.size() <= fiber) callers_.resize(fiber + 1);
     return callers_[fiber];
@@ -217,6 +242,7 @@ class Block {
     ends_ = true;
     for (size_t i = 0; i < fibers_.size(); ++i)
       while (fibers_[i]) resume(i);
+    for (void* one : watched_) end_watched(one);
   }
 
  private:
@@ -227,6 +253,8 @@ class Block {
   std::vector<std::byte> shared_;
   std::vector<unsigned> order_;  // in which threads begin and continue
   std::vector<context::fiber> fibers_, callers_;
+  std::vector<void*> watched_;  // by fibre
+  void* const caller_watched_ = watched_now();
   std::vector<size_t> idle_;
   size_t next_ = 0, done_ = 0, at_barrier_ = 0;
   Thread* now_ = nullptr;
