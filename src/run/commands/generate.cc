@@ -181,10 +181,11 @@ void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c) {
   }
 }
 
-// Keeps the cache within half of the memory that is free.
+// Keeps the cache within half of the memory that is free on the device.
 CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& c,
-                       const ModelConfig& model, int64_t batch) {
-  const int64_t usable = read_memory().usable_bytes();
+                       const ModelConfig& model, int64_t batch, const DeviceSpec& device) {
+  const int64_t usable =
+      device.own_memory ? device.memory_bytes - device.runtime_bytes : read_memory().usable_bytes();
   for (;; batch = (batch + 1) / 2) {
     const CacheLimits limits = limits_for(prompts, c, model, batch);
     const int64_t pages = limits.pages() + limits.sources * limits.source_blocks();
@@ -359,7 +360,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   tell_length(s, config, prompts, model.config.max_positions, origin);
 
   const auto backend = HONE_TRY(open_device(s.device, {.threads = static_cast<int>(s.threads)}));
-  CacheLimits limits = fit_memory(prompts, config, model.config, s.batch_size);
+  CacheLimits limits = fit_memory(prompts, config, model.config, s.batch_size, backend->spec());
   if (s.load_in_8bit)
     limits.weights = WeightStorage::i8;
   else if (s.dtype == "bfloat16")
