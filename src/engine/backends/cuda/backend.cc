@@ -28,11 +28,14 @@ class Prepared {
       using Of = LaunchArgument::Of;
       LaunchArgument& g = launch_.arguments[i];
       values_[i] = g.of == Of::value ? static_cast<void*>(g.value.data()) : &addresses_[i];
-      if (g.of == Of::value) continue;
-      const int64_t bytes = g.of == Of::input    ? n.in(g.index).bytes()
-                            : g.of == Of::output ? n.out(g.index).bytes()
+      const auto access = [&](Of of, size_t index) {
+        const int64_t bytes = of == Of::input    ? n.in(index).bytes()
+                              : of == Of::output ? n.out(index).bytes()
                                                  : workspace_bytes;
-      accesses_.push_back({.bytes = bytes, .writes = g.of != Of::input});
+        accesses_.push_back({.bytes = bytes, .writes = of != Of::input});
+      };
+      if (g.of != Of::value) access(g.of, g.index);
+      for (const LaunchArgument::Address& in : g.addresses) access(in.of, in.index);
     }
   }
   Prepared(Prepared&&) = default;  // lists keep their places
@@ -45,14 +48,20 @@ class Prepared {
 
   void start(const KernelArgs& a) {
     size_t noted = 0;
-    for (size_t i = 0; i < addresses_.size(); ++i) {
-      const LaunchArgument& g = launch_.arguments[i];
-      if (g.of == LaunchArgument::Of::value) continue;
-      const void* base = g.of == LaunchArgument::Of::input    ? a.in[g.index]
-                         : g.of == LaunchArgument::Of::output ? a.out[g.index]
-                                                              : a.workspace;
-      addresses_[i] = static_cast<const std::byte*>(base) + g.offset;
+    const auto address = [&](LaunchArgument::Of of, size_t index, int64_t offset) {
+      const void* base = of == LaunchArgument::Of::input    ? a.in[index]
+                         : of == LaunchArgument::Of::output ? a.out[index]
+                                                            : a.workspace;
       accesses_[noted++].at = base;
+      return static_cast<const std::byte*>(base) + offset;
+    };
+    for (size_t i = 0; i < addresses_.size(); ++i) {
+      LaunchArgument& g = launch_.arguments[i];
+      if (g.of != LaunchArgument::Of::value) addresses_[i] = address(g.of, g.index, g.offset);
+      for (const LaunchArgument::Address& in : g.addresses) {
+        const std::byte* at = address(in.of, in.index, in.offset);
+        std::memcpy(g.value.data() + in.at, &at, sizeof at);
+      }
     }
     if (launch_.only_apart && addresses_[0] == addresses_[1]) return;
     auto& queue = static_cast<CudaQueue&>(a.queue);

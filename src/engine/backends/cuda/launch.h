@@ -20,6 +20,14 @@ struct LaunchArgument {
   size_t index = 0;    // of the input or output
   int64_t offset = 0;  // bytes from its beginning
   std::vector<std::byte> value = {};
+  // Addresses in the value, by their place in it.
+  struct Address {
+    size_t at = 0;
+    Of of = Of::input;
+    size_t index = 0;
+    int64_t offset = 0;
+  };
+  std::vector<Address> addresses = {};
 
   static LaunchArgument input(size_t i, int64_t offset = 0) {
     return {.of = Of::input, .index = i, .offset = offset};

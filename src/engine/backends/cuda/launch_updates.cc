@@ -1,3 +1,5 @@
+#include <cstddef>
+
 #include "engine/backends/cuda/launch_tables.h"
 
 namespace hone::cuda {
@@ -32,9 +34,9 @@ struct Part {
   int64_t first = 0, size = 0;
 };
 
-// start(part, update) adds the launch for each tensor.
-template <class Start>
-Result<Launches> over_tensors(const NodeView& n, Rule rule, Start start) {
+// Calls visit(part, update) for each tensor; the launches are those that come before the updates.
+template <class Visit>
+Result<Launches> over_tensors(const NodeView& n, Rule rule, Visit visit) {
   const auto count = static_cast<size_t>(n.integer("count"));
   const std::vector<int64_t>&decays = n.integers("decay"), &rows = n.integers("rows");
   const std::vector<int64_t>& keys = n.integers("round_keys");
@@ -55,7 +57,7 @@ Result<Launches> over_tensors(const NodeView& n, Rule rule, Start start) {
     u.stochastic = !keys.empty();
     u.key = keys.empty() ? 0 : static_cast<uint64_t>(keys[i]);
     u.first = static_cast<uint64_t>(part.first);
-    all.launches.push_back(start(part, u));
+    visit(part, u);
   }
   return all;
 }
@@ -68,24 +70,80 @@ void add_scalars(Launch& l, const NodeView& n) {
   l.in(n.slot("lr")).in(n.slot("step")).in(n.slot("g_scale"));
 }
 
-// lists: which list of states each of the kernel's three is; -1: none.
+// Tensors of a launch, whose addresses are filled in when it starts.
+class Many {
+ public:
+  Many(const NodeView& n, const Part& part, const Update& rule)
+      : n_(n), p_(n.in(part.i).dtype), g_(n.in(part.g).dtype) {
+    all_.rule = rule;
+  }
+  bool takes(const Part& part) const {
+    return all_.count < kMostUpdated && n_.in(part.i).dtype == p_ && n_.in(part.g).dtype == g_;
+  }
+  // lists: which list of states each of the kernel's three is; -1: none.
+  void add(const Part& part, const Update& u, const std::array<int, 3>& lists) {
+    const auto count = static_cast<size_t>(n_.integer("count"));
+    const auto index = static_cast<size_t>(all_.count++);
+    UpdateTensor& t = all_.of[index];
+    t.size = part.size;
+    t.decay = u.decay;
+    t.key = u.key;
+    t.first = u.first;
+    t.first_block = blocks_;
+    blocks_ += (part.size + kUpdated - 1) / kUpdated;
+    const auto at = [&](size_t member) {
+      return offsetof(Updates, of) + index * sizeof(UpdateTensor) + member;
+    };
+    const auto operand = [&](size_t member, size_t i, int64_t offset) {
+      addresses_.push_back({at(member), LaunchArgument::Of::input, i, offset});
+    };
+    const auto result = [&](size_t member, size_t k, int64_t offset) {
+      addresses_.push_back({at(member), LaunchArgument::Of::output, k, offset});
+    };
+    const int64_t first = part.first * size_of(p_);
+    operand(offsetof(UpdateTensor, p), part.i, first);
+    operand(offsetof(UpdateTensor, g), part.g, part.first * size_of(g_));
+    result(offsetof(UpdateTensor, new_p), part.i, first);
+    for (size_t m = 0; m < lists.size(); ++m) {
+      if (lists[m] < 0) continue;
+      const auto list = static_cast<size_t>(lists[m]);
+      operand(offsetof(UpdateTensor, states) + m * sizeof(void*), (2 + list) * count + part.i, 0);
+      result(offsetof(UpdateTensor, new_states) + m * sizeof(void*), (1 + list) * count + part.i,
+             0);
+    }
+  }
+  Launch launch() const {
+    Launch l(fmt::format("update_{}_{}", name_of(p_), name_of(g_)));
+    add_scalars(l, n_);
+    LaunchArgument all = LaunchArgument::of_value(all_);
+    all.addresses = addresses_;
+    l.argument(std::move(all));
+    l.grid_x = static_cast<unsigned>(blocks_);
+    return l;
+  }
+
+ private:
+  const NodeView& n_;
+  DType p_, g_;
+  Updates all_{};
+  int64_t blocks_ = 0;
+  std::vector<LaunchArgument::Address> addresses_;
+};
+
+// lists: as for Many.
 Result<Launches> by_element(const NodeView& n, Rule rule, const std::array<int, 3>& lists) {
   const auto count = static_cast<size_t>(n.integer("count"));
   for (size_t i = 0; i < count; ++i)
     for (const int list : lists)
       if (list >= 0 && n.in((2 + static_cast<size_t>(list)) * count + i).dtype != n.in(i).dtype)
         return no_kernel(n, "states have another type than weights");
-  return over_tensors(n, rule, [&](const Part& part, const Update& u) {
-    Launch l(fmt::format("update_{}_{}", name_of(n.in(part.i).dtype), name_of(n.in(part.g).dtype)));
-    add_weights(l, n, part);
-    for (const int list : lists)
-      list < 0 ? l.none() : l.in((2 + static_cast<size_t>(list)) * count + part.i);
-    add_scalars(l, n);
-    l.out(part.i, part.first * size_of(n.in(part.i).dtype));
-    for (const int list : lists)
-      list < 0 ? l.none() : l.out((1 + static_cast<size_t>(list)) * count + part.i);
-    return l.value(part.size).value(u).over(part.size);
-  });
+  std::vector<Many> all;
+  Launches made = HONE_TRY(over_tensors(n, rule, [&](const Part& part, const Update& u) {
+    if (all.empty() || !all.back().takes(part)) all.emplace_back(n, part, u);
+    all.back().add(part, u, lists);
+  }));
+  for (const Many& one : all) made.launches.push_back(one.launch());
+  return made;
 }
 
 Result<Launches> in_8bit(const NodeView& n, Rule rule) {
@@ -93,7 +151,8 @@ Result<Launches> in_8bit(const NodeView& n, Rule rule) {
   const size_t lists = rule == Rule::adamw ? 4 : 2;  // codes and absmax of each moment
   for (size_t i = 0; i < count; ++i)
     if (n.in(i).count() / 256 >= 0x7fffffff) return no_kernel(n, "more than 2^31 blocks");
-  return over_tensors(n, rule, [&](const Part& part, const Update& u) {
+  std::vector<Launch> updates;
+  Launches all = HONE_TRY(over_tensors(n, rule, [&](const Part& part, const Update& u) {
     Launch l(
         fmt::format("update_8bit_{}_{}", name_of(n.in(part.i).dtype), name_of(n.in(part.g).dtype)));
     add_weights(l, n, part);
@@ -105,8 +164,10 @@ Result<Launches> in_8bit(const NodeView& n, Rule rule) {
       list < lists ? l.out((1 + list) * count + part.i) : l.none();
     l.value(part.size).value(u).value(map_of(true)).value(map_of(false));
     l.grid_x = static_cast<unsigned>((part.size + kBlock - 1) / kBlock);
-    return l;
-  });
+    updates.push_back(std::move(l));
+  }));
+  for (Launch& l : updates) all.launches.push_back(std::move(l));
+  return all;
 }
 
 Result<Launches> rmsprop(const NodeView& n) {

@@ -56,6 +56,7 @@ bool add(const char* name) {
 #define __restrict__ __restrict
 #define __launch_bounds__(...)
 #define __shared__ static thread_local
+#define __grid_constant__
 #define threadIdx (::hone::emulate::here().thread)
 #define blockIdx (::hone::emulate::here().block)
 #define blockDim (::hone::emulate::here().block_dim)

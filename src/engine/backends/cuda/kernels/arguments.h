@@ -52,6 +52,24 @@ struct Update {
   uint64_t key, first;  // by this key; `first`: the place of the first element in its tensor
 };
 
+// A tensor that is updated, its states and their new versions; addresses are those of the device.
+struct UpdateTensor {
+  const void *p, *g, *states[3];
+  void *new_p, *new_states[3];
+  int64_t size;
+  double decay;
+  uint64_t key, first;  // as in Update
+  int64_t first_block;  // that has elements of it
+};
+// Several of them in one launch: a block has kUpdated elements of one. Arguments have 4 KiB at most.
+constexpr int kMostUpdated = 32, kUpdated = 8 * kBlock;
+struct Updates {
+  Update rule;
+  int count;
+  UpdateTensor of[kMostUpdated];
+};
+static_assert(sizeof(Updates) + 3 * sizeof(void*) <= 4096);
+
 // adafactor of a tensor, which is `matrices` of rows x columns; of a vector one row.
 struct Factored {
   int64_t matrices, rows, columns;

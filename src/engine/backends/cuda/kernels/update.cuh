@@ -1,5 +1,5 @@
-// Updates of weights by rules for each element by itself (engine/ops/update_parts.h), a launch for each
-// tensor. Scalars are read on the device, so the step needs no word of the host. Operations and their order
+// Updates of weights by rules for each element by itself (engine/ops/update_parts.h), of many tensors in a
+// launch; those whose states are codes have one each. Scalars are read on the device, so the step needs no word of the host. Operations and their order
 // are those of the CPU's kernels (engine/backends/cpu/kernels/optimizer_steps.simd.h): bits are the same
 // wherever an update runs.
 #include "engine/backends/cuda/kernels/blocks.cuh"
@@ -144,27 +144,32 @@ __device__ __forceinline__ void put_weight(bf16* p, int64_t i, float x, const Up
 // States: adamw m and v; adagrad sums; rmsprop squares, means and buffers; sgd none, none and buffers;
 // lion m. Those that a rule does not keep are null.
 template <class P, class G>
-__device__ void update(const P* p, const G* g, const P* a, const P* b, const P* c, const double* lr,
-                       const int64_t* step, const double* g_scale, P* new_p, P* new_a, P* new_b,
-                       P* new_c, int64_t n, const Update& u) {
+__device__ void update(const double* lr, const int64_t* step, const double* g_scale,
+                       const Updates& all) {
+  int k = 0;
+  while (k + 1 < all.count && blockIdx.x >= all.of[k + 1].first_block) ++k;
+  const UpdateTensor& t = all.of[k];
+  Update u = all.rule;
+  u.decay = t.decay;
+  u.key = t.key;
+  u.first = t.first;
   const UpdateScalars s = shared_scalars(u, lr, step, g_scale);
   const bool is_finite = s.g_scale - s.g_scale == 0;  // of gradients that are not, nothing changes
-  for (int64_t i = first_of_all(); i < n; i += all_threads()) {
-    if (!is_finite) {
-      new_p[i] = p[i];
-      if (a != nullptr) new_a[i] = a[i];
-      if (b != nullptr) new_b[i] = b[i];
-      if (c != nullptr) new_c[i] = c[i];
-      continue;
+  const int64_t begin = (blockIdx.x - t.first_block) * kUpdated;
+  const int64_t end = begin + kUpdated < t.size ? begin + kUpdated : t.size;
+  for (int64_t i = begin + threadIdx.x; i < end; i += kBlock) {
+    Updated x = {wide(static_cast<const P*>(t.p)[i]), {0.0f, 0.0f, 0.0f}};
+    for (int m = 0; m < 3; ++m)
+      if (t.states[m] != nullptr) x.state[m] = wide(static_cast<const P*>(t.states[m])[i]);
+    if (is_finite) {
+      step_of(u, s, wide(static_cast<const G*>(t.g)[i]), x, t.states[1] != nullptr,
+              t.states[2] != nullptr);
+      put_weight(static_cast<P*>(t.new_p), i, x.p, u, step[0]);
+    } else {
+      static_cast<P*>(t.new_p)[i] = static_cast<const P*>(t.p)[i];
     }
-    Updated x = {wide(p[i]),
-                 {a != nullptr ? wide(a[i]) : 0.0f, b != nullptr ? wide(b[i]) : 0.0f,
-                  c != nullptr ? wide(c[i]) : 0.0f}};
-    step_of(u, s, wide(g[i]), x, b != nullptr, c != nullptr);
-    put_weight(new_p, i, x.p, u, step[0]);
-    if (a != nullptr) new_a[i] = Narrow<P>::of(x.state[0]);
-    if (b != nullptr) new_b[i] = Narrow<P>::of(x.state[1]);
-    if (c != nullptr) new_c[i] = Narrow<P>::of(x.state[2]);
+    for (int m = 0; m < 3; ++m)
+      if (t.states[m] != nullptr) static_cast<P*>(t.new_states[m])[i] = Narrow<P>::of(x.state[m]);
   }
 }
 
@@ -214,10 +219,9 @@ __device__ void update_8bit(const P* p, const G* g, const uint8_t* m, const floa
 }
 
 #define HONE_UPDATE(weights, P, gradients, G)                                                    \
-  HONE_KERNEL(update_##weights##_##gradients, const P* p, const G* g, const P* a, const P* b,    \
-              const P* c, const double* lr, const int64_t* step, const double* g_scale,          \
-              P* new_p, P* new_a, P* new_b, P* new_c, int64_t n, Update u) {                     \
-    update(p, g, a, b, c, lr, step, g_scale, new_p, new_a, new_b, new_c, n, u);                  \
+  HONE_KERNEL(update_##weights##_##gradients, const double* lr, const int64_t* step,             \
+              const double* g_scale, const __grid_constant__ Updates all) {                      \
+    update<P, G>(lr, step, g_scale, all);                                                        \
   }                                                                                              \
   HONE_KERNEL(update_8bit_##weights##_##gradients, const P* p, const G* g, const uint8_t* m,     \
               const float* m_most, const uint8_t* v, const float* v_most, const double* lr,      \
