@@ -20,7 +20,7 @@ FakeDriver* driver;
 Driver table;             // what the backend calls
 Driver real;              // what is right, which planted functions call
 CUstream other_stream;    // a stream that was used
-CUdeviceptr first_place;  // of the device, that was copied to
+CUdeviceptr first_place;  // of the device, that was copied to or given to a kernel
 int64_t calls_of_plant, launched_graphs;
 void (*plant_of_graph)(Driver& d);
 
@@ -95,10 +95,10 @@ const std::vector<Mistake>& mistakes() {
          d.cuLaunchKernel = [](CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                unsigned by, unsigned bz, unsigned shared, CUstream s, void** a,
                                void** extra) {
-           static CUdeviceptr stale = *static_cast<CUdeviceptr*>(a[0]);
+           if (first_place == 0) first_place = *static_cast<CUdeviceptr*>(a[0]);
            void* arguments[16];
            std::copy_n(a, 6, arguments);
-           arguments[0] = &stale;
+           arguments[0] = &first_place;
            return real.cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, s, arguments, extra);
          };
        },

@@ -58,17 +58,28 @@ struct PooledStack {
   void deallocate(context::stack_context& s) noexcept { stacks().free.push_back(s); }
 };
 
-// ThreadSanitizer has to know whose stack runs. A fibre has none of these before it is made.
+// ThreadSanitizer has to know whose stack runs. Its fibres are kept for the next blocks: it is slow to free
+// them.
 #ifdef __SANITIZE_THREAD__
-void* make_watched() { return __tsan_create_fiber(0); }
+std::vector<void*>& watched_pool() {
+  static thread_local std::vector<void*> pool;
+  return pool;
+}
+void* take_watched() {
+  std::vector<void*>& pool = watched_pool();
+  if (pool.empty()) return __tsan_create_fiber(0);
+  void* one = pool.back();
+  pool.pop_back();
+  return one;
+}
+void give_watched(void* one) { watched_pool().push_back(one); }
 void* watched_now() { return __tsan_get_current_fiber(); }
 void switch_watched(void* to) { __tsan_switch_to_fiber(to, 0); }
-void end_watched(void* one) { __tsan_destroy_fiber(one); }
 #else
-void* make_watched() { return nullptr; }
+void* take_watched() { return nullptr; }
+void give_watched(void*) {}
 void* watched_now() { return nullptr; }
 void switch_watched(void*) {}
-void end_watched(void*) {}
 #endif
 
 // A block of threads: fibres take fresh threads one after another, and a thread that waits keeps
@@ -147,7 +158,7 @@ class Block {
     if (next_ < threads_.size()) {
       if (idle_.empty()) {
         idle_.push_back(fibers_.size());
-        watched_.push_back(make_watched());
+        watched_.push_back(take_watched());
         fibers_.emplace_back(make_fiber(fibers_.size()));
       }
       const size_t fiber = idle_.back();
@@ -172,6 +183,7 @@ class Block {
     context::fiber running = std::move(fibers_[fiber]);
     switch_watched(watched_[fiber]);
     fibers_[fiber] = std::move(running).resume();
+    switch_watched(caller_watched_);
   }
 
   context::fiber make_fiber(size_t number) {
@@ -181,10 +193,8 @@ class Block {
                             for (;;) {
                               take_threads(number);
                               idle_.push_back(number);
-                              to_caller(number);
-                              if (!ends_) continue;
-                              switch_watched(caller_watched_);
-                              return std::move(caller_of(number));
+                              caller_of(number) = std::move(caller_of(number)).resume();
+                              if (ends_) return std::move(caller_of(number));
                             }
                           });
   }
@@ -210,7 +220,7 @@ class Block {
   void wait(State state) {
     Thread& t = *now_;
     t.state = state;
-    to_caller(t.fiber);
+    caller_of(t.fiber) = std::move(caller_of(t.fiber)).resume();
     now_ = &t;
     if (ends_) throw Ended{};
   }
@@ -227,10 +237,6 @@ class Block {
                 waits->number, text(*waits), others);
   }
 
-  void to_caller(size_t fiber) {
-    switch_watched(caller_watched_);
-    caller_of(fiber) = std::move(caller_of(fiber)).resume();
-  }
   context::fiber& caller_of(size_t fiber) {
     if (callers_.size() <= fiber) callers_.resize(fiber + 1);
     return callers_[fiber];
@@ -242,7 +248,7 @@ class Block {
     ends_ = true;
     for (size_t i = 0; i < fibers_.size(); ++i)
       while (fibers_[i]) resume(i);
-    for (void* one : watched_) end_watched(one);
+    for (void* one : watched_) give_watched(one);
   }
 
  private:
