@@ -27,7 +27,10 @@ class Storing {
     bool any = false;
     std::vector<Node> before = std::exchange(p.nodes, {});
     for (Node& n : before) {
-      if (n.phase == Phase::backward || keeps_statistics(n)) read_stored(n);
+      if (n.phase == Phase::backward || keeps_statistics(n))
+        read_stored(n);
+      else if (rounds(n))
+        read_rounded(n);
       const bool forward = n.phase == Phase::forward && !makes_loss(n);
       p.nodes.push_back(std::move(n));
       if (!forward) continue;
@@ -65,16 +68,26 @@ class Storing {
       return is_late(v) && p.type(v).shape != p.type(n.out[0]).shape;
     });
   }
+  // A product that rounds its operands to this very type reads them as they are.
+  bool rounds(const Node& n) const {
+    return n.op->product && n.attrs.flag(std::string(name_of(as_)));
+  }
+  // In the forward pass too, but for the head, whose gradients have the type of its operands: the same bits,
+  // and the value in f32 need not live as long. A value that was kept from overflowing is another one.
+  void read_rounded(Node& n) const {
+    if (saturate_ || n.op->name == "linear_cross_entropy") return;
+    for (size_t i = 0; i < 2; ++i)
+      if (const ValueId v = n.in[i]; at(v) < stored_.size() && stored_[at(v)] != kNoValue)
+        n.in[i] = stored_[at(v)];
+  }
   void read_stored(Node& n) {
     std::vector<std::pair<ValueId, ValueId>> wide;  // stored value, in f32
-    // A product that rounds its operands to this very type reads them as they are.
-    const bool rounds =
-        n.phase == Phase::backward && n.op->product && n.attrs.flag(std::string(name_of(as_)));
+    const bool as_it_is = n.phase == Phase::backward && rounds(n);
     for (size_t i = 0; i < n.in.size(); ++i) {
       ValueId& v = n.in[i];
       if (v == kNoValue || at(v) >= stored_.size() || stored_[at(v)] == kNoValue) continue;
       const ValueId from = stored_[at(v)];
-      if (rounds && i < 2) {
+      if (as_it_is && i < 2) {
         v = from;
         continue;
       }

@@ -6,9 +6,10 @@
 //                                             %40 : f32[T,C] = cast(%6)
 //                                             %30 = matmul(%40, %29)
 //
-// A product that rounds its operands to that type reads %6 itself: no f32 of it is made.
+// A product that rounds its operands to that type reads %6 itself: no f32 of it is made. So it does in the
+// forward pass, with the same bits, but for the head and where values saturate.
 //
-// The forward pass computes with what it has in f32. A node of it that keeps statistics for the
+// Else the forward pass computes with what it has in f32. A node of it that keeps statistics for the
 // backward pass (the logsumexp of attention, the mean of a norm) reads the rounded value too, so that
 // both passes see one input. Left in f32: statistics, vectors, and the gradients that come with the
 // loss. After differentiate and the fusions; before what places values.
