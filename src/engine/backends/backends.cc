@@ -6,6 +6,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "engine/backends/cuda/driver/errors.h"
 #include "engine/device/errors.h"
 
 namespace hone {
@@ -68,7 +69,11 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name,
   if (name == "auto") {
     auto gpu = open_backend("cuda", options);
     if (gpu.ok()) return gpu;
-    log_debug("no GPU is used: {}", gpu.error().text());
+    // A machine without a GPU is as usual as one with a GPU that lacks something.
+    if (gpu.error().code() == std::string_view(err::kNoDriver.id))
+      log_debug("no GPU is used: {}", gpu.error().text());
+    else
+      log_warning("no GPU is used: {}", gpu.error().text());
     return open_backend("cpu", options);
   }
   constexpr std::string_view kNumbered = "cuda:";

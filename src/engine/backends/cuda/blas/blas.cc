@@ -11,7 +11,8 @@ constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "lib
 Error no_blas(const std::string& text) {
   return Error(err::kNoBlas, text)
       .todo(
-          "install the CUDA toolkit, or the wheel nvidia-cublas and set HONE_CUBLASLT to its "
+          "make cuda; or install the CUDA toolkit, or the wheel nvidia-cublas and set "
+          "HONE_CUBLASLT to its "
           "libcublasLt.so");
 }
 

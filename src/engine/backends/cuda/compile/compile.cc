@@ -17,7 +17,8 @@ constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.
 Error no_kernels(const std::string& text) {
   return Error(err::kNoKernels, text)
       .todo(
-          "install the CUDA toolkit, or the wheel nvidia-cuda-nvrtc and set HONE_NVRTC to its "
+          "make cuda; or install the CUDA toolkit, or the wheel nvidia-cuda-nvrtc and set "
+          "HONE_NVRTC to its "
           "libnvrtc.so");
 }
 
