@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/core/errors.h"
@@ -131,6 +132,17 @@ Result<std::string> read_file(const std::string& path) {
   ::close(fd);
   bytes.resize(done);
   return bytes;
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+std::string cache_folder() {
+  if (std::string own = environment("HONE_CACHE"); !own.empty()) return own;
+  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/hone";
+  return environment("HOME") + "/.cache/hone";
 }
 
 }  // namespace hone

@@ -26,6 +26,11 @@ std::string utf8_prefix(std::string_view s, size_t bytes);
 int utf8_length(std::string_view s);
 void append_utf8(std::string& out, uint32_t code_point);
 
+// A variable of the environment, "" where it is not set.
+std::string environment(const char* name);
+// hone's folder for what can be made again: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
+std::string cache_folder();
+
 // The whole file as bytes. Error H0003 with the reason of the system.
 Result<std::string> read_file(const std::string& path);
 

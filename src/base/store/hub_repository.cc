@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/core/json.h"
@@ -17,18 +16,14 @@ namespace {
 
 constexpr int64_t kMostListing = int64_t{64} << 20;  // bytes of a repository's list of files
 
-std::string variable(const char* name) {
-  const char* v = std::getenv(name);
-  return v ? v : "";
-}
 bool is_set(const char* name) {
-  std::string v = to_lower(variable(name));
+  std::string v = to_lower(environment(name));
   return v == "1" || v == "on" || v == "yes" || v == "true";
 }
 std::string hub_home() {
-  if (std::string h = variable("HF_HOME"); !h.empty()) return h;
-  if (std::string x = variable("XDG_CACHE_HOME"); !x.empty()) return x + "/huggingface";
-  return variable("HOME") + "/.cache/huggingface";
+  if (std::string h = environment("HF_HOME"); !h.empty()) return h;
+  if (std::string x = environment("XDG_CACHE_HOME"); !x.empty()) return x + "/huggingface";
+  return environment("HOME") + "/.cache/huggingface";
 }
 
 // org/name or name: letters, digits, '.', '_', '-'.
@@ -71,7 +66,7 @@ Result<std::string> difference(const std::string& path, const std::string& etag,
 std::string hub_cache_folder(const HubOptions& o) {
   if (!o.cache_dir.empty()) return o.cache_dir;
   for (const char* name : {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"}) {
-    if (std::string c = variable(name); !c.empty()) return c;
+    if (std::string c = environment(name); !c.empty()) return c;
   }
   return hub_home() + "/hub";
 }
@@ -79,14 +74,14 @@ std::string hub_token(const HubOptions& o) {
   if (o.token) return *o.token;
   if (is_set("HF_HUB_DISABLE_IMPLICIT_TOKEN")) return "";
   for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"}) {
-    if (std::string t(trim(variable(name))); !t.empty()) return t;
+    if (std::string t(trim(environment(name))); !t.empty()) return t;
   }
-  std::string path = variable("HF_TOKEN_PATH");
+  std::string path = environment("HF_TOKEN_PATH");
   Result<std::string> text = file_store().read(path.empty() ? hub_home() + "/token" : path);
   return text.ok() ? std::string(trim(*text)) : "";
 }
 std::string hub_endpoint(const HubOptions& o) {
-  std::string endpoint = !o.endpoint.empty() ? o.endpoint : variable("HF_ENDPOINT");
+  std::string endpoint = !o.endpoint.empty() ? o.endpoint : environment("HF_ENDPOINT");
   if (endpoint.empty()) endpoint = "https://huggingface.co";
   while (endpoint.ends_with("/")) endpoint.pop_back();
   return endpoint;

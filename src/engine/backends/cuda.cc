@@ -1,9 +1,9 @@
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
 #include "engine/backends/cuda/compile/compile.h"
-#include "engine/backends/cuda/driver/library.h"
 
 namespace hone {
 
@@ -16,7 +16,7 @@ Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
     return compiler.kernels_for(architecture);
   };
   CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)),
-                      .folder = cuda::cache_folder(),
+                      .folder = cache_folder() + "/cuda",
                       .threads = o.threads};
   if (auto blas = cuda::load_blas(); blas.ok())
     options.blas = *blas;

@@ -3,12 +3,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/system_files.h"
+#include "base/core/text.h"
 #include "base/store/store.h"
 #include "engine/session/calibrate.h"
 #include "learn/harness/limits.h"
@@ -17,11 +17,6 @@ namespace hone {
 namespace {
 
 constexpr int kForm = 2;  // of the file, and of what is measured
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 std::string disk_key(const std::string& folder) {
   struct stat s {};
@@ -84,12 +79,7 @@ OrderedJson json_of(const Calibration& c) {
 
 }  // namespace
 
-std::string speeds_file() {
-  if (const std::string own = environment("HONE_CACHE"); !own.empty()) return own + "/speeds.json";
-  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty())
-    return xdg + "/hone/speeds.json";
-  return environment("HOME") + "/.cache/hone/speeds.json";
-}
+std::string speeds_file() { return cache_folder() + "/speeds.json"; }
 
 SpeedsWanted SpeedsWanted::of(const TrainSettings& s, bool choices) {
   bool disk = choices;

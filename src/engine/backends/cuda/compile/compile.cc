@@ -1,9 +1,8 @@
 #include "engine/backends/cuda/compile/compile.h"
 
-#include <cstdlib>
-
 #include "base/core/hash.h"
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "base/store/store.h"
 #include "engine/backends/cuda/compile/errors.h"
 #include "engine/backends/cuda/driver/library.h"
@@ -18,8 +17,7 @@ Error no_kernels(const std::string& text) {
   return Error(err::kNoKernels, text)
       .todo(
           "make cuda; or install the CUDA toolkit, or the wheel nvidia-cuda-nvrtc and set "
-          "HONE_NVRTC to its "
-          "libnvrtc.so");
+          "HONE_NVRTC to its libnvrtc.so");
 }
 
 // The number before `what` in a line of ptxas' report, or 0.
@@ -104,14 +102,15 @@ Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& arch
 
 Result<std::string> KernelCompiler::kernels_for(const std::string& architecture) const {
   const uint64_t hash = fnv1a(fmt::format("{}\n{}\n{}", version(), architecture, kernel_source()));
-  const std::string path = fmt::format("{}/{:016x}.cubin", cache_folder(), hash);
+  const std::string folder = cache_folder() + "/cuda";
+  const std::string path = fmt::format("{}/{:016x}.cubin", folder, hash);
   Store& store = file_store();
   if (Result<std::string> kept = store.read(path); kept.ok() && !kept->empty())
     return std::move(kept.value());
   log_info("compiling the kernels for {}, which is done once and takes about a minute",
            architecture);
   Compiled c = HONE_TRY(compile(architecture));
-  Status written = store.make_dirs(cache_folder());
+  Status written = store.make_dirs(folder);
   if (written.ok()) written = store.write(path, c.cubin);
   if (!written.ok()) log_debug("the kernels are not kept: {}", written.error().what());
   return std::move(c.cubin);

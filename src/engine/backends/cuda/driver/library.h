@@ -14,7 +14,4 @@ void* load_library(const char* variable, std::span<const char* const> names, std
 // A function of it, or null.
 void* find_symbol(void* library, const char* name);
 
-// For what is made once for a GPU: cuda in $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
-std::string cache_folder();
-
 }  // namespace hone::cuda
