@@ -45,42 +45,37 @@ def roberta(dropout, tiny, size="base"):
                        attention_probs_dropout_prob=dropout)
 
 
-def smollm2(tiny):
-    """SmolLM2-135M's shape: a Llama with grouped heads and tied embeddings, which has no dropout."""
-    stem = common.FILES / ("smollm2-tiny" if tiny else "smollm2-135m")
+def llama(name, rope_theta, **sizes):
+    """A folder of that name with a Llama that has tied embeddings and no dropout, and its config."""
+    stem = common.FILES / name
     if not (stem / "model.safetensors").exists():
         import torch
         import transformers
         torch.manual_seed(42)
-        sizes = (dict(hidden_size=96, intermediate_size=256, num_hidden_layers=2, num_attention_heads=3,
-                      num_key_value_heads=1, vocab_size=1000) if tiny else
-                 dict(hidden_size=576, intermediate_size=1536, num_hidden_layers=30, num_attention_heads=9,
-                      num_key_value_heads=3, vocab_size=49152))
         model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
-            max_position_embeddings=8192, rope_theta=100000.0, rms_norm_eps=1e-5, tie_word_embeddings=True,
+            max_position_embeddings=8192, rope_theta=rope_theta, rms_norm_eps=1e-5, tie_word_embeddings=True,
             bos_token_id=0, eos_token_id=0, **sizes))
         model.save_pretrained(stem)
         (stem / "generation_config.json").unlink(missing_ok=True)
     return stem, json.loads((stem / "config.json").read_text())
+
+
+def smollm2(tiny):
+    """SmolLM2-135M's shape, with grouped heads."""
+    if tiny:
+        return llama("smollm2-tiny", 100000.0, hidden_size=96, intermediate_size=256, num_hidden_layers=2,
+                     num_attention_heads=3, num_key_value_heads=1, vocab_size=1000)
+    return llama("smollm2-135m", 100000.0, hidden_size=576, intermediate_size=1536, num_hidden_layers=30,
+                 num_attention_heads=9, num_key_value_heads=3, vocab_size=49152)
 
 
 def llama_1b(tiny):
     """Llama-3.2-1B's shape, with the vocabulary of Llama 3."""
-    stem = common.FILES / ("llama-tiny" if tiny else "llama-1b")
-    if not (stem / "model.safetensors").exists():
-        import torch
-        import transformers
-        torch.manual_seed(42)
-        sizes = (dict(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-                      num_key_value_heads=2, vocab_size=1000) if tiny else
-                 dict(hidden_size=2048, intermediate_size=8192, num_hidden_layers=16, num_attention_heads=32,
-                      num_key_value_heads=8, vocab_size=128256))
-        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
-            max_position_embeddings=8192, rope_theta=500000.0, rms_norm_eps=1e-5, tie_word_embeddings=True,
-            bos_token_id=0, eos_token_id=0, **sizes))
-        model.save_pretrained(stem)
-        (stem / "generation_config.json").unlink(missing_ok=True)
-    return stem, json.loads((stem / "config.json").read_text())
+    if tiny:
+        return llama("llama-tiny", 500000.0, hidden_size=64, intermediate_size=128, num_hidden_layers=2,
+                     num_attention_heads=4, num_key_value_heads=2, vocab_size=1000)
+    return llama("llama-1b", 500000.0, hidden_size=2048, intermediate_size=8192, num_hidden_layers=16,
+                 num_attention_heads=32, num_key_value_heads=8, vocab_size=128256)
 
 
 def lora_adapter(folder, dropout):
