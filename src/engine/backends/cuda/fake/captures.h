@@ -25,8 +25,8 @@ struct Capture {
   Stream* origin = nullptr;
   std::map<Stream*, size_t> lanes;  // the origin's is 0
   std::vector<Noted> notes;
-  std::vector<Clock> clocks,
-      marks;  // of lanes, and at their marks: how much of each lane is before
+  // How much of each lane is before what a lane is given next, and before a mark.
+  std::vector<Clock> clocks, marks;
 
   size_t lane_of(Stream& s);  // which takes part from now on
   void add(Stream& s, Noted note);

@@ -13,19 +13,19 @@ T* find(FakeState& s, const Handles<T>& all, Handle handle, const char* what) {
   return one != nullptr && one->destroyed ? nullptr : one;
 }
 
+template <class T>
+CUresult destroy(T* graph) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  graph->destroyed = true;
+  graph->notes.clear();
+  return CUDA_SUCCESS;
+}
+
 // The graph's lanes begin after what the stream was given before, and the stream continues after the first
 // lane, which waits for the others.
 CUresult launch_graph(FakeState& s, GraphExec& g, Stream& on) {
-  const auto wait = [&](Stream& waits, const std::shared_ptr<Op>& after, const Clock& clock) {
-    waits.clock.join(clock);
-    waits.clock.step(waits.actor);
-    auto op = std::make_shared<Op>();
-    op->stream = &waits;
-    op->after = after;
-    s.queues.add(op);
-  };
   on.clock.join(s.host);
-  for (Stream* lane : g.lanes) wait(*lane, on.last, on.clock);
+  for (Stream* lane : g.lanes) s.wait(*lane, on.last, on.clock);
   struct Mark {
     std::shared_ptr<Op> op;
     Clock clock;
@@ -36,7 +36,7 @@ CUresult launch_graph(FakeState& s, GraphExec& g, Stream& on) {
     if (n.what == Noted::What::mark) {
       marks.push_back({s.queue(lane, {}, {}), lane.clock});
     } else if (n.what == Noted::What::wait) {
-      wait(lane, marks[n.mark].op, marks[n.mark].clock);
+      s.wait(lane, marks[n.mark].op, marks[n.mark].clock);
     } else {
       s.kernel = n.kernel;
       for (const Access& a : n.accesses)
@@ -45,7 +45,7 @@ CUresult launch_graph(FakeState& s, GraphExec& g, Stream& on) {
     }
   }
   s.kernel.clear();
-  wait(on, g.lanes[0]->last, g.lanes[0]->clock);
+  s.wait(on, g.lanes[0]->last, g.lanes[0]->clock);
   return CUDA_SUCCESS;
 }
 
@@ -127,21 +127,12 @@ void add_graph_functions(Driver& t) {
     });
   };
   t.cuGraphDestroy = [](CUgraph graph) {
-    return enter("cuGraphDestroy", [&](FakeState& s) {
-      Graph* g = find(s, s.graphs, graph, "a graph");
-      if (g == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-      g->destroyed = true;
-      g->notes.clear();
-      return CUDA_SUCCESS;
-    });
+    return enter("cuGraphDestroy",
+                 [&](FakeState& s) { return destroy(find(s, s.graphs, graph, "a graph")); });
   };
   t.cuGraphExecDestroy = [](CUgraphExec exec) {
     return enter("cuGraphExecDestroy", [&](FakeState& s) {
-      GraphExec* g = find(s, s.execs, exec, "an executable graph");
-      if (g == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-      g->destroyed = true;
-      g->notes.clear();
-      return CUDA_SUCCESS;
+      return destroy(find(s, s.execs, exec, "an executable graph"));
     });
   };
 }

@@ -116,6 +116,15 @@ std::shared_ptr<Op> FakeState::queue(Stream& s, std::span<const Access> accesses
   return op;
 }
 
+void FakeState::wait(Stream& s, const std::shared_ptr<Op>& after, const fake::Clock& clock) {
+  s.clock.join(clock);
+  s.clock.step(s.actor);
+  auto op = std::make_shared<Op>();
+  op->stream = &s;
+  op->after = after;
+  queues.add(op);
+}
+
 void FakeState::host_access(const Access& a, const char* what) {
   host.step(0);
   for (const Conflict& c : races.access(a, doer(0), host)) {

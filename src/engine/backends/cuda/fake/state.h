@@ -79,6 +79,8 @@ struct FakeState {
   // Queues work that accesses these bytes; races are findings. Null: a capture has noted it.
   std::shared_ptr<fake::Op> queue(fake::Stream& s, std::span<const Access> accesses,
                                   std::function<void()> work);
+  // What the stream is given from now on begins after that entry, if there is one.
+  void wait(fake::Stream& s, const std::shared_ptr<fake::Op>& after, const fake::Clock& clock);
   // The host accesses bytes now; `what`: "frees" or "writes".
   void host_access(const Access& a, const char* what);
   void host_waits_for(const std::shared_ptr<fake::Op>& op, const fake::Clock& clock);

@@ -27,12 +27,7 @@ CUresult wait_for_event(FakeState& s, CUstream stream, CUevent event) {
     return CUDA_SUCCESS;
   }
   on->clock.join(s.host);
-  on->clock.join(e->clock);
-  on->clock.step(on->actor);
-  auto op = std::make_shared<Op>();
-  op->stream = on;
-  op->after = e->mark;
-  s.queues.add(op);
+  s.wait(*on, e->mark, e->clock);
   return CUDA_SUCCESS;
 }
 
