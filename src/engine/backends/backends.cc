@@ -69,7 +69,7 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name,
   if (name == "auto") {
     auto gpu = open_backend("cuda", options);
     if (gpu.ok()) return gpu;
-    // A machine without a GPU is as usual as one with a GPU that lacks something.
+    // That there is no driver is usual; that there is one and a GPU is not used is worth a word.
     if (gpu.error().code() == std::string_view(err::kNoDriver.id))
       log_debug("no GPU is used: {}", gpu.error().text());
     else

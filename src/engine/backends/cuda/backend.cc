@@ -149,9 +149,7 @@ class CudaBackend : public Backend {
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
     Launches all = HONE_TRY(launches(n));
-    std::string id = choose_.id(n);
-    if (const uint64_t algorithms = HONE_TRY(hash_of_algorithms(all)); algorithms != 0)
-      id += fmt::format(".{:016x}", algorithms);
+    std::string id = HONE_TRY(id_of(n, all));
     return Choice{std::move(id), all.workspace_bytes, std::move(all.note)};
   }
 
@@ -164,6 +162,7 @@ class CudaBackend : public Backend {
       return Kernel{k.id, k.workspace_bytes, std::move(run)};
     }
     Launches l = HONE_TRY(launches(n));
+    std::string id = HONE_TRY(id_of(n, l));
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
       if (launch.library) {
@@ -180,7 +179,7 @@ class CudaBackend : public Backend {
             "cuFuncSetAttribute of " + launch.kernel));
       prepared->emplace_back(std::move(launch), function, n, l.workspace_bytes);
     }
-    return Kernel{choose_.id(n), l.workspace_bytes, [prepared](const KernelArgs& a) {
+    return Kernel{std::move(id), l.workspace_bytes, [prepared](const KernelArgs& a) {
                     for (Prepared& p : *prepared) p.start(a);
                   }};
   }
@@ -219,8 +218,9 @@ class CudaBackend : public Backend {
       found = products_.emplace(name, HONE_TRY(LtProduct::make(*blas_, p, algorithms_))).first;
     return found->second;
   }
-  // They decide bits; 0: there are none.
-  Result<uint64_t> hash_of_algorithms(const Launches& all) const {
+  // The algorithms of products decide bits too.
+  Result<std::string> id_of(const NodeView& n, const Launches& all) const {
+    std::string id = choose_.id(n);
     uint64_t hash = 0;
     for (const Launch& l : all.launches) {
       if (!l.library) continue;
@@ -228,7 +228,7 @@ class CudaBackend : public Backend {
       const LtProduct product = HONE_TRY(product_of(*l.library));
       for (const uint64_t part : product.algorithm().data) hash = fnv1a(hash, part);
     }
-    return hash;
+    return hash == 0 ? id : fmt::format("{}.{:016x}", id, hash);
   }
   Result<CUfunction> function_of(const std::string& name) const {
     CUfunction& f = functions_[name];

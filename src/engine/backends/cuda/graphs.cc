@@ -31,13 +31,13 @@ class Graphs : public Executable {
   }
 
   void run(size_t program, NodeWatch* watch) override {
-    Graph& g = graphs_[program];
-    if (g.exec != nullptr && watch == nullptr)
-      return device_.keep(device_.driver().cuGraphLaunch(g.exec, stream()), "cuGraphLaunch");
     if (watch != nullptr) {
       Finished finished(*watch, device_.queue(Lane::compute));
       return list_->run(program, &finished);
     }
+    Graph& g = graphs_[program];
+    if (g.exec != nullptr)
+      return device_.keep(device_.driver().cuGraphLaunch(g.exec, stream()), "cuGraphLaunch");
     list_->run(program, nullptr);
     if (Status s = make(program, g); !s.ok()) device_.keep(s.error());
   }

@@ -102,6 +102,16 @@ bool library_takes(const ProductForm& f, const ProductArguments& a) {
 
 int64_t lowest_bit(int64_t x) { return x & -x; }
 
+// The activation of what a product of the library has made.
+Launch activation_of(const LibraryProduct& p, const LaunchArgument& made, const LaunchArgument& z,
+                     int act) {
+  const char* type = p.result == CUDA_R_32F ? "f32" : p.result == CUDA_R_16BF ? "bf16" : "f16";
+  const int64_t count = p.batches * p.m * p.n;
+  Launch l(fmt::format("activation_{}", type));
+  l.argument(made).argument(z).value(count).value(act).over(count);
+  return l;
+}
+
 // Casts of operands that are rounded, the product, and the activation of what it has kept.
 void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
                  const LaunchOptions& options) {
@@ -149,12 +159,8 @@ void add_library(Launches& all, const ProductForm& f, const ProductArguments& a,
   l.argument(x).argument(y).argument(a.bias).argument(a.onto).argument(made).work(workspace);
   p.keeps_pre ? l.argument(a.pre) : l.none();
   all.launches.push_back(std::move(l));
-  if (f.act != kNoActivation && !has_gelu) {
-    const int64_t count = f.batches * f.m * f.n;
-    Launch act(kernel_of("activation", f.z));
-    act.argument(made).argument(a.z).value(count).value(f.act).over(count);
-    all.launches.push_back(std::move(act));
-  }
+  if (f.act != kNoActivation && !has_gelu)
+    all.launches.push_back(activation_of(p, made, a.z, f.act));
   all.product_bytes = std::max(all.product_bytes, end - all.workspace_bytes);
 }
 
@@ -178,12 +184,7 @@ std::vector<Launch> without_gelu(const Launch& l) {
   product.arguments[kZ] = made;
   product.arguments[kPre] = LaunchArgument::null();
   p.gelu = p.keeps_pre = false;
-  const DType t = p.result == CUDA_R_32F    ? DType::f32
-                  : p.result == CUDA_R_16BF ? DType::bf16
-                                            : DType::f16;
-  Launch act(kernel_of("activation", t));
-  const int64_t count = p.batches * p.m * p.n;
-  act.argument(made).argument(z).value(count).value(activation_index("gelu_tanh")).over(count);
+  Launch act = activation_of(p, made, z, activation_index("gelu_tanh"));
   return {std::move(product), std::move(act)};
 }
 

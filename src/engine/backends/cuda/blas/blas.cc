@@ -12,8 +12,7 @@ Error no_blas(const std::string& text) {
   return Error(err::kNoBlas, text)
       .todo(
           "make cuda; or install the CUDA toolkit, or the wheel nvidia-cublas and set "
-          "HONE_CUBLASLT to its "
-          "libcublasLt.so");
+          "HONE_CUBLASLT to its libcublasLt.so");
 }
 
 Status status_of(cublasStatus_t status, std::string_view what) {

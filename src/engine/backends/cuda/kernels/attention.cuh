@@ -123,15 +123,18 @@ __device__ __forceinline__ void range_of(const Seen* rows, int count, int& first
   }
 }
 
-__device__ __forceinline__ float largest_of_16(float x) {
-  for (int step = 8; step > 0; step /= 2) {
+// Over as many neighbouring lanes, each of which gets it.
+template <int kLanes>
+__device__ __forceinline__ float largest_of(float x) {
+  for (int step = kLanes / 2; step > 0; step /= 2) {
     const float y = __shfl_xor_sync(kAllLanes, x, step);
     x = y != y || y > x ? y : x;  // a NaN wins
   }
   return x;
 }
-__device__ __forceinline__ float sum_of_16(float x) {
-  for (int step = 8; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
+template <int kLanes>
+__device__ __forceinline__ float sum_of(float x) {
+  for (int step = kLanes / 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
   return x;
 }
 
@@ -174,7 +177,7 @@ __device__ void attend(const T* q, const T* k, const T* v, const int32_t* cu_q,
     for (int r = 0; r < kRows; ++r) {
       const Seen& row = rows[ty * kRows + r];
       for (int c = 0; c < 2; ++c) s[r][c] = score_of(s[r][c], row, j0 + tx + 16 * c, head, bias, a);
-      const float here = largest_of_16(s[r][1] != s[r][1] || s[r][1] > s[r][0] ? s[r][1] : s[r][0]);
+      const float here = largest_of<16>(s[r][1] != s[r][1] || s[r][1] > s[r][0] ? s[r][1] : s[r][0]);
       const float now = here != here || here > most[r] ? here : most[r];
       const bool is_empty = now == nothing;
       const float faded = most[r] == nothing ? 0.0f : expf(most[r] - now);
@@ -189,7 +192,7 @@ __device__ void attend(const T* q, const T* k, const T* v, const int32_t* cu_q,
         of_p[(ty * kRows + r) * (kKeyTile + 1) + tx + 16 * c] = p;
       }
       most[r] = now;
-      sum[r] = sum[r] * faded + sum_of_16(of_both);
+      sum[r] = sum[r] * faded + sum_of<16>(of_both);
       for (int e = 0; e < kColumns; ++e) o[r][e] *= faded;
     }
     __syncthreads();

@@ -1,8 +1,7 @@
 // What all kernels share: element types, places of threads, sums of a block. A kernel is
 // HONE_KERNEL(name, arguments) { ... }, or HONE_TILE_KERNEL where threads need up to 128 registers, or
-// HONE_WARPS_KERNEL for kFlashBlock threads that need up to 255. Its
-// source is compiled for GPUs at run time, and for the CPU in emulated.cc, so it includes nothing of CUDA
-// or of the standard library.
+// HONE_WARPS_KERNEL for kFlashBlock threads that need up to 255. Its source is compiled for GPUs at run
+// time, and for the CPU in emulated.cc, so it includes nothing of CUDA or of the standard library.
 #pragma once
 
 #ifdef HONE_EMULATED

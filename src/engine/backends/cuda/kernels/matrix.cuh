@@ -79,38 +79,26 @@ void multiply_onto(float (&z)[4], const uint32_t (&x)[4], uint32_t y0, uint32_t 
 
 template <class T>
 struct Packed;
-template <>
-struct Packed<bf16> {
-  static __device__ __forceinline__ uint32_t of(float first, float second) {
-    uint32_t both;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-    return both;
-  }
-  static __device__ __forceinline__ void multiply(float (&z)[4], const uint32_t (&x)[4],
-                                                  uint32_t y0, uint32_t y1) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(z[0]), "+f"(z[1]), "+f"(z[2]), "+f"(z[3])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
-  }
-};
-template <>
-struct Packed<f16> {
-  static __device__ __forceinline__ uint32_t of(float first, float second) {
-    uint32_t both;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
-    return both;
-  }
-  static __device__ __forceinline__ void multiply(float (&z)[4], const uint32_t (&x)[4],
-                                                  uint32_t y0, uint32_t y1) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(z[0]), "+f"(z[1]), "+f"(z[2]), "+f"(z[3])
-        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));
-  }
-};
+#define HONE_PACKED(T, name)                                                                 \
+  template <>                                                                                \
+  struct Packed<T> {                                                                         \
+    static __device__ __forceinline__ uint32_t of(float first, float second) {               \
+      uint32_t both;                                                                         \
+      asm("cvt.rn." name "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));       \
+      return both;                                                                           \
+    }                                                                                        \
+    static __device__ __forceinline__ void multiply(float (&z)[4], const uint32_t (&x)[4],   \
+                                                    uint32_t y0, uint32_t y1) {              \
+      asm volatile(                                                                          \
+          "mma.sync.aligned.m16n8k16.row.col.f32." name "." name                             \
+          ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"             \
+          : "+f"(z[0]), "+f"(z[1]), "+f"(z[2]), "+f"(z[3])                                   \
+          : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y0), "r"(y1));                   \
+    }                                                                                        \
+  };
+HONE_PACKED(bf16, "bf16")
+HONE_PACKED(f16, "f16")
+
 template <class T>
 __device__ __forceinline__ uint32_t pack(float first, float second) {
   return Packed<T>::of(first, second);

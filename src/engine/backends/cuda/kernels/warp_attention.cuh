@@ -1,7 +1,7 @@
-// attention and attention_grad on tensor cores, in bf16 or f16, to which operands in f32 are rounded: the tiles of attention.cuh, with products by
-// warps of which each has 16 rows of a tile (Dao, arXiv 2307.08691). Probabilities and their gradients are
-// rounded before they are multiplied; all else is in f32. Nothing is summed by atomics, so bits are the same
-// in each run. Blocks have kFlashBlock threads.
+// attention and attention_grad on tensor cores, in bf16 or f16, to which operands in f32 are rounded: the
+// tiles of attention.cuh, with products by warps of which each has 16 rows of a tile (Dao, arXiv 2307.08691).
+// Probabilities and their gradients are rounded before they are multiplied; all else is in f32. Nothing is
+// summed by atomics, so bits are the same in each run. Blocks have kFlashBlock threads.
 #include "engine/backends/cuda/kernels/attention.cuh"
 #include "engine/backends/cuda/kernels/matrix.cuh"
 
@@ -61,18 +61,6 @@ __device__ __forceinline__ void fill_kept(uint8_t* tile, int queries, int keys, 
           j >= row.first && j < row.end && kept(d, samples, i0 + r, head, row, j, a) != 0 ? 1 : 0;
     }
   }
-}
-
-__device__ __forceinline__ float largest_of_4(float x) {
-  for (int step = 2; step > 0; step /= 2) {
-    const float y = __shfl_xor_sync(kAllLanes, x, step);
-    x = y != y || y > x ? y : x;  // a NaN wins
-  }
-  return x;
-}
-__device__ __forceinline__ float sum_of_4(float x) {
-  for (int step = 2; step > 0; step /= 2) x += __shfl_xor_sync(kAllLanes, x, step);
-  return x;
 }
 
 // z[t] = 16 rows of `left` times rows 8 t to 8 t + 7 of `right`, over kSize columns.
@@ -182,7 +170,7 @@ __device__ void attend_by_warps(const In* q, const In* k, const In* v, const int
           x = score_of(x, row, j0 + t * 8 + column + e, head, bias, a);
           here = x != x || x > here ? x : here;
         }
-      here = largest_of_4(here);
+      here = largest_of<4>(here);
       const float now = here != here || here > most[half] ? here : most[half];
       const bool is_empty = now == nothing;
       const float faded = most[half] == nothing ? 0.0f : expf(most[half] - now);
@@ -198,7 +186,7 @@ __device__ void attend_by_warps(const In* q, const In* k, const In* v, const int
           if (rng != nullptr) x = is_kept[r * kKeys + c] != 0 ? x * a.kept : 0.0f;
         }
       most[half] = now;
-      sum[half] = sum[half] * faded + sum_of_4(of_all);
+      sum[half] = sum[half] * faded + sum_of<4>(of_all);
       for (int n = 0; n < kSize / 8; ++n) {
         o[n][2 * half] *= faded;
         o[n][2 * half + 1] *= faded;
