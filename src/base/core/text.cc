@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -103,7 +104,14 @@ void append_utf8(std::string& out, uint32_t c) {
   }
 }
 
+namespace {
+std::atomic<Result<std::string> (*)(const std::string&)> url_reader{nullptr};
+}  // namespace
+void read_urls_with(Result<std::string> (*read)(const std::string& url)) { url_reader = read; }
+
 Result<std::string> read_file(const std::string& path) {
+  if (const auto read = url_reader.load(); read && path.find("://") != std::string::npos)
+    return read(path);
   auto fail = [&](int code) {
     Error e(err::kFileUnreadable, fmt::format("cannot read '{}': {}", path, std::strerror(code)));
     if (code == ENOENT) e.todo("check the path; relative paths start at the current folder");

@@ -33,5 +33,7 @@ std::string cache_folder();
 
 // The whole file as bytes. Error H0003 with the reason of the system.
 Result<std::string> read_file(const std::string& path);
+// What read_file() does with a path that has "://" in it; null (as at the start): they are paths too.
+void read_urls_with(Result<std::string> (*read)(const std::string& url));
 
 }  // namespace hone

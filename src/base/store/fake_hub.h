@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace hone {
 
@@ -21,40 +23,53 @@ inline void fresh_hub_environment(const std::string& folder) {
   ::setenv("no_proxy", "127.0.0.1,localhost", 1);
 }
 
-class FakeHub {
+// A Python program of tools/ that prints "port N" and serves until it is killed.
+class FakeServer {
  public:
-  FakeHub() = default;
-  FakeHub(const FakeHub&) = delete;
-  ~FakeHub() {
+  FakeServer() = default;
+  FakeServer(const FakeServer&) = delete;
+  ~FakeServer() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
 
-  // Serves the repositories of `root`; false when there is no python3.
-  bool start(const std::string& root) {
+  // False when there is no python3.
+  bool start(const std::string& program, std::vector<std::string> arguments) {
     int out[2];
     if (::pipe(out) != 0) return false;
-    const std::string script = std::string(HONE_SOURCE_DIR) + "/tools/fake_hub.py";
+    arguments.insert(arguments.begin(),
+                     {"python3", std::string(HONE_SOURCE_DIR) + "/tools/" + program});
+    std::vector<char*> raw;
+    for (std::string& a : arguments) raw.push_back(a.data());
+    raw.push_back(nullptr);
     pid_ = ::fork();
     if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server
       ::dup2(out[1], 1);
-      ::execlp("python3", "python3", script.c_str(), "--root", root.c_str(), nullptr);
+      ::execvp("python3", raw.data());
       ::_exit(127);
     }
     ::close(out[1]);
     char line[64] = "";
     const bool up = ::read(out[0], line, sizeof line - 1) > 0;
     ::close(out[0]);
-    endpoint_ = fmt::format("http://127.0.0.1:{}", std::atoi(line + 5));
+    port_ = up ? std::atoi(line + 5) : 0;
     return up;
   }
 
-  const std::string& endpoint() const { return endpoint_; }
+  int port() const { return port_; }
+  std::string endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
 
  private:
-  std::string endpoint_;
+  int port_ = 0;
   pid_t pid_ = -1;
+};
+
+// Serves the repositories of a folder.
+class FakeHub : public FakeServer {
+ public:
+  bool start(const std::string& root) { return FakeServer::start("fake_hub.py", {"--root", root}); }
 };
 
 }  // namespace hone

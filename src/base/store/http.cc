@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <random>
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
@@ -18,7 +19,9 @@ namespace hone {
 struct HttpClient::Transfer {
   std::string url;
   HttpHeaders headers;
-  bool head = false;
+  std::string method = "GET";
+  const HttpRequest* request = nullptr;  // of send()
+  bool heeds_stop = true;
   const Sink* sink = nullptr;  // a download
   size_t most_body = 0;        // of what is none
   int64_t moved = 0;           // bytes of this try
@@ -28,12 +31,17 @@ struct HttpClient::Transfer {
   CURL* curl = nullptr;
   HttpResponse response;
   std::optional<Error> sink_error;
-  bool body_checked = false, to_sink = false;
+  bool body_checked = false, to_sink = false, too_long = false;
 
   void reset() {
     response = {};
-    body_checked = to_sink = progressed = false;
+    body_checked = to_sink = progressed = too_long = false;
     moved = 0;
+  }
+  bool head() const { return method == "HEAD"; }
+  std::string name() const {
+    if (request && !request->name.empty()) return request->name;
+    return request ? url.substr(0, url.find('?')) : url;
   }
   bool success_status() const { return response.status == 200 || response.status == 206; }
 };
@@ -41,6 +49,7 @@ struct HttpClient::Transfer {
 namespace {
 constexpr size_t kMostErrorBody = 64 << 10;
 constexpr double kAnswerSeconds = 300;
+constexpr long kTransferBuffer = 512 << 10;
 
 bool worth_retrying(int status) {
   return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||
@@ -81,7 +90,21 @@ size_t on_header(char* data, size_t size, size_t count, void* user) {
   return size * count;
 }
 
-int on_progress(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) { return stop_requested(); }
+int on_progress(void* heeds_stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return *static_cast<const bool*>(heeds_stop) && stop_requested();
+}
+
+// No connection was made, so nothing was sent.
+bool surely_not_done(CURLcode code) {
+  return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
+         code == CURLE_COULDNT_CONNECT || code == CURLE_SSL_CONNECT_ERROR;
+}
+
+// From 1 to 1.5, so that clients that failed together do not come again together.
+double jitter() {
+  thread_local std::minstd_rand random(std::random_device{}());
+  return std::uniform_real_distribution<double>(1.0, 1.5)(random);
+}
 
 // The first byte of a 206, from "bytes 100-199/200".
 std::optional<int64_t> range_start(const std::string& content_range) {
@@ -154,6 +177,14 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
         t.at = start;
       }
     }
+    if (t.request && !t.request->into.empty() && t.success_status()) {
+      const auto at = static_cast<size_t>(t.response.received);
+      t.too_long = bytes.size() > t.request->into.size() - at;
+      if (t.too_long) return 0;
+      std::memcpy(t.request->into.data() + at, bytes.data(), bytes.size());
+      t.response.received += static_cast<int64_t>(bytes.size());
+      return bytes.size();
+    }
     if (!t.to_sink) {
       if (t.response.body.size() + bytes.size() > (t.sink ? kMostErrorBody : t.most_body)) {
         if (t.sink) return bytes.size();
@@ -196,6 +227,7 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     curl_slist* list = nullptr;
     for (const auto& [name, value] : t.headers)
       list = curl_slist_append(list, (name + ": " + value).c_str());
+    if (t.request && !t.request->body.empty()) list = curl_slist_append(list, "Expect:");
     if (t.sink && t.at > 0)
       list = curl_slist_append(list, fmt::format("range: bytes={}-", t.at).c_str());
     curl_easy_setopt(curl, CURLOPT_URL, t.url.c_str());
@@ -203,8 +235,20 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "hone/0.1");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
-    curl_easy_setopt(curl, CURLOPT_NOBODY, t.head ? 1L : 0L);
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, t.head ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_NOBODY, t.head() ? 1L : 0L);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, t.head() || t.request ? 0L : 1L);
+    if (t.request && t.method != "GET" && !t.head()) {
+      if (!t.request->body.empty() || t.method == "PUT" || t.method == "POST") {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                         static_cast<curl_off_t>(t.request->body.size()));
+        curl_easy_setopt(
+            curl, CURLOPT_POSTFIELDS,
+            t.request->body.empty() ? "" : static_cast<const void*>(t.request->body.data()));
+        curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, kTransferBuffer);
+      }
+      curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, t.method.c_str());
+    }
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, kTransferBuffer);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 10L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      static_cast<long>(options_.connect_timeout_seconds * 1000));
@@ -218,6 +262,7 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &t);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &t.heeds_stop);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -236,8 +281,9 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     curl_slist_free_all(list);
 
     if (t.sink_error) return std::move(*t.sink_error);
-    if (code == CURLE_ABORTED_BY_CALLBACK || stop_requested()) {
-      return Error(err::kInterrupted, fmt::format("stopped while reading {}", t.url))
+    const bool stop = t.heeds_stop && stop_requested();
+    if (code == CURLE_ABORTED_BY_CALLBACK || stop) {
+      return Error(err::kInterrupted, fmt::format("stopped while reading {}", t.name()))
           .todo("run the same command again: it continues where it stopped");
     }
     bool broken = code != CURLE_OK;
@@ -253,32 +299,37 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
       tries_left = options_.retries;
       wait = options_.first_wait_seconds;
     }
-    std::string why = broken ? (*reason ? reason : curl_easy_strerror(code))
-                             : fmt::format("status {}", t.response.status);
+    std::string why = t.too_long ? "the answer is longer than what was asked for"
+                      : broken   ? (*reason ? reason : curl_easy_strerror(code))
+                                 : fmt::format("status {}", t.response.status);
     const bool late = seconds_left() <= 0;
-    if (tries_left <= 0 || late || (broken && !worth_retrying(code))) {
+    const bool may_repeat = !t.request || t.request->idempotent || surely_not_done(code) ||
+                            (!broken && (t.response.status == 429 || t.response.status == 503));
+    if (tries_left <= 0 || late || !may_repeat ||
+        (broken && !worth_retrying(code) && !t.too_long)) {
       if (!broken) return std::move(t.response);
+      const std::string what = fmt::format(
+          "cannot {} {}", t.method == "GET" || t.head() ? "read" : "write to", t.name());
       if (late)
-        return Error(err::kNetwork,
-                     fmt::format("cannot read {}: it is not there after {} s", t.url, deadline))
+        return Error(err::kNetwork, fmt::format("{}: it is not done after {} s", what, deadline))
             .todo(t.sink ? "the same command continues where it stopped; HONE_DOWNLOAD_DEADLINE "
                            "gives it more seconds"
                          : "try again later, or use what is in the cache with HF_HUB_OFFLINE=1");
       if (code == CURLE_OPERATION_TIMEDOUT)
-        return Error(err::kNetwork, fmt::format("cannot read {}: {}", t.url, why))
+        return Error(err::kNetwork, fmt::format("{}: {}", what, why))
             .todo(fmt::format("try again later; on a slow network, HONE_DOWNLOAD_LEAST_RATE takes "
                               "fewer than {} bytes a second",
                               options_.least_rate));
-      return Error(err::kNetwork, fmt::format("cannot read {}: {}", t.url, why))
+      return Error(err::kNetwork, fmt::format("{}: {}", what, why))
           .todo(
               "check the network and the proxy settings (https_proxy, no_proxy); with a filled "
               "cache, HF_HUB_OFFLINE=1 works without network");
     }
-    const double pause = std::min(retry_after(t.response.header("retry-after"), wait),
+    const double pause = std::min(retry_after(t.response.header("retry-after"), wait) * jitter(),
                                   std::max(seconds_left(), 0.0));
-    log_info("{}: {}; trying again in {:.1f} s", t.url, why, pause);
+    log_info("{}: {}; trying again in {:.1f} s", t.name(), why, pause);
     // In small steps, so that a request to stop is heard.
-    for (double left = pause; left > 0 && !stop_requested(); left -= 0.25) {
+    for (double left = pause; left > 0 && !(t.heeds_stop && stop_requested()); left -= 0.25) {
       options_.clock->sleep(std::min(left, 0.25));
     }
     wait = std::min(wait * 2, 30.0);
@@ -295,7 +346,16 @@ Result<HttpResponse> HttpClient::head(const std::string& url, const HttpHeaders&
   Transfer t;
   t.url = url;
   t.headers = headers;
-  t.head = true;
+  t.method = "HEAD";
+  return run(t);
+}
+Result<HttpResponse> HttpClient::send(const HttpRequest& request) {
+  Transfer t;
+  t.url = request.url;
+  t.headers = request.headers;
+  t.method = request.method;
+  t.request = &request;
+  t.heeds_stop = request.heeds_stop;
   return run(t);
 }
 Result<HttpResponse> HttpClient::download(const std::string& url, const HttpHeaders& headers,

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,11 +19,26 @@ int64_t environment_number(const char* name, int64_t otherwise);
 
 using HttpHeaders = std::map<std::string, std::string>;  // names in lower case
 
+struct HttpRequest {
+  std::string method = "GET";
+  std::string url = {};
+  HttpHeaders headers = {};
+  std::span<const std::byte> body = {};  // sent with its length, again with each try
+  // Where the body of an answer 200 or 206 goes; without it, into HttpResponse::body.
+  std::span<std::byte> into = {};
+  // The same request sent twice does what one does: it may be sent again when no answer came.
+  bool idempotent = true;
+  // A request of the user to stop breaks it off (H0109). Not what a run must still do then.
+  bool heeds_stop = false;
+  std::string name = {};  // what messages call it; "" = the URL without its query
+};
+
 struct HttpResponse {
   int status = 0;
-  HttpHeaders headers;  // of the last response, after redirects
-  std::string body;     // of a download: only of an answer that is not 200 or 206, at most 64 KiB
-  std::string url;      // after redirects
+  HttpHeaders headers;   // of the last response, after redirects
+  std::string body;      // of a download: only of an answer that is not 200 or 206, at most 64 KiB
+  std::string url;       // after redirects
+  int64_t received = 0;  // bytes of the body that went to HttpRequest::into
   std::string header(const std::string& name) const {
     auto it = headers.find(name);
     return it == headers.end() ? "" : it->second;
@@ -43,8 +59,8 @@ class HttpClient {
     int64_t deadline_seconds = environment_number("HONE_DOWNLOAD_DEADLINE", 24 * 3600);
     int64_t most_body_bytes = int64_t{512} << 20;  // limit of answers other than downloads
     // Tries after the first, on 408, 429, 500, 502, 503, 504 and broken connections, waiting
-    // first_wait, twice that, ... at most 30 s, or what Retry-After says. A download that made
-    // progress starts to count again.
+    // first_wait, twice that, ... at most 30 s, or what Retry-After says; a random part of up to a
+    // half of it keeps clients apart. A download that made progress starts to count again.
     int retries = 4;
     double first_wait_seconds = 0.5;
     Clock* clock = &system_clock();
@@ -57,6 +73,10 @@ class HttpClient {
   // The answer, whatever its status. Errors H0107 (not reachable after all tries), H0108 (it is
   // longer than allowed), H0109 (the user asked to stop), H0106 (no http or https URL).
   Result<HttpResponse> get(const std::string& url, const HttpHeaders& headers = {});
+  // Any method; redirects are not followed. The answer, whatever its status; an answer that is longer
+  // than `into`, or is cut off, counts as a broken connection. One that is not idempotent is tried
+  // again after 429 and 503 only, which say that nothing was done, and when no connection was made.
+  Result<HttpResponse> send(const HttpRequest& request);
   // Redirects are not followed.
   Result<HttpResponse> head(const std::string& url, const HttpHeaders& headers = {});
 

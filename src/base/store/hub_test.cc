@@ -14,6 +14,7 @@
 #include "base/core/signals.h"
 #include "base/store/fake_hub.h"
 #include "base/store/hash.h"
+#include "base/store/http_store.h"
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
 
@@ -186,7 +187,9 @@ TEST_F(HubTest, AWaitThatIsNoNumberIsOurOwn) {
   fault("kind=retry_nan&match=/api/models/org/tiny&count=2");
   const double before = clock_.seconds();
   ASSERT_TRUE(resolve_model("org/tiny", options()).ok());
-  EXPECT_NEAR(clock_.seconds() - before, 0.01 + 0.02, 1e-6);
+  // Its own pauses are half as long again at most.
+  EXPECT_GE(clock_.seconds() - before, 0.01 + 0.02);
+  EXPECT_LE(clock_.seconds() - before, 1.5 * (0.01 + 0.02));
 }
 
 TEST_F(HubTest, TheNextRunContinuesABrokenDownload) {
@@ -321,14 +324,14 @@ TEST_F(HubTest, AStopIsHeardAndTheServersTroubleIsTold) {
 
 TEST_F(HubTest, WebFilesAreAStore) {
   std::string url = hub_.endpoint() + "/org/tiny/resolve/main/model.safetensors";
-  Located at = *locate(url);
-  EXPECT_EQ(*at.store->bytes(at.path), static_cast<int64_t>(kWeights.size()));
-  EXPECT_EQ(*at.store->read(at.path, 1000, 500), kWeights.substr(1000, 500));
+  Store& web = http_store();
+  EXPECT_EQ(*web.bytes(url), static_cast<int64_t>(kWeights.size()));
+  EXPECT_EQ(*web.read(url, 1000, 500), kWeights.substr(1000, 500));
   fault("kind=cut&match=/cdn/&count=1&after=100");
-  EXPECT_EQ(*at.store->read(at.path), kWeights);
-  EXPECT_FALSE(*at.store->exists(hub_.endpoint() + "/org/tiny/resolve/main/none"));
-  EXPECT_STREQ(at.store->read(hub_.endpoint() + "/none").error().code(), "H0101");
-  EXPECT_STREQ(at.store->write(url, "x").error().code(), "H0106");
+  EXPECT_EQ(*web.read(url), kWeights);
+  EXPECT_FALSE(*web.exists(hub_.endpoint() + "/org/tiny/resolve/main/none"));
+  EXPECT_STREQ(web.read(hub_.endpoint() + "/none").error().code(), "H0101");
+  EXPECT_STREQ(web.write(url, "x").error().code(), "H0106");
 }
 
 TEST(Hub, WantedFiles) {

@@ -237,6 +237,12 @@ Result<std::string> Store::read(const std::string& path, int64_t offset, int64_t
   HONE_TRY(reader->read(offset, std::as_writable_bytes(std::span(out))));
   return out;
 }
+Result<std::unique_ptr<Writer>> Store::create_new(const std::string& path) {
+  if (HONE_TRY(exists(path)))
+    return Error(err::kLostRace, fmt::format("'{}' is there already", path))
+        .todo("see whether two runs use the same folder");
+  return create(path);
+}
 Status Store::write(const std::string& path, std::string_view bytes) {
   std::unique_ptr<Writer> writer = HONE_TRY(create(path));
   HONE_TRY(writer->write(bytes));

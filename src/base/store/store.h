@@ -6,7 +6,7 @@
 //   HONE_TRY(files.write("out/config.json", text));   // durable and all or nothing
 //
 // Paths use '/'. Objects may be used from several threads at once; one Writer from one thread.
-// Errors H0101 to H0108, naming the path.
+// Errors H0101 to H0108 and H0118, naming the path.
 #pragma once
 
 #include <cstddef>
@@ -62,8 +62,12 @@ class Store {
   virtual Result<std::vector<Entry>> list(const std::string& folder) = 0;
 
   virtual Result<std::unique_ptr<Writer>> create(const std::string& path) = 0;
+  // As create(), but never replaces a file: H0118 from here or from commit(). Where the store can, the
+  // check and the commit are one step, so that one of two programs wins.
+  virtual Result<std::unique_ptr<Writer>> create_new(const std::string& path);
   virtual Result<std::unique_ptr<Writer>> append(const std::string& path) = 0;
-  // Atomic and durable; an existing file, or an empty folder, at `to` is replaced.
+  // Atomic and durable; an existing file, or an empty folder, at `to` is replaced. (A folder of an
+  // object store moves file by file.)
   virtual Status rename(const std::string& from, const std::string& to) = 0;
   virtual Status remove(const std::string& path) = 0;  // a file or an empty folder
   // A folder and all in it; links are removed, not followed; absent is not an Error. Not atomic:
@@ -72,6 +76,9 @@ class Store {
   virtual Status make_dirs(const std::string& path) = 0;
   // What unfinished writes of killed processes left in the folder. Nobody may be writing there.
   virtual Status remove_unfinished(const std::string& folder) = 0;
+  // False where a folder is only the beginning that names have in common: rename() of one at `path`
+  // is many steps, and a file shows as soon as it is committed.
+  virtual bool renames_folders_at_once(const std::string&) { return true; }
 
   Result<bool> exists(const std::string& path);
   Result<int64_t> bytes(const std::string& path);
@@ -80,7 +87,7 @@ class Store {
   Status write(const std::string& path, std::string_view bytes);
 };
 
-// The machine's files.
+// The machine's files; URLs too where base/store/places is under it, as in the program hone.
 Store& file_store();
 // While it lives, file_store() is `store`: how tests put a faulty disk under everything that a
 // program writes. Not from several threads.
@@ -97,13 +104,5 @@ class FileStoreInstead {
 std::unique_ptr<Store> make_file_store(Disk& disk);
 // Files in memory, without faults.
 std::unique_ptr<Store> make_memory_store();
-
-// A path or URL and the store that serves it. file:// and plain paths: file_store(), path without
-// scheme; http(s)://: the web, read only. Other schemes are Error H0106.
-struct Located {
-  Store* store;
-  std::string path;
-};
-Result<Located> locate(const std::string& path_or_url);
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/core/clock.h"
+#include "base/store/crc32c.h"
 
 namespace hone {
 namespace {
@@ -48,20 +49,6 @@ std::string record(const std::string& data) {
 double now() { return system_clock().wall_seconds(); }
 
 }  // namespace
-
-uint32_t crc32c(std::string_view bytes) {
-  static const std::array<uint32_t, 256> table = [] {
-    std::array<uint32_t, 256> t{};
-    for (uint32_t i = 0; i < 256; ++i) {
-      t[i] = i;
-      for (int bit = 0; bit < 8; ++bit) t[i] = t[i] >> 1 ^ (t[i] & 1 ? 0x82f63b78u : 0);
-    }
-    return t;
-  }();
-  uint32_t c = 0xffffffffu;
-  for (unsigned char b : bytes) c = c >> 8 ^ table[(c ^ b) & 0xff];
-  return ~c;
-}
 
 Result<EventFile> EventFile::create(const std::string& folder) {
   HONE_TRY(file_store().make_dirs(folder));

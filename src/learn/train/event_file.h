@@ -12,9 +12,6 @@
 
 namespace hone {
 
-// CRC-32C (Castagnoli) of `bytes`.
-uint32_t crc32c(std::string_view bytes);
-
 class EventFile {
  public:
   // Makes <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0 with the record of the version.
