@@ -25,12 +25,13 @@ packages=(
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
   "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
   "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev" "liburing-dev" "libboost-context-dev"
+  "libssl-dev" "libpugixml-dev"
 )
 optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only slower without them
 wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
   packages+=("procps")
-  wheels+=("clang-format==14.0.6" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
+  wheels+=("clang-format==14.0.6" "google-crc32c" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
 fi
 if [ "$level" = cuda ]; then wheels+=("nvidia-cublas==13.*"); fi
 if [ "$level" = sanitize ]; then

@@ -1,0 +1,62 @@
+// Credentials of AWS and of stores that speak S3, found as the AWS tools find them, and what signs a
+// request by them (Signature Version 4).
+//
+// In this order: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN; the profile
+// AWS_PROFILE, or default, of ~/.aws/credentials and ~/.aws/config (AWS_SHARED_CREDENTIALS_FILE,
+// AWS_CONFIG_FILE); AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN; AWS_CONTAINER_CREDENTIALS_*; the
+// metadata server of an EC2 machine (IMDSv2), unless AWS_EC2_METADATA_DISABLED is true.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "base/store/credentials/profile.h"
+#include "base/store/http.h"
+
+namespace hone {
+
+struct AwsKeys {
+  std::string id, secret, session;
+  double end = 1e18;   // of Clock::wall_seconds; they are fetched again before it
+  std::string source;  // for messages
+};
+
+class AwsCredentials {
+ public:
+  explicit AwsCredentials(HttpClient::Options http = {});
+
+  // Keys with an empty id: there are none, requests are not signed (public buckets). `renew`: the
+  // last ones were refused. Errors H0119, H0107.
+  Result<AwsKeys> keys(bool renew = false);
+
+  std::string region() const;    // AWS_REGION, AWS_DEFAULT_REGION, the profile's; "" when not named
+  std::string endpoint() const;  // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's; "" without
+
+ private:
+  Result<AwsKeys> find();
+  Result<AwsKeys> from_web_identity();
+  Result<AwsKeys> from_container();
+  Result<AwsKeys> from_machine();
+  std::string profile_value(const std::string& key) const;
+
+  HttpClient::Options options_;
+  Profile config_, secrets_;
+  std::string profile_, secrets_path_;
+  std::mutex mutex_;
+  bool found_ = false;
+  AwsKeys keys_;
+};
+
+// The headers that sign a request: authorization, x-amz-date, x-amz-content-sha256, and
+// x-amz-security-token with a session. `path` and the values of `query` are %-encoded once; `query` is
+// sorted here. Every header of `headers` is signed, host among them. `payload` is a SHA-256 in
+// hexadecimal or UNSIGNED-PAYLOAD.
+//   docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+struct AwsRequest {
+  std::string method, path, service = "s3", region, payload;
+  std::vector<std::pair<std::string, std::string>> query;
+  HttpHeaders headers;  // names in lower case
+};
+HttpHeaders sign_aws(const AwsRequest& request, const AwsKeys& keys, double wall_seconds);
+
+}  // namespace hone

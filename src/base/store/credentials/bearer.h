@@ -1,0 +1,45 @@
+// A token that says who a request is from, fetched when it is needed.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "base/core/clock.h"
+#include "base/core/error.h"
+
+namespace hone {
+
+// OAuth 2.0 (RFC 6749). May be used from several threads; one of them fetches.
+class BearerToken {
+ public:
+  struct Token {
+    std::string value;
+    double seconds = 0;  // how long it lives from now on
+  };
+  using Fetch = std::function<Result<Token>()>;
+  explicit BearerToken(Fetch fetch, Clock& clock = system_clock())
+      : fetch_(std::move(fetch)), clock_(clock) {}
+
+  // Renewed four minutes before its end, or when `refused` is the one that a server refused.
+  Result<std::string> get(const std::string& refused = "");
+
+ private:
+  Fetch fetch_;
+  Clock& clock_;
+  std::mutex mutex_;
+  std::string value_;
+  double end_ = 0;
+};
+
+// The token in the JSON answer of a token server: access_token and expires_in. H0119 with the
+// server's error, never with what was sent; `where` says whose credentials.
+class HttpClient;
+struct HttpRequest;
+Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
+                                         const std::string& where);
+
+// "a=1&b=2" with both sides %-encoded.
+std::string form_text(std::initializer_list<std::pair<std::string_view, std::string_view>> fields);
+
+}  // namespace hone

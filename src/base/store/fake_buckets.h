@@ -1,0 +1,45 @@
+// For tests: tools/fake_buckets.py as a process, and the environment that leads to it.
+#pragma once
+
+#include "base/store/fake_hub.h"
+#include "base/store/http.h"
+
+namespace hone {
+
+class FakeBuckets : public FakeServer {
+ public:
+  bool start(std::vector<std::string> arguments = {}) {
+    if (!FakeServer::start("fake_buckets.py", std::move(arguments))) return false;
+    for (const char* name :
+         {"GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST", "CLOUDSDK_AUTH_ACCESS_TOKEN",
+          "AWS_SESSION_TOKEN", "AWS_PROFILE", "http_proxy"})
+      ::unsetenv(name);
+    const std::pair<const char*, std::string> values[] = {
+        {"STORAGE_EMULATOR_HOST", endpoint()},
+        {"GOOGLE_CLOUD_PROJECT", "p1"},
+        {"AWS_ENDPOINT_URL_S3", endpoint()},
+        {"AWS_ACCESS_KEY_ID", "hone-test-id"},
+        {"AWS_SECRET_ACCESS_KEY", "hone-test-secret"},
+        {"AWS_REGION", "us-east-1"},
+        {"AZURE_STORAGE_CONNECTION_STRING",
+         fmt::format("AccountName=devstoreaccount1;AccountKey={};BlobEndpoint={}/devstoreaccount1",
+                     kAzureKey, endpoint())},
+        {"no_proxy", "127.0.0.1,localhost"}};
+    for (const auto& [name, value] : values) ::setenv(name, value.c_str(), 1);
+    return true;
+  }
+
+  // The next requests suffer: "kind=status&match=/o/&count=2" (fake_buckets.py lists the kinds).
+  void fault(const std::string& query) {
+    ASSERT_TRUE(HttpClient().get(endpoint() + "/_fault?" + query).ok());
+  }
+  // Requests since the last call, as JSON.
+  std::string log() { return HttpClient().get(endpoint() + "/_log?clear=1")->body; }
+
+ private:
+  // The key of the emulator's account, the same everywhere.
+  static constexpr const char* kAzureKey =
+      "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+};
+
+}  // namespace hone
