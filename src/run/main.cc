@@ -6,6 +6,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/store/places/places.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -115,6 +116,8 @@ int report_bug(const std::vector<std::string>& args, const char* what) {
 }
 
 int run(const std::vector<std::string>& args) {
+  Places places;
+  const FileStoreInstead everywhere(places);
   try {
     Result<int> status = dispatch(args);
     if (std::fflush(stdout) != 0) throw OutputClosed{errno};

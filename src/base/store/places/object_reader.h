@@ -1,0 +1,49 @@
+// An object as a Reader: large reads in parallel ranges, small ones from a window that is read ahead.
+#pragma once
+
+#include <future>
+#include <mutex>
+#include <vector>
+
+#include "base/store/objects/bucket.h"
+#include "base/store/store.h"
+
+namespace hone {
+
+// Runs f(0) ... f(count - 1) on up to `threads` threads; the first Error ends it.
+Status in_parallel(int64_t count, int threads, const std::function<Status(int64_t)>& f);
+
+class ObjectReader : public Reader {
+ public:
+  ObjectReader(Bucket& bucket, ObjectInfo object, std::string name)
+      : bucket_(bucket), object_(std::move(object)), name_(std::move(name)) {}
+  ~ObjectReader() override;
+
+  int64_t bytes() const override { return object_.bytes; }
+  // Reads from the first byte to the last, in order, are checked against the sum that the store keeps:
+  // H0113. H0105: the object ends before.
+  Status read(int64_t offset, std::span<std::byte> out) override;
+
+ private:
+  struct Window {
+    int64_t begin = 0;
+    std::vector<std::byte> bytes;
+    int64_t end() const { return begin + static_cast<int64_t>(bytes.size()); }
+  };
+  Status fetch(int64_t offset, std::span<std::byte> out);
+  Result<Window> window_at(int64_t begin, int64_t bytes);
+  Status check(int64_t offset, std::span<const std::byte> bytes);
+  void read_ahead();
+
+  Bucket& bucket_;
+  ObjectInfo object_;
+  std::string name_;
+  std::mutex mutex_;
+  Window window_;
+  int64_t next_bytes_ = 0;  // of the next window: grows while reads are in order
+  std::future<Result<Window>> ahead_;
+  int64_t checked_ = 0;  // bytes from the beginning that `sum_` is of
+  uint32_t sum_ = 0;
+};
+
+}  // namespace hone

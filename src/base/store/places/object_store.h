@@ -1,0 +1,32 @@
+// Buckets as a Store: paths are whole URLs ("gs://bucket/folder/file").
+//
+// A folder is the beginning that keys have in common; it comes with its first file and goes with its
+// last. What differs from a disk: rename() of a folder moves file by file, append() writes the object
+// again at each sync() and keeps its text in memory.
+#pragma once
+
+#include "base/store/objects/bucket.h"
+#include "base/store/store.h"
+
+namespace hone {
+
+class ObjectStore : public Store {
+ public:
+  Result<Info> info(const std::string& url) override;
+  Result<std::unique_ptr<Reader>> open(const std::string& url) override;
+  Result<std::vector<Entry>> list(const std::string& url) override;
+  Result<std::unique_ptr<Writer>> create(const std::string& url) override;
+  Result<std::unique_ptr<Writer>> create_new(const std::string& url) override;
+  Result<std::unique_ptr<Writer>> append(const std::string& url) override;
+  Status rename(const std::string& from, const std::string& to) override;
+  Status remove(const std::string& url) override;
+  Status remove_all(const std::string& url) override;
+  Status make_dirs(const std::string&) override { return Ok{}; }
+  Status remove_unfinished(const std::string&) override { return Ok{}; }
+  bool renames_folders_at_once(const std::string&) override { return false; }
+};
+
+// Every object below the folder, or the one that the URL names; keys are whole.
+Result<std::vector<ObjectInfo>> all_objects(Bucket& bucket, const std::string& prefix);
+
+}  // namespace hone

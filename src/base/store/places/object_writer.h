@@ -1,0 +1,44 @@
+// An object as a Writer: small ones in one request, others part by part.
+#pragma once
+
+#include <deque>
+#include <future>
+#include <vector>
+
+#include "base/store/objects/bucket.h"
+#include "base/store/store.h"
+
+namespace hone {
+
+class ObjectWriter : public Writer {
+ public:
+  ObjectWriter(Bucket& bucket, std::string key, Condition condition)
+      : bucket_(bucket), key_(std::move(key)), condition_(std::move(condition)) {}
+  ~ObjectWriter() override;
+
+  // Pieces of several parts' size are sent straight from `bytes`; smaller ones are gathered, and sent
+  // while the caller continues. An Error of an earlier part may come with a later call.
+  Status write(std::span<const std::byte> bytes) override;
+  Status sync() override { return Ok{}; }  // nothing is kept before commit()
+  Status commit() override;
+
+  const ObjectInfo& written() const { return written_; }  // after commit()
+
+ private:
+  Status begin_upload();
+  Status send_gathered(bool last);
+  Status wait_for(size_t most_in_flight);
+  int64_t part_size() const { return bucket_.part_bytes(parts_); }
+
+  Bucket& bucket_;
+  std::string key_;
+  Condition condition_;
+  std::unique_ptr<Upload> upload_;
+  std::vector<std::byte> gathered_;
+  std::deque<std::future<Status>> in_flight_;
+  int64_t parts_ = 0, sent_ = 0;
+  uint32_t sum_ = 0;
+  ObjectInfo written_;
+};
+
+}  // namespace hone

@@ -1,0 +1,41 @@
+// Every path that hone takes: plain paths and file:// on this machine, gs://, s3://, az://, abfss:// and
+// hf:// in object stores, http(s):// on the web.
+//
+//   Places places;
+//   FileStoreInstead everywhere(places);   // from here on file_store() takes URLs, and so does read_file()
+#pragma once
+
+#include "base/store/store.h"
+
+namespace hone {
+
+class Places : public Store {
+ public:
+  explicit Places(Store& disk = file_store());
+  ~Places() override;
+
+  Result<Info> info(const std::string& path) override;
+  Result<std::unique_ptr<Reader>> open(const std::string& path) override;
+  Result<std::vector<Entry>> list(const std::string& folder) override;
+  Result<std::unique_ptr<Writer>> create(const std::string& path) override;
+  Result<std::unique_ptr<Writer>> create_new(const std::string& path) override;
+  Result<std::unique_ptr<Writer>> append(const std::string& path) override;
+  Status rename(const std::string& from, const std::string& to) override;  // within one store
+  Status remove(const std::string& path) override;
+  Status remove_all(const std::string& path) override;
+  Status make_dirs(const std::string& path) override;
+  Status remove_unfinished(const std::string& folder) override;
+  bool renames_folders_at_once(const std::string& path) override;
+
+ private:
+  struct At {
+    Store* store;
+    std::string path;
+  };
+  Result<At> at(const std::string& path);
+
+  Store& disk_;
+  std::unique_ptr<Store> objects_;
+};
+
+}  // namespace hone
