@@ -243,6 +243,18 @@ Result<std::unique_ptr<Writer>> Store::create_new(const std::string& path) {
         .todo("see whether two runs use the same folder");
   return create(path);
 }
+Status Store::copy(const std::string& from, const std::string& to) {
+  constexpr int64_t kPiece = int64_t{8} << 20;
+  const std::unique_ptr<Reader> reader = HONE_TRY(open(from));
+  const std::unique_ptr<Writer> writer = HONE_TRY(create(to));
+  std::vector<std::byte> piece;
+  for (int64_t at = 0; at < reader->bytes(); at += kPiece) {
+    piece.resize(static_cast<size_t>(std::min(kPiece, reader->bytes() - at)));
+    HONE_TRY(reader->read(at, piece));
+    HONE_TRY(writer->write(piece));
+  }
+  return writer->commit();
+}
 Status Store::write(const std::string& path, std::string_view bytes) {
   std::unique_ptr<Writer> writer = HONE_TRY(create(path));
   HONE_TRY(writer->write(bytes));
@@ -260,6 +272,24 @@ Store*& file_store_now() {
 }
 }  // namespace
 Store& file_store() { return *file_store_now(); }
+bool path_exists(const std::string& path) {
+  const Result<Store::Info> info = file_store().info(path);
+  return info.ok() && info->exists;
+}
+bool is_file(const std::string& path) {
+  const Result<Store::Info> info = file_store().info(path);
+  return info.ok() && info->exists && !info->folder;
+}
+bool is_folder(const std::string& path) {
+  const Result<Store::Info> info = file_store().info(path);
+  return info.ok() && info->exists && info->folder;
+}
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  if (Result<std::vector<Store::Entry>> entries = file_store().list(folder); entries.ok())
+    for (Store::Entry& e : *entries) names.push_back(std::move(e.name));
+  return names;
+}
 FileStoreInstead::FileStoreInstead(Store& store)
     : before_(std::exchange(file_store_now(), &store)) {}
 FileStoreInstead::~FileStoreInstead() { file_store_now() = before_; }

@@ -69,6 +69,8 @@ class Store {
   // Atomic and durable; an existing file, or an empty folder, at `to` is replaced. (A folder of an
   // object store moves file by file.)
   virtual Status rename(const std::string& from, const std::string& to) = 0;
+  // A file, by the store itself where it can; whole or not at all.
+  virtual Status copy(const std::string& from, const std::string& to);
   virtual Status remove(const std::string& path) = 0;  // a file or an empty folder
   // A folder and all in it; links are removed, not followed; absent is not an Error. Not atomic:
   // rename it away first where that counts.
@@ -89,6 +91,12 @@ class Store {
 
 // The machine's files; URLs too where base/store/places is under it, as in the program hone.
 Store& file_store();
+// Questions to it, where no answer (a missing folder, a server that is away) counts as no.
+bool path_exists(const std::string& path);
+bool is_file(const std::string& path);
+bool is_folder(const std::string& path);
+std::vector<std::string> names_in(const std::string& folder);  // sorted
+
 // While it lives, file_store() is `store`: how tests put a faulty disk under everything that a
 // program writes. Not from several threads.
 class FileStoreInstead {

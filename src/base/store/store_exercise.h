@@ -51,6 +51,9 @@ inline void exercise(Store& s, const std::string& root) {
   EXPECT_TRUE(write_new(s, root + "/a/new", "3").ok());
   EXPECT_EQ(*s.read(root + "/a/new"), "3");
 
+  ASSERT_TRUE(s.copy(root + "/a/log", root + "/a/new").ok());
+  EXPECT_EQ(*s.read(root + "/a/new"), "1\n2\n");
+
   ASSERT_TRUE(s.rename(root + "/a/b", root + "/c/").ok());
   EXPECT_EQ(*s.read(root + "/c/x"), "new");
   EXPECT_STREQ(s.remove(root + "/c").error().code(), "H0104");  // not empty

@@ -18,7 +18,8 @@ std::pair<std::string_view, std::string_view> leftover(std::string_view name) {
   const std::string_view tail = name.substr(dot + 1);
   const size_t dash = tail.find('-');
   const std::string_view kind = tail.substr(0, dash);
-  if (dash == std::string_view::npos || (kind != "tmp" && kind != "old" && kind != "del"))
+  if (dash == std::string_view::npos ||
+      (kind != "tmp" && kind != "new" && kind != "old" && kind != "del"))
     return {};
   return {name.substr(0, dot), kind};
 }
@@ -53,7 +54,30 @@ Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_d
   return found;
 }
 
+// In a bucket, file by file: the manifest first, so that no part of it counts, the mark last.
+static Status delete_in_place(const std::string& path, Store& store) {
+  if (!HONE_TRY(store.exists(path))) return Ok{};
+  const std::string mark = path + "/" + kUnfinishedFile, manifest = path + "/" + kManifestFile;
+  HONE_TRY(store.write(mark, "{}\n"));
+  if (HONE_TRY(store.exists(manifest))) HONE_TRY(store.remove(manifest));
+  for (const Store::Entry& e : HONE_TRY(store.list(path)))
+    if (e.name != kUnfinishedFile) HONE_TRY(store.remove_all(path + "/" + e.name));
+  return store.remove(mark);
+}
+
+Status replace_checkpoint(const std::string& from, const std::string& to, Store& store) {
+  HONE_TRY(delete_in_place(to, store));
+  HONE_TRY(store.write(to + "/" + kUnfinishedFile, "{}\n"));
+  for (const Store::Entry& e : HONE_TRY(store.list(from)))
+    if (e.name != kManifestFile && e.name != kUnfinishedFile)
+      HONE_TRY(store.copy(from + "/" + e.name, to + "/" + e.name));
+  HONE_TRY(store.copy(from + "/" + kManifestFile, to + "/" + kManifestFile));
+  HONE_TRY(store.remove(to + "/" + kUnfinishedFile));
+  return delete_in_place(from, store);
+}
+
 Status delete_checkpoint(const std::string& path, Store& store) {
+  if (!store.renames_folders_at_once(path)) return delete_in_place(path, store);
   const std::string doomed = fmt::format("{}.del-{}", path, ::getpid());
   HONE_TRY(store.remove_all(doomed));
   HONE_TRY(store.rename(path, doomed));
@@ -92,9 +116,25 @@ Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir, 
   if (!HONE_TRY(store.info(output_dir)).folder) return done;
   for (const Store::Entry& e : HONE_TRY(store.list(output_dir))) {
     const auto [name, kind] = leftover(e.name);
+    const std::string path = output_dir + "/" + e.name;
+    if (e.folder && step_of_checkpoint_name(e.name) >= 0 &&
+        HONE_TRY(store.exists(path + "/" + kUnfinishedFile))) {
+      if (HONE_TRY(store.exists(path + "/" + kManifestFile))) {
+        HONE_TRY(store.remove(path + "/" + kUnfinishedFile));  // it was committed just before
+      } else {
+        HONE_TRY(delete_checkpoint(path, store));
+        done.push_back(path);
+      }
+      continue;
+    }
     if (name.empty()) continue;
-    const std::string path = output_dir + "/" + e.name,
-                      original = fmt::format("{}/{}", output_dir, name);
+    const std::string original = fmt::format("{}/{}", output_dir, name);
+    // Whole before its predecessor went, so it takes its place whatever is there now.
+    if (kind == "new" && HONE_TRY(store.exists(path + "/" + kManifestFile))) {
+      HONE_TRY(replace_checkpoint(path, original, store));
+      done.push_back(path);
+      continue;
+    }
     const bool came_back = kind == "old" && !HONE_TRY(store.exists(original));
     HONE_TRY(came_back ? store.rename(path, original) : store.remove_all(path));
     done.push_back(path);

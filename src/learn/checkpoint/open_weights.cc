@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/gguf/gguf_weights.h"
 #include "learn/checkpoint/safetensors/errors.h"
@@ -18,10 +19,8 @@ namespace {
 
 std::vector<std::string> files_ending(const fs::path& folder, const std::string& suffix) {
   std::vector<std::string> found;
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec))
-    if (it->path().filename().string().ends_with(suffix)) found.push_back(it->path().string());
-  std::sort(found.begin(), found.end());
+  for (const std::string& name : names_in(folder))
+    if (name.ends_with(suffix)) found.push_back((folder / name).string());
   return found;
 }
 
@@ -35,10 +34,7 @@ Result<std::string> only_gguf(const fs::path& folder) {
   return found.empty() ? std::string() : found.front();
 }
 
-bool exists(const fs::path& p) {
-  std::error_code ec;
-  return fs::exists(p, ec);
-}
+bool exists(const fs::path& p) { return path_exists(p.string()); }
 
 }  // namespace
 
@@ -46,8 +42,7 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
   static constexpr const char* kKnown =
       "name a folder with model.safetensors or pytorch_model.bin, or a .safetensors, .gguf, .bin, "
       ".pt or .pth file";
-  std::error_code ec;
-  if (!fs::is_directory(path, ec)) {
+  if (!is_folder(path)) {
     if (!exists(path))
       return Error(err::kNoWeights, fmt::format("'{}' does not exist", path)).todo(kKnown);
     if (path.ends_with(".safetensors")) return open_safetensors(path);
@@ -81,18 +76,17 @@ Result<std::unique_ptr<WeightSource>> open_weights(const std::string& path) {
 }
 
 Result<Json> load_config(const std::string& path) {
-  std::error_code ec;
-  const bool is_folder = fs::is_directory(path, ec);
-  if (!is_folder && path.ends_with(".gguf")) return gguf_config(path);
-  const fs::path folder = is_folder ? fs::path(path) : fs::path(path).parent_path();
-  if (fs::exists(folder / "config.json"))
+  const bool in_folder = is_folder(path);
+  if (!in_folder && path.ends_with(".gguf")) return gguf_config(path);
+  const fs::path folder = in_folder ? fs::path(path) : fs::path(path).parent_path();
+  if (path_exists(folder / "config.json"))
     return read_json_object((folder / "config.json").string(), err::kConfigUnreadable);
-  if (is_folder) {
+  if (in_folder) {
     const std::string gguf = HONE_TRY(only_gguf(folder));
     if (!gguf.empty()) return gguf_config(gguf);
   }
   return Error(err::kConfigUnreadable,
-               fmt::format("'{}' has no config.json", is_folder ? path : folder.string()))
+               fmt::format("'{}' has no config.json", in_folder ? path : folder.string()))
       .todo("put the model's config.json beside its weights, or name it with --config_name");
 }
 

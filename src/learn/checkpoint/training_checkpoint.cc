@@ -91,12 +91,23 @@ CheckpointWriter::CheckpointWriter(std::string output_dir, int64_t step, Store& 
     : output_dir_(std::move(output_dir)),
       step_(step),
       store_(&store),
+      in_place_(!store.renames_folders_at_once(output_dir_)),
       folder_(std::make_unique<std::string>(
           fmt::format("{}/checkpoint-{}.tmp-{}", output_dir_, step, ::getpid()))) {}
 
 Result<CheckpointWriter> CheckpointWriter::begin(const std::string& output_dir, int64_t step,
                                                  Store& store) {
   CheckpointWriter w(output_dir, step, store);
+  if (w.in_place_) {
+    // A whole checkpoint of the same step stays until its successor is whole.
+    const std::string target = fmt::format("{}/checkpoint-{}", output_dir, step);
+    *w.folder_ = target;
+    if (HONE_TRY(store.exists(target + "/" + kManifestFile)))
+      *w.folder_ = fmt::format("{}.new-{}", target, ::getpid());
+    HONE_TRY(delete_checkpoint(w.folder(), store));
+    HONE_TRY(store.write(w.folder() + "/" + kUnfinishedFile, "{}\n"));
+    return w;
+  }
   HONE_TRY(store.remove_all(
       w.folder()));  // of a failed attempt, or a killed process that had our number
   HONE_TRY(store.make_dirs(w.folder()));
@@ -104,7 +115,9 @@ Result<CheckpointWriter> CheckpointWriter::begin(const std::string& output_dir, 
 }
 
 CheckpointWriter::~CheckpointWriter() {
-  if (folder_ != nullptr) (void)store_->remove_all(*folder_);
+  // In a bucket the mark stays, and with it all that clean_leftovers() takes away: another run's
+  // checkpoint may be there now.
+  if (folder_ != nullptr && !in_place_) (void)store_->remove_all(*folder_);
 }
 
 Status CheckpointWriter::add_file(const std::string& name, std::string_view bytes) {
@@ -137,13 +150,25 @@ Result<std::string> CheckpointWriter::commit() {
   for (const WrittenFile& f : files_) known.insert(f.name);
   for (const Store::Entry& e : HONE_TRY(store_->list(folder()))) {
     HONE_BUG_IF(e.folder, "checkpoint: folder '{}' in '{}'", e.name, folder());
-    if (known.contains(e.name)) continue;
+    if (known.contains(e.name) || e.name == kUnfinishedFile) continue;
     const std::string path = folder() + "/" + e.name;
-    HONE_TRY(HONE_TRY(store_->append(path))->commit());        // written by others: make it durable
+    if (!in_place_)
+      HONE_TRY(HONE_TRY(store_->append(path))->commit());      // by others: make it durable
     const uint64_t hash = HONE_TRY(hash_file(path, *store_));  // alone: g++ would leak a name
     files_.push_back({e.name, e.bytes, hash});
   }
-  HONE_TRY(store_->write(folder() + "/" + kManifestFile, manifest_text(step_, files_)));
+  const std::string manifest = folder() + "/" + kManifestFile;
+  if (in_place_) {
+    const std::unique_ptr<Writer> w = HONE_TRY(store_->create_new(manifest));
+    HONE_TRY(w->write(manifest_text(step_, files_)));
+    HONE_TRY(w->commit());
+    HONE_TRY(store_->remove(folder() + "/" + kUnfinishedFile));
+    const std::string path = *folder_, name = fmt::format("{}/checkpoint-{}", output_dir_, step_);
+    folder_.reset();
+    if (path != name) HONE_TRY(replace_checkpoint(path, name, *store_));
+    return name;
+  }
+  HONE_TRY(store_->write(manifest, manifest_text(step_, files_)));
 
   const std::string target = fmt::format("{}/checkpoint-{}", output_dir_, step_);
   const std::string old = fmt::format("{}.old-{}", target, ::getpid());
@@ -163,7 +188,8 @@ Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store)
                       step_of_checkpoint_name(std::string_view(path).substr(path.rfind('/') + 1))};
   info.resumable = HONE_TRY(store.exists(path + "/" + kStateFile));
   if (!HONE_TRY(store.exists(path + "/" + kManifestFile))) {
-    if (info.resumable) return damaged(path, fmt::format("its {} is missing", kManifestFile));
+    if (info.resumable || HONE_TRY(store.exists(path + "/" + kUnfinishedFile)))
+      return damaged(path, fmt::format("its {} is missing", kManifestFile));
     if (!HONE_TRY(store.exists(path + "/config.json")))
       return damaged(path, "it has no config.json");
     HONE_TRY(open_stem(path, "model", store));

@@ -23,19 +23,23 @@
 namespace hone {
 
 inline constexpr const char* kManifestFile = "hone_manifest.json";
+// In a bucket, where a folder has no name of its own that could be given at once: there while a
+// checkpoint is written or deleted. Without a manifest beside it, the folder is not a checkpoint.
+inline constexpr const char* kUnfinishedFile = "hone_unfinished.json";
 inline constexpr const char* kStateFile = "hone_state.json";            // hone's resume state
 inline constexpr const char* kTrainerStateFile = "trainer_state.json";  // as Transformers writes it
 inline constexpr const char* kOptimizerStem = "optimizer";              // optimizer.safetensors
 
 class CheckpointWriter {
  public:
-  // Makes <output_dir>/checkpoint-<step>.tmp-<pid>, empty.
+  // Makes <output_dir>/checkpoint-<step>.tmp-<pid>, empty; in a bucket <output_dir>/checkpoint-<step>
+  // itself, whose manifest decides.
   static Result<CheckpointWriter> begin(const std::string& output_dir, int64_t step,
                                         Store& store = file_store());
   CheckpointWriter(CheckpointWriter&&) = default;
   ~CheckpointWriter();  // without commit, removes what was written
 
-  // The temporary folder. Files that others put there (not in folders) are made durable and
+  // The folder to write into. Files that others put there (not in folders) are made durable and
   // checksummed by commit().
   const std::string& folder() const { return *folder_; }
   Status add_file(const std::string& name, std::string_view bytes);
@@ -45,7 +49,8 @@ class CheckpointWriter {
                      int64_t max_shard_size = kDefaultShardSize);
 
   // Writes the manifest and gives the folder its name in one step, replacing a checkpoint of the
-  // same step; durable on return. The path of the checkpoint.
+  // same step; durable on return. The path of the checkpoint. H0118: another run, which writes into the
+  // same bucket, was first.
   Result<std::string> commit();
 
  private:
@@ -53,6 +58,7 @@ class CheckpointWriter {
   std::string output_dir_;
   int64_t step_;
   Store* store_;
+  bool in_place_;                        // the folder has its last name already
   std::unique_ptr<std::string> folder_;  // null: moved from or committed
   std::vector<WrittenFile> files_;
 };
@@ -103,12 +109,16 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
 Result<std::vector<std::string>> clean_leftovers(const std::string& output_dir,
                                                  Store& store = file_store());
 
+// In a bucket: `from` takes the place of `to`, copied by the store; finished by clean_leftovers() when it
+// is cut off.
+Status replace_checkpoint(const std::string& from, const std::string& to, Store& store);
+
 // Deletes one checkpoint folder so that no crash leaves a part of it under its name.
 Status delete_checkpoint(const std::string& path, Store& store = file_store());
 
 // Step of "checkpoint-<step>", -1 for any other name.
 int64_t step_of_checkpoint_name(std::string_view name);
-// Is it checkpoint-<step>.tmp-…, .old-… or .del-…, which only a killed process leaves?
+// Is it checkpoint-<step>.tmp-…, .new-…, .old-… or .del-…, which only a killed process leaves?
 bool is_checkpoint_leftover(std::string_view name);
 
 }  // namespace hone

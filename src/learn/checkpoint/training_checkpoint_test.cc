@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/store/temporary_folder.h"
+#include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/output_dir.h"
 
 namespace hone {
@@ -273,6 +274,129 @@ TEST(OutputDir, EveryKind) {
   EXPECT_STREQ(classify_output_dir("/out/thesis.tex", *store).error().code(), "H2213");
   ASSERT_TRUE(store->make_dirs("/other/checkpoint-3.tmp-9").ok());
   EXPECT_EQ(classify_output_dir("/other", *store)->kind, OutputDirKind::hone_unfinished);
+}
+
+// A bucket in memory: files without folders, each write whole or not at all. After `left` more changes
+// every one fails, as when the process is killed.
+class MemoryBucket : public Store {
+ public:
+  std::map<std::string, std::string> objects;
+  int left = 1 << 30, changes = 0;
+
+  Result<Info> info(const std::string& path) override {
+    if (const auto it = objects.find(path); it != objects.end())
+      return Info{true, false, static_cast<int64_t>(it->second.size())};
+    const auto below = objects.lower_bound(path + "/");
+    const bool folder = below != objects.end() && below->first.starts_with(path + "/");
+    return Info{folder, folder, 0};
+  }
+  Result<std::unique_ptr<Reader>> open(const std::string& path) override {
+    if (!objects.contains(path)) return Error(err::kCheckpointDamaged, "no " + path);
+    return std::unique_ptr<Reader>(new Open(objects[path]));
+  }
+  Result<std::vector<Entry>> list(const std::string& folder) override {
+    std::map<std::string, Entry> found;
+    for (const auto& [path, text] : objects) {
+      if (!path.starts_with(folder + "/")) continue;
+      const std::string rest = path.substr(folder.size() + 1),
+                        name = rest.substr(0, rest.find('/'));
+      found[name] = {name, name != rest, static_cast<int64_t>(text.size())};
+    }
+    std::vector<Entry> entries;
+    for (auto& [name, e] : found) entries.push_back(e);
+    return entries;
+  }
+  Result<std::unique_ptr<Writer>> create(const std::string& path) override {
+    return std::unique_ptr<Writer>(new Write(*this, path));
+  }
+  Result<std::unique_ptr<Writer>> append(const std::string&) override { return killed(); }
+  Status rename(const std::string&, const std::string&) override { return killed(); }
+  Status remove(const std::string& path) override {
+    HONE_TRY(change());
+    objects.erase(path);
+    return Ok{};
+  }
+  Status remove_all(const std::string& path) override {
+    HONE_TRY(change());
+    std::erase_if(
+        objects, [&](const auto& o) { return o.first == path || o.first.starts_with(path + "/"); });
+    return Ok{};
+  }
+  Status make_dirs(const std::string&) override { return Ok{}; }
+  Status remove_unfinished(const std::string&) override { return Ok{}; }
+  bool renames_folders_at_once(const std::string&) override { return false; }
+
+ private:
+  static Error killed() { return {err::kCheckpointDamaged, "killed"}; }
+  Status change() {
+    if (left-- <= 0) return killed();
+    ++changes;
+    return Ok{};
+  }
+  struct Open : Reader {
+    explicit Open(std::string t) : text(std::move(t)) {}
+    std::string text;
+    int64_t bytes() const override { return static_cast<int64_t>(text.size()); }
+    Status read(int64_t offset, std::span<std::byte> out) override {
+      std::memcpy(out.data(), text.data() + offset, out.size());
+      return Ok{};
+    }
+  };
+  struct Write : Writer {
+    Write(MemoryBucket& b, std::string p) : bucket(b), path(std::move(p)) {}
+    MemoryBucket& bucket;
+    std::string path, text;
+    Status write(std::span<const std::byte> bytes) override {
+      text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      return Ok{};
+    }
+    Status sync() override { return Ok{}; }
+    Status commit() override {
+      HONE_TRY(bucket.change());
+      bucket.objects[path] = text;
+      return Ok{};
+    }
+  };
+};
+
+TEST(TrainingCheckpoint, InABucketNoKillShowsAHalf) {
+  // Two checkpoints, the second again, rotation down to one: killed at each change.
+  const auto run = [](Store& s) -> Status {
+    HONE_TRY(clean_leftovers("/out", s));
+    for (const int64_t step : {10, 20, 20}) {
+      HONE_TRY(save(s, "/out", step));
+      HONE_TRY(rotate_checkpoints("/out", {.save_total_limit = 1, .best = "", .trusted = ""}, s));
+    }
+    return Ok{};
+  };
+  MemoryBucket whole;
+  ASSERT_TRUE(run(whole).ok());
+  check_all(whole, "/out", 20);
+  ASSERT_GT(whole.changes, 40);
+  for (int at = 0; at < whole.changes; ++at) {
+    SCOPED_TRACE(at);
+    MemoryBucket s;
+    ASSERT_TRUE(save(s, "/out", 5).ok());
+    s.left = at;
+    EXPECT_FALSE(run(s).ok());
+    s.left = 1 << 30;
+    check_all(s, "/out", 0);  // before anybody cleans up
+    ASSERT_TRUE(clean_leftovers("/out", s).ok());
+    check_all(s, "/out", 5);
+    for (const auto& [path, text] : s.objects)
+      EXPECT_EQ(path.find(kUnfinishedFile), std::string::npos) << path;
+    ASSERT_TRUE(run(s).ok());
+    EXPECT_EQ(find_checkpoints("/out", s)->size(), 1u);
+    check_all(s, "/out", 20);
+  }
+}
+
+TEST(TrainingCheckpoint, InABucketOneOfTwoRunsCommits) {
+  MemoryBucket s;
+  CheckpointWriter first = CheckpointWriter::begin("/out", 7, s).value();
+  ASSERT_TRUE(first.add_file("config.json", "{}").ok());
+  ASSERT_TRUE(s.write("/out/checkpoint-7/hone_manifest.json", "{}").ok());  // another run's
+  EXPECT_STREQ(first.commit().error().code(), "H0118");
 }
 
 }  // namespace

@@ -162,6 +162,11 @@ Status ObjectStore::rename(const std::string& from, const std::string& to) {
   return remove_all(from);
 }
 
+Status ObjectStore::copy(const std::string& from, const std::string& to) {
+  const Place a = HONE_TRY(place_of(from)), b = HONE_TRY(place_of(to));
+  return a.bucket == b.bucket ? a.bucket->copy(a.key, b.key) : Store::copy(from, to);
+}
+
 Status ObjectStore::remove(const std::string& url) {
   const Place p = HONE_TRY(place_of(url));
   if (p.key.empty()) return no_file(p.name);

@@ -19,6 +19,7 @@ class ObjectStore : public Store {
   Result<std::unique_ptr<Writer>> create_new(const std::string& url) override;
   Result<std::unique_ptr<Writer>> append(const std::string& url) override;
   Status rename(const std::string& from, const std::string& to) override;
+  Status copy(const std::string& from, const std::string& to) override;
   Status remove(const std::string& url) override;
   Status remove_all(const std::string& url) override;
   Status make_dirs(const std::string&) override { return Ok{}; }

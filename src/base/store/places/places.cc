@@ -57,6 +57,10 @@ Status Places::rename(const std::string& from, const std::string& to) {
         .todo("copy with 'hone store cp'");
   return a.store->rename(a.path, b.path);
 }
+Status Places::copy(const std::string& from, const std::string& to) {
+  const At a = HONE_TRY(at(from)), b = HONE_TRY(at(to));
+  return a.store == b.store ? a.store->copy(a.path, b.path) : Store::copy(from, to);
+}
 Status Places::remove(const std::string& path) {
   const At a = HONE_TRY(at(path));
   return a.store->remove(a.path);

@@ -21,6 +21,7 @@ class Places : public Store {
   Result<std::unique_ptr<Writer>> create_new(const std::string& path) override;
   Result<std::unique_ptr<Writer>> append(const std::string& path) override;
   Status rename(const std::string& from, const std::string& to) override;  // within one store
+  Status copy(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Status remove_all(const std::string& path) override;
   Status make_dirs(const std::string& path) override;
