@@ -787,6 +787,10 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # a client that was killed
+            super().handle_error(request, client_address)
+
 
 def environment(port):
     """The variables that name this server to hone and to the clouds' own tools."""

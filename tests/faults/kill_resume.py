@@ -9,13 +9,15 @@ Rounds of up to four kills each until there were that many: while it starts or r
 at some line of the log, while it evaluates, while a checkpoint is being written, or while the final
 model is being saved; mostly with SIGKILL, else with SIGTERM or SIGINT, after which the run must have
 saved and left with 143 or 130. After each kill every checkpoint and model in the folder must be
-whole. Compared at the end of a round: the final
+whole. With --bucket the output folder is in an object store (tools/fake_buckets.py), where what has no
+manifest does not count. Compared at the end of a round: the final
 model, weights and moments of the last checkpoint byte by byte, and trainer_state.json without its
 times. The run accumulates, packs rows and has dropout. Each time it is typed, other values are
 offloaded to the host or the disk, or computed again, which changes no bit; nothing is left in the
 folder of what is offloaded. The seed is printed; the same seed chooses the same kinds of moments.
 """
 import argparse
+import atexit
 import json
 import os
 import random
@@ -25,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORDS = ("the cat sat on mat and dog lay rug for it was late house still when rain came river "
@@ -32,6 +36,31 @@ WORDS = ("the cat sat on mat and dog lay rug for it was late house still when ra
 STEPS = 14
 EVALUATED = (5, 10, STEPS)
 OFFLOADED = "offloaded"  # a folder
+SERVER = ""  # of the bucket, when there is one
+
+
+def start_bucket():
+    """Serves gs://kills; what runs from here on finds it."""
+    global SERVER
+    server = subprocess.Popen([sys.executable, os.path.join(SOURCE, "tools", "fake_buckets.py"), "--bucket", "gs://kills"],
+                              stdout=subprocess.PIPE, text=True)
+    atexit.register(server.kill)
+    SERVER = "http://127.0.0.1:" + server.stdout.readline().split()[1]
+    os.environ.update(STORAGE_EMULATOR_HOST=SERVER, no_proxy="127.0.0.1")
+
+
+def place(out):
+    """The output folder as hone is told."""
+    return f"gs://kills/{out}" if SERVER else out
+
+
+def bring(hone, folder, out):
+    """Makes the local folder what the bucket is."""
+    if SERVER:
+        shutil.rmtree(os.path.join(folder, out), ignore_errors=True)
+        os.makedirs(os.path.join(folder, out))
+        if names(os.path.join(folder, out), True):
+            subprocess.run([hone, "store", "sync", place(out), out], cwd=folder, check=True, stderr=subprocess.DEVNULL)
 
 
 def prepare(folder):
@@ -66,7 +95,7 @@ def command(hone, out):
             "--validation_file", "validation.jsonl", "--per_device_eval_batch_size", "1", "--do_train", "--do_eval", "--packing", "--block_size", "32",
             "--per_device_train_batch_size", "2", "--gradient_accumulation_steps", "2", "--max_steps", str(STEPS),
             "--learning_rate", "0.01", "--eval_strategy", "steps", "--eval_steps", "5", "--save_steps", "4",
-            "--logging_steps", "1", "--save_total_limit", "2", "--threads", "2", "--output_dir", out]
+            "--logging_steps", "1", "--save_total_limit", "2", "--threads", "2", "--output_dir", place(out)]
 
 
 def result(folder, out):
@@ -88,7 +117,14 @@ def result(folder, out):
     }
 
 
-def names(path):
+def names(path, bucket=False):
+    """What a folder holds; of a bucket, checkpoints that are being written end with .tmp-."""
+    if SERVER and bucket:
+        prefix = os.path.basename(path) + "/"
+        with urllib.request.urlopen(f"{SERVER}/storage/v1/b/kills/o?prefix={urllib.parse.quote(prefix)}") as answer:
+            found = [o["name"][len(prefix):].split("/") for o in json.load(answer).get("items", [])]
+        unfinished = {n[0] for n in found if n[-1] == "hone_unfinished.json"}
+        return [n + ".tmp-" if n in unfinished else n for n in sorted({n[0] for n in found})]
     try:
         return os.listdir(path)
     except FileNotFoundError:
@@ -103,6 +139,9 @@ def unreadable(path):
             return name
         if not name.startswith("checkpoint-") or not name[len("checkpoint-"):].isdigit():
             continue
+        inside = names(folder)
+        if SERVER and "hone_unfinished.json" in inside and "hone_manifest.json" not in inside:
+            continue  # it says itself that it is not there yet
         try:
             with open(os.path.join(folder, "hone_manifest.json")) as f:
                 files = json.load(f)["files"]
@@ -155,11 +194,11 @@ def wait_for_moment(rng, kind, process, path, seconds, log_bytes):
                 time.sleep(0.0005)
         time.sleep(rng.uniform(0, 0.05))
         return
-    first = {n for n in names(path) if n.startswith("checkpoint-")}
+    first = {n for n in names(path, True) if n.startswith("checkpoint-")}
     skip = rng.randint(0, 2)  # saves that may pass
     seen = set()
     while process.poll() is None:
-        now = names(path)
+        now = names(path, True)
         if kind == "save":
             seen.update(n for n in now if ".tmp-" in n and n not in first)
             if len(seen) > skip:
@@ -194,6 +233,7 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
                 # A signal before the handlers stand, or after the last step, ends the program as usual.
                 allowed = {0, -number} if number == signal.SIGKILL else {0, 128 + number, -number}
                 story.append(f"{kind}:{number.name}:{status}")
+                bring(hone, folder, out)
                 if left := names(os.path.join(folder, OFFLOADED)):
                     return f"left of what was offloaded after {number.name}: {left}", story
                 if broken := unreadable(os.path.join(folder, out)):
@@ -210,7 +250,8 @@ def round_of_kills(rng, hone, folder, out, seconds, log_bytes, counts):
                 status = process.wait()
                 if status != 0:
                     return f"the last run ended with {status}", story
-    left = [n for n in names(os.path.join(folder, out)) if any(mark in n for mark in (".tmp", "-tmp", ".old", ".del"))]
+    bring(hone, folder, out)
+    left = [n for n in names(os.path.join(folder, out), True) if any(mark in n for mark in (".tmp", "-tmp", ".old", ".del"))]
     return (f"leftovers: {left}" if left else ""), story
 
 
@@ -219,6 +260,7 @@ def main():
     parser.add_argument("--hone", default=os.path.join(SOURCE, "build", "hone"))
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
+    parser.add_argument("--bucket", action="store_true")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
     hone = os.path.abspath(options.hone)
@@ -234,6 +276,8 @@ def main():
                 return 1
             seconds = time.monotonic() - began
         log_bytes = os.path.getsize(os.path.join(folder, "whole.log"))
+        if options.bucket:
+            start_bucket()
         wanted = result(folder, "whole")
         counts = {}
         number = 0

@@ -282,10 +282,8 @@ Status Dataset::open_parquet_branch(const DatasetRequest& request, const std::st
 Result<Dataset> Dataset::open(const DatasetRequest& request) {
   Dataset d;
   d.name_ = request.name;
-  std::error_code ignored;
   const bool address = is_data_address(request.name);
-  if (address ||
-      (!request.name.starts_with("hf://") && fs::is_regular_file(request.name, ignored))) {
+  if (address || (!request.name.starts_with("hf://") && is_file(request.name))) {
     std::vector<std::string> files = {request.name};
     if (address) files = HONE_TRY(fetch_data_files(files, request.hub));
     if (!request.config.empty() && request.config != "default")
@@ -293,7 +291,7 @@ Result<Dataset> Dataset::open(const DatasetRequest& request) {
     d.splits_.push_back({"train", std::move(files)});
     return d;
   }
-  if (!request.name.starts_with("hf://") && fs::is_directory(request.name, ignored)) {
+  if (!request.name.starts_with("hf://") && is_folder(request.name)) {
     HONE_TRY(d.open_folder(request));
     return d;
   }

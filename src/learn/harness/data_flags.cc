@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/shards/shards.h"
 #include "learn/datasets/fetch.h"
@@ -16,10 +17,9 @@ const Names kTrainFiles{"train.tsv", "msr_paraphrase_train.txt", "train"};
 
 // The first of `names` that is a file of the folder.
 Result<std::string> one_of(const std::string& folder, const Names& names) {
-  std::error_code failed;
   for (const std::string& name : names) {
     const fs::path path = fs::path(folder) / name;
-    if (fs::is_regular_file(path, failed)) return path.string();
+    if (is_file(path)) return path.string();
   }
   return Error(err::kDataMissing, fmt::format("'{}' has no {}", folder, join(names, ", no ")))
       .at("--data_dir " + folder)
@@ -37,9 +37,8 @@ Status from_folder(const LabelSourceRequest& r, LabelSources& out) {
   } else if (r.want_test) {
     out.test = {HONE_TRY(one_of(r.data_dir, {"test.tsv", "msr_paraphrase_test.txt", "test"}))};
   }
-  std::error_code failed;
   const fs::path dev_ids = fs::path(r.data_dir) / "dev_ids";
-  if (r.task && r.task->name == "mrpc" && fs::is_regular_file(dev_ids, failed) &&
+  if (r.task && r.task->name == "mrpc" && is_file(dev_ids) &&
       !one_of(r.data_dir, {"dev.tsv"}).ok()) {
     out.dev_ids = dev_ids.string();
     if (r.want_validation) out.validation = {HONE_TRY(one_of(r.data_dir, kTrainFiles))};

@@ -109,6 +109,7 @@ std::string existing_folder(const std::string& folder) {
 }
 
 int64_t free_disk_bytes(const std::string& folder) {
+  if (folder.find("://") != std::string::npos) return kNoLimit;  // a bucket has room
   struct statvfs s {};
   if (statvfs(existing_folder(folder).c_str(), &s) != 0) return kNoLimit;
   return static_cast<int64_t>(s.f_bavail) * static_cast<int64_t>(s.f_frsize);

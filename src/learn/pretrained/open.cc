@@ -7,6 +7,7 @@
 #include "base/settings/errors.h"
 #include "base/store/errors.h"
 #include "base/store/hub.h"
+#include "base/store/store.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/gguf/gguf.h"
 #include "learn/checkpoint/open_weights.h"
@@ -23,8 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 Result<std::string> resolve(const std::string& name, const OpenOptions& options, bool weights) {
-  std::error_code ec;
-  if (fs::exists(name, ec)) return name;
+  if (path_exists(name)) return name;
   ResolveOptions r;
   r.revision = options.revision;
   r.cache_dir = options.cache_dir;
@@ -41,14 +41,13 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
 // The GGUF file that `path` means: itself, or the only one of a folder without config.json; ""
 // else.
 std::string gguf_of(const std::string& path) {
-  std::error_code ec;
   if (path.ends_with(".gguf")) return path;
-  if (!fs::is_directory(path, ec) || fs::exists(fs::path(path) / "config.json", ec)) return "";
+  if (!is_folder(path) || path_exists(fs::path(path) / "config.json")) return "";
   std::string found;
-  for (fs::directory_iterator it(path, ec), end; !ec && it != end; it.increment(ec)) {
-    if (it->path().extension() != ".gguf") continue;
+  for (const std::string& name : names_in(path)) {
+    if (!name.ends_with(".gguf")) continue;
     if (!found.empty()) return "";
-    found = it->path().string();
+    found = path + "/" + name;
   }
   return found;
 }
@@ -99,16 +98,14 @@ Result<Tokenizer> gguf_tokenizer(const std::string& path) {
 
 Result<Tokenizer> local_tokenizer(const std::string& path, const TokenizerSide& side = {}) {
   if (const std::string gguf = gguf_of(path); !gguf.empty()) return gguf_tokenizer(gguf);
-  std::error_code ec;
-  if (fs::is_directory(path, ec) || (!path.ends_with(".safetensors") && !is_torch_file_name(path)))
+  if (is_folder(path) || (!path.ends_with(".safetensors") && !is_torch_file_name(path)))
     return load_tokenizer(path, side);
   return load_tokenizer(fs::path(path).parent_path().string(), side);
 }
 
 // A file x.json is a config by any name; everything else goes to load_config.
 Result<nlohmann::json> open_config(const std::string& path) {
-  std::error_code ec;
-  if (path.ends_with(".json") && !fs::is_directory(path, ec))
+  if (path.ends_with(".json") && !is_folder(path))
     return read_json_object(path, err::kConfigUnreadable);
   return load_config(path);
 }
@@ -185,10 +182,8 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
     if (!offered.ok()) return std::move(offered.error().at(config_path));
   }
 
-  std::error_code ec;
-  const fs::path beside =
-      fs::is_directory(p.path, ec) ? fs::path(p.path) : fs::path(p.path).parent_path();
-  if (const fs::path file = beside / "generation_config.json"; fs::exists(file, ec))
+  const fs::path beside = is_folder(p.path) ? fs::path(p.path) : fs::path(p.path).parent_path();
+  if (const fs::path file = beside / "generation_config.json"; path_exists(file))
     p.generation_config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
 
   if (options.need_weights && !name.empty()) {
@@ -221,9 +216,8 @@ Result<Pretrained> open_model(const std::string& name, const OpenOptions& option
 }
 
 bool has_tokenizer(const std::string& folder) {
-  std::error_code ec;
   for (const char* file : {"tokenizer.json", "vocab.json", "vocab.txt", "spiece.model"})
-    if (fs::exists(fs::path(folder) / file, ec)) return true;
+    if (path_exists(fs::path(folder) / file)) return true;
   return false;
 }
 
@@ -236,10 +230,9 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
       read_json_object((fs::path(folder) / kAdapterConfigFile).string(), err::kConfigUnreadable)));
   if (!read.ok()) return std::move(read.error().at(folder));
   p.config.adapter = std::make_shared<Adapter>(std::move(*read));
-  std::error_code ec;
   for (const char* ending : {".safetensors", ".bin"}) {
     const fs::path file = fs::path(folder) / (std::string(kAdapterStem) + ending);
-    if (p.adapter == nullptr && fs::exists(file, ec))
+    if (p.adapter == nullptr && path_exists(file))
       p.adapter = HONE_TRY(open_weights(file.string()));
   }
   if (p.adapter) return Ok{};
@@ -250,10 +243,8 @@ Status open_adapter(Pretrained& p, const OpenOptions& options) {
 
 // The folder of an adapter, named as a model: PEFT's file says which model it belongs to.
 Result<std::string> base_of_adapter(const std::string& folder) {
-  std::error_code ec;
   const fs::path file = fs::path(folder) / kAdapterConfigFile;
-  if (!fs::is_directory(folder, ec) || !fs::exists(file, ec) ||
-      fs::exists(fs::path(folder) / "config.json", ec))
+  if (!is_folder(folder) || !path_exists(file) || path_exists(fs::path(folder) / "config.json"))
     return std::string();
   const nlohmann::json config = HONE_TRY(read_json_object(file.string(), err::kConfigUnreadable));
   const auto base = config.find("base_model_name_or_path");

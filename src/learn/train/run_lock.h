@@ -1,26 +1,48 @@
 // One process at a time trains into an output folder.
 #pragma once
 
+#include <memory>
 #include <string>
 
+#include "base/core/clock.h"
 #include "base/core/error.h"
+#include "base/store/store.h"
 
 namespace hone {
 
-// Holds the folder until destroyed, or until the process ends in whatever way (flock on the folder
-// itself: no file is left). Where the file system knows no locks it holds nothing.
+// Holds the folder until destroyed, or until the process ends in whatever way. On a disk: flock on the
+// folder itself, no file is left; where the file system knows no locks it holds nothing. In a bucket:
+// the object .hone_lock, which names the process and is written again every 20 seconds; the lock of a
+// process that is gone from this machine is taken over at once, another one when it was not written for
+// 75 seconds. No clock but the own one decides.
 class RunLock {
  public:
   // Makes the folder when it is absent, and removes what a killed process was writing into it.
-  // Errors: H2403 another process holds it.
-  static Result<RunLock> take(const std::string& folder);
-  RunLock(RunLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  // Errors: H2403 another process holds it (also where its write, H0118, came first).
+  static Result<RunLock> take(const std::string& folder, Clock& clock = system_clock());
+  RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&&) = delete;
   ~RunLock();
 
+  // H2403: another process took the folder over, because this one did not say for too long that it is
+  // alive (a machine that was stopped, a network that was cut). Nothing more may be written into it.
+  Status check() const;
+
  private:
-  explicit RunLock(int fd) : fd_(fd) {}
+  struct InBucket;
+  RunLock(int fd, std::unique_ptr<InBucket> in_bucket);
   int fd_;
+  std::unique_ptr<InBucket> in_bucket_;
+};
+
+// What a lock says of its process; exposed for tests.
+struct LockOwner {
+  std::string host, boot, space, start;  // start: the process' start in clock ticks since boot
+  int64_t pid = 0;
+  std::string name;  // of this lock alone
+  static LockOwner self();
+  // True only when the process was on this machine and is not there any more.
+  bool is_gone() const;
 };
 
 }  // namespace hone

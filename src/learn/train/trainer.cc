@@ -171,6 +171,7 @@ Result<TrainOutcome> Trainer::train() {
       not_finite_in_row_ = 0;
       if (loss_scale_) loss_scale_->step_was_finite();
     }
+    HONE_TRY(lock_->check());
     ++done_;
     step_seconds = clock_->seconds() - begun;
     const double loss =

@@ -38,7 +38,7 @@ Status check_file(const ConvertSettings& s, const WeightSource& weights) {
   if (read)
     return Error(err::kOutputIsInput, fmt::format("'{}' is the model that is converted", s.output))
         .todo("name another file");
-  if (fs::is_directory(s.output, ec) || (fs::exists(s.output, ec) && !s.overwrite_output_dir))
+  if (is_folder(s.output) || (path_exists(s.output) && !s.overwrite_output_dir))
     return Error(err::kFileExists, fmt::format("'{}' is there", s.output))
         .todo("name a new file, or pass --overwrite_output_dir");
   return beside.empty() ? Status(Ok{}) : file_store().make_dirs(beside.string());
@@ -46,16 +46,15 @@ Status check_file(const ConvertSettings& s, const WeightSource& weights) {
 
 Status check_folder(const ConvertSettings& s, const std::string& path) {
   std::error_code ec;
-  const fs::path source =
-      fs::is_directory(path, ec) ? fs::path(path) : fs::absolute(path, ec).parent_path();
+  const fs::path source = is_folder(path) ? fs::path(path) : fs::absolute(path, ec).parent_path();
   if (fs::equivalent(source, s.output, ec))
     return Error(err::kOutputIsInput,
                  fmt::format("'{}' holds the model that is converted", s.output))
         .todo("name another folder");
-  if (fs::exists(s.output, ec) && !fs::is_directory(s.output, ec))
+  if (path_exists(s.output) && !is_folder(s.output))
     return Error(err::kFileExists, fmt::format("'{}' is a file; a folder is written", s.output))
         .todo("name another folder");
-  if (!s.overwrite_output_dir && fs::is_directory(s.output, ec) && !fs::is_empty(s.output, ec))
+  if (!s.overwrite_output_dir && is_folder(s.output) && !fs::is_empty(s.output, ec))
     return Error(err::kFileExists, fmt::format("'{}' holds files", s.output))
         .todo("name a new folder, or pass --overwrite_output_dir");
   return Ok{};

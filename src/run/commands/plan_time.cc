@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/errors.h"
 #include "learn/harness/limits.h"
@@ -14,7 +15,7 @@ bool names_data(const Task& task) {
   const Schema schema = described(task);
   const TaskSettings& s = *task.settings;
   if (!s.train_file.empty()) return true;
-  if (!s.dataset_name.empty()) return std::filesystem::exists(s.dataset_name);
+  if (!s.dataset_name.empty()) return path_exists(s.dataset_name);
   for (const char* own : {"data_dir", "train_data_file"})
     for (const Setting& setting : schema.all())
       if (setting.name == own && setting.value() != "" && !setting.value().empty()) return true;

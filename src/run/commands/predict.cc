@@ -4,6 +4,7 @@
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/store/store.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/training.h"
@@ -21,12 +22,10 @@ struct PredictOnly {
 // The files of predictions in a folder.
 OrderedJson prediction_files(const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(folder, ec)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(folder)) {
     if (name == "generated_predictions.txt" || name == "predictions.txt" ||
         (name.starts_with("predict_results") && name.ends_with(".txt")))
-      files.push_back(entry.path().string());
+      files.push_back(folder + "/" + name);
   }
   std::sort(files.begin(), files.end());
   return files;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/store/store.h"
 #include "base/store/unpack.h"
 #include "learn/data/formats/errors.h"
 
@@ -41,6 +42,29 @@ class FileSource final : public Source {
   }
 
   int fd_;
+};
+
+// A URL, read ahead by its store.
+class StoreSource final : public Source {
+ public:
+  StoreSource(std::string url, std::unique_ptr<Reader> reader)
+      : Source(std::move(url)), reader_(std::move(reader)) {}
+
+ private:
+  Result<int64_t> read_more(char* to, int64_t size) override {
+    const int64_t n = std::min(size, reader_->bytes() - at_);
+    if (n <= 0) return int64_t{0};
+    HONE_TRY(reader_->read(at_, std::as_writable_bytes(std::span(to, static_cast<size_t>(n)))));
+    at_ += n;
+    return n;
+  }
+  Status move_to(int64_t offset) override {
+    at_ = std::min(offset, reader_->bytes());
+    return Ok{};
+  }
+
+  std::unique_ptr<Reader> reader_;
+  int64_t at_ = 0;
 };
 
 class MemorySource final : public Source {
@@ -174,6 +198,10 @@ Result<std::unique_ptr<Source>> in_memory(std::unique_ptr<Source> source) {
 }
 
 Result<std::unique_ptr<Source>> open_file_source(const std::string& path) {
+  if (path.find("://") != std::string::npos) {
+    std::unique_ptr<Reader> reader = HONE_TRY(file_store().open(path));
+    return std::unique_ptr<Source>(new StoreSource(path, std::move(reader)));
+  }
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;

@@ -5,6 +5,7 @@
 
 #include "base/core/json.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/data/rows/errors.h"
 
 namespace hone {
@@ -14,11 +15,6 @@ namespace fs = std::filesystem;
 
 std::string dict_file(const std::string& folder) { return folder + "/dataset_dict.json"; }
 std::string state_file(const std::string& folder) { return folder + "/state.json"; }
-
-bool exists(const std::string& path) {
-  std::error_code failed;
-  return fs::exists(path, failed);
-}
 
 Error damaged(const std::string& what, const std::string& name) {
   return Error(err::kDatasetFolder, what)
@@ -37,8 +33,7 @@ bool is_plain_name(const Json& value) {
 }  // namespace
 
 bool is_dataset_folder(const std::string& path) {
-  std::error_code failed;
-  return fs::is_directory(path, failed) && (exists(dict_file(path)) || exists(state_file(path)));
+  return is_folder(path) && (path_exists(dict_file(path)) || path_exists(state_file(path)));
 }
 
 Result<std::vector<std::string>> splits_of_text(std::string_view text, const std::string& name) {
@@ -78,7 +73,7 @@ Result<std::vector<std::string>> files_of_text(std::string_view text, const std:
 
 Result<std::vector<std::string>> dataset_splits(const std::string& folder) {
   const std::string file = dict_file(folder);
-  if (!exists(file)) return std::vector<std::string>{};
+  if (!path_exists(file)) return std::vector<std::string>{};
   return splits_of_text(HONE_TRY(read_file(file)), file);
 }
 
@@ -95,12 +90,13 @@ Result<std::vector<std::string>> dataset_files(const std::string& folder,
                             join(splits, ", "), place, splits[0]));
     place += "/" + split;
   }
-  if (!exists(state_file(place))) return damaged("there is no state.json", place);
+  if (!path_exists(state_file(place))) return damaged("there is no state.json", place);
   std::vector<std::string> files =
       HONE_TRY(files_of_text(HONE_TRY(read_file(state_file(place))), state_file(place)));
   for (std::string& file : files) {
     file = place + "/" + file;
-    if (!exists(file)) return damaged(fmt::format("the data file '{}' is missing", file), place);
+    if (!path_exists(file))
+      return damaged(fmt::format("the data file '{}' is missing", file), place);
   }
   return files;
 }

@@ -1,5 +1,6 @@
 #include "learn/data/rows/files.h"
 
+#include <fnmatch.h>
 #include <glob.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "base/core/memory.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 #include "learn/data/rows/dataset_folder.h"
 #include "learn/data/rows/errors.h"
@@ -22,20 +24,15 @@ namespace {
 namespace fs = std::filesystem;
 
 Error no_such_file(const std::string& path) {
-  std::error_code failed;
   const fs::path folder =
       fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
-  std::vector<std::string> names;
-  for (fs::directory_iterator it(folder, failed), end; !failed && it != end; it.increment(failed)) {
-    names.push_back(it->path().filename().string());
-  }
-  const std::string near = nearest_name(fs::path(path).filename().string(), names);
+  const std::string near =
+      nearest_name(fs::path(path).filename().string(), names_in(folder.string()));
   Error error(err::kDataMissing, fmt::format("there is no data file '{}'", path));
   if (!near.empty()) return std::move(error).todo(fmt::format("did you mean '{}'?", near));
   return std::move(error).todo(
-      fs::is_directory(folder, failed)
-          ? "check the path; relative paths start at the folder you are in"
-          : fmt::format("the folder '{}' does not exist either", folder.string()));
+      is_folder(folder) ? "check the path; relative paths start at the folder you are in"
+                        : fmt::format("the folder '{}' does not exist either", folder.string()));
 }
 
 // Files in order; cells are put in the order of columns_ by name.
@@ -156,17 +153,27 @@ Result<std::vector<std::string>> expand_files(std::span<const std::string> patte
                                               const std::string& split) {
   std::vector<std::string> files;
   for (const std::string& pattern : patterns) {
-    std::error_code failed;
     if (is_dataset_folder(pattern)) {
       for (std::string& file : HONE_TRY(dataset_files(pattern, split)))
         files.push_back(std::move(file));
       continue;
     }
-    if (fs::exists(pattern, failed)) {
+    if (path_exists(pattern)) {
       files.push_back(pattern);
       continue;
     }
     if (pattern.find_first_of("*?[") == std::string::npos) return no_such_file(pattern);
+    if (pattern.find("://") != std::string::npos) {  // only the last part has wildcards
+      const size_t slash = pattern.rfind('/');
+      const size_t before = files.size();
+      for (const std::string& name : names_in(pattern.substr(0, slash)))
+        if (::fnmatch(pattern.c_str() + slash + 1, name.c_str(), FNM_PERIOD) == 0)
+          files.push_back(pattern.substr(0, slash + 1) + name);
+      if (files.size() == before)
+        return Error(err::kDataMissing, fmt::format("no file matches '{}'", pattern))
+            .todo("check the folder with 'hone store ls'");
+      continue;
+    }
     glob_t found{};
     const int rc = ::glob(pattern.c_str(), 0, nullptr, &found);
     if (rc == 0) files.insert(files.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);

@@ -141,9 +141,7 @@ std::string ShardManifest::to_json() const {
 }
 
 bool is_shard_folder(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::exists(path + "/" + kShardManifest, failed) ||
-         std::filesystem::exists(path + "/" + kShardProgress, failed);
+  return path_exists(path + "/" + kShardManifest) || path_exists(path + "/" + kShardProgress);
 }
 
 Result<ShardManifest> parse_shard_manifest(std::string_view text, const std::string& name) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/store/store.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
 
@@ -257,7 +258,7 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
       {"added_tokens.json", read_legacy}};
   for (const auto& [name, read] : files) {
     const std::string path = folder + "/" + name;
-    if (!std::filesystem::is_regular_file(path)) continue;
+    if (!is_file(path)) continue;
     config.files.push_back(path);
     if (config.lists_tokens) continue;  // the files of older versions are not looked at then
     const std::string text = HONE_TRY(read_text_file(path));
@@ -265,13 +266,13 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
     HONE_TRY(read(JsonAt{document.root(), path + ":"}, config));
   }
   const std::string model = folder + "/config.json";
-  if (config.tokenizer_class.empty() && std::filesystem::is_regular_file(model)) {
+  if (config.tokenizer_class.empty() && is_file(model)) {
     const std::string text = HONE_TRY(read_text_file(model));
     const JsonDocument document = HONE_TRY(JsonDocument::parse(text, model));
     HONE_TRY(read_model_type(JsonAt{document.root(), model + ":"}, config));
   }
   const std::string chat = folder + "/chat_template.jinja";
-  if (std::filesystem::is_regular_file(chat)) {
+  if (is_file(chat)) {
     config.chat_template = HONE_TRY(read_text_file(chat));
     config.files.push_back(chat);
   }

@@ -1,7 +1,6 @@
 // Which files of a model folder make its tokenizer, in the order of Transformers 5.
-#include <filesystem>
-
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "learn/tokenizers/load/loaders.h"
 #include "learn/tokenizers/text/errors.h"
 #include "learn/tokenizers/text/json_dom.h"
@@ -9,19 +8,12 @@
 namespace hone {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr const char* kReadable =
     "hone reads tokenizer.json, vocab.json with merges.txt, encoder.json with vocab.bpe, "
     "vocab.txt, "
     "SentencePiece models (tokenizer.model, spiece.model, sentencepiece.bpe.model), Marian's "
     "source.spm, target.spm and vocab.json, tiktoken rank files (tokenizer.model, "
     "*.tiktoken), and the vocabulary of a GGUF file";
-
-bool is_file(const std::string& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored);
-}
 
 // A SentencePiece model or tiktoken ranks: the names are the same.
 Result<TokenizerParts> from_model(const std::string& path, const TokenizerConfig& config) {
@@ -72,11 +64,9 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
   }
   if (is_file(path("encoder.json")) && is_file(path("vocab.bpe")))
     return finish(read_vocab_merges(path("encoder.json"), path("vocab.bpe"), config));
-  std::error_code error;
   std::vector<std::string> models;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.path().extension() == ".tiktoken") models.push_back(entry.path().string());
-  std::sort(models.begin(), models.end());
+  for (const std::string& name : names_in(folder))
+    if (name.ends_with(".tiktoken")) models.push_back(folder + "/" + name);
   for (const char* name : {"tiktoken.model", "tokenizer.model", "tokenizer.model.v3",
                            "tokenizer.model.v1", "spiece.model"})
     if (is_file(path(name))) models.push_back(path(name));
@@ -98,10 +88,7 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
   }
   if (is_file(path("vocab.txt"))) return finish(from_vocab_txt(path("vocab.txt"), config));
 
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
+  std::vector<std::string> names = names_in(folder);
   if (names.size() > 12) names.resize(12);
   return Error(err::kTokenizerMissing, "no tokenizer files here")
       .at(fmt::format("{} ({})", folder, names.empty() ? "empty" : join(names, ", ")))
@@ -113,8 +100,7 @@ Result<TokenizerParts> from_folder(const std::string& folder, const TokenizerSid
 Result<Tokenizer> load_tokenizer(const std::string& given, const TokenizerSide& side) {
   std::string path = given;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return Tokenizer::make(HONE_TRY(from_folder(path, side)));
+  if (is_folder(path)) return Tokenizer::make(HONE_TRY(from_folder(path, side)));
   if (!is_file(path))
     return Error(err::kTokenizerMissing, fmt::format("'{}' is neither a folder nor a file", path))
         .todo(fmt::format("give the folder of a checkpoint or tokenizer; {}", kReadable));

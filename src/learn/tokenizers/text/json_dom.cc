@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/core/json.h"
+#include "base/core/text.h"
 #include "base/unicode/unicode.h"
 #include "learn/tokenizers/text/errors.h"
 
@@ -127,17 +128,10 @@ std::string json_quote(std::string_view text) {
 }
 
 Result<std::string> read_text_file(const std::string& path) {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-  std::string text;
-  char buffer[1 << 16];
-  size_t n = 0;
-  if (file)
-    while ((n = std::fread(buffer, 1, sizeof buffer, file.get())) > 0) text.append(buffer, n);
-  if (!file || std::ferror(file.get()))
-    return Error(err::kTokenizerMissing,
-                 fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno)))
-        .todo("check the path and its permissions");
-  return text;
+  Result<std::string> text = read_file(path);
+  if (text.ok()) return text;
+  return Error(err::kTokenizerMissing, text.error().what())
+      .todo("check the path and its permissions");
 }
 
 }  // namespace hone
