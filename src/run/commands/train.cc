@@ -8,12 +8,13 @@
 #include "engine/backends/backends.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
+#include "run/commands/supervise.h"
 #include "run/commands/training.h"
 
 namespace hone {
 namespace {
 
-Result<int> run_train(const std::vector<std::string>& args) {
+Result<int> train_once(const std::vector<std::string>& args) {
   const double begin_s = system_clock().seconds();
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
@@ -23,6 +24,7 @@ Result<int> run_train(const std::vector<std::string>& args) {
   if (!s.do_train && !s.do_eval && !s.do_predict)
     return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
         .todo("add --do_train, --do_eval or both");
+  if (s.restarts > 0 && !is_supervised()) return supervise(args, s);
   const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
   s.split = start.split;
   s.continued_from = start.checkpoint;
@@ -93,6 +95,12 @@ Result<int> run_train(const std::vector<std::string>& args) {
   HONE_TRY(run->end());
   if (s.do_train) HONE_TRY(trainer.finish());
   return kExitDone;
+}
+
+Result<int> run_train(const std::vector<std::string>& args) {
+  Result<int> status = train_once(args);
+  if (!status.ok()) tell_supervisor(status.error());
+  return status;
 }
 
 }  // namespace

@@ -1,0 +1,156 @@
+#include "run/commands/supervise.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <set>
+
+#include "base/core/clock.h"
+#include "base/core/errors.h"
+#include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/core/text.h"
+#include "base/store/errors.h"
+#include "learn/checkpoint/training_checkpoint.h"
+#include "run/commands/command.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kEndVariable = "HONE_SUPERVISOR_PIPE";  // a file descriptor
+constexpr double kFirstPause = 1, kLongestPause = 60;
+
+// Faults of the world around, not of what the user wrote.
+bool may_pass(const std::string& code) {
+  for (const ErrorCode& e :
+       {err::kNetwork, err::kHttpStatus, err::kChecksum, err::kStoreFailed, err::kInterrupted})
+    if (code == e.id) return true;
+  return false;
+}
+
+struct End {
+  int status = 0;    // of waitpid()
+  std::string code;  // of the Error that ended it, "" without
+};
+
+Result<End> run_child(const std::vector<std::string>& args) {
+  std::vector<std::string> words = {"hone", "train"};
+  words.insert(words.end(), args.begin(), args.end());
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return Error(err::kCommandFailed, "cannot make a pipe to the run");
+  const std::string name = std::to_string(ends[1]);
+  const pid_t parent = ::getpid(), child = ::fork();
+  if (child < 0) return Error(err::kCommandFailed, "cannot start the run as a process of its own");
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without its supervisor it saves and ends
+    if (::getppid() != parent) ::_exit(128 + SIGTERM);
+    ::setpgid(0, 0);  // the terminal's Ctrl-C comes through the supervisor, once
+    ::fcntl(ends[1], F_SETFD, 0);
+    ::setenv(kEndVariable, name.c_str(), 1);
+    ::execv("/proc/self/exe", argv.data());
+    ::_exit(127);
+  }
+  ::close(ends[1]);
+  End end;
+  int sent = 0;
+  for (;;) {
+    // A request to stop interrupts the wait; it is handed on once.
+    const pid_t waited = ::waitpid(child, &end.status, WNOHANG);
+    if (waited == child) break;
+    if (stop_requested() && sent != stop_signal()) {
+      sent = stop_signal();
+      ::kill(child, sent);
+    }
+    ::usleep(20'000);
+  }
+  std::array<char, 64> text{};
+  const ssize_t n = ::read(ends[0], text.data(), text.size());
+  ::close(ends[0]);
+  if (n > 0) end.code = std::string(trim(std::string_view(text.data(), static_cast<size_t>(n))));
+  return end;
+}
+
+// Names of the checkpoints with what their manifests say, so that one that was replaced counts as new.
+std::set<std::string> checkpoints_of(const std::string& folder) {
+  std::set<std::string> found;
+  if (const auto all = find_checkpoints(folder); all.ok())
+    for (const CheckpointInfo& c : *all) {
+      const Result<std::string> manifest = read_file(c.path + "/" + kManifestFile);
+      found.insert(c.path + "\n" + (manifest.ok() ? *manifest : ""));
+    }
+  return found;
+}
+
+// The newest resumable one that is not in `before`; "" without.
+std::string newest_since(const std::string& folder, const std::set<std::string>& before) {
+  const auto all = find_checkpoints(folder);
+  if (!all.ok()) return "";
+  for (const CheckpointInfo& c : *all) {
+    const Result<std::string> manifest = read_file(c.path + "/" + kManifestFile);
+    if (c.resumable && !before.contains(c.path + "\n" + (manifest.ok() ? *manifest : "")))
+      return c.path;
+  }
+  return "";
+}
+
+}  // namespace
+
+bool is_supervised() { return !environment(kEndVariable).empty(); }
+
+void tell_supervisor(const Error& error) {
+  const std::string fd = environment(kEndVariable), text = std::string(error.code()) + "\n";
+  if (!fd.empty()) (void)!::write(std::atoi(fd.c_str()), text.data(), text.size());
+}
+
+Result<int> supervise(const std::vector<std::string>& args, const TrainSettings& s) {
+  install_stop_handlers();
+  const std::set<std::string> before = checkpoints_of(s.output_dir);
+  std::string newest;  // of this run
+  int64_t tries = 0;
+  double pause = kFirstPause;
+  for (;;) {
+    // A checkpoint of this run is continued from, whatever the flags say of those before it.
+    std::vector<std::string> now = args;
+    if (!newest.empty())
+      now.insert(now.end(),
+                 {"--overwrite_output_dir", "false", "--resume_from_checkpoint", newest});
+    const End end = HONE_TRY(run_child(now));
+    const bool killed = WIFSIGNALED(end.status);
+    const int status = killed ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
+    const bool crashed =
+        killed || status == kExitBug || (status == kExitUserError && may_pass(end.code));
+    if (!crashed || stop_requested()) return status;
+    // A checkpoint that was saved meanwhile says that the run gets on.
+    if (const std::string found = newest_since(s.output_dir, before); found != newest) {
+      newest = found;
+      tries = 0;
+      pause = kFirstPause;
+    }
+    const std::string how = killed ? fmt::format("by signal {}", WTERMSIG(end.status))
+                                   : fmt::format("with status {}{}", status,
+                                                 end.code.empty() ? "" : " (" + end.code + ")");
+    if (tries == s.restarts) {
+      log_error(
+          "the run ended {}, {} times in a row without a new checkpoint: it is not started again",
+          how, tries + 1);
+      return status;
+    }
+    ++tries;
+    log_warning("the run ended {}: restart {} of {} in {:.0f} s", how, tries, s.restarts, pause);
+    for (double left = pause; left > 0 && !stop_requested(); left -= 0.1) system_clock().sleep(0.1);
+    if (stop_requested()) return 128 + stop_signal();
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+}  // namespace hone

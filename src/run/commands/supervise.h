@@ -1,0 +1,27 @@
+// hone train --restarts N: the run as a child that is started again after a crash.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/core/error.h"
+#include "learn/train/settings.h"
+
+namespace hone {
+
+// Is this process the child of a supervisor?
+bool is_supervised();
+
+// Runs `hone train args` as a child until it ends by itself. It is started again when it was killed,
+// ended by a bug, or met a fault that may pass (a server that is away, a damaged transfer, an error of
+// the disk: H0104, H0107, H0108, H0109, H0113). It continues from the newest checkpoint that was saved
+// meanwhile. It is given up after s.restarts such ends in a row without a new checkpoint, and pauses
+// between them grow. A user's mistake is not repeated. SIGTERM and SIGINT are handed to the child, which
+// saves and ends. Returns the child's exit status; 128 and the signal when it was killed.
+// Errors: H0004 it cannot be started.
+Result<int> supervise(const std::vector<std::string>& args, const TrainSettings& s);
+
+// In the child: tells the supervisor why the run ends.
+void tell_supervisor(const Error& error);
+
+}  // namespace hone
