@@ -33,6 +33,7 @@ import threading
 import time
 import urllib.parse as url
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from xml.sax.saxutils import escape
 
@@ -42,7 +43,7 @@ for folder in glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)),
 try:
     import google_crc32c
 
-    crc32c = google_crc32c.value
+    crc32c, extend_crc32c = google_crc32c.value, google_crc32c.extend
 except ImportError:
     TABLE = []
     for n in range(256):
@@ -55,6 +56,8 @@ except ImportError:
         for b in data:
             c = (c >> 8) ^ TABLE[(c ^ b) & 255]
         return c ^ 0xFFFFFFFF
+
+    extend_crc32c = None
 
 
 AWS_ID, AWS_SECRET = "hone-test-id", "hone-test-secret"
@@ -79,14 +82,14 @@ def http_date():
 class Object:
     count = 1700000000000000
 
-    def __init__(self, data, meta=None, etag=None):
+    def __init__(self, data, meta=None, etag=None, sums=None):
         with LOCK:
             Object.count += 1
             self.generation = Object.count
         self.data, self.meta, self.updated = data, dict(meta or {}), now()
-        self.crc32c = b64(struct.pack(">I", crc32c(data)))
-        # A large one is as if composed: it has no MD5.
-        self.md5 = hashlib.md5(data).digest() if len(data) <= 32 << 20 else None
+        # `sums` were made while the bytes came; a composed object has no MD5.
+        self.crc32c, self.md5 = sums or (crc32c(data), hashlib.md5(data).digest())
+        self.crc32c = b64(struct.pack(">I", self.crc32c))
         self.etag = etag or '"%s"' % (self.md5.hex() if self.md5 else "%x" % self.generation)
 
 
@@ -320,9 +323,9 @@ class Handler(BaseHTTPRequestHandler):
                 raise Refused(412 if wanted else 304, "conditionNotMet",
                               "At least one of the pre-conditions you specified did not hold.")
 
-    def google_put(self, bucket, name, data, meta, query):
+    def google_put(self, bucket, name, data, meta, query, sums=None):
         objects = self.objects("gs", bucket)
-        new = Object(data, meta)
+        new = Object(data, meta, sums=sums)
         for key, value in (("crc32c", new.crc32c), ("md5Hash", b64(new.md5) if new.md5 else "")):
             if value and meta.get(key) and meta[key] != value:
                 raise Refused(400, "invalid", 'Provided %s "%s" doesn\'t match calculated %s "%s".' % (
@@ -414,7 +417,8 @@ class Handler(BaseHTTPRequestHandler):
             if self.headers.get("X-Upload-Content-Type"):
                 meta.setdefault("contentType", self.headers["X-Upload-Content-Type"])
             session = hashlib.md5(("%s%f" % (name, time.time())).encode()).hexdigest()
-            State.uploads[session] = {"name": name, "meta": meta, "query": query, "data": bytearray(), "done": None}
+            State.uploads[session] = {"name": name, "meta": meta, "query": query, "data": bytearray(), "done": None,
+                                      "crc32c": 0, "md5": hashlib.md5(), "sums": ThreadPoolExecutor(1)}
             where = "http://%s%s?uploadType=resumable&upload_id=%s" % (self.headers["Host"], path, session)
             return self.answer(200, b"", {"X-GUploader-UploadID": session, "Location": where})
         raise Refused(400, "badRequest", "bad uploadType")
@@ -446,21 +450,36 @@ class Handler(BaseHTTPRequestHandler):
                 body = body[len(s["data"]) - begin:]
                 if self.fault and self.fault["kind"] == "partial":
                     body = body[:self.fault["after"]]
-                s["data"] += body
+                self.extend(s, body)
             total = match[3]
             if total == "*" or len(s["data"]) < int(total):
                 kept = {"Range": "bytes=0-%d" % (len(s["data"]) - 1)} if s["data"] else {}
-                return self.answer(308, b"", {"X-GUploader-UploadID": session, **kept})
+                kept["X-GUploader-UploadID"] = session
+                if self.headers.get("X-GUploader-No-308") == "yes":  # as Go's client asks for
+                    return self.answer(200, b"", {**kept, "X-HTTP-Status-Code-Override": "308"})
+                return self.answer(308, b"", kept)
         else:
-            s["data"] += body
+            self.extend(s, body)
         meta = dict(s["meta"])
         for name, key in (("crc32c", "crc32c"), ("md5", "md5Hash")):
             match = re.search(name + r"=([^,]+)", self.headers.get("x-goog-hash") or "")
             if match:
                 meta[key] = match[1].strip()
-        s["done"] = self.google_put(bucket, s["name"], bytes(s["data"]), meta, s["query"])
+        s["sums"].shutdown()
+        sums = (s["crc32c"], s["md5"].digest()) if extend_crc32c else None
+        s["done"] = self.google_put(bucket, s["name"], s["data"], meta, s["query"], sums)
         s["data"] = b""
         return self.json(200, s["done"])
+
+    @staticmethod
+    def extend(upload, body):
+        def add():
+            upload["md5"].update(body)
+            if extend_crc32c:
+                upload["crc32c"] = extend_crc32c(upload["crc32c"], bytes(body))
+
+        upload["data"] += body
+        upload["sums"].submit(add)  # while the next bytes come
 
     def google_list(self, bucket):
         query = self.query
@@ -489,7 +508,8 @@ class Handler(BaseHTTPRequestHandler):
             if any(s["name"] not in objects for s in sources):
                 raise Refused(404, "notFound", "Object not found")
             data = b"".join(objects[s["name"]].data for s in sources)
-            return self.json(200, self.google_put(bucket, name, data, body.get("destination") or {}, self.query))
+            made = self.google_put(bucket, name, data, body.get("destination") or {}, self.query, (crc32c(data), None))
+            return self.json(200, made)
         if name not in objects:
             raise Refused(404, "notFound", "No such object: %s/%s" % (bucket, name))
         made = self.google_put(match[4], url.unquote(match[5]), objects[name].data,

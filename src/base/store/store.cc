@@ -84,6 +84,11 @@ class FileWriter : public Writer {
   Status commit() override {
     HONE_BUG_IF(handle_ < 0, "'{}' is committed twice", path_);
     HONE_TRY(sync());
+    HONE_TRY(publish());
+    const int64_t r = disk_.sync_folder(parent_of(path_));
+    return r < 0 ? Status(store_failure(r, "write", path_)) : Ok{};
+  }
+  Status publish() override {
     int64_t r = disk_.close(handle_);
     handle_ = -1;
     if (r < 0) return store_failure(r, "write", path_);
@@ -91,7 +96,6 @@ class FileWriter : public Writer {
       if ((r = disk_.rename(temporary_, path_)) < 0) return store_failure(r, "write", path_);
       temporary_.clear();
     }
-    if ((r = disk_.sync_folder(parent_of(path_))) < 0) return store_failure(r, "write", path_);
     return Ok{};
   }
 

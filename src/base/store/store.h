@@ -40,6 +40,8 @@ class Writer {
   // create(): the file appears under its name, durable, or the former one stays. append(): sync
   // and close.
   virtual Status commit() = 0;
+  // As commit(), but a power loss soon after may take the file back. For copies that can be made again.
+  virtual Status publish() { return commit(); }
 };
 
 class Store {

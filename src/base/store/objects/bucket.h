@@ -52,7 +52,8 @@ struct Condition {
 class Upload {
  public:
   virtual ~Upload() = default;
-  // Part `number` (from 0) that begins at byte `offset`. All but the last have Bucket::part_bytes().
+  // Part `number` (from 0) that begins at byte `offset`. All have Bucket::part_bytes() but one that is
+  // the `last`, which there is only when it is shorter.
   // Several threads may send parts at once when Bucket::streams() is more than 1, else in order.
   virtual Status part(int64_t number, int64_t offset, std::span<const std::byte> bytes,
                       bool last) = 0;

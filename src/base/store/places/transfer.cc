@@ -144,7 +144,7 @@ Result<int64_t> copy_file(Store& store, const std::string& from, const std::stri
     if (on_bytes) on_bytes(static_cast<int64_t>(block.size()));
     std::swap(block, next);
   }
-  HONE_TRY(writer->commit());
+  HONE_TRY(writer->publish());
   return done;
 }
 
