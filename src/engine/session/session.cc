@@ -108,7 +108,8 @@ void Session::bind_ports(size_t program) {
 class Session::Watch : public NodeWatch {
  public:
   Watch(Session& s, size_t program) : s_(s), program_(program) {}
-  void begin(size_t) override {
+  void begin(size_t node) override {
+    if (s_.gate_ && static_cast<int64_t>(node) == s_.first_change(program_)) s_.open_gate();
     if (s_.profile_) begin_ = system_clock().seconds();
   }
   void end(size_t node) override {
@@ -129,9 +130,37 @@ void Session::run(size_t program) {
   Queue& queue = this->queue();
   if (!loads_[program].empty()) queue.copy(loads_[program]);
   Watch watch(*this, program);
-  executable_->run(program, profile_ || not_finite_ ? &watch : nullptr);
+  const bool changes = gate_ && first_change(program) >= 0;
+  executable_->run(program, profile_ || not_finite_ || changes ? &watch : nullptr);
   if (!stores_[program].empty()) queue.copy(stores_[program]);
   queue.finish();
+}
+
+void Session::open_gate() {
+  if (const std::function<void()> gate = std::exchange(gate_, nullptr)) gate();
+}
+
+// By where nodes write: what shares a state's storage may be written before the node that makes the
+// state's next version.
+int64_t Session::first_change(size_t program) {
+  first_changes_.resize(programs_.size());
+  std::optional<int64_t>& first = first_changes_[program];
+  if (first) return *first;
+  const Program& p = programs_[program];
+  const std::vector<int64_t>& offsets = plan_.programs[program].offset;
+  const auto changes = [&](const Node& n) {
+    if (is_view(NodeView{p, n})) return false;
+    return std::any_of(n.out.begin(), n.out.end(), [&](ValueId v) {
+      const int64_t offset = offsets[static_cast<size_t>(v)];
+      return std::any_of(plan_.states.begin(), plan_.states.end(), [&](const StateSlot& s) {
+        return (s.role == Role::param || s.role == Role::moment) && s.home == p.space(v) &&
+               offset >= s.offset && offset < s.offset + s.type.bytes();
+      });
+    });
+  };
+  const auto at = std::find_if(p.nodes.begin(), p.nodes.end(), changes);
+  first = at == p.nodes.end() ? -1 : at - p.nodes.begin();
+  return *first;
 }
 
 void Session::profile_into(Profile* profile) {
@@ -225,6 +254,11 @@ bool Session::host_reads(Space s) const {
   return s == Space::host || (s == Space::device && device_->host_memory());
 }
 
+bool Session::host_reads(std::string_view name) const {
+  return std::all_of(slots(name).begin(), slots(name).end(),
+                     [&](size_t i) { return host_reads(plan_.states[i].home); });
+}
+
 Status Session::read_state(std::string_view name, StateRange range, StateSink sink) const {
   const auto read = [&](const StateSlot& s, const std::byte* from, int64_t bytes) -> Status {
     if (host_reads(s.home)) return sink({from, static_cast<size_t>(bytes)});
@@ -243,6 +277,7 @@ Status Session::read_state(std::string_view name, StateRange range, StateSink si
 
 Status Session::write_state(std::string_view name, StateRange range, StateSource source,
                             int64_t most) {
+  open_gate();
   note_written(name);
   const auto write = [&](const StateSlot& s, std::byte* to, int64_t bytes) -> Status {
     DiskBuffer block{nullptr, nullptr};
@@ -284,6 +319,7 @@ void Session::read_state(std::string_view name, std::span<std::byte> to) const {
 }
 
 void Session::write_state(std::string_view name, std::span<const std::byte> from) {
+  open_gate();
   note_written(name);
   copy_all(name, static_cast<int64_t>(from.size()),
            [&](std::byte* state, int64_t begin, int64_t bytes) {
@@ -328,6 +364,7 @@ void Session::write_copies() {
 }
 
 void Session::copy_states(std::span<const StateCopy> copies) {
+  open_gate();
   std::array<Copy, 64> some;  // a step allocates nothing
   while (!copies.empty()) {
     const size_t count = std::min(copies.size(), some.size());
@@ -342,6 +379,7 @@ void Session::copy_states(std::span<const StateCopy> copies) {
 }
 
 void Session::zero_states(Role role) {
+  open_gate();
   for (const StateSlot& s : plan_.states)
     if (s.role == role) queue().zero(at(s), s.type.bytes());
 }

@@ -93,6 +93,14 @@ class Session {
     read_state(name, std::as_writable_bytes(std::span(values)));
     return values;
   }
+  // Whether the host sees the state's bytes where they are: then read_state() may be called from any
+  // thread, also while a program runs that does not change the state.
+  bool host_reads(std::string_view name) const;
+  // Calls `gate` once, before anything changes a parameter or a moment: inside the run of a program that
+  // does, before its first such node; before write_state(), copy_states() and zero_states(). For those
+  // who read states meanwhile.
+  void before_change(std::function<void()> gate) { gate_ = std::move(gate); }
+
   // On the device. No byte is written by one copy and touched by another.
   void copy_states(std::span<const StateCopy> copies);
 
@@ -152,6 +160,8 @@ class Session {
   bool host_reads(Space s) const;  // by its addresses
   Queue& queue() const { return device_->queue(Lane::compute); }
   void look_at(size_t program, size_t node);
+  void open_gate();
+  int64_t first_change(size_t program);      // a node; -1: it changes no parameter and no moment
   void note_written(std::string_view name);  // a parameter with a copy
   void write_copies();                       // of those
 
@@ -170,6 +180,8 @@ class Session {
   std::vector<std::vector<Copy>> loads_, stores_;  // by program, before and after its nodes
   Profile* profile_ = nullptr;
   std::optional<NotFinite>* not_finite_ = nullptr;
+  std::function<void()> gate_;
+  std::vector<std::optional<int64_t>> first_changes_;  // by program
 };
 
 }  // namespace hone

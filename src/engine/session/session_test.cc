@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "base/core/json.h"
 #include "engine/backends/cpu/backend.h"
@@ -218,6 +220,59 @@ TEST(NotFinite, NamesBlockAndPhase) {
   n.scope = "h.11.attn";
   n.phase = Phase::backward;
   EXPECT_EQ(n.text(), "gradient of block 11, attn: attention: 12 of 40 values");
+}
+
+TEST(Session, AReaderHasItsTimeBeforeAStateChanges) {
+  const auto cpu = std::move(open_cpu_backend(2).value());
+  std::vector<Program> all = programs();
+  // What is between the old and the new version may be where the state is.
+  all.push_back(parsed(R"(program chain
+input "x" %0 : f32[32]
+state "w" %1 : f32[32] {role="param"}
+  %2 : f32[32] = exp(%0)
+  %3 : f32[32] = mul(%1, %2)
+  %4 : f32[32] = neg(%3)
+  %5 : f32[32] = add(%4, %0)
+next %1 = %5
+)"));
+  Session s = std::move(Session::compile(std::move(all), *cpu).value());
+  ASSERT_TRUE(s.allocate().ok());
+  EXPECT_TRUE(s.host_reads("w"));
+  for (const char* changes : {"add", "chain"}) {
+    SCOPED_TRACE(changes);
+    const std::vector<float> before(32, 3.0f);
+    s.write_state("w", std::as_bytes(std::span(before)));
+    std::vector<float> read;
+    std::atomic<int> gates = 0;
+    std::thread reader([&] {
+      const Status done = s.read_state("w", {}, [&](std::span<const std::byte> block) -> Status {
+        const auto* x = reinterpret_cast<const float*>(block.data());
+        for (size_t k = 0; k < block.size() / sizeof(float); ++k) {
+          read.push_back(x[k]);
+          std::this_thread::yield();
+        }
+        return Ok{};
+      });
+      EXPECT_TRUE(done.ok());
+    });
+    s.before_change([&] {
+      reader.join();
+      ++gates;
+    });
+    s.run(s.program_index("read"));
+    EXPECT_EQ(gates, 0);
+    const size_t program = s.program_index(changes);
+    for (float& x : s.input<float>(program, "x")) x = 1;
+    s.run(program);
+    EXPECT_EQ(gates, 1);
+    EXPECT_EQ(read, before);
+    EXPECT_NE(s.state_values<float>("w"), before);
+    s.run(program);
+    EXPECT_EQ(gates, 1);
+    s.before_change([&] { ++gates; });
+    s.write_state("w", std::as_bytes(std::span(before)));
+    EXPECT_EQ(gates, 2);
+  }
 }
 
 }  // namespace
