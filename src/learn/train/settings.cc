@@ -1,5 +1,7 @@
 #include "learn/train/settings.h"
 
+#include "base/core/text.h"
+
 namespace hone {
 
 TrainSettings::TrainSettings() = default;

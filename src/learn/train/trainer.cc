@@ -172,6 +172,7 @@ Result<TrainOutcome> Trainer::train() {
       if (loss_scale_) loss_scale_->step_was_finite();
     }
     HONE_TRY(lock_->check());
+    if (saving_ && saving_->job->ended()) HONE_TRY(finish_save());
     ++done_;
     step_seconds = clock_->seconds() - begun;
     const double loss =
@@ -205,6 +206,7 @@ Result<TrainOutcome> Trainer::train() {
     if (due || outcome.stopped_by) HONE_TRY(save_checkpoint(!due));
     if (outcome.stopped_by) break;
   }
+  HONE_TRY(finish_save());
   for (const auto& c : callbacks_) c->on_train_end(place());
   const double seconds = seconds_since(start);
   outcome.steps_done = done_ - first;

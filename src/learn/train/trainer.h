@@ -16,6 +16,7 @@
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/data/batches/steps.h"
 #include "learn/metrics/loss.h"
+#include "learn/train/background_save.h"
 #include "learn/train/callback.h"
 #include "learn/train/run_lock.h"
 #include "learn/train/schedule.h"
@@ -165,7 +166,18 @@ class Trainer {
   Status save_model();
   // `extra`: only because the run stops here. It does not count among those of save_total_limit,
   // and goes when the next one is there or the run has ended.
+  // Into a bucket it is written while training continues; the next update waits until what it changes
+  // is written. finish_save() waits for the end and tells the callbacks; a checkpoint that cannot be
+  // written is missed, not fatal, until kSavesMissed in a row.
   Status save_checkpoint(bool extra = false);
+  Status finish_save();
+  struct Saving {
+    std::unique_ptr<BackgroundSave> job;  // null: it was written at once
+    RunPlace place;
+    std::string path;
+    bool extra = false;
+  };
+  Status after_save(const Saving& saving, Status written);
   Status drop_extra_checkpoints();
   std::string state_text() const;
 
@@ -191,6 +203,8 @@ class Trainer {
   std::string continued_from_;  // the checkpoint, or ""
   std::vector<std::string> discard_;
   std::optional<RunLock> lock_;
+  std::optional<Saving> saving_;
+  int saves_missed_ = 0;  // in a row
   Clock* clock_ = &system_clock();
   double deadline_ = std::numeric_limits<double>::infinity();  // of clock_
 };

@@ -61,6 +61,8 @@ Status tell_newer(const std::string& folder, const std::string& chosen) {
   return Ok{};
 }
 
+constexpr int kSavesMissed = 3;  // in a row, then the run ends
+
 constexpr const char* kExtra = "saved_because_stopped";  // in kStateFile
 
 bool is_extra(const std::string& checkpoint) {
@@ -281,21 +283,23 @@ std::string Trainer::state_text() const {
 }
 
 Status Trainer::save_checkpoint(bool extra) {
-  if (last_saved_ == done_) return Ok{};
+  if (last_saved_ == done_) return extra ? finish_save() : Status(Ok{});
+  HONE_TRY(finish_save());
   Session& s = task_.session();
   // A run that was not stopped has the same best checkpoint.
   const std::string best = checkpoint_path(best_.step);
   if (best_.step > 0 &&
       (best_.step == done_ ? !extra : HONE_TRY(file_store().exists(best)) && !is_extra(best)))
     best_.checkpoint_step = best_.step;
-  CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, done_));
-  HONE_TRY(task_.save_model_files(w.folder()));
-  HONE_TRY(w.add_tensors(task_.weights_stem(), weights_of(task_)));
-  HONE_TRY(w.add_file(kTrainerStateFile, state_text()));
+  std::vector<TensorData> weights = weights_of(task_), moments;
+  std::vector<std::string> read = task_.weight_names();
+  Json state;
   if (!s_.save_only_model) {
-    HONE_TRY(w.add_tensors(kOptimizerStem, tensors_of(s, optimizer_states(s))));
+    const std::vector<std::string> names = optimizer_states(s);
+    moments = tensors_of(s, names);
+    read.insert(read.end(), names.begin(), names.end());
     const TrainLoss::State l = loss_.state();
-    Json state{
+    state = {
         {"step", done_},
         {"loss",
          {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
@@ -315,18 +319,64 @@ Status Trainer::save_checkpoint(bool extra) {
     if (loss_scale_) state["loss_scale"] = loss_scale_->state();
     if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
     if (extra) state[kExtra] = true;
-    HONE_TRY(w.add_json(kStateFile, state));
   }
-  const std::string path = HONE_TRY(w.commit());
+  const auto write = [this, step = done_, weights = std::move(weights),
+                      moments = std::move(moments), state = std::move(state),
+                      trainer_state =
+                          state_text()](const std::function<void()>& all_read) -> Status {
+    CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, step));
+    HONE_TRY(w.add_tensors(task_.weights_stem(), weights));
+    if (!moments.empty()) HONE_TRY(w.add_tensors(kOptimizerStem, moments));
+    all_read();
+    HONE_TRY(task_.save_model_files(w.folder()));
+    HONE_TRY(w.add_file(kTrainerStateFile, trainer_state));
+    if (!state.is_null()) HONE_TRY(w.add_json(kStateFile, state));
+    HONE_TRY(w.commit());
+    return Ok{};
+  };
   last_saved_ = done_;
-  for (const auto& c : callbacks_) c->on_save(place(), path);
+  Saving saving{nullptr, place(), checkpoint_path(done_), extra};
+  const bool in_background =
+      !extra && !file_store().renames_folders_at_once(s_.output_dir) &&
+      std::all_of(read.begin(), read.end(), [&](const std::string& n) { return s.host_reads(n); });
+  if (!in_background) return after_save(saving, write([] {}));
+  saving.job = std::make_unique<BackgroundSave>(write);
+  s.before_change([job = saving.job.get()] { job->wait_until_read(); });
+  saving_ = std::move(saving);
+  return Ok{};
+}
+
+Status Trainer::finish_save() {
+  if (!saving_) return Ok{};
+  const Saving saving = std::move(*saving_);
+  saving_.reset();
+  Status written = saving.job->wait();
+  task_.session().before_change(nullptr);
+  if (const double waited = saving.job->waited_seconds(); waited >= 0.1)
+    log_info("{:<11} {:.1f} s for {}: its store is slower than a step", "waited", waited,
+             saving.path);
+  return after_save(saving, std::move(written));
+}
+
+Status Trainer::after_save(const Saving& saving, Status written) {
+  if (!written.ok()) {
+    last_saved_ = -1;
+    if (!saving.job || stop_signal() || done_ == task_.steps().total_steps() ||
+        ++saves_missed_ == kSavesMissed)
+      return written;
+    log_warning("{} could not be saved, training continues: {}", saving.path,
+                written.error().text());
+    return Ok{};
+  }
+  saves_missed_ = 0;
+  for (const auto& c : callbacks_) c->on_save(saving.place, saving.path);
   HONE_TRY(drop_extra_checkpoints());
-  if (s_.save_total_limit && !extra)
+  if (s_.save_total_limit && !saving.extra)
     HONE_TRY(rotate_checkpoints(
         s_.output_dir,
         {.save_total_limit = *s_.save_total_limit,
          .best = best_.checkpoint_step > 0 ? checkpoint_path(best_.checkpoint_step) : "",
-         .trusted = path}));
+         .trusted = saving.path}));
   return Ok{};
 }
 
