@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
 
 #include "base/core/clock.h"
+#include "base/core/log.h"
 #include "base/store/crc32c.h"
 
 namespace hone {
@@ -79,7 +81,34 @@ void EventFile::add_text(const std::string& tag, const std::string& text, int64_
                       bytes(9, bytes(1, bytes(1, "text"))));
 }
 
+Status EventFile::flush_remote(bool last) {
+  constexpr double kSeconds = 30;
+  const bool busy =
+      sync_.valid() && sync_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (!last && (busy || now() < synced_at_ + kSeconds)) return Ok{};
+  if (sync_.valid())
+    if (const Status synced = sync_.get(); !synced.ok() && !std::exchange(told_, true))
+      log_warning("{} cannot be written: {}", path_, synced.error().text());
+  if (!remote_) {
+    Result<std::unique_ptr<Writer>> opened = file_store().append(path_);
+    if (!opened.ok() && !std::exchange(told_, true))
+      log_warning("{} cannot be written: {}", path_, opened.error().text());
+    if (!opened.ok()) return Ok{};
+    remote_ = std::move(*opened);
+  }
+  HONE_TRY(remote_->write(pending_));
+  pending_.clear();
+  synced_at_ = now();
+  sync_ = std::async(std::launch::async, [w = remote_.get()] { return w->sync(); });
+  return last ? sync_.get() : Status(Ok{});
+}
+
+Status EventFile::close() {
+  return path_.find("://") == std::string::npos ? flush() : flush_remote(true);
+}
+
 Status EventFile::flush() {
+  if (path_.find("://") != std::string::npos) return flush_remote(false);
   auto writer = HONE_TRY(file_store().append(path_));
   HONE_TRY(writer->write(pending_));
   HONE_TRY(writer->commit());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,15 +20,25 @@ class EventFile {
 
   void add_scalar(const std::string& tag, double value, int64_t step);
   void add_text(const std::string& tag, const std::string& text, int64_t step);
-  // Appends what was added, durable on return.
+  // Appends what was added, durable on return. In a bucket, where each flush writes the whole object again,
+  // at most every 30 seconds and while the caller continues; the log says once when the store fails.
   Status flush();
+  // The last flush. In a bucket it waits until all is there.
+  Status close();
 
   const std::string& path() const { return path_; }
 
  private:
   explicit EventFile(std::string path) : path_(std::move(path)) {}
   void add_event(int64_t step, std::string_view field);
+  Status flush_remote(bool last);
+
   std::string path_, pending_;
+  // In a store where an append writes all again:
+  std::unique_ptr<Writer> remote_;
+  std::future<Status> sync_;  // uses remote_
+  double synced_at_ = 0;
+  bool told_ = false;
 };
 
 // Mmmdd_HH-MM-SS_<host>, local time, as Transformers names the folders of its runs.

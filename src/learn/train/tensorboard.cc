@@ -1,8 +1,8 @@
 // The log of a run as TensorBoard event files.
-#include <cstdlib>
 #include <optional>
 
 #include "base/core/log.h"
+#include "base/core/text.h"
 #include "learn/train/callback.h"
 #include "learn/train/event_file.h"
 
@@ -12,8 +12,15 @@ namespace {
 class TensorBoard : public TrainCallback {
  public:
   explicit TensorBoard(const TrainSettings& s) : s_(s) {}
+  ~TensorBoard() override {
+    if (file_) (void)file_->close();
+  }
 
   Status on_train_begin(const RunPlace&) override { return open(); }
+  void on_train_end(const RunPlace&) override {
+    if (const Status closed = file_ ? file_->close() : Status(Ok{}); !closed.ok())
+      log_warning("{} is not complete: {}", file_->path(), closed.error().text());
+  }
   Status on_log(const RunPlace& at, const OrderedJson& entry) override {
     if (!file_) HONE_TRY(open());  // an evaluation without training
     for (const auto& [name, value] : entry.items()) {
@@ -28,9 +35,10 @@ class TensorBoard : public TrainCallback {
 
  private:
   Status open() {
-    const char* variable = std::getenv("TENSORBOARD_LOGGING_DIR");
     std::string folder = s_.logging_dir;
-    if (folder.empty() && variable) folder = variable;
+    for (const char* name : {"TENSORBOARD_LOGGING_DIR", "LOGDIR", "AIP_TENSORBOARD_LOG_DIR"})
+      if (folder.empty()) folder = environment(name);
+    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
     if (folder.empty()) folder = s_.output_dir + "/runs/" + run_folder_name();
     file_ = HONE_TRY(EventFile::create(folder));
     log_info("{:<11} {}", "tensorboard", file_->path());
