@@ -26,23 +26,6 @@ Result<double> best_seconds(Program program, const Backend& backend) {
   return best;
 }
 
-// Calls visit(thread, span, run) for every span with the node that it belongs to. Spans and nodes
-// rise with time: one walk over both.
-template <class Visit>
-void with_nodes(const Profile& profile, Visit&& visit) {
-  for (size_t t = 0; t < profile.threads.size(); ++t) {
-    std::vector<ThreadSpan> spans = profile.threads[t];
-    std::sort(spans.begin(), spans.end(),
-              [](const ThreadSpan& a, const ThreadSpan& b) { return a.begin < b.begin; });
-    size_t node = 0;
-    for (const ThreadSpan& s : spans) {
-      while (node < profile.nodes.size() && profile.nodes[node].end < s.begin) ++node;
-      if (node == profile.nodes.size()) break;
-      if (s.begin >= profile.nodes[node].begin) visit(t, s, node);
-    }
-  }
-}
-
 }  // namespace
 
 Result<MachineLimits> measure_limits(const Backend& backend, bool bf16) {
@@ -71,7 +54,7 @@ std::vector<OpTime> times_by_op(const Session& session, const Profile& profile) 
   // works between the calls of a node.
   std::vector<double> work(profile.nodes.size());
   for (size_t i = 0; i < work.size(); ++i) work[i] = profile.nodes[i].end - profile.nodes[i].begin;
-  with_nodes(profile, [&](size_t thread, const ThreadSpan& s, size_t node) {
+  for_each_span(profile, [&](size_t thread, const ThreadSpan& s, size_t node) {
     const double seconds = std::min(s.end, profile.nodes[node].end) - s.begin;
     if (s.waiting)
       work[node] -= seconds;
@@ -170,7 +153,7 @@ std::string chrome_trace(const Session& session, const Profile& profile) {
                       {"args", std::move(args)}});
   };
   for (const NodeRun& run : profile.nodes) slice(0, run, run.begin, run.end, false);
-  with_nodes(profile, [&](size_t thread, const ThreadSpan& s, size_t node) {
+  for_each_span(profile, [&](size_t thread, const ThreadSpan& s, size_t node) {
     if (thread > 0 || s.waiting) slice(thread, profile.nodes[node], s.begin, s.end, s.waiting);
   });
   OrderedJson trace;

@@ -5,6 +5,8 @@
 //   profile_table(session, profile, HONE_TRY(measure_limits(backend)), 1)
 #pragma once
 
+#include <algorithm>
+
 #include "engine/session/session.h"
 
 namespace hone {
@@ -32,6 +34,23 @@ std::vector<OpTime> times_by_op(const Session& session, const Profile& profile);
 // whichever limit takes longer), the share of the threads' time spent at work.
 std::string profile_table(const Session& session, const Profile& profile,
                           const MachineLimits& limits, int64_t steps);
+
+// Calls visit(thread, span, node) for what each thread did inside of a node, by its index in
+// profile.nodes. Both rise with time: one walk over both.
+template <class Visit>
+void for_each_span(const Profile& profile, Visit&& visit) {
+  for (size_t t = 0; t < profile.threads.size(); ++t) {
+    std::vector<ThreadSpan> spans = profile.threads[t];
+    std::sort(spans.begin(), spans.end(),
+              [](const ThreadSpan& a, const ThreadSpan& b) { return a.begin < b.begin; });
+    size_t node = 0;
+    for (const ThreadSpan& s : spans) {
+      while (node < profile.nodes.size() && profile.nodes[node].end < s.begin) ++node;
+      if (node == profile.nodes.size()) break;
+      if (s.begin >= profile.nodes[node].begin) visit(t, s, node);
+    }
+  }
+}
 
 // Chrome's trace event format (chrome://tracing, Perfetto): a row per thread, a slice per node with
 // its scope and kernel, slices "wait" where a thread waits for the others.

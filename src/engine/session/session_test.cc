@@ -19,6 +19,7 @@
 #include "engine/graph/text.h"
 #include "engine/ops/ops.h"
 #include "engine/session/profile.h"
+#include "engine/session/xplane.h"
 
 namespace hone {
 namespace {
@@ -164,6 +165,11 @@ TEST(Session, AProfileHasEveryNodeAndItsTraceIsJson) {
   for (const auto& e : trace.at("traceEvents"))
     slices += e.at("ph") == "X" && e.at("tid") == 0 && e.at("name") != "wait";
   EXPECT_EQ(slices, profile.nodes.size());
+  // The same as an XSpace: every name and kernel is in it, times are whole.
+  const ProfiledStep step{7, profile.nodes[0].begin, profile.nodes.back().end};
+  const std::string space = xplane(s, profile, {&step, 1}, "host1");
+  for (const char* text : {"/host:CPU", "Steps", "thread 0", "exp", "scope", "group_id", "host1"})
+    EXPECT_NE(space.find(text), std::string::npos) << text;
   const std::string table = profile_table(s, profile, {1e9, 1e9}, 1);
   EXPECT_NE(table.find("exp"), std::string::npos) << table;
 }

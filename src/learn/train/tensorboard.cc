@@ -7,6 +7,16 @@
 #include "learn/train/event_file.h"
 
 namespace hone {
+
+std::string log_folder(const TrainSettings& s) {
+  std::string folder = s.logging_dir;
+  for (const char* name : {"TENSORBOARD_LOGGING_DIR", "LOGDIR", "AIP_TENSORBOARD_LOG_DIR"})
+    if (folder.empty()) folder = environment(name);
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  static const std::string run = run_folder_name();
+  return folder.empty() ? s.output_dir + "/runs/" + run : folder;
+}
+
 namespace {
 
 class TensorBoard : public TrainCallback {
@@ -35,12 +45,7 @@ class TensorBoard : public TrainCallback {
 
  private:
   Status open() {
-    std::string folder = s_.logging_dir;
-    for (const char* name : {"TENSORBOARD_LOGGING_DIR", "LOGDIR", "AIP_TENSORBOARD_LOG_DIR"})
-      if (folder.empty()) folder = environment(name);
-    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-    if (folder.empty()) folder = s_.output_dir + "/runs/" + run_folder_name();
-    file_ = HONE_TRY(EventFile::create(folder));
+    file_ = HONE_TRY(EventFile::create(log_folder(s_)));
     log_info("{:<11} {}", "tensorboard", file_->path());
     TrainSettings copy = s_;
     Schema schema("hone train", "");

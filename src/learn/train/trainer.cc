@@ -9,6 +9,7 @@
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/step_profile.h"
 
 namespace hone {
 namespace {
@@ -125,6 +126,7 @@ Result<TrainOutcome> Trainer::train() {
   discard_.clear();
 
   trained_ = true;
+  StepProfile profile(log_folder(s_), HONE_TRY(profiled_steps(s_)));
   TrainOutcome outcome;
   auto start = SteadyClock::now();
   int64_t tokens = 0, rows = 0;
@@ -153,6 +155,7 @@ Result<TrainOutcome> Trainer::train() {
       break;
     }
     const StepUpdate update = next_update();
+    profile.before_step(task_.session(), done_);
     const double begun = clock_->seconds();
     StepSums sums = HONE_TRY(task_.take_step(done_, update));
     if (Status works = task_.session().check(); !works.ok())
@@ -171,6 +174,7 @@ Result<TrainOutcome> Trainer::train() {
       not_finite_in_row_ = 0;
       if (loss_scale_) loss_scale_->step_was_finite();
     }
+    HONE_TRY(profile.after_step(task_.session(), done_));
     HONE_TRY(lock_->check());
     if (saving_ && saving_->job->ended()) HONE_TRY(finish_save());
     ++done_;

@@ -8,6 +8,7 @@
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
 #include "learn/train/ledger.h"
+#include "learn/train/step_profile.h"
 #include "learn/train/trainer.h"
 
 namespace hone {
@@ -94,6 +95,7 @@ std::optional<Split> split_of(const std::string& checkpoint) {
 
 Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
   HONE_TRY(check_strategies(s));
+  HONE_TRY(profiled_steps(s));
   const std::string& asked = s.resume_from_checkpoint;
   const bool newest = asked == "true" || asked == "True",
              never = asked == "false" || asked == "False";

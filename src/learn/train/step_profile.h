@@ -1,0 +1,38 @@
+// --profile_steps: what a few steps of a run spend their time on, as files that TensorBoard's profile
+// plugin and Perfetto read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/session/session.h"
+#include "engine/session/xplane.h"
+#include "learn/train/settings.h"
+
+namespace hone {
+
+// Steps [begin, end), counted from 0; empty without --profile_steps. H0202: not BEGIN:END.
+struct ProfiledSteps {
+  int64_t begin = 0, end = 0;
+};
+Result<ProfiledSteps> profiled_steps(const TrainSettings& s);
+
+class StepProfile {
+ public:
+  explicit StepProfile(std::string folder, ProfiledSteps steps)
+      : folder_(std::move(folder)), steps_(steps) {}
+
+  void before_step(Session& session, int64_t step);
+  // After the last one writes <folder>/plugins/profile/<YYYY_MM_DD_hh_mm_ss>/<host>.xplane.pb and
+  // <host>.trace.json beside it, and says where.
+  Status after_step(Session& session, int64_t step);
+
+ private:
+  std::string folder_;
+  ProfiledSteps steps_;
+  Profile profile_;
+  std::vector<ProfiledStep> done_;
+  double begun_ = 0;
+};
+
+}  // namespace hone
