@@ -55,6 +55,7 @@ Result<KernelCompiler> KernelCompiler::open() {
   std::string why;
   void* library = load_library("HONE_NVRTC", kNames, why);
   if (library == nullptr) return no_kernels(why);
+  load_beside(library, "libnvrtc-builtins.so");
   KernelCompiler compiler;
 #define HONE_NVRTC(name, arguments)                                                         \
   compiler.library_.name = reinterpret_cast<int(*) arguments>(find_symbol(library, #name)); \

@@ -1,6 +1,9 @@
 #include "engine/backends/cuda/driver/library.h"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
 
 #include "base/core/text.h"
 
@@ -16,6 +19,16 @@ void* load_library(const char* variable, std::span<const char* const> names, std
     if (void* found = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return found;
   why = fmt::format("there is no {}", names.back());
   return nullptr;
+}
+
+void load_beside(void* library, std::string_view prefix) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return;
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::path(map->l_name).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed))
+    if (entry.path().filename().string().starts_with(prefix))
+      (void)dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
 }
 
 void* find_symbol(void* library, const char* name) { return dlsym(library, name); }

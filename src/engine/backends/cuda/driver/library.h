@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/core/error.h"
 
@@ -11,6 +12,9 @@ namespace hone::cuda {
 // For the life of the process: the file that the environment variable names, else the first of `names`
 // that the system's loader finds. The reason, where there is none, is in `why`, and the result is null.
 void* load_library(const char* variable, std::span<const char* const> names, std::string& why);
+// Loads the files of its folder whose names begin so. For what a library opens by name alone: that finds
+// it in the library's own folder only as long as nothing, such as a sanitizer, calls dlopen() for it.
+void load_beside(void* library, std::string_view prefix);
 // A function of it, or null.
 void* find_symbol(void* library, const char* name);
 
