@@ -673,8 +673,8 @@ class Handler(BaseHTTPRequestHandler):
             etag = '"%s"' % hashlib.md5(body).hexdigest()
             upload["parts"][int(self.query["partNumber"])] = (etag, body)
             return self.answer(200, b"", {"ETag": etag, **sums})
-        named = [(int(n), e.decode()) for n, e in
-                 re.findall(rb"<PartNumber>(\d+)</PartNumber>\s*<ETag>(.*?)</ETag>", body.replace(b"&quot;", b'"'))]
+        named = [(int(re.search(r"<PartNumber>(\d+)<", p)[1]), re.search("<ETag>(.*?)<", p)[1]) for p in
+                 re.findall("<Part>(.*?)</Part>", body.decode().replace("&quot;", '"'), re.S)]
         parts = upload["parts"]
         if [n for n, _ in named] != sorted(n for n, _ in named) or any(
                 n not in parts or parts[n][0].strip('"') != e.strip('"') for n, e in named) or not named:

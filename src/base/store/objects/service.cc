@@ -53,10 +53,10 @@ Error refused_by_store(const HttpResponse& r, const std::string& name,
 }
 
 Status all_there(const HttpResponse& r, int64_t offset, size_t bytes, const std::string& name) {
-  const std::string range = r.header("content-range");  // "bytes 5-9/100"
-  const int64_t start =
-      r.status == 206 ? number_of(range.substr(std::min(range.find(' '), range.size() - 1) + 1))
-                      : 0;
+  // "bytes 5-9/100"; rclone says it with status 200.
+  const std::string range = r.header("content-range");
+  const size_t space = range.find(' ');
+  const int64_t start = space == std::string::npos ? 0 : number_of(range.substr(space + 1));
   if (start != offset)
     return Error(err::kHttpStatus,
                  fmt::format("{}: the server sent bytes from {}, asked were those from {}", name,
