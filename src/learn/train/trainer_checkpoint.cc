@@ -328,7 +328,8 @@ Status Trainer::save_checkpoint(bool extra) {
                           state_text()](const std::function<void()>& all_read) -> Status {
     CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, step));
     HONE_TRY(w.add_tensors(task_.weights_stem(), weights));
-    if (!moments.empty()) HONE_TRY(w.add_tensors(kOptimizerStem, moments));
+    // Also without a single one (SGD): a checkpoint without this file cannot be continued.
+    if (!state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, moments));
     all_read();
     HONE_TRY(task_.save_model_files(w.folder()));
     HONE_TRY(w.add_file(kTrainerStateFile, trainer_state));
