@@ -1,32 +1,16 @@
 #include "engine/session/xplane.h"
 
-#include <cstring>
 #include <map>
 
 #include "base/core/clock.h"
+#include "base/core/protobuf.h"
 #include "engine/ops/cost.h"
 #include "engine/session/profile.h"
 
 namespace hone {
 namespace {
 
-std::string wire_varint(uint64_t x) {
-  std::string s;
-  for (; x >= 0x80; x >>= 7) s += static_cast<char>(x | 0x80);
-  return s + static_cast<char>(x);
-}
-std::string wire_number(int field, int64_t x) {
-  return wire_varint(static_cast<uint64_t>(field) << 3) + wire_varint(static_cast<uint64_t>(x));
-}
-std::string wire_bytes(int field, std::string_view x) {
-  return wire_varint(static_cast<uint64_t>(field) << 3 | 2) + wire_varint(x.size()) +
-         std::string(x);
-}
-std::string wire_double(int field, double x) {
-  std::string raw(sizeof x, '\0');
-  std::memcpy(raw.data(), &x, sizeof x);
-  return wire_varint(static_cast<uint64_t>(field) << 3 | 1) + raw;
-}
+using namespace protobuf;
 
 // Names of events and stats, numbered from 1.
 class Names {
@@ -38,8 +22,7 @@ class Names {
   std::string map(int field) const {
     std::string all;
     for (const auto& [name, id] : ids_)
-      all += wire_bytes(
-          field, wire_number(1, id) + wire_bytes(2, wire_number(1, id) + wire_bytes(2, name)));
+      all += bytes(field, number(1, id) + bytes(2, number(1, id) + bytes(2, name)));
     return all;
   }
 
@@ -59,17 +42,16 @@ std::string xplane(const Session& session, const Profile& profile,
   const double wall = system_clock().wall_seconds() - system_clock().seconds() + origin;
   Names events, stats;
   const auto text_stat = [&](const char* name, std::string_view value) {
-    return wire_bytes(4, wire_number(1, stats.id(name)) + wire_bytes(5, value));
+    return bytes(4, number(1, stats.id(name)) + bytes(5, value));
   };
   const auto speed_stat = [&](const char* name, double value) {
-    return wire_bytes(4, wire_number(1, stats.id(name)) + wire_double(2, value));
+    return bytes(4, number(1, stats.id(name)) + real(2, value));
   };
   // XEvent: 1 metadata_id, 2 offset_ps, 3 duration_ps, 4 stats
   const auto event = [&](const std::string& name, double begin, double end,
                          const std::string& more) {
-    return wire_bytes(4, wire_number(1, events.id(name)) +
-                             wire_number(2, picoseconds(begin - origin)) +
-                             wire_number(3, picoseconds(end - begin)) + more);
+    return bytes(4, number(1, events.id(name)) + number(2, picoseconds(begin - origin)) +
+                        number(3, picoseconds(end - begin)) + more);
   };
   const auto node_event = [&](const NodeRun& run, double begin, double end, bool speed) {
     const Program& p = session.programs()[run.program];
@@ -87,7 +69,7 @@ std::string xplane(const Session& session, const Profile& profile,
   std::vector<std::string> lines(profile.threads.size() + 2);
   for (const ProfiledStep& s : steps)
     lines[0] += event(std::to_string(s.step), s.begin, s.end,
-                      wire_bytes(4, wire_number(1, stats.id("group_id")) + wire_number(4, s.step)));
+                      bytes(4, number(1, stats.id("group_id")) + number(4, s.step)));
   for (const NodeRun& run : profile.nodes) lines[1] += node_event(run, run.begin, run.end, true);
   for_each_span(profile, [&](size_t thread, const ThreadSpan& s, size_t node) {
     if (s.waiting)
@@ -97,13 +79,13 @@ std::string xplane(const Session& session, const Profile& profile,
   });
   // XPlane: 1 id, 2 name, 3 lines, 4 event names, 5 stat names. XLine: 1 id, 2 name, 3 timestamp_ns,
   // 4 events
-  std::string plane = wire_number(1, 1) + wire_bytes(2, "/host:CPU");
+  std::string plane = number(1, 1) + bytes(2, "/host:CPU");
   for (size_t i = 0; i < lines.size(); ++i)
     if (!lines[i].empty())
-      plane += wire_bytes(3, wire_number(1, static_cast<int64_t>(i)) +
-                                 wire_bytes(2, i == 0 ? "Steps" : fmt::format("thread {}", i - 1)) +
-                                 wire_number(3, static_cast<int64_t>(wall * 1e9)) + lines[i]);
-  return wire_bytes(1, plane + events.map(4) + stats.map(5)) + wire_bytes(4, host);
+      plane += bytes(3, number(1, static_cast<int64_t>(i)) +
+                            bytes(2, i == 0 ? "Steps" : fmt::format("thread {}", i - 1)) +
+                            number(3, static_cast<int64_t>(wall * 1e9)) + lines[i]);
+  return bytes(1, plane + events.map(4) + stats.map(5)) + bytes(4, host);
 }
 
 }  // namespace hone

@@ -5,39 +5,16 @@
 
 #include <array>
 #include <chrono>
-#include <cstring>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/protobuf.h"
 #include "base/store/crc32c.h"
 
 namespace hone {
 namespace {
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
-template <class T>
-std::string little_endian(T value) {
-  std::string bytes(sizeof(T), '\0');
-  std::memcpy(bytes.data(), &value, sizeof(T));  // every machine that hone runs on is
-  return bytes;
-}
-
-std::string varint(uint64_t x) {
-  std::string s;
-  for (; x >= 0x80; x >>= 7) s += static_cast<char>(x | 0x80);
-  return s + static_cast<char>(x);
-}
-std::string key(int field, int wire) { return varint(static_cast<uint64_t>(field << 3 | wire)); }
-std::string number(int field, int64_t x) {
-  return key(field, 0) + varint(static_cast<uint64_t>(x));
-}
-std::string bytes(int field, std::string_view x) {
-  return key(field, 2) + varint(x.size()) + std::string(x);
-}
+using namespace protobuf;
 
 std::string record(const std::string& data) {
   auto masked = [](std::string_view x) {
@@ -52,24 +29,29 @@ double now() { return system_clock().wall_seconds(); }
 
 }  // namespace
 
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
 Result<EventFile> EventFile::create(const std::string& folder) {
   HONE_TRY(file_store().make_dirs(folder));
   EventFile file(fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", folder,
                              static_cast<int64_t>(now()), host_name(), ::getpid()));
   // Event: 1 wall_time double, 2 step, 3 file_version, 5 summary
-  file.pending_ = record(key(1, 1) + little_endian(now()) + bytes(3, "brain.Event:2"));
+  file.pending_ = record(real(1, now()) + bytes(3, "brain.Event:2"));
   HONE_TRY(file.flush());
   return file;
 }
 
 void EventFile::add_event(int64_t step, std::string_view value) {
   const std::string summary = bytes(1, value);
-  pending_ += record(key(1, 1) + little_endian(now()) + number(2, step) + bytes(5, summary));
+  pending_ += record(real(1, now()) + number(2, step) + bytes(5, summary));
 }
 
 void EventFile::add_scalar(const std::string& tag, double value, int64_t step) {
   // Summary.Value: 1 tag, 2 simple_value float
-  add_event(step, bytes(1, tag) + key(2, 5) + little_endian(static_cast<float>(value)));
+  add_event(step, bytes(1, tag) + real(2, static_cast<float>(value)));
 }
 
 void EventFile::add_text(const std::string& tag, const std::string& text, int64_t step) {

@@ -41,6 +41,7 @@ class EventFile {
   bool told_ = false;
 };
 
+std::string host_name();  // of this machine
 // Mmmdd_HH-MM-SS_<host>, local time, as Transformers names the folders of its runs.
 std::string run_folder_name();
 

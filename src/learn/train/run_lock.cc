@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <condition_variable>
 #include <mutex>
-#include <random>
 #include <thread>
 
 #include "base/core/json.h"
@@ -16,8 +15,9 @@
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
-#include "base/store/objects/bucket.h"
+#include "base/store/objects/service.h"
 #include "learn/train/errors.h"
+#include "learn/train/event_file.h"
 
 namespace hone {
 namespace {
@@ -78,15 +78,12 @@ std::span<const std::byte> as_bytes_of(const std::string& text) {
 }  // namespace
 
 LockOwner LockOwner::self() {
-  char host[256] = "";
-  (void)::gethostname(host, sizeof host - 1);
-  std::random_device random;
-  return {host,
+  return {host_name(),
           first_line("/proc/sys/kernel/random/boot_id"),
           link_of("/proc/self/ns/pid"),
           start_of(::getpid()),
           ::getpid(),
-          fmt::format("{:08x}{:08x}", random(), random())};
+          random_name()};
 }
 
 bool LockOwner::is_gone() const {

@@ -1,7 +1,6 @@
 #include "learn/train/step_profile.h"
 
 #include <time.h>
-#include <unistd.h>
 
 #include <charconv>
 
@@ -10,6 +9,7 @@
 #include "base/settings/errors.h"
 #include "base/store/store.h"
 #include "engine/session/profile.h"
+#include "learn/train/event_file.h"
 
 namespace hone {
 namespace {
@@ -50,9 +50,9 @@ Status StepProfile::after_step(Session& session, int64_t step) {
   const auto now = static_cast<time_t>(system_clock().wall_seconds());
   tm local{};
   ::localtime_r(&now, &local);
-  char when[32], host[256] = "";
+  const std::string host = host_name();
+  char when[32];
   ::strftime(when, sizeof when, "%Y_%m_%d_%H_%M_%S", &local);
-  (void)::gethostname(host, sizeof host - 1);
   const std::string folder = fmt::format("{}/plugins/profile/{}", folder_, when);
   Store& store = file_store();
   HONE_TRY(store.make_dirs(folder));
