@@ -133,10 +133,7 @@ Result<std::string> AzureCredentials::authorization(const std::string& text,
   if (!key_.empty())
     return fmt::format("SharedKey {}:{}", account_, encode_base64(hmac_sha256(key_, text)));
   if (!token_) return std::string();
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string old =
-      refused.starts_with(kBearer) ? refused.substr(kBearer.size()) : std::string();
-  return std::string(kBearer) + HONE_TRY(token_->get(old));
+  return token_->header(refused);
 }
 
 }  // namespace hone

@@ -17,6 +17,12 @@ Result<std::string> BearerToken::get(const std::string& refused) {
   return value_;
 }
 
+Result<std::string> BearerToken::header(std::string_view refused) {
+  constexpr std::string_view kBearer = "Bearer ";
+  if (refused.starts_with(kBearer)) refused.remove_prefix(kBearer.size());
+  return std::string(kBearer) + HONE_TRY(get(std::string(refused)));
+}
+
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where) {
   const HttpResponse r = HONE_TRY(http.send(request));

@@ -4,6 +4,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/core/clock.h"
 #include "base/core/error.h"
@@ -23,6 +24,8 @@ class BearerToken {
 
   // Renewed four minutes before its end, or when `refused` is the one that a server refused.
   Result<std::string> get(const std::string& refused = "");
+  // The same as values of the header Authorization: "Bearer ..."; `refused` is one, or "".
+  Result<std::string> header(std::string_view refused);
 
  private:
   Fetch fetch_;

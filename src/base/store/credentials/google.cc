@@ -222,10 +222,7 @@ Result<std::unique_ptr<GoogleCredentials>> GoogleCredentials::find(HttpClient::O
 
 Result<std::string> GoogleCredentials::authorization(const std::string& refused) {
   if (!token_) return std::string();
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string old =
-      refused.starts_with(kBearer) ? refused.substr(kBearer.size()) : std::string();
-  return std::string(kBearer) + HONE_TRY(token_->get(old));
+  return token_->header(refused);
 }
 
 }  // namespace hone

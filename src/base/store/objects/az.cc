@@ -154,10 +154,7 @@ class AzUpload : public Upload {
     std::optional<ObjectInfo> now = HONE_TRY(az_.stat(key_, &now_headers));
     if (unclear && (!now || now_headers[kAzUploadMark] != mark_)) return az_.refused(r, key_);
     if (!now || now->bytes != bytes)
-      return Error(err::kChecksum,
-                   fmt::format("{} was damaged on its way: the server has {} bytes of {}",
-                               az_.url_of(key_), now ? now->bytes : 0, bytes))
-          .todo("run the same command again");
+      return damaged_upload(az_.url_of(key_), now ? now->bytes : 0, bytes);
     return std::move(*now);
   }
 
@@ -184,11 +181,7 @@ class AzBucket : public Bucket {
     if (!o.version.empty()) headers["if-match"] = o.version;
     const HttpResponse r = HONE_TRY(
         az_.send({.headers = headers, .into = out, .heeds_stop = is_long(out.size())}, o.key));
-    if (r.status == 412 || r.status == 404)
-      return Error(err::kFileChanged,
-                   fmt::format("{} is another object than when it was opened, or none",
-                               az_.url_of(o.key)))
-          .todo("run the same command again, and let nobody write to its files meanwhile");
+    if (r.status == 412 || r.status == 404) return changed_while_read(az_.url_of(o.key));
     if (r.status != 200 && r.status != 206) return az_.refused(r, o.key);
     return all_there(r, offset, out.size(), az_.url_of(o.key));
   }

@@ -71,7 +71,6 @@ struct Gs {
     const HttpResponse r = HONE_TRY(send({.url = object_path(key)}, key));
     if (r.status == 404) {
       // A bucket that does not exist is an Error.
-      const Result<Json> j = parse_json(r.body, "the answer");
       if (r.body.find("bucket does not exist") == std::string::npos)
         return std::optional<ObjectInfo>();
       return refused(r, "");
@@ -194,11 +193,7 @@ class GsBucket : public Bucket {
                   .into = out,
                   .heeds_stop = is_long(out.size())},
                  o.key));
-    if (r.status == 404)
-      return Error(err::kFileChanged,
-                   fmt::format("{} is another object than when it was opened, or none",
-                               gs_.url_of(o.key)))
-          .todo("run the same command again, and let nobody write to its files meanwhile");
+    if (r.status == 404) return changed_while_read(gs_.url_of(o.key));
     if (r.status != 200 && r.status != 206) return gs_.refused(r, o.key);
     return all_there(r, offset, out.size(), gs_.url_of(o.key));
   }

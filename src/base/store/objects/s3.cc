@@ -191,10 +191,7 @@ class S3Upload : public Upload {
     std::optional<ObjectInfo> now = HONE_TRY(s3_.stat(key_, &mark));
     if (!good && (!now || mark != mark_)) return s3_.refused(r, key_);
     if (!now || now->bytes != bytes)
-      return Error(err::kChecksum,
-                   fmt::format("{} was damaged on its way: the server has {} bytes of {}",
-                               s3_.url_of(key_), now ? now->bytes : 0, bytes))
-          .todo("run the same command again");
+      return damaged_upload(s3_.url_of(key_), now ? now->bytes : 0, bytes);
     return std::move(*now);
   }
 
@@ -219,11 +216,7 @@ class S3Bucket : public Bucket {
     if (!o.version.empty()) headers["if-match"] = o.version;
     const HttpResponse r = HONE_TRY(
         s3_.send({.headers = headers, .into = out, .heeds_stop = is_long(out.size())}, o.key));
-    if (r.status == 412 || r.status == 404)
-      return Error(err::kFileChanged,
-                   fmt::format("{} is another object than when it was opened, or none",
-                               s3_.url_of(o.key)))
-          .todo("run the same command again, and let nobody write to its files meanwhile");
+    if (r.status == 412 || r.status == 404) return changed_while_read(s3_.url_of(o.key));
     if (r.status != 200 && r.status != 206) return s3_.refused(r, o.key);
     return all_there(r, offset, out.size(), s3_.url_of(o.key));
   }

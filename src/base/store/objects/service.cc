@@ -67,6 +67,19 @@ Status all_there(const HttpResponse& r, int64_t offset, size_t bytes, const std:
                            static_cast<int64_t>(bytes) - r.received));
 }
 
+Error changed_while_read(const std::string& name) {
+  return Error(err::kFileChanged,
+               fmt::format("{} is another object than when it was opened, or none", name))
+      .todo("run the same command again, and let nobody write to its files meanwhile");
+}
+
+Error damaged_upload(const std::string& name, int64_t there, int64_t sent) {
+  return Error(err::kChecksum,
+               fmt::format("{} was damaged on its way: the server has {} bytes of {}", name, there,
+                           sent))
+      .todo("run the same command again");
+}
+
 HttpResponse no_answer(int status) {
   HttpResponse r;
   r.status = status;

@@ -29,6 +29,11 @@ class Connections {
 Error refused_by_store(const HttpResponse& response, const std::string& name,
                        const std::string& credentials, std::string why = "");
 
+// H0117: the version that a read is pinned to is gone.
+Error changed_while_read(const std::string& name);
+// H0113: what is there after an upload has another size than what was sent.
+Error damaged_upload(const std::string& name, int64_t there, int64_t sent);
+
 // As if the server had said so.
 HttpResponse no_answer(int status);
 
