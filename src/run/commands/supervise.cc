@@ -80,26 +80,24 @@ Result<End> run_child(const std::vector<std::string>& args) {
   return end;
 }
 
-// Names of the checkpoints with what their manifests say, so that one that was replaced counts as new.
+// Its name with what its manifest says, so that one that was replaced counts as new.
+std::string mark_of(const CheckpointInfo& c) {
+  const Result<std::string> manifest = read_file(c.path + "/" + kManifestFile);
+  return c.path + "\n" + (manifest.ok() ? *manifest : "");
+}
+
 std::set<std::string> checkpoints_of(const std::string& folder) {
   std::set<std::string> found;
   if (const auto all = find_checkpoints(folder); all.ok())
-    for (const CheckpointInfo& c : *all) {
-      const Result<std::string> manifest = read_file(c.path + "/" + kManifestFile);
-      found.insert(c.path + "\n" + (manifest.ok() ? *manifest : ""));
-    }
+    for (const CheckpointInfo& c : *all) found.insert(mark_of(c));
   return found;
 }
 
 // The newest resumable one that is not in `before`; "" without.
 std::string newest_since(const std::string& folder, const std::set<std::string>& before) {
-  const auto all = find_checkpoints(folder);
-  if (!all.ok()) return "";
-  for (const CheckpointInfo& c : *all) {
-    const Result<std::string> manifest = read_file(c.path + "/" + kManifestFile);
-    if (c.resumable && !before.contains(c.path + "\n" + (manifest.ok() ? *manifest : "")))
-      return c.path;
-  }
+  if (const auto all = find_checkpoints(folder); all.ok())
+    for (const CheckpointInfo& c : *all)
+      if (c.resumable && !before.contains(mark_of(c))) return c.path;
   return "";
 }
 
