@@ -97,7 +97,9 @@ Result<int> dispatch(std::vector<std::string> args) {
 }
 
 int report(const Error& e) {
-  if (isatty(STDERR_FILENO) && log_in_color()) {
+  if (log_format() == LogFormat::kJson) {
+    log_error("{}", e.text());
+  } else if (isatty(STDERR_FILENO) && log_in_color()) {
     fmt::print(stderr, "\033[31m{}\033[0m\n", e.text());
   } else {
     fmt::print(stderr, "{}\n", e.text());

@@ -39,13 +39,17 @@ std::string format_duration(double seconds) {
   return fmt::format("{}d{:02}h", s / 86400, s / 3600 % 24);
 }
 
-std::string format_utc(double wall_seconds) {
-  auto t = static_cast<std::time_t>(std::floor(wall_seconds));
+std::string format_utc(double wall_seconds, int digits) {
+  const double scale = std::pow(10.0, digits);
+  const auto units = static_cast<int64_t>(std::floor(wall_seconds * scale));
+  const auto whole = static_cast<int64_t>(scale);
+  const auto t = static_cast<std::time_t>(units / whole);
   std::tm tm{};
   gmtime_r(&t, &tm);
   char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-  return text;
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+  return digits > 0 ? fmt::format("{}.{:0{}}Z", text, units % whole, digits)
+                    : std::string(text) + "Z";
 }
 
 }  // namespace hone

@@ -31,7 +31,7 @@ class FakeClock : public Clock {
 // "42s", "3m05s", "2h07m", "4d03h".
 std::string format_duration(double seconds);
 
-// "2026-05-04T12:30:05Z".
-std::string format_utc(double wall_seconds);
+// "2026-05-04T12:30:05Z", with that number of digits after the second.
+std::string format_utc(double wall_seconds, int digits = 0);
 
 }  // namespace hone

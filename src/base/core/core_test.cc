@@ -134,6 +134,34 @@ TEST(Log, LevelsAndLines) {
   EXPECT_EQ(log.text, "read 3 rows\nwarning: slow\n");
 }
 
+TEST(Log, JsonLinesHaveLabelsAndListenersHear) {
+  std::string all, heard;
+  set_log_sink([&](std::string_view text) { all += text; });
+  set_log_listener([&](const LogRecord& r) { heard += r.message; });
+  set_log_format(LogFormat::kJson);
+  set_log_labels({{"run", "r1"}});
+  set_log_step(12);
+  log_warning("a \"quoted\" one");
+  log_data("two", "\"loss\": 2.5");
+  set_log_format(LogFormat::kText);
+  set_log_listener({});
+  set_log_labels({});
+  set_log_step(-1);
+  log_info("three");
+  set_log_sink({});
+  EXPECT_EQ(heard, "a \"quoted\" onetwo");
+  const std::vector<std::string> lines = split(all, '\n');
+  ASSERT_EQ(lines.size(), 4u);
+  const Json one = parse_json(lines[0], "line").value(), two = parse_json(lines[1], "line").value();
+  EXPECT_EQ(one["severity"], "WARNING");
+  EXPECT_EQ(one["message"], "a \"quoted\" one");
+  EXPECT_EQ(one["logging.googleapis.com/labels"], (Json{{"run", "r1"}, {"step", "12"}}));
+  EXPECT_EQ(one["time"].get<std::string>().size(), 27u);  // microseconds
+  EXPECT_EQ(two["loss"], 2.5);
+  EXPECT_EQ(lines[2], "three");
+  EXPECT_EQ(format_utc(1.25, 3), "1970-01-01T00:00:01.250Z");
+}
+
 TEST(Log, ProgressIsPlainLinesOffATerminal) {
   CapturedLog log;
   FakeClock clock;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/core/json.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 
@@ -16,7 +17,11 @@ namespace {
 struct LogState {
   std::mutex mutex;
   std::atomic<LogLevel> level{LogLevel::kInfo};
+  std::atomic<LogFormat> format{LogFormat::kText};
+  std::atomic<int64_t> step{-1};
   std::function<void(std::string_view)> sink;
+  std::function<void(const LogRecord&)> listener;
+  LogLabels labels;
   std::string bar;   // the bar drawn on the last line of the terminal, or ""
   std::string text;  // of one line: kept, so that a line of usual length allocates nothing
   LogState() { text.reserve(512); }
@@ -60,30 +65,91 @@ bool log_in_color() {
   return is_terminal(STDERR_FILENO) && (no_color == nullptr || *no_color == 0);
 }
 
-void log_line(LogLevel level, std::string_view line) {
-  LogState& s = state();
-  if (level > s.level) return;
-  std::lock_guard lock(s.mutex);
+void set_log_listener(std::function<void(const LogRecord&)> listener) {
+  std::lock_guard lock(state().mutex);
+  state().listener = std::move(listener);
+}
+
+void set_log_format(LogFormat format) { state().format = format; }
+LogFormat log_format() { return state().format; }
+void set_log_labels(LogLabels labels) {
+  std::lock_guard lock(state().mutex);
+  state().labels = std::move(labels);
+}
+void set_log_step(int64_t step) { state().step = step; }
+
+std::string_view severity_of(LogLevel level) {
+  switch (level) {
+    case LogLevel::kError:
+      return "ERROR";
+    case LogLevel::kWarning:
+      return "WARNING";
+    case LogLevel::kInfo:
+      return "INFO";
+    case LogLevel::kDebug:
+      return "DEBUG";
+  }
+  return "DEFAULT";
+}
+
+std::string log_json(const LogRecord& r, const LogLabels& labels) {
+  OrderedJson line;
+  line["severity"] = severity_of(r.level);
+  line["message"] = r.message;
+  line["time"] = format_utc(r.wall_seconds, 6);
+  OrderedJson marks = OrderedJson::object();
+  for (const auto& [name, value] : labels) marks[name] = value;
+  if (r.step >= 0) marks["step"] = std::to_string(r.step);
+  if (!marks.empty()) line["logging.googleapis.com/labels"] = std::move(marks);
+  std::string text = dump_json(line);
+  if (!r.data.empty()) text.insert(text.size() - 1, ", " + std::string(r.data));
+  return text;
+}
+
+namespace {
+// The mutex is held.
+void write_record(LogState& s, const LogRecord& r, bool with_word) {
+  if (s.listener) s.listener(r);
   std::string& text = s.text;
   text.clear();
+  if (s.format == LogFormat::kJson) {
+    text = log_json(r, s.labels);
+    text += '\n';
+    emit(text);
+    return;
+  }
   if (!s.bar.empty()) text += kClearLine;
-  if (level <= LogLevel::kWarning) {
+  if (with_word && r.level <= LogLevel::kWarning) {
     bool color = !s.sink && log_in_color();
-    std::string_view word = level == LogLevel::kError ? "error: " : "warning: ";
-    if (color) text += level == LogLevel::kError ? "\x1b[31m" : "\x1b[33m";
+    std::string_view word = r.level == LogLevel::kError ? "error: " : "warning: ";
+    if (color) text += r.level == LogLevel::kError ? "\x1b[31m" : "\x1b[33m";
     text += word;
     if (color) text += "\x1b[0m";
   }
-  text += line;
+  text += r.message;
   text += '\n';
   text += s.bar;
   emit(text);
 }
 
+void write_line(LogLevel level, std::string_view line, std::string_view data) {
+  LogState& s = state();
+  if (level > s.level) return;
+  std::lock_guard lock(s.mutex);
+  write_record(s, {level, system_clock().wall_seconds(), s.step, line, data}, true);
+}
+}  // namespace
+
+void log_line(LogLevel level, std::string_view line) { write_line(level, line, ""); }
+void log_data(std::string_view line, std::string_view data) {
+  write_line(LogLevel::kInfo, line, data);
+}
+
 Progress::Progress(std::string title, int64_t total, Options options)
     : title_(std::move(title)), total_(total), done_(options.start), options_(options) {
-  terminal_ =
-      options.force_terminal >= 0 ? options.force_terminal == 1 : is_terminal(STDERR_FILENO);
+  terminal_ = options.force_terminal >= 0
+                  ? options.force_terminal == 1
+                  : is_terminal(STDERR_FILENO) && state().format == LogFormat::kText;
   text_.reserve(256);  // update() allocates nothing unless it draws
   begin_ = options.clock->seconds();
   last_drawn_ = terminal_ ? begin_ - 1 : begin_;
@@ -124,7 +190,8 @@ void Progress::update(int64_t done, std::string_view text) {
   LogState& s = state();
   std::lock_guard lock(s.mutex);
   if (!terminal_) {
-    emit(line(false) + "\n");
+    write_record(s, {LogLevel::kInfo, options_.clock->wall_seconds(), s.step, line(false), ""},
+                 false);
     return;
   }
   s.bar = line(true);
@@ -139,8 +206,10 @@ void Progress::finish() {
   if (log_level() < LogLevel::kInfo || (!shown_ && done_ == options_.start)) return;
   LogState& s = state();
   std::lock_guard lock(s.mutex);
-  emit((s.bar.empty() ? std::string() : std::string(kClearLine)) + line(terminal_) + "\n");
+  if (!s.bar.empty()) emit(kClearLine);
   s.bar.clear();
+  write_record(s, {LogLevel::kInfo, options_.clock->wall_seconds(), s.step, line(terminal_), ""},
+               false);
 }
 
 }  // namespace hone

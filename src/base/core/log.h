@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/core/clock.h"
 
@@ -29,6 +30,33 @@ void log_line(LogLevel level, std::string_view line);
 
 // Sends the finished text to `sink` instead of standard error; an empty function restores it.
 void set_log_sink(std::function<void(std::string_view)> sink);
+
+// One line of the log, for those who keep or send it.
+struct LogRecord {
+  LogLevel level = LogLevel::kInfo;
+  double wall_seconds = 0;
+  int64_t step = -1;         // of log_step(); -1: there is none yet
+  std::string_view message;  // without "warning: "
+  std::string_view data;     // members of a JSON object, "\"loss\":2.5,\"rate\":1e-4", or ""
+};
+// Called with every line that is printed, in order. It must not log. An empty function ends it.
+void set_log_listener(std::function<void(const LogRecord&)> listener);
+
+// json: one object a line, in the form that Cloud Logging and other agents take apart: severity,
+// message, time, the members of LogRecord::data, and labels. Progress is then plain lines, and
+// standard error has nothing else. https://cloud.google.com/logging/docs/structured-logging
+enum class LogFormat { kText, kJson };
+void set_log_format(LogFormat format);
+LogFormat log_format();
+using LogLabels = std::vector<std::pair<std::string, std::string>>;
+void set_log_labels(LogLabels labels);  // of every line: run, host, rank
+void set_log_step(int64_t step);        // the label `step` from here on
+// The line of `format` json, without a line break.
+std::string log_json(const LogRecord& record, const LogLabels& labels);
+std::string_view severity_of(LogLevel level);  // "INFO"
+
+// As log_info(), with data for machines: members of a JSON object.
+void log_data(std::string_view line, std::string_view data);
 
 // True when standard error is a terminal and NO_COLOR is unset or empty.
 bool log_in_color();

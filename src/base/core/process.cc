@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -19,6 +20,11 @@ extern char** environ;
 namespace hone {
 
 bool is_terminal(int fd) { return ::isatty(fd) == 1; }
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
 
 namespace {
 struct Fd {

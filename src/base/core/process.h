@@ -10,6 +10,7 @@
 namespace hone {
 
 bool is_terminal(int fd);
+std::string host_name();  // of this machine
 
 struct CommandOptions {
   std::string input = {};      // its standard input

@@ -11,6 +11,8 @@ namespace hone {
 
 // A run of hone keeps this file in its output folder: {"state": "running" | "finished", "run": …}.
 inline constexpr const char* kRunFile = "hone_run.json";
+// Runs and refused runs write it (operate/monitor): it does not say that the folder holds a run.
+inline constexpr const char* kRunLogFile = "hone_log.jsonl";
 
 enum class OutputDirKind {
   absent,           // begin

@@ -1,5 +1,5 @@
 // Who listens to a run, after Transformers' TrainerCallback. The Trainer tells of its events in the
-// order in which the callbacks were added; console, TensorBoard and early stopping are callbacks.
+// order in which the callbacks were added; console, reporters and early stopping are callbacks.
 #pragma once
 
 #include <memory>
@@ -58,11 +58,6 @@ using Callbacks = std::vector<std::unique_ptr<TrainCallback>>;
 std::unique_ptr<TrainCallback> make_console(const TrainSettings& s);
 // Ends training when the metric got no better by more than the threshold in `patience` evaluations.
 std::unique_ptr<TrainCallback> make_early_stopping(const TrainSettings& s);
-// Where logs go: --logging_dir, else the variables that its help names, else a folder of this run in
-// output_dir. A path or URL without a slash at its end.
-std::string log_folder(const TrainSettings& s);
-// Event files in log_folder() with the tags of Transformers' TensorBoardCallback.
-std::unique_ptr<TrainCallback> make_tensorboard(const TrainSettings& s);
 
 // Those that the settings ask for.
 Callbacks make_callbacks(const TrainSettings& s);

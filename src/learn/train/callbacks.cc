@@ -1,4 +1,4 @@
-// The listeners that settings choose: progress on the console, early stopping, TensorBoard.
+// The listeners that settings choose: progress on the console, early stopping.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -156,7 +156,6 @@ std::unique_ptr<TrainCallback> make_early_stopping(const TrainSettings& s) {
 Callbacks make_callbacks(const TrainSettings& s) {
   Callbacks all;
   all.push_back(make_console(s));
-  if (s.reports()) all.push_back(make_tensorboard(s));
   if (s.early_stopping_patience && best_metric_of(s)) all.push_back(make_early_stopping(s));
   return all;
 }

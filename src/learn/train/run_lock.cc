@@ -12,12 +12,12 @@
 
 #include "base/core/json.h"
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
 #include "base/store/objects/service.h"
 #include "learn/train/errors.h"
-#include "learn/train/event_file.h"
 
 namespace hone {
 namespace {

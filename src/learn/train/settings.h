@@ -66,7 +66,6 @@ struct TrainSettings {
     return device == "cpu" ? Space::host : Space::disk;
   }
   bool quantize_in_8bit() const { return load_in_8bit; }
-  bool reports() const { return report_to != std::vector<std::string>{"none"}; }
 };
 
 }  // namespace hone

@@ -6,10 +6,10 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/process.h"
 #include "base/settings/errors.h"
 #include "base/store/store.h"
 #include "engine/session/profile.h"
-#include "learn/train/event_file.h"
 
 namespace hone {
 namespace {

@@ -9,6 +9,7 @@
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
+#include "learn/train/log_folder.h"
 #include "learn/train/step_profile.h"
 
 namespace hone {

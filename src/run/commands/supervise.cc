@@ -18,6 +18,7 @@
 #include "base/core/text.h"
 #include "base/store/errors.h"
 #include "learn/checkpoint/training_checkpoint.h"
+#include "operate/reporters/run_info.h"
 #include "run/commands/command.h"
 
 namespace hone {
@@ -112,6 +113,8 @@ void tell_supervisor(const Error& error) {
 
 Result<int> supervise(const std::vector<std::string>& args, const TrainSettings& s) {
   install_stop_handlers();
+  ::setenv("HONE_RUN_ID", new_run_id().c_str(),
+           1);  // one run, whatever the number of its processes
   const std::set<std::string> before = checkpoints_of(s.output_dir);
   std::string newest;  // of this run
   int64_t tries = 0;

@@ -186,6 +186,7 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
           .at("--do_predict")
           .todo("leave --do_predict out; hone generate writes texts");
     set_log_level(level_named(s.log_level));
+    set_log_format(s.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
     return chosen;
   }
   // No such task, or none: what all tasks share is enough to say so.

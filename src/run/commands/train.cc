@@ -7,6 +7,7 @@
 #include "base/core/signals.h"
 #include "engine/backends/backends.h"
 #include "learn/train/errors.h"
+#include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
 #include "run/commands/supervise.h"
 #include "run/commands/training.h"
@@ -14,36 +15,43 @@
 namespace hone {
 namespace {
 
-Result<int> train_once(const std::vector<std::string>& args) {
-  const double begin_s = system_clock().seconds();
-  const auto chosen =
-      HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
-  if (!chosen->task) return kExitDone;
-  TaskSettings& s = *chosen->task->settings;
-  const Schema& schema = chosen->schema;
-  if (!s.do_train && !s.do_eval && !s.do_predict)
-    return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
-        .todo("add --do_train, --do_eval or both");
-  if (s.restarts > 0 && !is_supervised()) return supervise(args, s);
-  const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
-  s.split = start.split;
-  s.continued_from = start.checkpoint;
-  HONE_TRY(check_output_dir(s.output_dir));
-  log_info("hone {}: {}", version(), schema.command());
-  if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
-  if (s.computes_in_bf16() && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
-    log_warning(
-        "this processor has neither AMX nor AVX512_BF16: {} is emulated and slower than float32",
-        s.bf16 ? "--bf16" : "--dtype bfloat16");
+std::string folder_name(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& schema) {
+  RunInfo info;
+  info.id = new_run_id();
+  info.name = s.run_name.empty() ? folder_name(s.output_dir) : s.run_name;
+  info.command = schema.command();
+  info.task = task;
+  info.model = s.model_name_or_path.empty() ? s.config_name + s.model_type : s.model_name_or_path;
+  info.output_dir = s.output_dir;
+  info.device = s.device_here();
+  info.batch_size = s.per_device_train_batch_size;
+  info.gradient_accumulation_steps = s.gradient_accumulation_steps;
+  info.settings = schema.dump();
+  info.machine = this_machine();
+  info.begun_s = system_clock().wall_seconds();
+  return info;
+}
+
+// From the model to the results, which are put together in `results`.
+Result<int> train_task(const Task& task, const TrainStart& start, double begin_s, Monitor& monitor,
+                       OrderedJson& results) {
+  TaskSettings& s = *task.settings;
   install_stop_handlers();
   bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));
+  Pretrained model = HONE_TRY(open_for_training(task, from_scratch));
   HONE_TRY(check_sizes(model));
-  const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
+  const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? run->steps().total_steps() : 0));
   Trainer trainer(s, *run, std::move(schedule));
   if (const double most = HONE_TRY(most_seconds(s)); std::isfinite(most))
     trainer.limit_seconds(most - (system_clock().seconds() - begin_s));
+  monitor.ready(run->memory().planned_bytes);
+  trainer.add_callback(monitor.callback());
   if (run->time()) trainer.add_callback(make_time_report(*run->time()));
   if (auto listener = run->callback()) trainer.add_callback(std::move(listener));
   const bool finished = s.do_train && HONE_TRY(trainer.begin(start));
@@ -65,12 +73,14 @@ Result<int> train_once(const std::vector<std::string>& args) {
     outcome.metrics["memory_measured_bytes"] = memory.measured_bytes;
     outcome.metrics["memory_runtime_bytes"] = memory.runtime_bytes;
     HONE_TRY(trainer.write_results("train", outcome.metrics));
+    results.update(outcome.metrics);
     log_info("{}", results_table("train", outcome.metrics));
   }
   if (s.do_eval) {
     OrderedJson metrics = HONE_TRY(trainer.evaluate());
     if (metrics.empty()) return 128 + stop_signal();
     HONE_TRY(trainer.write_results("eval", metrics));
+    results.update(metrics);
     log_info("{}", results_table("eval", metrics));
     if (s.do_train && !finished) HONE_TRY(trainer.write_state());
   }
@@ -87,6 +97,7 @@ Result<int> train_once(const std::vector<std::string>& args) {
         metrics["predict_samples_per_second"] =
             std::round(rows->get<double>() / seconds * 1e3) / 1e3;
       HONE_TRY(trainer.write_results("predict", metrics));
+      results.update(metrics);
       log_info("{}", results_table("predict", metrics));
     }
   }
@@ -95,6 +106,37 @@ Result<int> train_once(const std::vector<std::string>& args) {
   HONE_TRY(run->end());
   if (s.do_train) HONE_TRY(trainer.finish());
   return kExitDone;
+}
+
+Result<int> train_once(const std::vector<std::string>& args) {
+  const double begin_s = system_clock().seconds();
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
+  if (!chosen->task) return kExitDone;
+  TaskSettings& s = *chosen->task->settings;
+  const Schema& schema = chosen->schema;
+  if (!s.do_train && !s.do_eval && !s.do_predict)
+    return Error(err::kNothingToDo, "neither training nor evaluation was asked for")
+        .todo("add --do_train, --do_eval or both");
+  if (s.restarts > 0 && !is_supervised()) return supervise(args, s);
+  const TrainStart start = s.do_train ? HONE_TRY(Trainer::find_start(s)) : TrainStart{};
+  s.split = start.split;
+  s.continued_from = start.checkpoint;
+  HONE_TRY(check_output_dir(s.output_dir));
+  const auto monitor = HONE_TRY(Monitor::begin(s, info_of(s, chosen->task->name, schema)));
+  log_info("hone {}: {}", version(), schema.command());
+  if (std::string table = schema.changed_table(); !table.empty()) log_info("{}", table);
+  if (s.computes_in_bf16() && !HONE_TRY(device_spec("cpu")).multiplies_bf16)
+    log_warning(
+        "this processor has neither AMX nor AVX512_BF16: {} is emulated and slower than float32",
+        s.bf16 ? "--bf16" : "--dtype bfloat16");
+  OrderedJson results;
+  Result<int> status = train_task(*chosen->task, start, begin_s, *monitor, results);
+  if (status.ok())
+    monitor->end(RunEnd{*status == kExitDone ? "finished" : "stopped", "", "", 0}, results);
+  else
+    monitor->end(status.error());
+  return status;
 }
 
 Result<int> run_train(const std::vector<std::string>& args) {

@@ -1,4 +1,4 @@
-#include "learn/train/event_file.h"
+#include "operate/reporters/event_file.h"
 
 #include <gmock/gmock.h>
 

@@ -1,0 +1,94 @@
+// The numbers of a run that others read while it runs: one set, which Prometheus scrapes and OTLP
+// sends.
+//
+//   Metrics metrics;
+//   LiveMetric& steps = metrics.counter("hone_train_steps_total", "Optimizer steps that are done.");
+//   steps.add(1);                                    // from any thread; allocates nothing
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+using MetricLabels = std::vector<std::pair<std::string, std::string>>;
+
+class LiveMetric {
+ public:
+  void set(double value) { value_.store(value, std::memory_order_relaxed); }
+  void add(double more) { value_.fetch_add(more, std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
+// How often values fell into ranges.
+class MetricHistogram {
+ public:
+  explicit MetricHistogram(std::vector<double> bounds)
+      : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
+  void observe(double value);
+  struct Reading {
+    std::vector<double> bounds;    // upper, rising
+    std::vector<uint64_t> counts;  // of each range, one more than bounds; not summed up
+    double sum = 0;
+    uint64_t count = 0;
+  };
+  Reading read() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<double> bounds_;
+  std::vector<uint64_t> counts_;
+  double sum_ = 0;
+};
+
+class Metrics {
+ public:
+  enum class Kind : uint8_t { gauge, counter, histogram };
+
+  // The one of this name and these labels, made when it is new. It lives as long as the set. The name
+  // says the unit, as Prometheus asks: ..._seconds, ..._bytes, ..._ratio, ..._total.
+  //   https://prometheus.io/docs/practices/naming/
+  LiveMetric& gauge(const std::string& name, const std::string& help,
+                    const MetricLabels& labels = {});
+  LiveMetric& counter(const std::string& name, const std::string& help,
+                      const MetricLabels& labels = {});
+  MetricHistogram& histogram(const std::string& name, const std::string& help,
+                             std::vector<double> bounds);
+
+  struct Reading {
+    std::string name, help;
+    Kind kind = Kind::gauge;
+    std::vector<std::pair<MetricLabels, double>> values;
+    MetricHistogram::Reading histogram;  // of that kind
+  };
+  std::vector<Reading> read() const;  // in the order in which they were made
+
+ private:
+  struct Family {
+    std::string name, help;
+    Kind kind;
+    std::deque<std::pair<MetricLabels, LiveMetric>> values;
+    std::deque<MetricHistogram> histograms;  // one or none
+  };
+  Family& family(const std::string& name, const std::string& help, Kind kind);
+  LiveMetric& metric(const std::string& name, const std::string& help, Kind kind,
+                     const MetricLabels& labels);
+
+  mutable std::mutex mutex_;
+  std::deque<Family> families_;
+};
+
+// All of it in Prometheus' text format, version 0.0.4.
+//   https://prometheus.io/docs/instrumenting/exposition_formats/
+std::string prometheus_text(const Metrics& metrics);
+inline constexpr const char* kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
+
+}  // namespace hone

@@ -1,0 +1,241 @@
+#include "operate/monitor/monitor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "operate/monitor/usage_metrics.h"
+
+namespace hone {
+namespace {
+
+constexpr std::chrono::seconds kBetweenReadings{10};
+constexpr int kReadingsPerLine = 3;  // of the run's log
+
+bool asks_for(const std::vector<std::string>& report_to, const std::string& name) {
+  return std::find(report_to.begin(), report_to.end(), name) != report_to.end();
+}
+
+}  // namespace
+
+std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to) {
+  std::vector<ReporterForm> chosen;
+  for (ReporterForm& form : all_reporter())
+    if (asks_for(report_to, form.name) || asks_for(report_to, "all"))
+      chosen.push_back(std::move(form));
+  return chosen;
+}
+
+// Made before training: setting them allocates nothing.
+struct Monitor::RunMetrics {
+  explicit RunMetrics(Metrics& m, const RunInfo& info)
+      : step(m.gauge("hone_train_step", "Optimizer steps of the run that are done.")),
+        planned_steps(m.gauge("hone_train_planned_steps", "Optimizer steps of the whole run.")),
+        epoch(m.gauge("hone_train_epoch", "Epochs that are done.")),
+        steps(m.counter("hone_train_steps_total", "Optimizer steps of this process.")),
+        tokens(m.counter("hone_train_tokens_total", "Tokens that this process trained on.")),
+        examples(m.counter("hone_train_examples_total", "Rows that this process trained on.")),
+        loss(m.gauge("hone_train_loss", "Loss of the last step.")),
+        grad_norm(m.gauge("hone_train_gradient_norm",
+                          "Norm of the gradient, before clipping, of the last entry of the log.")),
+        rate(m.gauge("hone_train_learning_rate", "Learning rate of the last entry of the log.")),
+        step_seconds(m.histogram("hone_train_step_seconds", "Time of a step.",
+                                 {0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300})),
+        saves(m.counter("hone_checkpoints_total", "Checkpoints that this process saved.")),
+        saved_step(m.gauge("hone_checkpoint_step", "Step of the last checkpoint.")),
+        planned_bytes(m.gauge("hone_memory_planned_bytes", "Memory that the run's plan takes.")) {
+    m.gauge("hone_run_info", "What the run is; always 1.",
+            {{"run", info.id},
+             {"name", info.name},
+             {"task", info.task},
+             {"model", info.model},
+             {"host", info.machine.host},
+             {"device", info.device}})
+        .set(1);
+    m.gauge("process_start_time_seconds", "When the process began, since 1970.").set(info.begun_s);
+  }
+  LiveMetric &step, &planned_steps, &epoch, &steps, &tokens, &examples, &loss, &grad_norm, &rate;
+  MetricHistogram& step_seconds;
+  LiveMetric &saves, &saved_step, &planned_bytes;
+};
+
+// What the trainer tells, to the metrics, the run's log and every reporter.
+class Monitor::Callback : public TrainCallback {
+ public:
+  explicit Callback(Monitor& m) : m_(m), x_(*m.run_metrics_) {}
+
+  Status on_train_begin(const RunPlace& at) override {
+    x_.planned_steps.set(static_cast<double>(at.total_steps));
+    x_.step.set(static_cast<double>(at.step));
+    set_log_step(at.step);
+    for (const auto& r : m_.reporters_) HONE_TRY(r->on_train_begin(at));
+    return Ok{};
+  }
+  void on_step_end(const RunPlace& at, const StepReport& r) override {
+    m_.stepped_ = true;
+    m_.steps_ = at.step;
+    m_.rows_ = r.rows;
+    m_.train_seconds_ = r.seconds;
+    set_log_step(at.step);
+    x_.step.set(static_cast<double>(at.step));
+    x_.epoch.set(at.epoch);
+    x_.steps.set(static_cast<double>(r.steps));
+    x_.tokens.set(static_cast<double>(r.tokens));
+    x_.examples.set(static_cast<double>(r.rows));
+    x_.loss.set(r.loss);
+    x_.step_seconds.observe(r.step_seconds);
+    for (const auto& reporter : m_.reporters_) reporter->on_step_end(at, r);
+  }
+  Status on_log(const RunPlace& at, const OrderedJson& entry) override {
+    for (const auto& [key, value] : entry.items()) {
+      if (!value.is_number()) continue;
+      if (key == "grad_norm") x_.grad_norm.set(value);
+      if (key == "learning_rate") x_.rate.set(value);
+      if (key.starts_with("eval_") || key == "perplexity")
+        m_.metrics_
+            .gauge("hone_eval_metric", "Metrics of the last evaluation.",
+                   {{"metric", key == "perplexity" ? key : key.substr(5)}})
+            .set(value);
+    }
+    // JSON has no NaN and no Infinity.
+    OrderedJson finite = OrderedJson::object();
+    for (const auto& [key, value] : entry.items())
+      finite[key] =
+          value.is_number_float() && !std::isfinite(value.get<double>()) ? OrderedJson() : value;
+    m_.log_->add_event("log", {{"metrics", finite}}, at.step);
+    for (const auto& r : m_.reporters_) HONE_TRY(r->on_log(at, entry));
+    return Ok{};
+  }
+  Status on_evaluate(const RunPlace& at, const OrderedJson& metrics,
+                     const BestModel& best) override {
+    for (const auto& r : m_.reporters_) HONE_TRY(r->on_evaluate(at, metrics, best));
+    return Ok{};
+  }
+  void on_save(const RunPlace& at, const std::string& checkpoint) override {
+    x_.saves.add(1);
+    x_.saved_step.set(static_cast<double>(at.step));
+    m_.log_->add_event("save", {{"checkpoint", checkpoint}}, at.step);
+    for (const auto& r : m_.reporters_) r->on_save(at, checkpoint);
+  }
+  void on_train_end(const RunPlace& at) override {
+    for (const auto& r : m_.reporters_) r->on_train_end(at);
+  }
+
+ private:
+  Monitor& m_;
+  RunMetrics& x_;
+};
+
+Monitor::Monitor(const TrainSettings& s, RunInfo info) : s_(s), info_(std::move(info)) {
+  run_metrics_ = std::make_unique<RunMetrics>(metrics_, info_);
+}
+
+Result<std::unique_ptr<Monitor>> Monitor::begin(const TrainSettings& s, RunInfo info) {
+  std::unique_ptr<Monitor> m(new Monitor(s, std::move(info)));
+  if (Status opened = m->open(); !opened.ok()) {
+    m->end(opened.error());
+    return std::move(opened.error());
+  }
+  return m;
+}
+
+Status Monitor::open() {
+  const LogLabels labels{
+      {"run", info_.id}, {"host", info_.machine.host}, {"rank", std::to_string(info_.rank)}};
+  set_log_labels(labels);
+  log_ = HONE_TRY(RunLog::open(info_.output_dir, labels));
+  log_->add_event("begin", {{"run", info_.json()}});
+  const ReportSources sources{s_, info_, [this] { return usage(); }};
+  for (const ReporterForm& form : chosen_reporters(s_.report_to)) {
+    std::unique_ptr<Reporter> reporter = form.make(sources);
+    HONE_TRY(reporter->begin());
+    reporters_.push_back(std::move(reporter));
+  }
+  set_log_listener([this](const LogRecord& line) { log_->add_line(line); });
+  if (s_.metrics_port > 0) {
+    server_ = HONE_TRY(
+        MetricsServer::start(metrics_, s_.metrics_host, static_cast<int>(s_.metrics_port)));
+    log_info("{:<11} http://{}:{}/metrics", "metrics", s_.metrics_host, server_->port());
+  }
+  sample();
+  sampler_ = std::thread([this] { sample_until_end(); });
+  return Ok{};
+}
+
+Monitor::~Monitor() { end(RunEnd{"failed", "", "a bug in hone", 0}); }
+
+std::unique_ptr<TrainCallback> Monitor::callback() { return std::make_unique<Callback>(*this); }
+
+void Monitor::ready(int64_t planned_bytes) {
+  run_metrics_->planned_bytes.set(static_cast<double>(planned_bytes));
+  log_->add_event("plan", {{"planned_bytes", planned_bytes}});
+}
+
+Usage Monitor::usage() const {
+  std::lock_guard lock(mutex_);
+  return usage_;
+}
+
+void Monitor::sample() {
+  const Usage u = reader_.read();
+  put_usage(metrics_, u, info_.machine.host);
+  std::lock_guard lock(mutex_);
+  usage_ = u;
+  summary_.add(u);
+}
+
+void Monitor::sample_until_end() {
+  for (int readings = 1;; ++readings) {
+    {
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, kBetweenReadings, [this] { return stop_; })) return;
+    }
+    sample();
+    if (readings % kReadingsPerLine == 0) log_->add_event("usage", usage_json(usage()));
+  }
+}
+
+void Monitor::end(const Error& error) {
+  end(RunEnd{stepped_ ? "failed" : "refused", std::string(error.code()), std::string(error.what()),
+             0});
+}
+
+void Monitor::end(RunEnd end, const OrderedJson& results) {
+  if (std::exchange(ended_, true)) return;
+  if (end.ended_s == 0) end.ended_s = system_clock().wall_seconds();
+  if (sampler_.joinable()) {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+      changed_.notify_all();
+    }
+    sampler_.join();
+    sample();  // a short run has at least two readings
+  }
+  for (const auto& r : reporters_) r->end(end);
+  set_log_listener({});
+  reporters_.clear();
+  server_.reset();
+  if (!log_) return;
+  OrderedJson members{{"status", end.status}};
+  if (!end.code.empty()) members["code"] = end.code;
+  if (!end.message.empty()) members["reason"] = end.message;
+  members["step"] = steps_;
+  members["seconds"] = end.ended_s - info_.begun_s;
+  if (train_seconds_ > 0)
+    members["examples_per_second"] = static_cast<double>(rows_) / train_seconds_;
+  OrderedJson usage{{"machine_cpu_share", summary_.machine_cpu_share()},
+                    {"process_cores", summary_.process_cores()},
+                    {"process_memory_peak_bytes", summary_.process_memory_peak_bytes()}};
+  if (summary_.gpu_busy_share() >= 0) usage["gpu_busy_share"] = summary_.gpu_busy_share();
+  if (summary_.gpu_memory_peak_bytes() >= 0)
+    usage["gpu_memory_peak_bytes"] = summary_.gpu_memory_peak_bytes();
+  members["usage"] = std::move(usage);
+  if (!results.empty()) members["results"] = results;
+  log_->add_event("end", members);
+  log_->close();
+}
+
+}  // namespace hone

@@ -1,0 +1,71 @@
+// A run as others see it during its time: its log in the output folder, its metrics, what it uses, and
+// those that --report_to names.
+//
+//   auto monitor = HONE_TRY(Monitor::begin(settings, info));
+//   trainer.add_callback(monitor->callback());
+//   ...
+//   monitor->end({.status = "finished"}, metrics);
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "operate/monitor/metrics.h"
+#include "operate/monitor/metrics_server.h"
+#include "operate/monitor/run_log.h"
+#include "operate/reporters/reporter.h"
+
+namespace hone {
+
+// The reporters that --report_to names, "all" included; those that are asked for twice come once.
+std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to);
+
+class Monitor {
+ public:
+  // The settings must outlive it. Errors: H3111; those of the reporters (Reporter::begin) and of the
+  // store.
+  static Result<std::unique_ptr<Monitor>> begin(const TrainSettings& s, RunInfo info);
+  // Without end() before, the run has failed by a bug.
+  ~Monitor();
+
+  // For the trainer; it must not outlive the monitor.
+  std::unique_ptr<TrainCallback> callback();
+  void ready(int64_t planned_bytes);  // the run fits and is about to begin
+  // `results` are the metrics of the run, as all_results.json has them. Later calls do nothing.
+  void end(RunEnd end, const OrderedJson& results = {});
+  // With what an Error that ends the run is: refused before the first step, else failed.
+  void end(const Error& error);
+
+  Usage usage() const;  // the last reading
+
+ private:
+  class Callback;
+  Monitor(const TrainSettings& s, RunInfo info);
+  Status open();
+  void sample();  // one reading
+  void sample_until_end();
+
+  const TrainSettings& s_;
+  RunInfo info_;
+  Metrics metrics_;
+  struct RunMetrics;
+  std::unique_ptr<RunMetrics> run_metrics_;
+  std::unique_ptr<RunLog> log_;
+  std::vector<std::unique_ptr<Reporter>> reporters_;
+  std::unique_ptr<MetricsServer> server_;
+  UsageReader reader_;
+  mutable std::mutex mutex_;  // of what follows
+  std::condition_variable changed_;
+  Usage usage_;
+  UsageSummary summary_;
+  bool stop_ = false;
+  std::thread sampler_;
+  bool ended_ = false, stepped_ = false;
+  int64_t steps_ = 0, rows_ = 0;
+  double train_seconds_ = 0;
+};
+
+}  // namespace hone

@@ -1,0 +1,153 @@
+#include "operate/monitor/monitor.h"
+
+#include <gmock/gmock.h>
+
+#include "base/store/http.h"
+#include "learn/train/settings.h"
+#include "operate/monitor/errors.h"
+#include "operate/monitor/run_list.h"
+#include "operate/monitor/usage_metrics.h"
+
+namespace hone {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Metrics, PrometheusTextHasHelpTypeAndEscapes) {
+  Metrics m;
+  m.gauge("hone_x", "What\nx is.", {{"name", "a\"b\\c\nd"}}).set(0.5);
+  m.gauge("hone_x", "", {{"name", "e"}}).set(NAN);
+  LiveMetric& n = m.counter("hone_n_total", "Number.");
+  n.add(2);
+  n.add(3);
+  MetricHistogram& h = m.histogram("hone_s_seconds", "Time.", {0.1, 1});
+  for (const double s : {0.05, 0.1, 0.5, 7.0}) h.observe(s);
+  EXPECT_EQ(prometheus_text(m),
+            "# HELP hone_x What\\nx is.\n# TYPE hone_x gauge\n"
+            "hone_x{name=\"a\\\"b\\\\c\\nd\"} 0.5\nhone_x{name=\"e\"} NaN\n"
+            "# HELP hone_n_total Number.\n# TYPE hone_n_total counter\nhone_n_total 5.0\n"
+            "# HELP hone_s_seconds Time.\n# TYPE hone_s_seconds histogram\n"
+            "hone_s_seconds_bucket{le=\"0.1\"} 2\nhone_s_seconds_bucket{le=\"1.0\"} 3\n"
+            "hone_s_seconds_bucket{le=\"+Inf\"} 4\nhone_s_seconds_sum 7.65\n"
+            "hone_s_seconds_count 4\n");
+}
+
+TEST(Metrics, GpusHaveTheNamesOfDcgm) {
+  Metrics m;
+  Usage u;
+  u.gpus.push_back({.index = 1,
+                    .name = "H100",
+                    .uuid = "GPU-7",
+                    .busy_share = 0.97,
+                    .memory_used_bytes = int64_t{3} << 30,
+                    .power_watts = 412.5});
+  put_usage(m, u, "host");
+  const std::string text = prometheus_text(m);
+  const std::string labels = "{gpu=\"1\",UUID=\"GPU-7\",modelName=\"H100\",Hostname=\"host\"}";
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_GPU_UTIL" + labels + " 97.0\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_FB_USED" + labels + " 3072.0\n"));
+  EXPECT_THAT(text, HasSubstr("DCGM_FI_DEV_POWER_USAGE" + labels + " 412.5\n"));
+  EXPECT_THAT(text, Not(HasSubstr("GPU_TEMP")));  // the card does not say it
+}
+
+TEST(MetricsServer, AnswersAndRefuses) {
+  Metrics m;
+  m.gauge("hone_x", "X.").set(7);
+  const auto server = std::move(MetricsServer::start(m, "127.0.0.1", 0).value());
+  const std::string at = "http://127.0.0.1:" + std::to_string(server->port());
+  HttpClient http;
+  const HttpResponse got = http.get(at + "/metrics?x=1").value();
+  EXPECT_EQ(got.status, 200);
+  EXPECT_EQ(got.body, "# HELP hone_x X.\n# TYPE hone_x gauge\nhone_x 7.0\n");
+  EXPECT_EQ(got.header("content-type"), kPrometheusType);
+  EXPECT_EQ(http.get(at + "/healthz").value().body, "ok\n");
+  EXPECT_EQ(http.get(at + "/../etc/passwd").value().status, 404);
+  EXPECT_EQ(http.send({.method = "POST", .url = at + "/metrics"}).value().status, 405);
+  const auto second = MetricsServer::start(m, "192.0.2.1", 0);  // not of this machine
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(std::string(second.error().code()), err::kCannotListen.id);
+  EXPECT_FALSE(MetricsServer::start(m, "no address", 0).ok());
+}
+
+RunInfo info_in(const std::string& folder, const std::string& id) {
+  RunInfo info;
+  info.id = id;
+  info.name = "name of " + id;
+  info.output_dir = folder;
+  info.batch_size = 4;
+  info.begun_s = system_clock().wall_seconds();
+  info.machine.host = "here";
+  info.machine.memory_bytes = 1 << 30;
+  return info;
+}
+
+TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
+  const std::string folder = testing::TempDir() + "/runs_" + new_run_id();
+  ASSERT_TRUE(file_store().make_dirs(folder + "/a").ok());
+  TrainSettings s;
+  {
+    const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "refused1")).value());
+    m->end(Error(err::kNoRun, "does not fit"));
+  }
+  {
+    const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "finished")).value());
+    m->ready(123);
+    const auto c = m->callback();
+    ASSERT_TRUE(c->on_train_begin({.step = 0, .total_steps = 2, .epoch = 0}).ok());
+    c->on_step_end({.step = 2, .total_steps = 2, .epoch = 1},
+                   {.loss = 2, .seconds = 4, .steps = 2, .tokens = 64, .rows = 8});
+    log_info("a \"line\" of the run");
+    ASSERT_TRUE(
+        c->on_log({.step = 2, .total_steps = 2, .epoch = 1}, {{"loss", 2.0}, {"grad_norm", NAN}})
+            .ok());
+    m->end(RunEnd{}, {{"train_loss", 2.5}});
+  }
+  { const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "a_bug")).value()); }
+  // A crash leaves half of a line.
+  auto w = std::move(file_store().append(folder + "/a/hone_log.jsonl").value());
+  ASSERT_TRUE(w->write(R"({"severity": "INFO", "event": "log", "met)").ok());
+  w.reset();
+
+  const std::vector<RunRow> rows = find_runs({folder}).value();
+  ASSERT_EQ(rows.size(), 3u);
+  const double now = system_clock().wall_seconds();
+  EXPECT_EQ(rows[0].status(now), "refused");
+  EXPECT_EQ(rows[0].end["code"], "H3112");
+  EXPECT_EQ(rows[1].status(now), "finished");
+  EXPECT_EQ(rows[1].step, 2);
+  EXPECT_EQ(rows[1].planned_bytes, 123);
+  EXPECT_EQ(rows[1].end["examples_per_second"], 2.0);
+  EXPECT_EQ(rows[1].metrics["loss"], 2.0);
+  EXPECT_TRUE(rows[1].metrics["grad_norm"].is_null());
+  EXPECT_EQ(rows[2].status(now), "failed");
+  EXPECT_EQ(run_cells(rows[1], now).size(), run_columns().size());
+  EXPECT_THAT(run_cells(rows[0], now), testing::Contains("H3112 does not fit"));
+  EXPECT_EQ(find_run("finished", {folder}).value().step, 2);
+  EXPECT_EQ(find_run(folder + "/a/", {"/nowhere"}).value().run["id"], "a_bug");
+  const auto none = find_run("other", {folder});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(std::string(none.error().code()), err::kNoRun.id);
+}
+
+TEST(RunList, AProcessThatIsGoneIsLostAndOneThatContinuesIsOneRun) {
+  const std::string begin =
+      R"({"time": "2026-05-04T12:00:00Z", "logging.googleapis.com/labels": {"run": "r"}, "event": "begin", "run": {"id": "r", "begun_s": 1}})"
+      "\n";
+  const std::string log =
+      R"({"time": "2026-05-04T12:01:00Z", "logging.googleapis.com/labels": {"run": "r", "step": "7"}, "event": "log", "metrics": {"loss": 1}})"
+      "\n";
+  const double at = 1777896060;  // 12:01
+  std::vector<RunRow> rows = runs_in_log(begin + log, "x");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].status(at + 10), "running");
+  EXPECT_EQ(rows[0].status(at + 1000), "lost");
+  EXPECT_EQ(rows[0].step, 7);
+  rows = runs_in_log(begin + log + begin + "no json \"event\"\n[\"event\"]\n", "x");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].attempts, 2);
+  EXPECT_THAT(runs_in_log("", "x"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,170 @@
+#include "operate/monitor/run_list.h"
+
+#include <algorithm>
+
+#include "base/core/clock.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "learn/checkpoint/output_dir.h"
+#include "operate/monitor/errors.h"
+#include "operate/monitor/run_log.h"
+
+namespace hone {
+namespace {
+
+constexpr double kLostSeconds = 120;  // usage is written every 30
+constexpr int kMostLevels = 3;
+
+// Seconds since 1970 of "2026-05-04T12:30:05.123456Z"; 0 where it is another text.
+double seconds_of(const std::string& time) {
+  std::tm tm{};
+  const char* rest = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &tm);
+  return rest ? static_cast<double>(::timegm(&tm)) : 0;
+}
+
+std::string text_at(const OrderedJson& j, const char* key) {
+  const auto it = j.is_object() ? j.find(key) : j.end();
+  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
+}
+double number_at(const OrderedJson& j, const char* key, double otherwise = -1) {
+  const auto it = j.is_object() ? j.find(key) : j.end();
+  return it != j.end() && it->is_number() ? it->get<double>() : otherwise;
+}
+OrderedJson object_at(const OrderedJson& j, const char* key) {
+  const auto it = j.is_object() ? j.find(key) : j.end();
+  return it != j.end() && it->is_object() ? *it : OrderedJson::object();
+}
+
+void take_event(const OrderedJson& line, std::vector<RunRow>& rows, const std::string& name) {
+  const std::string event = text_at(line, "event"),
+                    id = text_at(object_at(line, "logging.googleapis.com/labels"), "run");
+  auto row = std::find_if(rows.begin(), rows.end(),
+                          [&](const RunRow& r) { return text_at(r.run, "id") == id; });
+  if (event == "begin") {
+    if (row == rows.end()) {
+      rows.push_back({.log = name, .run = object_at(line, "run")});
+      row = rows.end() - 1;
+    }
+    ++row->attempts;
+    row->end = nullptr;
+  }
+  if (row == rows.end()) return;
+  row->last_time = text_at(line, "time");
+  if (const std::string step = text_at(object_at(line, "logging.googleapis.com/labels"), "step");
+      !step.empty())
+    row->step = std::atoll(step.c_str());
+  if (event == "plan") row->planned_bytes = static_cast<int64_t>(number_at(line, "planned_bytes"));
+  if (event == "log") row->metrics.update(object_at(line, "metrics"));
+  if (event == "end") row->end = line;
+}
+
+Status find_logs(const std::string& folder, int levels, std::vector<std::string>& logs) {
+  const Store::Info info = HONE_TRY(file_store().info(folder));
+  if (!info.exists || !info.folder) return Ok{};
+  for (const Store::Entry& e : HONE_TRY(file_store().list(folder))) {
+    const std::string path = folder == "." ? e.name : folder + "/" + e.name;
+    if (!e.folder && e.name == kRunLogFile) logs.push_back(path);
+    if (e.folder && levels > 0 && !e.name.starts_with('.') && !e.name.starts_with("checkpoint-"))
+      (void)find_logs(path, levels - 1, logs);  // a folder that may not be read has none
+  }
+  return Ok{};
+}
+
+std::string percent(double share) { return share < 0 ? "" : fmt::format("{:.0f}%", share * 100); }
+std::string size_text(double bytes) {
+  return bytes < 0 ? "" : format_bytes(static_cast<int64_t>(bytes));
+}
+
+}  // namespace
+
+std::string RunRow::status(double now_s) const {
+  if (end.is_object()) return text_at(end, "status");
+  return now_s - seconds_of(last_time) > kLostSeconds ? "lost" : "running";
+}
+
+std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name) {
+  std::vector<RunRow> rows;
+  for (const std::string& line : split(text, '\n')) {
+    if (line.find("\"event\"") == std::string::npos) continue;
+    const Result<OrderedJson> parsed = parse_ordered_json(line, name);
+    if (parsed.ok() && parsed->is_object()) take_event(*parsed, rows, name);
+  }
+  return rows;
+}
+
+Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
+  std::vector<std::string> logs;
+  for (std::string folder : folders) {
+    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+    HONE_TRY(find_logs(folder, kMostLevels, logs));
+  }
+  std::vector<RunRow> rows;
+  for (const std::string& log : logs)
+    for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log))
+      rows.push_back(std::move(row));
+  std::stable_sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {
+    return number_at(a.run, "begun_s") < number_at(b.run, "begun_s");
+  });
+  return rows;
+}
+
+Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders) {
+  std::vector<RunRow> rows = HONE_TRY(find_runs(folders));
+  std::string folder = run;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const std::string log = folder + "/" + kRunLogFile;
+  if (HONE_TRY(file_store().exists(log))) rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
+  for (auto row = rows.rbegin(); row != rows.rend(); ++row)
+    if (row->log == log || text_at(row->run, "id") == run || text_at(row->run, "name") == run)
+      return std::move(*row);
+  std::vector<std::string> names;
+  for (const RunRow& row : rows) names.push_back(text_at(row.run, "id"));
+  return Error(err::kNoRun, fmt::format("no run has the id, name or folder '{}'", run))
+      .at(join(folders, " "))
+      .todo(names.empty() ? "name a folder that holds runs by --folder"
+                          : "hone runs table lists those that are there");
+}
+
+std::vector<std::string> run_columns() {
+  return {"run",    "name",    "status",  "task",       "model",   "batch size",
+          "device", "devices", "machine", "CPU",        "memory",  "GPU memory",
+          "GPU",    "step",    "loss",    "examples/s", "seconds", "reason"};
+}
+
+std::vector<std::string> run_cells(const RunRow& row, double now_s) {
+  const OrderedJson machine = object_at(row.run, "machine"), usage = object_at(row.end, "usage");
+  const double memory = number_at(machine, "memory_bytes"),
+               peak = number_at(usage, "process_memory_peak_bytes"),
+               gpu_memory = number_at(machine, "gpu_memory_bytes") * number_at(machine, "gpus"),
+               gpu_peak = number_at(usage, "gpu_memory_peak_bytes");
+  const std::string type = text_at(machine, "type");
+  const double loss =
+      number_at(object_at(row.end, "results"), "train_loss", number_at(row.metrics, "loss"));
+  const double rate = number_at(row.end, "examples_per_second"),
+               seconds = number_at(row.end, "seconds");
+  const std::string code = text_at(row.end, "code");
+  return {text_at(row.run, "id"),
+          text_at(row.run, "name"),
+          row.status(now_s),
+          text_at(row.run, "task"),
+          text_at(row.run, "model"),
+          fmt::format("{:.0f}", number_at(row.run, "batch_size", 0)),
+          text_at(row.run, "device"),
+          fmt::format("{:.0f}", number_at(row.run, "devices", 0)),
+          type.empty() ? fmt::format("{} ({:.0f})", text_at(machine, "cpu"),
+                                     number_at(machine, "processors", 0))
+                       : type,
+          percent(number_at(usage, "machine_cpu_share")),
+          peak < 0 ? "" : fmt::format("{} ({})", size_text(peak), percent(peak / memory)),
+          gpu_peak < 0 || gpu_memory <= 0
+              ? ""
+              : fmt::format("{} ({})", size_text(gpu_peak), percent(gpu_peak / gpu_memory)),
+          percent(number_at(usage, "gpu_busy_share")),
+          fmt::format("{}", row.step),
+          loss < 0 ? "" : fmt::format("{:.4f}", loss),
+          rate < 0 ? "" : fmt::format("{:.2f}", rate),
+          seconds < 0 ? "" : fmt::format("{:.0f}", seconds),
+          (code.empty() ? "" : code + " ") + text_at(row.end, "reason")};
+}
+
+}  // namespace hone

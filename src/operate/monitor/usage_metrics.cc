@@ -1,0 +1,53 @@
+#include "operate/monitor/usage_metrics.h"
+
+namespace hone {
+namespace {
+
+void put_gpu(Metrics& m, const GpuUsage& g, const std::string& host) {
+  const MetricLabels labels{{"gpu", std::to_string(g.index)},
+                            {"UUID", g.uuid},
+                            {"modelName", g.name},
+                            {"Hostname", host}};
+  const auto put = [&](const char* name, const char* help, double value, double scale) {
+    if (value >= 0) m.gauge(name, help, labels).set(value * scale);
+  };
+  constexpr double kMiB = 1.0 / (1 << 20);
+  put("DCGM_FI_DEV_GPU_UTIL", "GPU utilization (in %).", g.busy_share, 100);
+  put("DCGM_FI_DEV_MEM_COPY_UTIL", "Memory utilization (in %).", g.memory_busy_share, 100);
+  put("DCGM_FI_DEV_FB_USED", "Framebuffer memory used (in MiB).",
+      static_cast<double>(g.memory_used_bytes), kMiB);
+  put("DCGM_FI_DEV_FB_FREE", "Framebuffer memory free (in MiB).",
+      static_cast<double>(g.memory_free_bytes), kMiB);
+  put("DCGM_FI_DEV_POWER_USAGE", "Power draw (in W).", g.power_watts, 1);
+  put("DCGM_FI_DEV_GPU_TEMP", "GPU temperature (in C).", g.temperature_celsius, 1);
+  put("DCGM_FI_DEV_SM_CLOCK", "SM clock frequency (in MHz).", g.sm_clock_mhz, 1);
+  put("DCGM_FI_DEV_MEM_CLOCK", "Memory clock frequency (in MHz).", g.memory_clock_mhz, 1);
+}
+
+}  // namespace
+
+void put_usage(Metrics& m, const Usage& u, const std::string& host) {
+  m.counter("process_cpu_seconds_total", "Processor time of the process.")
+      .set(u.process_cpu_seconds);
+  m.gauge("process_resident_memory_bytes", "Memory of the process that is resident.")
+      .set(static_cast<double>(u.process_memory_bytes));
+  m.gauge("hone_process_busy_processors", "Processors that the process keeps busy.")
+      .set(u.process_cores);
+  m.counter("hone_process_disk_read_bytes_total", "Bytes that the process read from disks.")
+      .set(static_cast<double>(u.disk_read_bytes));
+  m.counter("hone_process_disk_written_bytes_total", "Bytes that the process wrote to disks.")
+      .set(static_cast<double>(u.disk_written_bytes));
+  m.gauge("hone_machine_cpu_utilization_ratio", "Share of the machine's processors that is busy.")
+      .set(u.machine_cpu_share);
+  m.gauge("hone_machine_memory_bytes", "Memory of the machine.")
+      .set(static_cast<double>(u.machine_memory_bytes));
+  m.gauge("hone_machine_memory_available_bytes", "Memory of the machine that is available.")
+      .set(static_cast<double>(u.machine_memory_available_bytes));
+  m.counter("hone_machine_network_received_bytes_total", "Bytes that the machine received.")
+      .set(static_cast<double>(u.network_received_bytes));
+  m.counter("hone_machine_network_sent_bytes_total", "Bytes that the machine sent.")
+      .set(static_cast<double>(u.network_sent_bytes));
+  for (const GpuUsage& g : u.gpus) put_gpu(m, g, host);
+}
+
+}  // namespace hone

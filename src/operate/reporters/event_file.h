@@ -1,0 +1,35 @@
+// TensorBoard's event files: records (TFRecord framing) of Event messages, written field by field.
+// https://www.tensorflow.org/tutorials/load_data/tfrecord#tfrecords_format_details and the messages
+// event.proto, summary.proto, tensor.proto of TensorBoard.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "operate/reporters/live_file.h"
+
+namespace hone {
+
+class EventFile {
+ public:
+  // Makes <folder>/events.out.tfevents.<seconds>.<host>.<pid>.0 with the record of the version.
+  static Result<EventFile> create(const std::string& folder);
+
+  void add_scalar(const std::string& tag, double value, int64_t step);
+  void add_text(const std::string& tag, const std::string& text, int64_t step);
+  // What was added can be read by others; in a bucket as LiveFile says.
+  Status flush() { return file_.flush(); }
+  Status close() { return file_.close(); }
+
+  const std::string& path() const { return file_.path(); }
+  std::string take_failure() { return file_.take_failure(); }
+
+ private:
+  explicit EventFile(LiveFile file) : file_(std::move(file)) {}
+  void add_event(int64_t step, std::string_view field);
+
+  LiveFile file_;
+};
+
+}  // namespace hone

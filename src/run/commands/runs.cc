@@ -1,0 +1,188 @@
+// hone runs VERB ...: the runs that have a log in their output folder.
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "operate/monitor/run_list.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+struct RunsSettings {
+#define HONE_SETTINGS "run/commands/runs.def"
+#include "base/settings/fields.inc"
+};
+
+constexpr double kFollowSeconds = 0.5;
+
+OrderedJson row_json(const RunRow& row) {
+  OrderedJson end = row.end;
+  for (const char* key : {"severity", "message", "event", "logging.googleapis.com/labels"})
+    if (end.is_object()) end.erase(key);
+  return {{"run", row.run},
+          {"status", row.status(system_clock().wall_seconds())},
+          {"attempts", row.attempts},
+          {"step", row.step},
+          {"metrics", row.metrics},
+          {"memory_planned_bytes", row.planned_bytes},
+          {"end", end},
+          {"log", row.log}};
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) cell += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
+  return cell;
+}
+
+std::string table_of(const std::vector<std::vector<std::string>>& lines,
+                     const std::string& format) {
+  std::string text;
+  if (format == "csv") {
+    for (const auto& line : lines) {
+      std::vector<std::string> cells;
+      for (const std::string& cell : line) cells.push_back(csv_cell(cell));
+      text += join(cells, ",") + "\n";
+    }
+    return text;
+  }
+  if (format == "markdown") {
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::vector<std::string> cells;
+      for (const std::string& cell : lines[i]) cells.push_back(markdown_cell(cell));
+      text += "| " + join(cells, " | ") + " |\n";
+      if (i > 0) continue;
+      for (size_t c = 0; c < cells.size(); ++c) text += "|---";
+      text += "|\n";
+    }
+    return text;
+  }
+  // On a terminal's width, columns without any value are left out.
+  for (const auto& line : lines) {
+    std::string row;
+    for (size_t c = 0; c < line.size(); ++c) {
+      size_t width = 0;
+      bool filled = false;
+      for (size_t i = 0; i < lines.size(); ++i) {
+        width = std::max(width, lines[i][c].size());
+        filled = filled || (i > 0 && !lines[i][c].empty());
+      }
+      if (filled) row += fmt::format("{:<{}}  ", line[c], width);
+    }
+    text += std::string(row.substr(0, row.find_last_not_of(' ') + 1)) + "\n";
+  }
+  return text;
+}
+
+Result<int> print_table(const RunsSettings& s) {
+  const std::vector<RunRow> rows = HONE_TRY(find_runs({s.folder}));
+  if (s.format == "json") {
+    for (const RunRow& row : rows) print_out(dump_json(row_json(row)) + "\n");
+    return kExitDone;
+  }
+  if (rows.empty() && s.format == "text") {
+    log_info("no runs below '{}'", s.folder);
+    return kExitDone;
+  }
+  std::vector<std::vector<std::string>> lines = {run_columns()};
+  const double now_s = system_clock().wall_seconds();
+  for (const RunRow& row : rows) lines.push_back(run_cells(row, now_s));
+  print_out(table_of(lines, s.format));
+  return kExitDone;
+}
+
+Result<int> show_run(const RunsSettings& s) {
+  const RunRow row = HONE_TRY(find_run(s.run, {s.folder}));
+  if (s.format == "json") {
+    print_out(dump_json(row_json(row), {.indent = 2}) + "\n");
+    return kExitDone;
+  }
+  const std::vector<std::string> names = run_columns(),
+                                 cells = run_cells(row, system_clock().wall_seconds());
+  std::vector<std::vector<std::string>> lines = {{"what", "value"}};
+  const auto add = [&](const std::string& name, const std::string& value) {
+    if (!value.empty()) lines.push_back({name, value});
+  };
+  for (size_t i = 0; i < names.size(); ++i) add(names[i], cells[i]);
+  if (row.attempts > 1) add("attempts", std::to_string(row.attempts));
+  if (row.planned_bytes >= 0) add("memory planned", format_bytes(row.planned_bytes));
+  for (const auto& [key, value] : row.metrics.items()) add(key, dump_json(value));
+  add("command", row.run.value("command", ""));
+  add("log", row.log);
+  print_out(table_of(lines, s.format));
+  return kExitDone;
+}
+
+// "2026-05-04T12:30:05Z WARNING: the text" of a line that a run printed; "" of another one.
+std::string printed_line(const std::string& line, const std::string& id, bool& ended) {
+  const Result<OrderedJson> j = parse_ordered_json(line, "log");
+  if (!j.ok() || !j->is_object()) return "";
+  const OrderedJson labels = j->value("logging.googleapis.com/labels", OrderedJson::object());
+  if (!labels.is_object() || labels.value("run", "") != id) return "";
+  const std::string event = j->value("event", "");
+  ended = event == "end" || (ended && event != "begin");
+  if (!event.empty()) return "";
+  const std::string severity = j->value("severity", "INFO");
+  return fmt::format("{} {}{}\n", j->value("time", "").substr(0, 19),
+                     severity == "INFO" ? "" : severity + ": ", j->value("message", ""));
+}
+
+Result<int> print_logs(const RunsSettings& s) {
+  const RunRow row = HONE_TRY(find_run(s.run, {s.folder}));
+  const std::string id = row.run.value("id", "");
+  install_stop_handlers();
+  bool ended = false, first = true;
+  for (size_t shown = 0; !stop_requested();) {
+    const std::string text = HONE_TRY(file_store().read(row.log));
+    const size_t whole = text.rfind('\n') + 1;  // the last line may still be written
+    std::vector<std::string> lines;
+    if (whole > shown)
+      for (const std::string& line : split(text.substr(shown, whole - shown), '\n'))
+        if (std::string printed = printed_line(line, id, ended); !printed.empty())
+          lines.push_back(std::move(printed));
+    shown = std::max(shown, whole);
+    const auto most = static_cast<size_t>(s.tail);
+    for (size_t i = first && most > 0 && lines.size() > most ? lines.size() - most : 0;
+         i < lines.size(); ++i)
+      print_out(lines[i]);
+    first = false;
+    if (!s.follow || ended) return kExitDone;
+    system_clock().sleep(kFollowSeconds);
+  }
+  return kExitDone;
+}
+
+Result<int> run_runs(const std::vector<std::string>& given) {
+  std::vector<std::string> args;
+  for (const std::string& a : given) args.push_back(a == "-f" ? "--follow" : a);
+  RunsSettings s;
+  Schema schema("hone runs", "runs, their reports and their logs");
+  s.bind(schema);
+  for (const char* name : {"verb", "run"}) schema.positional(name);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  if (s.verb == "table") {
+    if (!s.run.empty()) s.folder = s.run;  // hone runs table FOLDER
+    return print_table(s);
+  }
+  if (s.run.empty())
+    return Error(err::kMissingArgument, fmt::format("'hone runs {}' needs a run", s.verb))
+        .todo("name its id, its name or its output folder; hone runs table lists them");
+  return s.verb == "show" ? show_run(s) : print_logs(s);
+}
+
+}  // namespace
+
+Command command_runs() {
+  return {.name = "runs", .summary = "list runs, show one, follow its log", .run = run_runs};
+}
+
+}  // namespace hone
