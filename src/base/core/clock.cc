@@ -52,4 +52,10 @@ std::string format_utc(double wall_seconds, int digits) {
                     : std::string(text) + "Z";
 }
 
+double parse_utc(const std::string& text) {
+  std::tm t{};
+  const char* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &t);
+  return end == nullptr ? 0 : static_cast<double>(::timegm(&t));
+}
+
 }  // namespace hone

@@ -89,6 +89,13 @@ struct JsonStyle {
 std::string dump_json(const Json& value, JsonStyle style = {});
 std::string dump_json(const OrderedJson& value, JsonStyle style = {});
 
+// The text that a member of an object is; "" where there is none, or it is something else.
+template <class J>
+std::string text_at(const J& object, const char* key) {
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() && it->is_string() ? it->template get<std::string>() : "";
+}
+
 // Shortest text that reads back as the same double, as Python's repr.
 std::string double_text(double value);
 

@@ -109,6 +109,16 @@ std::atomic<Result<std::string> (*)(const std::string&)> url_reader{nullptr};
 }  // namespace
 void read_urls_with(Result<std::string> (*read)(const std::string& url)) { url_reader = read; }
 
+std::string without_end_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::string last_part(const std::string& path) {
+  const std::string bare = without_end_slash(path);
+  return bare.substr(bare.rfind('/') + 1);
+}
+
 Result<std::string> read_file(const std::string& path) {
   if (const auto read = url_reader.load(); read && path.find("://") != std::string::npos)
     return read(path);

@@ -31,6 +31,11 @@ std::string environment(const char* name);
 // hone's folder for what can be made again: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
 std::string cache_folder();
 
+// "a/b" of "a/b//"; "/" stays.
+std::string without_end_slash(std::string path);
+// "b" of "a/b" and of "a/b/", a path or URL.
+std::string last_part(const std::string& path);
+
 // The whole file as bytes. Error H0003 with the reason of the system.
 Result<std::string> read_file(const std::string& path);
 // What read_file() does with a path that has "://" in it; null (as at the start): they are paths too.

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/core/text.h"
 #include "base/store/errors.h"
 #include "base/store/store_failure.h"
 
@@ -26,10 +27,6 @@ std::string parent_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-std::string without_slash(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
 
 class FileReader : public Reader {
  public:
@@ -160,7 +157,7 @@ class FileStore : public Store {
     return std::unique_ptr<Writer>(new FileWriter(disk_, h, path, ""));
   }
   Status rename(const std::string& from, const std::string& to) override {
-    std::string a = without_slash(from), b = without_slash(to);
+    std::string a = without_end_slash(from), b = without_end_slash(to);
     int64_t r = disk_.rename(a, b);
     if (r < 0) return store_failure(r, fmt::format("rename to '{}'", b), a);
     r = disk_.sync_folder(parent_of(b));
@@ -168,21 +165,21 @@ class FileStore : public Store {
     return r < 0 ? Status(store_failure(r, "rename", a)) : Ok{};
   }
   Status remove(const std::string& path) override {
-    std::string p = without_slash(path);
+    std::string p = without_end_slash(path);
     int64_t r = disk_.unlink(p);  // first, so that a link to a folder is only unlinked
     if (r == -EISDIR) r = disk_.remove_folder(p);
     if (r >= 0) r = disk_.sync_folder(parent_of(p));
     return r < 0 ? Status(store_failure(r, "remove", p)) : Ok{};
   }
   Status remove_all(const std::string& path) override {
-    std::string p = without_slash(path);
+    std::string p = without_end_slash(path);
     int64_t r = remove_tree(p);
     if (r == -ENOENT) return Ok{};
     if (r >= 0) r = disk_.sync_folder(parent_of(p));
     return r < 0 ? Status(store_failure(r, "remove", p)) : Ok{};
   }
   Status make_dirs(const std::string& path) override {
-    std::string p = without_slash(path);
+    std::string p = without_end_slash(path);
     Disk::Stat s;
     int64_t r = disk_.stat(p, s);
     if (r >= 0) return s.folder ? Status(Ok{}) : store_failure(-ENOTDIR, "make the folder", p);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/core/text.h"
 #include "learn/checkpoint/training_checkpoint.h"
 
 namespace hone {
@@ -22,11 +23,6 @@ std::pair<std::string_view, std::string_view> leftover(std::string_view name) {
       (kind != "tmp" && kind != "new" && kind != "old" && kind != "del"))
     return {};
   return {name.substr(0, dot), kind};
-}
-
-std::string comparable(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path.substr(path.rfind('/') + 1);
 }
 
 }  // namespace
@@ -94,7 +90,7 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
   // The newest that is known to be good; it and all that are newer stay.
   size_t good = 0;
   const auto is_good = [&](const CheckpointInfo& c) {
-    return (!options.trusted.empty() && comparable(options.trusted) == comparable(c.path)) ||
+    return (!options.trusted.empty() && last_part(options.trusted) == last_part(c.path)) ||
            verify_checkpoint(c.path, store).ok();
   };
   if (static_cast<int64_t>(own.size()) <= options.save_total_limit) return deleted;
@@ -103,7 +99,7 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
   size_t left = own.size();
   for (size_t i = own.size();
        i-- > good + 1 && static_cast<int64_t>(left) > options.save_total_limit;) {
-    if (!options.best.empty() && comparable(options.best) == comparable(own[i].path)) continue;
+    if (!options.best.empty() && last_part(options.best) == last_part(own[i].path)) continue;
     HONE_TRY(delete_checkpoint(own[i].path, store));
     deleted.push_back(own[i].path);
     --left;

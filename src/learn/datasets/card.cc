@@ -22,10 +22,6 @@ const Json* member(const Json& object, const char* key) {
   const auto it = object.find(key);
   return it == object.end() || it->is_null() ? nullptr : &*it;
 }
-std::string text_of(const Json& object, const char* key) {
-  const Json* value = member(object, key);
-  return value && value->is_string() ? value->get<std::string>() : "";
-}
 
 // A glob or a list of them.
 Result<std::vector<std::string>> globs_of(const Json& value, const std::string& where) {
@@ -50,7 +46,7 @@ Result<SplitPatterns> patterns_of(const Json& data_files, const std::string& whe
   }
   SplitPatterns patterns;
   for (const Json& entry : data_files) {
-    const std::string split = text_of(entry, "split");
+    const std::string split = text_at(entry, "split");
     const Json* path = member(entry, "path");
     if (split.empty() || !path || entry.size() != 2)
       return malformed(where, "each entry of data_files is 'split: ...' and 'path: ...'");
@@ -94,7 +90,7 @@ LabelNames labels_of(const Json* features) {
     const Json* names = label ? member(*label, "names") : nullptr;
     if (!names) continue;
     if (std::vector<std::string> list = class_names(*names); !list.empty())
-      labels[text_of(feature, "name")] = std::move(list);
+      labels[text_at(feature, "name")] = std::move(list);
   }
   return labels;
 }
@@ -129,7 +125,7 @@ Result<DatasetCard> parse_card(std::string_view readme, const std::string& name)
   if (const Json* infos = member(*parsed, "dataset_info")) {
     const Json list = infos->is_array() ? *infos : Json::array({*infos});
     for (const Json& info : list) {
-      const std::string config = text_of(info, "config_name");
+      const std::string config = text_at(info, "config_name");
       LabelNames labels = labels_of(member(info, "features"));
       if (!labels.empty()) card.labels[config.empty() ? "default" : config] = std::move(labels);
     }
@@ -139,11 +135,11 @@ Result<DatasetCard> parse_card(std::string_view readme, const std::string& name)
   if (!configs->is_array()) return malformed(name, "'configs' is not a list");
   for (const Json& entry : *configs) {
     DatasetConfig config;
-    config.name = text_of(entry, "config_name");
+    config.name = text_at(entry, "config_name");
     if (config.name.empty()) return malformed(name, "an entry of 'configs' has no config_name");
     const std::string where = fmt::format("{}, configuration '{}'", name, config.name);
-    config.data_dir = text_of(entry, "data_dir");
-    config.is_default = to_lower(text_of(entry, "default")) == "true";
+    config.data_dir = text_at(entry, "data_dir");
+    config.is_default = to_lower(text_at(entry, "default")) == "true";
     if (const Json* files = member(entry, "data_files"))
       config.data_files = HONE_TRY(patterns_of(*files, where));
     config.labels = labels_of(member(entry, "features"));

@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kParquetBranch = "refs/convert/parquet";
 
-std::string last_part(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
-
 // All files below a folder, by relative path. Linked folders are not entered.
 Result<std::vector<std::string>> files_below(const std::string& folder) {
   std::vector<std::string> files;

@@ -9,7 +9,9 @@
 #include "base/core/text.h"
 
 namespace hone {
+namespace {
 
+// Mmmdd_HH-MM-SS_<host>, local time, as Transformers names the folders of its runs.
 std::string run_folder_name() {
   const auto seconds = static_cast<time_t>(system_clock().wall_seconds());
   tm local{};
@@ -19,13 +21,14 @@ std::string run_folder_name() {
   return std::string(text.data()) + "_" + host_name();
 }
 
+}  // namespace
+
 std::string log_folder(const TrainSettings& s) {
   std::string folder = s.logging_dir;
   for (const char* name : {"TENSORBOARD_LOGGING_DIR", "LOGDIR", "AIP_TENSORBOARD_LOG_DIR"})
     if (folder.empty()) folder = environment(name);
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   static const std::string run = run_folder_name();
-  return folder.empty() ? s.output_dir + "/runs/" + run : folder;
+  return folder.empty() ? s.output_dir + "/runs/" + run : without_end_slash(folder);
 }
 
 }  // namespace hone

@@ -7,8 +7,6 @@
 
 namespace hone {
 
-// Mmmdd_HH-MM-SS_<host>, local time, as Transformers names the folders of its runs.
-std::string run_folder_name();
 // --logging_dir, else the variables that its help names, else a folder of this run in output_dir. A
 // path or URL without a slash at its end.
 std::string log_folder(const TrainSettings& s);

@@ -15,17 +15,6 @@ namespace {
 constexpr double kLostSeconds = 120;  // usage is written every 30
 constexpr int kMostLevels = 3;
 
-// Seconds since 1970 of "2026-05-04T12:30:05.123456Z"; 0 where it is another text.
-double seconds_of(const std::string& time) {
-  std::tm tm{};
-  const char* rest = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &tm);
-  return rest ? static_cast<double>(::timegm(&tm)) : 0;
-}
-
-std::string text_at(const OrderedJson& j, const char* key) {
-  const auto it = j.is_object() ? j.find(key) : j.end();
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
 double number_at(const OrderedJson& j, const char* key, double otherwise = -1) {
   const auto it = j.is_object() ? j.find(key) : j.end();
   return it != j.end() && it->is_number() ? it->get<double>() : otherwise;
@@ -79,7 +68,7 @@ std::string size_text(double bytes) {
 
 std::string RunRow::status(double now_s) const {
   if (end.is_object()) return text_at(end, "status");
-  return now_s - seconds_of(last_time) > kLostSeconds ? "lost" : "running";
+  return now_s - parse_utc(last_time) > kLostSeconds ? "lost" : "running";
 }
 
 std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name) {
@@ -94,10 +83,8 @@ std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name) 
 
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
   std::vector<std::string> logs;
-  for (std::string folder : folders) {
-    while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-    HONE_TRY(find_logs(folder, kMostLevels, logs));
-  }
+  for (const std::string& folder : folders)
+    HONE_TRY(find_logs(without_end_slash(folder), kMostLevels, logs));
   std::vector<RunRow> rows;
   for (const std::string& log : logs)
     for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log))
@@ -110,19 +97,15 @@ Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
 
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders) {
   std::vector<RunRow> rows = HONE_TRY(find_runs(folders));
-  std::string folder = run;
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const std::string log = folder + "/" + kRunLogFile;
+  const std::string log = without_end_slash(run) + "/" + kRunLogFile;
   if (HONE_TRY(file_store().exists(log))) rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
   for (auto row = rows.rbegin(); row != rows.rend(); ++row)
     if (row->log == log || text_at(row->run, "id") == run || text_at(row->run, "name") == run)
       return std::move(*row);
-  std::vector<std::string> names;
-  for (const RunRow& row : rows) names.push_back(text_at(row.run, "id"));
   return Error(err::kNoRun, fmt::format("no run has the id, name or folder '{}'", run))
       .at(join(folders, " "))
-      .todo(names.empty() ? "name a folder that holds runs by --folder"
-                          : "hone runs table lists those that are there");
+      .todo(rows.empty() ? "name a folder that holds runs by --folder"
+                         : "hone runs table lists those that are there");
 }
 
 std::vector<std::string> run_columns() {

@@ -1,9 +1,7 @@
 #include "operate/reporters/run_info.h"
 
-#include <array>
 #include <random>
 
-#include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/process.h"
 #include "base/core/system_files.h"
@@ -14,9 +12,6 @@
 
 namespace hone {
 namespace {
-
-// The last part of "projects/123/machineTypes/n1-standard-8".
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string ask_metadata(const std::string& url, const HttpHeaders& headers) {
   HttpClient http({.connect_timeout_seconds = 0.5, .stall_timeout_seconds = 1, .retries = 0});
@@ -32,9 +27,10 @@ std::string machine_type() {
   if (vendor == "Amazon EC2") return product;
   const std::string google = environment("GCE_METADATA_HOST");
   if (!google.empty() || vendor == "Google")
-    return last_part(ask_metadata(fmt::format("http://{}/computeMetadata/v1/instance/machine-type",
-                                              google.empty() ? "metadata.google.internal" : google),
-                                  {{"metadata-flavor", "Google"}}));
+    return last_part(ask_metadata(  // "projects/123/machineTypes/n1-standard-8"
+        fmt::format("http://{}/computeMetadata/v1/instance/machine-type",
+                    google.empty() ? "metadata.google.internal" : google),
+        {{"metadata-flavor", "Google"}}));
   if (vendor == "Microsoft Corporation")
     return ask_metadata(
         "http://169.254.169.254/metadata/instance/compute/vmSize?api-version=2021-02-01&format="

@@ -24,11 +24,6 @@ Error needs_target(const StoreSettings& s) {
       .todo(fmt::format("write hone store {} FROM TO", s.verb));
 }
 
-std::string last_part(std::string path) {
-  while (path.ends_with('/')) path.pop_back();
-  return path.substr(path.rfind('/') + 1);
-}
-
 void print_entry(const StoreSettings& s, const std::string& name, bool folder, int64_t bytes) {
   if (s.json) {
     Json j{{"name", name}, {"folder", folder}};

@@ -5,6 +5,7 @@
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/core/text.h"
 #include "engine/backends/backends.h"
 #include "learn/train/errors.h"
 #include "operate/monitor/monitor.h"
@@ -15,15 +16,10 @@
 namespace hone {
 namespace {
 
-std::string folder_name(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path.substr(path.rfind('/') + 1);
-}
-
 RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& schema) {
   RunInfo info;
   info.id = new_run_id();
-  info.name = s.run_name.empty() ? folder_name(s.output_dir) : s.run_name;
+  info.name = s.run_name.empty() ? last_part(s.output_dir) : s.run_name;
   info.command = schema.command();
   info.task = task;
   info.model = s.model_name_or_path.empty() ? s.config_name + s.model_type : s.model_name_or_path;

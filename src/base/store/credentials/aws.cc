@@ -2,6 +2,7 @@
 
 #include <pugixml.hpp>
 
+#include "base/core/clock.h"
 #include "base/core/json.h"
 #include "base/core/text.h"
 #include "base/store/credentials/crypto.h"
@@ -16,13 +17,6 @@ std::string environment_or(const char* name, const std::string& otherwise) {
   return value.empty() ? otherwise : value;
 }
 
-// "2026-05-04T12:30:05Z" as seconds since 1970; 0 when it is none.
-double seconds_of(const std::string& utc) {
-  std::tm t{};
-  const char* end = ::strptime(utc.c_str(), "%Y-%m-%dT%H:%M:%S", &t);
-  return end == nullptr ? 0 : static_cast<double>(::timegm(&t));
-}
-
 Error no_keys(const std::string& source, const std::string& why) {
   return Error(err::kCredentials, fmt::format("the AWS credentials cannot be used: {}", why))
       .at(source)
@@ -35,7 +29,7 @@ Result<AwsKeys> keys_in(const HttpResponse& r, const std::string& source) {
   if (r.status != 200 || !j.ok() || !j->is_object())
     return no_keys(source, fmt::format("the server answered with status {}", r.status));
   AwsKeys keys{j->value("AccessKeyId", ""), j->value("SecretAccessKey", ""), j->value("Token", ""),
-               seconds_of(j->value("Expiration", "")), source};
+               parse_utc(j->value("Expiration", "")), source};
   if (keys.id.empty() || keys.secret.empty()) return no_keys(source, "the answer has no keys");
   if (keys.end == 0) keys.end = 1e18;
   return keys;
@@ -119,7 +113,7 @@ Result<AwsKeys> AwsCredentials::from_web_identity() {
   const pugi::xml_node c =
       document.first_child().child("AssumeRoleWithWebIdentityResult").child("Credentials");
   AwsKeys keys{c.child_value("AccessKeyId"), c.child_value("SecretAccessKey"),
-               c.child_value("SessionToken"), seconds_of(c.child_value("Expiration")), where};
+               c.child_value("SessionToken"), parse_utc(c.child_value("Expiration")), where};
   if (r.status != 200 || keys.id.empty())
     return no_keys(where, fmt::format("the role '{}' was not given (status {})", role, r.status));
   return keys;

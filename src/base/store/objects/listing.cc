@@ -10,11 +10,6 @@
 namespace hone {
 namespace {
 
-std::string text_at(const Json& j, const char* key) {
-  const auto it = j.find(key);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
 // %-escapes, as encoding-type=url writes keys.
 std::string url_decoded(std::string_view text) {
   std::string out;
