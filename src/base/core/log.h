@@ -35,7 +35,7 @@ void set_log_sink(std::function<void(std::string_view)> sink);
 struct LogRecord {
   LogLevel level = LogLevel::kInfo;
   double wall_seconds = 0;
-  int64_t step = -1;         // of log_step(); -1: there is none yet
+  int64_t step = -1;         // of set_log_step(); -1: there is none yet
   std::string_view message;  // without "warning: "
   std::string_view data;     // members of a JSON object, "\"loss\":2.5,\"rate\":1e-4", or ""
 };
@@ -53,10 +53,6 @@ void set_log_labels(LogLabels labels);  // of every line: run, host, rank
 void set_log_step(int64_t step);        // the label `step` from here on
 // The line of `format` json, without a line break.
 std::string log_json(const LogRecord& record, const LogLabels& labels);
-std::string_view severity_of(LogLevel level);  // "INFO"
-
-// As log_info(), with data for machines: members of a JSON object.
-void log_data(std::string_view line, std::string_view data);
 
 // True when standard error is a terminal and NO_COLOR is unset or empty.
 bool log_in_color();

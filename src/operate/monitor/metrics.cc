@@ -59,8 +59,8 @@ MetricHistogram& Metrics::histogram(const std::string& name, const std::string& 
                                     std::vector<double> bounds) {
   std::lock_guard lock(mutex_);
   Family& f = family(name, help, Kind::histogram);
-  if (f.histograms.empty()) f.histograms.emplace_back(std::move(bounds));
-  return f.histograms.front();
+  if (!f.histogram) f.histogram = std::make_unique<MetricHistogram>(std::move(bounds));
+  return *f.histogram;
 }
 
 std::vector<Metrics::Reading> Metrics::read() const {
@@ -69,7 +69,7 @@ std::vector<Metrics::Reading> Metrics::read() const {
   for (const Family& f : families_) {
     Reading r{f.name, f.help, f.kind, {}, {}};
     for (const auto& [labels, value] : f.values) r.values.emplace_back(labels, value.value());
-    if (!f.histograms.empty()) r.histogram = f.histograms.front().read();
+    if (f.histogram) r.histogram = f.histogram->read();
     all.push_back(std::move(r));
   }
   return all;

@@ -1,5 +1,4 @@
-// The numbers of a run that others read while it runs: one set, which Prometheus scrapes and OTLP
-// sends.
+// The numbers of a run that others read while it runs: one set, which Prometheus scrapes.
 //
 //   Metrics metrics;
 //   LiveMetric& steps = metrics.counter("hone_train_steps_total", "Optimizer steps that are done.");
@@ -9,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -76,7 +76,7 @@ class Metrics {
     std::string name, help;
     Kind kind;
     std::deque<std::pair<MetricLabels, LiveMetric>> values;
-    std::deque<MetricHistogram> histograms;  // one or none
+    std::unique_ptr<MetricHistogram> histogram;  // of that kind
   };
   Family& family(const std::string& name, const std::string& help, Kind kind);
   LiveMetric& metric(const std::string& name, const std::string& help, Kind kind,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
@@ -19,14 +18,6 @@ bool asks_for(const std::vector<std::string>& report_to, const std::string& name
 }
 
 }  // namespace
-
-std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to) {
-  std::vector<ReporterForm> chosen;
-  for (ReporterForm& form : all_reporter())
-    if (asks_for(report_to, form.name) || asks_for(report_to, "all"))
-      chosen.push_back(std::move(form));
-  return chosen;
-}
 
 // Made before training: setting them allocates nothing.
 struct Monitor::RunMetrics {
@@ -99,12 +90,7 @@ class Monitor::Callback : public TrainCallback {
                    {{"metric", key == "perplexity" ? key : key.substr(5)}})
             .set(value);
     }
-    // JSON has no NaN and no Infinity.
-    OrderedJson finite = OrderedJson::object();
-    for (const auto& [key, value] : entry.items())
-      finite[key] =
-          value.is_number_float() && !std::isfinite(value.get<double>()) ? OrderedJson() : value;
-    m_.log_->add_event("log", {{"metrics", finite}}, at.step);
+    m_.log_->add_event("log", {{"metrics", entry}}, at.step);
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_log(at, entry));
     return Ok{};
   }
@@ -148,7 +134,8 @@ Status Monitor::open() {
   log_ = HONE_TRY(RunLog::open(info_.output_dir, labels));
   log_->add_event("begin", {{"run", info_.json()}});
   const ReportSources sources{s_, info_, [this] { return usage(); }};
-  for (const ReporterForm& form : chosen_reporters(s_.report_to)) {
+  for (const ReporterForm& form : all_reporter()) {
+    if (!asks_for(s_.report_to, form.name) && !asks_for(s_.report_to, "all")) continue;
     std::unique_ptr<Reporter> reporter = form.make(sources);
     HONE_TRY(reporter->begin());
     reporters_.push_back(std::move(reporter));

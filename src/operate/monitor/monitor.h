@@ -20,9 +20,6 @@
 
 namespace hone {
 
-// The reporters that --report_to names, "all" included; those that are asked for twice come once.
-std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to);
-
 class Monitor {
  public:
   // The settings must outlive it. Errors: H3111; those of the reporters (Reporter::begin) and of the

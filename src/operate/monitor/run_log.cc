@@ -1,9 +1,21 @@
 #include "operate/monitor/run_log.h"
 
+#include <cmath>
+
 #include "base/core/clock.h"
 #include "learn/checkpoint/output_dir.h"
 
 namespace hone {
+
+namespace {
+OrderedJson finite(const OrderedJson& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return nullptr;
+  if (!value.is_structured()) return value;
+  OrderedJson all = value;
+  for (OrderedJson& member : all) member = finite(member);
+  return all;
+}
+}  // namespace
 
 Result<std::unique_ptr<RunLog>> RunLog::open(const std::string& output_dir, LogLabels labels) {
   LiveFile file = HONE_TRY(LiveFile::open(output_dir + "/" + kRunLogFile));
@@ -18,7 +30,7 @@ void RunLog::add_line(const LogRecord& line) {
 
 void RunLog::add_event(const std::string& event, const OrderedJson& members, int64_t step) {
   OrderedJson all{{"event", event}};
-  all.update(members);
+  all.update(finite(members));
   const std::string text = dump_json(all);
   add_line({.level = LogLevel::kInfo,
             .wall_seconds = system_clock().wall_seconds(),

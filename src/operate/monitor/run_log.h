@@ -14,16 +14,15 @@
 
 namespace hone {
 
-// In <output_dir>/hone_log.jsonl, one object a line: each is a line of the log as log_json() writes it. Lines of `hone runs` have
-// besides a member "event": begin, plan, log, usage, save, end. Runs in one folder follow each other.
-
+// <output_dir>/hone_log.jsonl, one object a line, as log_json() writes it. What was not printed has a
+// member "event": begin, plan, log, usage, save, end. Runs in one folder follow each other.
 class RunLog {
  public:
   // Adds to the file of output_dir.
   static Result<std::unique_ptr<RunLog>> open(const std::string& output_dir, LogLabels labels);
 
   void add_line(const LogRecord& line);
-  // `members` come into the line beside "event".
+  // `members` come into the line beside "event"; NaN and Infinity, which JSON lacks, as null.
   void add_event(const std::string& event, const OrderedJson& members, int64_t step = -1);
   void close();
 

@@ -27,26 +27,29 @@ void put_gpu(Metrics& m, const GpuUsage& g, const std::string& host) {
 }  // namespace
 
 void put_usage(Metrics& m, const Usage& u, const std::string& host) {
-  m.counter("process_cpu_seconds_total", "Processor time of the process.")
-      .set(u.process_cpu_seconds);
-  m.gauge("process_resident_memory_bytes", "Memory of the process that is resident.")
-      .set(static_cast<double>(u.process_memory_bytes));
-  m.gauge("hone_process_busy_processors", "Processors that the process keeps busy.")
-      .set(u.process_cores);
-  m.counter("hone_process_disk_read_bytes_total", "Bytes that the process read from disks.")
-      .set(static_cast<double>(u.disk_read_bytes));
-  m.counter("hone_process_disk_written_bytes_total", "Bytes that the process wrote to disks.")
-      .set(static_cast<double>(u.disk_written_bytes));
-  m.gauge("hone_machine_cpu_utilization_ratio", "Share of the machine's processors that is busy.")
-      .set(u.machine_cpu_share);
-  m.gauge("hone_machine_memory_bytes", "Memory of the machine.")
-      .set(static_cast<double>(u.machine_memory_bytes));
-  m.gauge("hone_machine_memory_available_bytes", "Memory of the machine that is available.")
-      .set(static_cast<double>(u.machine_memory_available_bytes));
-  m.counter("hone_machine_network_received_bytes_total", "Bytes that the machine received.")
-      .set(static_cast<double>(u.network_received_bytes));
-  m.counter("hone_machine_network_sent_bytes_total", "Bytes that the machine sent.")
-      .set(static_cast<double>(u.network_sent_bytes));
+  const auto gauge = [&](const char* name, const char* help, auto value) {
+    m.gauge(name, help).set(static_cast<double>(value));
+  };
+  const auto counter = [&](const char* name, const char* help, auto value) {
+    m.counter(name, help).set(static_cast<double>(value));
+  };
+  counter("process_cpu_seconds_total", "Processor time of the process.", u.process_cpu_seconds);
+  gauge("process_resident_memory_bytes", "Memory of the process that is resident.",
+        u.process_memory_bytes);
+  gauge("hone_process_busy_processors", "Processors that the process keeps busy.", u.process_cores);
+  counter("hone_process_disk_read_bytes_total", "Bytes that the process read from disks.",
+          u.disk_read_bytes);
+  counter("hone_process_disk_written_bytes_total", "Bytes that the process wrote to disks.",
+          u.disk_written_bytes);
+  gauge("hone_machine_cpu_utilization_ratio", "Share of the machine's processors that is busy.",
+        u.machine_cpu_share);
+  gauge("hone_machine_memory_bytes", "Memory of the machine.", u.machine_memory_bytes);
+  gauge("hone_machine_memory_available_bytes", "Memory of the machine that is available.",
+        u.machine_memory_available_bytes);
+  counter("hone_machine_network_received_bytes_total", "Bytes that the machine received.",
+          u.network_received_bytes);
+  counter("hone_machine_network_sent_bytes_total", "Bytes that the machine sent.",
+          u.network_sent_bytes);
   for (const GpuUsage& g : u.gpus) put_gpu(m, g, host);
 }
 

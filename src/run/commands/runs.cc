@@ -66,19 +66,17 @@ std::string table_of(const std::vector<std::vector<std::string>>& lines,
     }
     return text;
   }
-  // On a terminal's width, columns without any value are left out.
+  // Columns without any value are left out.
+  std::vector<size_t> widths(lines[0].size(), 0);
+  for (size_t c = 0; c < widths.size(); ++c) {
+    for (size_t i = 1; i < lines.size(); ++i) widths[c] = std::max(widths[c], lines[i][c].size());
+    if (widths[c] > 0) widths[c] = std::max(widths[c], lines[0][c].size());
+  }
   for (const auto& line : lines) {
     std::string row;
-    for (size_t c = 0; c < line.size(); ++c) {
-      size_t width = 0;
-      bool filled = false;
-      for (size_t i = 0; i < lines.size(); ++i) {
-        width = std::max(width, lines[i][c].size());
-        filled = filled || (i > 0 && !lines[i][c].empty());
-      }
-      if (filled) row += fmt::format("{:<{}}  ", line[c], width);
-    }
-    text += std::string(row.substr(0, row.find_last_not_of(' ') + 1)) + "\n";
+    for (size_t c = 0; c < line.size(); ++c)
+      if (widths[c] > 0) row += fmt::format("{:<{}}  ", line[c], widths[c]);
+    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
 }
@@ -116,40 +114,41 @@ Result<int> show_run(const RunsSettings& s) {
   if (row.attempts > 1) add("attempts", std::to_string(row.attempts));
   if (row.planned_bytes >= 0) add("memory planned", format_bytes(row.planned_bytes));
   for (const auto& [key, value] : row.metrics.items()) add(key, dump_json(value));
-  add("command", row.run.value("command", ""));
+  add("command", text_at(row.run, "command"));
   add("log", row.log);
   print_out(table_of(lines, s.format));
   return kExitDone;
 }
 
-// "2026-05-04T12:30:05Z WARNING: the text" of a line that a run printed; "" of another one.
+// "2026-05-04T12:30:05 WARNING: the text" of a line that a run printed; "" of another one.
 std::string printed_line(const std::string& line, const std::string& id, bool& ended) {
   const Result<OrderedJson> j = parse_ordered_json(line, "log");
   if (!j.ok() || !j->is_object()) return "";
-  const OrderedJson labels = j->value("logging.googleapis.com/labels", OrderedJson::object());
-  if (!labels.is_object() || labels.value("run", "") != id) return "";
-  const std::string event = j->value("event", "");
+  const auto labels = j->find("logging.googleapis.com/labels");
+  if (labels == j->end() || text_at(*labels, "run") != id) return "";
+  const std::string event = text_at(*j, "event");
   ended = event == "end" || (ended && event != "begin");
   if (!event.empty()) return "";
-  const std::string severity = j->value("severity", "INFO");
-  return fmt::format("{} {}{}\n", j->value("time", "").substr(0, 19),
-                     severity == "INFO" ? "" : severity + ": ", j->value("message", ""));
+  const std::string severity = text_at(*j, "severity");
+  return fmt::format("{} {}{}\n", text_at(*j, "time").substr(0, 19),
+                     severity == "INFO" ? "" : severity + ": ", text_at(*j, "message"));
 }
 
 Result<int> print_logs(const RunsSettings& s) {
   const RunRow row = HONE_TRY(find_run(s.run, {s.folder}));
-  const std::string id = row.run.value("id", "");
+  const std::string id = text_at(row.run, "id");
   install_stop_handlers();
   bool ended = false, first = true;
-  for (size_t shown = 0; !stop_requested();) {
-    const std::string text = HONE_TRY(file_store().read(row.log));
-    const size_t whole = text.rfind('\n') + 1;  // the last line may still be written
+  for (int64_t shown = 0; !stop_requested();) {
+    const int64_t bytes = HONE_TRY(file_store().bytes(row.log));
+    std::string text;
+    if (bytes > shown) text = HONE_TRY(file_store().read(row.log, shown, bytes - shown));
+    text.resize(text.rfind('\n') + 1);  // the last line may still be written
     std::vector<std::string> lines;
-    if (whole > shown)
-      for (const std::string& line : split(text.substr(shown, whole - shown), '\n'))
-        if (std::string printed = printed_line(line, id, ended); !printed.empty())
-          lines.push_back(std::move(printed));
-    shown = std::max(shown, whole);
+    for (const std::string& line : split(text, '\n'))
+      if (std::string printed = printed_line(line, id, ended); !printed.empty())
+        lines.push_back(std::move(printed));
+    shown += static_cast<int64_t>(text.size());
     const auto most = static_cast<size_t>(s.tail);
     for (size_t i = first && most > 0 && lines.size() > most ? lines.size() - most : 0;
          i < lines.size(); ++i)
