@@ -27,7 +27,8 @@ file(WRITE ${HONE_FUZZERS} "")
 
 # Files of a room are compiled a few together, some 16 kB of text each time, in half of the time that
 # they take one by one. So names in anonymous namespaces are unique in a room (tools/check_layers.py
-# looks), and HONE_UNITY=OFF, which preset asan builds with, finds a file that lacks an include.
+# looks), and HONE_UNITY=OFF, as make nightly has the address sanitizer built, finds a file that lacks
+# an include.
 option(HONE_UNITY "compile files of a room together" ON)
 set(HONE_UNITY_BYTES 16000)
 function(hone_unity TARGET)
