@@ -16,10 +16,12 @@ anything is done), lost (it is done, but no answer comes), cut (the connection e
 of the body), short (the answer is shorter, but says so), corrupt (one byte differs), partial (a resumable upload keeps only so many bytes), race
 (another program writes the object first), expire (all tokens so far have ended), stall (nothing comes
 for so many seconds).
+GET /_clock?seconds=N   the server's clock is so far ahead of the machine's from here on.
 GET /_log?clear=1   the requests so far: [{"method", "path", "range", "bytes", "authorization"}].
 """
 import argparse
 import base64
+import calendar
 import glob
 import hashlib
 import hmac
@@ -75,6 +77,10 @@ def now():
     return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
 
 
+def clock():
+    return time.time() + State.ahead
+
+
 def http_date():
     return time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime())
 
@@ -107,6 +113,7 @@ class State:
     issued = 0
     faults, log = [], []
     auth = False
+    ahead = 0  # seconds of its clock
 
 
 def page_of(objects, prefix, delimiter, most, after):
@@ -136,6 +143,9 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(clock() if timestamp is None else timestamp)
+
     def read_body(self):
         if "chunked" in (self.headers.get("Transfer-Encoding") or "").lower():
             parts = []
@@ -147,7 +157,11 @@ class Handler(BaseHTTPRequestHandler):
                     return b"".join(parts)
                 parts.append(self.rfile.read(size))
                 self.rfile.readline()
-        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        size = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(size)
+        if len(body) < size:
+            raise ConnectionError("the client went away")
+        return body
 
     def answer(self, status, body=b"", headers=None, kind=None):
         headers = dict(headers or {})
@@ -191,6 +205,9 @@ class Handler(BaseHTTPRequestHandler):
             rule = dict(self.query)
             rule["count"], rule["after"] = int(rule.get("count", 1)), int(rule.get("after", 0))
             State.faults.append(rule)
+            return self.answer(200)
+        if parts.path == "/_clock":
+            State.ahead = float(self.query["seconds"])
             return self.answer(200)
         if parts.path == "/_log":
             log = list(State.log)
@@ -286,6 +303,11 @@ class Handler(BaseHTTPRequestHandler):
             form = dict(url.parse_qsl(body.decode()))
             if not ("assertion" in form or "refresh_token" in form or "subject_token" in form):
                 raise Refused(400, "invalid_request", "no grant")
+            if "assertion" in form:
+                claims = json.loads(base64.urlsafe_b64decode(form["assertion"].split(".")[1] + "=="))
+                if not claims["iat"] - 300 < clock() < claims["exp"]:
+                    return self.json(400, {"error": "invalid_grant", "error_description":
+                                           "Invalid JWT: Token must be a short-lived token and in a reasonable timeframe."})
             with LOCK:
                 State.issued += 1
                 token = "token-%d" % State.issued
@@ -573,7 +595,7 @@ class Handler(BaseHTTPRequestHandler):
         canonical = "\n".join([self.command, path, query, lines, match[4], payload])
         date = self.headers.get("x-amz-date") or ""
         try:
-            age = abs(time.time() - time.mktime(time.strptime(date, "%Y%m%dT%H%M%SZ")) + time.timezone)
+            age = abs(clock() - time.mktime(time.strptime(date, "%Y%m%dT%H%M%SZ")) + time.timezone)
         except ValueError:
             raise Refused(403, "AccessDenied", "bad date") from None
         if age > 900:
@@ -711,6 +733,12 @@ class Handler(BaseHTTPRequestHandler):
     def check_azure(self, path):
         h = self.headers
         given = h.get("Authorization") or ""
+        try:
+            age = abs(clock() - calendar.timegm(time.strptime(h.get("x-ms-date") or h.get("Date") or "", "%a, %d %b %Y %H:%M:%S GMT")))
+        except ValueError:
+            age = 1e9
+        if age > 900:
+            raise Refused(403, "AuthenticationFailed", "Request date header not specified or too old.")
         length = h.get("Content-Length") or ""
         own = "".join("%s:%s\n" % (k.lower(), h[k].strip()) for k in sorted(h.keys(), key=str.lower)
                       if k.lower().startswith("x-ms-"))

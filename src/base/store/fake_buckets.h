@@ -33,6 +33,10 @@ class FakeBuckets : public FakeServer {
   void fault(const std::string& query) {
     ASSERT_TRUE(HttpClient().get(endpoint() + "/_fault?" + query).ok());
   }
+  // Its clock is this much ahead of the machine's.
+  void set_clock(double seconds) {
+    ASSERT_TRUE(HttpClient().get(fmt::format("{}/_clock?seconds={}", endpoint(), seconds)).ok());
+  }
   // Requests since the last call, as JSON.
   std::string log() { return HttpClient().get(endpoint() + "/_log?clear=1")->body; }
 

@@ -25,7 +25,10 @@ Result<std::string> BearerToken::header(std::string_view refused) {
 
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where) {
-  const HttpResponse r = HONE_TRY(http.send(request));
+  return token_in(HONE_TRY(http.send(request)), where);
+}
+
+Result<BearerToken::Token> token_in(const HttpResponse& r, const std::string& where) {
   const Result<Json> parsed = parse_json(r.body, "the answer of the token server");
   const Json& j = parsed.ok() ? *parsed : Json();
   const auto text = [&](const char* key) {

@@ -39,6 +39,8 @@ class BearerToken {
 // server's error, never with what was sent; `where` says whose credentials.
 class HttpClient;
 struct HttpRequest;
+struct HttpResponse;
+Result<BearerToken::Token> token_in(const HttpResponse& answer, const std::string& where);
 Result<BearerToken::Token> ask_for_token(HttpClient& http, const HttpRequest& request,
                                          const std::string& where);
 

@@ -106,7 +106,10 @@ TEST_F(CredentialsTest, GoogleFromAFileOfEachType) {
   }
   ::setenv("GOOGLE_APPLICATION_CREDENTIALS", write("key.json", files[0].dump()).c_str(), 1);
   ::unsetenv("GOOGLE_CLOUD_PROJECT");
-  EXPECT_EQ(GoogleCredentials::find().value()->project(), "p7");
+  const auto account = GoogleCredentials::find().value();
+  EXPECT_EQ(account->project(), "p7");
+  fake.set_clock(-3600);
+  EXPECT_TRUE(account->authorization().ok()) << "the claim has the time of the server";
 }
 
 TEST_F(CredentialsTest, GoogleFromTheMetadataServer) {

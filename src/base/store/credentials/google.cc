@@ -4,6 +4,7 @@
 #include "base/core/text.h"
 #include "base/store/credentials/crypto.h"
 #include "base/store/errors.h"
+#include "base/store/server_clock.h"
 #include "base/store/store.h"
 
 namespace hone {
@@ -22,14 +23,18 @@ std::string field(const Json& j, const char* key) {
 struct Asker {
   std::shared_ptr<HttpClient> http;
   std::string where;
+  std::shared_ptr<ServerClock> clock = std::make_shared<ServerClock>();
 
-  Result<BearerToken::Token> form(const std::string& url, const std::string& text) const {
+  Result<HttpResponse> post(const std::string& url, const std::string& text) const {
     const HttpRequest request{.method = "POST",
                               .url = url,
                               .headers = kForm,
                               .body = std::as_bytes(std::span(text)),
                               .name = "the token server"};
-    return ask_for_token(*http, request, where);
+    return http->send(request);
+  }
+  Result<BearerToken::Token> form(const std::string& url, const std::string& text) const {
+    return token_in(HONE_TRY(post(url, text)), where);
   }
 };
 
@@ -43,19 +48,25 @@ Error unusable(const std::string& where, std::string_view why) {
 
 // RFC 7523: a claim that the account's key signs.
 Result<BearerToken::Token> service_account_token(const Asker& ask, const Json& file) {
-  const auto now = static_cast<int64_t>(system_clock().wall_seconds());
-  const Json header{{"typ", "JWT"}, {"alg", "RS256"}, {"kid", field(file, "private_key_id")}};
-  const Json claims{{"iss", field(file, "client_email")},
-                    {"aud", kTokenServer},
-                    {"scope", kScope},
-                    {"iat", now},
-                    {"exp", now + 3600}};
-  const std::string text = base64_url(header.dump()) + "." + base64_url(claims.dump());
-  const std::string signature = HONE_TRY(sign_rs256(field(file, "private_key"), text, ask.where));
   std::string server = field(file, "token_uri");
   if (server.empty()) server = kTokenServer;
-  return ask.form(server, form_text({{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
-                                     {"assertion", text + "." + base64_url(signature)}}));
+  for (bool again = false;; again = true) {
+    const double signed_s = ask.clock->wall_seconds();
+    const auto now = static_cast<int64_t>(signed_s);
+    const Json header{{"typ", "JWT"}, {"alg", "RS256"}, {"kid", field(file, "private_key_id")}};
+    const Json claims{{"iss", field(file, "client_email")},
+                      {"aud", kTokenServer},
+                      {"scope", kScope},
+                      {"iat", now},
+                      {"exp", now + 3600}};
+    const std::string text = base64_url(header.dump()) + "." + base64_url(claims.dump());
+    const std::string signature = HONE_TRY(sign_rs256(field(file, "private_key"), text, ask.where));
+    const HttpResponse r = HONE_TRY(
+        ask.post(server, form_text({{"grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
+                                    {"assertion", text + "." + base64_url(signature)}})));
+    if (r.status != 400 || again || !ask.clock->corrected_by(r, signed_s))
+      return token_in(r, ask.where);
+  }
 }
 
 Result<BearerToken::Token> user_token(const Asker& ask, const Json& file) {

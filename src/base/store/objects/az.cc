@@ -9,6 +9,7 @@
 #include "base/store/credentials/crypto.h"
 #include "base/store/objects/listing.h"
 #include "base/store/objects/service.h"
+#include "base/store/server_clock.h"
 #include "base/unicode/base64.h"
 
 namespace hone {
@@ -21,8 +22,8 @@ using AzQuery = std::map<std::string, std::string>;  // values as they are
 std::string md5_base64(std::span<const std::byte> bytes) { return encode_base64(md5(bytes)); }
 
 // "Fri, 20 Nov 2026 00:00:00 GMT"
-std::string http_date() {
-  const auto now = static_cast<std::time_t>(system_clock().wall_seconds());
+std::string http_date(double wall_seconds) {
+  const auto now = static_cast<std::time_t>(wall_seconds);
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   char text[64];
@@ -34,6 +35,7 @@ struct Az {
   std::string container;
   Connections connections;
   std::unique_ptr<AzureCredentials> credentials;
+  ServerClock clock = {};
 
   std::string url_of(const std::string& key) const {
     return fmt::format("az://{}{}{}", container, key.empty() ? "" : "/", key);
@@ -80,13 +82,17 @@ struct Az {
     request.headers["x-ms-version"] = "2021-08-06";
     std::string authorization;
     for (bool again = false;; again = true) {
-      request.headers["x-ms-date"] = http_date();
+      const double signed_s = clock.wall_seconds();
+      request.headers["x-ms-date"] = http_date(signed_s);
       authorization = HONE_TRY(credentials->authorization(text_to_sign(request, path, query),
                                                           again ? authorization : ""));
       HttpRequest signed_one = request;
       if (!authorization.empty()) signed_one.headers["authorization"] = authorization;
       HttpResponse r = HONE_TRY(connections.send(signed_one));
-      if (r.status != 401 || again || credentials->signs() || authorization.empty()) return r;
+      if (again || authorization.empty()) return r;
+      if (!(r.status == 403 && clock.corrected_by(r, signed_s)) &&
+          (r.status != 401 || credentials->signs()))
+        return r;
     }
   }
 

@@ -5,12 +5,12 @@
 
 #include <mutex>
 
-#include "base/core/clock.h"
 #include "base/core/text.h"
 #include "base/store/credentials/aws.h"
 #include "base/store/credentials/crypto.h"
 #include "base/store/objects/listing.h"
 #include "base/store/objects/service.h"
+#include "base/store/server_clock.h"
 #include "base/unicode/base64.h"
 
 namespace hone {
@@ -32,6 +32,7 @@ struct S3 {
   std::string bucket, endpoint;  // "" = Amazon's, of the region
   Connections connections;
   AwsCredentials credentials;
+  ServerClock clock;
   std::mutex mutex;
   std::string region;
   std::string source = "none";
@@ -64,7 +65,7 @@ struct S3 {
   Result<HttpResponse> send(HttpRequest request, const std::string& key, const Query& query = {}) {
     request.name = url_of(key);
     const HttpHeaders own = request.headers;
-    bool renewed = false, moved = false;
+    bool renewed = false, moved = false, corrected = false;
     for (bool renew = false;; renew = true) {
       std::string area;
       {
@@ -76,6 +77,7 @@ struct S3 {
       std::string path = before + (key.empty() ? "" : "/" + url_encoded(key, "/"));
       if (path.empty()) path = "/";
       request.headers = own;
+      const double signed_s = clock.wall_seconds();
       if (!keys.id.empty()) {
         AwsRequest to_sign{.method = request.method,
                            .path = path,
@@ -84,7 +86,7 @@ struct S3 {
                            .query = query,
                            .headers = own};
         to_sign.headers["host"] = server.substr(server.find("://") + 3);
-        const HttpHeaders signature = sign_aws(to_sign, keys, system_clock().wall_seconds());
+        const HttpHeaders signature = sign_aws(to_sign, keys, signed_s);
         request.headers.insert(signature.begin(), signature.end());
         std::lock_guard lock(mutex);
         source = keys.source;
@@ -104,6 +106,10 @@ struct S3 {
       const bool ended = r.body.find("ExpiredToken") != std::string::npos;
       if ((r.status == 400 || r.status == 401 || r.status == 403) && ended && !renewed) {
         renewed = true;
+        continue;
+      }
+      if (r.status == 403 && !corrected && clock.corrected_by(r, signed_s)) {
+        corrected = true;
         continue;
       }
       return r;

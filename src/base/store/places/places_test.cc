@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/core/json.h"
+#include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/store/crc32c.h"
 #include "base/store/fake_buckets.h"
@@ -168,6 +169,25 @@ TEST_P(PlacesTest, NamesOfAllKinds) {
   EXPECT_EQ(code(places_.read("gs:///y")), "H0106");
   ASSERT_TRUE(places_.remove_all(root_).ok());
   EXPECT_FALSE(*places_.exists(root_));
+}
+
+TEST_P(PlacesTest, AClockThatIsWrongIsCorrected) {
+  if (gs()) GTEST_SKIP() << "a token holds no time";
+  std::string log;
+  set_log_sink([&](std::string_view text) { log += text; });
+  for (const double seconds : {3630.0, -7230.0, 0.0}) {
+    server()->set_clock(seconds);
+    const auto write = [&](int64_t i) {
+      return places_.write(fmt::format("{}/{}", root_, i), "x");
+    };
+    EXPECT_TRUE(in_parallel(20, 8, write).ok()) << seconds;
+  }
+  set_log_sink({});
+  EXPECT_EQ(
+      log,
+      "warning: the clock of this machine is 1h00m slow: requests are signed with the server's "
+      "time\nwarning: the clock of this machine is 2h00m fast: requests are signed with the "
+      "server's time\n");
 }
 
 TEST_P(PlacesTest, ListsHavePages) {
