@@ -78,7 +78,6 @@ void set_log_labels(LogLabels labels) {
 }
 void set_log_step(int64_t step) { state().step = step; }
 
-namespace {
 std::string_view severity_of(LogLevel level) {
   switch (level) {
     case LogLevel::kError:
@@ -92,7 +91,6 @@ std::string_view severity_of(LogLevel level) {
   }
   return "DEFAULT";
 }
-}  // namespace
 
 std::string log_json(const LogRecord& r, const LogLabels& labels) {
   OrderedJson line;

@@ -24,6 +24,7 @@ enum class LogLevel { kError, kWarning, kInfo, kDebug };
 // Lines above this level are dropped; kInfo at start.
 void set_log_level(LogLevel level);
 LogLevel log_level();
+std::string_view severity_of(LogLevel level);  // "INFO", "WARNING", as syslog and clouds name it
 
 // Writes one line (a line break is added); warnings and errors begin with "warning: ", "error: ".
 void log_line(LogLevel level, std::string_view line);

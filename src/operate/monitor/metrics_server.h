@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/core/error.h"
-#include "operate/monitor/metrics.h"
+#include "operate/metrics/metrics.h"
 
 namespace hone {
 

@@ -5,6 +5,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "learn/train/errors.h"
 #include "operate/monitor/usage_metrics.h"
 
 namespace hone {
@@ -18,6 +19,14 @@ bool asks_for(const std::vector<std::string>& report_to, const std::string& name
 }
 
 }  // namespace
+
+std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to) {
+  std::vector<ReporterForm> chosen;
+  for (ReporterForm& form : all_reporter())
+    if (asks_for(report_to, form.name) || (asks_for(report_to, "all") && form.is_configured()))
+      chosen.push_back(std::move(form));
+  return chosen;
+}
 
 // Made before training: setting them allocates nothing.
 struct Monitor::RunMetrics {
@@ -61,6 +70,7 @@ class Monitor::Callback : public TrainCallback {
     x_.planned_steps.set(static_cast<double>(at.total_steps));
     x_.step.set(static_cast<double>(at.step));
     set_log_step(at.step);
+    m_.log_->release();
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_train_begin(at));
     return Ok{};
   }
@@ -133,14 +143,16 @@ Status Monitor::open() {
   set_log_labels(labels);
   log_ = HONE_TRY(RunLog::open(info_.output_dir, labels));
   log_->add_event("begin", {{"run", info_.json()}});
-  const ReportSources sources{s_, info_, [this] { return usage(); }};
-  for (const ReporterForm& form : all_reporter()) {
-    if (!asks_for(s_.report_to, form.name) && !asks_for(s_.report_to, "all")) continue;
+  const ReportSources sources{s_, info_, metrics_, [this] { return usage(); }};
+  for (const ReporterForm& form : chosen_reporters(s_.report_to)) {
     std::unique_ptr<Reporter> reporter = form.make(sources);
     HONE_TRY(reporter->begin());
     reporters_.push_back(std::move(reporter));
   }
-  set_log_listener([this](const LogRecord& line) { log_->add_line(line); });
+  set_log_listener([this](const LogRecord& line) {
+    log_->add_line(line);
+    for (const auto& r : reporters_) r->on_line(line);
+  });
   if (s_.metrics_port > 0) {
     server_ = HONE_TRY(
         MetricsServer::start(metrics_, s_.metrics_host, static_cast<int>(s_.metrics_port)));
@@ -155,9 +167,11 @@ Monitor::~Monitor() { end(RunEnd{"failed", "", "a bug in hone", 0}); }
 
 std::unique_ptr<TrainCallback> Monitor::callback() { return std::make_unique<Callback>(*this); }
 
-void Monitor::ready(int64_t planned_bytes) {
+void Monitor::ready(int64_t planned_bytes, const Session* session) {
   run_metrics_->planned_bytes.set(static_cast<double>(planned_bytes));
   log_->add_event("plan", {{"planned_bytes", planned_bytes}});
+  if (session == nullptr) return;
+  for (const auto& r : reporters_) r->on_session(*session);
 }
 
 Usage Monitor::usage() const {
@@ -181,10 +195,17 @@ void Monitor::sample_until_end() {
     }
     sample();
     if (readings % kReadingsPerLine == 0) log_->add_event("usage", usage_json(usage()));
+    tell_trouble();
   }
 }
 
+void Monitor::tell_trouble() {
+  if (const std::string why = log_->take_failure(); !why.empty())
+    log_warning("the run's log cannot be written: {}", why);
+}
+
 void Monitor::end(const Error& error) {
+  if (log_ && std::string_view(error.code()) == err::kOutputFolderTaken.id) log_->drop();
   end(RunEnd{stepped_ ? "failed" : "refused", std::string(error.code()), std::string(error.what()),
              0});
 }
@@ -223,6 +244,7 @@ void Monitor::end(RunEnd end, const OrderedJson& results) {
   if (!results.empty()) members["results"] = results;
   log_->add_event("end", members);
   log_->close();
+  tell_trouble();
 }
 
 }  // namespace hone

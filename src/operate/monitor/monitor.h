@@ -13,12 +13,15 @@
 #include <thread>
 #include <vector>
 
-#include "operate/monitor/metrics.h"
+#include "operate/metrics/metrics.h"
 #include "operate/monitor/metrics_server.h"
 #include "operate/monitor/run_log.h"
 #include "operate/reporters/reporter.h"
 
 namespace hone {
+
+// The reporters that --report_to names; "all" takes those that are configured.
+std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& report_to);
 
 class Monitor {
  public:
@@ -30,10 +33,12 @@ class Monitor {
 
   // For the trainer; it must not outlive the monitor.
   std::unique_ptr<TrainCallback> callback();
-  void ready(int64_t planned_bytes);  // the run fits and is about to begin
+  // The run fits and is about to begin. The session must live until the trainer is gone.
+  void ready(int64_t planned_bytes, const Session* session = nullptr);
   // `results` are the metrics of the run, as all_results.json has them. Later calls do nothing.
   void end(RunEnd end, const OrderedJson& results = {});
-  // With what an Error that ends the run is: refused before the first step, else failed.
+  // With what an Error that ends the run is: refused before the first step, else failed. After H2403 a log
+  // in a bucket is left as it is: the folder is another process's.
   void end(const Error& error);
 
   Usage usage() const;  // the last reading
@@ -44,6 +49,7 @@ class Monitor {
   Status open();
   void sample();  // one reading
   void sample_until_end();
+  void tell_trouble();
 
   const TrainSettings& s_;
   RunInfo info_;

@@ -22,10 +22,32 @@ Result<std::unique_ptr<RunLog>> RunLog::open(const std::string& output_dir, LogL
   return std::unique_ptr<RunLog>(new RunLog(std::move(file), std::move(labels)));
 }
 
+RunLog::RunLog(LiveFile file, LogLabels labels)
+    : file_(std::move(file)),
+      labels_(std::move(labels)),
+      writes_(file_.in_bucket() ? Writes::later : Writes::now) {}
+
 void RunLog::add_line(const LogRecord& line) {
   std::lock_guard lock(mutex_);
+  if (writes_ == Writes::none) return;
   file_.add(log_json(line, labels_) + "\n");
-  (void)file_.flush();  // a full disk ends the run where it would lose something
+  // A full disk ends the run where it would lose something.
+  if (writes_ == Writes::now) (void)file_.flush();
+}
+
+void RunLog::release() {
+  std::lock_guard lock(mutex_);
+  if (writes_ == Writes::later) writes_ = Writes::now;
+}
+
+void RunLog::drop() {
+  std::lock_guard lock(mutex_);
+  if (writes_ == Writes::later) writes_ = Writes::none;
+}
+
+std::string RunLog::take_failure() {
+  std::lock_guard lock(mutex_);
+  return file_.take_failure();
 }
 
 void RunLog::add_event(const std::string& event, const OrderedJson& members, int64_t step) {
@@ -41,7 +63,7 @@ void RunLog::add_event(const std::string& event, const OrderedJson& members, int
 
 void RunLog::close() {
   std::lock_guard lock(mutex_);
-  (void)file_.close();
+  if (writes_ != Writes::none) (void)file_.close();
 }
 
 OrderedJson usage_json(const Usage& u) {

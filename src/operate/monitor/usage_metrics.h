@@ -2,7 +2,7 @@
 // those of Prometheus' client libraries.
 #pragma once
 
-#include "operate/monitor/metrics.h"
+#include "operate/metrics/metrics.h"
 #include "operate/usage/usage.h"
 
 namespace hone {

@@ -7,12 +7,11 @@
 namespace hone {
 namespace {
 constexpr double kBucketSeconds = 30;
-bool in_bucket(const std::string& path) { return path.find("://") != std::string::npos; }
 }  // namespace
 
 Result<LiveFile> LiveFile::open(std::string path) {
   LiveFile file(std::move(path));
-  if (!in_bucket(file.path_)) file.writer_ = HONE_TRY(file_store().append(file.path_));
+  if (!file.in_bucket()) file.writer_ = HONE_TRY(file_store().append(file.path_));
   return file;
 }
 
@@ -46,7 +45,7 @@ Status LiveFile::flush_bucket(bool last) {
 }
 
 Status LiveFile::flush() {
-  if (in_bucket(path_)) return flush_bucket(false);
+  if (in_bucket()) return flush_bucket(false);
   if (pending_.empty()) return Ok{};
   HONE_TRY(writer_->write(pending_));
   pending_.clear();
@@ -54,7 +53,7 @@ Status LiveFile::flush() {
 }
 
 Status LiveFile::close() {
-  if (in_bucket(path_)) return flush_bucket(true);
+  if (in_bucket()) return flush_bucket(true);
   HONE_TRY(flush());
   return writer_->sync();
 }

@@ -27,6 +27,7 @@ class LiveFile {
   Status close();
 
   const std::string& path() const { return path_; }
+  bool in_bucket() const { return path_.find("://") != std::string::npos; }
   // What could not be written since the last call, "" without: to be logged.
   std::string take_failure() { return std::exchange(failure_, {}); }
 

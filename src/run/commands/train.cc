@@ -46,7 +46,7 @@ Result<int> train_task(const Task& task, const TrainStart& start, double begin_s
   Trainer trainer(s, *run, std::move(schedule));
   if (const double most = HONE_TRY(most_seconds(s)); std::isfinite(most))
     trainer.limit_seconds(most - (system_clock().seconds() - begin_s));
-  monitor.ready(run->memory().planned_bytes);
+  monitor.ready(run->memory().planned_bytes, &run->session());
   trainer.add_callback(monitor.callback());
   if (run->time()) trainer.add_callback(make_time_report(*run->time()));
   if (auto listener = run->callback()) trainer.add_callback(std::move(listener));

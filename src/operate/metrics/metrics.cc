@@ -1,4 +1,4 @@
-#include "operate/monitor/metrics.h"
+#include "operate/metrics/metrics.h"
 
 #include <algorithm>
 #include <cmath>

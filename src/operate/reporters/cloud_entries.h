@@ -1,0 +1,24 @@
+// Lines of the log as entries of Google Cloud Logging.
+//   https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/write
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/core/log.h"
+
+namespace hone {
+
+// LogEntry: severity, timestamp, insertId, jsonPayload, labels.step. One JSON object; a message longer
+// than the service takes is cut.
+std::string cloud_entry(const LogRecord& line, const std::string& insert_id);
+
+struct CloudLog {
+  std::string project;
+  LogLabels labels;  // of every entry
+};
+// Bodies of entries.write, each within the service's limits: 1,000 entries here, 5 MB.
+std::vector<std::string> cloud_requests(const CloudLog& log,
+                                        const std::vector<std::string>& entries);
+
+}  // namespace hone

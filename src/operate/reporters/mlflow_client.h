@@ -1,0 +1,52 @@
+// What hone says to an MLflow server.  https://mlflow.org/docs/latest/api_reference/rest-api.html
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/core/json.h"
+#include "operate/reporters/report_server.h"
+
+namespace hone {
+
+struct MlflowRun {
+  std::string id;
+  std::string artifact_uri;
+  std::vector<std::string> params;  // names of those that it has
+};
+using MlflowMarks = std::vector<std::pair<std::string, std::string>>;  // parameters or tags
+
+class MlflowClient {
+ public:
+  // For MLFLOW_TRACKING_URI, with _TOKEN, or _USERNAME and _PASSWORD. H3121.
+  static Result<MlflowClient> of_environment();
+
+  // Errors of all: H0107, H0108.
+  Result<std::string> experiment(const std::string& name);  // its id; made when it is new
+  Result<MlflowRun> create(const std::string& experiment, const std::string& name,
+                           double begun_seconds, const MlflowMarks& tags);
+  Result<MlflowRun> open(const std::string& run);  // it is RUNNING then
+  // The newest run of the experiment with this tag; its id is "" when there is none.
+  Result<MlflowRun> find(const std::string& experiment, const std::string& tag,
+                         const std::string& value);
+  // `body` without run_id: metrics, params, tags. The caller keeps to the server's limits.
+  Status log_batch(const std::string& run, OrderedJson body);
+  Status update(const std::string& run, const std::string& status, double ended_seconds);
+  // Into the artifacts of a run whose artifact_uri is one of mlflow-artifacts:.
+  Status upload(const MlflowRun& run, const std::string& name, std::string_view bytes);
+
+ private:
+  MlflowClient(const std::string& url, HttpHeaders headers);
+  Result<Json> call(const std::string& method, const std::string& path, const OrderedJson& body);
+  std::string url_;
+  HttpHeaders headers_;
+  std::unique_ptr<ReportServer> server_;
+};
+
+// As its server takes names: letters, digits and "_-. :/", the others become '_'.
+std::string mlflow_name(std::string_view name);
+
+}  // namespace hone
