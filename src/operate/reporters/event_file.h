@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "operate/reporters/live_file.h"
+#include "operate/reporters/value_histogram.h"
 
 namespace hone {
 
@@ -18,16 +19,21 @@ class EventFile {
 
   void add_scalar(const std::string& tag, double value, int64_t step);
   void add_text(const std::string& tag, const std::string& text, int64_t step);
-  // What was added can be read by others; in a bucket as LiveFile says.
+  void add_histogram(const std::string& tag, const ValueHistogram& values, int64_t step);
+  void add_graph(std::string_view graph_def);  // of program_graph()
+  // A record of hparams_records.h, under the name that the plugin gives it: "experiment".
+  void add_hparams(const std::string& name, std::string_view record);
+
+  // Writes what was added, as LiveFile does.
   Status flush() { return file_.flush(); }
   Status close() { return file_.close(); }
-
-  const std::string& path() const { return file_.path(); }
   std::string take_failure() { return file_.take_failure(); }
+  const std::string& path() const { return file_.path(); }
 
  private:
   explicit EventFile(LiveFile file) : file_(std::move(file)) {}
-  void add_event(int64_t step, std::string_view field);
+  void add_event(std::string_view fields);
+  void add_value(int64_t step, std::string_view value);
 
   LiveFile file_;
 };

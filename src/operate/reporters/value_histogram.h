@@ -1,0 +1,50 @@
+// How the values of a tensor are distributed, in the ranges of TensorFlow's summaries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/graph/type.h"
+
+namespace hone {
+
+class ThreadPool;
+
+// The limits of the ranges grow by a tenth from 1e-12 to 1e20, on both sides of 0, as those of
+// InitDefaultBucketsInner() in tensorflow/core/lib/histogram/histogram.cc; a range holds its lower
+// limit. Values that are not finite are counted apart. The sums do not depend on the number of threads.
+class ValueHistogram {
+ public:
+  ValueHistogram();
+  static bool counts(DType t);  // f32, bf16, f16
+  // More values of such a type.
+  void add(DType dtype, std::span<const std::byte> values, ThreadPool& pool);
+
+  int64_t num() const { return all_.num; }  // of finite values
+  int64_t not_finite() const { return all_.not_finite; }
+  double min() const { return all_.num > 0 ? all_.min : 0; }
+  double max() const { return all_.num > 0 ? all_.max : 0; }
+  double sum() const { return all_.sum; }
+  double sum_squares() const { return all_.squares; }
+
+  // The upper limit of each range and how many values are in it; neighbouring empty ranges are one.
+  std::vector<std::pair<double, int64_t>> buckets() const;
+
+ private:
+  struct Sums {
+    int64_t num = 0, not_finite = 0;
+    double min = std::numeric_limits<double>::infinity(), max = -min, sum = 0, squares = 0;
+    void add(const Sums& more);
+  };
+  template <class Read>
+  void add_values(int64_t count, ThreadPool& pool, Read read);
+
+  Sums all_;
+  std::vector<int64_t> counts_;  // by range
+};
+
+}  // namespace hone
