@@ -82,7 +82,10 @@ class ShardFolder {
       out.was_there = true;
       return true;
     }
-    if (HONE_TRY(store.exists(options_.folder)) && !HONE_TRY(store.list(options_.folder)).empty())
+    std::vector<Store::Entry> others;
+    if (HONE_TRY(store.exists(options_.folder))) others = HONE_TRY(store.list(options_.folder));
+    std::erase_if(others, [](const Store::Entry& e) { return e.name.starts_with('.'); });
+    if (!others.empty())
       return Error(err::kShards, fmt::format("the folder '{}' holds other files", options_.folder))
           .todo("give another --output_dir");
     HONE_TRY(store.make_dirs(options_.folder));

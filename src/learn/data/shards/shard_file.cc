@@ -2,6 +2,7 @@
 // https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format says.
 #include "learn/data/shards/shard_file.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/core/text.h"
+#include "base/store/mapped_file.h"
+#include "base/store/store.h"
+#include "base/store/store_failure.h"
 #include "learn/data/shards/errors.h"
 
 namespace hone {
@@ -275,10 +280,44 @@ std::string shard_bytes(const TokenRows& rows, std::span<const RowColumn> beside
   return out;
 }
 
+namespace {
+
+// A file of a bucket on this machine's disk. It is without a name from the start, so it is gone with the
+// process.
+Result<std::shared_ptr<const MappedFile>> map_copy(const std::string& url) {
+  constexpr int64_t kBlock = int64_t{32} << 20;
+  Store& store = file_store();
+  const std::unique_ptr<Reader> from = HONE_TRY(store.open(url));
+  const std::string folder = cache_folder() + "/shards";
+  HONE_TRY(store.make_dirs(folder));
+  std::string path = folder + "/XXXXXX";
+  const int fd = ::mkstemp(path.data());
+  if (fd < 0) return store_failure(-errno, "write", path);
+  ::close(fd);
+  std::vector<std::byte> block(static_cast<size_t>(std::min(kBlock, from->bytes())));
+  const auto copy = [&]() -> Result<std::shared_ptr<const MappedFile>> {
+    const std::unique_ptr<Writer> to = HONE_TRY(store.append(path));
+    for (int64_t at = 0; at < from->bytes(); at += kBlock) {
+      const auto part =
+          std::span(block).first(static_cast<size_t>(std::min(kBlock, from->bytes() - at)));
+      HONE_TRY(from->read(at, part));
+      HONE_TRY(to->write(part));
+    }
+    return MappedFile::open(path);
+  };
+  auto copied = copy();
+  ::unlink(path.c_str());
+  return copied;
+}
+
+}  // namespace
+
 Result<MappedShard> map_shard(const std::string& folder, const ShardFile& shard) {
   const std::string path = folder + "/" + shard.file;
-  if (::access(path.c_str(), R_OK) != 0) return bad(path, strerror(errno));
-  const std::shared_ptr<const MappedFile> file = HONE_TRY(MappedFile::open(path));
+  const bool in_bucket = path.find("://") != std::string::npos;
+  if (!in_bucket && ::access(path.c_str(), R_OK) != 0) return bad(path, strerror(errno));
+  const std::shared_ptr<const MappedFile> file =
+      HONE_TRY(in_bucket ? map_copy(path) : MappedFile::open(path));
   const std::string_view bytes = file->bytes();
   const auto inside = [&](int64_t at, int64_t count, int64_t width) {
     return at >= 0 && at % width == 0 && count >= 0 && at <= shard.bytes &&
