@@ -107,7 +107,7 @@ def result(folder, out):
     state = json.loads(content("trainer_state.json"))
     for entry in state["log_history"]:
         for key in list(entry):
-            if key.endswith(("_runtime", "_per_second", "_seconds_per_step")):
+            if key.endswith(("_runtime", "_per_second", "_seconds_per_step", "_seconds")):
                 del entry[key]
     return {
         "model.safetensors": content("model.safetensors"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/core/clock.h"
 #include "base/core/hash.h"
 #include "base/core/log.h"
 #include "base/core/memory.h"
@@ -68,12 +69,15 @@ Result<StepSums> TaskRun::take_whole_step(const TakenRows& taken, int64_t step,
 }
 
 Result<StepSums> TaskRun::take_step(int64_t step, const StepUpdate& update) {
+  const double begin = system_clock().seconds();
   const TakenRows taken = HONE_TRY(feed_->rows_of_step(step));
+  const double data_seconds = system_clock().seconds() - begin;
   HONE_TRY(plan_rows(taken, shapes_.train, plan_));
   const int64_t labels = examples_.normaliser(step, plan_, *taken.data, taken.rows);
   const auto scale = static_cast<float>(1.0 / static_cast<double>(std::max<int64_t>(labels, 1))) *
                      static_cast<float>(update.loss_scale);
   StepSums sums;
+  sums.data_seconds = data_seconds;
   sums.tokens = plan_.tokens[0];
   for (const int64_t tokens : plan_.tokens) sums.all_tokens += tokens;
   sums.rows = plan_.rows;

@@ -91,9 +91,11 @@ class PowerLoss : public testing::Test {
       files.push_back(disk.read(s_.output_dir + "/" + name).value());
     Json state = Json::parse(disk.read(s_.output_dir + "/trainer_state.json").value());
     for (Json& entry : state["log_history"])
-      for (const char* key : {"train_runtime", "train_samples_per_second", "train_steps_per_second",
-                              "train_tokens_per_second", "train_seconds_per_step", "eval_runtime",
-                              "eval_samples_per_second", "eval_steps_per_second"})
+      for (const char* key :
+           {"train_runtime", "train_samples_per_second", "train_steps_per_second",
+            "train_tokens_per_second", "train_seconds_per_step", "train_data_wait_seconds",
+            "train_save_wait_seconds", "train_last_save_seconds", "eval_runtime",
+            "eval_samples_per_second", "eval_steps_per_second"})
         entry.erase(key);
     files.push_back(state.dump());
     return files;

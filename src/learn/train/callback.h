@@ -22,6 +22,8 @@ struct StepReport {
   double seconds = 0;
   int64_t steps = 0, tokens = 0, rows = 0;
   double step_seconds = 0;  // of the last step alone
+  double data_seconds = 0;  // that steps waited for their rows
+  double save_seconds = 0;  // that training waited for checkpoints
 };
 
 class TrainCallback {
@@ -37,7 +39,8 @@ class TrainCallback {
                              const BestModel& /*best*/) {
     return Ok{};
   }
-  virtual void on_save(const RunPlace&, const std::string& /*checkpoint*/) {}
+  // `seconds`: that writing it took, also while training continued.
+  virtual void on_save(const RunPlace&, const std::string& /*checkpoint*/, double /*seconds*/) {}
   virtual void on_train_end(const RunPlace&) {}
   // In place of the others when the run in the output folder has ended before, with its
   // log_history.

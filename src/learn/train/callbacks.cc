@@ -57,7 +57,7 @@ class Console : public TrainCallback {
              : "");
     return Ok{};
   }
-  void on_save(const RunPlace&, const std::string& checkpoint) override {
+  void on_save(const RunPlace&, const std::string& checkpoint, double) override {
     log_info("{:<11} {}", "saved", checkpoint);
   }
   void on_train_end(const RunPlace&) override {

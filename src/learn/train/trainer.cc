@@ -132,6 +132,8 @@ Result<TrainOutcome> Trainer::train() {
   auto start = SteadyClock::now();
   int64_t tokens = 0, rows = 0;
   double step_seconds = 0;  // of the last one
+  double data_seconds = 0;
+  save_seconds_ = last_save_seconds_ = 0;
   for (const auto& c : callbacks_) HONE_TRY(c->on_train_begin(place()));
   auto save_is_due = [&](bool end_of_epoch, bool new_best) {
     if (s_.save_strategy == "best") return new_best;
@@ -145,14 +147,14 @@ Result<TrainOutcome> Trainer::train() {
     const bool new_best = HONE_TRY(evaluate_in_training());
     if (save_is_due(ends_epoch(), new_best) && !evaluation_due_) {
       last_saved_ = -1;  // its log lacks the evaluation
-      HONE_TRY(save_checkpoint());
+      HONE_TRY(save_in_training(false, done_ == total));
     }
   }
   outcome.stopped_by = stop_signal();  // it may have come while data were read: nothing to save
   while (done_ < total && !outcome.stopped_by && !stops_early()) {
     if (done_ > first && clock_->seconds() + step_seconds > deadline_) {
       outcome.out_of_time = true;
-      HONE_TRY(save_checkpoint(true));
+      HONE_TRY(save_in_training(true, true));
       break;
     }
     const StepUpdate update = next_update();
@@ -166,7 +168,7 @@ Result<TrainOutcome> Trainer::train() {
               "--offload_optimizer_nvme_path names a folder on another disk");
     if (sums.stopped && done_ > 0) {
       outcome.stopped_by = stop_signal();
-      HONE_TRY(save_checkpoint(true));
+      HONE_TRY(save_in_training(true, true));
       break;
     }
     if (!sums.finite()) {
@@ -177,7 +179,7 @@ Result<TrainOutcome> Trainer::train() {
     }
     HONE_TRY(profile.after_step(task_.session(), done_));
     HONE_TRY(lock_->check());
-    if (saving_ && saving_->job->ended()) HONE_TRY(finish_save());
+    if (saving_ && saving_->job->ended()) HONE_TRY(finish_in_training(false));
     ++done_;
     step_seconds = clock_->seconds() - begun;
     const double loss =
@@ -187,11 +189,12 @@ Result<TrainOutcome> Trainer::train() {
     tokens += sums.tokens;
     rows += sums.rows;
     tokens_seen_ += sums.tokens;
+    data_seconds += sums.data_seconds;
 
     const bool last = done_ == total, end_of_epoch = ends_epoch();
     for (const auto& c : callbacks_)
-      c->on_step_end(place(),
-                     {loss, seconds_since(start), done_ - first, tokens, rows, step_seconds});
+      c->on_step_end(place(), {loss, seconds_since(start), done_ - first, tokens, rows,
+                               step_seconds, data_seconds, save_seconds()});
     if (s_.logging_strategy == "epoch"
             ? end_of_epoch
             : s_.logging_strategy == "steps" &&
@@ -208,10 +211,11 @@ Result<TrainOutcome> Trainer::train() {
       new_best = HONE_TRY(evaluate_in_training());
     outcome.stopped_by = stop_signal();
     const bool due = save_is_due(end_of_epoch, new_best);
-    if (due || outcome.stopped_by) HONE_TRY(save_checkpoint(!due));
+    if (due || outcome.stopped_by)
+      HONE_TRY(save_in_training(!due, last || outcome.stopped_by || stops_early()));
     if (outcome.stopped_by) break;
   }
-  HONE_TRY(finish_save());
+  HONE_TRY(finish_in_training(true));
   for (const auto& c : callbacks_) c->on_train_end(place());
   const double seconds = seconds_since(start);
   outcome.steps_done = done_ - first;
@@ -227,6 +231,9 @@ Result<TrainOutcome> Trainer::train() {
   m["train_seconds_per_step"] =
       outcome.steps_done ? round_to(seconds / static_cast<double>(outcome.steps_done), 1e4) : 0.0;
   m["train_tokens_per_second"] = round_to(static_cast<double>(tokens) / seconds, 1e3);
+  m["train_data_wait_seconds"] = round_to(data_seconds, 1e4);
+  m["train_save_wait_seconds"] = round_to(save_seconds(), 1e4);
+  m["train_last_save_seconds"] = round_to(last_save_seconds_, 1e4);
   HONE_TRY(append_log(m));
   outcome.metrics = m;
   if (outcome.out_of_time) {

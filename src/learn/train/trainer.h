@@ -30,6 +30,7 @@ struct StepSums {
   int64_t tokens = 0, rows = 0;  // for pairs, tokens of the sources
   int64_t all_tokens = 0;        // for pairs, of both sides
   double grad_norm = 0;          // before clipping; of an update that was made
+  double data_seconds = 0;       // that the step waited for its rows
   bool without_labels = false;   // there is nothing to learn, and no loss
   bool stopped = false;  // a signal came before the last micro-batch: the sums are not the step's
 
@@ -171,14 +172,27 @@ class Trainer {
   // written is missed, not fatal, until kSavesMissed in a row.
   Status save_checkpoint(bool extra = false);
   Status finish_save();
+  // The same, and add the time that they take to save_seconds_, or to last_save_seconds_ when no step
+  // follows.
+  Status save_in_training(bool extra, bool last);
+  Status finish_in_training(bool last);
+  double save_seconds() const;  // that steps waited for checkpoints, also for the one being written
   struct Saving {
     std::unique_ptr<BackgroundSave> job;  // null: it was written at once
     RunPlace place;
     std::string path;
     bool extra = false;
+    struct Done {
+      double seconds = 0;     // that writing took
+      Status deleted = Ok{};  // of older checkpoints, which a background job deletes after it
+    };
+    std::shared_ptr<Done> done = std::make_shared<Done>();  // the job's, until it has ended
   };
   Status after_save(const Saving& saving, Status written);
   Status drop_extra_checkpoints();
+  // Delete older checkpoints after that of `step` was written; from any thread.
+  Status drop_extra_but(int64_t step) const;
+  Status rotate(int64_t step, int64_t best_step) const;
   std::string state_text() const;
 
   const TrainSettings& s_;
@@ -204,7 +218,8 @@ class Trainer {
   std::vector<std::string> discard_;
   std::optional<RunLock> lock_;
   std::optional<Saving> saving_;
-  int saves_missed_ = 0;  // in a row
+  int saves_missed_ = 0;                             // in a row
+  double save_seconds_ = 0, last_save_seconds_ = 0;  // that training waited, since train()
   Clock* clock_ = &system_clock();
   double deadline_ = std::numeric_limits<double>::infinity();  // of clock_
 };

@@ -339,11 +339,25 @@ Status Trainer::save_checkpoint(bool extra) {
   };
   last_saved_ = done_;
   Saving saving{nullptr, place(), checkpoint_path(done_), extra};
+  const auto timed = [write, out = saving.done](const std::function<void()>& all_read) {
+    const double begin = system_clock().seconds();
+    Status written = write(all_read);
+    out->seconds = system_clock().seconds() - begin;
+    return written;
+  };
   const bool in_background =
       !extra && !file_store().renames_folders_at_once(s_.output_dir) &&
       std::all_of(read.begin(), read.end(), [&](const std::string& n) { return s.host_reads(n); });
-  if (!in_background) return after_save(saving, write([] {}));
-  saving.job = std::make_unique<BackgroundSave>(write);
+  if (!in_background) return after_save(saving, timed([] {}));
+  // A bucket needs several requests to read or delete a checkpoint: training does not wait for them.
+  saving.job = std::make_unique<BackgroundSave>(
+      [this, timed, step = done_, best = best_.checkpoint_step,
+       out = saving.done](const std::function<void()>& all_read) -> Status {
+        HONE_TRY(timed(all_read));
+        out->deleted = drop_extra_but(step);
+        if (out->deleted.ok()) out->deleted = rotate(step, best);
+        return Ok{};
+      });
   s.before_change([job = saving.job.get()] { job->wait_until_read(); });
   saving_ = std::move(saving);
   return Ok{};
@@ -354,11 +368,30 @@ Status Trainer::finish_save() {
   const Saving saving = std::move(*saving_);
   saving_.reset();
   Status written = saving.job->wait();
+  save_seconds_ += saving.job->waited_seconds();
   task_.session().before_change(nullptr);
   if (const double waited = saving.job->waited_seconds(); waited >= 0.1)
     log_info("{:<11} {:.1f} s for {}: its store is slower than a step", "waited", waited,
              saving.path);
   return after_save(saving, std::move(written));
+}
+
+Status Trainer::save_in_training(bool extra, bool last) {
+  const double begin = system_clock().seconds();
+  Status saved = save_checkpoint(extra);
+  (last ? last_save_seconds_ : save_seconds_) += system_clock().seconds() - begin;
+  return saved;
+}
+
+Status Trainer::finish_in_training(bool last) {
+  const double begin = system_clock().seconds();
+  Status saved = finish_save();
+  (last ? last_save_seconds_ : save_seconds_) += system_clock().seconds() - begin;
+  return saved;
+}
+
+double Trainer::save_seconds() const {
+  return save_seconds_ + (saving_ ? saving_->job->waited_seconds() : 0);
 }
 
 Status Trainer::after_save(const Saving& saving, Status written) {
@@ -372,22 +405,29 @@ Status Trainer::after_save(const Saving& saving, Status written) {
     return Ok{};
   }
   saves_missed_ = 0;
-  for (const auto& c : callbacks_) c->on_save(saving.place, saving.path);
+  for (const auto& c : callbacks_) c->on_save(saving.place, saving.path, saving.done->seconds);
+  if (saving.job) return std::move(saving.done->deleted);
   HONE_TRY(drop_extra_checkpoints());
-  if (s_.save_total_limit && !saving.extra)
-    HONE_TRY(rotate_checkpoints(
-        s_.output_dir,
-        {.save_total_limit = *s_.save_total_limit,
-         .best = best_.checkpoint_step > 0 ? checkpoint_path(best_.checkpoint_step) : "",
-         .trusted = saving.path}));
+  return saving.extra ? Status(Ok{}) : rotate(saving.place.step, best_.checkpoint_step);
+}
+
+Status Trainer::rotate(int64_t step, int64_t best_step) const {
+  if (!s_.save_total_limit) return Ok{};
+  HONE_TRY(
+      rotate_checkpoints(s_.output_dir, {.save_total_limit = *s_.save_total_limit,
+                                         .best = best_step > 0 ? checkpoint_path(best_step) : "",
+                                         .trusted = checkpoint_path(step)}));
   return Ok{};
 }
 
 Status Trainer::drop_extra_checkpoints() {
   const bool ended = !stop_signal() && (done_ == task_.steps().total_steps() || stops_early());
+  return drop_extra_but(ended ? -1 : done_);
+}
+
+Status Trainer::drop_extra_but(int64_t step) const {
   for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
-    if (c.by_hone && (c.step != done_ || ended) && is_extra(c.path))
-      HONE_TRY(delete_checkpoint(c.path));
+    if (c.by_hone && c.step != step && is_extra(c.path)) HONE_TRY(delete_checkpoint(c.path));
   return Ok{};
 }
 

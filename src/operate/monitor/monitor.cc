@@ -37,6 +37,10 @@ struct Monitor::RunMetrics {
         steps(m.counter("hone_train_steps_total", "Optimizer steps of this process.")),
         tokens(m.counter("hone_train_tokens_total", "Tokens that this process trained on.")),
         examples(m.counter("hone_train_examples_total", "Rows that this process trained on.")),
+        data_wait(m.counter("hone_train_data_wait_seconds_total",
+                            "Time that steps waited for their rows.")),
+        save_wait(m.counter("hone_train_save_wait_seconds_total",
+                            "Time that training waited for checkpoints.")),
         loss(m.gauge("hone_train_loss", "Loss of the last step.")),
         grad_norm(m.gauge("hone_train_gradient_norm",
                           "Norm of the gradient, before clipping, of the last entry of the log.")),
@@ -45,6 +49,8 @@ struct Monitor::RunMetrics {
                                  {0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300})),
         saves(m.counter("hone_checkpoints_total", "Checkpoints that this process saved.")),
         saved_step(m.gauge("hone_checkpoint_step", "Step of the last checkpoint.")),
+        save_seconds(m.gauge("hone_checkpoint_write_seconds",
+                             "Time that writing the last checkpoint took.")),
         planned_bytes(m.gauge("hone_memory_planned_bytes", "Memory that the run's plan takes.")) {
     m.gauge("hone_run_info", "What the run is; always 1.",
             {{"run", info.id},
@@ -56,9 +62,10 @@ struct Monitor::RunMetrics {
         .set(1);
     m.gauge("process_start_time_seconds", "When the process began, since 1970.").set(info.begun_s);
   }
-  LiveMetric &step, &planned_steps, &epoch, &steps, &tokens, &examples, &loss, &grad_norm, &rate;
+  LiveMetric &step, &planned_steps, &epoch, &steps, &tokens, &examples, &data_wait, &save_wait,
+      &loss, &grad_norm, &rate;
   MetricHistogram& step_seconds;
-  LiveMetric &saves, &saved_step, &planned_bytes;
+  LiveMetric &saves, &saved_step, &save_seconds, &planned_bytes;
 };
 
 // What the trainer tells, to the metrics, the run's log and every reporter.
@@ -85,6 +92,8 @@ class Monitor::Callback : public TrainCallback {
     x_.steps.set(static_cast<double>(r.steps));
     x_.tokens.set(static_cast<double>(r.tokens));
     x_.examples.set(static_cast<double>(r.rows));
+    x_.data_wait.set(r.data_seconds);
+    x_.save_wait.set(r.save_seconds);
     x_.loss.set(r.loss);
     x_.step_seconds.observe(r.step_seconds);
     for (const auto& reporter : m_.reporters_) reporter->on_step_end(at, r);
@@ -109,11 +118,12 @@ class Monitor::Callback : public TrainCallback {
     for (const auto& r : m_.reporters_) HONE_TRY(r->on_evaluate(at, metrics, best));
     return Ok{};
   }
-  void on_save(const RunPlace& at, const std::string& checkpoint) override {
+  void on_save(const RunPlace& at, const std::string& checkpoint, double seconds) override {
     x_.saves.add(1);
     x_.saved_step.set(static_cast<double>(at.step));
-    m_.log_->add_event("save", {{"checkpoint", checkpoint}}, at.step);
-    for (const auto& r : m_.reporters_) r->on_save(at, checkpoint);
+    x_.save_seconds.set(seconds);
+    m_.log_->add_event("save", {{"checkpoint", checkpoint}, {"seconds", seconds}}, at.step);
+    for (const auto& r : m_.reporters_) r->on_save(at, checkpoint, seconds);
   }
   void on_train_end(const RunPlace& at) override {
     for (const auto& r : m_.reporters_) r->on_train_end(at);

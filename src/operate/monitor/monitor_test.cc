@@ -63,6 +63,11 @@ RunInfo info_in(const std::string& folder, const std::string& id) {
   return info;
 }
 
+int free_port() {
+  const Metrics none;
+  return std::move(MetricsServer::start(none, "127.0.0.1", 0).value())->port();
+}
+
 TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
   const std::string folder = testing::TempDir() + "/runs_" + new_run_id();
   ASSERT_TRUE(file_store().make_dirs(folder + "/a").ok());
@@ -71,19 +76,34 @@ TEST(Monitor, RunsAreRowsWhateverTheirEnd) {
     const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "refused1")).value());
     m->end(Error(err::kNoRun, "does not fit"));
   }
+  s.metrics_port = free_port();
   {
     const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "finished")).value());
     m->ready(123);
     const auto c = m->callback();
     ASSERT_TRUE(c->on_train_begin({.step = 0, .total_steps = 2, .epoch = 0}).ok());
-    c->on_step_end({.step = 2, .total_steps = 2, .epoch = 1},
-                   {.loss = 2, .seconds = 4, .steps = 2, .tokens = 64, .rows = 8});
+    c->on_step_end({.step = 2, .total_steps = 2, .epoch = 1}, {.loss = 2,
+                                                               .seconds = 4,
+                                                               .steps = 2,
+                                                               .tokens = 64,
+                                                               .rows = 8,
+                                                               .data_seconds = 0.5,
+                                                               .save_seconds = 1.25});
+    c->on_save({.step = 2, .total_steps = 2, .epoch = 1}, folder + "/a/checkpoint-2", 2.5);
+    const std::string text =
+        HttpClient().get(fmt::format("http://127.0.0.1:{}/metrics", s.metrics_port)).value().body;
+    EXPECT_THAT(text, HasSubstr("\nhone_train_data_wait_seconds_total 0.5\n"));
+    EXPECT_THAT(text, HasSubstr("\nhone_train_save_wait_seconds_total 1.25\n"));
+    EXPECT_THAT(text, HasSubstr("\nhone_checkpoint_write_seconds 2.5\n"));
+    const std::string log = file_store().read(folder + "/a/hone_log.jsonl").value();
+    EXPECT_THAT(log, HasSubstr("\"seconds\": 2.5"));
     log_info("a \"line\" of the run");
     ASSERT_TRUE(
         c->on_log({.step = 2, .total_steps = 2, .epoch = 1}, {{"loss", 2.0}, {"grad_norm", NAN}})
             .ok());
     m->end(RunEnd{}, {{"train_loss", 2.5}});
   }
+  s.metrics_port = 0;
   { const auto m = std::move(Monitor::begin(s, info_in(folder + "/a", "a_bug")).value()); }
   // A crash leaves half of a line.
   auto w = std::move(file_store().append(folder + "/a/hone_log.jsonl").value());

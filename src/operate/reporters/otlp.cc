@@ -70,9 +70,10 @@ class OtlpReporter : public Reporter {
     return Ok{};
   }
 
-  void on_save(const RunPlace& at, const std::string& checkpoint) override {
-    OtlpSpan s = span("save", now_s());
-    s.end_seconds = now_s();
+  void on_save(const RunPlace& at, const std::string& checkpoint, double seconds) override {
+    const double now = now_s();
+    OtlpSpan s = span("save", now - seconds);
+    s.end_seconds = now;
     s.attributes = {{"step", at.step}, {"checkpoint", checkpoint}};
     send(Signal::traces, {otlp_span(s)});
   }
