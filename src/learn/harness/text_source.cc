@@ -21,7 +21,7 @@ void show_notes(const std::vector<std::string>& notes) {
 namespace {
 
 Result<Examples> open_streams(const TaskSettings& s, const TextFiles& files, const TextSource& text,
-                              const Pretrained& model, ThreadPool& pool) {
+                              const Pretrained& model) {
   if (s.do_train && s.max_steps < 1)
     return Error(err::kStreaming, "--streaming does not know how many rows there are")
         .todo("say how many steps to train: --max_steps N");
@@ -44,8 +44,10 @@ Result<Examples> open_streams(const TaskSettings& s, const TextFiles& files, con
     o.shuffle = train && s.shuffles();
     o.window_rows = o.shuffle ? s.buffer_size : 1;
     o.max_rows = train ? s.max_train_samples : s.max_eval_samples;
+    o.read_at_once = train && s.continued_from.empty();
+    // Without the pool: the steps use it at the same time.
     (train ? out.train_stream : out.eval_stream) =
-        HONE_TRY(TextStream::open(part, text.tokenize(model, &pool), o));
+        HONE_TRY(TextStream::open(part, text.tokenize(model, nullptr), o));
     OrderedJson sources = OrderedJson::array();
     for (const std::string& file : part.files) {
       const auto bytes = HONE_TRY(file_store().bytes(file));
@@ -72,7 +74,7 @@ Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const
   std::vector<std::string> notes;
   const TextFiles files = HONE_TRY(text.files(model, {s.do_train, s.do_eval}, notes));
   show_notes(notes);
-  if (s.streaming) return open_streams(s, files, text, model, source.pool);
+  if (s.streaming) return open_streams(s, files, text, model);
   TextSplits splits = HONE_TRY(load_text(files, text.tokenize(model, &source.pool)));
   show_notes(splits.notes);
   if (s.do_train) {
@@ -139,8 +141,9 @@ Tokenize tokenize_with(const Pretrained& model, ThreadPool* pool) {
 }
 
 int64_t stream_bytes(const TrainSettings& s, int64_t row_tokens) {
+  // Two windows: rows are taken from one while the other is read.
   return s.streaming && s.do_train
-             ? s.buffer_size * row_tokens * static_cast<int64_t>(sizeof(int32_t))
+             ? 2 * s.buffer_size * row_tokens * static_cast<int64_t>(sizeof(int32_t))
              : 0;
 }
 

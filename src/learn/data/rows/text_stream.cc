@@ -35,23 +35,43 @@ TextStream::TextStream(std::unique_ptr<RowReader> rows, const TextPart& part,
 Result<std::unique_ptr<TextStream>> TextStream::open(const TextPart& part, const Tokenize& tokenize,
                                                      const StreamOptions& options) {
   HONE_BUG_IF(options.window_rows < 1, "windows of {} rows", options.window_rows);
-  return std::unique_ptr<TextStream>(
+  std::unique_ptr<TextStream> stream(
       new TextStream(HONE_TRY(open_rows(part.files, part.rows)), part, tokenize, options));
+  if (options.read_at_once) stream->read_ahead(0, false);
+  return stream;
 }
 
-// Fills the window that place_ says. An empty one is the end of the epoch.
-Status TextStream::load_window() {
-  window_.clear();
+// Fills next_ from where the reader is. An empty window is the end of the epoch.
+Status TextStream::read_next() {
+  next_.begin = reader_.place();
+  next_.rows.clear();
   const int64_t left =
-      options_.max_rows < 0 ? INT64_MAX : std::max<int64_t>(options_.max_rows - place_.first, 0);
+      options_.max_rows < 0 ? INT64_MAX : std::max<int64_t>(options_.max_rows - next_.first, 0);
   const int64_t wanted = std::min(options_.window_rows, left);
-  while (window_.size() < wanted && HONE_TRY(reader_.read(window_))) continue;
-  window_.keep_first(left);
-  if (place_.first == 0) HONE_TRY(reader_.check_some(window_.size()));
+  while (next_.rows.size() < wanted && !stop_ && HONE_TRY(reader_.read(next_.rows))) continue;
+  next_.rows.keep_first(left);
+  if (next_.first == 0) HONE_TRY(reader_.check_some(next_.rows.size()));
+  return Ok{};
+}
+
+void TextStream::read_ahead(int64_t first, bool from_start) {
+  next_.first = first;
+  ahead_ = std::async(std::launch::async, [this, from_start]() -> Status {
+    if (from_start) HONE_TRY(reader_.seek(start_));
+    return read_next();
+  });
+}
+
+// After the end of an epoch comes the first window of the next one.
+Status TextStream::take_next() {
+  loaded_ = false;
+  HONE_TRY(ahead_.get());
+  std::swap(window_, next_);
+  const int64_t rows = window_.rows.size();
+  read_ahead(rows > 0 ? window_.first + rows : 0, rows == 0);
   // Windows of all epochs are numbered apart.
-  const auto seed = options_.seed ^ (static_cast<uint64_t>(place_.first) << 20);
-  order_ = options_.shuffle ? RowOrder::shuffled(window_.size(), seed)
-                            : RowOrder::sequential(window_.size());
+  const auto seed = options_.seed ^ (static_cast<uint64_t>(window_.first) << 20);
+  order_ = options_.shuffle ? RowOrder::shuffled(rows, seed) : RowOrder::sequential(rows);
   loaded_ = true;
   return Ok{};
 }
@@ -59,19 +79,21 @@ Status TextStream::load_window() {
 Status TextStream::take(int64_t count, TokenRows& rows, std::vector<int64_t>& numbers) {
   rows.clear();
   numbers.clear();
-  if (!loaded_) HONE_TRY(load_window());
+  const StreamPosition begin = place_;
+  if (!loaded_) HONE_TRY(seek(begin));
   while (rows.size() < count) {
-    if (place_.taken == window_.size()) {
-      if (window_.size() == 0) break;
-      place_.first += window_.size();
-      place_.taken = 0;
-      place_.window = reader_.place();
-      HONE_TRY(load_window());
+    if (place_.taken == window_.rows.size()) {
+      if (window_.rows.size() == 0) break;
+      if (Status taken = take_next(); !taken.ok()) {
+        place_ = begin;
+        return taken;
+      }
+      place_ = {place_.epoch, window_.begin, window_.first, 0};
       continue;
     }
     const int64_t i = order_->index(place_.epoch, place_.taken++);
-    rows.add_from(window_, i);
-    numbers.push_back(place_.first + i);
+    rows.add_from(window_.rows, i);
+    numbers.push_back(window_.first + i);
   }
   return Ok{};
 }
@@ -79,12 +101,22 @@ Status TextStream::take(int64_t count, TokenRows& rows, std::vector<int64_t>& nu
 Status TextStream::rewind(int64_t epoch) { return seek({epoch, start_, 0, 0}); }
 
 Status TextStream::seek(const StreamPosition& place) {
-  HONE_TRY(reader_.seek(place.window));
+  const bool is_next = ahead_.valid() && place.first == 0 && next_.first == 0;
+  if (!is_next) {
+    if (ahead_.valid()) {
+      stop_ = true;
+      (void)ahead_.get();
+      stop_ = false;
+    }
+    loaded_ = false;
+    HONE_TRY(reader_.seek(place.window));
+    read_ahead(place.first, false);
+  }
   place_ = place;
-  HONE_TRY(load_window());
-  if (place_.taken > window_.size())
+  HONE_TRY(take_next());
+  if (place_.taken > window_.rows.size())
     return Error(err::kDataRead, fmt::format("row {} of a window of {} rows: the data have changed",
-                                             place_.taken, window_.size()))
+                                             place_.taken, window_.rows.size()))
         .todo("continue with the files that the run began with");
   return Ok{};
 }

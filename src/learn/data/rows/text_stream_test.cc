@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <condition_variable>
 #include <fstream>
+#include <mutex>
 #include <set>
 
 #include "base/store/temporary_folder.h"
+#include "learn/data/formats/errors.h"
 #include "learn/data/rows/files.h"
 
 namespace hone {
@@ -90,6 +94,74 @@ TEST_F(Stream, GoesOnFromEveryPlace) {
     EXPECT_EQ(numbers, std::vector<int64_t>(order.begin() + counts[k], order.end()));
   }
   EXPECT_THAT(stream_position_from_json(Json::object(), "p").error().text(), HasSubstr("H2102"));
+}
+
+TEST_F(Stream, AnErrorComesWithItsRows) {
+  std::atomic<int> calls{0}, broken{2};  // a batch is 1,000 rows of text
+  const Tokenize failing = [&](auto texts, auto& ids) -> Status {
+    if (calls++ == broken) return Error(err::kDataRead, "the disk is gone");
+    return bytes_as_tokens(texts, ids);
+  };
+  part_.options.grouping = Grouping::kRows;
+  const StreamOptions o{.shuffle = true, .window_rows = 1000, .seed = 3, .read_at_once = true};
+  auto stream = std::move(TextStream::open(part_, failing, o).value());
+  TokenRows rows;
+  std::vector<int64_t> numbers;
+  int64_t given = 0;
+  Status status = Ok{};
+  while ((status = stream->take(100, rows, numbers)).ok()) given += rows.size();
+  EXPECT_THAT(status.error().text(), HasSubstr("the disk is gone"));
+  EXPECT_EQ(given, 2000) << "all of the two windows before it";
+  broken = -1;
+  ASSERT_TRUE(stream->take(100, rows, numbers).ok()) << "read again";
+  EXPECT_GE(numbers[0], 2000);
+  EXPECT_EQ(rows.size(), 100);
+  ASSERT_TRUE(stream->rewind().ok()) << "while the next window is read";
+  ASSERT_TRUE(stream->take(100, rows, numbers).ok());
+  EXPECT_LT(numbers[0], 1000);
+}
+
+TEST_F(Stream, AnErrorTakesNoRows) {
+  std::atomic<int> calls{0};
+  const Tokenize failing_once = [&](auto texts, auto& ids) -> Status {
+    if (calls++ == 1) return Error(err::kDataRead, "the disk is gone");
+    return bytes_as_tokens(texts, ids);
+  };
+  part_.options.grouping = Grouping::kRows;
+  const StreamOptions o{.shuffle = true, .window_rows = 1000, .seed = 3};
+  auto stream = std::move(TextStream::open(part_, failing_once, o).value()), whole = open(o);
+  TokenRows rows, wanted;
+  std::vector<int64_t> numbers, wanted_numbers;
+  for (int i = 0, errors = 0; i < 8; ++i) {
+    if (const Status s = stream->take(300, rows, numbers); !s.ok()) {
+      EXPECT_EQ(++errors, 1);
+      EXPECT_EQ(i, 3) << "the call that begins in the first window and ends in the second";
+      ASSERT_TRUE(stream->take(300, rows, numbers).ok());
+    }
+    ASSERT_TRUE(whole->take(300, wanted, wanted_numbers).ok());
+    EXPECT_EQ(numbers, wanted_numbers) << i;
+  }
+}
+
+TEST_F(Stream, ReadsTheNextWindowMeanwhile) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int calls = 0;
+  const Tokenize counting = [&](auto texts, auto& ids) {
+    std::lock_guard lock(mutex);
+    ++calls;
+    changed.notify_all();
+    return bytes_as_tokens(texts, ids);
+  };
+  auto stream = std::move(TextStream::open(part_, counting, {}).value());
+  EXPECT_EQ(calls, 0);
+  TokenRows rows;
+  std::vector<int64_t> numbers;
+  ASSERT_TRUE(stream->take(1, rows, numbers).ok());
+  const std::string place = dump_json(stream->place().to_json());
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return calls == 2; }));
+  EXPECT_EQ(dump_json(stream->place().to_json()), place);
 }
 
 }  // namespace
