@@ -5,11 +5,12 @@
   text.txt, text.json          a text with LF, CR LF and CR, and the rows of datasets' text builder
   tiny.parquet, tiny.json      columns of each type that hone reads, in row groups of 2
   tiny.feather, tiny.arrow     the same as Arrow's file and stream format, in batches of 2
+  wide.parquet.gz              a column of 20 KB of text beside two of 4 MB, in row groups of 100; packed by gzip
   dataset/                     a DatasetDict of save_to_disk: train in two files, validation, test
   blocks.json                  group_texts under Dataset.map for rows of given lengths
   steps.json                   Trainer.set_initial_training_values over a grid of settings
 """
-import itertools, json, math, os, random, shutil, tempfile, types
+import gzip, itertools, json, math, os, random, shutil, tempfile, types
 from pathlib import Path
 
 import datasets, pandas, pyarrow, pyarrow.ipc, pyarrow.parquet, torch
@@ -58,6 +59,14 @@ with pyarrow.ipc.new_file(out / "tiny.feather", table.schema, options=pyarrow.ip
     file.write_table(table, max_chunksize=2)
 with pyarrow.ipc.new_stream(out / "tiny.arrow", table.schema) as stream:
     stream.write_table(table, max_chunksize=2)
+wide = pyarrow.table({
+    "before": ["x" * 10000] * 400,
+    "text": ["the cat sat on the mat and the dog lay on the rug"] * 400,
+    "after": ["y" * 10000] * 400,
+})
+pyarrow.parquet.write_table(wide, out / "wide.parquet", row_group_size=100, compression="none", use_dictionary=False)
+(out / "wide.parquet.gz").write_bytes(gzip.compress((out / "wide.parquet").read_bytes(), 9, mtime=0))
+(out / "wide.parquet").unlink()
 write("tiny.json", {"columns": table.column_names, "rows": [list(r.values()) for r in table.to_pylist()]})
 
 parts = datasets.DatasetDict({

@@ -8,7 +8,7 @@
 
 extern "C" {
 
-inline constexpr int32_t kHoneArrowAbi = 3;
+inline constexpr int32_t kHoneArrowAbi = 4;
 
 enum HoneArrowFormat : int32_t {
   kHoneArrowParquet,
@@ -44,15 +44,28 @@ struct HoneArrowCell {
 
 struct HoneArrowFile;
 
+// Where the bytes of a file are: a local path, bytes in memory, or a function that reads a part.
+// Bytes and reader outlive the file.
+struct HoneArrowInput {
+  const char* path;
+  const char* bytes;  // if path is null
+  int64_t size;       // of bytes, or of the file that `read` reads
+  // If path and bytes are null. Fills `to` with the bytes from `offset`, or gives -1. It may be called
+  // from several threads at a time.
+  int32_t (*read)(void* reader, int64_t offset, int64_t bytes, void* to);
+  void* reader;
+};
+
 // Functions that can fail give null or -1, and then error() of the file or open's `error` says why.
 struct HoneArrowApi {
   int32_t abi;
-  // A local path, or bytes (path null) that outlive the file. `error` is a buffer of 512 bytes.
-  HoneArrowFile* (*open)(HoneArrowFormat format, const char* path, const char* bytes, int64_t size,
-                         char* error);
+  // `error` is a buffer of 512 bytes.
+  HoneArrowFile* (*open)(HoneArrowFormat format, const HoneArrowInput* input, char* error);
   void (*close)(HoneArrowFile* file);
   int64_t (*columns)(const HoneArrowFile* file);
   const char* (*column_name)(const HoneArrowFile* file, int64_t column);
+  // After the next seek() only these columns (ascending) are read; the cells of others are null.
+  void (*select)(HoneArrowFile* file, const int32_t* columns, int32_t count);
   int32_t (*seek)(HoneArrowFile* file, int64_t row);
   // Fills columns() cells with the next row: 1, or 0 after the last row, or -1.
   int32_t (*next)(HoneArrowFile* file, HoneArrowCell* cells);

@@ -4,10 +4,15 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/core/json.h"
 #include "base/store/mapped_file.h"
+#include "base/store/store.h"
 #include "learn/data/formats/errors.h"
 
 namespace hone {
@@ -88,8 +93,11 @@ class ArrowReader final : public RowReader {
       mapped_ = HONE_TRY(MappedFile::open(path));
       bytes = mapped_->bytes();
     }
-    file_.reset(api_->open(format_, path.empty() || mapped_ ? nullptr : path.c_str(), bytes.data(),
-                           static_cast<int64_t>(bytes.size()), error));
+    HoneArrowInput input{path.empty() || mapped_ ? nullptr : path.c_str(), bytes.data(),
+                         static_cast<int64_t>(bytes.size()), nullptr, nullptr};
+    if (Reader* reader = source_->ranges())
+      input = {nullptr, nullptr, reader->bytes(), read_range, this};
+    file_.reset(api_->open(format_, &input, error));
     HONE_TRY(check_unchanged());
     if (!file_) return bad(error);
     for (int64_t i = 0; i < api_->columns(file_.get()); ++i)
@@ -100,7 +108,17 @@ class ArrowReader final : public RowReader {
 
   const std::vector<std::string>& columns() const override { return columns_; }
 
+  void read_only(const std::vector<size_t>& columns) override {
+    std::vector<int32_t> sorted(columns.begin(), columns.end());
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    if (sorted.empty() || sorted.back() >= static_cast<int32_t>(columns_.size())) return;
+    api_->select(file_.get(), sorted.data(), static_cast<int32_t>(sorted.size()));
+    chosen_ = true;
+  }
+
   Result<bool> next(Row& row) override {
+    if (std::exchange(chosen_, false)) HONE_TRY(seek(position()));
     const int32_t got = api_->next(file_.get(), cells_.data());
     if (got < 1) HONE_TRY(check_unchanged());
     if (got < 0)
@@ -131,6 +149,7 @@ class ArrowReader final : public RowReader {
   }
   Status seek(const RowPosition& to) override {
     const bool moved = api_->seek(file_.get(), to.offset) == 0;
+    chosen_ = false;
     HONE_TRY(check_unchanged());
     if (!moved) return bad(api_->error(file_.get()));
     at_ = to.offset;
@@ -141,9 +160,21 @@ class ArrowReader final : public RowReader {
  private:
   static constexpr int64_t kRowsBetweenChecks = 256;
 
+  static int32_t read_range(void* self, int64_t offset, int64_t bytes, void* to) {
+    auto& me = *static_cast<ArrowReader*>(self);
+    Status got = me.source_->ranges()->read(
+        offset, {static_cast<std::byte*>(to), static_cast<size_t>(bytes)});
+    if (got.ok()) return 0;
+    std::lock_guard lock(me.mutex_);
+    if (!me.unread_) me.unread_ = std::move(got.error());
+    return -1;
+  }
+
   Status check_unchanged() const { return mapped_ ? mapped_->check_unchanged() : Ok{}; }
 
-  Error bad(const char* why) const {
+  Error bad(const char* why) {
+    std::lock_guard lock(mutex_);
+    if (unread_) return *std::exchange(unread_, std::nullopt);
     const char* name = format_ == kHoneArrowParquet ? "parquet" : "Arrow";
     return Error(err::kArrowRead, fmt::format("cannot read '{}' as {}: {}", source_->name(), name,
                                               preview(why, 300)))
@@ -178,6 +209,9 @@ class ArrowReader final : public RowReader {
   const HoneArrowApi* api_;
   HoneArrowFormat format_;
   std::unique_ptr<Source> source_;
+  std::mutex mutex_;                          // protects unread_
+  std::optional<Error> unread_;               // why a part of a URL was not read
+  bool chosen_ = false;                       // other columns: the next row needs a seek()
   std::shared_ptr<const MappedFile> mapped_;  // outlives file_
   std::unique_ptr<HoneArrowFile, void (*)(HoneArrowFile*)> file_;
   std::vector<std::string> columns_;

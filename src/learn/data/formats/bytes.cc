@@ -49,6 +49,7 @@ class StoreSource final : public Source {
  public:
   StoreSource(std::string url, std::unique_ptr<Reader> reader)
       : Source(std::move(url)), reader_(std::move(reader)) {}
+  Reader* ranges() override { return reader_.get(); }
 
  private:
   Result<int64_t> read_more(char* to, int64_t size) override {

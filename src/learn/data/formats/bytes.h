@@ -11,6 +11,8 @@
 
 namespace hone {
 
+class Reader;  // base/store/store.h
+
 // A run of bytes: a file, bytes in memory that a Store brought, or bytes made from another source's
 // (unpacked, decoded).
 class Source {
@@ -27,6 +29,8 @@ class Source {
   // that are made while they are read have neither: see in_memory().
   virtual std::string path() const { return {}; }
   virtual std::string_view bytes() const { return {}; }
+  // Reads parts of a URL and leaves the place of read() as it is; null for other sources.
+  virtual Reader* ranges() { return nullptr; }
   const std::string& name() const { return name_; }  // as the user typed it
 
  protected:

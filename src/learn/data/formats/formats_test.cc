@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/core/json.h"
+#include "base/store/store.h"
 #include "learn/data/formats/test_tables.h"
 
 namespace hone {
@@ -282,6 +283,37 @@ TEST_P(ArrowFiles, HoldWhatPyarrowReads) {
   expect_golden(read(GetParam(), bytes_of(kGoldens + GetParam())), "tiny.json");
   expect_golden(read(std::string(GetParam()) + ".gz", gzipped(bytes_of(kGoldens + GetParam()))),
                 "tiny.json");
+}
+
+TEST_P(ArrowFiles, AreReadByPartsFromAUrl) {
+  const std::unique_ptr<Store> memory = make_memory_store();
+  const FileStoreInstead instead(*memory);
+  const std::string url = std::string("memory://") + GetParam();
+  ASSERT_TRUE(memory->make_dirs("memory:/").ok());
+  ASSERT_TRUE(memory->write(url, bytes_of(kGoldens + GetParam())).ok());
+  expect_golden(read(open_source(open_file_source(url).value(), {})), "tiny.json");
+  ASSERT_TRUE(memory->write(url, bytes_of(kGoldens + GetParam()).substr(0, 900)).ok());
+  EXPECT_THAT(read(open_source(open_file_source(url).value(), {})).error, HasSubstr("H2111"));
+}
+
+TEST_P(ArrowFiles, ColumnsThatNobodyWantsAreNull) {
+  for (const std::vector<size_t> wanted : {std::vector<size_t>{0}, {8, 1, 6}}) {
+    auto reader = std::move(open(GetParam(), bytes_of(kGoldens + GetParam())).value());
+    Row row;
+    ASSERT_TRUE(*reader->next(row));
+    reader->read_only(wanted);
+    const Table table = read(std::move(reader));
+    EXPECT_EQ(table.error, "");
+    const json golden = json::parse(bytes_of(kGoldens + "tiny.json"));
+    EXPECT_EQ(table.columns, golden["columns"].get<std::vector<std::string>>());
+    ASSERT_EQ(table.rows.size(), golden["rows"].size() - 1);
+    for (size_t i = 0; i < table.rows.size(); ++i)
+      for (size_t c = 0; c < table.columns.size(); ++c)
+        EXPECT_EQ(table.rows[i][c], std::count(wanted.begin(), wanted.end(), c) > 0
+                                        ? cell_of(golden["rows"][i + 1][c])
+                                        : Cell())
+            << "row " << i << " column " << table.columns[c];
+  }
 }
 
 TEST_P(ArrowFiles, CutShortOrDamagedAreOneError) {

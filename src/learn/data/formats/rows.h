@@ -78,6 +78,9 @@ class RowReader {
   // Before the row that next() would give.
   virtual RowPosition position() const = 0;
   virtual LabelNames label_names() const { return {}; }  // as far as the file says them
+  // From now on the caller needs only these columns (indices of columns()). Formats that store columns
+  // apart do not read others, whose cells are null then.
+  virtual void read_only(const std::vector<size_t>& /*columns*/) {}
   // `position` comes from position() of a reader of the same file and options.
   virtual Status seek(const RowPosition& position) = 0;
 };

@@ -52,11 +52,16 @@ class Files final : public RowReader {
     reader_ = std::move(opened);
     to_ = std::move(to);
     file_ = file;
+    choose_columns();
     return Ok{};
   }
 
   const std::vector<std::string>& columns() const override { return columns_; }
   LabelNames label_names() const override { return reader_->label_names(); }
+  void read_only(const std::vector<size_t>& columns) override {
+    only_ = columns;
+    choose_columns();
+  }
 
   Result<bool> next(Row& row) override {
     while (!HONE_TRY(reader_->next(inner_))) {
@@ -104,6 +109,14 @@ class Files final : public RowReader {
     return at;
   }
 
+  void choose_columns() {
+    if (only_.empty()) return;
+    std::vector<size_t> inner;
+    for (size_t i = 0; i < to_.size(); ++i)
+      if (std::count(only_.begin(), only_.end(), to_[i]) > 0) inner.push_back(i);
+    reader_->read_only(inner);
+  }
+
   Status check_columns(const std::string& file, const std::vector<std::string>& has) const {
     for (const std::string& name : columns_) {
       if (std::find(has.begin(), has.end(), name) == has.end()) {
@@ -141,7 +154,8 @@ class Files final : public RowReader {
   RowOptions options_;
   std::vector<std::string> columns_;
   std::unique_ptr<RowReader> reader_;
-  std::vector<size_t> to_;  // column of reader_ -> column of columns_
+  std::vector<size_t> to_;    // column of reader_ -> column of columns_
+  std::vector<size_t> only_;  // of columns_; empty: all
   Row inner_;
   size_t file_ = 0;
   int64_t rows_ = 0;

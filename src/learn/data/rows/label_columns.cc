@@ -119,6 +119,10 @@ Result<LabelReader> open_label_rows(const std::vector<std::string>& files, const
   if (!HONE_TRY(out.rows->next(row)))
     return Error(err::kNoRows, "the data has no rows").at(files[0]).todo("give more data");
   out.columns = HONE_TRY(find_label_columns(out.rows->columns(), row, wanted));
+  std::vector<size_t> read{out.columns.first};
+  for (const auto& column : {out.columns.second, out.columns.label})
+    if (column) read.push_back(*column);
+  out.rows->read_only(read);
   HONE_TRY(out.rows->seek(start));
   return out;
 }

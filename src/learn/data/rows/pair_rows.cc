@@ -102,6 +102,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
                                             columns[*out.target_])
                               : fmt::format("{} from its column", columns[out.source_]);
     }
+    out.rows_->read_only({out.source_, out.target_.value_or(out.source_)});
     HONE_TRY(out.rows_->seek(start));
     return out;
   }
@@ -139,6 +140,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
     out.note_ += fmt::format(", target from {}", columns[*out.target_]);
   else if (!wanted.target_column.empty())
     out.note_ += fmt::format("; there is no column '{}'", wanted.target_column);
+  out.rows_->read_only({out.source_, out.target_.value_or(out.source_)});
   HONE_TRY(out.rows_->seek(start));
   return out;
 }

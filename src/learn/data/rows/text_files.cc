@@ -127,6 +127,7 @@ Result<std::vector<TextPart>> find_parts(const TextFiles& given, std::vector<std
     if (split && files.validation_split_percentage != 0) {
       // Checked before a long file is counted.
       HONE_TRY(validation_rows(0, files.validation_split_percentage));
+      reader->read_only({column});
       const int64_t rows = HONE_TRY(count_rows(*reader));
       kept_back = HONE_TRY(validation_rows(rows, files.validation_split_percentage));
       const std::string share =

@@ -47,6 +47,7 @@ TextReader::TextReader(std::unique_ptr<RowReader> rows, const TextOptions& optio
       tokenize_(std::move(tokenize)),
       builder_(options) {
   HONE_BUG_IF(options.block_size < 2, "block_size {}", options.block_size);
+  reader_->read_only({options_.column});
 }
 
 Status TextReader::flush(TokenRows& out) {

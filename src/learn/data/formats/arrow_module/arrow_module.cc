@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct HoneArrowFile {
   std::unique_ptr<Batches> batches;
   std::vector<std::string> names;
   std::shared_ptr<arrow::RecordBatch> batch;
-  int64_t row = 0;  // in batch
+  int64_t row = 0;           // in batch
+  std::vector<int> columns;  // of the names, in the batches
   std::vector<CellMemory> memory;
   std::string error;
 };
@@ -34,6 +36,57 @@ R guarded(std::string& error, R fail, F body) {
   return fail;
 }
 
+// A file that is read in parts, by a function of the caller.
+class Ranges final : public arrow::io::RandomAccessFile {
+ public:
+  explicit Ranges(const HoneArrowInput& in) : in_(in) {}
+  arrow::Result<int64_t> GetSize() override { return in_.size; }
+  arrow::Result<int64_t> Tell() const override { return at_; }
+  arrow::Status Seek(int64_t to) override {
+    at_ = to;
+    return arrow::Status::OK();
+  }
+  arrow::Status Close() override {
+    closed_ = true;
+    return arrow::Status::OK();
+  }
+  bool closed() const override { return closed_; }
+  arrow::Result<int64_t> ReadAt(int64_t offset, int64_t bytes, void* to) override {
+    if (offset < 0 || bytes < 0)
+      return arrow::Status::Invalid("a part before the file's beginning");
+    bytes = std::clamp<int64_t>(in_.size - offset, 0, bytes);
+    if (bytes > 0 && in_.read(in_.reader, offset, bytes, to) != 0)
+      return arrow::Status::IOError("it cannot be read");
+    return bytes;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t offset, int64_t bytes) override {
+    if (offset < 0 || bytes < 0)
+      return arrow::Status::Invalid("a part before the file's beginning");
+    ARROW_ASSIGN_OR_RAISE(
+        std::unique_ptr<arrow::ResizableBuffer> buffer,
+        arrow::AllocateResizableBuffer(std::clamp<int64_t>(in_.size - offset, 0, bytes)));
+    ARROW_ASSIGN_OR_RAISE(const int64_t got,
+                          ReadAt(offset, buffer->size(), buffer->mutable_data()));
+    ARROW_RETURN_NOT_OK(buffer->Resize(got));
+    return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+  }
+  arrow::Result<int64_t> Read(int64_t bytes, void* to) override {
+    ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(at_, bytes, to));
+    at_ += got;
+    return got;
+  }
+  arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t bytes) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> buffer, ReadAt(at_, bytes));
+    at_ += buffer->size();
+    return buffer;
+  }
+
+ private:
+  HoneArrowInput in_;
+  int64_t at_ = 0;
+  bool closed_ = false;
+};
+
 void start_at(HoneArrowFile& f, int64_t row) {
   f.batch.reset();
   f.row = 0;
@@ -44,22 +97,23 @@ void start_at(HoneArrowFile& f, int64_t row) {
   }
 }
 
-Input open_input(const char* path, const char* bytes, int64_t size) {
-  if (!path)
-    return std::make_shared<arrow::io::BufferReader>(
-        std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(bytes), size));
-  return take(arrow::io::ReadableFile::Open(path));
+Input open_input(const HoneArrowInput& in) {
+  if (in.path) return take(arrow::io::ReadableFile::Open(in.path));
+  if (in.read) return std::make_shared<Ranges>(in);
+  return std::make_shared<arrow::io::BufferReader>(
+      std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(in.bytes), in.size));
 }
 
-HoneArrowFile* open(HoneArrowFormat format, const char* path, const char* bytes, int64_t size,
-                    char* error) {
+HoneArrowFile* open(HoneArrowFormat format, const HoneArrowInput* in, char* error) {
   std::string why;
   HoneArrowFile* opened = guarded(why, static_cast<HoneArrowFile*>(nullptr), [&] {
     auto f = std::make_unique<HoneArrowFile>();
-    const Input input = open_input(path, bytes, size);
+    const Input input = open_input(*in);
     f->batches = format == kHoneArrowParquet ? parquet_batches(input) : ipc_batches(input);
     f->names = f->batches->schema().field_names();
     f->memory.resize(f->names.size());
+    f->columns.resize(f->names.size());
+    std::iota(f->columns.begin(), f->columns.end(), 0);
     return f.release();
   });
   if (!opened) {
@@ -74,12 +128,22 @@ int32_t next(HoneArrowFile* f, HoneArrowCell* cells) {
     while (!f->batch || f->row == f->batch->num_rows()) {
       f->row = 0;
       if (!(f->batch = f->batches->next())) return 0;
+      if (static_cast<size_t>(f->batch->num_columns()) != f->columns.size())
+        throw std::runtime_error("its columns could not be chosen");
     }
-    for (size_t c = 0; c < f->names.size(); ++c)
-      fill_cell(*f->batch->column(static_cast<int>(c)), f->row, cells[c], f->memory[c]);
+    if (f->columns.size() < f->names.size()) std::fill_n(cells, f->names.size(), HoneArrowCell{});
+    for (size_t i = 0; i < f->columns.size(); ++i) {
+      const auto c = static_cast<size_t>(f->columns[i]);
+      fill_cell(*f->batch->column(static_cast<int>(i)), f->row, cells[c], f->memory[c]);
+    }
     ++f->row;
     return 1;
   });
+}
+
+void select(HoneArrowFile* f, const int32_t* columns, int32_t count) {
+  f->columns.assign(columns, columns + count);
+  f->batches->select(f->columns);
 }
 
 int32_t seek(HoneArrowFile* f, int64_t row) {
@@ -98,6 +162,7 @@ extern "C" __attribute__((visibility("default"))) const HoneArrowApi* hone_arrow
       [](HoneArrowFile* f) { delete f; },
       [](const HoneArrowFile* f) { return static_cast<int64_t>(f->names.size()); },
       [](const HoneArrowFile* f, int64_t c) { return f->names[static_cast<size_t>(c)].c_str(); },
+      select,
       seek,
       next,
       [](const HoneArrowFile* f) { return f->error.c_str(); },

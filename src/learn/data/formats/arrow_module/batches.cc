@@ -2,10 +2,12 @@
 
 #include <arrow/ipc/reader.h>
 #include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
 #include <parquet/exception.h>
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ class ParquetBatches final : public Batches {
   explicit ParquetBatches(const Input& input) {
     parquet::ArrowReaderProperties properties(/*use_threads=*/false);
     properties.set_batch_size(kBatchRows);
+    properties.set_pre_buffer(false);  // it would keep the bytes of every row group
     parquet::arrow::FileReaderBuilder builder;
     check(builder.Open(input));
     builder.properties(properties);
@@ -27,32 +30,47 @@ class ParquetBatches final : public Batches {
     begins_.push_back(0);
     for (int g = 0; g < metadata->num_row_groups(); ++g)
       begins_.push_back(begins_.back() + metadata->RowGroup(g)->num_rows());
-    seek(0);
   }
   std::shared_ptr<arrow::RecordBatch> next() override {
+    if (!batches_) open();
     std::shared_ptr<arrow::RecordBatch> batch;
     check(batches_->ReadNext(&batch));
     if (batch) check(batch->Validate());
     return batch;
   }
   int64_t seek(int64_t row) override {
-    const auto groups = static_cast<int>(begins_.size()) - 1;
-    int first = 0;
-    while (first < groups && begins_[static_cast<size_t>(first) + 1] <= row) ++first;
-    std::vector<int> wanted;
-    for (int g = first; g < groups; ++g) wanted.push_back(g);
-    batches_ = take(reader_->GetRecordBatchReader(wanted));
-    return begins_[static_cast<size_t>(first)];
+    const int groups = static_cast<int>(begins_.size()) - 1;
+    for (first_ = 0; first_ < groups && begins_[static_cast<size_t>(first_) + 1] <= row;) ++first_;
+    batches_.reset();
+    return begins_[static_cast<size_t>(first_)];
   }
 
  private:
+  // Called when rows are asked for: it reads the columns of the first row group.
+  void open() {
+    std::vector<int> groups(begins_.size() - 1 - static_cast<size_t>(first_));
+    std::iota(groups.begin(), groups.end(), first_);
+    std::vector<int> leaves;
+    const auto& fields = reader_->manifest().schema_fields;
+    for (size_t i = 0; i < fields.size(); ++i)
+      if (!columns_ || std::count(columns_->begin(), columns_->end(), static_cast<int>(i)) > 0)
+        add_leaves(fields[i], leaves);
+    batches_ = take(reader_->GetRecordBatchReader(groups, leaves));
+  }
+  static void add_leaves(const parquet::arrow::SchemaField& field, std::vector<int>& leaves) {
+    if (field.is_leaf()) leaves.push_back(field.column_index);
+    for (const auto& child : field.children) add_leaves(child, leaves);
+  }
+
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::vector<int64_t> begins_;  // first row of each row group, and the number of rows
-  std::shared_ptr<arrow::RecordBatchReader> batches_;
+  int first_ = 0;                // row group
+  std::shared_ptr<arrow::RecordBatchReader> batches_;  // null: to be opened
 };
 
-arrow::ipc::IpcReadOptions ipc_options() {
+arrow::ipc::IpcReadOptions ipc_options(const std::vector<int>& columns) {
   arrow::ipc::IpcReadOptions options;
+  options.included_fields = columns;  // none: all
   options.use_threads = false;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;
   return options;
@@ -65,8 +83,8 @@ std::shared_ptr<arrow::RecordBatch> checked(std::shared_ptr<arrow::RecordBatch> 
 
 class IpcFileBatches final : public Batches {
  public:
-  explicit IpcFileBatches(const Input& input)
-      : reader_(take(arrow::ipc::RecordBatchFileReader::Open(input, ipc_options()))) {
+  explicit IpcFileBatches(Input input) : input_(std::move(input)) {
+    open();
     schema_ = reader_->schema();
   }
   std::shared_ptr<arrow::RecordBatch> next() override {
@@ -77,6 +95,7 @@ class IpcFileBatches final : public Batches {
     return batch;
   }
   int64_t seek(int64_t row) override {
+    if (columns_ != opened_) open();
     at_ =
         static_cast<int>(std::upper_bound(begins_.begin(), begins_.end(), row) - begins_.begin()) -
         1;
@@ -84,6 +103,14 @@ class IpcFileBatches final : public Batches {
   }
 
  private:
+  void open() {
+    reader_ = take(arrow::ipc::RecordBatchFileReader::Open(
+        input_, ipc_options(columns_.value_or(std::vector<int>()))));
+    opened_ = columns_;
+  }
+
+  Input input_;
+  std::optional<std::vector<int>> opened_;  // the columns of reader_
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader_;
   std::vector<int64_t> begins_ = {0};  // first row of each batch that is known
   int at_ = 0;
@@ -100,8 +127,9 @@ class IpcStreamBatches final : public Batches {
   }
   int64_t seek(int64_t) override {
     check(input_->Seek(0));
-    reader_ = take(arrow::ipc::RecordBatchStreamReader::Open(input_.get(), ipc_options()));
-    schema_ = reader_->schema();
+    reader_ = take(arrow::ipc::RecordBatchStreamReader::Open(
+        input_.get(), ipc_options(columns_.value_or(std::vector<int>()))));
+    if (!schema_) schema_ = reader_->schema();
     return 0;
   }
 

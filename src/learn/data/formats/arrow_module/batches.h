@@ -6,7 +6,9 @@
 #include <arrow/io/api.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 inline void check(const arrow::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
@@ -20,7 +22,10 @@ T take(arrow::Result<T> result) {
 class Batches {
  public:
   virtual ~Batches() = default;
-  const arrow::Schema& schema() const { return *schema_; }
+  const arrow::Schema& schema() const { return *schema_; }  // of the whole file
+  // From the next seek() on, batches hold only these columns of the schema (ascending). Without a call
+  // they hold all.
+  void select(std::vector<int> columns) { columns_ = std::move(columns); }
   // The next batch, whose contents are known to be well formed; null after the last one.
   virtual std::shared_ptr<arrow::RecordBatch> next() = 0;
   // The next batch will be one that begins at or before `row`: its first row is the result.
@@ -28,6 +33,7 @@ class Batches {
 
  protected:
   std::shared_ptr<arrow::Schema> schema_;  // shared by Arrow's own contract
+  std::optional<std::vector<int>> columns_;
 };
 
 using Input = std::shared_ptr<arrow::io::RandomAccessFile>;
