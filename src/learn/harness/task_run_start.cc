@@ -14,6 +14,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/disk_need.h"
 #include "learn/harness/errors.h"
+#include "learn/harness/stop_notice.h"
 #include "learn/harness/task_run.h"
 #include "learn/models/adapter_config.h"
 #include "learn/pretrained/weights.h"
@@ -141,8 +142,19 @@ Status TaskRun::check_disk(const RunPlan& plan) const {
 
 Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> programs) {
   HONE_TRY(most_seconds(s_));
+  if (!speeds_ && s_.stop_notice <= 0) return Ok{};
+  Speeds speeds = speeds_ ? speeds_->speeds : Speeds();
+  const StepTimes times = speeds_ ? step_times(programs, shapes_, speeds) : StepTimes();
+  if (s_.stop_notice > 0) {
+    speeds.disk_write_bytes_per_second = HONE_TRY(measure_save_speed(s_.output_dir));
+    const int64_t bytes = disk_need_of(plan).checkpoint_bytes;
+    StopTime stop =
+        stop_time(times, static_cast<double>(bytes) / speeds.disk_write_bytes_per_second,
+                  !file_store().renames_folders_at_once(s_.output_dir));
+    stop.checkpoint_bytes = bytes;
+    report_stop_time(s_, stop);
+  }
   if (!speeds_) return Ok{};
-  const StepTimes times = step_times(programs, shapes_, speeds_->speeds);
   const double micro_batches =
       micro_batches_of(s_, s_.per_device_train_batch_size, shapes_.train.max_rows);
   const double step = HONE_TRY(mean_step_seconds(times, shapes_.train, *feed_, micro_batches));
@@ -151,7 +163,7 @@ Status TaskRun::predict_time(const RunPlan& plan, std::span<const Program> progr
     length.done =
         step_of_checkpoint_name(s_.continued_from.substr(s_.continued_from.find_last_of('/') + 1));
   time_ = run_time(s_, length, disk_need_of(plan), step,
-                   evaluation_seconds(times, shapes_.eval, length.eval_rows), speeds_->speeds);
+                   evaluation_seconds(times, shapes_.eval, length.eval_rows), speeds);
   log_info("{:<11} {}, predicted", "time", time_->text(s_.price_per_hour));
   return check_time(s_, *time_);
 }

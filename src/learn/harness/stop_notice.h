@@ -1,0 +1,30 @@
+// Whether a run saves a checkpoint in the time that its machine leaves it after SIGTERM (--stop_notice).
+#pragma once
+
+#include "learn/harness/run_time.h"
+
+namespace hone {
+
+// The longest time from SIGTERM to a written checkpoint.
+struct StopTime {
+  // Work that a stop does not interrupt: with accumulation the last micro-batch of a step and the
+  // update, else the whole step. 0: unknown.
+  double finish_seconds = 0;
+  double wait_seconds = 0;  // more, until the checkpoint before is written (into a bucket)
+  double save_seconds = 0;
+  int64_t checkpoint_bytes = 0;
+  bool whole_step = false;  // what finish_seconds is the time of
+
+  double seconds() const { return finish_seconds + wait_seconds + save_seconds; }
+};
+// `in_background`: checkpoints are written while training continues.
+StopTime stop_time(const StepTimes& times, double save_seconds, bool in_background);
+
+// With --stop_notice: a line when the time is enough, else a warning that says what to do.
+void report_stop_time(const TrainSettings& s, const StopTime& time);
+
+// Bytes that the store of a folder takes in a second: writes 8 MiB there and deletes them. Errors: those
+// of the store.
+Result<double> measure_save_speed(const std::string& folder);
+
+}  // namespace hone
