@@ -14,8 +14,8 @@ What it looks at:
   - every room has a folder and a line in MAP.md
   - a file of more than 1,000 lines, unless generated (.gen.)
   - a room's README.md: there, at most 25 lines of 110 columns, one line starting with "Never:"
-  - HONE_TRY after another element of a braced list: the compiler leaks the elements before it when
-    it returns from there
+  - HONE_TRY after another element of a braced list, or among the arguments of a new expression: when
+    it returns from there, the compiler leaks the elements before it, or the new object's memory
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
   - a header that names error codes: it names those that its .cc raises
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
@@ -54,8 +54,8 @@ def lines_of(path):
         return f.read().splitlines()
 
 
-def tries_in_lists(text):
-    """Line numbers of HONE_TRY that follow another element of a braced list."""
+def leaking_tries(text):
+    """Line numbers of HONE_TRY after another element of a braced list or among arguments of new."""
     text = NO_CODE.sub(lambda m: re.sub(r"[^\n]", "_", m.group()), text)
     for m in re.finditer(r"\bHONE_TRY\(", text):
         depth, comma, at = 0, None, m.start() - 1
@@ -67,6 +67,9 @@ def tries_in_lists(text):
                 depth -= 1
             elif c == "(" or c == "[":  # an argument of a call: only the list around it counts
                 comma = None
+                if c == "(" and re.search(r"\bnew [\w:<>]+$", text[max(0, at - 100):at]):
+                    yield text.count("\n", 0, m.start()) + 1
+                    break
             elif c == "{":
                 declares = comma and re.match(r"\s*\w+ = ", text[comma + 1:])  # `const X a = ..., b = ...`
                 if comma and not declares:
@@ -179,8 +182,8 @@ class Check:
             beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
             allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())
             self.definitions(path, text)
-            for n in tries_in_lists("\n".join(text)):
-                self.say(path, n, "HONE_TRY after another element of a braced list: give it a statement of its own")
+            for n in leaking_tries("\n".join(text)):
+                self.say(path, n, "HONE_TRY in a list or a new expression leaks: give it a statement of its own")
             for n, line in enumerate(text, 1):
                 m = INCLUDE.match(line)
                 if m:

@@ -35,8 +35,8 @@ TextStream::TextStream(std::unique_ptr<RowReader> rows, const TextPart& part,
 Result<std::unique_ptr<TextStream>> TextStream::open(const TextPart& part, const Tokenize& tokenize,
                                                      const StreamOptions& options) {
   HONE_BUG_IF(options.window_rows < 1, "windows of {} rows", options.window_rows);
-  std::unique_ptr<TextStream> stream(
-      new TextStream(HONE_TRY(open_rows(part.files, part.rows)), part, tokenize, options));
+  auto rows = HONE_TRY(open_rows(part.files, part.rows));
+  std::unique_ptr<TextStream> stream(new TextStream(std::move(rows), part, tokenize, options));
   if (options.read_at_once) stream->read_ahead(0, false);
   return stream;
 }
