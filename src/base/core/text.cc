@@ -157,10 +157,18 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+namespace {
+std::string user_folder(const char* variable, const char* below_home) {
+  const std::string xdg = environment(variable);
+  return (xdg.empty() ? environment("HOME") + below_home : xdg) + "/hone";
+}
+}  // namespace
+
 std::string cache_folder() {
   if (std::string own = environment("HONE_CACHE"); !own.empty()) return own;
-  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return xdg + "/hone";
-  return environment("HOME") + "/.cache/hone";
+  return user_folder("XDG_CACHE_HOME", "/.cache");
 }
+std::string user_data_folder() { return user_folder("XDG_DATA_HOME", "/.local/share"); }
+std::string user_state_folder() { return user_folder("XDG_STATE_HOME", "/.local/state"); }
 
 }  // namespace hone

@@ -30,6 +30,10 @@ void append_utf8(std::string& out, uint32_t code_point);
 std::string environment(const char* name);
 // hone's folder for what can be made again: $HONE_CACHE, else $XDG_CACHE_HOME/hone, else ~/.cache/hone.
 std::string cache_folder();
+// For what must be kept: $XDG_DATA_HOME/hone, else ~/.local/share/hone; what programs left: $XDG_STATE_HOME/hone,
+// else ~/.local/state/hone.
+std::string user_data_folder();
+std::string user_state_folder();
 
 // "a/b" of "a/b//"; "/" stays.
 std::string without_end_slash(std::string path);
