@@ -207,6 +207,36 @@ void append_lowercase(std::string_view text, std::string& out) {
   }
 }
 
+void append_upper_char(uint32_t code, std::string& out) {
+  // Several characters: https://www.unicode.org/Public/UNIDATA/SpecialCasing.txt
+  constexpr std::pair<uint32_t, const char*> kLonger[] = {
+      {0xdf, "SS"},    {0x149, "\xCA\xBCN"}, {0xfb00, "FF"}, {0xfb01, "FI"}, {0xfb02, "FL"},
+      {0xfb03, "FFI"}, {0xfb04, "FFL"},      {0xfb05, "ST"}, {0xfb06, "ST"}};
+  for (const auto& [from, to] : kLonger)
+    if (code == from) {
+      out += to;
+      return;
+    }
+  append_utf8(out, static_cast<uint32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code))));
+}
+
+bool is_printable_char(uint32_t code) {
+  if (code < 0x7f) return code >= 0x20;
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(code))) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+    case UTF8PROC_CATEGORY_ZS:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::string normalize_text(std::string_view text, NormalForm form) {
   int options = UTF8PROC_STABLE;
   options |=

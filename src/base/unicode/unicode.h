@@ -55,6 +55,11 @@ bool is_word_char(uint32_t code);
 void append_lower_char(uint32_t code, std::string& out);
 // Appends the text in lower case; bytes that are not UTF-8 stay.
 void append_lowercase(std::string_view text, std::string& out);
+// Appends the character in upper case, "SS" for "ß" and likewise for ligatures.
+void append_upper_char(uint32_t code, std::string& out);
+// Whether Python's repr() leaves the character as it is: neither control, format, surrogate, private,
+// unassigned, nor a separator other than the space.
+bool is_printable_char(uint32_t code);
 
 enum class NormalForm { kC, kD, kKC, kKD };
 // Normal form of a text; invalid bytes stay as they are.
