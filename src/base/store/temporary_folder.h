@@ -1,4 +1,4 @@
-// For tests: a folder of this machine that goes with its object.
+// A folder of this machine that goes with its object.
 #pragma once
 
 #include <stdlib.h>
@@ -9,10 +9,14 @@
 namespace hone {
 
 struct TemporaryFolder {
-  std::string path = (std::filesystem::temp_directory_path() / "hone_test_XXXXXX").string();
-  TemporaryFolder() { path = ::mkdtemp(path.data()) ? path : ""; }
+  std::string path;  // "": it could not be made
+  explicit TemporaryFolder(const std::string& name = "hone_test")
+      : path((std::filesystem::temp_directory_path() / (name + "_XXXXXX")).string()) {
+    path = ::mkdtemp(path.data()) ? path : "";
+  }
   ~TemporaryFolder() {
-    if (!path.empty()) std::filesystem::remove_all(path);
+    std::error_code ignored;
+    if (!path.empty()) std::filesystem::remove_all(path, ignored);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
 };

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kPiece = 8 << 20;         // of a large read: one request
+constexpr int64_t kPiece = 6 << 20;         // of a large read: one request
 constexpr int64_t kFirstWindow = 64 << 10;  // a header, a small file
 constexpr int64_t kLastWindow = 4 << 20;
 constexpr int64_t kLarge = 1 << 20;  // reads of more go past the window

@@ -13,7 +13,8 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kBlock = 32 << 20;
+constexpr int64_t kBlock = 32 << 20;      // as large as a part that a bucket takes
+constexpr int64_t kDiskBlock = 24 << 20;  // for a disk: one is written while the next is read
 
 // Standard input, whose length nobody knows: H0105 never comes, a short block is the end.
 Result<int64_t> read_block(int fd, std::vector<std::byte>& block) {
@@ -121,11 +122,12 @@ Result<int64_t> copy_file(Store& store, const std::string& from, const std::stri
                           const OnBytes& on_bytes) {
   const bool input = from == "-";
   const std::unique_ptr<Reader> reader = input ? nullptr : HONE_TRY(store.open(from));
+  const int64_t most = HONE_TRY(parse_object_url(to)) ? kBlock : kDiskBlock;
   int64_t at = 0;
   std::vector<std::byte> block, next;
   const auto read = [&](std::vector<std::byte>& into) -> Result<int64_t> {
     if (input) return read_block(STDIN_FILENO, into);
-    into.resize(static_cast<size_t>(std::min(kBlock, reader->bytes() - at)));
+    into.resize(static_cast<size_t>(std::min(most, reader->bytes() - at)));
     HONE_TRY(reader->read(at, into));
     return static_cast<int64_t>(into.size());
   };
