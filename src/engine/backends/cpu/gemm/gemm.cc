@@ -51,6 +51,7 @@ GemmSums gemm_sums(const Gemm& g) {
   if (g.bf16) return {"bf16", kGemmBf16BlockK};
   if (g.f16) return {"f16", kGemmBlockK};
   if (splits(g)) return {"bf16x3", kGemmBlockK};
+  if (g.b_type == Element::i8) return {"i15", kGemmBlockK};
   return {"", kGemmBlockK};
 }
 

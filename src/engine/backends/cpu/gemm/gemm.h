@@ -4,8 +4,10 @@
 //
 // All matrices are row-major with leading dimensions in elements. Results do not depend on the
 // number of threads. B may be packed beforehand (a weight that serves many calls).
-//   B in bf16, f16 or i8   i8 has a scale for each column of op(B). B is widened to f32 in registers,
-//                     while it is packed or, with few rows, streamed.
+//   B in bf16, f16 or i8   B is widened to f32 in registers, while it is packed or, with few rows,
+//                     streamed. i8 has a scale for each column of op(B); A is not transposed, and each
+//                     of its rows is rounded to 15 bits, with a scale for each block of k: by at most
+//                     3e-5 of the largest element there (gemm_i8.simd.h).
 //   B in blocks       of elements that share a scale, in either orientation: widened while it is
 //                     packed, some elements at a time (widen.simd.h)
 //   AMX, f32          kGemmSplitRows rows and more run on parts in bf16, as exact as multiply-adds

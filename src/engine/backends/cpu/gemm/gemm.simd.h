@@ -1,9 +1,19 @@
 // The matrix product in f32: by blocks (gemm_blocks.simd.h), or, with few rows of A, in one pass
 // over B at memory speed.
 #include "engine/backends/cpu/gemm/gemm_few_rows.simd.h"
+#include "engine/backends/cpu/gemm/gemm_i8.simd.h"
 
 namespace hone::cpu::HONE_ISA {
 namespace {
+
+// f(b as a pointer to its elements); of blocks, which are widened before, nothing.
+template <class Fn>
+HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
+  if (type == Element::i8) return f(static_cast<const int8_t*>(b));
+  if (type != Element::blocks) with_floats(b, type, f);
+}
+template <class T>
+constexpr bool kScaled = std::is_same_v<T, int8_t>;
 
 // C[:, j0:j1] for B [k,n], without the epilogue: C stays in the L1 cache while eight rows of B pass
 // at a time.
@@ -284,6 +294,25 @@ void multiply_small_nt(const Gemm& g, float* shared, ThreadPool& pool) {
   });
 }
 
+void multiply_small(const Gemm& g, float* workspace, ThreadPool& pool) {
+  g.trans_b ? multiply_small_nt(g, workspace, pool) : multiply_small_nn(g, workspace, pool);
+}
+
+// For A as a B in i8 rounds it.
+HONE_INLINE int64_t rounded_words(const Gemm& g) {
+  return g.b_type == Element::i8 ? round_up(g.m * g.k, 16) : 0;
+}
+void multiply_small_i8(Gemm g, float* workspace, ThreadPool& pool) {
+  const float* a = floats_of_a(g);
+  parallel_items(pool, g.m, g.k, [&](int64_t i0, int64_t i1, int) {
+    for (int64_t i = i0; i < i1; ++i) I8Tiles::round_row(a + i * g.lda, g.k, workspace + i * g.k);
+  });
+  const int64_t words = rounded_words(g);
+  g.a = workspace;
+  g.lda = g.k;
+  multiply_small(g, workspace + words, pool);
+}
+
 bool takes_small_path(const Gemm& g) {
   return g.packed_b == nullptr && g.m <= kGemmSmallRows && !g.trans_a;
 }
@@ -293,9 +322,11 @@ bool takes_small_path(const Gemm& g) {
 int64_t gemm_f32_workspace_bytes(const Gemm& g, int threads) {
   if (g.m <= 0 || g.n <= 0 || g.k <= 0) return 0;
   if (takes_small_path(g)) {
-    if (g.trans_b) return 4 * (small_a_words(g) + threads * small_wide_words(g));
-    return first_half(g.k) < g.k ? 4 * (g.m * g.n + 2 * kGap) : 0;
+    const int64_t rounded = rounded_words(g);
+    if (g.trans_b) return 4 * (rounded + small_a_words(g) + threads * small_wide_words(g));
+    return 4 * (rounded + (first_half(g.k) < g.k ? g.m * g.n + 2 * kGap : 0));
   }
+  if (g.b_type == Element::i8) return 4 * block_words<I8Tiles>(g, threads);
   if (takes_few_rows_path(g)) return 4 * few_rows_words(g, threads);
   return 4 * block_words<FloatTiles>(g, threads);
 }
@@ -309,7 +340,7 @@ void pack_b(int64_t k, int64_t n, const float* b, int64_t ldb, bool trans_b, flo
   const int64_t panels = ceil_div(n, kNR), step = k_block<FloatTiles>(k);
   pool.parallel_for(panels, [&](int64_t p0, int64_t p1, int) {
     for (int64_t k0 = 0; k0 < k; k0 += step)
-      pack_b_panels(b, nullptr, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
+      pack_b_panels(b, ldb, trans_b, n, 0, k0, min_of(step, k - k0), p0, p1,
                     packed + k0 * panels * kNR);
   });
 }
@@ -353,8 +384,9 @@ void gemm_f32(const Gemm& g, void* workspace, ThreadPool& pool) {
     return;
   }
   if (takes_small_path(g))
-    return g.trans_b ? multiply_small_nt(g, static_cast<float*>(workspace), pool)
-                     : multiply_small_nn(g, static_cast<float*>(workspace), pool);
+    return g.b_type == Element::i8 ? multiply_small_i8(g, static_cast<float*>(workspace), pool)
+                                   : multiply_small(g, static_cast<float*>(workspace), pool);
+  if (g.b_type == Element::i8) return multiply_blocks<I8Tiles>(g, workspace, pool);
   if (takes_few_rows_path(g)) return multiply_few_rows(g, static_cast<float*>(workspace), pool);
   multiply_blocks<FloatTiles>(g, workspace, pool);
 }

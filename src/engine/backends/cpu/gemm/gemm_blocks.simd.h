@@ -165,9 +165,8 @@ Grid choose_grid(int64_t m, int64_t n, int threads) {
 
 template <class Tiles>
 int64_t a_block_words(const Gemm& g) {
-  return round_up(
-      min_of(Tiles::kMC, round_up(g.m, max_of(16, Tiles::kMR))) * Tiles::words(k_block<Tiles>(g.k)),
-      16);
+  const int64_t rows = min_of(Tiles::kMC, round_up(round_up(g.m, 16), Tiles::kMR));
+  return round_up(rows * Tiles::words(k_block<Tiles>(g.k)), 16);
 }
 template <class Tiles>
 int64_t b_block_words(const Gemm& g) {

@@ -43,10 +43,10 @@ void pack_lanes(const Gemm& g, int64_t s0, int64_t s1, float* out) {
 
 // sums[J][stride] (=|+=) kc elements of J rows of B times V vectors of lanes, a [kc][V * W].
 template <int V, int J, class T>
-void lane_tile(const T* const* rows, const float* scale, int64_t ahead, int64_t kc, const float* a,
-               float* sums, int64_t stride, bool add) {
+void lane_tile(const T* const* rows, int64_t ahead, int64_t kc, const float* a, float* sums,
+               int64_t stride, bool add) {
   constexpr int64_t kChunk = 16;
-  alignas(64) float wide[kScaled<T> || sizeof(T) < 4 ? J * kChunk : 1];
+  alignas(64) float wide[sizeof(T) < 4 ? J * kChunk : 1];
   F acc[J][V];
   unroll<J>(HONE_LAMBDA(r) { unroll<V>(HONE_LAMBDA(v) { acc[r][v] = zero(); }); });
   for (int64_t k0 = 0; k0 < kc; k0 += kChunk) {
@@ -59,9 +59,7 @@ void lane_tile(const T* const* rows, const float* scale, int64_t ahead, int64_t 
         from[r] = row;
       } else {
         for (int64_t k = 0; k < count; k += W) {
-          F x = count - k >= W ? load(row + k) : load_n(row + k, count - k);
-          if constexpr (kScaled<T>) x = x * set1(scale[r]);
-          store(wide + r * kChunk + k, x);
+          store(wide + r * kChunk + k, count - k >= W ? load(row + k) : load_n(row + k, count - k));
         }
         from[r] = wide + r * kChunk;
       }
@@ -88,18 +86,16 @@ template <int V, int J, class T>
 void lane_sums(const Gemm& g, const T* b, const float* a, int64_t j, float* sums) {
   const int64_t lanes = lane_count(g.m), step = k_block<FloatTiles>(g.k);
   const T* rows[J];
-  float scale[J];
   for (int r = 0; r < J; ++r) {
     const int64_t column = min_of(j + r, g.n - 1);  // what is past the last one is not stored
     rows[r] = b + column * g.ldb;
-    if constexpr (kScaled<T>) scale[r] = g.b_scale[column];
   }
   for (int64_t i = 0; i < lanes; i += V * W)
     for (int64_t k0 = 0; k0 < g.k; k0 += step) {
       const T* from[J];
       for (int r = 0; r < J; ++r) from[r] = rows[r] + k0;
-      lane_tile<V, J>(from, scale, J * g.ldb, min_of(step, g.k - k0), a + i * g.k + k0 * V * W,
-                      sums + i, lanes, g.accumulate || k0 > 0);
+      lane_tile<V, J>(from, J * g.ldb, min_of(step, g.k - k0), a + i * g.k + k0 * V * W, sums + i,
+                      lanes, g.accumulate || k0 > 0);
     }
 }
 
@@ -172,7 +168,7 @@ void multiply_few_rows(const Gemm& g, float* all_a, ThreadPool& pool) {
     const Range blocks = thread_range(ceil_div(g.n, 16), thread, pool.size());
     const int64_t j0 = blocks.begin * 16, j1 = min_of(blocks.end * 16, g.n);
     if (j0 >= j1) return;
-    with_elements(g.b, g.b_type, [&](const auto* b) {
+    with_floats(g.b, g.b_type, [&](const auto* b) {
       if constexpr (W == 16) {
         if (g.m > 48) return lane_columns<4>(g, b, packed_a, j0, j1);
         if (g.m > 32) return lane_columns<3>(g, b, packed_a, j0, j1);

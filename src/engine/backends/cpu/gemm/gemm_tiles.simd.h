@@ -71,36 +71,17 @@ void pack_a_panels(const Gemm& g, const T* a, int64_t i0, int64_t rows, int64_t 
   }
 }
 
-// f(b as a pointer to its elements)
+// f(m as a pointer to its elements), which are f32, bf16 or f16.
 template <class Fn>
-HONE_INLINE void with_elements(const void* b, Element type, Fn&& f) {
-  switch (type) {
-    case Element::f32:
-      return f(static_cast<const float*>(b));
-    case Element::bf16:
-      return f(static_cast<const uint16_t*>(b));
-    case Element::f16:
-      return f(static_cast<const Float16*>(b));
-    case Element::i8:
-      return f(static_cast<const int8_t*>(b));
-    case Element::blocks:
-      return;  // widened before
-  }
+HONE_INLINE void with_floats(const void* m, Element type, Fn&& f) {
+  if (type == Element::bf16) return f(static_cast<const uint16_t*>(m));
+  if (type == Element::f16) return f(static_cast<const Float16*>(m));
+  f(static_cast<const float*>(m));
 }
-// f(a as a pointer to its elements), which are f32, bf16 or f16.
-template <class Fn>
-HONE_INLINE void with_floats(const void* a, Element type, Fn&& f) {
-  if (type == Element::bf16) return f(static_cast<const uint16_t*>(a));
-  if (type == Element::f16) return f(static_cast<const Float16*>(a));
-  f(static_cast<const float*>(a));
-}
-template <class T>
-constexpr bool kScaled = std::is_same_v<T, int8_t>;
-
 // Panels [p0, p1) of columns j0 + p*kNR.. (n in all), k0..k0+kc of op(B) -> out[panel][kc][kNR].
 template <class T>
-void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, int64_t n, int64_t j0,
-                   int64_t k0, int64_t kc, int64_t p0, int64_t p1, float* out) {
+void pack_b_panels(const T* b, int64_t ldb, bool trans_b, int64_t n, int64_t j0, int64_t k0,
+                   int64_t kc, int64_t p0, int64_t p1, float* out) {
   if (!trans_b) {
     for (int64_t kb = 0; kb < kc; kb += 8) {
       const int64_t ke = min_of<int64_t>(kb + 8, kc);
@@ -110,18 +91,13 @@ void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, in
         float* to = out + p * kc * kNR;
         if (j + kNR <= n) {
           for (int64_t k = kb; k < ke; ++k)
-            unroll<kNV>(HONE_LAMBDA(v) {
-              F x = load(from + k * ldb + v * W);
-              if constexpr (kScaled<T>) x = x * load(scale + j + v * W);
-              store(to + k * kNR + v * W, x);
-            });
+            unroll<kNV>(
+                HONE_LAMBDA(v) { store(to + k * kNR + v * W, load(from + k * ldb + v * W)); });
         } else {
           for (int64_t k = kb; k < ke; ++k)
             for (int v = 0; v < kNV; ++v) {
               const int64_t left = max_of<int64_t>(0, n - j - v * W);
-              F x = load_n(from + k * ldb + v * W, left);
-              if constexpr (kScaled<T>) x = x * load_n(scale + j + v * W, left);
-              store(to + k * kNR + v * W, x);
+              store(to + k * kNR + v * W, load_n(from + k * ldb + v * W, left));
             }
         }
       }
@@ -142,9 +118,6 @@ void pack_b_panels(const T* b, const float* scale, int64_t ldb, bool trans_b, in
         } else {
           for (int l = 0; l < W; ++l) r[l] = l < count ? load_n(from + l * ldb + k, width) : zero();
         }
-        if constexpr (kScaled<T>)
-          for (int l = 0; l < W; ++l)
-            if (l < count) r[l] = r[l] * set1(scale[j + l]);
         transpose_registers(r);
         if (width >= W) {
           unroll<W>(HONE_LAMBDA(l) { store(to + (k + l) * kNR, r[l]); });
@@ -221,8 +194,8 @@ struct FloatTiles {
   }
   static void pack_b(const Gemm& g, int64_t j0, int64_t k0, int64_t kc, int64_t p0, int64_t p1,
                      float* out) {
-    with_elements(g.b, g.b_type, [&](const auto* elements) {
-      pack_b_panels(elements, g.b_scale, g.ldb, g.trans_b, g.n, j0, k0, kc, p0, p1, out);
+    with_floats(g.b, g.b_type, [&](const auto* elements) {
+      pack_b_panels(elements, g.ldb, g.trans_b, g.n, j0, k0, kc, p0, p1, out);
     });
   }
   static void tile(int64_t kc, const float* a, const float* b, float* c, int64_t ldc, bool add,
