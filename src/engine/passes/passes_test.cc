@@ -255,6 +255,45 @@ TEST(Passes, TheHeadKeepsItsGradientsUntilTheyAreRead) {
   EXPECT_FALSE(p.nodes[0].attrs.flag("dx"));  // x has no gradient
 }
 
+TEST(Passes, ProgramsOfARunStoreStatesAlike) {
+  // The decoder multiplies by the tied embeddings and by "fc"; the encoder reads the first as a table, the second
+  // not at all, and adds "b".
+  std::vector<Program> programs;
+  for (const bool decodes : {true, false}) {
+    Program& p = programs.emplace_back(op_table());
+    Builder b(p);
+    const auto param = [&](const char* name, Type type) {
+      State s;
+      s.name = name;
+      return p.add_state(std::move(s), std::move(type));
+    };
+    const ValueId wte = param("wte", {DType::f32, {9, 8}});
+    const ValueId fc = param("fc", {DType::f32, {8, 8}});
+    const ValueId other = param("b", {DType::f32, {3, 8}});
+    const ValueId x = ops::embedding(b, wte, p.add_input("ids", {DType::i32, {3}}));
+    const ValueId y = decodes ? ops::linear(b, ops::linear(b, x, fc), wte, {.trans_w = true})
+                              : ops::add(b, x, other);
+    p.outputs.push_back({"y", y});
+  }
+  for (const WeightStorage as : {WeightStorage::bf16, WeightStorage::i8}) {
+    std::vector<Program> run = programs;
+    for (Program& p : run) ASSERT_TRUE(run_passes(p, forward_pipeline(as), {}).ok());
+    store_alike(run);
+    const DType want = as == WeightStorage::i8 ? DType::i8 : DType::bf16;
+    for (const Program& p : run) {
+      EXPECT_TRUE(verify(p).ok());
+      for (const State& s : p.states)
+        if (s.name == "wte" || s.name == "fc")
+          EXPECT_EQ(p.type(s.value).dtype, want) << s.name;
+        else
+          EXPECT_EQ(p.type(s.value).dtype, DType::f32) << s.name;
+    }
+    const auto scales = std::count_if(run[1].states.begin(), run[1].states.end(),
+                                      [](const State& s) { return s.name == "wte.row_scales"; });
+    EXPECT_EQ(scales, as == WeightStorage::i8 ? 1 : 0);
+  }
+}
+
 TEST(Passes, APassThatIsOffDoesNotRun) {
   Program p = small();
   const std::vector<Pass> passes{{"break", PassKind::numeric, [](Program&) -> Result<bool> {

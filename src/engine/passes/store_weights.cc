@@ -1,6 +1,8 @@
 #include "engine/passes/store_weights.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "engine/graph/op.h"
 
@@ -39,6 +41,24 @@ void set_scales(Node& n, ValueId v) {
   n.in[i] = v;
 }
 
+// Keeps the state so and tells its readers.
+void keep(Program& p, size_t state, DType dtype, const Readers& r) {
+  const std::string name = p.states[state].name;
+  Type& type = p.values[static_cast<size_t>(p.states[state].value)].type;
+  type.dtype = dtype;
+  if (dtype == DType::bf16) {
+    for (Node* n : r.embedding) n->attrs.set("dtype", std::string("f32"));
+    return;
+  }
+  if (r.linear.empty() && r.embedding.empty()) return;
+  State scales;
+  scales.name = r.columns ? column_scales_name(name) : row_scales_name(name);
+  scales.role = Role::param;
+  const ValueId v = p.add_state(std::move(scales), {DType::f32, {type.shape[r.columns ? 1 : 0]}});
+  for (Node* n : r.linear) set_scales(*n, v);
+  for (Node* n : r.embedding) set_scales(*n, v);
+}
+
 }  // namespace
 
 std::string row_scales_name(const std::string& weight) { return weight + ".row_scales"; }
@@ -50,26 +70,40 @@ Result<bool> store_weights(Program& p, WeightStorage as) {
   const size_t states = p.states.size();  // scales are added after
   for (size_t s = 0; s < states; ++s) {
     const State state = p.states[s];
-    Type& type = p.values[static_cast<size_t>(state.value)].type;
+    const Type& type = p.type(state.value);
     if (state.role != Role::param || state.next != kNoValue || type.dtype != DType::f32) continue;
     const Readers r = readers_of(p, state.value);
     if (r.linear.empty() || r.others || r.rows == r.columns) continue;
     if (r.columns && !r.embedding.empty()) continue;
     any = true;
-    if (as == WeightStorage::bf16) {
-      type.dtype = DType::bf16;
-      for (Node* n : r.embedding) n->attrs.set("dtype", std::string("f32"));
-      continue;
-    }
-    type.dtype = DType::i8;
-    State scales;
-    scales.name = r.rows ? row_scales_name(state.name) : column_scales_name(state.name);
-    scales.role = Role::param;
-    const ValueId v = p.add_state(std::move(scales), {DType::f32, {type.shape[r.rows ? 0 : 1]}});
-    for (Node* n : r.linear) set_scales(*n, v);
-    for (Node* n : r.embedding) set_scales(*n, v);
+    const DType dtype = as == WeightStorage::bf16 ? DType::bf16 : DType::i8;
+    keep(p, s, dtype, r);
   }
   return any;
+}
+
+void store_alike(std::span<Program> programs) {
+  std::map<std::string, DType> kept;
+  std::set<std::string> names;
+  for (const Program& p : programs)
+    for (const State& s : p.states) {
+      names.insert(s.name);
+      if (const DType dtype = p.type(s.value).dtype;
+          s.role == Role::param && (dtype == DType::bf16 || dtype == DType::i8))
+        kept[s.name] = dtype;
+    }
+  for (Program& p : programs) {
+    const size_t states = p.states.size();
+    for (size_t s = 0; s < states; ++s) {
+      const auto found = kept.find(p.states[s].name);
+      if (found == kept.end() || p.type(p.states[s].value).dtype != DType::f32) continue;
+      const Readers r = readers_of(p, p.states[s].value);
+      const bool by_rows =
+          found->second == DType::bf16 || names.contains(row_scales_name(found->first));
+      if (!r.linear.empty() || r.others || (!r.embedding.empty() && !by_rows)) continue;
+      keep(p, s, found->second, r);
+    }
+  }
 }
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 // gradient.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "engine/graph/graph.h"
@@ -22,5 +23,10 @@ std::string row_scales_name(const std::string& weight);     // weight + ".row_sc
 std::string column_scales_name(const std::string& weight);  // weight + ".column_scales"
 
 Result<bool> store_weights(Program& p, WeightStorage as);
+
+// After it, over the programs of one run, which share their states: a parameter that one keeps in
+// fewer bits is kept so by those that do not read it, or read it by embedding alone, as an encoder
+// does with tied embeddings.
+void store_alike(std::span<Program> programs);
 
 }  // namespace hone
