@@ -1,0 +1,27 @@
+// What a chat template makes, and how much of everything it may use.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+struct ChatLimits {
+  int64_t steps = 5'000'000;
+  int64_t bytes = int64_t{256} << 20;  // of all texts and lists that are made
+  int64_t text = int64_t{32} << 20;    // of one
+  int depth = 400;                     // of values and blocks in each other, macros included
+};
+
+// Bytes [from, to) of a text.
+struct ChatSpan {
+  size_t from, to;
+  bool operator==(const ChatSpan&) const = default;
+};
+struct ChatText {
+  std::string text;
+  std::vector<ChatSpan> generated;  // what {% generation %} blocks wrote: the assistant's answers
+};
+
+}  // namespace hone
