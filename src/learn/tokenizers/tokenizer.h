@@ -57,6 +57,7 @@ struct TokenizerParts {
   std::optional<int64_t> model_max_length;         // tokens
   bool truncates_left = false;                     // "truncation_side"
   std::string chat_template;
+  std::string tool_chat_template;  // for chats with tools, where that is another
   // tokenizer.json can say all of it; else the folder is saved with the files it was read from.
   bool fits_tokenizer_json = true;
   std::string kind;                       // "tokenizer.json", "GGUF", ...: for reports

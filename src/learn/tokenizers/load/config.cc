@@ -71,6 +71,40 @@ Status read_class(const JsonAt& name, TokenizerConfig& config) {
   return Ok{};
 }
 
+// A text, or a list of {"name", "template"}, of which Transformers uses "default", and "tool_use" where tools
+// are given.
+Status read_chat_template(const JsonAt& root, TokenizerConfig& config) {
+  const auto at = root.find("chat_template");
+  if (at && at->value.is_string()) config.chat_template = HONE_TRY(at->string());
+  if (!at || !at->value.is_array()) return Ok{};
+  for (const JsonElement item : HONE_TRY(at->array())) {
+    const JsonAt one{item, at->where};
+    const std::string_view name = HONE_TRY(one.string("name"));
+    if (name == "default") config.chat_template = HONE_TRY(one.string("template"));
+    if (name == "tool_use") config.tool_chat_template = HONE_TRY(one.string("template"));
+  }
+  return Ok{};
+}
+
+// chat_template.jinja takes precedence over tokenizer_config.json; chat_template.json, which is a processor's, is
+// for models that have no other.
+Status read_chat_files(const std::string& folder, TokenizerConfig& config) {
+  const std::string jinja = folder + "/chat_template.jinja", json = folder + "/chat_template.json";
+  if (is_file(json)) {
+    config.files.push_back(json);
+    if (config.chat_template.empty()) {
+      const std::string text = HONE_TRY(read_text_file(json));
+      const JsonDocument document = HONE_TRY(JsonDocument::parse(text, json));
+      HONE_TRY(read_chat_template(JsonAt{document.root(), json + ":"}, config));
+    }
+  }
+  if (!is_file(jinja)) return Ok{};
+  config.files.push_back(jinja);
+  config.chat_template = HONE_TRY(read_text_file(jinja));
+  config.tool_chat_template.clear();
+  return Ok{};
+}
+
 Status read_main(const JsonAt& root, TokenizerConfig& config) {
   if (const auto name = root.find("tokenizer_class")) HONE_TRY(read_class(*name, config));
   const std::pair<const char*, std::optional<bool>*> flags[] = {
@@ -103,8 +137,7 @@ Status read_main(const JsonAt& root, TokenizerConfig& config) {
   }
   if (const auto at = root.find("truncation_side"))
     config.truncates_left = HONE_TRY(at->string()) == "left";
-  if (const auto at = root.find("chat_template"); at && at->value.is_string())
-    config.chat_template = HONE_TRY(at->string());
+  HONE_TRY(read_chat_template(root, config));
   if (const auto decoder = root.find("added_tokens_decoder")) {
     std::vector<std::pair<int64_t, AddedToken>> tokens;
     for (const auto [key, value] : HONE_TRY(decoder->object())) {
@@ -271,11 +304,7 @@ Result<TokenizerConfig> read_tokenizer_config(const std::string& folder) {
     const JsonDocument document = HONE_TRY(JsonDocument::parse(text, model));
     HONE_TRY(read_model_type(JsonAt{document.root(), model + ":"}, config));
   }
-  const std::string chat = folder + "/chat_template.jinja";
-  if (is_file(chat)) {
-    config.chat_template = HONE_TRY(read_text_file(chat));
-    config.files.push_back(chat);
-  }
+  HONE_TRY(read_chat_files(folder, config));
   return config;
 }
 
@@ -314,6 +343,7 @@ Status apply_tokenizer_config(const TokenizerConfig& config, TokenizerParts& par
   if (config.model_max_length) parts.model_max_length = config.model_max_length;
   if (config.truncates_left) parts.truncates_left = *config.truncates_left;
   if (!config.chat_template.empty()) parts.chat_template = config.chat_template;
+  parts.tool_chat_template = config.tool_chat_template;
   return Ok{};
 }
 

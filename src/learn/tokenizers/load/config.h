@@ -30,7 +30,7 @@ struct TokenizerConfig {
   bool lists_tokens = false;       // it is there
   std::vector<AddedToken> extra;   // additional_special_tokens
   std::vector<AddedToken> legacy;  // added_tokens.json in the order of its ids
-  std::string chat_template;
+  std::string chat_template, tool_chat_template;
   std::vector<std::string> files;  // that were found and make up the configuration
 
   const AddedToken* find(std::string_view name) const;

@@ -149,6 +149,23 @@ TEST_F(Loaders, ConfigurationBesideTokenizerJson) {
   EXPECT_EQ(load().token_of(*load().pad_id()), "<p>");
 }
 
+TEST_F(Loaders, ChatTemplatesAreThoseThatTransformersTakes) {
+  write_vocab_merges();
+  write("chat_template.json", R"({"chat_template": "processor"})");
+  EXPECT_EQ(load().chat_template(), "processor");
+  write("tokenizer_config.json", R"({"chat_template": "one"})");
+  EXPECT_EQ(load().chat_template(), "one");
+  write("tokenizer_config.json", R"({"chat_template": [
+      {"name": "tool_use", "template": "tools"}, {"name": "default", "template": "first"}, {"name": "rag", "template": "x"}]})");
+  EXPECT_EQ(load().chat_template(), "first");
+  EXPECT_EQ(load().parts().tool_chat_template, "tools");
+  write("chat_template.jinja", "file");
+  EXPECT_EQ(load().chat_template(), "file");
+  EXPECT_EQ(load().parts().tool_chat_template, "");
+  write("tokenizer_config.json", R"({"chat_template": [{"template": "x"}]})");
+  EXPECT_NE(error().find("name"), std::string::npos);
+}
+
 TEST_F(Loaders, GgufIsWrittenAsTokenizerJson) {
   auto from_gguf = load_gguf_tokenizer(gguf());
   ASSERT_TRUE(from_gguf.ok()) << from_gguf.error().text();
@@ -328,6 +345,17 @@ TEST(Unicode, ClassesAreThoseOfUnicode17) {
   EXPECT_EQ(class_of(classes, '\n'), kSpace | kNewline);
   EXPECT_EQ(class_of(classes, 0x180e), kOther);
   EXPECT_EQ(class_of(classes, 0x10ffff), kOther);
+}
+
+TEST(Unicode, UpperCaseAndWhatReprLeaves) {
+  std::string upper;
+  for (const uint32_t c : {0x61u, 0xdfu, 0xe9u, 0xfb01u, 0x31u}) append_upper_char(c, upper);
+  EXPECT_EQ(upper,
+            "ASS\xC3\x89"
+            "FI1");
+  for (const uint32_t c : {0x20u, 0x7eu, 0xe9u, 0x1f600u}) EXPECT_TRUE(is_printable_char(c)) << c;
+  for (const uint32_t c : {0x0au, 0x7fu, 0xa0u, 0x200bu, 0x2028u, 0xe000u, 0x10ffffu})
+    EXPECT_FALSE(is_printable_char(c)) << c;
 }
 
 TEST(Unicode, ByteAlphabetRoundTrips) {

@@ -32,6 +32,7 @@ Result<Tokenizer> for_words(const Tokenizer& tokenizer) {
   to.model_max_length = from.model_max_length;
   to.truncates_left = from.truncates_left;
   to.chat_template = from.chat_template;
+  to.tool_chat_template = from.tool_chat_template;
   to.fits_tokenizer_json = from.fits_tokenizer_json;
   to.kind = from.kind;
   for (const std::string& file : from.source_files)  // those that would say otherwise are written
