@@ -7,7 +7,7 @@ CachedModel::CachedModel(Session& session, const ModelConfig& config, const Cach
       limits_(limits),
       vocab_(config.vocab),
       pool_(limits.pages()),
-      source_pool_(limits.sources * limits.source_blocks()) {
+      source_pool_(limits.source_pages()) {
   for (const CachedShape& s : cached_shapes(limits)) {
     const size_t p = session.program_index(cached_name(s));
     auto in = [&](const char* name) { return session.input<int32_t>(p, name).data(); };
@@ -124,6 +124,8 @@ CacheEntry CachedModel::fork(const CacheEntry& e) {
   copy.length = e.length;
   return copy;
 }
+
+int64_t CachedModel::most_tokens() const { return bound_.back().shape.tokens; }
 
 void CachedModel::drop(CacheEntry& e) {
   pool_.drop(e.pages);

@@ -45,6 +45,7 @@ class CachedModel {
   void drop(CacheEntry& e);
 
   int64_t vocab() const { return vocab_; }
+  int64_t most_tokens() const;  // of one program; a run of more takes several
   const CacheLimits& limits() const { return limits_; }
 
  private:

@@ -1,5 +1,6 @@
 #include "learn/generate/config.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "learn/generate/errors.h"
@@ -166,6 +167,35 @@ std::vector<std::string> generation_keys() {
   GenerationConfig c;
   each_key(c, [&](const char* key, auto&) { keys.emplace_back(key); });
   return keys;
+}
+
+Status apply_request_json(GenerationConfig& c, const Json& json, const std::string& place) {
+  if (json.is_null()) return Ok{};
+  if (!json.is_object())
+    return Error(err::kBadGeneration, "the settings are not an object")
+        .at(place)
+        .todo("give an object, such as {\"max_new_tokens\": 20}");
+  const std::vector<std::string> keys = generation_keys();
+  for (const auto& [key, value] : json.items()) {
+    if (key == "seed" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    const std::string near = nearest_name(key, keys);
+    return Error(err::kBadGeneration, fmt::format("there is no setting '{}'", key))
+        .at(place)
+        .todo(near.empty() ? "use the keys of generation_config.json"
+                           : fmt::format("did you mean '{}'?", near));
+  }
+  if (json.contains("max_length") || json.contains("max_new_tokens")) {
+    c.max_length.reset();
+    c.max_new_tokens.reset();
+  }
+  Json rest = json;
+  if (const auto seed = rest.find("seed"); seed != rest.end()) {
+    if (!seed->is_number_integer())
+      return Error(err::kBadGeneration, "seed is not a whole number").at(place);
+    c.seed = static_cast<uint64_t>(seed->get<int64_t>());
+    rest.erase(seed);
+  }
+  return apply_generation_json(c, rest, place);
 }
 
 Status check_generation(const GenerationConfig& c, int64_t vocab) {

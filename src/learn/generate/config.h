@@ -54,12 +54,18 @@ struct GenerationConfig {
   bool has_length() const { return max_length.has_value() || max_new_tokens.has_value(); }
 };
 
-// Takes over the keys of a generation_config.json. `place` appears in errors. Keys without effect on
+// Takes over the keys of a generation_config.json (H2501, H2502). `place` appears in errors. Keys without effect on
 // tokens are passed over; one that would change them and is not supported is an Error that names it.
 Status apply_generation_json(GenerationConfig& c, const nlohmann::json& json,
                              const std::string& place);
 
-// The keys that it takes over.
+// The settings of one request over those of the model: keys of generation_config.json and `seed`. A
+// length given here replaces either length of the model. A key that is neither is an Error (H2501) with the
+// nearest name.
+Status apply_request_json(GenerationConfig& c, const nlohmann::json& json,
+                          const std::string& place);
+
+// The keys that apply_generation_json takes over.
 std::vector<std::string> generation_keys();
 
 // Values that fit together and suit a model of that vocabulary. Names are the flags' as users type

@@ -15,25 +15,10 @@
 #include <memory>
 #include <span>
 
-#include "learn/generate/cached_model.h"
-#include "learn/generate/config.h"
+#include "learn/generate/batcher.h"
 #include "learn/pretrained/pretrained.h"
 
 namespace hone {
-
-struct Prompt {
-  std::vector<int32_t> tokens;
-  // Encoder-decoders: what the encoder reads; `tokens` are what the decoder starts with.
-  std::vector<int32_t> source = {};
-};
-
-struct Generated {
-  size_t prompt = 0;            // index
-  size_t sequence = 0;          // of num_return_sequences
-  std::vector<int32_t> tokens;  // new ones, the end token among them
-  double score = 0;             // beams: sum of log probabilities / length^length_penalty
-  bool ended = false;           // by an end token or stop string, not by the length
-};
 
 struct GenerateCallbacks {
   std::function<void(size_t prompt, size_t sequence, int32_t token)>
@@ -71,15 +56,10 @@ class Generator {
                                      const GenerateCallbacks& callbacks = {});
 
   const Session& session() const { return *session_; }
-  // Seconds and tokens of all runs so far.
-  struct Times {
-    double prefill = 0, decode = 0;
-    int64_t prompt_tokens = 0, new_tokens = 0;
-  };
-  const Times& times() const { return times_; }
+  // Those of all runs so far.
+  const Batcher::Times& times() const { return batcher_->times(); }
 
  private:
-  class Work;
   Generator() = default;
   void begin(Session& session, const Pretrained& model, const CacheLimits& limits);
 
@@ -88,7 +68,7 @@ class Generator {
   ModelConfig config_;
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<CachedModel> model_;
-  Times times_;
+  std::unique_ptr<Batcher> batcher_;
 };
 
 }  // namespace hone

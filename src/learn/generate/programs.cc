@@ -62,7 +62,7 @@ std::vector<CachedShape> cached_shapes(const CacheLimits& limits) {
   std::vector<CachedShape> shapes;
   auto add = [&](int64_t tokens, int64_t sequences) {
     shapes.push_back({tokens, sequences, limits.pages(), limits.page, limits.blocks(),
-                      limits.sources * limits.source_blocks(), limits.source_blocks()});
+                      limits.source_pages(), limits.source_blocks()});
   };
   for (int64_t n = 1; n < limits.rows; n *= 2) add(n, n);
   add(limits.rows, limits.rows);
@@ -97,6 +97,7 @@ Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,
     programs.push_back(build_cached_program(config, s, cached_name(s)));
     HONE_TRY(run_passes(programs.back(), forward_pipeline(limits.weights), {}));
   }
+  store_alike(programs);
   return programs;
 }
 

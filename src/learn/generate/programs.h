@@ -48,12 +48,18 @@ struct CacheLimits {
   int64_t tokens = 0;          // of one sequence, prompt and new ones
   int64_t longest_prompt = 0;  // tokens; bounds the prefill programs
   int64_t page = 32;
+  int64_t most_pages = 0;  // of the cache; 0: enough for `rows` sequences of `tokens` tokens
   WeightStorage weights = WeightStorage::f32;  // how matrices are kept
   // Encoder-decoders: sources alive at once, and tokens of the longest.
   int64_t sources = 0, longest_source = 0;
+  int64_t most_source_pages = 0;  // 0: enough for `sources` of them
   int64_t source_blocks() const { return (longest_source + page - 1) / page; }
+  int64_t source_pages() const { return at_most(sources * source_blocks(), most_source_pages); }
   int64_t blocks() const { return (tokens + page - 1) / page; }
-  int64_t pages() const { return rows * blocks(); }
+  int64_t pages() const { return at_most(rows * blocks(), most_pages); }
+
+ private:
+  static int64_t at_most(int64_t all, int64_t most) { return most > 0 && most < all ? most : all; }
 };
 
 // The programs that are built, by rising T in powers of two: for decoding (T = S) up to `rows`, for

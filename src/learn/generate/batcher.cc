@@ -1,0 +1,405 @@
+#include "learn/generate/batcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "learn/generate/errors.h"
+#include "learn/generate/scores.h"
+#include "learn/generate/stop_strings.h"
+
+namespace hone {
+namespace {
+
+// Tokens of sources that one step encodes while other sequences wait for their next token.
+constexpr int64_t kSourceTokensBetween = 1024;
+
+// A token of softmax(score), by inverting the distribution function.
+int32_t draw(std::span<const Candidate> candidates, double uniform) {
+  float most = candidates[0].score;
+  for (const Candidate& c : candidates) most = std::max(most, c.score);
+  double all = 0;
+  for (const Candidate& c : candidates) all += static_cast<double>(std::exp(c.score - most));
+  double left = uniform * all;
+  for (const Candidate& c : candidates) {
+    left -= static_cast<double>(std::exp(c.score - most));
+    if (left < 0) return c.token;
+  }
+  return candidates.back().token;
+}
+
+int64_t sequences_of(const GenerationConfig& c) {
+  return c.num_beams > 1 ? c.num_beams : c.num_return_sequences;
+}
+
+PhiloxStream stream_of(const GenerationConfig& c, size_t prompt, size_t sequence) {
+  return PhiloxStream(
+      dropout_key(c.seed, prompt, scope_hash(fmt::format("generate.{}", sequence))));
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+// What a config makes of scores.
+struct Batcher::Recipe {
+  Recipe(std::shared_ptr<const GenerationConfig> c, const Tokenizer* tokenizer)
+      : config(std::move(c)),
+        rules(*config),
+        stops(tokenizer, config->stop_strings),
+        kind(kind_of(*config, !rules.none() || config->do_sample)) {}
+
+  bool ends(std::span<const int32_t> tokens) const {
+    const auto& eos = config->eos_token_id;
+    return std::find(eos.begin(), eos.end(), tokens.back()) != eos.end() || stops.hit(tokens);
+  }
+
+  std::shared_ptr<const GenerationConfig> config;
+  ScoreRules rules;
+  StopStrings stops;
+  RowKind kind;
+
+ private:
+  // whole: every score of a row is needed, not the best alone.
+  static RowKind kind_of(const GenerationConfig& c, bool whole) {
+    if (c.num_beams > 1) return whole ? RowKind::whole_beams : RowKind::beams;
+    return whole ? RowKind::none : RowKind::greedy;
+  }
+};
+
+// One request.
+struct Batcher::Group {
+  struct Member {  // a sequence that continues
+    size_t sequence;
+    CacheEntry cache;
+    std::vector<int32_t> tokens;  // prompt and new ones; for beams the search has them
+    PhiloxStream random;
+  };
+
+  int64_t prompt_length() const { return static_cast<int64_t>(request.prompt.tokens.size()); }
+  std::span<const int32_t> source() const {
+    const Prompt& p = request.prompt;
+    return p.source.empty() ? p.tokens : p.source;
+  }
+
+  Ticket ticket;
+  Request request;
+  std::shared_ptr<Recipe> recipe;
+  CacheLimits needs;            // rows, pages that it holds; tokens: the length at which it ends
+  int64_t read = 0;             // tokens of the prompt that are in the cache
+  std::vector<Member> members;  // alive; none: done
+  std::vector<Generated> done;
+  std::optional<BeamSearch> beams;
+};
+
+Batcher::Batcher(CachedModel& model, const Tokenizer* tokenizer, ThreadPool& pool,
+                 int64_t positions)
+    : model_(model),
+      tokenizer_(tokenizer),
+      pool_(pool),
+      positions_(positions),
+      row_(static_cast<size_t>(model.vocab())),
+      norms_(static_cast<size_t>(model.limits().rows)),
+      best_(static_cast<size_t>(model.limits().rows)),
+      kinds_(static_cast<size_t>(model.limits().rows)) {}
+
+Batcher::~Batcher() { clear(); }
+
+CacheLimits Batcher::needs(const Prompt& prompt, const GenerationConfig& config,
+                           int64_t positions) {
+  CacheLimits n;
+  n.rows = sequences_of(config);
+  n.longest_prompt = static_cast<int64_t>(prompt.tokens.size());
+  n.tokens = config.end_length(n.longest_prompt, positions);
+  n.longest_source = static_cast<int64_t>(prompt.source.size());
+  n.sources = n.longest_source > 0 ? 1 : 0;
+  return n;
+}
+
+bool Batcher::fits(const Prompt& prompt, const GenerationConfig& config) const {
+  CacheLimits n = needs(prompt, config, positions_);
+  const CacheLimits& all = model_.limits();
+  n.page = all.page;
+  return n.rows <= all.rows && n.tokens <= all.tokens && n.pages() <= all.pages() &&
+         n.sources <= all.sources && n.longest_source <= all.longest_source &&
+         n.source_pages() <= all.source_pages();
+}
+
+std::shared_ptr<Batcher::Recipe> Batcher::recipe_of(
+    const std::shared_ptr<const GenerationConfig>& config) {
+  if (!recipe_ || recipe_->config != config) recipe_ = std::make_shared<Recipe>(config, tokenizer_);
+  return recipe_;
+}
+
+Batcher::Ticket Batcher::add(Request request) {
+  HONE_BUG_IF(!fits(request.prompt, *request.config), "a request that can never run");
+  auto g = std::make_unique<Group>();
+  g->ticket = next_++;
+  g->request = std::move(request);
+  g->recipe = recipe_of(g->request.config);
+  g->needs = needs(g->request.prompt, *g->request.config, positions_);
+  g->needs.page = model_.limits().page;
+  if (g->recipe->kind == RowKind::whole_beams)
+    scores_.resize(static_cast<size_t>(model_.limits().rows * model_.vocab()));
+  waiting_.push_back(std::move(g));
+  return waiting_.back()->ticket;
+}
+
+bool Batcher::cancel(Ticket ticket) {
+  const auto is = [&](const std::unique_ptr<Group>& g) { return g->ticket == ticket; };
+  if (const auto w = std::find_if(waiting_.begin(), waiting_.end(), is); w != waiting_.end()) {
+    waiting_.erase(w);
+    return true;
+  }
+  const auto g = std::find_if(groups_.begin(), groups_.end(), is);
+  if (g == groups_.end()) return false;
+  release(**g);
+  groups_.erase(g);
+  return true;
+}
+
+void Batcher::clear() {
+  waiting_.clear();
+  for (const auto& g : groups_) release(*g);
+  groups_.clear();
+}
+
+// Gives back what a request that runs holds.
+void Batcher::release(Group& g) {
+  for (Group::Member& m : g.members) model_.drop(m.cache);
+  g.members.clear();
+  used_rows_ -= g.needs.rows;
+  used_pages_ -= g.needs.pages();
+  used_sources_ -= g.needs.sources;
+  used_source_pages_ -= g.needs.source_pages();
+}
+
+void Batcher::end(Group& g) {
+  std::sort(g.done.begin(), g.done.end(),
+            [](const Generated& a, const Generated& b) { return a.sequence < b.sequence; });
+  release(g);
+  if (g.request.done) g.request.done(std::move(g.done));
+}
+
+void Batcher::fail(Group& g) {
+  const size_t tokens = g.beams ? g.beams->beams()[0].tokens.size() : g.members[0].tokens.size();
+  release(g);
+  if (g.request.done)
+    g.request.done(Error(err::kLogitsNotFinite,
+                         fmt::format("the logits after token {} of prompt {} are not finite",
+                                     tokens, g.request.number + 1))
+                       .todo("the activations overflow, as after a training that diverged: take "
+                             "an earlier checkpoint"));
+}
+
+// Takes waiting requests into free rows and pages, and reads their sources.
+void Batcher::admit() {
+  const CacheLimits& all = model_.limits();
+  const bool busy = !groups_.empty();
+  int64_t encoded = 0;
+  feeds_.clear();
+  while (!waiting_.empty()) {
+    Group& g = *waiting_.front();
+    const CacheLimits& n = g.needs;
+    if (used_rows_ + n.rows > all.rows || used_pages_ + n.pages() > all.pages() ||
+        used_sources_ + n.sources > all.sources ||
+        used_source_pages_ + n.source_pages() > all.source_pages())
+      break;
+    if (busy && encoded > 0 && encoded + n.longest_source > kSourceTokensBetween) break;
+    encoded += n.longest_source;
+    used_rows_ += n.rows;
+    used_pages_ += n.pages();
+    used_sources_ += n.sources;
+    used_source_pages_ += n.source_pages();
+    const GenerationConfig& config = *g.request.config;
+    for (size_t i = 0; i < static_cast<size_t>(n.rows); ++i) {
+      g.members.push_back({i, {}, {}, stream_of(config, g.request.number, i)});
+      g.members.back().tokens.reserve(static_cast<size_t>(g.needs.tokens));
+      g.members.back().tokens = g.request.prompt.tokens;
+    }
+    if (config.num_beams > 1)
+      g.beams.emplace(
+          config, g.request.prompt.tokens, g.needs.tokens,
+          [r = g.recipe.get()](std::span<const int32_t> t) { return r->ends(t); },
+          stream_of(config, g.request.number, 0));
+    times_.prompt_tokens += n.longest_prompt + n.longest_source;
+    if (n.sources > 0) feeds_.push_back({&g.members[0].cache, g.request.prompt.source});
+    groups_.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+  }
+  if (feeds_.empty()) return;
+  const auto start = std::chrono::steady_clock::now();
+  model_.encode(feeds_);
+  times_.prefill += seconds_since(start);
+}
+
+// What the next run reads: the last token of every sequence, and prompts as far as there is room.
+void Batcher::gather() {
+  feeds_.clear();
+  slots_.clear();
+  int64_t decoding = 0;
+  for (const auto& g : groups_)
+    if (g->read == g->prompt_length()) decoding += static_cast<int64_t>(g->members.size());
+  int64_t room = model_.most_tokens() - decoding;
+  for (const auto& g : groups_) {
+    if (g->read == g->prompt_length()) {
+      slots_.push_back({g.get(), feeds_.size(), g->members.size()});
+      for (size_t m = 0; m < g->members.size(); ++m) {
+        const std::vector<int32_t>& tokens =
+            g->beams ? g->beams->beams()[m].tokens : g->members[m].tokens;
+        feeds_.push_back({&g->members[m].cache, std::span(tokens).last(1)});
+      }
+      continue;
+    }
+    int64_t count = g->prompt_length() - g->read;
+    // What a decoder starts with is read as a whole.
+    if (g->needs.sources == 0) count = std::min(count, room);
+    if (count <= 0) continue;
+    room -= count;
+    slots_.push_back({g.get(), feeds_.size(), 1, true, g->read + count == g->prompt_length()});
+    feeds_.push_back({&g->members[0].cache,
+                      std::span<const int32_t>(g->request.prompt.tokens)
+                          .subspan(static_cast<size_t>(g->read), static_cast<size_t>(count))});
+    g->read += count;
+  }
+}
+
+bool Batcher::step() {
+  admit();
+  gather();
+  if (feeds_.empty()) return false;
+  const bool reads =
+      std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.reads; });
+  const auto start = std::chrono::steady_clock::now();
+  const float* logits = model_.run(feeds_).data();
+  (reads ? times_.prefill : times_.decode) += seconds_since(start);
+  prepare(logits);
+  for (const Slot& s : slots_)
+    if (!s.reads || s.last) advance(s, logits + static_cast<int64_t>(s.row) * model_.vocab());
+  std::erase_if(groups_, [](const std::unique_ptr<Group>& g) { return g->members.empty(); });
+  return true;
+}
+
+// What takes every score of a row and no state, for all rows at once. Beams compare log
+// probabilities: what makes them of the logits, or, where rules change them or draws need them all,
+// themselves in scores_.
+void Batcher::prepare(const float* logits) {
+  const auto V = static_cast<size_t>(model_.vocab());
+  for (const Slot& slot : slots_)
+    for (size_t i = slot.row; i < slot.row + slot.rows; ++i)
+      kinds_[i] = slot.reads && !slot.last ? RowKind::none : slot.group->recipe->kind;
+  const auto work = [&](int64_t begin, int64_t end, int) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      const std::span<const float> row(logits + i * V, V);
+      if (kinds_[i] == RowKind::greedy) best_[i] = argmax(row);
+      if (kinds_[i] < RowKind::beams) continue;
+      norms_[i] = log_norm(row);
+      if (kinds_[i] == RowKind::beams) continue;
+      for (size_t t = 0; t < V; ++t) scores_[i * V + t] = norms_[i](row[t]);
+      norms_[i] = {};
+    }
+  };
+  pool_.parallel_for(static_cast<int64_t>(feeds_.size()), work);
+}
+
+// Logits of the group's sequences; after a prompt all share those of its last token.
+void Batcher::advance(const Slot& slot, const float* logits) {
+  Group& g = *slot.group;
+  // A value that is not finite makes all logits of its row NaN, by the norm in front of them.
+  for (size_t r = 0; r < slot.rows; ++r)
+    if (!std::isfinite(logits[static_cast<int64_t>(r) * model_.vocab()])) return fail(g);
+  for (size_t m = 1; slot.reads && m < g.members.size(); ++m)
+    g.members[m].cache = model_.fork(g.members[0].cache);
+  if (g.beams)
+    advance_beams(g, slot, logits);
+  else
+    advance_sequences(g, slot, logits);
+  if (g.members.empty()) end(g);
+}
+
+void Batcher::advance_sequences(Group& g, const Slot& slot, const float* logits) {
+  const auto V = static_cast<size_t>(model_.vocab());
+  Recipe& recipe = *g.recipe;
+  size_t kept = 0;
+  for (size_t m = 0; m < g.members.size(); ++m) {
+    Group::Member& s = g.members[m];
+    const size_t at = slot.reads ? 0 : m;
+    std::span<const float> row(logits + at * V, V);
+    if (!recipe.rules.none()) {
+      std::copy(row.begin(), row.end(), row_.begin());
+      recipe.rules.apply(row_, s.tokens, g.prompt_length(), g.needs.tokens, g.source());
+      row = row_;
+    }
+    int32_t token;
+    if (recipe.config->do_sample) {
+      std::span<const Candidate> candidates = recipe.rules.warp(row);
+      token = candidates.empty() ? argmax(row) : draw(candidates, s.random.next_uniform());
+    } else {
+      token = recipe.kind == RowKind::greedy ? best_[slot.row + at] : argmax(row);
+    }
+    s.tokens.push_back(token);
+    ++times_.new_tokens;
+    if (g.request.token) g.request.token(s.sequence, token);
+    const bool ended = recipe.ends(s.tokens);
+    if (ended || static_cast<int64_t>(s.tokens.size()) >= g.needs.tokens) {
+      model_.drop(s.cache);
+      g.done.push_back({g.request.number,
+                        s.sequence,
+                        {s.tokens.begin() + g.prompt_length(), s.tokens.end()},
+                        0,
+                        ended});
+    } else {
+      if (kept != m) g.members[kept] = std::move(s);
+      ++kept;
+    }
+  }
+  g.members.erase(g.members.begin() + static_cast<std::ptrdiff_t>(kept), g.members.end());
+}
+
+void Batcher::advance_beams(Group& g, const Slot& slot, const float* logits) {
+  const auto V = static_cast<size_t>(model_.vocab());
+  Recipe& recipe = *g.recipe;
+  rows_.clear();
+  for (size_t m = 0; m < g.members.size(); ++m) {
+    if (slot.reads && m > 0) {
+      rows_.push_back(rows_[0]);
+      continue;
+    }
+    const size_t row = slot.row + m;
+    std::span<const float> scores(logits + m * V, V);
+    if (recipe.kind == RowKind::whole_beams) {
+      const std::span<float> own = std::span(scores_).subspan(row * V, V);
+      recipe.rules.apply(own, g.beams->beams()[m].tokens, g.prompt_length(), g.needs.tokens,
+                         g.source());
+      scores = own;
+      if (recipe.config->renormalize_logits && !recipe.config->do_sample)
+        norms_[row] = log_norm(own);
+    }
+    rows_.push_back({scores, norms_[row]});
+  }
+  g.beams->step(rows_, recipe.rules);
+  ++times_.new_tokens;
+  if (g.beams->done()) {
+    for (const BeamSearch::Hypothesis& h : g.beams->results())
+      g.done.push_back({g.request.number,
+                        g.done.size(),
+                        {h.tokens.begin() + g.prompt_length(), h.tokens.end()},
+                        static_cast<double>(h.score),
+                        h.finished && recipe.ends(h.tokens)});
+    for (Group::Member& m : g.members) model_.drop(m.cache);
+    g.members.clear();
+    return;
+  }
+  // Beams take over their parents' pages; the old lists go once all have taken what they need.
+  caches_.clear();
+  for (const BeamSearch::Beam& b : g.beams->beams())
+    caches_.push_back(model_.fork(g.members[b.parent].cache));
+  for (size_t m = 0; m < g.members.size(); ++m) {
+    model_.drop(g.members[m].cache);
+    g.members[m].cache = std::move(caches_[m]);
+  }
+}
+
+}  // namespace hone

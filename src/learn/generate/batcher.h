@@ -1,0 +1,125 @@
+// Continuous batching: requests join the sequences that are decoded together between two steps and
+// leave as they get done (Yu et al., Orca, OSDI 2022).
+//
+//   Batcher batcher(model, tokenizer, pool, positions);
+//   batcher.add({.prompt = a, .config = config, .done = ...});
+//   while (batcher.step()) {}                        // one token for each sequence
+//
+// A request waits until rows and pages for its worst case are free, so that none is interrupted;
+// requests are admitted in the order in which they came. A step reads at most as many tokens of prompts as
+// fit the largest program beside the sequences that decode, so that a long prompt delays them little. No
+// token depends on what else runs. One thread uses a batcher; callbacks must not call it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "learn/generate/beams.h"
+#include "learn/generate/cached_model.h"
+#include "learn/generate/config.h"
+#include "learn/tokenizers/tokenizer.h"
+
+namespace hone {
+
+struct Prompt {
+  std::vector<int32_t> tokens;
+  // Encoder-decoders: what the encoder reads; `tokens` are what the decoder starts with.
+  std::vector<int32_t> source = {};
+};
+
+struct Generated {
+  size_t prompt = 0;            // index
+  size_t sequence = 0;          // of num_return_sequences
+  std::vector<int32_t> tokens;  // new ones, the end token among them
+  double score = 0;             // beams: sum of log probabilities / length^length_penalty
+  bool ended = false;           // by an end token or stop string, not by the length
+};
+
+class Batcher {
+ public:
+  using Ticket = uint64_t;
+  struct Request {
+    Prompt prompt;
+    std::shared_ptr<const GenerationConfig> config;
+    // Keys the draws, with the seed and the index of the sequence. Generated::prompt, and errors
+    // name it.
+    size_t number = 0;
+    std::function<void(size_t sequence, int32_t token)> token = {};  // as they come; not for beams
+    // Best or first sequence first; H2505 when the logits are not finite.
+    std::function<void(Result<std::vector<Generated>>)> done = {};
+  };
+
+  // The tokenizer is for stop strings and may be null without them. All must outlive the batcher.
+  Batcher(CachedModel& model, const Tokenizer* tokenizer, ThreadPool& pool, int64_t positions);
+  ~Batcher();
+
+  // The caller has checked config, prompt and source (generate.h), and that the limits of the model
+  // suffice (fits).
+  Ticket add(Request request);
+  // Whether a request could ever run: its rows, its longest sequence and source, its pages.
+  static CacheLimits needs(const Prompt& prompt, const GenerationConfig& config, int64_t positions);
+  bool fits(const Prompt& prompt, const GenerationConfig& config) const;
+  // Ends a request without calling `done`. False: it is already done.
+  bool cancel(Ticket ticket);
+  void clear();  // cancels all
+
+  // Admits what fits and makes one token more for every sequence. False: there was nothing to do.
+  bool step();
+
+  size_t waiting() const { return waiting_.size(); }
+  size_t running() const { return groups_.size(); }
+  int64_t used_rows() const { return used_rows_; }
+  int64_t used_pages() const { return used_pages_; }  // reserved
+  // Seconds and tokens so far. A step that reads a prompt counts as prefill.
+  struct Times {
+    double prefill = 0, decode = 0;
+    int64_t prompt_tokens = 0, new_tokens = 0;
+  };
+  const Times& times() const { return times_; }
+
+ private:
+  // What is made of a row of logits for all rows at once.
+  enum class RowKind : uint8_t { none, greedy, beams, whole_beams };
+  struct Recipe;
+  struct Group;
+  struct Slot {  // the feeds of a group in one step
+    Group* group;
+    size_t row, rows;
+    bool reads = false, last = false;  // a part of the prompt, its last one
+  };
+  std::shared_ptr<Recipe> recipe_of(const std::shared_ptr<const GenerationConfig>& config);
+  void admit();
+  void gather();
+  void prepare(const float* logits);
+  void advance(const Slot& slot, const float* logits);
+  void advance_sequences(Group& g, const Slot& slot, const float* logits);
+  void advance_beams(Group& g, const Slot& slot, const float* logits);
+  void end(Group& g);
+  void fail(Group& g);
+  void release(Group& g);
+
+  CachedModel& model_;
+  const Tokenizer* tokenizer_;
+  ThreadPool& pool_;
+  int64_t positions_;
+  std::deque<std::unique_ptr<Group>> waiting_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::shared_ptr<Recipe> recipe_;  // the last one: requests that share a config share it
+  Ticket next_ = 1;
+  int64_t used_rows_ = 0, used_pages_ = 0, used_sources_ = 0, used_source_pages_ = 0;
+  Times times_;
+  std::vector<Feed> feeds_;
+  std::vector<Slot> slots_;
+  std::vector<float> row_;      // [V]: one row after the rules
+  std::vector<float> scores_;   // [rows, V]: of beams that need every score
+  std::vector<LogNorm> norms_;  // [rows]: of beams
+  std::vector<int32_t> best_;   // [rows]: of greedy sequences without rules
+  std::vector<RowKind> kinds_;  // [rows]
+  std::vector<BeamSearch::Row> rows_;
+  std::vector<CacheEntry> caches_;
+};
+
+}  // namespace hone
