@@ -1,5 +1,6 @@
 #include "learn/checkpoint/state_tensor.h"
 
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -9,6 +10,36 @@ TensorData state_tensor(const Session& session, const std::string& state, std::s
   TensorData t{std::move(name), session.state_type(state), {}, {}};
   t.blocks = [&session, state](BlockSink sink) { return session.read_state(state, {}, sink); };
   return t;
+}
+
+int64_t copied_bytes(const Type& type) {
+  constexpr int64_t kAlignment = 64;
+  return (type.bytes() + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<TensorData> tensors,
+                                          std::span<std::byte> memory) {
+  for (TensorData& t : tensors) {
+    const auto taken = static_cast<size_t>(copied_bytes(t.type));
+    HONE_BUG_IF(taken > memory.size(), "no room for a copy of '{}': {} bytes of {}", t.name,
+                memory.size(), taken);
+    const auto to = memory.first(static_cast<size_t>(t.type.bytes()));
+    if (session.host_reads(t.name)) {
+      size_t at = 0;
+      HONE_TRY(session.read_state(t.name, {}, [&](std::span<const std::byte> block) -> Status {
+        std::memcpy(to.data() + at, block.data(), block.size());
+        at += block.size();
+        return Ok{};
+      }));
+    } else {
+      session.read_state(t.name, to);
+      HONE_TRY(session.check());
+    }
+    t.bytes = to;
+    t.blocks = nullptr;
+    memory = memory.subspan(taken);
+  }
+  return memory;
 }
 
 Status load_state(Session& session, const std::string& state, const WeightSource& from,

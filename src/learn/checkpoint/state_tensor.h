@@ -10,6 +10,14 @@ namespace hone {
 // A state as a tensor to write under that name; the session must outlive it.
 TensorData state_tensor(const Session& session, const std::string& state, std::string name);
 
+// How much memory copy_tensors() takes for a tensor.
+int64_t copied_bytes(const Type& type);
+// Copies tensors of the session's states into `memory`, one after the other, and has them read from there.
+// What is left of it. A state that the host reads (Session::host_reads) is copied on this thread, beside
+// programs that do not change it; any other by the device. Errors: H1323.
+Result<std::span<std::byte>> copy_tensors(const Session& session, std::span<TensorData> tensors,
+                                          std::span<std::byte> memory);
+
 // Fills a state of the tensor's shape with its values, as the state's elements. Errors are those
 // of WeightSource::read.
 Status load_state(Session& session, const std::string& state, const WeightSource& from,

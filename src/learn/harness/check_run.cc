@@ -125,9 +125,10 @@ void check_output(const TaskSettings& s, Findings& findings) {
                  "--output_dir");
 }
 
-void check_disk(const TaskSettings& s, const RunPlan& plan, RunReport& report, Findings& findings) {
+void check_disk(const TaskSettings& s, const RunPlan& plan, const ModelConfig& config,
+                RunReport& report, Findings& findings) {
   const int64_t offloaded = plan.arena_bytes(Space::disk);
-  const DiskNeed need = disk_need(s, plan, report.steps, s.num_train_epochs);
+  const DiskNeed need = disk_need(s, plan, saved_weights(config), report.steps, s.num_train_epochs);
   report.disk_bytes = need.bytes();
   report.disk_free_bytes = free_disk_bytes(s.output_dir);
   if (const Status room = check_disk_need(s, need, report.disk_free_bytes, 0); !room.ok())
@@ -218,7 +219,7 @@ RunReport check_run(const Task& task, const Schema& given, const Pretrained& mod
                     "memory",
                     wanted, fit->rows),
         "--per_device_train_batch_size");
-  if (s.do_train) check_disk(s, fit->plan, report, findings);
+  if (s.do_train) check_disk(s, fit->plan, model.config, report, findings);
   return report;
 }
 

@@ -2,21 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/core/text.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/errors.h"
+#include "learn/models/family.h"
 
 namespace hone {
 
-DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan, int64_t steps, double epochs) {
+std::vector<std::string> saved_weights(const ModelConfig& config) {
+  std::vector<std::string> names;
+  for (const ParamSpec& p : family_of(config).params(config))
+    if (!config.adapter || p.of_adapter()) names.push_back(p.name);
+  return names;
+}
+
+std::vector<const StateSlot*> saved_states(const TrainSettings& s, const RunPlan& plan,
+                                           const std::vector<std::string>& weights) {
+  const std::set<std::string> saved(weights.begin(), weights.end());
+  std::vector<const StateSlot*> states;
+  for (const StateSlot& state : plan.states)
+    if (state.role == Role::param ? saved.contains(state.tensor())
+                                  : state.role == Role::moment && !s.save_only_model)
+      states.push_back(&state);
+  return states;
+}
+
+DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
+                   const std::vector<std::string>& weights, int64_t steps, double epochs) {
   DiskNeed need;
-  int64_t moments = 0;
-  for (const StateSlot& state : plan.states) {  // wherever they are in the run
-    if (state.role == Role::param) need.model_bytes += state.type.bytes();
-    if (state.role == Role::moment) moments += state.type.bytes();
+  for (const StateSlot* state : saved_states(s, plan, weights)) {  // wherever they are in the run
+    need.checkpoint_bytes += state->type.bytes();
+    if (state->role == Role::param) need.model_bytes += state->type.bytes();
   }
-  need.checkpoint_bytes = need.model_bytes + (s.save_only_model ? 0 : moments);
   if (s.save_strategy == "steps" && s.save_steps > 0) {
     const auto all = static_cast<double>(steps);
     const double every = s.save_steps < 1 ? std::ceil(s.save_steps * all) : s.save_steps;

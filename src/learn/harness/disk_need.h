@@ -1,7 +1,11 @@
 // What a run writes to disk, known before its first step.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "engine/device/spec.h"
+#include "learn/models/config.h"
 #include "learn/train/settings.h"
 
 namespace hone {
@@ -15,8 +19,15 @@ struct DiskNeed {
   int64_t bytes() const { return model_bytes + checkpoints * checkpoint_bytes + offload_bytes; }
 };
 
-// `steps`: of the whole run. `epochs`: their number.
-DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan, int64_t steps, double epochs);
+// Names of the weights that a checkpoint holds: those of an adapter alone, where there is one.
+std::vector<std::string> saved_weights(const ModelConfig& config);
+// The states that a checkpoint holds, of those weights: with the moments, unless --save_only_model.
+std::vector<const StateSlot*> saved_states(const TrainSettings& s, const RunPlan& plan,
+                                           const std::vector<std::string>& weights);
+
+// `weights`: that are saved. `steps`: of the whole run. `epochs`: their number.
+DiskNeed disk_need(const TrainSettings& s, const RunPlan& plan,
+                   const std::vector<std::string>& weights, int64_t steps, double epochs);
 
 // H2425 when `free_bytes` are less, with the --save_total_limit that fits. Checkpoints that are in
 // output_dir already, `existing`, are not free space, and make room when they are replaced.

@@ -206,7 +206,9 @@ MemoryReport TaskRun::memory() const {
   int64_t resident = 0;
   for (const Space space : {Space::device, Space::host})
     if (const Memory* arena = session_->arena(space)) resident += arena->resident_bytes();
-  return {memory_of(session_->plan(), backend_->spec()),
+  const int64_t copy = save_copy_ ? save_copy_->bytes() : 0;
+  if (save_copy_) resident += save_copy_->resident_bytes();
+  return {memory_of(session_->plan(), backend_->spec()) + copy,
           now.rss_anon_bytes + now.rss_shmem_bytes - bytes_before_arena_, bytes_before_arena_,
           resident, kRuntimeBudget + data_bytes()};
 }
@@ -216,16 +218,16 @@ Status TaskRun::save_model_files(const std::string& folder) {
   return examples_.saved(folder);
 }
 
+std::span<std::byte> TaskRun::save_copy() {
+  if (!save_copy_) return {};
+  return {save_copy_->data(), static_cast<size_t>(save_copy_->bytes())};
+}
+
 std::string TaskRun::second_name(const std::string& name) const {
   return hone::second_name(model_.config, name);
 }
 
-std::vector<std::string> TaskRun::weight_names() const {
-  std::vector<std::string> names;
-  for (const ParamSpec& p : family_of(model_.config).params(model_.config))
-    if (!model_.config.adapter || p.of_adapter()) names.push_back(p.name);
-  return names;
-}
+std::vector<std::string> TaskRun::weight_names() const { return saved_weights(model_.config); }
 
 // Transformers' floating_point_ops: 6 x tokens x parameters outside the embeddings.
 double TaskRun::flops_of_step(const StepSums& sums) const {

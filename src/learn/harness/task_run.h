@@ -47,6 +47,7 @@ class TaskRun final : public TrainTask {
   // The task's own callback, in addition to those that the settings ask for; null: it has none.
   std::unique_ptr<TrainCallback> callback();
   Status end() { return examples_.ended(*this); }  // after a run that was not stopped
+  std::span<std::byte> save_copy() override;
   MemoryReport memory() const;
   // As predicted before the first step; null where the machine's speed is not known.
   const std::optional<RunTime>& time() const { return time_; }
@@ -111,6 +112,7 @@ class TaskRun final : public TrainTask {
   // By shape of the grid: whole steps, or gradients and update.
   std::vector<BoundProgram> step_programs_, train_programs_, accumulate_programs_, eval_programs_;
   BoundProgram update_program_;
+  std::unique_ptr<Memory> save_copy_;  // null: none
   int64_t bytes_before_arena_ = 0;
   // While a step is made again to be looked at.
   struct Search {

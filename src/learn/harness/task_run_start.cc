@@ -14,6 +14,7 @@
 #include "learn/harness/collate.h"
 #include "learn/harness/disk_need.h"
 #include "learn/harness/errors.h"
+#include "learn/harness/save_copy.h"
 #include "learn/harness/stop_notice.h"
 #include "learn/harness/task_run.h"
 #include "learn/models/adapter_config.h"
@@ -130,7 +131,8 @@ PlacementSearch TaskRun::search_of(const ArenaLimits& limits, int64_t wanted) co
 }
 
 DiskNeed TaskRun::disk_need_of(const RunPlan& plan) const {
-  return disk_need(s_, plan, feed_->steps()->total_steps(), feed_->steps()->epochs());
+  return disk_need(s_, plan, weight_names(), feed_->steps()->total_steps(),
+                   feed_->steps()->epochs());
 }
 
 Status TaskRun::check_disk(const RunPlan& plan) const {
@@ -245,11 +247,15 @@ Status TaskRun::compile(bool from_scratch) {
     if (const int64_t bytes = fit.plan.arena_bytes(space); bytes > 0)
       log_info("{:<11} {:<14} {:>11}", "memory", fmt::format("on {}", name_of(space)),
                format_bytes(bytes));
+  const SaveCopy copy = fit.rows > 0 && saves_beside_training(s_)
+                            ? plan_save_copy(s_, fit.plan, weight_names(), backend_->spec(), limits)
+                            : SaveCopy();
+  if (copy.needed > 0) log_info("{:<11} {:<14} {:>11}", "memory", "save copy", copy.text());
   if (const std::string full = full_host_text(fit.plan, s_.offload()); !full.empty())
     log_info("{:<11} {}", "memory", full);
   log_info(
       "{:<11} {:<14} {:>11}  (of {} that may be used; the runtime itself at most {})", "memory",
-      "total", format_bytes(memory_of(fit.plan, backend_->spec())),
+      "total", format_bytes(memory_of(fit.plan, backend_->spec()) + copy.bytes()),
       format_bytes(std::max<int64_t>(
           limits.shared || limits.host == kNoLimit ? limits.device : limits.device + limits.host,
           0)),
@@ -281,6 +287,13 @@ Status TaskRun::compile(bool from_scratch) {
                 : fmt::format("free memory, or use a smaller --per_device_train_batch_size or "
                               "--{}; hone plan shows what fits",
                               flag));
+  if (copy.bytes() > 0) {
+    auto taken = backend_->device().allocate(Space::host, copy.bytes());
+    if (taken.ok())
+      save_copy_ = std::move(*taken);
+    else
+      log_warning("steps wait until a checkpoint is written: {}", taken.error().text());
+  }
   if (const std::string how = backend_->device().disk_access(); !how.empty())
     log_info("{:<11} {:<14} {}", "memory", "disk access", how);
   bind_programs();

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <thread>
 
 #include "base/core/log.h"
@@ -13,35 +15,50 @@
 namespace hone {
 namespace {
 
-// A store that takes long for one of the files of a checkpoint.
-class SlowStore : public Store {
+// The output folder in memory; a function is called before each of its files.
+class WatchedStore : public Store {
  public:
-  static constexpr double kSeconds = 0.05;
-  explicit SlowStore(bool is_bucket) : is_bucket_(is_bucket) {}
+  using Watch = std::function<void(const std::string& path)>;
+  WatchedStore(bool is_bucket, Watch watch) : is_bucket_(is_bucket), watch_(std::move(watch)) {}
 
-  Result<Info> info(const std::string& path) override { return s_->info(path); }
-  Result<std::unique_ptr<Reader>> open(const std::string& path) override { return s_->open(path); }
-  Result<std::vector<Entry>> list(const std::string& path) override { return s_->list(path); }
+  Result<Info> info(const std::string& path) override { return of(path).info(path); }
+  Result<std::unique_ptr<Reader>> open(const std::string& path) override {
+    return of(path).open(path);
+  }
+  Result<std::vector<Entry>> list(const std::string& path) override { return of(path).list(path); }
   Result<std::unique_ptr<Writer>> create(const std::string& path) override {
-    if (path.ends_with("optimizer.safetensors"))
-      std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));
-    if (is_bucket_) HONE_TRY(s_->make_dirs(path.substr(0, path.find_last_of('/'))));
-    return s_->create(path);
+    if (is_output(path)) watch_(path);
+    if (is_bucket_ && is_output(path))
+      HONE_TRY(of(path).make_dirs(path.substr(0, path.find_last_of('/'))));
+    return of(path).create(path);
   }
   Result<std::unique_ptr<Writer>> append(const std::string& path) override {
-    return s_->append(path);
+    return of(path).append(path);
   }
-  Status rename(const std::string& a, const std::string& b) override { return s_->rename(a, b); }
-  Status remove(const std::string& path) override { return s_->remove(path); }
-  Status remove_all(const std::string& path) override { return s_->remove_all(path); }
-  Status make_dirs(const std::string& path) override { return s_->make_dirs(path); }
-  Status remove_unfinished(const std::string& path) override { return s_->remove_unfinished(path); }
+  Status rename(const std::string& a, const std::string& b) override { return of(a).rename(a, b); }
+  Status remove(const std::string& path) override { return of(path).remove(path); }
+  Status remove_all(const std::string& path) override { return of(path).remove_all(path); }
+  Status make_dirs(const std::string& path) override { return of(path).make_dirs(path); }
+  Status remove_unfinished(const std::string& path) override {
+    return of(path).remove_unfinished(path);
+  }
   bool renames_folders_at_once(const std::string&) override { return !is_bucket_; }
 
  private:
-  std::unique_ptr<Store> s_ = make_memory_store();
+  static bool is_output(const std::string& path) { return path.starts_with("/out"); }
+  Store& of(const std::string& path) { return is_output(path) ? *output_ : machine_; }
+
+  std::unique_ptr<Store> output_ = make_memory_store();
+  Store& machine_ = file_store();
   bool is_bucket_;
+  Watch watch_;
 };
+
+constexpr double kSlowSeconds = 0.05;
+void slow_down(const std::string& path) {
+  if (path.ends_with("optimizer.safetensors"))
+    std::this_thread::sleep_for(std::chrono::duration<double>(kSlowSeconds));
+}
 
 // What the trainer said.
 struct Heard {
@@ -52,18 +69,25 @@ struct Heard {
 
 class Listener : public TrainCallback {
  public:
-  explicit Listener(Heard& heard) : heard_(heard) {}
-  void on_step_end(const RunPlace&, const StepReport& r) override { heard_.steps.push_back(r); }
+  Listener(Heard& heard, const std::function<void(int64_t)>& after_step)
+      : heard_(heard), after_step_(after_step) {}
+  void on_step_end(const RunPlace& place, const StepReport& r) override {
+    heard_.steps.push_back(r);
+    if (after_step_) after_step_(place.step);
+  }
   void on_save(const RunPlace&, const std::string&, double seconds) override {
     heard_.saves.push_back(seconds);
   }
 
  private:
   Heard& heard_;
+  const std::function<void(int64_t)>& after_step_;
 };
 
 // Six steps, a checkpoint after each second one.
-Heard run_into(Store& store) {
+Heard run_into(Store& store, const std::string& device = "cpu",
+               const std::function<void(int64_t step)>& after_step = {},
+               std::optional<int64_t> save_total_limit = {}) {
   const TemporaryFolder machine;
   Task task = task_named("clm");
   TaskSettings& s = *task.settings;
@@ -80,19 +104,20 @@ Heard run_into(Store& store) {
   s.per_device_train_batch_size = 2;
   s.max_steps = 6;
   s.save_steps = 2;
-  s.save_total_limit = 1;
+  s.save_total_limit = save_total_limit;
   s.threads = 1;
+  s.device = device;
   s.disable_tqdm = true;
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
   const std::string folder = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny";
+  const FileStoreInstead instead(store);
   auto run =
       std::move(TaskRun::open(task, std::move(open_pretrained(folder, o).value()), true).value());
-  const FileStoreInstead instead(store);  // after the inputs were read from this machine
   const TrainStart start = Trainer::find_start(s).value();
   Trainer trainer(s, *run, make_schedule(s, run->steps().total_steps()).value());
   Heard heard;
-  trainer.add_callback(std::make_unique<Listener>(heard));
+  trainer.add_callback(std::make_unique<Listener>(heard, after_step));
   EXPECT_FALSE(trainer.begin(start).value());
   heard.metrics = trainer.train().value().metrics;
   return heard;
@@ -106,11 +131,11 @@ class Waits : public testing::TestWithParam<bool> {
 
 TEST_P(Waits, AreCountedApartFromTheLastCheckpoint) {
   const bool is_bucket = GetParam();
-  SlowStore store(is_bucket);
+  WatchedStore store(is_bucket, slow_down);
   const Heard heard = run_into(store);
   ASSERT_EQ(heard.steps.size(), 6u);
   ASSERT_EQ(heard.saves.size(), 3u);
-  for (const double seconds : heard.saves) EXPECT_GE(seconds, SlowStore::kSeconds);
+  for (const double seconds : heard.saves) EXPECT_GE(seconds, kSlowSeconds);
   for (size_t i = 0; i < 6; ++i) {
     EXPECT_GT(heard.steps[i].data_seconds, i > 0 ? heard.steps[i - 1].data_seconds : 0.0);
     EXPECT_LE(heard.steps[i].data_seconds + heard.steps[i].save_seconds, heard.steps[i].seconds);
@@ -120,19 +145,19 @@ TEST_P(Waits, AreCountedApartFromTheLastCheckpoint) {
   EXPECT_GT(heard.steps[2].save_seconds, 0);
   EXPECT_GT(heard.steps[4].save_seconds, heard.steps[3].save_seconds);
   if (!is_bucket) {
-    EXPECT_GE(heard.steps[2].save_seconds, SlowStore::kSeconds);
-    EXPECT_GE(heard.steps[4].save_seconds, 2 * SlowStore::kSeconds);
+    EXPECT_GE(heard.steps[2].save_seconds, kSlowSeconds);
+    EXPECT_GE(heard.steps[4].save_seconds, 2 * kSlowSeconds);
   }
   const double rounding = 1e-4;
   EXPECT_NEAR(heard.metrics["train_data_wait_seconds"], heard.steps[5].data_seconds, rounding);
   EXPECT_NEAR(heard.metrics["train_save_wait_seconds"], heard.steps[5].save_seconds, rounding);
-  EXPECT_GE(heard.metrics["train_last_save_seconds"], SlowStore::kSeconds - rounding);
+  EXPECT_GE(heard.metrics["train_last_save_seconds"], kSlowSeconds - rounding);
 }
 
 // What is deleted after a checkpoint is deleted beside training too.
 TEST_P(Waits, OlderCheckpointsAreDeleted) {
-  SlowStore store(GetParam());
-  run_into(store);
+  WatchedStore store(GetParam(), slow_down);
+  run_into(store, "cpu", {}, 1);
   std::vector<std::string> checkpoints;
   const auto entries = store.list("/out").value();
   for (const Store::Entry& e : entries)
@@ -142,6 +167,42 @@ TEST_P(Waits, OlderCheckpointsAreDeleted) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, Waits, testing::Bool(),
                          [](const auto& p) { return p.param ? "bucket" : "disk"; });
+
+std::string bytes_of(Store& store, const std::string& path) {
+  const auto reader = store.open(path).value();
+  std::string bytes(static_cast<size_t>(reader->bytes()), '\0');
+  EXPECT_TRUE(reader->read(0, std::as_writable_bytes(std::span(bytes))).ok());
+  return bytes;
+}
+
+class SaveCopies : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { set_log_level(LogLevel::kError); }
+  void TearDown() override { set_log_level(LogLevel::kInfo); }
+};
+
+// The store takes nothing of the first checkpoint until the step after it has changed the weights.
+TEST_P(SaveCopies, AStepChangesWhatIsStillToBeWritten) {
+  std::promise<void> next_step;
+  const std::future<void> made = next_step.get_future();
+  bool waited_in_vain = false;
+  WatchedStore held(true, [&](const std::string& path) {
+    if (path.ends_with("checkpoint-2/model.safetensors"))
+      waited_in_vain = made.wait_for(std::chrono::seconds(60)) != std::future_status::ready;
+  });
+  run_into(held, GetParam(), [&](int64_t step) {
+    if (step == 3) next_step.set_value();
+  });
+  EXPECT_FALSE(waited_in_vain);
+  WatchedStore plain(false, [](const std::string&) {});
+  run_into(plain, GetParam());
+  for (const std::string file : {"model.safetensors", "optimizer.safetensors"})
+    EXPECT_EQ(bytes_of(held, "/out/checkpoint-2/" + file),
+              bytes_of(plain, "/out/checkpoint-2/" + file));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, SaveCopies, testing::Values("cpu", "far"),
+                         [](const auto& p) { return std::string(p.param); });
 
 }  // namespace
 }  // namespace hone

@@ -87,6 +87,9 @@ class TrainTask {
     (void)place, (void)name;
     return Ok{};
   }
+  // Memory for a copy of all that a checkpoint holds of the session (copied_bytes() of each), to write it
+  // from while steps change the states; empty: there is none.
+  virtual std::span<std::byte> save_copy() { return {}; }
   // What decides the results (ledger.h). Compared on resume.
   virtual Json fingerprint() const = 0;
 };
@@ -167,8 +170,8 @@ class Trainer {
   Status save_model();
   // `extra`: only because the run stops here. It does not count among those of save_total_limit,
   // and goes when the next one is there or the run has ended.
-  // Into a bucket it is written while training continues; the next update waits until what it changes
-  // is written. finish_save() waits for the end and tells the callbacks; a checkpoint that cannot be
+  // Into a bucket it is written while training continues. The next update waits until the states are
+  // copied; where there is no memory for that, until they are written. finish_save() waits for the end and tells the callbacks; a checkpoint that cannot be
   // written is missed, not fatal, until kSavesMissed in a row.
   Status save_checkpoint(bool extra = false);
   Status finish_save();
@@ -194,6 +197,7 @@ class Trainer {
   Status drop_extra_but(int64_t step) const;
   Status rotate(int64_t step, int64_t best_step) const;
   std::string state_text() const;
+  Json resume_state(bool extra) const;
 
   const TrainSettings& s_;
   TrainTask& task_;

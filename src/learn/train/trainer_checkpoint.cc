@@ -20,8 +20,8 @@ std::vector<TensorData> tensors_of(Session& s, const std::vector<std::string>& n
   return tensors;
 }
 
-std::vector<TensorData> weights_of(TrainTask& task) {
-  std::vector<TensorData> tensors = tensors_of(task.session(), task.weight_names());
+// With those that a file holds under two names.
+std::vector<TensorData> with_second_names(const TrainTask& task, std::vector<TensorData> tensors) {
   for (size_t i = 0, n = tensors.size(); i < n; ++i) {
     TensorData again = tensors[i];
     again.name = task.second_name(tensors[i].name);
@@ -76,6 +76,29 @@ std::vector<std::string> optimizer_states(const Session& s) {
   for (const StateSlot& slot : s.plan().states)
     if (slot.role == Role::moment && slot.shard.begin == 0) names.push_back(slot.tensor());
   return names;
+}
+
+// What a checkpoint holds of the session.
+struct SavedTensors {
+  std::vector<TensorData> weights, moments;
+
+  bool host_reads(const Session& s) const {
+    const auto reads = [&](const TensorData& t) { return s.host_reads(t.name); };
+    return std::all_of(weights.begin(), weights.end(), reads) &&
+           std::all_of(moments.begin(), moments.end(), reads);
+  }
+  // From now on they are in `memory`.
+  Status copy(const Session& s, std::span<std::byte> memory) {
+    memory = HONE_TRY(copy_tensors(s, weights, memory));
+    HONE_TRY(copy_tensors(s, moments, memory));
+    return Ok{};
+  }
+};
+
+SavedTensors saved_tensors(TrainTask& task, bool only_model) {
+  Session& s = task.session();
+  return {tensors_of(s, task.weight_names()),
+          only_model ? std::vector<TensorData>() : tensors_of(s, optimizer_states(s))};
 }
 
 // The split of the run that wrote the checkpoint, if it says it.
@@ -284,6 +307,33 @@ std::string Trainer::state_text() const {
   return dump_json(j, {.indent = 2}) + "\n";
 }
 
+// What only hone needs to continue; null with --save_only_model.
+Json Trainer::resume_state(bool extra) const {
+  if (s_.save_only_model) return nullptr;
+  const TrainLoss::State l = loss_.state();
+  Json state = {
+      {"step", done_},
+      {"loss",
+       {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
+      {"total_flos", flops_},
+      {"tokens_seen", tokens_seen_},
+      {"last_evaluated", last_evaluated_},
+      {"evaluation_due", evaluation_due_},
+      {"best", best_.metric ? Json{{"metric", *best_.metric},
+                                   {"step", best_.step},
+                                   {"checkpoint_step", best_.checkpoint_step}}
+                            : Json()},
+      {"run", task_.fingerprint()}};
+  if (skipped_ > 0) state["skipped_steps"] = skipped_;
+  if (not_finite_in_row_ > 0) state["not_finite_in_row"] = not_finite_in_row_;
+  if (rolled_back_.times > 0)
+    state["rolled_back"] = {{"to", rolled_back_.to}, {"times", rolled_back_.times}};
+  if (loss_scale_) state["loss_scale"] = loss_scale_->state();
+  if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
+  if (extra) state[kExtra] = true;
+  return state;
+}
+
 Status Trainer::save_checkpoint(bool extra) {
   if (last_saved_ == done_) return extra ? finish_save() : Status(Ok{});
   HONE_TRY(finish_save());
@@ -293,43 +343,23 @@ Status Trainer::save_checkpoint(bool extra) {
   if (best_.step > 0 &&
       (best_.step == done_ ? !extra : HONE_TRY(file_store().exists(best)) && !is_extra(best)))
     best_.checkpoint_step = best_.step;
-  std::vector<TensorData> weights = weights_of(task_), moments;
-  std::vector<std::string> read = task_.weight_names();
-  Json state;
-  if (!s_.save_only_model) {
-    const std::vector<std::string> names = optimizer_states(s);
-    moments = tensors_of(s, names);
-    read.insert(read.end(), names.begin(), names.end());
-    const TrainLoss::State l = loss_.state();
-    state = {
-        {"step", done_},
-        {"loss",
-         {{"sum", l.sum}, {"total", l.total}, {"steps", l.steps}, {"total_steps", l.total_steps}}},
-        {"total_flos", flops_},
-        {"tokens_seen", tokens_seen_},
-        {"last_evaluated", last_evaluated_},
-        {"evaluation_due", evaluation_due_},
-        {"best", best_.metric ? Json{{"metric", *best_.metric},
-                                     {"step", best_.step},
-                                     {"checkpoint_step", best_.checkpoint_step}}
-                              : Json()},
-        {"run", task_.fingerprint()}};
-    if (skipped_ > 0) state["skipped_steps"] = skipped_;
-    if (not_finite_in_row_ > 0) state["not_finite_in_row"] = not_finite_in_row_;
-    if (rolled_back_.times > 0)
-      state["rolled_back"] = {{"to", rolled_back_.to}, {"times", rolled_back_.times}};
-    if (loss_scale_) state["loss_scale"] = loss_scale_->state();
-    if (Json place = task_.data_place(); !place.is_null()) state["data"] = std::move(place);
-    if (extra) state[kExtra] = true;
-  }
-  const auto write = [this, step = done_, weights = std::move(weights),
-                      moments = std::move(moments), state = std::move(state),
-                      trainer_state =
-                          state_text()](const std::function<void()>& all_read) -> Status {
+  SavedTensors saved = saved_tensors(task_, s_.save_only_model);
+  const bool beside = !extra && !file_store().renames_folders_at_once(s_.output_dir);
+  const bool host_reads = saved.host_reads(s);
+  const std::span<std::byte> room = beside ? task_.save_copy() : std::span<std::byte>();
+  const double begin = system_clock().seconds();
+  // The device copies between two steps, the host beside the next one.
+  const bool copies_beside = host_reads && !room.empty();
+  if (!host_reads && !room.empty()) HONE_TRY(saved.copy(s, room));
+  auto write = [this, step = done_, saved = std::move(saved), room, copies_beside,
+                state = resume_state(extra), trainer_state = state_text()](
+                   const std::function<void()>& all_read) mutable -> Status {
+    if (copies_beside) HONE_TRY(saved.copy(task_.session(), room));
+    if (!room.empty()) all_read();
     CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(s_.output_dir, step));
-    HONE_TRY(w.add_tensors(task_.weights_stem(), weights));
+    HONE_TRY(w.add_tensors(task_.weights_stem(), with_second_names(task_, saved.weights)));
     // Also without a single one (SGD): a checkpoint without this file cannot be continued.
-    if (!state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, moments));
+    if (!state.is_null()) HONE_TRY(w.add_tensors(kOptimizerStem, saved.moments));
     all_read();
     HONE_TRY(task_.save_model_files(w.folder()));
     HONE_TRY(w.add_file(kTrainerStateFile, trainer_state));
@@ -339,20 +369,17 @@ Status Trainer::save_checkpoint(bool extra) {
   };
   last_saved_ = done_;
   Saving saving{nullptr, place(), checkpoint_path(done_), extra};
-  const auto timed = [write, out = saving.done](const std::function<void()>& all_read) {
-    const double begin = system_clock().seconds();
+  auto timed = [write = std::move(write), begin,
+                out = saving.done](const std::function<void()>& all_read) mutable {
     Status written = write(all_read);
     out->seconds = system_clock().seconds() - begin;
     return written;
   };
-  const bool in_background =
-      !extra && !file_store().renames_folders_at_once(s_.output_dir) &&
-      std::all_of(read.begin(), read.end(), [&](const std::string& n) { return s.host_reads(n); });
-  if (!in_background) return after_save(saving, timed([] {}));
+  if (!beside || (!host_reads && room.empty())) return after_save(saving, timed([] {}));
   // A bucket needs several requests to read or delete a checkpoint: training does not wait for them.
   saving.job = std::make_unique<BackgroundSave>(
-      [this, timed, step = done_, best = best_.checkpoint_step,
-       out = saving.done](const std::function<void()>& all_read) -> Status {
+      [this, timed = std::move(timed), step = done_, best = best_.checkpoint_step,
+       out = saving.done](const std::function<void()>& all_read) mutable -> Status {
         HONE_TRY(timed(all_read));
         out->deleted = drop_extra_but(step);
         if (out->deleted.ok()) out->deleted = rotate(step, best);
@@ -464,7 +491,8 @@ Status Trainer::load_ended() {
 
 Status Trainer::save_model() {
   HONE_TRY(task_.save_model_files(s_.output_dir));
-  return save_safetensors(s_.output_dir, task_.weights_stem(), weights_of(task_));
+  return save_safetensors(s_.output_dir, task_.weights_stem(),
+                          with_second_names(task_, saved_tensors(task_, true).weights));
 }
 
 }  // namespace hone

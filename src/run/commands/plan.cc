@@ -10,6 +10,7 @@
 #include "learn/data/rows/count_text.h"
 #include "learn/harness/placement.h"
 #include "learn/harness/ranks.h"
+#include "learn/harness/save_copy.h"
 #include "run/commands/command.h"
 #include "run/commands/plan_time.h"
 #include "run/commands/training.h"
@@ -277,7 +278,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
     } else {
       seconds = mean_step_seconds(times, micro_batches);
     }
-    time = HONE_TRY(plan_time(s, length, fit.plan, seconds,
+    time = HONE_TRY(plan_time(made, length, fit.plan, seconds,
                               evaluation_seconds(times, chosen_shapes.eval, length.eval_rows),
                               device));
   }
@@ -289,17 +290,21 @@ Result<int> run_plan(const std::vector<std::string>& args) {
                                .shapes = shapes_for};
   Placements tried;
   if (list_choices) tried = HONE_TRY(try_placements(search));
+  const SaveCopy copy = fit.rows > 0 && saves_beside_training(s)
+                            ? plan_save_copy(s, fit.plan, saved_weights(config), device, limits)
+                            : SaveCopy();
   const int64_t arena = fit.plan.arena_bytes();
   OrderedJson j;
   j["model"] = model.name;
   j["parameters"] = parameter_count(config);
   // A device with memory of its own has an image of inputs and outputs on the host.
-  const int64_t host = kRuntimeBudget + stream + fit.plan.arena_bytes(Space::host) +
+  const int64_t host = kRuntimeBudget + stream + copy.bytes() + fit.plan.arena_bytes(Space::host) +
                        (device.own_memory ? fit.plan.io_bytes : 0);
   j["device"] = device.name;
   j["peak_bytes"] = {
       {"device", arena}, {"host", host}, {"disk", fit.plan.arena_bytes(Space::disk)}};
   j["by_purpose"] = fit.plan.by_purpose();
+  if (copy.needed > 0) j["save_copy_bytes"] = copy.bytes();
   j["memory_bytes"] = memory + runtime;
   j["fits"] = fit.rows > 0;
   j[limit.flag] = block;
@@ -345,6 +350,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
       text += fmt::format("  {:<16} {:>12}\n", fmt::format("arena on {}", name_of(space)),
                           format_bytes(bytes));
   if (stream > 0 && here) text += fmt::format("  {:<16} {:>12}\n", "stream", format_bytes(stream));
+  if (copy.needed > 0) text += fmt::format("  {:<16} {:>12}\n", "save copy", copy.text());
   if (const std::string full = full_host_text(fit.plan, s.offload()); !full.empty())
     text += full + "\n";
   if (fit.rows == 0) {

@@ -34,13 +34,14 @@ Result<std::unique_ptr<PlanData>> read_plan_data(const Task& task, Pretrained& m
   return data;
 }
 
-Result<PlannedTime> plan_time(const TaskSettings& s, const RunLength& length, const RunPlan& plan,
+Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device) {
+  const TaskSettings& s = m.settings();
   PlannedTime t;
   t.length = length;
   t.at_least = device.ops == nullptr;
-  const DiskNeed disk = disk_need(s, plan, length.steps, length.epochs);
+  const DiskNeed disk = disk_need(s, plan, saved_weights(m.config), length.steps, length.epochs);
   t.time = run_time(s, length, disk, step_seconds, evaluation_seconds, device);
   if (Status fits = check_time(s, t.time); !fits.ok()) {
     if (fits.error().code() != std::string_view(err::kTakesTooLong.id)) return fits.error();

@@ -24,7 +24,7 @@ struct PlannedTime {
   std::optional<Error> too_long;
 };
 // Errors: H0207. H2426 is not one: it is too_long.
-Result<PlannedTime> plan_time(const TaskSettings& s, const RunLength& length, const RunPlan& plan,
+Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const RunPlan& plan,
                               double step_seconds, double evaluation_seconds,
                               const DeviceSpec& device);
 OrderedJson time_json(const TaskSettings& s, const PlannedTime& t);

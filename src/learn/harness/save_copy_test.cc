@@ -1,0 +1,61 @@
+// When a checkpoint has a copy of its own.
+#include "learn/harness/save_copy.h"
+
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMiB = 1 << 20;
+
+// A weight of 1 MiB with moments of 2 MiB, and a weight that is not saved.
+RunPlan small_plan(Space moments = Space::device) {
+  RunPlan plan;
+  const Type type{DType::f32, {512, 512}};
+  plan.states = {{"w", type, Role::param},
+                 {"m", type, Role::moment, 0, moments},
+                 {"v", type, Role::moment, 0, moments},
+                 {"base", type, Role::param}};
+  plan.state_bytes[Space::device] = 4 * kMiB;
+  return plan;
+}
+
+TrainSettings with_limit() {
+  TrainSettings s;
+  s.host_memory = ByteSize{1 << 30};
+  return s;
+}
+
+SaveCopy copy_of(const TrainSettings& s, int64_t room, const RunPlan& plan = small_plan()) {
+  const ArenaLimits limits{.device = needs_of(plan, {}, {.shared = true}).device + room,
+                           .shared = true};
+  return plan_save_copy(s, plan, {"w"}, {}, limits);
+}
+
+TEST(SaveCopy, HoldsWhatIsSavedWhereThereIsRoom) {
+  const TrainSettings s = with_limit();
+  EXPECT_EQ(copy_of(s, 3 * kMiB).bytes(), 3 * kMiB);
+  const SaveCopy none = copy_of(s, 3 * kMiB - 1);
+  EXPECT_EQ(none.needed, 3 * kMiB);
+  EXPECT_EQ(none.bytes(), 0);
+}
+
+TEST(SaveCopy, TakesHalfOfMemoryThatNoFlagLimits) {
+  TrainSettings s = with_limit();
+  s.host_memory.reset();
+  EXPECT_EQ(copy_of(s, 6 * kMiB).bytes(), 3 * kMiB);
+  EXPECT_EQ(copy_of(s, 6 * kMiB - 2).bytes(), 0);
+}
+
+TEST(SaveCopy, LeavesMomentsWithoutAnyOut) {
+  TrainSettings s = with_limit();
+  s.save_only_model = true;
+  EXPECT_EQ(copy_of(s, 9 * kMiB).needed, kMiB);
+}
+
+TEST(SaveCopy, IsNotMadeOfWhatIsOnDisk) {
+  EXPECT_EQ(copy_of(with_limit(), 9 * kMiB, small_plan(Space::disk)).needed, 0);
+}
+
+}  // namespace
+}  // namespace hone
