@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/settings/settings.h"
 #include "learn/train/settings.h"
@@ -16,6 +17,8 @@ struct DataSettings {
 #include "base/settings/fields.inc"
 };
 
+class ExampleScores;
+
 struct TaskSettings : TrainSettings, DataSettings {
   TaskSettings();
   TaskSettings(const TaskSettings&);
@@ -29,6 +32,8 @@ struct TaskSettings : TrainSettings, DataSettings {
   std::string continued_from;
   // Standard output, for tasks whose lines other programs read; the command sets it.
   std::function<void(std::string_view)> print;
+  // Gets what an evaluation says of each row; null: nobody asked. The command sets it.
+  std::shared_ptr<ExampleScores> example_scores;
 };
 
 bool has_setting(const Schema& schema, const std::string& name);

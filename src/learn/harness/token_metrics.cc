@@ -15,6 +15,8 @@ bool TokenCounts::add(int64_t number, std::span<const float> nll,
   const auto labels = static_cast<int64_t>(nll.size());
   loss.add(number, sum, labels);
   accuracy.add(right, labels);
+  if (examples)
+    examples->add(number, {{"scores", {{"nll", sum}, {"tokens", labels}, {"correct", right}}}});
   return std::isfinite(sum);
 }
 

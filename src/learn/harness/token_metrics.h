@@ -1,15 +1,20 @@
 // Loss, accuracy and perplexity of tasks that predict tokens, with the names of run_clm and run_mlm.
 #pragma once
 
+#include "learn/harness/example_scores.h"
 #include "learn/harness/examples.h"
+#include "learn/harness/settings.h"
 #include "learn/metrics/loss.h"
 
 namespace hone {
 
 struct TokenCounts {
-  explicit TokenCounts(int64_t batch_rows) : loss(batch_rows) {}
+  // `examples`, if not null, gets the sums of each row: nll, tokens and correct.
+  explicit TokenCounts(int64_t batch_rows, ExampleScores* examples = nullptr)
+      : loss(batch_rows), examples(examples) {}
   EvalLoss loss;
   Accuracy accuracy;
+  ExampleScores* examples;
   // The row with this number: its labels' nll and whether they were predicted. False: not finite.
   bool add(int64_t number, std::span<const float> nll, std::span<const int32_t> correct);
 };
@@ -18,8 +23,8 @@ struct TokenCounts {
 // `unlabelled` tokens of each row have no label. Rows are those of the last axis.
 class TokenMetrics : public EvalMetrics {
  public:
-  TokenMetrics(int64_t batch_rows, int64_t first, int64_t unlabelled, bool with_accuracy = true)
-      : counts_(batch_rows),
+  TokenMetrics(const TaskSettings& s, int64_t first, int64_t unlabelled, bool with_accuracy = true)
+      : counts_(s.per_device_eval_batch_size, s.example_scores.get()),
         first_(first),
         unlabelled_(unlabelled),
         with_accuracy_(with_accuracy) {}

@@ -7,6 +7,7 @@
 #include "learn/data/batches/labelled_batch.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
+#include "learn/harness/example_scores.h"
 #include "learn/harness/task_run.h"
 #include "learn/harness/token_graph.h"
 #include "learn/tasks/classification_check.h"
@@ -99,6 +100,7 @@ class ClassificationEvaluation : public EvalMetrics {
             count == 1 ? of_row[0] : static_cast<float>(predicted_class(of_row));
         continue;
       }
+      add_example(row, of_row);
       ClassificationMetrics& m = row < labels_->matched ? matched_ : mismatched_;
       const int64_t number = row < labels_->matched ? row : row - labels_->matched;
       if (is_regression(labels_->config))
@@ -121,6 +123,30 @@ class ClassificationEvaluation : public EvalMetrics {
   }
 
  private:
+  // The prediction by name, or the number, beside what was wanted.
+  void add_example(int64_t row, std::span<const float> logits) const {
+    ExampleScores* examples = labels_->s->example_scores.get();
+    if (examples == nullptr) return;
+    const auto at = static_cast<size_t>(row);
+    if (is_regression(labels_->config)) {
+      const double predicted = static_cast<double>(logits[0]),
+                   wanted = static_cast<double>(labels_->eval.values[at]);
+      examples->add(row, {{"prediction", predicted},
+                          {"reference", wanted},
+                          {"scores", {{"mse", (predicted - wanted) * (predicted - wanted)}}}});
+      return;
+    }
+    const int64_t best = predicted_class(logits), wanted = labels_->eval.classes[at];
+    const Json& names = labels_->config.config["id2label"];
+    const auto name = [&](int64_t i) { return names[std::to_string(i)].get<std::string>(); };
+    examples->add(row, {{"prediction", name(best)},
+                        {"reference", name(wanted)},
+                        {"scores",
+                         {{"accuracy", best == wanted ? 1 : 0},
+                          {"nll", cross_entropy(logits, static_cast<size_t>(wanted), 0)},
+                          {"tokens", 1}}}});
+  }
+
   ClassificationMetrics metrics() const {
     const ClassificationSettings& s = *labels_->s;
     return {s.task_name, is_regression(labels_->config), s.per_device_eval_batch_size,

@@ -107,9 +107,7 @@ Task task_clm() {
     x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) {
       return plan.tokens[0] - plan.rows;
     };
-    x.metrics = [s](int64_t first) {
-      return std::make_unique<TokenMetrics>(s->per_device_eval_batch_size, first, 1);
-    };
+    x.metrics = [s](int64_t first) { return std::make_unique<TokenMetrics>(*s, first, 1); };
     return x;
   };
   t.check_rows = [s, text = *t.text](const CheckRequest& r, Findings& findings) {

@@ -124,8 +124,8 @@ class Masks {
 
 class MlmMetrics : public EvalMetrics {
  public:
-  MlmMetrics(int64_t batch_rows, std::shared_ptr<const Masks> masks)
-      : counts_(batch_rows), masks_(std::move(masks)) {}
+  MlmMetrics(const MlmSettings& s, std::shared_ptr<const Masks> masks)
+      : counts_(s.per_device_eval_batch_size, s.example_scores.get()), masks_(std::move(masks)) {}
 
   bool add(const CollatedRows& rows, const Batch& outputs) override {
     const auto nll = outputs.get<const float>("nll");
@@ -170,9 +170,7 @@ Result<Examples> mlm_examples(const std::shared_ptr<MlmSettings>& s, const TextS
   x.collate = [masks](const CollatedRows& rows, Batch& to) { return masks->collate(rows, to); };
   x.normaliser = [masks](int64_t step, const StepPlan&, const ExampleRows& data,
                          const BatchRows& rows) { return masks->count(step, data, rows); };
-  x.metrics = [s, masks](int64_t) {
-    return std::make_unique<MlmMetrics>(s->per_device_eval_batch_size, masks);
-  };
+  x.metrics = [s, masks](int64_t) { return std::make_unique<MlmMetrics>(*s, masks); };
   x.reserve = [masks](const RunShapes& shapes) { masks->reserve(shapes); };
   return x;
 }

@@ -10,6 +10,7 @@
 #include "learn/data/batches/labelled_batch.h"
 #include "learn/harness/collate.h"
 #include "learn/harness/errors.h"
+#include "learn/harness/example_scores.h"
 #include "learn/harness/task_run.h"
 #include "learn/harness/token_graph.h"
 #include "learn/metrics/loss.h"
@@ -97,6 +98,10 @@ class NerEvaluation : public EvalMetrics {
       }
       if (!std::isfinite(nll)) return false;
       loss_.add(rows.rows.number(row) - first_, nll, words);
+      if (ExampleScores* examples = labels_->s->example_scores.get())
+        examples->add(row - first_, {{"prediction", predicted},
+                                     {"reference", expected},
+                                     {"scores", {{"nll", nll}, {"tokens", words}}}});
       const std::string_view reference = expected;
       metric_->add_text(predicted, std::span(&reference, 1));
       if (lines_) (*lines_)[static_cast<size_t>(row - first_)] = std::move(predicted);

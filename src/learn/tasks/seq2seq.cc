@@ -107,9 +107,7 @@ Result<Examples> seq2seq_examples(const Seq2Seq& q, Pretrained& model,
   x.normaliser = [](int64_t, const StepPlan& plan, const auto&, const auto&) {
     return plan.tokens[1];
   };
-  x.metrics = [s](int64_t first) {
-    return std::make_unique<TokenMetrics>(s->per_device_eval_batch_size, first, 0, false);
-  };
+  x.metrics = [s](int64_t first) { return std::make_unique<TokenMetrics>(*s, first, 0, false); };
   x.evaluate = [texts, rows = data.eval_rows](TaskRun& run) {
     return texts->evaluate(run, 0, rows, nullptr);
   };

@@ -7,6 +7,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/generate/prompts.h"
+#include "learn/harness/example_scores.h"
 #include "learn/harness/generated_texts.h"
 #include "learn/metrics/metric.h"
 
@@ -130,15 +131,30 @@ Result<bool> GeneratedTexts::generate(TaskRun& run, int64_t begin, int64_t end,
       const std::string reference = targets_.decode(wanted, true);
       const std::string_view references[] = {trim(reference)};
       metric->add_text(trim(text), references);
+      if (q_.settings->example_scores)
+        HONE_TRY(
+            add_example(from + static_cast<int64_t>(g.prompt) - begin, text, reference, options));
     }
     bar.update(to - begin, "");
   }
   bar.finish();
-  const double times = q_.metric == "rouge" ? 100 : 1;
   for (const MetricValue& v : compared ? HONE_TRY(metric->values()) : MetricValues())
-    metrics[v.name] = std::round(v.value * times * 1e4) / 1e4;
+    metrics[v.name] = std::round(v.value * metric_scale() * 1e4) / 1e4;
   metrics["gen_len"] = lengths.mean();
   return true;
+}
+
+// The scores of one row, as if it were the only one.
+Status GeneratedTexts::add_example(int64_t row, std::string_view text, std::string_view reference,
+                                   const MetricOptions& options) {
+  const auto metric = HONE_TRY(make_metric(q_.metric, options));
+  const std::string_view references[] = {trim(reference)};
+  metric->add_text(trim(text), references);
+  OrderedJson scores;
+  for (const MetricValue& v : HONE_TRY(metric->values())) scores[v.name] = v.value * metric_scale();
+  q_.settings->example_scores->add(
+      row, {{"prediction", trim(text)}, {"reference", trim(reference)}, {"scores", scores}});
+  return Ok{};
 }
 
 Status GeneratedTexts::save_languages(const std::string& folder) const {

@@ -3,6 +3,7 @@
 
 #include "learn/generate/generate.h"
 #include "learn/harness/task_run.h"
+#include "learn/metrics/metric.h"
 #include "learn/metrics/sentences.h"
 #include "learn/tasks/seq2seq_settings.h"
 
@@ -33,6 +34,9 @@ class GeneratedTexts {
   // A text for each row of [begin, end); false: a stop was requested.
   Result<bool> generate(TaskRun& run, int64_t begin, int64_t end, std::vector<std::string>& texts,
                         OrderedJson& metrics);
+  Status add_example(int64_t row, std::string_view text, std::string_view reference,
+                     const MetricOptions& options);
+  double metric_scale() const { return q_.metric == "rouge" ? 100 : 1; }  // as run_summarization
 
   Seq2Seq q_;
   const Pretrained& model_;

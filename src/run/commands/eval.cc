@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "run/commands/command.h"
+#include "run/commands/saved_examples.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -32,6 +33,10 @@ Result<int> run_eval(const std::vector<std::string>& args) {
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
+  if (only.save_examples) {
+    HONE_TRY(check_saved_examples(*chosen, only.slice_columns));
+    s.example_scores = std::make_shared<ExampleScores>();
+  }
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
   bool from_scratch = false;
@@ -41,6 +46,8 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   Trainer trainer(s, *run, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());
   if (metrics.empty()) return 128 + stop_signal();
+  if (only.save_examples)
+    HONE_TRY(save_examples(*chosen, *run, *s.example_scores, only.slice_columns));
   if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));
   if (only.json)
     print_out(dump_json(metrics) + "\n");

@@ -1,0 +1,21 @@
+// What hone eval --save_examples leaves: one line a row, and what the evaluation was, so that another model
+// can be evaluated in the same way.
+#pragma once
+
+#include "learn/harness/example_scores.h"
+#include "learn/harness/task_run.h"
+#include "run/commands/task_choice.h"
+
+namespace hone {
+
+// H3010 where rows cannot be saved: no output_dir, rows of a stream, slice columns without rows of a file.
+Status check_saved_examples(const ChosenTask& chosen,
+                            const std::vector<std::string>& slice_columns);
+
+// <output_dir>/eval_run.json and then eval_examples.jsonl: {"id","prediction","reference","scores","slices"}.
+// An id says which row of which data it is: two evaluations saw the same rows if their ids are equal. Errors:
+// H2109 a column that is missing, H3010 a file with other rows than were evaluated, those of the store.
+Status save_examples(const ChosenTask& chosen, const TaskRun& run, const ExampleScores& scores,
+                     const std::vector<std::string>& slice_columns);
+
+}  // namespace hone
