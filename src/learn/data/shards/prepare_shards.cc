@@ -1,5 +1,6 @@
 // hone prepare: writes token shards and their manifest, and continues a run that was killed.
 #include <algorithm>
+#include <filesystem>
 
 #include "base/store/hash.h"
 #include "base/store/store.h"
@@ -155,6 +156,23 @@ class ShardFolder {
   const PrepareOptions& options_;
 };
 
+// Adds what a task noted of more rows: counts, and whether all of them have something.
+Status add_about(const OrderedJson& more, const std::string& folder, OrderedJson& about) {
+  if (more.contains("names") || more.contains("regression"))
+    return Error(err::kShards, "shards of rows with labels cannot be put together").at(folder);
+  if (about.is_null()) {
+    about = more;
+    return Ok{};
+  }
+  for (const auto& [key, value] : more.items()) {
+    OrderedJson& sum = about[key];
+    if (value.is_number_integer() && sum.is_number_integer())
+      sum = sum.get<int64_t>() + value.get<int64_t>();
+    if (value.is_boolean() && sum.is_boolean()) sum = sum.get<bool>() && value.get<bool>();
+  }
+  return Ok{};
+}
+
 class Preparation {
  public:
   Preparation(const std::vector<TextPart>& parts, const PrepareOptions& options,
@@ -267,6 +285,48 @@ Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
       folder.out.stopped = true;
       return std::move(folder.out);
     }
+  }
+  HONE_TRY(folder.finish());
+  return std::move(folder.out);
+}
+
+Result<Prepared> merge_shards(const std::vector<PreparedFiles>& files,
+                              const std::vector<PreparedPart>& parts,
+                              const PrepareOptions& options) {
+  ShardFolder folder(options);
+  OrderedJson killed;
+  if (HONE_TRY(folder.begin(files, killed))) return std::move(folder.out);
+  for (const char* split : kSplits) HONE_TRY(file_store().remove_all(folder.in_folder(split)));
+  for (const PreparedFiles& wanted : files) {
+    ShardSplit& split = folder.splits().emplace_back();
+    split.name = wanted.split;
+    split.hash = RowsHash().value();
+    const std::string at = folder.in_folder(split.name);
+    HONE_TRY(file_store().make_dirs(at));
+    for (const PreparedPart& part : parts) {
+      if (part.split != split.name) continue;
+      const ShardManifest manifest = HONE_TRY(read_shard_manifest(part.folder));
+      const ShardSplit from = HONE_TRY(find_split(manifest, part.split, part.folder));
+      HONE_TRY(add_about(from.about, part.folder, split.about));
+      split.min_id = std::min(split.min_id, from.min_id);
+      split.max_id = std::max(split.max_id, from.max_id);
+      for (ShardFile shard : from.shards) {
+        const std::string source = part.folder + "/" + part.split;
+        const MappedShard mapped = HONE_TRY(map_shard(source, shard));
+        TokenRows rows;
+        rows.add(mapped.ids);
+        RowsHash hash(split.hash);
+        for (int64_t i = 0; i < rows.size(); ++i) hash.add(rows.row(i));
+        split.hash = hash.value();
+        const std::string name = fmt::format("data-{:05}.arrow", split.shards.size());
+        std::error_code failed;
+        std::filesystem::create_hard_link(source + "/" + shard.file, at + "/" + name, failed);
+        if (failed) HONE_TRY(file_store().copy(source + "/" + shard.file, at + "/" + name));
+        shard.file = name;
+        split.shards.push_back(std::move(shard));
+      }
+    }
+    if (!split.shards.empty()) HONE_TRY(write_dataset_files(at, split));
   }
   HONE_TRY(folder.finish());
   return std::move(folder.out);

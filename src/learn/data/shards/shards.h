@@ -101,6 +101,18 @@ Result<Prepared> prepare_rows(const std::vector<PreparedFiles>& files,
                               const PrepareOptions& options,
                               const std::function<Result<std::vector<RowSplit>>()>& read);
 
+// Finished shards of some of the rows, and the split that they are of.
+struct PreparedPart {
+  std::string split, folder;
+};
+// Makes options.folder of finished folders with the same settings, whose rows follow each other: the
+// rows, and so their hashes, are those of preparing all files at once. Shards are linked where the disk
+// can, else copied. Errors: H2132 for rows with classes, which one folder numbers otherwise than another;
+// those of prepare_rows.
+Result<Prepared> merge_shards(const std::vector<PreparedFiles>& files,
+                              const std::vector<PreparedPart>& parts,
+                              const PrepareOptions& options);
+
 // Deletes what prepare_shards writes, if the folder holds shards, finished or not.
 Status remove_shards(const std::string& folder);
 
