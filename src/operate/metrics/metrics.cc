@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "base/core/error.h"
 #include "base/core/json.h"
@@ -56,11 +57,15 @@ LiveMetric& Metrics::counter(const std::string& name, const std::string& help,
 }
 
 MetricHistogram& Metrics::histogram(const std::string& name, const std::string& help,
-                                    std::vector<double> bounds) {
+                                    std::vector<double> bounds, const MetricLabels& labels) {
   std::lock_guard lock(mutex_);
   Family& f = family(name, help, Kind::histogram);
-  if (!f.histogram) f.histogram = std::make_unique<MetricHistogram>(std::move(bounds));
-  return *f.histogram;
+  for (auto& [marks, histogram] : f.histograms)
+    if (marks == labels) return histogram;
+  return f.histograms
+      .emplace_back(std::piecewise_construct, std::forward_as_tuple(labels),
+                    std::forward_as_tuple(std::move(bounds)))
+      .second;
 }
 
 std::vector<Metrics::Reading> Metrics::read() const {
@@ -69,7 +74,7 @@ std::vector<Metrics::Reading> Metrics::read() const {
   for (const Family& f : families_) {
     Reading r{f.name, f.help, f.kind, {}, {}};
     for (const auto& [labels, value] : f.values) r.values.emplace_back(labels, value.value());
-    if (f.histogram) r.histogram = f.histogram->read();
+    for (const auto& [labels, h] : f.histograms) r.histograms.emplace_back(labels, h.read());
     all.push_back(std::move(r));
   }
   return all;
@@ -115,16 +120,19 @@ std::string prometheus_text(const Metrics& metrics) {
                         kTypes[static_cast<size_t>(m.kind)]);
     for (const auto& [labels, value] : m.values)
       text += fmt::format("{}{} {}\n", m.name, labels_text(labels), prometheus_number(value));
-    if (m.kind != Metrics::Kind::histogram) continue;
-    uint64_t below = 0;
-    for (size_t i = 0; i < m.histogram.counts.size(); ++i) {
-      below += m.histogram.counts[i];
-      text += fmt::format(
-          "{}_bucket{{le=\"{}\"}} {}\n", m.name,
-          i < m.histogram.bounds.size() ? prometheus_number(m.histogram.bounds[i]) : "+Inf", below);
+    for (const auto& [labels, h] : m.histograms) {
+      const std::string marks = labels_text(labels);
+      MetricLabels with_bound = labels;
+      with_bound.emplace_back("le", "");
+      uint64_t below = 0;
+      for (size_t i = 0; i < h.counts.size(); ++i) {
+        below += h.counts[i];
+        with_bound.back().second = i < h.bounds.size() ? prometheus_number(h.bounds[i]) : "+Inf";
+        text += fmt::format("{}_bucket{} {}\n", m.name, labels_text(with_bound), below);
+      }
+      text += fmt::format("{}_sum{} {}\n{}_count{} {}\n", m.name, marks, prometheus_number(h.sum),
+                          m.name, marks, h.count);
     }
-    text += fmt::format("{}_sum {}\n{}_count {}\n", m.name, prometheus_number(m.histogram.sum),
-                        m.name, m.histogram.count);
   }
   return text;
 }

@@ -61,13 +61,13 @@ class Metrics {
   LiveMetric& counter(const std::string& name, const std::string& help,
                       const MetricLabels& labels = {});
   MetricHistogram& histogram(const std::string& name, const std::string& help,
-                             std::vector<double> bounds);
+                             std::vector<double> bounds, const MetricLabels& labels = {});
 
   struct Reading {
     std::string name, help;
     Kind kind = Kind::gauge;
     std::vector<std::pair<MetricLabels, double>> values;
-    MetricHistogram::Reading histogram;  // of that kind
+    std::vector<std::pair<MetricLabels, MetricHistogram::Reading>> histograms;  // of that kind
   };
   std::vector<Reading> read() const;  // in the order in which they were made
 
@@ -76,7 +76,7 @@ class Metrics {
     std::string name, help;
     Kind kind;
     std::deque<std::pair<MetricLabels, LiveMetric>> values;
-    std::unique_ptr<MetricHistogram> histogram;  // of that kind
+    std::deque<std::pair<MetricLabels, MetricHistogram>> histograms;  // of that kind
   };
   Family& family(const std::string& name, const std::string& help, Kind kind);
   LiveMetric& metric(const std::string& name, const std::string& help, Kind kind,

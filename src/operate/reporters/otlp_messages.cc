@@ -55,12 +55,14 @@ std::string number_point(const MetricLabels& labels, double value, double begin,
   return p;
 }
 
-std::string histogram_point(const MetricHistogram::Reading& h, double begin, double now) {
-  std::string counts, bounds;
+std::string histogram_point(const MetricLabels& labels, const MetricHistogram::Reading& h,
+                            double begin, double now) {
+  std::string counts, bounds, marks;
+  for (const auto& [name, label] : labels) marks += attribute(9, name, label);
   for (const uint64_t n : h.counts) counts += wire::little_endian(n);
   for (const double b : h.bounds) bounds += wire::little_endian(b);
   return nanoseconds(2, begin) + nanoseconds(3, now) + fixed(4, h.count) + wire::real(5, h.sum) +
-         wire::bytes(6, counts) + wire::bytes(7, bounds);
+         wire::bytes(6, counts) + wire::bytes(7, bounds) + marks;
 }
 
 // The bytes that pairs of hexadecimal digits say; "" when they are others or all are zero.
@@ -130,10 +132,12 @@ std::string otlp_log(const LogRecord& line, const TraceContext& trace, std::stri
 std::string otlp_metric(const Metrics::Reading& metric, double begin, double now) {
   std::string m = wire::bytes(1, metric.name) + wire::bytes(2, metric.help);
   if (const std::string_view unit = unit_of(metric.name); !unit.empty()) m += wire::bytes(3, unit);
-  if (metric.kind == Metrics::Kind::histogram)
-    return m + wire::bytes(9, wire::bytes(1, histogram_point(metric.histogram, begin, now)) +
-                                  wire::number(2, kCumulative));
   std::string points;
+  if (metric.kind == Metrics::Kind::histogram) {
+    for (const auto& [labels, h] : metric.histograms)
+      points += wire::bytes(1, histogram_point(labels, h, begin, now));
+    return m + wire::bytes(9, points + wire::number(2, kCumulative));
+  }
   for (const auto& [labels, value] : metric.values)
     points += wire::bytes(1, number_point(labels, value, begin, now));
   if (metric.kind == Metrics::Kind::gauge) return m + wire::bytes(5, points);

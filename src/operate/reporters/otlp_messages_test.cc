@@ -34,7 +34,7 @@ TEST(OtlpMessages, BytesAreThoseOfTheClient) {
             "0a0b73746570735f746f74616c120653746570732e3a2b0a251100ca9a3b0000000019009435"
             "77000000002100000000000008403a080a016b12030a017610021801");
   const Metrics::Reading times{
-      "t_seconds", "T.", Metrics::Kind::histogram, {}, {{1.0}, {1, 1}, 5.5, 2}};
+      "t_seconds", "T.", Metrics::Kind::histogram, {}, {{{}, {{1.0}, {1, 1}, 5.5, 2}}}};
   EXPECT_EQ(otlp_hex(otlp_metric(times, 1, 2)),
             "0a09745f7365636f6e64731202542e1a01734a440a401100ca9a3b0000000019009435770000"
             "0000210200000000000000290000000000001640321001000000000000000100000000000000"
