@@ -5,24 +5,22 @@
 #include <string>
 
 #include "base/core/error.h"
+#include "operate/http/server.h"
 #include "operate/metrics/metrics.h"
 
 namespace hone {
 
 class MetricsServer {
  public:
-  // Listens at once; `metrics` must outlive it. Port 0 takes any free one. H3111: it cannot listen
+  // Listens at once; `metrics` must outlive it. Port 0 takes any free one. H3301: it cannot listen
   // there.
   static Result<std::unique_ptr<MetricsServer>> start(const Metrics& metrics,
                                                       const std::string& host, int port);
-  ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  int port() const;
+  int port() const { return http_->port(); }
 
  private:
-  struct Impl;
-  explicit MetricsServer(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit MetricsServer(std::unique_ptr<HttpServer> http) : http_(std::move(http)) {}
+  std::unique_ptr<HttpServer> http_;
 };
 
 }  // namespace hone

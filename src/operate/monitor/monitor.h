@@ -25,7 +25,7 @@ std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& repor
 
 class Monitor {
  public:
-  // The settings must outlive it. Errors: H3111; those of the reporters (Reporter::begin) and of the
+  // The settings must outlive it. Errors: H3301; those of the reporters (Reporter::begin) and of the
   // store.
   static Result<std::unique_ptr<Monitor>> begin(const TrainSettings& s, RunInfo info);
   // Without end() before, the run has failed by a bug.

@@ -4,6 +4,7 @@
 
 #include "base/store/http.h"
 #include "learn/train/settings.h"
+#include "operate/http/errors.h"
 #include "operate/monitor/errors.h"
 #include "operate/monitor/run_list.h"
 #include "operate/monitor/usage_metrics.h"
@@ -47,7 +48,7 @@ TEST(MetricsServer, AnswersAndRefuses) {
   EXPECT_EQ(http.send({.method = "POST", .url = at + "/metrics"}).value().status, 405);
   const auto second = MetricsServer::start(m, "192.0.2.1", 0);  // not of this machine
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(std::string(second.error().code()), err::kCannotListen.id);
+  EXPECT_EQ(std::string(second.error().code()), err::kHttpListen.id);
   EXPECT_FALSE(MetricsServer::start(m, "no address", 0).ok());
 }
 

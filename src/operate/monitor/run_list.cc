@@ -81,12 +81,16 @@ std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name) 
   return rows;
 }
 
-Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
+Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders) {
   std::vector<std::string> logs;
   for (const std::string& folder : folders)
     HONE_TRY(find_logs(without_end_slash(folder), kMostLevels, logs));
+  return logs;
+}
+
+Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders) {
   std::vector<RunRow> rows;
-  for (const std::string& log : logs)
+  for (const std::string& log : HONE_TRY(find_run_logs(folders)))
     for (RunRow& row : runs_in_log(HONE_TRY(file_store().read(log)), log))
       rows.push_back(std::move(row));
   std::stable_sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) {

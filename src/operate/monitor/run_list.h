@@ -27,8 +27,10 @@ struct RunRow {
 // one, are left out.
 std::vector<RunRow> runs_in_log(std::string_view text, const std::string& name);
 
-// All runs of the logs in these folders and in folders below them, three levels deep; URLs too. Errors: those
-// of the store.
+// The logs in these folders and in folders below them, three levels deep; URLs too. Errors: those of the
+// store.
+Result<std::vector<std::string>> find_run_logs(const std::vector<std::string>& folders);
+// All runs of these logs. Errors: those of the store.
 Result<std::vector<RunRow>> find_runs(const std::vector<std::string>& folders);
 // One run by its id, its name or its output folder; the newest of several. H3112.
 Result<RunRow> find_run(const std::string& run, const std::vector<std::string>& folders);

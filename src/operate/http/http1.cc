@@ -1,0 +1,345 @@
+// HTTP/1.1, by Boost.Beast.
+#include <sys/socket.h>
+
+#include <deque>
+
+#include "operate/http/wire.h"
+
+namespace hone {
+namespace {
+
+class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> {
+ public:
+  Http1(std::shared_ptr<Wire> wire, HttpShared& shared, beast::flat_buffer begun)
+      : wire_(std::move(wire)), shared_(shared), buffer_(std::move(begun)) {
+    beast::error_code failed;
+    const auto peer = wire_->tcp().socket().remote_endpoint(failed);
+    if (!failed) client_ = peer.address().to_string();
+  }
+  ~Http1() override { --shared_.connections; }
+
+  void read_head() {
+    parser_.emplace();
+    parser_->body_limit(shared_.options.most_body_bytes);
+    parser_->header_limit(static_cast<uint32_t>(shared_.options.most_header_bytes));
+    // The time of a request begins with its first byte.
+    if (buffer_.size() > 0) return read_begun_head();
+    wire_->tcp().expires_after(seconds_of(shared_.options.idle_seconds));
+    idle_ = true;
+    if (shared_.draining) return close();
+    wire_->async_read_some(buffer_.prepare(4096),
+                           [self = shared_from_this()](beast::error_code failed, size_t bytes) {
+                             self->idle_ = false;
+                             if (failed) return self->close();
+                             self->buffer_.commit(bytes);
+                             self->read_begun_head();
+                           });
+  }
+
+  void finish() override {
+    if (idle_) close();
+  }
+
+ private:
+  class Reply;
+
+  void read_begun_head() {
+    wire_->tcp().expires_after(seconds_of(shared_.options.request_seconds));
+    http::async_read_header(*wire_, buffer_, *parser_,
+                            [self = shared_from_this()](beast::error_code failed, size_t) {
+                              if (failed) return self->refuse(failed);
+                              self->read_body();
+                            });
+  }
+
+  void read_body() {
+    if (beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
+      static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      parser_->get().erase(http::field::expect);
+      asio::async_write(*wire_, asio::buffer(kContinue),
+                        [self = shared_from_this()](beast::error_code failed, size_t) {
+                          if (failed) return self->close();
+                          self->read_body();
+                        });
+      return;
+    }
+    http::async_read(*wire_, buffer_, *parser_,
+                     [self = shared_from_this()](beast::error_code failed, size_t) {
+                       if (failed) return self->refuse(failed);
+                       self->answer();
+                     });
+  }
+
+  void answer();
+
+  // A request that cannot be read. What follows it cannot either.
+  void refuse(beast::error_code failed) {
+    int status = 400;
+    std::string text = "this is not a request of HTTP/1.1";
+    if (failed == http::error::body_limit) {
+      status = 413;
+      text =
+          "the body is longer than " + std::to_string(shared_.options.most_body_bytes) + " bytes";
+    } else if (failed == http::error::header_limit || failed == http::error::buffer_overflow) {
+      status = 431;
+      text = "the headers are too long";
+    } else if (failed == beast::error::timeout || failed.category() != http_category()) {
+      return close();
+    }
+    WebAnswer a = web_error(status, text);
+    keep_alive_ = false;
+    send(std::move(a), 11, false);
+  }
+  static const boost::system::error_category& http_category() {
+    return http::make_error_code(http::error::bad_version).category();
+  }
+
+  http::response_header<> head_of(const WebAnswer& a, unsigned version) const {
+    http::response_header<> head;
+    head.version(version);
+    head.result(static_cast<unsigned>(a.status));
+    if (!a.type.empty()) head.set(http::field::content_type, a.type);
+    for (const auto& [name, value] : a.headers) head.insert(name, value);
+    return head;
+  }
+
+  void send(WebAnswer a, unsigned version, bool no_body) {
+    if (closed_) return;
+    whole_.emplace(head_of(a, version));
+    whole_->keep_alive(keep_alive_);
+    whole_->body() = std::move(a.body);
+    whole_->prepare_payload();
+    if (no_body) whole_->body().clear();  // the length stays
+    wire_->tcp().expires_after(seconds_of(shared_.options.write_seconds));
+    http::async_write(
+        *wire_, *whole_,
+        [self = shared_from_this()](beast::error_code failed, size_t) { self->answered(failed); });
+  }
+
+  void answered(beast::error_code failed) {
+    if (failed) return close();
+    if (!keep_alive_ || shared_.draining) return shut();
+    read_head();
+  }
+
+  // Ends what is sent, and waits a little for the client to read it.
+  void shut() {
+    beast::error_code ignored;
+    if (wire_->tls() != nullptr && !closed_) {
+      wire_->tls()->async_shutdown(
+          [self = shared_from_this()](beast::error_code) { self->close(); });
+      return;
+    }
+    wire_->tcp().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    wire_->tcp().expires_after(std::chrono::seconds(2));
+    linger();
+  }
+  void linger() {
+    buffer_.clear();
+    wire_->async_read_some(buffer_.prepare(4096),
+                           [self = shared_from_this()](beast::error_code failed, size_t) {
+                             if (failed) return self->close();
+                             self->linger();
+                           });
+  }
+
+  void close() {
+    if (closed_) return;
+    closed_ = true;
+    beast::error_code ignored;
+    wire_->tcp().socket().close(ignored);
+    if (const auto reply = reply_.lock()) left(*reply);
+  }
+  static void left(Reply& reply);
+
+  // Whether the client leaves while its request is worked on.
+  void watch() {
+    if (closed_ || watching_) return;
+    watching_ = true;
+    wire_->tcp().socket().async_wait(
+        asio::ip::tcp::socket::wait_read, [self = shared_from_this()](beast::error_code failed) {
+          self->watching_ = false;
+          if (failed || self->closed_ || self->reply_.expired()) return;
+          char byte;
+          const ssize_t n = ::recv(self->wire_->tcp().socket().native_handle(), &byte, 1,
+                                   MSG_PEEK | MSG_DONTWAIT);
+          // Bytes of a next request say that it is there; nothing more is asked then.
+          if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK)) self->close();
+        });
+  }
+
+  std::shared_ptr<Wire> wire_;
+  HttpShared& shared_;
+  beast::flat_buffer buffer_;
+  std::string client_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  std::optional<http::response<http::string_body>> whole_;
+  std::weak_ptr<Reply> reply_;
+  bool keep_alive_ = false, closed_ = false, idle_ = false, watching_ = false;
+};
+
+// Everything is done on the server's thread; what the handlers' threads see is atomic.
+class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1::Reply> {
+ public:
+  Reply(std::shared_ptr<Http1> connection, unsigned version, bool no_body)
+      : connection_(std::move(connection)), version_(version), no_body_(no_body) {
+    ++connection_->shared_.requests;
+  }
+  ~Reply() override {
+    --connection_->shared_.requests;
+    if (done_) return;
+    asio::post(connection_->wire_->get_executor(),
+               [c = connection_, begun = begun_.load(), v = version_, n = no_body_] {
+                 if (begun) return c->close();  // the client sees that it is not whole
+                 c->send(web_error(500, "the request was dropped"), v, n);
+               });
+  }
+
+  void send(WebAnswer a) override {
+    done_ = true;
+    post([this, a = std::move(a)]() mutable {
+      connection_->send(std::move(a), version_, no_body_);
+    });
+  }
+  void begin(WebAnswer a) override {
+    begun_ = true;
+    post([this, a = std::move(a)] {
+      head_.emplace(connection_->head_of(a, version_));
+      head_->keep_alive(connection_->keep_alive_);
+      chunked_ = version_ >= 11;
+      if (chunked_)
+        head_->chunked(true);
+      else
+        connection_->keep_alive_ = false, head_->keep_alive(false);
+      if (no_body_) {
+        ending_ = true;
+      }
+      serializer_.emplace(*head_);
+      writing_ = true;
+      connection_->wire_->tcp().expires_after(
+          seconds_of(connection_->shared_.options.write_seconds));
+      http::async_write_header(
+          *connection_->wire_, *serializer_,
+          [self = shared_from_this()](beast::error_code failed, size_t) { self->wrote(failed); });
+    });
+  }
+  void write(std::string piece) override {
+    if (piece.empty()) return;
+    post([this, p = std::move(piece)]() mutable {
+      if (gone_ || no_body_) return;
+      unsent_ += p.size();
+      pieces_.push_back(std::move(p));
+      if (unsent_ > connection_->shared_.options.most_unsent_bytes) return connection_->close();
+      next();
+    });
+  }
+  void end() override {
+    done_ = true;
+    post([this] {
+      ending_ = true;
+      next();
+    });
+  }
+  bool gone() const override { return gone_; }
+  void on_gone(std::function<void()> f) override {
+    post([this, f = std::move(f)]() mutable {
+      if (gone_) return f();
+      on_gone_ = std::move(f);
+    });
+  }
+
+  void left() {
+    if (gone_.exchange(true)) return;
+    if (on_gone_) std::exchange(on_gone_, nullptr)();
+  }
+
+ private:
+  template <class F>
+  void post(F f) {
+    asio::post(connection_->wire_->get_executor(),
+               [self = shared_from_this(), f = std::move(f)]() mutable { f(); });
+  }
+
+  void wrote(beast::error_code failed) {
+    writing_ = false;
+    if (failed) return connection_->close();
+    if (last_written_) return connection_->answered({});
+    next();
+  }
+
+  void next() {
+    if (writing_ || gone_ || last_written_) return;
+    const auto written = [self = shared_from_this()](beast::error_code failed, size_t) {
+      self->wrote(failed);
+    };
+    Wire& wire = *connection_->wire_;
+    if (!pieces_.empty()) {
+      // All that waits goes in one chunk.
+      sent_.clear();
+      for (const std::string& p : pieces_) sent_ += p;
+      pieces_.clear();
+      unsent_ = 0;
+      writing_ = true;
+      wire.tcp().expires_after(seconds_of(connection_->shared_.options.write_seconds));
+      if (chunked_)
+        asio::async_write(wire, http::make_chunk(asio::buffer(sent_)), written);
+      else
+        asio::async_write(wire, asio::buffer(sent_), written);
+      return;
+    }
+    if (!ending_) return;
+    last_written_ = true;
+    if (!chunked_ || no_body_) return connection_->answered({});
+    writing_ = true;
+    asio::async_write(wire, http::make_chunk_last(), written);
+  }
+
+  std::shared_ptr<Http1> connection_;
+  unsigned version_;
+  bool no_body_;
+  std::atomic<bool> done_ = false, begun_ = false, gone_ = false;
+  std::function<void()> on_gone_;
+  std::optional<http::response<http::empty_body>> head_;
+  std::optional<http::response_serializer<http::empty_body>> serializer_;
+  std::deque<std::string> pieces_;
+  std::string sent_;
+  size_t unsent_ = 0;
+  bool chunked_ = false, writing_ = false, ending_ = false, last_written_ = false;
+};
+
+void Http1::left(Reply& reply) { reply.left(); }
+
+void Http1::answer() {
+  wire_->tcp().expires_never();
+  auto message = parser_->release();
+  keep_alive_ = message.keep_alive();
+  WebRequest request;
+  request.method = std::string(message.method_string());
+  const std::string_view target(message.target().data(), message.target().size());
+  const size_t question = target.find('?');
+  request.path = std::string(target.substr(0, question));
+  if (question != std::string_view::npos) request.query = std::string(target.substr(question + 1));
+  for (const auto& field : message) {
+    std::string name(field.name_string());
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    request.headers.emplace_back(std::move(name), std::string(field.value()));
+  }
+  request.body = std::move(message.body());
+  request.client = client_;
+  const auto reply = std::make_shared<Reply>(shared_from_this(), message.version(),
+                                             message.method() == http::verb::head);
+  reply_ = reply;
+  watch();
+  shared_.handler(std::move(request), reply);
+}
+
+}  // namespace
+
+std::shared_ptr<HttpConnection> start_http1(std::shared_ptr<Wire> wire, HttpShared& shared,
+                                            beast::flat_buffer begun) {
+  auto connection = std::make_shared<Http1>(std::move(wire), shared, std::move(begun));
+  connection->read_head();
+  return connection;
+}
+
+}  // namespace hone

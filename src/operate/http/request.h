@@ -1,0 +1,61 @@
+// A request and its answer, whatever the version of HTTP. Names of headers are in lower case.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+using WebHeaders = std::vector<std::pair<std::string, std::string>>;
+
+struct WebRequest {
+  std::string method;  // "POST"
+  std::string path;    // "/v1/models", as sent, without the query
+  std::string query;   // "a=b", or ""
+  WebHeaders headers;
+  std::string body;
+  std::string client;  // its address, "127.0.0.1"
+
+  std::string_view header(std::string_view name) const;  // "" where there is none
+};
+
+struct WebAnswer {
+  int status = 200;
+  std::string body;
+  std::string type = "application/json";
+  WebHeaders headers = {};
+};
+
+// How an answer gets to the client; any thread may use it, at any time after the request. One that goes
+// away without an answer gives the client status 500.
+class WebReply {
+ public:
+  virtual ~WebReply() = default;
+  // A whole answer, once.
+  virtual void send(WebAnswer answer) = 0;
+  // Or an answer in pieces, as they come: status and headers, then any number of write(), then end().
+  virtual void begin(WebAnswer head) = 0;
+  virtual void write(std::string piece) = 0;
+  virtual void end() = 0;
+  // The client left, or takes what is written too slowly: nothing that follows reaches it.
+  virtual bool gone() const = 0;
+  // Called once on the server's thread as soon as it is known, at once where it is.
+  virtual void on_gone(std::function<void()> f) = 0;
+};
+
+using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
+
+// {"error": "..."} with a line for people.
+WebAnswer web_error(int status, const std::string& text);
+// "%2F" and "+" of a query or of a part of a path; nothing where an escape is broken.
+std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
+// "a/b/c" as its parts, each decoded; nothing for an empty part in the middle, "." or "..", or a
+// part with a NUL or a slash.
+std::optional<std::vector<std::string>> path_parts(std::string_view path);
+
+}  // namespace hone
