@@ -30,6 +30,8 @@ OrderedJson marks_json(const MlflowMarks& marks) {
   return all;
 }
 
+constexpr double kReportSeconds = 20;
+
 int64_t milliseconds(double seconds) { return static_cast<int64_t>(seconds * 1000); }
 
 }  // namespace
@@ -41,7 +43,16 @@ Result<MlflowClient> MlflowClient::of_environment() {
         .todo(
             "set it to the address of an MLflow server, or start one: mlflow server --port 5000; "
             "export MLFLOW_TRACKING_URI=http://localhost:5000");
-  ServerAddress a = HONE_TRY(server_address("MLFLOW_TRACKING_URI", uri));
+  return named("MLFLOW_TRACKING_URI", uri, kReportSeconds);
+}
+
+Result<MlflowClient> MlflowClient::at(const std::string& uri, double timeout_seconds) {
+  return uri.empty() ? of_environment() : named("the address of MLflow", uri, timeout_seconds);
+}
+
+Result<MlflowClient> MlflowClient::named(const std::string& variable, const std::string& uri,
+                                         double timeout_seconds) {
+  ServerAddress a = HONE_TRY(server_address(variable, uri));
   HttpHeaders headers{{"content-type", "application/json"}};
   if (const std::string user = environment("MLFLOW_TRACKING_USERNAME"); !user.empty()) {
     a.user = user;
@@ -52,13 +63,14 @@ Result<MlflowClient> MlflowClient::of_environment() {
     headers["authorization"] = "Bearer " + token;
   else if (!a.user.empty())
     headers["authorization"] = "Basic " + encode_base64(a.user + ":" + a.password);
-  return MlflowClient(a.url, std::move(headers));
+  return MlflowClient(a.url, std::move(headers), timeout_seconds);
 }
 
-MlflowClient::MlflowClient(const std::string& url, HttpHeaders headers)
+MlflowClient::MlflowClient(const std::string& url, HttpHeaders headers, double timeout_seconds)
     : url_(url),
       headers_(std::move(headers)),
-      server_(std::make_unique<ReportServer>("MLflow at " + url.substr(0, url.find('?')))) {}
+      server_(std::make_unique<ReportServer>("MLflow at " + url.substr(0, url.find('?')),
+                                             timeout_seconds)) {}
 
 Result<Json> MlflowClient::call(const std::string& method, const std::string& path,
                                 const OrderedJson& body) {
@@ -71,6 +83,15 @@ Result<Json> MlflowClient::call(const std::string& method, const std::string& pa
                  fmt::format("{} is not an MLflow server: its answer is not JSON", url_))
         .todo("check MLFLOW_TRACKING_URI");
   return json;
+}
+
+Result<std::optional<Json>> MlflowClient::look_up(const std::string& path) {
+  const HttpResponse found =
+      HONE_TRY(server_->ask("GET", url_ + "/api/2.0/mlflow/" + path, headers_, ""));
+  if (found.status == 404) return std::optional<Json>();
+  Result<Json> json = parse_json(found.body, "the answer of MLflow");
+  if (found.status != 200 || !json.ok()) return server_->refusal(found);
+  return std::optional<Json>(std::move(*json));
 }
 
 Result<std::string> MlflowClient::experiment(const std::string& name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,8 @@ class MlflowClient {
  public:
   // For MLFLOW_TRACKING_URI, with _TOKEN, or _USERNAME and _PASSWORD. H3121.
   static Result<MlflowClient> of_environment();
+  // For a server at this address, "" as above; user, password and token of the environment. H3121.
+  static Result<MlflowClient> at(const std::string& uri, double timeout_seconds);
 
   // Errors of all: H0107, H0108.
   Result<std::string> experiment(const std::string& name);  // its id; made when it is new
@@ -37,10 +40,15 @@ class MlflowClient {
   Status update(const std::string& run, const std::string& status, double ended_seconds);
   // Into the artifacts of a run whose artifact_uri is one of mlflow-artifacts:.
   Status upload(const MlflowRun& run, const std::string& name, std::string_view bytes);
+  // Any other call below /api/2.0/mlflow/; a null body is none.
+  Result<Json> call(const std::string& method, const std::string& path, const OrderedJson& body);
+  // The same by GET; nullopt where the server answers 404.
+  Result<std::optional<Json>> look_up(const std::string& path);
 
  private:
-  MlflowClient(const std::string& url, HttpHeaders headers);
-  Result<Json> call(const std::string& method, const std::string& path, const OrderedJson& body);
+  MlflowClient(const std::string& url, HttpHeaders headers, double timeout_seconds);
+  static Result<MlflowClient> named(const std::string& variable, const std::string& uri,
+                                    double timeout_seconds);
   std::string url_;
   HttpHeaders headers_;
   std::unique_ptr<ReportServer> server_;

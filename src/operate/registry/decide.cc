@@ -1,0 +1,241 @@
+#include "operate/registry/decide.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <unordered_map>
+
+#include "learn/metrics/bootstrap.h"
+#include "operate/registry/errors.h"
+#include "operate/registry/row_scores.h"
+
+namespace hone {
+namespace {
+
+using RowPointers = std::vector<const EvaluatedRow*>;
+
+RowPointers pointers(const Evaluation& e) {
+  RowPointers all;
+  for (const EvaluatedRow& r : e.rows) all.push_back(&r);
+  return all;
+}
+
+// The rows of `against` in the order of those of `version`; the ids are the same.
+RowPointers in_order_of(const Evaluation& version, const Evaluation& against) {
+  std::unordered_map<std::string_view, const EvaluatedRow*> by_id;
+  for (const EvaluatedRow& r : against.rows) by_id[r.id] = &r;
+  RowPointers all;
+  for (const EvaluatedRow& r : version.rows) all.push_back(by_id.at(r.id));
+  return all;
+}
+
+std::string number(double x) { return fmt::format("{:.6g}", x); }
+
+// Each value of a column, with the rows that have it.
+std::map<std::string, std::vector<size_t>> groups_of(const RowPointers& rows,
+                                                     const std::string& column) {
+  std::map<std::string, std::vector<size_t>> groups;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto it = rows[i]->slices.find(column);
+    if (it != rows[i]->slices.end() && it->is_string()) groups[it->get<std::string>()].push_back(i);
+  }
+  return groups;
+}
+
+// What the slices say. Later ones do not take back what an earlier one refused.
+struct SliceVerdict {
+  std::string verdict = "promote", reason = {};
+  OrderedJson evidence = OrderedJson::object();
+};
+
+Result<SliceVerdict> judge_slices(const RowPointers& version, const RowPointers& against,
+                                  const DecisionPolicy& policy) {
+  SliceVerdict out;
+  for (const std::string& column : policy.slices) {
+    const auto groups = groups_of(version, column);
+    if (groups.empty())
+      return Error(err::kNoScore,
+                   fmt::format("the rows of the evaluation have no column '{}'", column))
+          .todo(fmt::format("evaluate with --slice_columns {}", column));
+    for (const auto& [value, rows] : groups) {
+      RowPointers mine, other;
+      for (const size_t i : rows) mine.push_back(version[i]), other.push_back(against[i]);
+      const PairedComparison c = HONE_TRY(compare_rows(mine, other, policy));
+      out.evidence[column][value] = c.json();
+      if (!policy.max_slice_loss || out.verdict == "refuse") continue;
+      const std::string where =
+          fmt::format("where {} is '{}', {} loses {} (interval {} to {}, {} rows)", column, value,
+                      policy.metric, number(-c.gain), number(-c.high), number(-c.low), c.rows);
+      if (-c.high > *policy.max_slice_loss) {
+        out.verdict = "refuse";
+        out.reason = where;
+      } else if (-c.gain > *policy.max_slice_loss && out.verdict == "promote") {
+        out.verdict = "hold";
+        out.reason = where + "; too few rows to be certain";
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+OrderedJson PairedComparison::json() const {
+  return {{"rows", rows},
+          {"version", version},
+          {"against", against},
+          {"gain", gain},
+          {"interval", OrderedJson::array({low, high})}};
+}
+
+Result<PairedComparison> compare_rows(const RowPointers& version, const RowPointers& against,
+                                      const DecisionPolicy& policy) {
+  const auto mine = HONE_TRY(row_scores(version, policy.metric)),
+             other = HONE_TRY(row_scores(against, policy.metric));
+  std::vector<int32_t> times(version.size(), 1);
+  PairedComparison c;
+  c.rows = static_cast<int64_t>(version.size());
+  c.version = HONE_TRY(mine->value(times));
+  c.against = HONE_TRY(other->value(times));
+  const double sign = policy.higher_is_better ? 1 : -1;
+  c.gain = sign * (c.version - c.against);
+  std::vector<double> gains;
+  for (int64_t sample = 0; sample < policy.bootstrap_samples; ++sample) {
+    draw_examples(policy.seed, static_cast<uint64_t>(sample), times);
+    const double gain = sign * (HONE_TRY(mine->value(times)) - HONE_TRY(other->value(times)));
+    if (!std::isnan(gain)) gains.push_back(gain);
+  }
+  std::sort(gains.begin(), gains.end());
+  c.low = percentile_of_sorted(gains, (1 - policy.confidence) / 2);
+  c.high = percentile_of_sorted(gains, (1 + policy.confidence) / 2);
+  return c;
+}
+
+Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluation,
+                         const std::string& metric) {
+  for (const auto& [key, value] : version.metrics.items())
+    if (value.is_number() && (key == metric || bare_metric(key) == metric))
+      return value.get<double>();
+  if (evaluation != nullptr) {
+    const RowPointers rows = pointers(*evaluation);
+    const std::vector<int32_t> once(rows.size(), 1);
+    return HONE_TRY(row_scores(rows, metric))->value(once);
+  }
+  std::vector<std::string> names;
+  for (const auto& [key, value] : version.metrics.items()) names.push_back(bare_metric(key));
+  const std::string near = nearest_name(metric, names);
+  return Error(err::kNoScore, fmt::format("{} has no metric '{}'", version.reference(), metric))
+      .todo(near.empty() ? "evaluate it, and register it with --metrics or --evaluation"
+                         : fmt::format("'{}' is there", near));
+}
+
+std::string differing_rows(const Evaluation& version, const Evaluation& against) {
+  std::set<std::string_view> mine, other;
+  for (const EvaluatedRow& r : version.rows) mine.insert(r.id);
+  for (const EvaluatedRow& r : against.rows) other.insert(r.id);
+  if (mine == other) return "";
+  const auto of = [](const Evaluation& e) {
+    const std::string data = text_at(e.run, "data");
+    return fmt::format("{} rows{}", e.rows.size(),
+                       data.empty() ? "" : " of data " + data.substr(0, 19));
+  };
+  std::vector<std::string_view> common;
+  std::set_intersection(mine.begin(), mine.end(), other.begin(), other.end(),
+                        std::back_inserter(common));
+  return fmt::format("{} and {}, {} in common", of(version), of(against), common.size());
+}
+
+ParityCheck check_parity(const Evaluation& recorded, const Evaluation& now,
+                         const DecisionPolicy& policy) {
+  const size_t rows = std::min(recorded.rows.size(), now.rows.size());
+  size_t same = 0;
+  double largest = 0;
+  std::string worst;
+  for (size_t i = 0; i < rows; ++i) {
+    const EvaluatedRow &a = recorded.rows[i], &b = now.rows[i];
+    const bool equal = a.prediction == b.prediction;
+    same += equal ? 1 : 0;
+    if (!equal && worst.empty()) worst = a.id;
+    const double tokens = std::max(1.0, a.scores.value("tokens", 1.0)),
+                 x = a.scores.value("nll", 0.0), y = b.scores.value("nll", 0.0);
+    const double difference = std::abs(x - y) / tokens;
+    if (difference > largest || std::isnan(difference)) largest = difference;
+  }
+  ParityCheck check;
+  const double share = rows > 0 ? static_cast<double>(same) / static_cast<double>(rows) : 0;
+  check.evidence = {{"rows", rows},
+                    {"largest_difference", largest},
+                    {"same_predictions", same},
+                    {"dtype", policy.parity_dtype.empty() ? "as trained" : policy.parity_dtype}};
+  check.passed =
+      rows > 0 && largest <= policy.allowed_difference() && share >= policy.parity_same_texts;
+  if (rows == 0)
+    check.reason = "the registered folder gave no rows";
+  else if (!(largest <= policy.allowed_difference()))
+    check.reason = fmt::format(
+        "the log likelihoods of the registered folder differ by up to {} a token from those "
+        "of its evaluation, {} are allowed",
+        number(largest), number(policy.allowed_difference()));
+  else if (!check.passed)
+    check.reason =
+        fmt::format("the registered folder gives the same text in {} of {} rows only; {} differs",
+                    same, rows, worst);
+  return check;
+}
+
+Result<Decision> decide(const DecisionInput& in, const DecisionPolicy& policy) {
+  Decision d{.model = in.version.model, .version = in.version.number};
+  d.against = in.against != nullptr ? in.against->number : 0;
+  d.evidence = {{"metric", policy.metric}, {"policy", policy.json()}};
+  const auto end = [&](const char* verdict, std::string reason) {
+    d.verdict = verdict;
+    d.reason = std::move(reason);
+    return d;
+  };
+  if (in.against != nullptr && in.against->number == in.version.number)
+    return end("promote", fmt::format("{} is deployed already", in.version.reference()));
+  if (in.parity) {
+    d.evidence["parity"] = in.parity->evidence;
+    if (!in.parity->passed) return end("refuse", "parity: " + in.parity->reason);
+  }
+  if (policy.floor || in.against == nullptr) {
+    const auto value = metric_of(in.version, in.evaluation, policy.metric);
+    if (!value.ok() && policy.floor) return value.error();
+    if (value.ok()) d.evidence["value"] = *value;
+    if (policy.floor) {
+      const double floor = *policy.floor;
+      const bool met = policy.higher_is_better ? *value >= floor : *value <= floor;
+      if (!met)
+        return end("refuse", fmt::format("{} is {}, the floor is {}", policy.metric, number(*value),
+                                         number(floor)));
+    }
+    if (in.against == nullptr)
+      return end("promote",
+                 fmt::format("nothing is deployed yet, and {}",
+                             !policy.floor ? "the policy has no floor"
+                                           : fmt::format("{} {} meets the floor {}", policy.metric,
+                                                         number(*value), number(*policy.floor))));
+  }
+  HONE_BUG_IF(in.evaluation == nullptr || in.against_evaluation == nullptr,
+              "a comparison without rows");
+  const RowPointers mine = pointers(*in.evaluation),
+                    other = in_order_of(*in.evaluation, *in.against_evaluation);
+  const PairedComparison c = HONE_TRY(compare_rows(mine, other, policy));
+  d.evidence["comparison"] = c.json();
+  const SliceVerdict slices = HONE_TRY(judge_slices(mine, other, policy));
+  if (!policy.slices.empty()) d.evidence["slices"] = slices.evidence;
+  const std::string text =
+      fmt::format("{} {} against {} of {}: gain {} (interval {} to {}, {} rows)", policy.metric,
+                  number(c.version), number(c.against), in.against->reference(), number(c.gain),
+                  number(c.low), number(c.high), c.rows);
+  const std::string wanted = fmt::format("{} is wanted", number(policy.minimum_gain));
+  if (!(c.high > policy.minimum_gain))
+    return end("refuse", fmt::format("{}; more than {}", text, wanted));
+  if (slices.verdict == "refuse") return end("refuse", slices.reason);
+  if (!(c.low > policy.minimum_gain))
+    return end("hold", fmt::format("{}; more than {}, and these rows cannot tell", text, wanted));
+  if (slices.verdict == "hold") return end("hold", slices.reason);
+  return end("promote", text);
+}
+
+}  // namespace hone

@@ -1,0 +1,222 @@
+// Verdicts from rows that were made for them.
+#include "operate/registry/decide.h"
+
+#include <gmock/gmock.h>
+
+#include "learn/metrics/bootstrap.h"
+#include "operate/registry/row_scores.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+DecisionPolicy policy(const std::string& text) {
+  return std::move(parse_policy(text, "policy.json").value());
+}
+std::string refusal(const std::string& text) {
+  return parse_policy(text, "policy.json").error().text();
+}
+
+// Rows with one score each, and a column.
+Evaluation rows_of(const std::string& metric, const std::vector<double>& scores) {
+  Evaluation e;
+  for (size_t i = 0; i < scores.size(); ++i) {
+    EvaluatedRow r{fmt::format("d-{}", i), "", "", {}, {}};
+    r.scores = {{metric, scores[i]}};
+    r.slices = {{"lang", i % 2 == 0 ? "en" : "de"}};
+    e.rows.push_back(r);
+  }
+  return e;
+}
+
+class DecideTest : public testing::Test {
+ protected:
+  Decision verdict(const Evaluation& mine, const Evaluation& other, const std::string& text) {
+    return decide({.version = new_,
+                   .evaluation = &mine,
+                   .against = &old_,
+                   .against_evaluation = &other},
+                  policy(text))
+        .value();
+  }
+  ModelVersion new_{.model = "news", .number = 2}, old_{.model = "news", .number = 1};
+};
+
+TEST_F(DecideTest, PromotesTheFirstThatMeetsTheFloor) {
+  new_.metrics = {{"eval_rouge1", 21.5}};
+  const auto alone = [&](const std::string& text) {
+    return decide({.version = new_}, policy(text)).value();
+  };
+  EXPECT_EQ(alone(R"({"metric": "rouge1"})").verdict, "promote");
+  const Decision met = alone(R"({"metric": "eval_rouge1", "floor": 20})");
+  EXPECT_EQ(met.verdict, "promote");
+  EXPECT_EQ(met.reason, "nothing is deployed yet, and rouge1 21.5 meets the floor 20");
+  const Decision missed = alone(R"({"metric": "rouge1", "floor": 22})");
+  EXPECT_EQ(missed.verdict, "refuse");
+  EXPECT_EQ(missed.reason, "rouge1 is 21.5, the floor is 22");
+  EXPECT_EQ(alone(R"({"metric": "loss"})").verdict, "promote") << "no floor, so no value is needed";
+  EXPECT_THAT(
+      decide({.version = new_}, policy(R"({"metric": "rouge2", "floor": 1})")).error().text(),
+      AllOf(HasSubstr("H3144"), HasSubstr("'rouge1' is there")));
+  new_.metrics = {{"eval_loss", 2.0}};
+  EXPECT_EQ(alone(R"({"metric": "loss", "floor": 2.5})").verdict, "promote")
+      << "a loss is better below its floor";
+  EXPECT_EQ(alone(R"({"metric": "loss", "floor": 1.5})").verdict, "refuse");
+}
+
+TEST_F(DecideTest, PromotesRefusesAndHoldsByTheInterval) {
+  const Evaluation old = rows_of("accuracy", {0, 0, 0, 1, 1, 1, 0, 0, 0, 0});
+  const Evaluation better = rows_of("accuracy", {1, 1, 0, 1, 1, 1, 1, 1, 1, 1});
+  const Evaluation mixed = rows_of("accuracy", {1, 0, 0, 1, 1, 0, 0, 1, 0, 0});
+  const std::string plain = R"({"metric": "accuracy"})";
+  const Decision promoted = verdict(better, old, plain);
+  EXPECT_EQ(promoted.verdict, "promote");
+  EXPECT_EQ(promoted.evidence["comparison"]["gain"].get<double>(), 0.9 - 0.3);
+  EXPECT_EQ(promoted.evidence["comparison"]["rows"], 10);
+  EXPECT_EQ(verdict(old, better, plain).verdict, "refuse");
+  EXPECT_EQ(verdict(old, old, plain).verdict, "refuse") << "no better than before";
+  EXPECT_EQ(verdict(mixed, old, plain).verdict, "hold");
+  EXPECT_EQ(verdict(better, old, R"({"metric": "accuracy", "minimum_gain": 0.5})").verdict, "hold");
+  EXPECT_EQ(verdict(old, old, R"({"metric": "accuracy", "minimum_gain": -0.1})").verdict, "promote")
+      << "as good as before is enough";
+  new_.number = old_.number;
+  EXPECT_THAT(verdict(old, old, plain).reason, HasSubstr("deployed already"));
+}
+
+TEST_F(DecideTest, LooksAtSlices) {
+  // Better in all, worse in German.
+  std::vector<double> before(40, 0), after(40, 0);
+  for (size_t i = 0; i < 40; i += 2) after[i] = 1;
+  for (size_t i = 1; i < 16; i += 2) before[i] = 1;
+  const Evaluation old = rows_of("accuracy", before), mine = rows_of("accuracy", after);
+  EXPECT_EQ(verdict(mine, old, R"({"metric": "accuracy", "slices": ["lang"]})").verdict, "promote")
+      << "slices are reported only";
+  const Decision d =
+      verdict(mine, old, R"({"metric": "accuracy", "slices": ["lang"], "max_slice_loss": 0.05})");
+  EXPECT_EQ(d.verdict, "refuse");
+  EXPECT_THAT(d.reason, HasSubstr("where lang is 'de', accuracy loses 0.4"));
+  EXPECT_EQ(d.evidence["slices"]["lang"]["en"]["gain"], 1.0);
+  EXPECT_EQ(
+      verdict(mine, old, R"({"metric": "accuracy", "slices": ["lang"], "max_slice_loss": 0.3})")
+          .verdict,
+      "hold");
+  const auto unknown =
+      decide({.version = new_, .evaluation = &mine, .against = &old_, .against_evaluation = &old},
+             policy(R"({"metric": "accuracy", "slices": ["country"]})"));
+  EXPECT_THAT(unknown.error().text(),
+              AllOf(HasSubstr("H3144"), HasSubstr("--slice_columns country")));
+}
+
+TEST_F(DecideTest, PairsRowsByTheirIds) {
+  const Evaluation old = rows_of("accuracy", {0, 1, 0, 1});
+  Evaluation turned = old;
+  std::reverse(turned.rows.begin(), turned.rows.end());
+  EXPECT_EQ(differing_rows(old, turned), "");
+  EXPECT_EQ(verdict(turned, old, R"({"metric": "accuracy"})").evidence["comparison"]["interval"],
+            OrderedJson::array({0.0, 0.0}));
+  turned.rows.pop_back();
+  turned.run = {{"data", "sha256:0123456789abcdef"}};
+  EXPECT_EQ(differing_rows(old, turned),
+            "4 rows and 3 rows of data sha256:0123456789ab, 3 in common");
+}
+
+TEST_F(DecideTest, ComputesMetricsOfAnyRows) {
+  Evaluation e;
+  for (int i = 0; i < 3; ++i) {
+    EvaluatedRow r{fmt::format("d-{}", i),
+                   i == 0 ? "the cat sat on the mat" : "a dog",
+                   "the cat sat on the mat",
+                   {},
+                   {}};
+    r.scores = {{"nll", 1.0 + i}, {"tokens", 2 * i + 1}, {"correct", i}, {"rouge1", 10.0 * i}};
+    e.rows.push_back(r);
+  }
+  std::vector<const EvaluatedRow*> rows;
+  for (const EvaluatedRow& r : e.rows) rows.push_back(&r);
+  const auto value = [&](const std::string& metric, std::vector<int32_t> times) {
+    return row_scores(rows, metric).value()->value(times).value();
+  };
+  EXPECT_EQ(value("rouge1", {1, 1, 1}), 10.0);
+  EXPECT_EQ(value("rouge1", {0, 0, 3}), 20.0);
+  EXPECT_EQ(value("loss", {1, 1, 1}), 6.0 / 9);
+  EXPECT_EQ(value("perplexity", {2, 0, 0}), std::exp(1.0));
+  EXPECT_EQ(value("accuracy", {1, 1, 1}), 3.0 / 9);
+  EXPECT_NEAR(value("bleu", {1, 0, 0}), 100, 1e-9);
+  EXPECT_LT(value("bleu", {1, 1, 1}), 80);
+  EXPECT_NEAR(value("chrf", {1, 0, 0}), 100, 1e-9);
+  EXPECT_THAT(row_scores(rows, "rouge7").error().text(),
+              AllOf(HasSubstr("H3144"), HasSubstr("rouge1")));
+}
+
+TEST_F(DecideTest, ChecksParity) {
+  Evaluation recorded = rows_of("nll", {4, 5, 6});
+  Evaluation now = recorded;
+  EXPECT_TRUE(check_parity(recorded, now, policy(R"({"metric": "loss"})")).passed);
+  now.rows.pop_back();
+  now.rows[1].scores["nll"] = 5.01;
+  const ParityCheck differs = check_parity(recorded, now, policy(R"({"metric": "loss"})"));
+  EXPECT_FALSE(differs.passed);
+  EXPECT_THAT(differs.reason, HasSubstr("0.01 a token"));
+  EXPECT_TRUE(
+      check_parity(recorded, now, policy(R"({"metric": "loss", "parity": {"tolerance": 0.02}})"))
+          .passed);
+  EXPECT_TRUE(
+      check_parity(recorded, now, policy(R"({"metric": "loss", "parity": {"dtype": "bf16"}})"))
+          .passed)
+      << "fewer bits, more tolerance";
+  now = recorded;
+  now.rows[2].prediction = "other";
+  EXPECT_THAT(check_parity(recorded, now, policy(R"({"metric": "loss"})")).reason,
+              HasSubstr("2 of 3 rows only; d-2"));
+  EXPECT_TRUE(
+      check_parity(recorded, now, policy(R"({"metric": "loss", "parity": {"same_texts": 0.5}})"))
+          .passed);
+  now.rows.clear();
+  EXPECT_FALSE(check_parity(recorded, now, policy(R"({"metric": "loss"})")).passed);
+  DecisionInput input{.version = new_};
+  input.parity = differs;
+  EXPECT_EQ(decide(input, policy(R"({"metric": "loss"})")).value().verdict, "refuse");
+}
+
+TEST_F(DecideTest, RefusesPolicies) {
+  EXPECT_THAT(refusal("[1]"), HasSubstr("H3143"));
+  EXPECT_THAT(refusal("{"), HasSubstr("policy.json:1"));
+  EXPECT_THAT(refusal("{}"), HasSubstr("the name of a metric"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "flor": 2})"), HasSubstr("'floor' is meant"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "floor": "2"})"),
+              HasSubstr("'floor' of the policy is \"2\""));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "confidence": 1.5})"), HasSubstr("from 0.5 to 0.9999"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "slices": "a"})"), HasSubstr("a list of texts"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "bootstrap_samples": 2.5})"),
+              HasSubstr("whole number"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "parity": {"row": 2}})"), HasSubstr("'rows' is meant"));
+  EXPECT_THAT(refusal(R"({"metric": "loss", "parity": {"dtype": "int4"}})"),
+              HasSubstr("bf16 or int8"));
+  EXPECT_FALSE(policy(R"({"metric": "eval_loss"})").higher_is_better);
+  EXPECT_TRUE(policy(R"({"metric": "loss", "higher_is_better": true})").higher_is_better);
+}
+
+TEST_F(DecideTest, RefusesRows) {
+  const auto why = [](const std::string& text) {
+    return parse_examples(text, "rows.jsonl").error().text();
+  };
+  EXPECT_THAT(why(""), AllOf(HasSubstr("H3142"), HasSubstr("no rows")));
+  EXPECT_THAT(why("{\"id\": \"a\"}\nx"), HasSubstr("rows.jsonl:2"));
+  EXPECT_THAT(why("{\"ids\": \"a\"}"), HasSubstr("has no id"));
+  EXPECT_THAT(why("{\"id\": \"a\"}\n{\"id\": \"a\"}"), HasSubstr("two rows have the id 'a'"));
+}
+
+TEST_F(DecideTest, DrawsAsTheIntervalsOfMetricsDo) {
+  const Evaluation old = rows_of("accuracy", {0, 1, 0, 1}),
+                   mine = rows_of("accuracy", {1, 1, 0, 1});
+  EXPECT_EQ(verdict(mine, old, R"({"metric": "accuracy", "seed": 7})").evidence["comparison"],
+            verdict(mine, old, R"({"metric": "accuracy", "seed": 7})").evidence["comparison"]);
+  std::vector<int32_t> times(4);
+  draw_examples(7, 0, times);
+  EXPECT_EQ(times[0] + times[1] + times[2] + times[3], 4);
+}
+
+}  // namespace
+}  // namespace hone

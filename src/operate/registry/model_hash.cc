@@ -1,0 +1,59 @@
+#include "operate/registry/model_hash.h"
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/store/hash.h"
+#include "base/store/hub.h"
+#include "base/store/store.h"
+#include "operate/registry/errors.h"
+
+namespace hone {
+namespace {
+
+bool holds_weights(const std::string& name) {
+  return name.ends_with(".safetensors") || name.ends_with(".bin") || name.ends_with(".gguf");
+}
+
+std::string hash_of_lines(const std::string& lines) {
+  Sha256 all;
+  all.add(std::as_bytes(std::span(lines)));
+  return "sha256:" + all.hex();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> model_files(const std::string& given) {
+  const std::string folder = without_end_slash(given);
+  std::vector<std::string> names;
+  for (const Store::Entry& e : HONE_TRY(file_store().list(folder)))
+    if (!e.folder) names.push_back(e.name);
+  std::vector<std::string> files = wanted_files(names, true, {"*.gguf", "adapter_model.*"});
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  if (std::none_of(files.begin(), files.end(), holds_weights))
+    return Error(err::kNoModelFiles, fmt::format("'{}' has no weights of a model", given))
+        .todo(
+            "name the folder that holds config.json and model.safetensors: the output_dir of a "
+            "run");
+  return files;
+}
+
+Result<std::string> hash_model(const std::string& given) {
+  const std::string folder = without_end_slash(given);
+  const std::vector<std::string> files = HONE_TRY(model_files(folder));
+  std::string lines;
+  for (const std::string& file : files)
+    lines +=
+        fmt::format("{}\t{}\n", file, HONE_TRY(sha256_of_file(file_store(), folder + "/" + file)));
+  return hash_of_lines(lines);
+}
+
+Result<std::string> hash_files(const std::vector<std::string>& files) {
+  std::string lines;
+  for (const std::string& file : files)
+    lines += HONE_TRY(sha256_of_file(file_store(), file)) + "\n";
+  return lines.empty() ? "" : hash_of_lines(lines);
+}
+
+}  // namespace hone

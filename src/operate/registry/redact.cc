@@ -1,0 +1,120 @@
+#include "operate/registry/redact.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/core/text.h"
+
+namespace hone {
+namespace {
+
+constexpr const char* kRedacted = "***";
+
+template <size_t N>
+bool is_among(const std::array<std::string_view, N>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// "hubToken" and "HUB-TOKEN" -> {"hub", "token"}.
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words = {""};
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    const bool begins =
+        std::isupper(c) && i > 0 && std::islower(static_cast<unsigned char>(name[i - 1]));
+    if (begins || !std::isalnum(c)) words.emplace_back();
+    if (std::isalnum(c)) words.back() += static_cast<char>(std::tolower(c));
+  }
+  return words;
+}
+
+bool names_a_secret(const std::string& name) {
+  static constexpr std::array<std::string_view, 13> kSecret = {
+      "token",         "password", "passwd",    "secret",    "apikey", "credential", "credentials",
+      "authorization", "sig",      "signature", "accesskey", "bearer", "pwd"};
+  static constexpr std::array<std::string_view, 11> kText = {
+      "pad", "eos", "bos", "unk", "mask", "sep", "cls", "special", "start", "end", "per"};
+  const std::vector<std::string> words = words_of(name);
+  bool secret = false;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (is_among(kText, words[i])) return false;
+    secret = secret || is_among(kSecret, words[i]) ||
+             (words[i] == "key" && i > 0 &&
+              (words[i - 1] == "api" || words[i - 1] == "access" || words[i - 1] == "private" ||
+               words[i - 1] == "account"));
+  }
+  return secret;
+}
+
+// The names and values after a URL's '?'.
+std::string redacted_query(const std::string& query) {
+  std::vector<std::string> parts = split(query, '&');
+  for (std::string& part : parts)
+    if (const size_t is = part.find('=');
+        is != std::string::npos && names_a_secret(part.substr(0, is)))
+      part = part.substr(0, is + 1) + kRedacted;
+  return join(parts, "&");
+}
+
+bool looks_like_a_token(std::string_view text) {
+  static constexpr std::array<std::string_view, 9> kBeginnings = {
+      "hf_", "ghp_", "github_pat_", "sk-", "AKIA", "ASIA", "ya29.", "glpat-", "xoxb-"};
+  constexpr size_t kShortest = 16;
+  if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return true;
+  const auto begins = [&](std::string_view b) { return text.starts_with(b); };
+  return text.size() >= kShortest && std::any_of(kBeginnings.begin(), kBeginnings.end(), begins) &&
+         text.find_first_of(" /\n") == std::string_view::npos;
+}
+
+// One word of a text: a URL, a token, --token=abc or something else.
+std::string redacted_word(const std::string& word) {
+  if (looks_like_a_token(word)) return kRedacted;
+  if (const size_t is = word.find('=');
+      word.starts_with("--") && is != std::string::npos && names_a_secret(word.substr(2, is - 2)))
+    return word.substr(0, is + 1) + kRedacted;
+  const size_t scheme = word.find("://");
+  if (scheme == std::string::npos) return word;
+  const size_t begin = scheme + 3, end = std::min(word.find_first_of("/?#", begin), word.size());
+  const size_t at = word.substr(begin, end - begin).rfind('@');
+  std::string url =
+      word.substr(0, begin) + word.substr(at == std::string::npos ? begin : begin + at + 1);
+  const size_t query = url.find('?');
+  return query == std::string::npos
+             ? url
+             : url.substr(0, query + 1) + redacted_query(url.substr(query + 1));
+}
+
+}  // namespace
+
+std::string redact_text(const std::string& text) {
+  if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return kRedacted;
+  std::string redacted;
+  bool next_is_secret = false;  // after --token
+  size_t begin = 0;
+  while (begin <= text.size()) {
+    const size_t end = std::min(text.find_first_of(" \n\t\"'", begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    redacted += next_is_secret && !word.empty() ? kRedacted : redacted_word(word);
+    const bool flag = word.starts_with("--") && word.find('=') == std::string::npos;
+    next_is_secret = word.empty() ? next_is_secret : flag && names_a_secret(word.substr(2));
+    if (end < text.size()) redacted += text[end];
+    begin = end + 1;
+  }
+  return redacted;
+}
+
+OrderedJson redact_secrets(OrderedJson value) {
+  if (value.is_string()) return redact_text(value.get<std::string>());
+  if (value.is_array())
+    for (OrderedJson& member : value) member = redact_secrets(std::move(member));
+  if (value.is_object())
+    for (const auto& [key, member] : value.items()) {
+      const bool secret =
+          names_a_secret(key) && member.is_string() && !member.get<std::string>().empty();
+      value[key] = secret ? OrderedJson(kRedacted) : redact_secrets(member);
+    }
+  return value;
+}
+
+}  // namespace hone

@@ -1,0 +1,147 @@
+#include "operate/registry/register_model.h"
+
+#include <filesystem>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "base/core/text.h"
+#include "base/store/hash.h"
+#include "base/store/store.h"
+#include "operate/monitor/run_list.h"
+#include "operate/registry/errors.h"
+#include "operate/registry/evaluation.h"
+#include "operate/registry/model_hash.h"
+
+namespace hone {
+namespace {
+
+constexpr const char *kResultsFile = "all_results.json", *kLogFile = "hone_log.jsonl",
+                     *kRunFile = "hone_run.json";
+
+std::string whole_path(const std::string& path) {
+  if (path.empty() || path.find("://") != std::string::npos) return without_end_slash(path);
+  return without_end_slash(std::filesystem::absolute(path).lexically_normal().string());
+}
+
+const OrderedJson& at_key(const OrderedJson& object, const char* key) {
+  static const OrderedJson nothing;
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() ? *it : nothing;
+}
+
+Result<OrderedJson> read_object(const std::string& file) {
+  Result<OrderedJson> parsed = parse_ordered_json(HONE_TRY(file_store().read(file)), file);
+  if (parsed.ok() && parsed->is_object()) return parsed;
+  Error error(err::kMetricsFile, fmt::format("'{}' is not a file of metrics", file));
+  if (!parsed.ok()) error.at(parsed.error().what());
+  return std::move(error).todo(
+      "give a JSON file with one object, such as all_results.json of a run");
+}
+
+Result<OrderedJson> metrics_of(const ModelToRegister& given) {
+  std::vector<std::string> files = given.metrics;
+  const std::string own = given.folder + "/" + kResultsFile;
+  if (files.empty() && HONE_TRY(file_store().exists(own))) files = {own};
+  OrderedJson all = OrderedJson::object();
+  for (const std::string& file : files) all.update(HONE_TRY(read_object(file)));
+  return all;
+}
+
+// The files of a setting, which may be one text or a list; those that are not here are left out.
+OrderedJson hashed_files(const OrderedJson& setting) {
+  OrderedJson files = OrderedJson::array();
+  const OrderedJson list = setting.is_array() ? setting : OrderedJson::array({setting});
+  for (const OrderedJson& name : list) {
+    if (!name.is_string() || !is_file(name.get<std::string>())) continue;
+    const std::string path = name.get<std::string>();
+    const Result<std::string> hash = sha256_of_file(file_store(), path);
+    if (hash.ok()) files.push_back({{"file", whole_path(path)}, {"hash", "sha256:" + *hash}});
+  }
+  return files;
+}
+
+// What the run says of itself, in its log and in hone_run.json beside it.
+Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& log) {
+  const std::vector<RunRow> rows = runs_in_log(HONE_TRY(file_store().read(log)), log);
+  RegisteredRun run;
+  if (rows.empty()) return run;
+  const RunRow& row = rows.back();
+  run.id = text_at(row.run, "id");
+  run.name = text_at(row.run, "name");
+  run.task = text_at(row.run, "task");
+  run.params =
+      at_key(row.run, "settings").is_object() ? at_key(row.run, "settings") : OrderedJson::object();
+  run.metrics = at_key(row.end, "results").is_object() ? at_key(row.end, "results") : row.metrics;
+  run.status = row.status(system_clock().wall_seconds());
+  const OrderedJson& begun = at_key(row.run, "begun_s");
+  if (begun.is_number()) run.started = format_utc(begun.get<double>(), 3);
+  if (row.end.is_object()) run.ended = row.last_time;
+  const OrderedJson files = hashed_files(at_key(run.params, "train_file"));
+  std::vector<std::string> hashes;
+  for (const OrderedJson& f : files) hashes.push_back(text_at(f, "hash"));
+  run.data_hash = join(hashes, " ");
+  const std::string from = text_at(row.run, "model");
+  if (is_folder(from))
+    if (const auto hash = hash_model(from); hash.ok()) run.model_hash = *hash;
+  run.record = {{"hone", given.hone_version},
+                {"command", text_at(row.run, "command")},
+                {"model", from.empty() || !is_folder(from) ? from : whole_path(from)},
+                {"log", whole_path(log)},
+                {"folder", std::filesystem::current_path().string()},
+                {"machine", at_key(row.run, "machine")},
+                {"data", files}};
+  const std::string state = given.folder + "/" + kRunFile;
+  if (HONE_TRY(file_store().exists(state)))
+    if (const auto told = parse_ordered_json(HONE_TRY(file_store().read(state)), state); told.ok())
+      for (const char* key : {"machine", "kernels"})
+        run.record[std::string("numerics_") + key] = text_at(at_key(*told, "run"), key);
+  return run;
+}
+
+// "news:2" where the registry knows the model that the run began from, else its name.
+Result<std::string> parent_of(Registry& registry, const RegisteredRun& run) {
+  if (!run.model_hash.empty())
+    for (const RegisteredModel& m : HONE_TRY(registry.models()))
+      for (const ModelVersion& v : HONE_TRY(registry.versions(m.name)))
+        if (v.hash == run.model_hash) return v.reference();
+  return text_at(run.record, "model");
+}
+
+}  // namespace
+
+Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& asked) {
+  ModelToRegister given = asked;
+  given.folder = without_end_slash(given.folder);
+  HONE_TRY(check_registry_name("a model", given.name));
+  ModelVersion v;
+  v.model = given.name;
+  v.source = whole_path(given.folder);
+  v.hash = HONE_TRY(hash_model(given.folder));
+  v.metrics = HONE_TRY(metrics_of(given));
+  v.labels = given.labels;
+  RegisteredRun run;
+  const bool named = !given.run_log.empty();
+  std::string log = named ? given.run_log : given.folder;
+  if (!log.ends_with(".jsonl")) log += std::string("/") + kLogFile;
+  if (named || HONE_TRY(file_store().exists(log))) run = HONE_TRY(run_of(given, log));
+  v.run_id = run.id;
+  v.task = run.task;
+  v.data_hash = run.data_hash;
+  v.parent = !given.parent.empty() ? given.parent : HONE_TRY(parent_of(registry, run));
+  const std::string examples = given.evaluation.empty() ? given.folder : given.evaluation;
+  if (HONE_TRY(file_store().exists(without_end_slash(examples) + "/" + kExamplesFile)))
+    v.evaluation = whole_path(examples);
+  else if (!given.evaluation.empty())
+    log_warning(
+        "'{}' has no {}, which hone eval --save_examples writes: versions cannot be compared row "
+        "by row",
+        examples, kExamplesFile);
+  const ModelVersion added = HONE_TRY(registry.add_version(v, run, given.alias));
+  if (!given.description.empty()) {
+    const RegisteredModel model = HONE_TRY(registry.model(given.name));
+    HONE_TRY(registry.describe(given.name, given.description, model.labels));
+  }
+  return added;
+}
+
+}  // namespace hone

@@ -1,0 +1,110 @@
+#include "operate/registry/row_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "learn/metrics/metric.h"
+#include "operate/registry/errors.h"
+
+namespace hone {
+namespace {
+
+using EvaluatedRows = std::vector<const EvaluatedRow*>;
+
+double score_at(const EvaluatedRow& row, const std::string& name) {
+  const auto it = row.scores.find(name);
+  return it != row.scores.end() && it->is_number() ? it->get<double>()
+                                                   : std::numeric_limits<double>::quiet_NaN();
+}
+
+bool all_have(const EvaluatedRows& rows, const std::string& name) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [&](const EvaluatedRow* r) { return std::isfinite(score_at(*r, name)); });
+}
+
+// Sum of one score by the sum of another, or by the number of rows; perplexity is its exponential.
+class Ratio : public RowScores {
+ public:
+  Ratio(const EvaluatedRows& rows, const std::string& over, const std::string& under,
+        bool exponential)
+      : exponential_(exponential) {
+    for (const EvaluatedRow* r : rows) {
+      over_.push_back(score_at(*r, over));
+      under_.push_back(under.empty() ? 1 : score_at(*r, under));
+    }
+  }
+  Result<double> value(std::span<const int32_t> times) const override {
+    double over = 0, under = 0;
+    for (size_t i = 0; i < over_.size(); ++i) {
+      over += over_[i] * times[i];
+      under += under_[i] * times[i];
+    }
+    return exponential_ ? std::exp(over / under) : over / under;
+  }
+
+ private:
+  std::vector<double> over_, under_;
+  bool exponential_;
+};
+
+// A value of a metric that is more than a mean of rows.
+class OfTexts : public RowScores {
+ public:
+  OfTexts(std::unique_ptr<Metric> metric, std::string name, const EvaluatedRows& rows)
+      : metric_(std::move(metric)), name_(std::move(name)) {
+    for (const EvaluatedRow* r : rows) {
+      const std::string_view references[] = {r->reference};
+      metric_->add_text(r->prediction, references);
+    }
+  }
+  Result<double> value(std::span<const int32_t> times) const override {
+    for (const MetricValue& v : HONE_TRY(metric_->values_of(times)))
+      if (v.name == name_) return v.value;
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  std::unique_ptr<Metric> metric_;
+  std::string name_;
+};
+
+// The metric of the shelf that a name belongs to; "" for means of rows.
+std::string corpus_metric(const std::string& name) {
+  if (name == "bleu" || name == "sacrebleu") return "bleu";
+  if (name == "chrf") return "chrf";
+  if (name == "f1" || name == "precision" || name == "recall") return "seqeval";
+  return "";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedRow*>& rows,
+                                              const std::string& metric) {
+  const auto texts = [&] {
+    return std::all_of(rows.begin(), rows.end(),
+                       [](const EvaluatedRow* r) { return !r->reference.empty(); });
+  };
+  std::unique_ptr<RowScores> scores;
+  const bool loss = metric == "loss" || metric == "loss_per_token" || metric == "perplexity";
+  if (const std::string corpus = corpus_metric(metric); !corpus.empty() && texts())
+    scores = std::make_unique<OfTexts>(HONE_TRY(make_metric(corpus, {.keep_examples = true})),
+                                       metric == "sacrebleu" ? "bleu" : metric, rows);
+  else if (all_have(rows, metric))
+    scores = std::make_unique<Ratio>(rows, metric, "", false);
+  else if (loss && all_have(rows, "nll") && all_have(rows, "tokens"))
+    scores = std::make_unique<Ratio>(rows, "nll", "tokens", metric == "perplexity");
+  else if (metric == "accuracy" && all_have(rows, "correct") && all_have(rows, "tokens"))
+    scores = std::make_unique<Ratio>(rows, "correct", "tokens", false);
+  if (scores) return scores;
+  std::vector<std::string> names;
+  if (!rows.empty())
+    for (const auto& [name, value] : rows[0]->scores.items()) names.push_back(name);
+  return Error(err::kNoScore, fmt::format("the rows of the evaluation have no metric '{}'", metric))
+      .todo(fmt::format(
+          "the rows have {}; losses need nll and tokens, bleu and chrf texts: for those add "
+          "--predict_with_generate to hone eval",
+          names.empty() ? "no scores" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+}  // namespace hone
