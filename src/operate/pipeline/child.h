@@ -1,0 +1,46 @@
+// The command of a step as a process: started so that no second one can run beside it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+// Who a process is: its number and when it started, in clock ticks since boot. The second is "" where
+// there is no such process.
+std::string start_of_process(int64_t pid);
+
+struct ChildRequest {
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;  // added to ours
+  std::string out_file, log_file;  // standard output (made empty) and error (added to)
+  std::string token;               // in its environment as HONE_PIPELINE_STEP
+  int death_signal;                // what the command gets when this process dies
+  // Folder that is renamed as soon as the command ends with status 0, also when this process is dead
+  // by then; "": none.
+  std::string part = {}, done = {};
+};
+
+// Starts the command in a process group of its own, below a process that waits for it and renames
+// `part`. `record` is called with the number of that process before the command begins, and nothing
+// begins when that fails. Errors: H0004, those of record.
+Result<pid_t> start_child(const ChildRequest& request, const std::function<Status(pid_t)>& record);
+
+// True when it has ended; `status` is then its exit status, or 128 and the signal.
+bool child_ended(pid_t pid, int& status);
+
+void signal_group(pid_t pid, int signal);
+
+// Ends what a process that is gone had started, and returns when nothing of it is alive: the process
+// with this number and start, and those of its group that have the token. It gets SIGTERM, and SIGKILL
+// after `patience_s`. True if there was any.
+bool end_leftovers(int64_t pid, const std::string& start, const std::string& token,
+                   double patience_s);
+
+}  // namespace hone

@@ -1,0 +1,89 @@
+// How a run ended, and where it is.
+#include <unistd.h>
+
+#include "base/core/text.h"
+#include "base/store/errors.h"
+#include "operate/pipeline/artifacts.h"
+#include "operate/pipeline/display.h"
+#include "operate/pipeline/runner.h"
+
+namespace hone {
+
+OrderedJson PipelineOutcome::json() const {
+  OrderedJson list = OrderedJson::array();
+  OrderedJson j = {{"run", run}, {"status", status}, {"link", link}};
+  for (const StepRow& s : steps) {
+    list.push_back({{"name", s.name},
+                    {"status", s.status},
+                    {"seconds", std::max(0.0, s.ended_s - s.begun_s)},
+                    {"attempts", s.attempts},
+                    {"reused_from", s.reused_from},
+                    {"message", s.message},
+                    {"result", s.result}});
+    if (s.status != "done" || !s.result.is_object()) continue;
+    for (const char* key : {"verdict", "reason", "endpoint", "url"})
+      if (s.result.contains(key)) j[key] = s.result.at(key);
+  }
+  j["steps"] = list;
+  if (error) j["error"] = {{"code", error->code()}, {"message", error->what()}};
+  return j;
+}
+
+std::string folder_of_root(const std::string& root) {
+  if (root.find("://") == std::string::npos) return without_end_slash(root);
+  return user_state_folder() + "/pipelines/" + sha256_text(without_end_slash(root)).substr(0, 16);
+}
+
+std::string link_to_run(const std::string& root, const std::string& run,
+                        const std::string& project) {
+  const std::string place = without_end_slash(root) + "/" + run;
+  if (root.starts_with("gs://"))
+    return "https://console.cloud.google.com/storage/browser/" + place.substr(5) +
+           (project.empty() ? "" : "?project=" + project);
+  if (root.find("://") != std::string::npos) return place;
+  if (place.starts_with("/")) return "file://" + place;
+  std::string here(4096, '\0');
+  if (::getcwd(here.data(), here.size()) == nullptr) return place;
+  here.resize(here.find('\0'));
+  return "file://" + here + "/" + place;
+}
+
+bool may_be_repeated(const std::vector<std::string>& command, int status, std::string_view log) {
+  if (command[0] != "hone") return true;
+  if (status == 2) return false;  // usage
+  if (status != 1) return true;
+  const std::vector<std::string> said = error_in_log(log);
+  const std::string code = said.empty() ? "" : said[0].substr(0, 5);
+  for (const ErrorCode& e :
+       {err::kNetwork, err::kHttpStatus, err::kChecksum, err::kStoreFailed, err::kInterrupted})
+    if (code == e.id) return true;
+  return code.size() != 5 || code[0] != 'H';
+}
+
+std::vector<std::string> error_in_log(std::string_view log) {
+  std::vector<std::string> lines;
+  bool inside = false;
+  for (const std::string& line : split(log, '\n')) {
+    const bool begins = line.size() > 7 && line[0] == 'H' && line.find("  ") == 5 &&
+                        line.find_first_not_of("0123456789", 1) == 5;
+    if (begins) lines = {line};
+    if (begins || !inside || !line.starts_with("  ")) {
+      inside = begins;
+      continue;
+    }
+    std::string_view text = trim(line);
+    if (text.starts_with("at   ") || text.starts_with("do   ")) text = trim(text.substr(2));
+    lines.emplace_back(text);
+  }
+  if (!lines.empty()) return lines;
+  const std::string last = last_line_of(log);
+  return last.empty() ? lines : std::vector{last};
+}
+
+std::string own_program() {
+  std::string path(4096, '\0');
+  const ssize_t n = ::readlink("/proc/self/exe", path.data(), path.size());
+  return n > 0 ? path.substr(0, static_cast<size_t>(n)) : "hone";
+}
+
+}  // namespace hone

@@ -1,0 +1,75 @@
+// A pipeline: steps that each run one command, and what they read and write.
+//
+//   name: news
+//   steps:
+//     - name: preprocess
+//       run: hone prepare --task clm --model_name_or_path gpt2 --train_file ${inputs.rows} --output_dir ${out}
+//       inputs: {rows: data/rows.jsonl}
+//     - name: train
+//       run: [hone, train, --task, clm, --model_name_or_path, gpt2, --train_file, "${steps.preprocess}",
+//             --output_dir, "${out}"]
+//       retries: 2
+//     - name: announce
+//       run: echo better
+//       when: ${steps.evaluate.eval_loss} < 3
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/core/json.h"
+#include "operate/pipeline/references.h"
+
+namespace hone {
+
+// The machines that a step asks for where it is compiled for a cluster.
+struct StepMachine {
+  std::string machine_type, gpu_type, zone;
+  int64_t gpu_count = 0, node_count = 1;
+};
+
+struct PipelineStep {
+  std::string name;                  // letters, digits and '-'
+  std::vector<std::string> command;  // program and arguments, with references
+  std::vector<std::pair<std::string, std::string>> inputs = {};  // name, path or URL
+  std::vector<std::string> after = {};                           // steps to wait for
+  std::string when = {};                                         // a condition; "": always
+  int64_t retries = 0;
+  double timeout_s = 0;    // 0: none
+  bool reuse = true;       // take what an earlier run wrote, if nothing it depends on has changed
+  bool continues = false;  // the command continues from what it wrote before it was killed
+  StepMachine machine = {};
+
+  // The steps that it waits for, sorted.
+  std::vector<std::string> needs = {};
+};
+
+struct Pipeline {
+  std::string name;
+  std::string root;                    // "": the caller's
+  std::vector<PipelineStep> steps;     // each after those that it needs
+  std::vector<std::string> says = {};  // lines for the first screen
+  OrderedJson config = {};             // what it was made from
+  // hone plan for the machines that the file names, as arguments; empty: the file names none.
+  std::vector<std::string> plan = {};
+
+  const PipelineStep* find(const std::string& step) const;
+};
+
+// Names, references, conditions and the order of the steps. Fills `needs`. Errors: H3161.
+Status check_pipeline(Pipeline& pipeline, const std::string& where);
+
+// Words as a shell has them: blanks separate, quotes keep together; nothing else has a meaning. H3161.
+Result<std::vector<std::string>> split_words(std::string_view line);
+// The same back, for people.
+std::string command_text(const std::vector<std::string>& command);
+
+// "90", "90s", "5m", "2h", "1d" as seconds; below 0 for anything else.
+double parse_duration(const std::string& text);
+
+// The error of a key that is not one of `known`: H3162.
+Error unknown_key(const std::string& key, const std::vector<std::string>& known,
+                  const std::string& place);
+
+}  // namespace hone

@@ -1,0 +1,449 @@
+#include "operate/pipeline/pipeline.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/core/clock.h"
+#include "base/store/store.h"
+#include "base/store/temporary_folder.h"
+#include "operate/pipeline/artifacts.h"
+#include "operate/pipeline/child.h"
+#include "operate/pipeline/compile.h"
+#include "operate/pipeline/config_tree.h"
+#include "operate/pipeline/cron.h"
+#include "operate/pipeline/display.h"
+#include "operate/pipeline/errors.h"
+#include "operate/pipeline/read_pipeline.h"
+#include "operate/pipeline/run_record.h"
+#include "operate/pipeline/runner.h"
+#include "operate/pipeline/state.h"
+#include "operate/pipeline/summarization.h"
+
+namespace hone {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char* kFlat =
+    R"({"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
+  "summary_column": "highlights", "cluster_prefix": "t5node", "zone": "us-central1-a", "node_count": 2,
+  "model_checkpoint": "t5-small", "machine_type": "a2-megagpu-16g", "gpu_type": "nvidia-tesla-a100",
+  "gpu_count": 16, "batch_size": 128, "epochs": 3, "model_display_name": "t5",
+  "deploy_machine_type": "n1-standard-32", "deploy_gpu_type": "NVIDIA_TESLA_V100", "deploy_gpu_count": 4})";
+const char* kNested =
+    R"({"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
+  "summary_column": "highlights", "cluster_config": {"name_prefix": "t5node", "zone": "us-central1-a",
+  "node_count": 2, "machine_type": "a2-megagpu-16g", "gpu_type": "nvidia-tesla-a100", "gpu_count": 16},
+  "train_config": {"model_checkpoint": "t5-small", "batch_size": 128, "epochs": 3},
+  "model_display_name": "t5", "deploy_config": {"machine_type": "n1-standard-32",
+  "gpu_type": "NVIDIA_TESLA_V100", "gpu_count": 4}})";
+
+std::string with(std::string text, const std::string& more) {
+  text.insert(text.rfind('}'), ", " + more);
+  return text;
+}
+
+TEST(Summarization, BothShapesAreTheSamePipeline) {
+  const Pipeline flat = read_pipeline(kFlat, "flat.json").value();
+  const Pipeline nested = read_pipeline(kNested, "nested.json").value();
+  ASSERT_EQ(flat.steps.size(), nested.steps.size());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < flat.steps.size(); ++i) {
+    names.push_back(flat.steps[i].name);
+    EXPECT_EQ(flat.steps[i].command, nested.steps[i].command);
+    EXPECT_EQ(flat.steps[i].machine.gpu_count, nested.steps[i].machine.gpu_count);
+  }
+  EXPECT_THAT(names, ElementsAre("download", "preprocess", "train", "evaluate", "register",
+                                 "should-deploy", "deploy"));
+  const std::string train = command_text(flat.find("train")->command);
+  EXPECT_THAT(train, HasSubstr("--source_prefix 'summarize: '"));
+  EXPECT_THAT(train, HasSubstr("--per_device_train_batch_size 128"));
+  EXPECT_THAT(train, HasSubstr("--num_train_epochs 3.0"));
+  EXPECT_EQ(flat.find("deploy")->when, "${steps.should-deploy.verdict} == promote");
+  EXPECT_THAT(command_text(flat.plan), HasSubstr("--device 16xA100-40GB"));
+  EXPECT_THAT(fmt::format("{}", fmt::join(flat.says, "\n")),
+              HasSubstr("gradient_accumulation_steps\": 32"));
+}
+
+TEST(Summarization, OwnConfigsAreRead) {
+  for (const char* name : {"small1vm1gpu", "small2vm16gpu", "xxl2vm16gpu", "xxl8vm16gpu"}) {
+    const std::string file = std::string(HONE_SOURCE_DIR "/configs/") + name + ".json";
+    const auto p = read_pipeline(file_store().read(file).value(), file);
+    EXPECT_TRUE(p.ok()) << (p.ok() ? "" : p.error().text());
+  }
+}
+
+TEST(Summarization, TheExamplesThatPeopleHaveAreRead) {
+  const char* data = std::getenv("HONE_DATA");
+  const std::string folder =
+      std::string(data != nullptr ? data : HONE_SOURCE_DIR "/../shared/data") +
+      "/ref-llm-pipeline-examples";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+  for (const char* name : {"bart2vm16gpu", "small1vm1gpu", "small2vm16gpu", "xxl16vm8a2plus",
+                           "xxl16vma3", "xxl2vm16gpu", "xxl8vm16gpu"}) {
+    const std::string file = folder + "/" + name + ".json";
+    const auto p = read_pipeline(file_store().read(file).value(), file);
+    ASSERT_TRUE(p.ok()) << p.error().text();
+    EXPECT_FALSE(p->plan.empty()) << name;
+    const bool t5 = std::string(name) != "bart2vm16gpu";
+    EXPECT_EQ(command_text(p->find("train")->command).find("summarize: ") != std::string::npos, t5);
+  }
+}
+
+TEST(Summarization, BlocksTakeFlags) {
+  const Pipeline p =
+      read_pipeline(
+          with(kFlat, R"("train": {"max_source_length": 64, "learning_rate": 1e-3, "bf16": true,
+        "validation_split_percentage": 10}, "generate": {"num_beams": 4},
+        "evaluate": {"max_eval_samples": 50}, "policy": {"metric": "eval_rouge1"})"),
+          "c.json")
+          .value();
+  const auto text = [&](const char* step) { return command_text(p.find(step)->command); };
+  EXPECT_THAT(text("train"), HasSubstr("--learning_rate 0.001 --bf16 true --num_beams 4"));
+  EXPECT_THAT(text("train"), ::testing::Not(HasSubstr("validation_split")));
+  EXPECT_THAT(text("preprocess"), HasSubstr("--max_source_length 64"));
+  EXPECT_THAT(text("preprocess"), HasSubstr("--validation_split_percentage 10"));
+  EXPECT_THAT(text("evaluate"), HasSubstr("--max_source_length 64"));
+  EXPECT_THAT(text("evaluate"), HasSubstr("--num_beams 4 --max_eval_samples 50"));
+  EXPECT_THAT(p.find("should-deploy")->command, Contains(R"({"metric": "eval_rouge1"})"));
+}
+
+std::string code_of(const std::string& text, const std::string& name = "c.json") {
+  const auto p = read_pipeline(text, name);
+  return p.ok() ? "" : p.error().code();
+}
+std::string text_of(const std::string& text, const std::string& name = "c.json") {
+  const auto p = read_pipeline(text, name);
+  return p.ok() ? "" : p.error().text();
+}
+
+TEST(Summarization, WhatIsGivenTwiceIsRefused) {
+  const std::string twice = err::kPipelineKey.id;
+  EXPECT_EQ(code_of(with(kFlat, R"("epochs": 4)")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train_config": {"epochs": 4})")), twice);
+  EXPECT_EQ(code_of(with(kNested, R"("gpu_count": 4)")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"num_train_epochs": 4})")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"output_dir": "x"})")), twice);
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"token": "x"})")), twice);
+  EXPECT_THAT(text_of(with(kFlat, R"("train_config": {"epochs": 4})")), HasSubstr("c.json:5:"));
+  EXPECT_EQ(code_of("dataset: a\nmodel_checkpoint: b\ndataset: c\n", "c.yaml"), twice);
+}
+
+TEST(Summarization, UnknownKeysGetTheNearestName) {
+  EXPECT_THAT(text_of(with(kFlat, R"("epoch": 4)")), HasSubstr("did you mean epochs?"));
+  EXPECT_THAT(text_of(with(kFlat, R"("deploy_config": {"gpu_cont": 4})")),
+              HasSubstr("did you mean gpu_count?"));
+  EXPECT_EQ(code_of(R"({"dataset": "x"})"), err::kPipelineFile.id);
+  EXPECT_EQ(code_of(R"({"dataset": "x", "model_checkpoint": "y", "batch_size": "many"})"),
+            err::kPipelineFile.id);
+  EXPECT_EQ(code_of(R"({"dataset": "x", "model_checkpoint": "y", "batch_size": 0})"),
+            err::kPipelineFile.id);
+}
+
+const char* kSteps = R"(name: words
+steps:
+  - name: second
+    run: [cp, "${steps.first}/a", "${out}/b"]
+    timeout: 2m
+  - name: first
+    run: |
+      sh -c 'cp ${inputs.rows} ${out}/a; echo "{\"lines\": 3}"'
+    inputs: {rows: rows.txt}
+    retries: 2
+  - name: third
+    run: touch ${out}/c
+    when: ${steps.first.lines} > 2
+)";
+
+TEST(Steps, YamlIsReadAndOrdered) {
+  const Pipeline p = read_pipeline(kSteps, "steps.yaml").value();
+  EXPECT_EQ(p.steps[0].name, "first");
+  EXPECT_EQ(p.steps[0].retries, 2);
+  EXPECT_EQ(p.steps[1].timeout_s, 120);
+  EXPECT_THAT(p.find("third")->needs, ElementsAre("first"));
+  // What was read is written and read again.
+  const OrderedJson config = read_config_tree(kSteps, "steps.yaml").value().value;
+  EXPECT_EQ(read_config_tree(yaml_text(config), "again.yaml").value().value, config);
+}
+
+TEST(Steps, MistakesAreFoundBeforeTheFirstStep) {
+  const auto one = [](const std::string& lines) { return text_of("steps:\n" + lines, "s.yaml"); };
+  EXPECT_THAT(one("  - {name: a, run: 'x ${steps.b}'}\n"), HasSubstr("there is no step 'b'"));
+  EXPECT_THAT(one("  - {name: a, run: 'x ${steps.a}'}\n"), HasSubstr("waits for itself"));
+  EXPECT_THAT(one("  - {name: a, run: 'x ${steps.b}'}\n  - {name: b, run: 'x ${steps.a}'}\n"),
+              HasSubstr("wait for each other: a, b"));
+  EXPECT_THAT(one("  - {name: a, run: x}\n  - {name: a, run: x}\n"), HasSubstr("two steps"));
+  EXPECT_THAT(one("  - {name: a, run: 'x ${inputs.row}', inputs: {rows: r}}\n"),
+              HasSubstr("did you mean rows?"));
+  EXPECT_THAT(one("  - {name: a, run: x, retrys: 3}\n"), HasSubstr("did you mean retries?"));
+  EXPECT_THAT(one("  - {name: a, run: 'x ${outt}'}\n"), HasSubstr("refers to nothing"));
+  EXPECT_THAT(one("  - {name: a, run: \"x 'y\"}\n"), HasSubstr("has no second one"));
+  EXPECT_THAT(one("  - {name: a/b, run: x}\n"), HasSubstr("cannot be the name"));
+  EXPECT_THAT(one("  - {name: a, run: x, timeout: soon}\n"), HasSubstr("a time such as"));
+  EXPECT_THAT(one("  - {name: a, run: x, when: '${steps.b.c} ~ 3'}\n"), HasSubstr("condition"));
+  EXPECT_EQ(text_of("steps: []\n", "s.yaml").substr(0, 5), err::kPipelineFile.id);
+}
+
+TEST(References, ConditionsCompareNumbersAndTexts) {
+  const auto holds = [](const std::string& text, const std::string& left) {
+    return condition_holds(parse_condition(text).value(), left).value();
+  };
+  EXPECT_TRUE(holds("${steps.a.b} == promote", "promote"));
+  EXPECT_FALSE(holds("${steps.a.b} != promote", "promote"));
+  EXPECT_TRUE(holds("${steps.a.b} < 10", "9.5"));
+  EXPECT_TRUE(holds("${steps.a.b} == 2", "2.0"));
+  EXPECT_FALSE(holds("${steps.a.b} >= 10", "9.5"));
+  EXPECT_FALSE(condition_holds(parse_condition("${steps.a.b} < 10").value(), "none").ok());
+  EXPECT_FALSE(parse_condition("${steps.a.b} < ten").ok());
+  EXPECT_FALSE(parse_condition("${steps.a} == x").ok());
+  EXPECT_EQ(expand_references(
+                "$${x} ${out}",
+                [](const StepReference&) -> Result<std::string> { return std::string("o"); })
+                .value(),
+            "${x} o");
+}
+
+TEST(Compile, WhatAClusterCannotSeeIsRefused) {
+  CompileOptions options{.image = "i", .deploy_image = {}, .root = "gs://B/r", .registry = "r"};
+  const Pipeline p = read_pipeline(kSteps, "steps.yaml").value();
+  EXPECT_EQ(std::string(compile_argo(p, options).error().code()), err::kCannotCompile.id);
+  std::string text = kSteps;
+  text.replace(text.find("rows.txt"), 8, "gs://B/rows.txt");
+  const Pipeline far = read_pipeline(text, "steps.yaml").value();
+  const OrderedJson task =
+      compile_kfp(far, options).value().document["root"]["dag"]["tasks"]["third"];
+  EXPECT_EQ(task["triggerPolicy"]["condition"], "inputs.parameter_values['first__lines'] > 2");
+  const Pipeline news = read_pipeline(kFlat, "c.json").value();
+  options.root = "runs";
+  EXPECT_THAT(compile_vertex(news, options).error().text(), HasSubstr("give a gs:// URL"));
+  options = {.image = "i", .deploy_image = {}, .root = "gs://B/r"};
+  EXPECT_THAT(compile_kfp(news, options).error().text(), HasSubstr("--registry"));
+  EXPECT_THAT(compile::serve_flags(*news.find("deploy")), ElementsAre("--prefix", "summarize: "));
+  EXPECT_EQ(compile::machine_size("a2-megagpu-16g").processors, 96);
+  EXPECT_EQ(compile::machine_size("n1-standard-32").gigabytes, 120);
+  EXPECT_EQ(compile::machine_size("toaster").processors, 0);
+}
+
+TEST(Cron, TimesAreThoseOfCrontab) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  const auto next = [](const std::string& cron, const std::string& after) {
+    const auto times = CronTimes::parse(cron);
+    EXPECT_TRUE(times.ok()) << cron;
+    const double at = times->next(static_cast<double>(parse_utc(after)));
+    return at == 0 ? std::string("never") : format_utc(at);
+  };
+  const std::string monday = "2026-05-04T12:30:05Z";
+  EXPECT_EQ(next("* * * * *", monday), "2026-05-04T12:31:00Z");
+  EXPECT_EQ(next("0 3 * * *", monday), "2026-05-05T03:00:00Z");
+  EXPECT_EQ(next("*/20 8-18 * * mon-fri", monday), "2026-05-04T12:40:00Z");
+  EXPECT_EQ(next("30 12 * * *", "2026-05-04T12:30:00Z"), "2026-05-05T12:30:00Z");
+  EXPECT_EQ(next("0 0 1 jan *", monday), "2027-01-01T00:00:00Z");
+  EXPECT_EQ(next("0 0 29 2 *", monday), "2028-02-29T00:00:00Z");
+  EXPECT_EQ(next("0 0 30 2 *", monday), "never");
+  EXPECT_EQ(next("0 0 13 * 5", monday), "2026-05-08T00:00:00Z");  // either day is enough
+  EXPECT_EQ(next("5,10 * * * 7", monday), "2026-05-10T00:05:00Z");
+  EXPECT_EQ(next("@monthly", monday), "2026-06-01T00:00:00Z");
+  for (const char* bad : {"", "* * * *", "60 * * * *", "0 25 * * *", "0 0 0 * *", "*/0 * * * *",
+                          "5-1 * * * *", "a * * * *", "1,, * * * *", "0 0 1 13 *"})
+    EXPECT_EQ(std::string(CronTimes::parse(bad).error().code()), err::kCron.id) << bad;
+}
+
+TEST(State, RowsComeBack) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path + "/pipeline.db";
+  {
+    auto state = PipelineState::open(path).value();
+    for (const char* id : {"r1", "r2"})
+      ASSERT_TRUE(state
+                      ->put(PipelineRunRow{.id = id,
+                                           .pipeline = "p",
+                                           .config_hash = {},
+                                           .root = {},
+                                           .folder = {},
+                                           .status = "running"})
+                      .ok());
+    ASSERT_TRUE(state
+                    ->put(StepRow{.run = "r1",
+                                  .name = "a",
+                                  .status = "done",
+                                  .key = "k",
+                                  .hash = "h",
+                                  .result = {{"x", 1}}})
+                    .ok());
+  }
+  auto state = PipelineState::open(path).value();
+  EXPECT_EQ(state->runs().value()[0].id, "r2");
+  const auto found = state->done_with_key("k").value();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].result, (OrderedJson{{"x", 1}}));
+  EXPECT_TRUE(file_store().write(folder.path + "/bad.db", std::string(4096, 'x')).ok());
+  EXPECT_EQ(std::string(PipelineState::open(folder.path + "/bad.db").error().code()),
+            err::kPipelineState.id);
+}
+
+PipelineOptions options_in(const TemporaryFolder& folder) {
+  return {.root = folder.path + "/runs",
+          .folder = {},
+          .program = "hone",
+          .version = "1",
+          .project = {},
+          .run = {}};
+}
+std::string status_text(const PipelineOutcome& o) {
+  std::string text = o.status;
+  for (const StepRow& s : o.steps)
+    text += " " + s.name + ":" + (s.reused_from.empty() ? s.status : "reused");
+  return text;
+}
+
+TEST(Runner, StepsRunAndAreReusedByContent) {
+  const TemporaryFolder folder;
+  const std::string rows = folder.path + "/rows.txt";
+  ASSERT_TRUE(file_store().write(rows, "one\n").ok());
+  std::string text = kSteps;
+  text.replace(text.find("rows.txt"), 8, rows);
+  const Pipeline p = read_pipeline(text, "steps.yaml").value();
+  const PipelineOutcome first = run_pipeline(p, options_in(folder)).value();
+  EXPECT_EQ(status_text(first), "finished first:done second:done third:done");
+  const std::string out = folder.path + "/runs/" + first.run;
+  EXPECT_EQ(file_store().read(out + "/second/b").value(), "one\n");
+  EXPECT_EQ(
+      text_at(parse_json(file_store().read(out + "/second.json").value(), "j").value(), "step"),
+      "second");
+  EXPECT_EQ(status_text(run_pipeline(p, options_in(folder)).value()),
+            "finished first:reused second:reused third:reused");
+  // Other content: what depends on it runs again, though the command is the same.
+  ASSERT_TRUE(file_store().write(rows, "two\n").ok());
+  EXPECT_EQ(status_text(run_pipeline(p, options_in(folder)).value()),
+            "finished first:done second:done third:reused");
+  // What was damaged since is not reused.
+  const PipelineOutcome again = run_pipeline(p, options_in(folder)).value();
+  for (const auto& run : std::filesystem::directory_iterator(folder.path + "/runs"))
+    if (run.is_directory() && std::filesystem::exists(run.path() / "first/a")) {
+      ASSERT_TRUE(file_store().write((run.path() / "first/a").string(), "damaged\n").ok());
+    }
+  EXPECT_EQ(status_text(run_pipeline(p, options_in(folder)).value()),
+            "finished first:done second:reused third:reused");
+}
+
+Pipeline steps_of(const std::string& lines) {
+  auto p = read_pipeline("steps:\n" + lines, "s.yaml");
+  EXPECT_TRUE(p.ok()) << p.error().text();
+  return std::move(*p);
+}
+
+TEST(Runner, AFailedStepIsRepeatedThenTold) {
+  const TemporaryFolder folder;
+  const std::string count = folder.path + "/count";
+  const Pipeline p = steps_of("  - name: a\n    retries: 1\n    run: sh -c 'echo x >> " + count +
+                              "; test $(wc -l < " + count + ") = 2'\n");
+  const PipelineOutcome o = run_pipeline(p, options_in(folder)).value();
+  EXPECT_EQ(status_text(o), "finished a:done");
+  EXPECT_EQ(o.steps[0].attempts, 2);
+  const Pipeline bad = steps_of(
+      "  - {name: a, run: touch x.done}\n  - {name: b, after: a, run: sh -c 'echo why >&2; exit "
+      "7'}\n"
+      "  - {name: c, after: b, run: touch never}\n");
+  const PipelineOutcome failed = run_pipeline(bad, options_in(folder)).value();
+  EXPECT_EQ(status_text(failed), "failed a:done b:failed c:pending");
+  EXPECT_EQ(std::string(failed.error->code()), err::kStepFailed.id);
+  EXPECT_THAT(failed.error->text(), HasSubstr("why"));
+  // The same run continues.
+  const PipelineOutcome again = run_pipeline(bad, options_in(folder)).value();
+  EXPECT_EQ(again.run, failed.run);
+  EXPECT_EQ(again.steps[0].attempts, 1);
+  std::filesystem::remove("x.done");
+}
+
+TEST(Runner, TimeoutsConditionsAndMissingResults) {
+  const TemporaryFolder folder;
+  const Pipeline slow = steps_of("  - {name: a, run: sleep 60, timeout: 0.2s}\n");
+  EXPECT_THAT(run_pipeline(slow, options_in(folder)).value().error->text(),
+              HasSubstr("took longer than"));
+  const Pipeline choice = steps_of(
+      "  - {name: a, run: \"echo '{\\\"v\\\": \\\"refuse\\\", \\\"reason\\\": \\\"worse\\\"}'\"}\n"
+      "  - {name: b, run: touch never, when: \"${steps.a.v} == promote\"}\n"
+      "  - {name: c, run: touch never, after: b}\n");
+  const PipelineOutcome o = run_pipeline(choice, options_in(folder)).value();
+  EXPECT_EQ(status_text(o), "finished a:done b:skipped c:skipped");
+  EXPECT_EQ(o.steps[1].message, "a says v is refuse: worse");
+  const Pipeline lacks =
+      steps_of("  - {name: a, run: echo}\n  - {name: b, run: 'echo ${steps.a.v}'}\n");
+  EXPECT_THAT(run_pipeline(lacks, options_in(folder)).value().error->text(),
+              HasSubstr("printed no 'v'"));
+  const Pipeline gone = steps_of("  - {name: a, run: echo, inputs: {x: /nowhere/at/all}}\n");
+  EXPECT_EQ(std::string(run_pipeline(gone, options_in(folder)).value().error->code()),
+            err::kStepInput.id);
+}
+
+TEST(Runner, OneProcessAtATimeHoldsARun) {
+  const TemporaryFolder folder;
+  const Pipeline p = steps_of("  - {name: a, run: sleep 0.1}\n");
+  PipelineOptions options = options_in(folder);
+  options.run = "r";
+  auto state = (std::filesystem::create_directories(folder.path + "/runs"),
+                PipelineState::open(folder.path + "/runs/pipeline.db").value());
+  ASSERT_TRUE(run_pipeline(p, options).ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Pipeline held = p;
+    (void)run_pipeline(held, options);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  RunRecord first(file_store(), *state, *state->run("r").value());
+  ASSERT_TRUE(first.take_lock().ok());
+  EXPECT_EQ(std::string(run_pipeline(p, options).error().code()), err::kPipelineBusy.id);
+}
+
+TEST(Child, WhatADeadProcessLeftIsEnded) {
+  const TemporaryFolder folder;
+  int64_t number = 0;
+  const pid_t pid = start_child({.command = {"sh", "-c", "trap '' TERM; sleep 300 & sleep 300"},
+                                 .environment = {},
+                                 .out_file = folder.path + "/out",
+                                 .log_file = folder.path + "/log",
+                                 .token = "tokenofthetest",
+                                 .death_signal = SIGKILL},
+                                [&](pid_t p) -> Status {
+                                  number = p;
+                                  return Ok{};
+                                })
+                        .value();
+  EXPECT_EQ(number, pid);
+  ::usleep(200'000);
+  const std::string start = start_of_process(pid);
+  EXPECT_FALSE(end_leftovers(pid, "1", "anothertoken", 0.2));  // not this one
+  EXPECT_TRUE(end_leftovers(pid, start, "tokenofthetest", 0.2));
+  EXPECT_EQ(start_of_process(pid), "");
+  int status = 0;
+  EXPECT_TRUE(child_ended(pid, status));
+  EXPECT_EQ(status, 128 + SIGKILL);
+}
+
+TEST(Display, TheLastLineIsWhatATerminalShows) {
+  EXPECT_EQ(last_line_of("a\nstep 1\rstep 2\r"), "step 2");
+  EXPECT_EQ(last_line_of("\033[31mred\033[0m\n\n"), "red");
+  EXPECT_TRUE(may_be_repeated({"hone", "train"}, 137, ""));
+  EXPECT_TRUE(may_be_repeated({"hone", "train"}, 1, "H0107  cannot read\n"));
+  EXPECT_FALSE(may_be_repeated({"hone", "train"}, 1, "x\nH2109  no column\n  do y\n"));
+  EXPECT_FALSE(may_be_repeated({"hone", "train"}, 2, ""));
+}
+
+TEST(Links, AreForBrowsersAndShells) {
+  EXPECT_EQ(link_to_run("gs://B/runs/", "r", "p"),
+            "https://console.cloud.google.com/storage/browser/B/runs/r?project=p");
+  EXPECT_EQ(link_to_run("/x", "r", ""), "file:///x/r");
+  EXPECT_EQ(folder_of_root("runs/"), "runs");
+  EXPECT_THAT(folder_of_root("gs://B/runs"), HasSubstr("/hone/pipelines/"));
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,66 @@
+// What is known of pipeline runs, in an SQLite file: what a process that was killed had reached.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/core/json.h"
+
+struct sqlite3;
+
+namespace hone {
+
+// running, finished, failed, stopped, cancelled
+struct PipelineRunRow {
+  std::string id, pipeline, config_hash, root, folder, status;
+  OrderedJson config = {};
+  double begun_s = 0, ended_s = 0;
+  std::string message = {};
+  int64_t pid = 0;
+  std::string pid_start = {};
+};
+
+// pending, running, done, failed, skipped
+struct StepRow {
+  std::string run, name, status = "pending";
+  std::string key = {};   // hash of all that the step depends on
+  std::string hash = {};  // of what it wrote
+  OrderedJson result = {};
+  int64_t attempts = 0;
+  double begun_s = 0, ended_s = 0;
+  std::string reused_from = {};  // the run that it was taken from
+  std::string message = {};
+  int64_t pid = 0;  // of the command at work
+  std::string pid_start = {}, token = {};
+};
+
+class PipelineState {
+ public:
+  // Makes the file when it is absent. Errors: H3164.
+  static Result<std::unique_ptr<PipelineState>> open(const std::string& path);
+  ~PipelineState();
+
+  // Each call is one transaction, on disk when it returns. Errors: H3164.
+  Status put(const PipelineRunRow& run);
+  Status put(const StepRow& step);
+  Result<std::vector<PipelineRunRow>> runs();  // the newest first
+  Result<std::optional<PipelineRunRow>> run(const std::string& id);
+  Result<std::vector<StepRow>> steps(const std::string& run);
+  // Finished steps with this key, the newest first.
+  Result<std::vector<StepRow>> done_with_key(const std::string& key);
+
+ private:
+  explicit PipelineState(std::string path) : path_(std::move(path)) {}
+  struct Query;
+  Status execute(const std::string& sql);
+  Error failed(const std::string& doing) const;
+  Result<std::vector<StepRow>> step_rows(const std::string& where, const std::string& value);
+  Result<std::vector<PipelineRunRow>> run_rows(const std::string& where, const std::string& value);
+
+  std::string path_;
+  sqlite3* db_ = nullptr;
+};
+
+}  // namespace hone

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""From one JSON to an endpoint on real rows (SciTLDR): a model is trained, evaluated, registered, decided on and deployed;
+the recipe's request is answered; a model that is not better is refused; a better one takes its place while requests come,
+and none of them fails.
+
+    tests/faults/pipeline_story.py --hone build/hone
+
+Needs HONE_DATA (default ../shared/data) with scitldr; the model is a tiny T5.
+"""
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+
+from deploy import Hone, Load, ask
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+DATA = os.environ.get("HONE_DATA", os.path.join(ROOT, "..", "shared", "data"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(ROOT, "build", "hone"))
+    options = parser.parse_args()
+    rows = os.path.join(DATA, "scitldr", "dev.jsonl")
+    if not os.path.exists(rows):
+        print(f"skipped: there is no {rows}")
+        return 77
+    folder = tempfile.mkdtemp(prefix="hone_story_")
+    hone = Hone(os.path.abspath(options.hone), folder)
+    try:
+        os.mkdir(os.path.join(folder, "data"))
+        with open(rows) as f:
+            some = [next(f) for _ in range(80)]
+        # The better model has seen what it is judged by: the story is about the decision, not about the model.
+        for split in ("train", "validation"):
+            with open(os.path.join(folder, "data", split + ".jsonl"), "w") as f:
+                f.writelines(some)
+
+        def run(name, **train):
+            config = {"dataset": "data", "document_column": "source", "summary_column": "target",
+                      "model_checkpoint": os.path.join(ROOT, "tests", "goldens", "pairs", "t5"), "batch_size": 8, "epochs": 1,
+                      "model_display_name": "tldr", "deploy_machine_type": "n1-standard-4", "policy": {"metric": "rougeL"},
+                      "train": dict(train, max_source_length=64, max_target_length=24, lr_scheduler_type="constant"),
+                      "generate": {"generation_max_length": 16}}
+            with open(os.path.join(folder, name + ".json"), "w") as f:
+                json.dump(config, f)
+            return hone("pipeline", "run", name + ".json", "--pipeline_root", "runs", "--json")
+
+        def verdict():
+            return hone("endpoints", "show", "tldr", "--json")["deployed"]
+
+        first = run("first", max_steps=1, learning_rate=0.0)
+        endpoint = first["endpoint"]
+        url = hone("endpoints", "show", "tldr", "--json")["url"]
+        path = f"/v1/projects/p/locations/us-central1/endpoints/{endpoint}:predict"
+        payload = os.path.join(DATA, "ref-llm-pipeline-examples", "predict_payload.json")
+        body = json.load(open(payload)) if os.path.exists(payload) else {"instances": ["a text"]}
+        answer = ask(url, path, body)
+        assert sorted(answer) == ["deployedModelId", "model", "modelDisplayName", "modelVersionId", "predictions"], answer
+        assert len(answer["predictions"]) == 1 and isinstance(answer["predictions"][0], str)
+
+        clients = [Load(url, endpoint) for _ in range(2)]
+        for c in clients:
+            c.start()
+        try:
+            run("worse", max_steps=2, learning_rate=1e-6)
+            assert [d["version"] for d in verdict()] == [1], verdict()
+            run("better", max_steps=600, learning_rate=0.01)
+            deployed = verdict()
+        finally:
+            for c in clients:
+                c.over = True
+            for c in clients:
+                c.join()
+        assert [(d["version"], d["traffic"]) for d in deployed] == [(3, 100)], deployed
+        assert ask(url, path, body)["modelVersionId"] == "3"
+        wrong = [w for c in clients for w in c.wrong]
+        assert not wrong, wrong[:3]
+        # What lies beside the model is what the registry says.
+        shown = hone("models", "show", "tldr:3", "--json")
+        with open(os.path.join(shown["source"], "all_results.json")) as f:
+            written = json.load(f)
+        assert shown["metrics"] == written, (shown["metrics"], written)
+        print(f"{sum(len(c.versions) for c in clients)} requests were answered while a model was refused and a better one took over")
+    finally:
+        hone("endpoints", "delete", "tldr")
+        shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
