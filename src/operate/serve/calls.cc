@@ -1,0 +1,138 @@
+#include <mutex>
+
+#include "base/core/text.h"
+#include "learn/generate/errors.h"
+#include "operate/serve/errors.h"
+#include "operate/serve/route.h"
+
+namespace hone {
+namespace {
+
+// The tickets of a request, so that a client that leaves ends them.
+class Tickets {
+ public:
+  explicit Tickets(ModelSet::Model model) : model_(std::move(model)) {}
+  void add(uint64_t ticket) {
+    bool now = false;
+    {
+      std::lock_guard lock(mutex_);
+      now = ended_;
+      if (!now) tickets_.push_back(ticket);
+    }
+    if (now) model_->cancel(ticket);
+  }
+  void end() {
+    std::vector<uint64_t> all;
+    {
+      std::lock_guard lock(mutex_);
+      ended_ = true;
+      all.swap(tickets_);
+    }
+    for (const uint64_t t : all) model_->cancel(t);
+  }
+
+ private:
+  ModelSet::Model model_;
+  std::mutex mutex_;
+  std::vector<uint64_t> tickets_;
+  bool ended_ = false;
+};
+
+struct Gathered {
+  std::mutex mutex;
+  std::vector<TextAnswer> answers;
+  size_t left = 0;
+  bool over = false;
+  std::function<void(Result<std::vector<TextAnswer>>)> done;
+};
+
+}  // namespace
+
+Deadline ServeContext::deadline() const {
+  if (request_seconds <= 0) return kNoDeadline;
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+             std::chrono::duration<double>(request_seconds));
+}
+
+int status_of(const Error& e) {
+  const std::string_view code = e.code();
+  if (code == err::kServeBusy.id) return 429;
+  if (code == err::kServeLate.id) return 504;
+  if (code == err::kServeEnds.id) return 503;
+  if (code == err::kServeNoModel.id) return 404;
+  if (code == err::kLogitsNotFinite.id) return 500;
+  return 400;
+}
+
+WebHeaders headers_of(const Error& e) {
+  const int status = status_of(e);
+  if (status == 429 || status == 503) return {{"Retry-After", "1"}};
+  return {};
+}
+
+std::string line_of(const Error& e) {
+  std::string line = e.what();
+  if (!e.where().empty()) line += " (" + join(e.where(), ", ") + ")";
+  if (!e.remedy().empty()) line += "; " + e.remedy();
+  return line;
+}
+
+Result<Json> json_object(std::string_view text) {
+  Json json;
+  JsonRules rules;
+  rules.max_depth = 32;
+  if (const auto fault = parse_json(text, rules, json))
+    return Error(err::kServeRequest, "the body is not JSON: " + fault->what)
+        .at(fmt::format("line {}, column {}", fault->place.line, fault->place.column));
+  if (!json.is_object()) return Error(err::kServeRequest, "the body is not an object");
+  return json;
+}
+
+void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<TextQuery> queries,
+             std::function<void(Result<std::vector<TextAnswer>>)> done) {
+  const auto all = std::make_shared<Gathered>();
+  all->answers.resize(queries.size());
+  all->left = queries.size();
+  all->done = std::move(done);
+  if (queries.empty()) return all->done(std::vector<TextAnswer>());
+  const auto tickets = std::make_shared<Tickets>(model);
+  call.reply->on_gone([tickets] { tickets->end(); });
+  const auto fail = [all, tickets](Error e) {
+    {
+      std::lock_guard lock(all->mutex);
+      if (all->over) return;
+      all->over = true;
+    }
+    tickets->end();
+    all->done(std::move(e));
+  };
+  for (size_t i = 0; i < queries.size(); ++i) {
+    Result<uint64_t> ticket =
+        model->ask(std::move(queries[i]), nullptr, [all, i, fail](Result<TextAnswer> one) {
+          if (!one.ok()) return fail(std::move(one.error()));
+          {
+            std::lock_guard lock(all->mutex);
+            all->answers[i] = std::move(*one);
+            if (--all->left > 0 || all->over) return;
+            all->over = true;
+          }
+          all->done(std::move(all->answers));
+        });
+    if (!ticket.ok()) return fail(std::move(ticket.error()));
+    tickets->add(*ticket);
+  }
+}
+
+void ask_pieces(const RouteCall& call, const ModelSet::Model& model, TextQuery query,
+                ServedModel::OnPiece on_piece, ServedModel::OnDone done) {
+  const auto tickets = std::make_shared<Tickets>(model);
+  call.reply->on_gone([tickets] { tickets->end(); });
+  const auto shared = std::make_shared<ServedModel::OnDone>(std::move(done));
+  Result<uint64_t> ticket = model->ask(std::move(query), std::move(on_piece),
+                                       [shared](Result<TextAnswer> a) { (*shared)(std::move(a)); });
+  if (!ticket.ok()) return (*shared)(std::move(ticket.error()));
+  tickets->add(*ticket);
+}
+
+}  // namespace hone

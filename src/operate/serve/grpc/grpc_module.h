@@ -1,0 +1,49 @@
+// Between hone and libhone_grpc.so, the only code that includes gRPC.
+//
+// The module is a file of its own, loaded when a server is to speak gRPC, because gRPC's libraries take longer to
+// load than everything else that hone does at its start. It puts each call as a request to the server's own
+// routes of the v2 protocol, so that both transports answer alike.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hone {
+
+inline constexpr int kGrpcModuleVersion = 1;
+
+// The server that the module speaks for. Any thread calls it.
+class GrpcDoor {
+ public:
+  using Headers = std::vector<std::pair<std::string, std::string>>;
+  struct Answer {
+    int status = 500;
+    Headers headers = {};  // names in lower case
+    std::string body = {};
+  };
+  // `done` is called once, on any thread; the result ends the request when it is called (the client left).
+  virtual std::function<void()> ask(std::string method, std::string path, Headers headers,
+                                    std::string body, std::function<void(Answer)> done) = 0;
+
+ protected:
+  ~GrpcDoor() = default;
+};
+
+class GrpcListener {
+ public:
+  virtual ~GrpcListener() = default;
+  virtual int port() const = 0;
+  virtual void stop(double seconds) = 0;  // no new calls; those that run have this time
+};
+
+struct GrpcRequest {
+  std::string address;           // "127.0.0.1:8001"; port 0: one that is free
+  std::string certificate, key;  // PEM texts; "": no TLS
+  int64_t most_bytes = 0;        // of a message
+};
+// The module's only symbol, "hone_grpc_start". Null, and why, where it cannot listen.
+using GrpcStart = GrpcListener* (*)(int version, const GrpcRequest&, GrpcDoor&, std::string& error);
+
+}  // namespace hone

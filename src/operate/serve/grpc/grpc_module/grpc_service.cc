@@ -1,0 +1,437 @@
+// libhone_grpc.so: GRPCInferenceService, with the interface of ../grpc_module.h.
+#include <grpcpp/grpcpp.h>
+#include <inference.grpc.pb.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "operate/serve/grpc/grpc_module.h"
+
+namespace hone {
+namespace {
+
+using nlohmann::json;
+
+std::string escaped(const std::string& part) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : part) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.') {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[static_cast<unsigned char>(c) >> 4];
+      out += kHex[c & 15];
+    }
+  }
+  return out;
+}
+
+std::string model_path(const std::string& name, const std::string& version,
+                       const std::string& verb) {
+  return "/v2/models/" + escaped(name) + (version.empty() ? "" : "/versions/" + escaped(version)) +
+         (verb.empty() ? "" : "/" + verb);
+}
+
+grpc::Status status_of(const GrpcDoor::Answer& a) {
+  if (a.status == 200) return grpc::Status::OK;
+  const json j = json::parse(a.body, nullptr, false);
+  const std::string text = j.is_object() && j.contains("error") && j["error"].is_string()
+                               ? j["error"].get<std::string>()
+                               : a.body;
+  using grpc::StatusCode;
+  const StatusCode code = a.status == 400   ? StatusCode::INVALID_ARGUMENT
+                          : a.status == 401 ? StatusCode::UNAUTHENTICATED
+                          : a.status == 404 ? StatusCode::NOT_FOUND
+                          : a.status == 413 ? StatusCode::RESOURCE_EXHAUSTED
+                          : a.status == 429 ? StatusCode::RESOURCE_EXHAUSTED
+                          : a.status == 503 ? StatusCode::UNAVAILABLE
+                          : a.status == 504 ? StatusCode::DEADLINE_EXCEEDED
+                                            : StatusCode::INTERNAL;
+  return {code, text};
+}
+
+GrpcDoor::Headers headers_of(const grpc::CallbackServerContext& context) {
+  GrpcDoor::Headers headers;
+  for (const auto& [name, value] : context.client_metadata())
+    headers.emplace_back(std::string(name.data(), name.size()),
+                         std::string(value.data(), value.size()));
+  return headers;
+}
+
+template <class Map>
+json parameters_of(const Map& map) {
+  json out = json::object();
+  for (const auto& [key, value] : map) switch (value.parameter_choice_case()) {
+      case 1:
+        out[key] = value.bool_param();
+        break;
+      case 2:
+        out[key] = value.int64_param();
+        break;
+      case 3:
+        out[key] = value.string_param();
+        break;
+      case 4:
+        if constexpr (requires { value.double_param(); }) out[key] = value.double_param();
+        break;
+      case 5:
+        if constexpr (requires { value.uint64_param(); })
+          out[key] = static_cast<int64_t>(value.uint64_param());
+        break;
+      default:
+        break;
+    }
+  return out;
+}
+
+struct HttpInfer {
+  std::string path, body;
+  GrpcDoor::Headers headers;
+};
+
+// The same request over HTTP, with binary tensors.
+HttpInfer http_infer(const inference::ModelInferRequest& r) {
+  json head;
+  std::string tail;
+  if (!r.id().empty()) head["id"] = r.id();
+  head["parameters"] = parameters_of(r.parameters());
+  head["parameters"]["binary_data_output"] = true;
+  head["inputs"] = json::array();
+  for (int i = 0; i < r.inputs_size(); ++i) {
+    const auto& t = r.inputs(i);
+    json j{{"name", t.name()}, {"datatype", t.datatype()}};
+    j["shape"] = json::array();
+    for (const int64_t d : t.shape()) j["shape"].push_back(d);
+    std::string bytes;
+    if (i < r.raw_input_contents_size()) {
+      bytes = r.raw_input_contents(i);
+    } else {
+      for (const std::string& text : t.contents().bytes_contents()) {
+        const auto n = static_cast<uint32_t>(text.size());
+        bytes.append(reinterpret_cast<const char*>(&n), sizeof n);
+        bytes += text;
+      }
+    }
+    j["parameters"] = {{"binary_data_size", static_cast<int64_t>(bytes.size())}};
+    tail += bytes;
+    head["inputs"].push_back(std::move(j));
+  }
+  for (const auto& o : r.outputs())
+    head["outputs"].push_back({{"name", o.name()}, {"parameters", {{"binary_data", true}}}});
+  const std::string text = head.dump(-1, ' ', false, json::error_handler_t::replace);
+  return {model_path(r.model_name(), r.model_version(), "infer"),
+          text + tail,
+          {{"inference-header-content-length", std::to_string(text.size())}}};
+}
+
+grpc::Status read_infer(const GrpcDoor::Answer& a, inference::ModelInferResponse* out) {
+  if (a.status != 200) return status_of(a);
+  size_t head = a.body.size();
+  for (const auto& [name, value] : a.headers)
+    if (name == "inference-header-content-length") head = std::stoul(value);
+  const json j = json::parse(a.body.substr(0, head), nullptr, false);
+  if (!j.is_object()) return {grpc::StatusCode::INTERNAL, "the answer is not JSON"};
+  out->set_model_name(j.value("model_name", ""));
+  out->set_model_version(j.value("model_version", ""));
+  out->set_id(j.value("id", ""));
+  size_t at = head;
+  for (const json& o : j["outputs"]) {
+    auto* t = out->add_outputs();
+    t->set_name(o.value("name", ""));
+    t->set_datatype(o.value("datatype", ""));
+    for (const json& d : o["shape"]) t->add_shape(d.get<int64_t>());
+    // An empty tensor has no bytes, and no word about them.
+    const size_t size =
+        o.contains("parameters") ? o["parameters"].value("binary_data_size", size_t{0}) : 0;
+    out->add_raw_output_contents(a.body.substr(at, size));
+    at += size;
+  }
+  return grpc::Status::OK;
+}
+
+// What a call and the request that answers it know of each other, whichever ends first.
+template <class Reactor>
+class Link {
+ public:
+  explicit Link(Reactor* reactor) : reactor_(reactor) {}
+  template <class F>
+  void with_reactor(F f) {
+    std::lock_guard lock(mutex_);
+    if (reactor_ != nullptr) f(*reactor_);
+  }
+  void forget_reactor() {
+    std::lock_guard lock(mutex_);
+    reactor_ = nullptr;
+  }
+  void ends_by(std::function<void()> end) {
+    std::lock_guard lock(mutex_);
+    end_ = std::move(end);
+  }
+  void end_request() {
+    std::function<void()> end;
+    {
+      std::lock_guard lock(mutex_);
+      end = end_;
+    }
+    if (end) end();
+  }
+
+ private:
+  std::mutex mutex_;
+  Reactor* reactor_;
+  std::function<void()> end_;
+};
+
+// A unary call that a request of the server answers.
+class Call : public grpc::ServerUnaryReactor {
+ public:
+  using Read = std::function<grpc::Status(const GrpcDoor::Answer&)>;
+  void start(GrpcDoor& door, std::string method, std::string path, GrpcDoor::Headers headers,
+             std::string body, Read read) {
+    // The call may be done, and gone, before ask() returns.
+    const auto link = link_;
+    link->ends_by(door.ask(std::move(method), std::move(path), std::move(headers), std::move(body),
+                           [link, read](const GrpcDoor::Answer& a) {
+                             link->with_reactor([&](Call& c) { c.Finish(read(a)); });
+                           }));
+  }
+  void OnCancel() override { link_->end_request(); }
+  void OnDone() override {
+    link_->forget_reactor();
+    delete this;
+  }
+
+ private:
+  std::shared_ptr<Link<Call>> link_ = std::make_shared<Link<Call>>(this);
+};
+
+// One request after the other of a stream.
+class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
+                                              inference::ModelStreamInferResponse> {
+ public:
+  Stream(GrpcDoor& door, GrpcDoor::Headers headers) : door_(door), headers_(std::move(headers)) {
+    StartRead(&request_);
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::OK);
+    HttpInfer h = http_infer(request_);
+    h.headers.insert(h.headers.end(), headers_.begin(), headers_.end());
+    // The stream may end, and go, before ask() returns.
+    const auto link = link_;
+    link->ends_by(door_.ask("POST", std::move(h.path), std::move(h.headers), std::move(h.body),
+                            [link](const GrpcDoor::Answer& a) {
+                              link->with_reactor([&](Stream& s) { s.answer(a); });
+                            }));
+  }
+  void OnWriteDone(bool ok) override {
+    if (!ok) return Finish(grpc::Status::CANCELLED);
+    StartRead(&request_);
+  }
+  void OnCancel() override { link_->end_request(); }
+  void OnDone() override {
+    link_->forget_reactor();
+    delete this;
+  }
+
+ private:
+  void answer(const GrpcDoor::Answer& a) {
+    response_.Clear();
+    const grpc::Status s = read_infer(a, response_.mutable_infer_response());
+    if (!s.ok()) {
+      response_.Clear();
+      response_.set_error_message(s.error_message());
+    }
+    StartWrite(&response_);
+  }
+
+  GrpcDoor& door_;
+  GrpcDoor::Headers headers_;
+  std::shared_ptr<Link<Stream>> link_ = std::make_shared<Link<Stream>>(this);
+  inference::ModelInferRequest request_;
+  inference::ModelStreamInferResponse response_;
+};
+
+class Service final : public inference::GRPCInferenceService::CallbackService {
+ public:
+  explicit Service(GrpcDoor& door) : door_(door) {}
+  using Context = grpc::CallbackServerContext;
+  using Unary = grpc::ServerUnaryReactor;
+
+  Unary* ServerLive(Context* c, const inference::ServerLiveRequest*,
+                    inference::ServerLiveResponse* out) override {
+    return get(c, "/v2/health/live", [out](const GrpcDoor::Answer& a) {
+      out->set_live(a.status == 200);
+      return grpc::Status::OK;
+    });
+  }
+  Unary* ServerReady(Context* c, const inference::ServerReadyRequest*,
+                     inference::ServerReadyResponse* out) override {
+    return get(c, "/v2/health/ready", [out](const GrpcDoor::Answer& a) {
+      out->set_ready(a.status == 200);
+      return grpc::Status::OK;
+    });
+  }
+  Unary* ModelReady(Context* c, const inference::ModelReadyRequest* r,
+                    inference::ModelReadyResponse* out) override {
+    return get(c, model_path(r->name(), r->version(), "ready"), [out](const GrpcDoor::Answer& a) {
+      out->set_ready(a.status == 200);
+      return a.status == 401 ? status_of(a) : grpc::Status::OK;
+    });
+  }
+  Unary* ServerMetadata(Context* c, const inference::ServerMetadataRequest*,
+                        inference::ServerMetadataResponse* out) override {
+    return get(c, "/v2", with_json([out](const json& j) {
+                 out->set_name(j["name"]);
+                 out->set_version(j["version"]);
+                 for (const json& e : j["extensions"]) out->add_extensions(e);
+               }));
+  }
+  Unary* ModelMetadata(Context* c, const inference::ModelMetadataRequest* r,
+                       inference::ModelMetadataResponse* out) override {
+    return get(c, model_path(r->name(), r->version(), ""), with_json([out](const json& j) {
+                 out->set_name(j["name"]);
+                 out->set_platform(j["platform"]);
+                 for (const json& v : j["versions"]) out->add_versions(v);
+                 const auto tensor = [](const json& t, auto* to) {
+                   to->set_name(t["name"]);
+                   to->set_datatype(t["datatype"]);
+                   for (const json& d : t["shape"]) to->add_shape(d);
+                 };
+                 for (const json& t : j["inputs"]) tensor(t, out->add_inputs());
+                 for (const json& t : j["outputs"]) tensor(t, out->add_outputs());
+               }));
+  }
+  Unary* ModelConfig(Context* c, const inference::ModelConfigRequest* r,
+                     inference::ModelConfigResponse* out) override {
+    return get(c, model_path(r->name(), r->version(), "config"), with_json([out](const json& j) {
+                 auto* config = out->mutable_config();
+                 config->set_name(j["name"]);
+                 config->set_platform(j["platform"]);
+                 config->set_backend(j["backend"]);
+                 config->set_max_batch_size(j["max_batch_size"]);
+                 const auto tensor = [](const json& t, auto* to) {
+                   to->set_name(t["name"]);
+                   to->set_data_type(t["data_type"] == "TYPE_STRING" ? inference::TYPE_STRING
+                                                                     : inference::TYPE_FP32);
+                   for (const json& d : t["dims"]) to->add_dims(d);
+                 };
+                 for (const json& t : j["input"]) tensor(t, config->add_input());
+                 for (const json& t : j["output"]) tensor(t, config->add_output());
+               }));
+  }
+  Unary* ModelInfer(Context* c, const inference::ModelInferRequest* r,
+                    inference::ModelInferResponse* out) override {
+    HttpInfer h = http_infer(*r);
+    return ask(c, "POST", std::move(h.path), std::move(h.headers), std::move(h.body),
+               [out](const GrpcDoor::Answer& a) { return read_infer(a, out); });
+  }
+  grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>*
+  ModelStreamInfer(Context* c) override {
+    return new Stream(door_, headers_of(*c));
+  }
+  Unary* RepositoryIndex(Context* c, const inference::RepositoryIndexRequest* r,
+                         inference::RepositoryIndexResponse* out) override {
+    return ask(c, "POST", "/v2/repository/index", {}, "",
+               with_json([out, ready = r->ready()](const json& j) {
+                 for (const json& m : j) {
+                   if (ready && m["state"] != "READY") continue;
+                   auto* to = out->add_models();
+                   to->set_name(m["name"]);
+                   to->set_version(m["version"]);
+                   to->set_state(m["state"]);
+                 }
+               }));
+  }
+  Unary* RepositoryModelLoad(Context* c, const inference::RepositoryModelLoadRequest* r,
+                             inference::RepositoryModelLoadResponse*) override {
+    const json body{{"parameters", parameters_of(r->parameters())}};
+    return ask(c, "POST", "/v2/repository/models/" + escaped(r->model_name()) + "/load", {},
+               body.dump(-1, ' ', false, json::error_handler_t::replace), status_of);
+  }
+  Unary* RepositoryModelUnload(Context* c, const inference::RepositoryModelUnloadRequest* r,
+                               inference::RepositoryModelUnloadResponse*) override {
+    return ask(c, "POST", "/v2/repository/models/" + escaped(r->model_name()) + "/unload", {}, "",
+               status_of);
+  }
+
+ private:
+  template <class F>
+  static Call::Read with_json(F f) {
+    return [f](const GrpcDoor::Answer& a) {
+      if (a.status != 200) return status_of(a);
+      const json j = json::parse(a.body, nullptr, false);
+      if (j.is_discarded())
+        return grpc::Status(grpc::StatusCode::INTERNAL, "the answer is not JSON");
+      f(j);
+      return grpc::Status::OK;
+    };
+  }
+  Unary* get(Context* c, std::string path, Call::Read read) {
+    return ask(c, "GET", std::move(path), {}, "", std::move(read));
+  }
+  Unary* ask(Context* c, std::string method, std::string path, GrpcDoor::Headers headers,
+             std::string body, Call::Read read) {
+    const GrpcDoor::Headers own = headers_of(*c);
+    headers.insert(headers.end(), own.begin(), own.end());
+    auto* call = new Call();
+    call->start(door_, std::move(method), std::move(path), std::move(headers), std::move(body),
+                std::move(read));
+    return call;
+  }
+
+  GrpcDoor& door_;
+};
+
+class Listener final : public GrpcListener {
+ public:
+  Listener(const GrpcRequest& r, GrpcDoor& door) : service_(door) {
+    grpc::ServerBuilder builder;
+    std::shared_ptr<grpc::ServerCredentials> who = grpc::InsecureServerCredentials();
+    if (!r.certificate.empty()) {
+      grpc::SslServerCredentialsOptions tls;
+      tls.pem_key_cert_pairs.push_back({r.key, r.certificate});
+      who = grpc::SslServerCredentials(tls);
+    }
+    builder.AddListeningPort(r.address, who, &port_);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<int64_t>(r.most_bytes, INT32_MAX)));
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+  }
+  bool listens() const { return server_ != nullptr && port_ > 0; }
+  int port() const override { return port_; }
+  void stop(double seconds) override {
+    if (server_)
+      server_->Shutdown(std::chrono::system_clock::now() +
+                        std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+  }
+  ~Listener() override {
+    stop(0);
+    if (server_) server_->Wait();
+  }
+
+ private:
+  Service service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+}  // namespace hone
+
+extern "C" __attribute__((visibility("default"))) hone::GrpcListener* hone_grpc_start(
+    int version, const hone::GrpcRequest& request, hone::GrpcDoor& door, std::string& error) {
+  if (version != hone::kGrpcModuleVersion) {
+    error = "it belongs to another version of hone";
+    return nullptr;
+  }
+  auto listener = std::make_unique<hone::Listener>(request, door);
+  if (listener->listens()) return listener.release();
+  error = "it cannot listen at " + request.address + ", or the files for TLS do not serve";
+  return nullptr;
+}

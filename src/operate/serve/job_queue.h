@@ -1,0 +1,120 @@
+// Jobs of any thread that wait for the thread of an engine. A Job has a `deadline`, and a `done` that takes an
+// Error.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "operate/serve/engine.h"
+
+namespace hone {
+
+template <class Job>
+class JobQueue {
+ public:
+  struct Waiting {
+    uint64_t ticket;
+    Job job;
+  };
+  explicit JobQueue(int64_t most) : most_(most) {}
+
+  // --- any thread ---
+  // H3412 after stop(), H3414 too many wait.
+  Result<uint64_t> submit(Job job) {
+    uint64_t ticket = 0;
+    {
+      std::lock_guard lock(mutex_);
+      if (stopped_) return engine_ends();
+      const auto waiting = static_cast<int64_t>(waiting_.size());
+      if (waiting >= most_) return too_many_wait(waiting);
+      ticket = next_++;
+      waiting_.push_back({ticket, std::move(job)});
+    }
+    wake_.notify_one();
+    return ticket;
+  }
+  // Forgets a job that waits; the ticket of another is for take_cancelled().
+  void cancel(uint64_t ticket) {
+    {
+      std::lock_guard lock(mutex_);
+      if (std::erase_if(waiting_, [&](const Waiting& w) { return w.ticket == ticket; }) > 0) return;
+      cancelled_.push_back(ticket);
+    }
+    wake_.notify_one();
+  }
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    wake_.notify_all();
+  }
+  // What the engine told last, with the jobs that wait now.
+  EngineLoad load() const {
+    std::lock_guard lock(mutex_);
+    EngineLoad l = load_;
+    l.waiting = static_cast<int64_t>(waiting_.size());
+    return l;
+  }
+
+  // --- the engine's thread ---
+  // Until there is something to do, at once where the engine is busy. False after stop().
+  bool wait(bool busy) {
+    std::unique_lock lock(mutex_);
+    if (!busy)
+      wake_.wait(lock, [&] { return stopped_ || !waiting_.empty() || !cancelled_.empty(); });
+    return !stopped_;
+  }
+  std::vector<uint64_t> take_cancelled() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(cancelled_, {});
+  }
+  // The first jobs, while `fits` says so.
+  template <class Fits>
+  std::vector<Waiting> take(Fits fits) {
+    std::vector<Waiting> jobs;
+    std::lock_guard lock(mutex_);
+    while (!waiting_.empty() && fits(waiting_.front().job)) {
+      jobs.push_back(std::move(waiting_.front()));
+      waiting_.pop_front();
+    }
+    return jobs;
+  }
+  // Jobs whose time is over get H3411.
+  void end_late() {
+    std::vector<Waiting> late;
+    const Deadline now = std::chrono::steady_clock::now();
+    {
+      std::lock_guard lock(mutex_);
+      std::erase_if(waiting_, [&](Waiting& w) {
+        if (w.job.deadline > now) return false;
+        late.push_back(std::move(w));
+        return true;
+      });
+    }
+    for (Waiting& w : late) w.job.done(time_is_up());
+  }
+  // All that wait get H3412.
+  void end_all() {
+    for (Waiting& w : take([](const Job&) { return true; })) w.job.done(engine_ends());
+  }
+  void tell(const EngineLoad& load) {
+    std::lock_guard lock(mutex_);
+    load_ = load;
+  }
+
+ private:
+  const int64_t most_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Waiting> waiting_;
+  std::vector<uint64_t> cancelled_;
+  uint64_t next_ = 1;
+  bool stopped_ = false;
+  EngineLoad load_;
+};
+
+}  // namespace hone

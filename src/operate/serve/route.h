@@ -1,0 +1,71 @@
+// What a route of the server is: each file of operate/serve/routes is one API.
+#pragma once
+
+#include "operate/http/request.h"
+#include "operate/metrics/metrics.h"
+#include "operate/serve/model_set.h"
+
+namespace hone {
+
+// A model that is to be served, or another version of one.
+struct LoadRequest {
+  std::string name, version = "";  // "": the newest
+  int64_t traffic = 100;           // its share of the requests, in percent
+  std::string deployed_id = "";
+};
+
+// What routes share.
+struct ServeContext {
+  Metrics metrics;
+  ModelSet models;
+  std::atomic<bool> ready{false};           // false: no model yet, or it drains
+  double request_seconds = 0;               // 0: no limit
+  std::string endpoint;                     // its numeric id
+  std::string version;                      // of hone
+  std::string predict_route, health_route;  // of a custom container
+  // Loads a folder of the model repository, or forgets it; empty where there is none.
+  std::function<Status(const LoadRequest&)> load;
+  std::function<Status(const std::string&)> unload;  // by name
+  std::function<std::vector<std::string>()> repository;
+  std::function<void()> before_metrics;  // brings `metrics` up to date
+
+  Deadline deadline() const;
+};
+
+// A request whose path is known.
+struct RouteCall {
+  WebRequest request;
+  std::vector<std::string> parts;  // of the path
+  std::shared_ptr<WebReply> reply;
+  ServeContext& server;
+
+  bool get() const { return request.method == "GET" || request.method == "HEAD"; }
+  bool post() const { return request.method == "POST"; }
+};
+
+struct Route {
+  std::string name;  // label of metrics: "vertex"
+  // False: the path is not one of its own. Else it answers, now or later.
+  bool (*handle)(RouteCall& call) = nullptr;
+  bool open = false;  // needs no key
+};
+
+// --- what routes are made of ---------------------------------------------------------------------
+
+// The HTTP status of an Error, and Retry-After where it helps.
+int status_of(const Error& e);
+WebHeaders headers_of(const Error& e);
+// One line: what, where, what to do.
+std::string line_of(const Error& e);
+// A body, or a part of one, as an object; H3415 with the place.
+Result<Json> json_object(std::string_view text);
+
+// Asks the model all queries at once. `done` is called once with all answers in order, or the first
+// Error, which ends the others. Ends them too when the client leaves.
+void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<TextQuery> queries,
+             std::function<void(Result<std::vector<TextAnswer>>)> done);
+// One query whose pieces come as they are written.
+void ask_pieces(const RouteCall& call, const ModelSet::Model& model, TextQuery query,
+                ServedModel::OnPiece on_piece, ServedModel::OnDone done);
+
+}  // namespace hone

@@ -1,0 +1,368 @@
+// OpenAI's completions, chat and models.
+//   https://platform.openai.com/docs/api-reference
+#include <atomic>
+#include <random>
+
+#include "base/core/clock.h"
+#include "operate/serve/chat_request.h"
+#include "operate/serve/errors.h"
+#include "operate/serve/route.h"
+#include "operate/serve/stop_cutter.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMostChoices = 64;
+
+WebAnswer openai_error(const Error& e) {
+  const int status = status_of(e);
+  const OrderedJson body{
+      {"error",
+       {{"message", line_of(e)},
+        {"type", status == 429   ? "rate_limit_exceeded"
+                 : status >= 500 ? "server_error"
+                                 : "invalid_request_error"},
+        {"param", nullptr},
+        {"code", status == 404 ? OrderedJson("model_not_found") : OrderedJson(e.code())}}}};
+  return {status, dump_json(body) + "\n", "application/json", headers_of(e)};
+}
+
+Error bad(const std::string& key, const std::string& what) {
+  return Error(err::kServeRequest, what).at(key);
+}
+
+struct Asked {
+  bool chat = false, stream = false, usage = false;
+  std::string id, model;
+  int64_t created = 0, choices = 1;
+  std::vector<std::string> stops;
+  std::vector<TextQuery> queries;
+};
+
+const OrderedJson kNone = nullptr;
+
+OrderedJson choice_json(const Asked& a, int64_t index, const std::string& text,
+                        const OrderedJson& reason, bool piece) {
+  if (!a.chat)
+    return {{"index", index}, {"text", text}, {"logprobs", nullptr}, {"finish_reason", reason}};
+  OrderedJson said = OrderedJson::object();
+  if (!piece || !text.empty()) said = {{"role", "assistant"}, {"content", text}};
+  return {{"index", index},
+          {piece ? "delta" : "message", said},
+          {"logprobs", nullptr},
+          {"finish_reason", reason}};
+}
+
+OrderedJson one_choice(const Asked& a, size_t index, const std::string& text,
+                       const OrderedJson& reason) {
+  OrderedJson list = OrderedJson::array();
+  list.push_back(choice_json(a, static_cast<int64_t>(index), text, reason, true));
+  return list;
+}
+
+OrderedJson answer_head(const Asked& a, bool piece) {
+  return {{"id", a.id},
+          {"object", !a.chat ? "text_completion"
+                     : piece ? "chat.completion.chunk"
+                             : "chat.completion"},
+          {"created", a.created},
+          {"model", a.model},
+          {"choices", OrderedJson::array()}};
+}
+
+OrderedJson usage_json(int64_t prompt, int64_t written) {
+  return {{"prompt_tokens", prompt},
+          {"completion_tokens", written},
+          {"total_tokens", prompt + written}};
+}
+
+// Keys that change nothing here, and those that only one value is offered for.
+constexpr const char* kPassedOver[] = {"user",
+                                       "metadata",
+                                       "store",
+                                       "service_tier",
+                                       "model",
+                                       "safety_identifier",
+                                       "prompt_cache_key",
+                                       "parallel_tool_calls"};
+
+Status refuse_others(const Json& body, bool chat) {
+  const auto zero = [&](const char* key) {
+    const auto it = body.find(key);
+    return it == body.end() || it->is_null() || (it->is_number() && it->get<double>() == 0);
+  };
+  for (const char* key : {"frequency_penalty", "presence_penalty"})
+    if (!zero(key))
+      return bad(key, fmt::format("{} is not supported", key))
+          .todo("use repetition_penalty, or leave it out");
+  for (const char* key : {"logprobs", "top_logprobs", "logit_bias", "suffix", "tools", "functions",
+                          "echo", "response_format"}) {
+    const auto it = body.find(key);
+    if (chat && is_chat_key(key)) continue;
+    if (it == body.end() || it->is_null() || (it->is_boolean() && !it->get<bool>()) ||
+        (it->is_array() && it->empty()) || (it->is_object() && it->empty()) ||
+        (it->is_object() && text_at(*it, "type") == "text"))
+      continue;
+    return bad(key, fmt::format("{} is not supported", key)).todo("leave it out");
+  }
+  return Ok{};
+}
+
+// OpenAI's settings: draws at temperature 1 unless it is 0; other keys are those of
+// generation_config.json.
+Result<Json> openai_settings(const Json& body, bool chat, int64_t longest, Asked& a) {
+  HONE_TRY(refuse_others(body, chat));
+  Json out = Json::object();
+  double temperature = 1;
+  constexpr const char* kRead[] = {"prompt",           "stream",
+                                   "stream_options",   "n",
+                                   "best_of",          "stop",
+                                   "max_tokens",       "max_completion_tokens",
+                                   "temperature",      "frequency_penalty",
+                                   "presence_penalty", "logprobs",
+                                   "top_logprobs",     "logit_bias",
+                                   "suffix",           "tools",
+                                   "functions",        "echo",
+                                   "response_format"};
+  for (const auto& [key, value] : body.items()) {
+    const auto is = [k = key](const char* other) { return k == other; };
+    if (std::any_of(std::begin(kPassedOver), std::end(kPassedOver), is)) continue;
+    if (std::any_of(std::begin(kRead), std::end(kRead), is) || value.is_null()) continue;
+    if (chat && is_chat_key(key)) continue;
+    out[key] = value;  // top_p, seed, and keys of generation_config.json
+  }
+  const auto number = [&](const char* key, double& to) -> Status {
+    const auto it = body.find(key);
+    if (it == body.end() || it->is_null()) return Ok{};
+    if (!it->is_number()) return bad(key, fmt::format("{} is not a number", key));
+    to = it->get<double>();
+    return Ok{};
+  };
+  const auto whole = [&](const char* key, int64_t& to) -> Status {
+    const auto it = body.find(key);
+    if (it == body.end() || it->is_null()) return Ok{};
+    if (!it->is_number_integer() || it->get<int64_t>() < 1)
+      return bad(key, fmt::format("{} is not a positive whole number", key));
+    to = it->get<int64_t>();
+    return Ok{};
+  };
+  HONE_TRY(number("temperature", temperature));
+  if (temperature < 0 || temperature > 100)
+    return bad("temperature", "temperature is not in 0 to 100");
+  if (!out.contains("do_sample")) out["do_sample"] = temperature > 0;
+  if (temperature > 0) out["temperature"] = temperature;
+  if (!out.contains("top_k")) out["top_k"] = 0;
+  int64_t most = chat ? longest : 16, best = 0;
+  HONE_TRY(whole("max_tokens", most));
+  HONE_TRY(whole("max_completion_tokens", most));
+  out["max_new_tokens"] = most;
+  HONE_TRY(whole("n", a.choices));
+  HONE_TRY(whole("best_of", best));
+  if (best > a.choices) return bad("best_of", "best_of is not supported").todo("use n");
+  if (a.choices > kMostChoices) return bad("n", fmt::format("n is more than {}", kMostChoices));
+  if (a.choices > 1) out["num_return_sequences"] = a.choices;
+  if (!out.contains("seed")) {
+    thread_local std::mt19937_64 random{std::random_device{}()};
+    out["seed"] = static_cast<int64_t>(random() >> 1);
+  }
+  if (const auto stop = body.find("stop"); stop != body.end() && !stop->is_null()) {
+    const Json list = stop->is_array() ? *stop : Json::array({*stop});
+    for (const Json& s : list) {
+      if (!s.is_string() || s.get_ref<const std::string&>().empty() || list.size() > 16)
+        return bad("stop", "stop is neither a text nor a list of at most 16 texts");
+      a.stops.push_back(s.get<std::string>());
+    }
+    if (!a.stops.empty()) out["stop_strings"] = a.stops;
+  }
+  if (const auto s = body.find("stream"); s != body.end() && !s->is_null()) {
+    if (!s->is_boolean()) return bad("stream", "stream is not true or false");
+    a.stream = s->get<bool>();
+  }
+  if (const auto s = body.find("stream_options"); s != body.end() && s->is_object())
+    a.usage = s->value("include_usage", Json(false)) == Json(true);
+  return out;
+}
+
+bool are_ids(const Json& list) {
+  return list.is_array() && !list.empty() &&
+         std::all_of(list.begin(), list.end(), [](const Json& v) {
+           return v.is_number_integer() && v.get<int64_t>() >= 0 && v.get<int64_t>() <= INT32_MAX;
+         });
+}
+
+Status read_prompts(const Json& body, Asked& a) {
+  const auto prompt = body.find("prompt");
+  if (prompt == body.end()) return bad("prompt", "the body has no prompt");
+  const auto add = [&](const Json& one) -> Status {
+    TextQuery q;
+    if (one.is_string())
+      q.text = one.get<std::string>();
+    else if (are_ids(one))
+      q.tokens = one.get<std::vector<int32_t>>();
+    else
+      return bad("prompt", "a prompt is neither a text nor a list of token ids");
+    a.queries.push_back(std::move(q));
+    return Ok{};
+  };
+  if (!prompt->is_array() || are_ids(*prompt)) return add(*prompt);
+  for (const Json& one : *prompt) HONE_TRY(add(one));
+  return Ok{};
+}
+
+// The body again, with its keys in their order: templates write tools as they are given.
+Status read_chat(const RouteCall& call, const Json& body, const ServedModel& model, Asked& a) {
+  const OrderedJson ordered = HONE_TRY(parse_ordered_json(call.request.body, "the body"));
+  const auto tools = body.find("tools");
+  const ChatTemplate* chat =
+      HONE_TRY(model.chat_template(tools != body.end() && tools->is_array() && !tools->empty()));
+  TextQuery q;
+  q.text = HONE_TRY(chat_text(ordered, *chat, model.tokenizer().parts()));
+  q.special_tokens = false;  // the template writes them
+  a.queries.push_back(std::move(q));
+  return Ok{};
+}
+
+void send_whole(const std::shared_ptr<WebReply>& reply, const Asked& a,
+                const std::vector<TextAnswer>& answers) {
+  OrderedJson out = answer_head(a, false);
+  int64_t prompt = 0, written = 0;
+  for (const TextAnswer& answer : answers) {
+    prompt += answer.prompt_tokens;
+    written += answer.new_tokens;
+    for (const Written& w : answer.texts) {
+      StopCutter cut(a.stops);
+      std::string text = cut.push(w.text);
+      text += cut.finish();
+      out["choices"].push_back(choice_json(a, static_cast<int64_t>(out["choices"].size()), text,
+                                           w.ended ? "stop" : "length", false));
+    }
+  }
+  out["usage"] = usage_json(prompt, written);
+  reply->send({200, dump_json(out) + "\n"});
+}
+
+void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::shared_ptr<Asked>& a) {
+  struct State {
+    bool begun = false;
+    std::vector<StopCutter> cutters;
+  };
+  const auto state = std::make_shared<State>();
+  for (int64_t i = 0; i < a->choices; ++i) state->cutters.emplace_back(a->stops);
+  const auto write = [reply = call.reply, a, state](const OrderedJson& choices,
+                                                    const OrderedJson& usage) {
+    if (!std::exchange(state->begun, true))
+      reply->begin({200, "", "text/event-stream", {{"Cache-Control", "no-cache"}}});
+    OrderedJson out = answer_head(*a, true);
+    out["choices"] = choices;
+    if (!usage.is_null()) out["usage"] = usage;
+    reply->write("data: " + dump_json(out) + "\n\n");
+  };
+  ask_pieces(
+      call, model, std::move(a->queries[0]),
+      [a, state, write](size_t sequence, const std::string& piece) {
+        const std::string text = state->cutters[sequence].push(piece);
+        if (!text.empty()) write(one_choice(*a, sequence, text, kNone), kNone);
+      },
+      [reply = call.reply, a, state, write](Result<TextAnswer> answer) {
+        if (!answer.ok()) {
+          if (!state->begun) return reply->send(openai_error(answer.error()));
+          reply->write("data: " + openai_error(answer.error()).body + "\n");
+          return reply->end();
+        }
+        for (size_t i = 0; i < answer->texts.size(); ++i) {
+          const Written& w = answer->texts[i];
+          const std::string rest = state->cutters[i].finish();
+          if (!rest.empty()) write(one_choice(*a, i, rest, kNone), kNone);
+          write(one_choice(*a, i, "", w.ended ? "stop" : "length"), kNone);
+        }
+        if (a->usage)
+          write(OrderedJson::array(), usage_json(answer->prompt_tokens, answer->new_tokens));
+        reply->write("data: [DONE]\n\n");
+        reply->end();
+      });
+}
+
+Status complete(RouteCall& call, bool chat) {
+  static std::atomic<uint64_t> count{0};
+  const Json body = HONE_TRY(json_object(call.request.body));
+  std::string name = text_at(body, "model"), version;
+  if (const size_t at = name.find('@'); at != std::string::npos) {
+    version = name.substr(at + 1);
+    name.resize(at);
+  }
+  if (name.empty()) return bad("model", "the body names no model");
+  const ModelSet::Model model = HONE_TRY(call.server.models.find(name, version));
+  if (model->task() != ServedTask::generation && model->task() != ServedTask::text2text)
+    return bad("model", fmt::format("'{}' is for {}", name, name_of(model->task())))
+        .todo("send it to :predict");
+  const auto a = std::make_shared<Asked>();
+  a->chat = chat;
+  a->model = text_at(body, "model");
+  a->created = static_cast<int64_t>(system_clock().wall_seconds());
+  a->id = fmt::format("{}-{:x}{:08x}", chat ? "chatcmpl" : "cmpl",
+                      static_cast<uint64_t>(system_clock().wall_seconds() * 1e6), ++count);
+  if (chat)
+    HONE_TRY(read_chat(call, body, *model, *a));
+  else
+    HONE_TRY(read_prompts(body, *a));
+  const Json settings = HONE_TRY(openai_settings(body, chat, model->longest(), *a));
+  for (TextQuery& q : a->queries) {
+    q.settings = settings;
+    q.deadline = call.server.deadline();
+  }
+  if (a->stream) {
+    if (a->queries.size() != 1)
+      return bad("stream", "several prompts are not streamed").todo("send them one by one");
+    stream_pieces(call, model, a);
+    return Ok{};
+  }
+  ask_all(call, model, std::move(a->queries),
+          [reply = call.reply, a](Result<std::vector<TextAnswer>> all) {
+            if (!all.ok()) return reply->send(openai_error(all.error()));
+            send_whole(reply, *a, *all);
+          });
+  return Ok{};
+}
+
+// Also KServe v1's: its clients read name and ready, models.
+OrderedJson model_json(const ServedModel& m) {
+  return {
+      {"id", m.name()},     {"object", "model"}, {"created", static_cast<int64_t>(m.loaded_at())},
+      {"owned_by", "hone"}, {"name", m.name()},  {"ready", true}};
+}
+
+bool handle_openai(RouteCall& call) {
+  const auto& p = call.parts;
+  if (p.size() < 2 || p[0] != "v1") return false;
+  if (call.get() && p[1] == "models" && p.size() == 2) {
+    OrderedJson data = OrderedJson::array();
+    const std::vector<std::string> names = call.server.models.names();
+    for (const std::string& name : names)
+      if (const auto m = call.server.models.look_up(name); m.ok()) data.push_back(model_json(**m));
+    call.reply->send(
+        {200,
+         dump_json(OrderedJson{{"object", "list"}, {"data", data}, {"models", names}}) + "\n"});
+    return true;
+  }
+  if (call.get() && p[1] == "models" && p.size() == 3) {
+    const auto m = call.server.models.look_up(p[2]);
+    call.reply->send(m.ok() ? WebAnswer{200, dump_json(model_json(**m)) + "\n"}
+                            : openai_error(m.error()));
+    return true;
+  }
+  const bool chat = p.size() == 3 && p[1] == "chat" && p[2] == "completions";
+  if (!chat && !(p.size() == 2 && p[1] == "completions")) return false;
+  if (!call.post()) {
+    call.reply->send({405, web_error(405, "only POST").body});
+    return true;
+  }
+  const Status s = complete(call, chat);
+  if (!s.ok()) call.reply->send(openai_error(s.error()));
+  return true;
+}
+
+}  // namespace
+
+Route serve_route_openai() { return {"openai", handle_openai}; }
+
+}  // namespace hone

@@ -1,0 +1,296 @@
+// Every API against tiny models, over HTTP.
+#include "operate/serve/routes/routes.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/store/http.h"
+#include "operate/serve/errors.h"
+#include "operate/serve/inference_server.h"
+
+namespace hone {
+namespace {
+
+const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/";
+
+class ServeRoutes : public testing::Test {
+ protected:
+  static ModelSet::Model load(const std::string& name, const std::string& folder,
+                              const std::string& version = "1", ServedOptions o = {}) {
+    o.batch_size = 4;
+    o.max_length = 48;
+    o.threads = 1;
+    auto m = ServedModel::load(name, version, kGoldens + folder, o);
+    EXPECT_TRUE(m.ok()) << m.error().text();
+    return *m;
+  }
+  static void SetUpTestSuite() {
+    context_ = new ServeContext();
+    context_->version = "0";
+    context_->endpoint = "123";
+    context_->models.add(load("gpt2", "tiny_text_gpt2"));
+    ServedOptions t5;
+    t5.prefix = "summarize: ";
+    context_->models.add(load("t5", "pairs/t5", "7", t5));
+    context_->models.add(load("bert", "classification/bert"));
+    context_->models.add(load("mlm", "mlm/bert_tiny"));
+    context_->ready = true;
+    server_ = std::move(InferenceServer::start({}, all_serve_route(), *context_).value()).release();
+  }
+  static void TearDownTestSuite() {
+    delete server_;
+    delete context_;
+    wait_for_unloads();
+  }
+  HttpResponse post(const std::string& path, const std::string& body, HttpHeaders headers = {}) {
+    return http_
+        .send({.method = "POST",
+               .url = server_->url() + path,
+               .headers = std::move(headers),
+               .body = std::as_bytes(std::span(body))})
+        .value();
+  }
+  Json json_of(const HttpResponse& r) { return Json::parse(r.body, nullptr, false); }
+  HttpResponse get(const std::string& path) { return http_.get(server_->url() + path).value(); }
+
+  HttpClient http_{{.retries = 0}};
+  static inline ServeContext* context_ = nullptr;
+  static inline InferenceServer* server_ = nullptr;
+};
+
+// The tokens of tests/runs/generate.run.
+TEST_F(ServeRoutes, VertexPredictsWithTheFieldsOfAnEndpoint) {
+  const HttpResponse r = post("/v1/projects/p/locations/l/endpoints/123:predict",
+                              R"({"instances": ["Hello, world", {"text": "the cat sat"}],
+                                  "parameters": {"maxOutputTokens": 4}})");
+  ASSERT_EQ(r.status, 200) << r.body;
+  const Json j = json_of(r);
+  EXPECT_EQ(j["predictions"], (Json{"ineinehi S", "selfselfselfself"}));
+  EXPECT_EQ(j["modelDisplayName"], "gpt2");
+  EXPECT_EQ(j["modelVersionId"], "1");
+  EXPECT_TRUE(j["model"].get<std::string>().starts_with("projects/p/locations/l/models/"));
+  EXPECT_EQ(j["deployedModelId"].get<std::string>().find_first_not_of("0123456789"),
+            std::string::npos);
+  EXPECT_EQ(post("/v1/projects/p/locations/l/endpoints/9:predict", "{}").status, 404);
+}
+
+TEST_F(ServeRoutes, KserveV1AnswersEveryTask) {
+  const Json t5 = json_of(post("/v1/models/t5:predict", R"({"instances": ["a b c"]})"));
+  ASSERT_EQ(t5["predictions"].size(), 1u) << t5;
+  EXPECT_TRUE(t5["predictions"][0].is_string());
+  const Json bert = json_of(post("/v1/models/bert:predict", R"({"instances":
+      ["a b", {"text": "a b", "text_pair": "c"}], "parameters": {"top_k": null}})"));
+  ASSERT_EQ(bert["predictions"].size(), 2u) << bert;
+  double sum = 0;
+  for (const Json& label : bert["predictions"][1]) sum += label["score"].get<double>();
+  EXPECT_NEAR(sum, 1, 1e-6);
+  const Json mlm = json_of(post("/v1/models/mlm:predict",
+                                R"({"instances": ["a [MASK] b"], "parameters": {"top_k": 3}})"));
+  ASSERT_EQ(mlm["predictions"][0].size(), 3u) << mlm;
+  EXPECT_GE(mlm["predictions"][0][0]["score"], mlm["predictions"][0][1]["score"]);
+  EXPECT_EQ(post("/v1/models/mlm:predict", R"({"instances": ["no mask"]})").status, 400);
+  EXPECT_EQ(get("/v1/models/t5").status, 200);
+  EXPECT_EQ(json_of(get("/v1/models"))["models"], (Json{"gpt2", "t5", "bert", "mlm"}));
+}
+
+TEST_F(ServeRoutes, RefusesWithTheNameOfTheMistake) {
+  const auto message = [&](const std::string& body) {
+    const HttpResponse r = post("/v1/models/gpt2:predict", body);
+    EXPECT_EQ(r.status, 400);
+    return json_of(r)["error"].get<std::string>();
+  };
+  EXPECT_NE(message("{").find("not JSON"), std::string::npos);
+  EXPECT_NE(message("[]").find("not an object"), std::string::npos);
+  EXPECT_NE(message(R"({"instances": "a"})").find("no list"), std::string::npos);
+  EXPECT_NE(message(R"({"instances": [1]})").find("instances[0]"), std::string::npos);
+  EXPECT_NE(message(R"({"instances": ["a"], "parameters": {"top_pp": 1}})").find("'top_p'"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"instances": ["a"], "parameters": {"num_beams": 9}})").find("holds"),
+            std::string::npos);
+  EXPECT_NE(message(R"({"instances": ["a"], "other": 1})").find("'other'"), std::string::npos);
+  EXPECT_EQ(post("/v1/models/none:predict", R"({"instances": []})").status, 404);
+  EXPECT_EQ(post("/v1/models/gpt2:predict", R"({"instances": []})").body,
+            "{\"predictions\": []}\n");
+  EXPECT_EQ(get("/nothing").status, 404);
+}
+
+TEST_F(ServeRoutes, OpenAiCompletesChatsAndStreams) {
+  const Json c = json_of(post("/v1/completions", R"({"model": "gpt2", "prompt": ["Hello, world",
+      [1, 2, 3]], "max_tokens": 4, "temperature": 0})"));
+  EXPECT_EQ(c["choices"][0]["text"], "ineinehi S") << c;
+  EXPECT_EQ(c["choices"][0]["finish_reason"], "length");
+  EXPECT_EQ(c["usage"]["completion_tokens"], 8);
+  EXPECT_EQ(c["usage"]["prompt_tokens"], 9);
+  // The stop text is left out, whole or in pieces.
+  const Json s = json_of(post("/v1/completions", R"({"model": "gpt2", "prompt": "Hello, world",
+      "max_tokens": 4, "temperature": 0, "stop": "hi"})"));
+  EXPECT_EQ(s["choices"][0]["text"], "ineine");
+  EXPECT_EQ(s["choices"][0]["finish_reason"], "stop");
+  const HttpResponse stream = post("/v1/completions", R"({"model": "gpt2", "prompt": "Hello, world",
+      "max_tokens": 4, "temperature": 0, "stream": true, "stream_options": {"include_usage": true}})");
+  EXPECT_EQ(stream.header("content-type"), "text/event-stream");
+  std::string text;
+  std::vector<Json> events;
+  for (size_t at = 0; (at = stream.body.find("data: {", at)) != std::string::npos; ++at)
+    events.push_back(Json::parse(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6)));
+  for (const Json& e : events)
+    for (const Json& choice : e["choices"]) text += choice["text"].get<std::string>();
+  EXPECT_EQ(text, "ineinehi S") << stream.body;
+  EXPECT_TRUE(stream.body.ends_with("data: [DONE]\n\n"));
+  EXPECT_EQ(events.back()["usage"]["completion_tokens"], 4);
+  EXPECT_EQ(
+      json_of(post(
+          "/v1/chat/completions",
+          R"({"model": "gpt2", "messages": [{"role": "user", "content": "a"}]})"))["error"]["type"],
+      "invalid_request_error");  // it has no chat template
+  EXPECT_EQ(post("/v1/completions", R"({"model": "none", "prompt": "a"})").status, 404);
+  EXPECT_EQ(post("/v1/completions", R"({"model": "bert", "prompt": "a"})").status, 400);
+}
+
+TEST_F(ServeRoutes, OpenAiChatsRunTheTemplateOfTheModel) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_chat_{}", getpid());
+  fs::remove_all(folder);
+  fs::copy(kGoldens + "tiny_text_gpt2", folder);
+  std::ofstream(folder / "chat_template.jinja")
+      << "{% if messages[0].role != 'user' %}{{ raise_exception('only user') }}{% endif %}"
+         "{{ messages[0].content }}{% if tools %}{{ tools[0].name }}{% endif %}{{ more }}";
+  ServedOptions o{.threads = 1, .max_length = 48};
+  context_->models.add(ServedModel::load("chat", "1", folder.string(), o).value());
+  fs::remove_all(folder);
+  const auto ask = [&](const std::string& rest) {
+    return json_of(post("/v1/chat/completions",
+                        R"({"model": "chat", "max_tokens": 4, "temperature": 0, )" + rest + "}"));
+  };
+  const std::string said = "ineinehi S";  // after "Hello, world"
+  const Json plain = ask(R"("messages": [{"role": "user", "content": "Hello, world"}])");
+  EXPECT_EQ(plain["choices"][0]["message"]["content"], said) << plain;
+  const Json more = ask(R"("chat_template_kwargs": {"more": "world"}, "tools": [{"name": "lo, "}],
+                           "messages": [{"role": "user", "content": [{"type": "text", "text": "Hel"}]}])");
+  EXPECT_EQ(more["choices"][0]["message"]["content"], said) << more;
+  const Json refused = ask(R"("messages": [{"role": "system", "content": "x"}])");
+  EXPECT_EQ(refused["error"]["type"], "invalid_request_error");
+  EXPECT_EQ(refused["error"]["code"], "H2912");
+  EXPECT_TRUE(context_->models.remove("chat").ok());
+}
+
+TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {
+  EXPECT_EQ(json_of(get("/v2"))["name"], "hone");
+  EXPECT_EQ(get("/v2/models/gpt2/ready").status, 200);
+  EXPECT_EQ(get("/v2/models/none/ready").status, 404);
+  EXPECT_EQ(json_of(get("/v2/models/t5/versions/7"))["outputs"][0]["name"], "text_output");
+  EXPECT_EQ(json_of(get("/v2/models/bert/config"))["output"][1]["data_type"], "TYPE_FP32");
+  const Json j = json_of(post("/v2/models/gpt2/infer", R"({"id": "x", "parameters":
+      {"max_new_tokens": 4}, "inputs": [{"name": "text_input", "shape": [1, 1], "datatype": "BYTES",
+      "data": [["Hello, world"]]}]})"));
+  EXPECT_EQ(j["outputs"][0]["data"], Json{"ineinehi S"}) << j;
+  EXPECT_EQ(j["outputs"][0]["shape"], (Json{1, 1}));
+  EXPECT_EQ(j["id"], "x");
+  const std::string head = R"({"inputs": [{"name": "T", "shape": [1], "datatype": "BYTES",
+      "parameters": {"binary_data_size": 16}}], "parameters": {"max_new_tokens": 4},
+      "outputs": [{"name": "text_output", "parameters": {"binary_data": true}}]})";
+  const std::string tensor = std::string("\x0c\0\0\0", 4) + "Hello, world";
+  const HttpResponse r = post("/v2/models/gpt2/infer", head + tensor,
+                              {{"inference-header-content-length", std::to_string(head.size())}});
+  ASSERT_EQ(r.status, 200) << r.body;
+  const size_t n = std::stoul(r.header("inference-header-content-length"));
+  EXPECT_EQ(r.body.substr(n), std::string("\x0a\0\0\0", 4) + "ineinehi S");
+  // Lengths beyond the body.
+  EXPECT_EQ(
+      post("/v2/models/gpt2/infer", head, {{"inference-header-content-length", "9999999"}}).status,
+      400);
+  EXPECT_EQ(
+      post("/v2/models/gpt2/infer", head + std::string("\xff\xff\xff\xff", 4) + "Hello, world",
+           {{"inference-header-content-length", std::to_string(head.size())}})
+          .status,
+      400);
+  EXPECT_EQ(
+      json_of(post(
+          "/v2/models/gpt2/generate",
+          R"({"text_input": "Hello, world", "parameters": {"max_new_tokens": 4}})"))["text_output"],
+      "ineinehi S");
+  EXPECT_EQ(json_of(post("/v2/repository/index", ""))[0]["state"], "READY");
+}
+
+TEST_F(ServeRoutes, CountsRequestsAndSaysWhetherItIsReady) {
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(get("/v2/health/ready").status, 200);
+  context_->ready = false;
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/v2/health/live").status, 200);
+  context_->ready = true;
+  const std::string text = get("/metrics").body;
+  EXPECT_NE(text.find("hone_serve_requests_total{route=\"status\",code=\"200\"}"),
+            std::string::npos);
+  EXPECT_NE(text.find("hone_serve_new_tokens_total{model=\"gpt2\",version=\"1\"}"),
+            std::string::npos);
+}
+
+TEST(InferenceServer, AsksForKeysAndTellsOriginsWhatTheyMay) {
+  ServeContext context;
+  InferenceOptions o;
+  o.keys = {"secret", "other"};
+  o.origins = {"https://a.example"};
+  const auto server = std::move(InferenceServer::start(o, all_serve_route(), context).value());
+  HttpClient http{{.retries = 0}};
+  const auto status = [&](HttpHeaders headers) {
+    return http.get(server->url() + "/v1/models", headers).value();
+  };
+  EXPECT_EQ(status({}).status, 401);
+  EXPECT_EQ(status({{"authorization", "Bearer secre"}}).status, 401);
+  EXPECT_EQ(status({{"authorization", "Bearer other"}}).status, 200);
+  EXPECT_EQ(status({{"x-api-key", "secret"}}).status, 200);
+  EXPECT_EQ(http.get(server->url() + "/healthz").value().status, 200);
+  EXPECT_EQ(status({{"x-api-key", "secret"}, {"origin", "https://a.example"}})
+                .header("access-control-allow-origin"),
+            "https://a.example");
+  EXPECT_EQ(status({{"x-api-key", "secret"}, {"origin", "https://b.example"}})
+                .header("access-control-allow-origin"),
+            "");
+  const HttpRequest preflight{
+      .method = "OPTIONS",
+      .url = server->url() + "/v1/completions",
+      .headers = {{"origin", "https://a.example"}, {"access-control-request-method", "POST"}}};
+  EXPECT_EQ(http.send(preflight).value().status, 204);
+}
+
+// A version takes the place of another while requests come: each is answered by one of them.
+TEST_F(ServeRoutes, SwapsVersionsWithoutALostRequest) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> answered = 0, failed = 0;
+  context_->models.add(load("swap", "tiny_text_gpt2", "1"));
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 3; ++i)
+    clients.emplace_back([&] {
+      HttpClient http{{.retries = 0}};
+      const std::string body =
+          R"({"instances": ["Hello, world"], "parameters": {"maxOutputTokens": 4}})";
+      while (!stop) {
+        const auto r = http.send({.method = "POST",
+                                  .url = server_->url() + "/v1/models/swap:predict",
+                                  .body = std::as_bytes(std::span(body))});
+        if (r.ok() && r->status == 200 && r->body == "{\"predictions\": [\"ineinehi S\"]}\n")
+          ++answered;
+        else
+          ++failed;
+      }
+    });
+  for (int v = 2; v < 8; ++v) {
+    const std::string now = std::to_string(v), before = std::to_string(v - 1);
+    context_->models.add(load("swap", "tiny_text_gpt2", now));
+    ASSERT_TRUE(context_->models.set_traffic("swap", {{now, 100}}).ok());
+    ASSERT_TRUE(context_->models.remove("swap", before).ok());
+  }
+  stop = true;
+  for (std::thread& t : clients) t.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_GT(answered, 10);
+  EXPECT_TRUE(context_->models.remove("swap").ok());
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,70 @@
+// A model that reads texts at once, without a cache: classifiers and masked language models. Texts that wait
+// are packed into one run, on a thread of its own.
+#pragma once
+
+#include <functional>
+#include <thread>
+
+#include "engine/passes/store_weights.h"
+#include "engine/session/session.h"
+#include "learn/harness/batch.h"
+#include "learn/pretrained/pretrained.h"
+#include "operate/serve/job_queue.h"
+
+namespace hone {
+
+struct RowLimits {
+  int64_t rows = 32;     // in one run
+  int64_t tokens = 512;  // in one run, and so in one text
+  WeightStorage weights = WeightStorage::f32;
+};
+
+class RowEngine {
+ public:
+  struct Job {
+    std::vector<int32_t> ids;
+    std::vector<int32_t> types;   // token types; empty: 0
+    std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
+    Deadline deadline = kNoDeadline;
+    // On the engine's thread, once: f32[labels] of a classifier, [places, V] of a masked language
+    // model. Errors: H2505, H3411, H3412.
+    std::function<void(Result<std::vector<float>>)> done;
+  };
+
+  static Result<std::unique_ptr<RowEngine>> make(const Pretrained& model, const RowLimits& limits,
+                                                 const Backend& backend,
+                                                 const EngineOptions& options);
+  ~RowEngine();
+
+  // Errors: H2504 no tokens, H2503 too long, H3413 more places than rows, H3412 after stop(), H3414 too
+  // many wait.
+  Result<uint64_t> submit(Job job);
+  // Forgets a job that waits.
+  void cancel(uint64_t ticket) { queue_.cancel(ticket); }
+  // Every job gets H3412 now, later ones at once.
+  void stop() { queue_.stop(); }
+  EngineLoad load() const { return queue_.load(); }
+
+ private:
+  struct Bound {
+    size_t program;
+    int64_t tokens;
+    Batch inputs, outputs;
+  };
+  using Waiting = JobQueue<Job>::Waiting;
+  explicit RowEngine(const EngineOptions& options) : queue_(options.most_waiting) {}
+  void run();
+  std::vector<Waiting> take();  // the first that fit one run
+  void compute(std::vector<Waiting>& jobs);
+
+  RowLimits limits_;
+  ModelConfig config_;
+  std::optional<Session> session_;
+  std::vector<Bound> bound_;  // by rising tokens
+
+  JobQueue<Job> queue_;
+  EngineLoad load_;  // of the engine's thread, which tells the queue
+  std::thread thread_;
+};
+
+}  // namespace hone

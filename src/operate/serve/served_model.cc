@@ -1,0 +1,419 @@
+#include "operate/serve/served_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "base/core/memory.h"
+#include "engine/backends/backends.h"
+#include "learn/generate/errors.h"
+#include "learn/generate/prompts.h"
+#include "learn/models/adapter_config.h"
+#include "learn/pretrained/weights.h"
+#include "operate/serve/errors.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kLongest = 2048;  // tokens of a sequence when nothing is asked for
+constexpr int64_t kLongestRow = 512;
+
+// Bytes of a page of the cache: keys and values of every layer, f32.
+int64_t page_bytes(const ModelConfig& c, int64_t page) {
+  return 8 * c.layers * c.kv_heads * c.head_dim * page;
+}
+
+CacheLimits cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t longest,
+                         const DeviceSpec& device) {
+  CacheLimits l{.rows = o.batch_size, .tokens = longest, .longest_prompt = longest};
+  l.weights = o.weights;
+  const bool encoder = family_of(c).encoder;
+  if (encoder) l.sources = o.batch_size, l.longest_source = longest;
+  const int64_t free =
+      device.own_memory ? device.memory_bytes - device.runtime_bytes : read_memory().usable_bytes();
+  int64_t pages = (o.cache_bytes > 0 ? o.cache_bytes : free / 4) / page_bytes(c, l.page);
+  if (encoder) {
+    l.most_source_pages = std::max(pages / 2, l.source_blocks());
+    pages -= std::min(l.source_pages(), pages / 2);
+  }
+  l.most_pages = std::max(pages, l.blocks());
+  return l;
+}
+
+// What a question to a classifier or masked model may set.
+Result<int64_t> top_k_of(const Json& settings, int64_t otherwise) {
+  if (settings.is_null()) return otherwise;
+  const auto wrong = [](const std::string& what) {
+    return Error(err::kServeRequest, what).at("parameters").todo("give {\"top_k\": 5}, or nothing");
+  };
+  if (!settings.is_object()) return wrong("the parameters are not an object");
+  for (const auto& [key, value] : settings.items()) {
+    if (key != "top_k") return wrong(fmt::format("there is no parameter '{}'", key));
+    if (value.is_null()) return INT64_MAX;
+    if (!value.is_number_integer() || value.get<int64_t>() < 1)
+      return wrong("top_k is not a positive whole number");
+    return value.get<int64_t>();
+  }
+  return otherwise;
+}
+
+// The last request of a model may end on the model's own thread, which cannot end itself.
+class Unloader {
+ public:
+  template <class F>
+  void start(F f) {
+    std::lock_guard lock(mutex_);
+    ++running_;
+    std::thread([this, f] {
+      f();
+      std::lock_guard end(mutex_);
+      --running_;
+      done_.notify_all();
+    }).detach();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return running_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable done_;
+  int running_ = 0;
+};
+Unloader& unloader() {
+  static Unloader& u = *new Unloader();
+  return u;
+}
+
+}  // namespace
+
+void wait_for_unloads() { unloader().wait(); }
+
+void ServedModel::unload(ServedModel* m) {
+  unloader().start([m] { delete m; });
+}
+
+std::string name_of(ServedTask task) {
+  switch (task) {
+    case ServedTask::generation:
+      return "text-generation";
+    case ServedTask::text2text:
+      return "text2text-generation";
+    case ServedTask::classification:
+      return "text-classification";
+    case ServedTask::fill_mask:
+      return "fill-mask";
+  }
+  return "";
+}
+
+Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
+                                                       const std::string& version,
+                                                       const std::string& source,
+                                                       const ServedOptions& o) {
+  std::shared_ptr<ServedModel> m(new ServedModel(), unload);
+  m->name_ = name, m->version_ = version, m->prefix_ = o.prefix;
+  m->deployed_id_ = o.deployed_id;
+  if (o.metrics)
+    m->latencies_.emplace(*o.metrics, MetricLabels{{"model", name}, {"version", version}});
+  m->model_ = HONE_TRY(open_pretrained(source, o.open));
+  HONE_TRY(check_adapter(m->model_.config));
+  HONE_TRY(check_weights(*m->model_.weights, m->model_.config));
+  m->backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
+  const ModelConfig& c = m->model_.config;
+  const int64_t most = o.max_length > 0                                  ? o.max_length
+                       : classifies(c.head) || c.head == Head::masked_lm ? kLongestRow
+                                                                         : kLongest;
+  m->longest_ = std::min(most, c.max_positions);
+  switch (c.head) {
+    case Head::causal_lm:
+      m->task_ = ServedTask::generation;
+      break;
+    case Head::seq2seq_lm:
+      m->task_ = ServedTask::text2text;
+      break;
+    case Head::sequence_classification:
+      m->task_ = ServedTask::classification;
+      break;
+    case Head::masked_lm:
+      m->task_ = ServedTask::fill_mask;
+      break;
+    default:
+      return Error(err::kServeModel,
+                   fmt::format("a model with the head {} is not served", name_of(c.head)))
+          .at(source)
+          .todo(
+              "serve a causal, masked or encoder-decoder language model, or a classifier of texts");
+  }
+  if (m->task_ == ServedTask::generation || m->task_ == ServedTask::text2text) {
+    HONE_TRY(m->load_text(o));
+  } else {
+    m->rows_ = HONE_TRY(RowEngine::make(
+        m->model_,
+        {.rows = o.batch_size, .tokens = std::max(m->longest_, kLongestRow), .weights = o.weights},
+        *m->backend_, o.engine));
+    if (m->task_ == ServedTask::fill_mask) {
+      m->mask_ = m->tokenizer().mask_id().value_or(-1);
+      if (m->mask_ < 0)
+        return Error(err::kServeModel, "the tokenizer has no mask token")
+            .at(source)
+            .todo("serve a model whose tokenizer has one, such as [MASK]");
+    }
+  }
+  m->loaded_at_ = system_clock().wall_seconds();
+  return m;
+}
+
+Status ServedModel::load_text(const ServedOptions& o) {
+  GenerationConfig g = HONE_TRY(generation_of(model_));
+  if (task_ == ServedTask::text2text) {
+    const Json& tasks = model_.config.config.value("task_specific_params", Json());
+    std::vector<PromptRow> rows{{prefix_, {}}};
+    if (!o.task.empty() && tasks.is_object() && tasks.contains(o.task)) {
+      const std::string own = text_at(tasks[o.task], "prefix");
+      if (prefix_.empty()) prefix_ = own;
+      rows[0].text = own;
+    }
+    HONE_TRY(apply_task_params(g, model_, rows));
+    if (!g.has_length()) g.max_new_tokens = kDefaultTargetLength;
+  }
+  HONE_TRY(check_generation(g, model_.config.vocab));
+  defaults_ = std::make_shared<const GenerationConfig>(std::move(g));
+  const TokenizerParts& t = tokenizer().parts();
+  if (!t.chat_template.empty()) chat_ = ChatTemplate::parse(t.chat_template);
+  if (!t.tool_chat_template.empty()) tool_chat_ = ChatTemplate::parse(t.tool_chat_template);
+  for (const auto& chat : {&chat_, &tool_chat_})
+    if (*chat && !(*chat)->ok())
+      log_warning("{} cannot answer chats: {}", name_, (*chat)->error().text());
+  text_ = HONE_TRY(TextEngine::make(
+      model_, cache_limits(model_.config, o, longest_, backend_->spec()), *backend_, o.engine));
+  return Ok{};
+}
+
+// Measures one answer; of the model's thread.
+class ServedModel::Watch {
+ public:
+  explicit Watch(const std::optional<ModelLatencies>& to) : to_(to) {}
+  void token() {
+    if (++tokens_ == 1) first_ = std::chrono::steady_clock::now();
+  }
+  void done() const {
+    if (!to_) return;
+    const auto now = std::chrono::steady_clock::now();
+    to_->answer.observe(seconds(now - begun_));
+    if (tokens_ > 0) to_->first_token.observe(seconds(first_ - begun_));
+    if (tokens_ > 1)
+      to_->per_token.observe(seconds(now - first_) / static_cast<double>(tokens_ - 1));
+  }
+
+ private:
+  static double seconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double>(d).count();
+  }
+  const std::optional<ModelLatencies>& to_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point first_;
+  int64_t tokens_ = 0;
+};
+
+Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
+  const auto& chat = tools && tool_chat_ ? tool_chat_ : chat_;
+  if (!chat)
+    return Error(err::kServeRequest, "the model has no chat template")
+        .todo("send the whole text to /v1/completions");
+  if (!chat->ok()) return chat->error();
+  return &**chat;
+}
+
+Result<uint64_t> ServedModel::ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
+  return text_ ? ask_text(std::move(query), std::move(on_piece), std::move(on_done))
+               : ask_rows(std::move(query), std::move(on_done));
+}
+
+void ServedModel::cancel(uint64_t ticket) {
+  if (text_)
+    text_->cancel(ticket);
+  else
+    rows_->cancel(ticket);
+}
+
+void ServedModel::stop() {
+  if (text_)
+    text_->stop();
+  else
+    rows_->stop();
+}
+
+Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone on_done) {
+  std::shared_ptr<const GenerationConfig> config = defaults_;
+  // As pipelines of Transformers take it: true, or the name of a strategy.
+  bool truncates = false;
+  if (query.settings.is_object() && query.settings.contains("truncation")) {
+    const Json& t = query.settings["truncation"];
+    truncates = t.is_boolean() ? t.get<bool>() : t.is_string() && t != Json("do_not_truncate");
+    query.settings.erase("truncation");
+  }
+  if (query.settings.is_object() && !query.settings.empty()) {
+    auto own = std::make_shared<GenerationConfig>(*defaults_);
+    HONE_TRY(apply_request_json(*own, query.settings, "parameters"));
+    HONE_TRY(check_generation(*own, model_.config.vocab));
+    config = std::move(own);
+  }
+  std::vector<PromptRow> rows(1);
+  if (query.tokens.empty() && truncates && task_ == ServedTask::text2text) {
+    Encoding encoded;
+    HONE_TRY(tokenizer().encode_to(prefix_ + query.text, {}, encoded,
+                                   {.add_special_tokens = query.special_tokens},
+                                   tokenizer().truncate_options(Truncation::only_first, longest_)));
+    rows[0].tokens = std::move(encoded.ids);
+  } else if (query.tokens.empty()) {
+    rows[0].text = prefix_ + query.text;
+    encode_prompts(rows, tokenizer(), {.add_special_tokens = query.special_tokens},
+                   config->bos_token_id);
+  } else {
+    rows[0].tokens = std::move(query.tokens);
+  }
+  std::vector<Prompt> prompts = HONE_TRY(generator_prompts(rows, *config, model_.config));
+  HONE_TRY(check_sources(prompts, model_.config));
+  HONE_TRY(check_prompts(prompts, *config, model_.config.vocab,
+                         std::min(model_.config.max_positions, longest_)));
+  // A length of the model's own ends where the server's sequences do.
+  const auto prompt_tokens = static_cast<int64_t>(prompts[0].tokens.size());
+  if (config->end_length(prompt_tokens, model_.config.max_positions) > longest_) {
+    auto own = std::make_shared<GenerationConfig>(*config);
+    own->max_new_tokens = longest_ - prompt_tokens;
+    config = std::move(own);
+  }
+  HONE_TRY(text_->check(prompts[0], *config));
+
+  TextEngine::Job job;
+  const bool whole_text = !prompts[0].source.empty();
+  std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : prompts[0].tokens;
+  const auto watch = std::make_shared<Watch>(latencies_);
+  const auto decoders = std::make_shared<std::vector<StreamingDecoder>>();
+  job.token = [watch](size_t sequence, int32_t) {
+    if (sequence == 0) watch->token();
+  };
+  if (on_piece && config->num_beams == 1) {
+    for (int64_t i = 0; i < config->num_return_sequences; ++i) {
+      decoders->emplace_back(tokenizer());
+      for (const int32_t id : std::span(before).last(std::min<size_t>(before.size(), 8)))
+        decoders->back().push(id);
+    }
+    job.token = [watch, decoders, on_piece](size_t sequence, int32_t token) {
+      if (sequence == 0) watch->token();
+      if (const std::string text = (*decoders)[sequence].push(token); !text.empty())
+        on_piece(sequence, text);
+    };
+  }
+  job.deadline = query.deadline;
+  job.config = config;
+  job.prompt = std::move(prompts[0]);
+  const auto read =
+      static_cast<int64_t>(whole_text ? job.prompt.source.size() : job.prompt.tokens.size());
+  job.done = [self = shared_from_this(), watch, read, before = std::move(before), decoders,
+              on_piece = std::move(on_piece),
+              on_done = std::move(on_done)](Result<std::vector<Generated>> all) {
+    if (!all.ok()) return on_done(std::move(all.error()));
+    watch->done();
+    TextAnswer answer;
+    answer.prompt_tokens = read;
+    for (size_t i = 0; i < all->size(); ++i) {
+      Generated& g = (*all)[i];
+      answer.new_tokens += static_cast<int64_t>(g.tokens.size());
+      answer.texts.push_back({continuation_text(self->tokenizer(), before, g.tokens),
+                              std::move(g.tokens), g.ended, g.score});
+      if (!on_piece) continue;
+      // What the decoder held back; of beams all.
+      const std::string rest =
+          decoders->empty() ? answer.texts.back().text : (*decoders)[i].finish();
+      if (!rest.empty()) on_piece(i, rest);
+    }
+    on_done(std::move(answer));
+  };
+  return text_->submit(std::move(job));
+}
+
+// The most probable of softmax(logits); of a regression its number.
+std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> logits,
+                                                      int64_t count) const {
+  const bool masks = task_ == ServedTask::fill_mask;
+  const auto width = static_cast<size_t>(masks ? model_.config.vocab : model_.config.labels);
+  const Json& names = model_.config.config.value("id2label", Json::object());
+  std::vector<std::vector<Scored>> all;
+  for (size_t at = 0; at + width <= logits.size(); at += width) {
+    const auto row = logits.subspan(at, width);
+    std::vector<Scored> best;
+    if (width == 1) {
+      best.push_back({names.is_object() ? text_at(names, "0") : "", static_cast<double>(row[0])});
+      all.push_back(std::move(best));
+      continue;
+    }
+    const auto most = static_cast<double>(*std::max_element(row.begin(), row.end()));
+    double sum = 0;
+    for (const float x : row) sum += std::exp(static_cast<double>(x) - most);
+    std::vector<int32_t> order(width);
+    for (size_t i = 0; i < width; ++i) order[i] = static_cast<int32_t>(i);
+    const auto keep = static_cast<std::ptrdiff_t>(std::min<int64_t>(count, model_.config.vocab));
+    const auto end = order.begin() + std::min(keep, static_cast<std::ptrdiff_t>(width));
+    std::partial_sort(order.begin(), end, order.end(), [&](int32_t a, int32_t b) {
+      const float x = row[static_cast<size_t>(a)], y = row[static_cast<size_t>(b)];
+      return x > y || (x == y && a < b);
+    });
+    for (auto i = order.begin(); i != end; ++i) {
+      const double p = std::exp(static_cast<double>(row[static_cast<size_t>(*i)]) - most) / sum;
+      if (masks)
+        best.push_back({tokenizer().decode(std::span(&*i, 1)), p, *i});
+      else
+        best.push_back({text_at(names, std::to_string(*i).c_str()), p});
+    }
+    all.push_back(std::move(best));
+  }
+  return all;
+}
+
+Result<uint64_t> ServedModel::ask_rows(TextQuery query, OnDone on_done) {
+  const bool masks = task_ == ServedTask::fill_mask;
+  const int64_t top_k = HONE_TRY(top_k_of(query.settings, masks ? 5 : 1));
+  RowEngine::Job job;
+  if (!query.tokens.empty()) {
+    job.ids = std::move(query.tokens);
+  } else {
+    Encoding encoded;
+    std::optional<std::string_view> pair;
+    if (query.pair) pair = *query.pair;
+    const std::string text = prefix_ + query.text;
+    HONE_TRY(tokenizer().encode_to(
+        text, pair, encoded, {.add_special_tokens = query.special_tokens},
+        tokenizer().truncate_options(
+            masks ? Truncation::do_not_truncate : Truncation::longest_first, longest_)));
+    job.ids = std::move(encoded.ids);
+    job.types = std::move(encoded.type_ids);
+  }
+  if (masks) {
+    for (size_t i = 0; i < job.ids.size(); ++i)
+      if (job.ids[i] == mask_) job.places.push_back(static_cast<int32_t>(i));
+    if (job.places.empty())
+      return Error(err::kServeRequest, "the text has no mask")
+          .at("instances")
+          .todo(fmt::format("put {} where a word is to be found",
+                            tokenizer().decode(std::span(&mask_, 1))));
+  }
+  job.deadline = query.deadline;
+  const auto read = static_cast<int64_t>(job.ids.size());
+  const auto watch = std::make_shared<Watch>(latencies_);
+  job.done = [self = shared_from_this(), watch, read, top_k,
+              on_done = std::move(on_done)](Result<std::vector<float>> logits) {
+    if (!logits.ok()) return on_done(std::move(logits.error()));
+    watch->done();
+    TextAnswer answer;
+    answer.prompt_tokens = read;
+    answer.labels = self->best_of(*logits, top_k);
+    on_done(std::move(answer));
+  };
+  return rows_->submit(std::move(job));
+}
+
+}  // namespace hone

@@ -1,0 +1,113 @@
+// A model as requests see it: texts in; texts, labels or words for a mask out.
+//
+//   auto model = HONE_TRY(ServedModel::load("t5", "1", "folder", options));
+//   auto ticket = model->ask({.text = "..."}, on_piece, on_done);
+#pragma once
+
+#include "base/core/json.h"
+#include "learn/chat/chat_template.h"
+#include "operate/serve/row_engine.h"
+#include "operate/serve/text_engine.h"
+
+namespace hone {
+
+struct ServedOptions {
+  std::string task = "";         // of config.json's task_specific_params, such as "summarization"
+  std::string prefix = "";       // put before each text, such as "summarize: "
+  std::string deployed_id = "";  // in the registry
+  std::string device = "cpu";
+  int64_t threads = 0;      // 0: one per core
+  int64_t batch_size = 32;  // sequences that are worked on together
+  int64_t max_length = 0;   // tokens of a sequence; 0: the model's positions, at most 2048
+  int64_t cache_bytes = 0;  // of the KV cache; 0: what is needed, at most a quarter of free memory
+  WeightStorage weights = WeightStorage::f32;
+  EngineOptions engine = {};
+  Metrics* metrics = nullptr;  // gets its latencies; outlives the model
+  OpenOptions open = {};
+};
+
+enum class ServedTask { generation, text2text, classification, fill_mask };
+std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
+
+// One text of a request.
+struct TextQuery {
+  std::string text;
+  std::optional<std::string> pair = {};  // classification of pairs
+  std::vector<int32_t> tokens = {};      // in place of the text
+  // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}.
+  Json settings = nullptr;
+  bool special_tokens = true;  // those that the tokenizer puts around a text
+  Deadline deadline = kNoDeadline;
+};
+struct Written {
+  std::string text;
+  std::vector<int32_t> tokens;
+  bool ended = false;  // by an end token or stop string, not by the length
+  double score = 0;
+};
+struct Scored {
+  std::string label;
+  double score = 0;
+  int32_t token = -1;  // fill-mask
+};
+struct TextAnswer {
+  int64_t prompt_tokens = 0, new_tokens = 0;
+  std::vector<Written> texts;               // of generation
+  std::vector<std::vector<Scored>> labels;  // best first; of each mask
+};
+
+class ServedModel : public std::enable_shared_from_this<ServedModel> {
+ public:
+  // H3401: the model cannot be served. Errors of models and devices.
+  static Result<std::shared_ptr<ServedModel>> load(const std::string& name,
+                                                   const std::string& version,
+                                                   const std::string& source,
+                                                   const ServedOptions& options);
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::string& deployed_id() const { return deployed_id_; }
+  ServedTask task() const { return task_; }
+  const Tokenizer& tokenizer() const { return *model_.tokenizer; }
+  double loaded_at() const { return loaded_at_; }  // seconds since 1970
+  EngineLoad load() const { return text_ ? text_->load() : rows_->load(); }
+  // The one for chats with tools, or without. H3415: the model has none. H2911, H2913: it cannot be run.
+  Result<const ChatTemplate*> chat_template(bool tools) const;
+  int64_t longest() const { return longest_; }  // tokens of a sequence
+
+  // Errors come at once (H3415, those of settings, texts and engines); what comes later is called on the model's thread.
+  // Text that is certain; with beams all of it at the end.
+  using OnPiece = std::function<void(size_t sequence, const std::string& text)>;
+  using OnDone = std::function<void(Result<TextAnswer>)>;
+  Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done);
+  void cancel(uint64_t ticket);
+  // Every request gets H3412 now, later ones at once.
+  void stop();
+
+ private:
+  class Watch;
+  ServedModel() = default;
+  static void unload(ServedModel* m);
+  Status load_text(const ServedOptions& options);
+  Result<uint64_t> ask_text(TextQuery query, OnPiece on_piece, OnDone on_done);
+  Result<uint64_t> ask_rows(TextQuery query, OnDone on_done);
+  std::vector<std::vector<Scored>> best_of(std::span<const float> logits, int64_t count) const;
+
+  std::string name_, version_, prefix_, deployed_id_;
+  ServedTask task_ = ServedTask::generation;
+  Pretrained model_;
+  double loaded_at_ = 0;
+  int64_t longest_ = 0;
+  int32_t mask_ = -1;
+  std::optional<Result<ChatTemplate>> chat_, tool_chat_;
+  std::shared_ptr<const GenerationConfig> defaults_ = std::make_shared<GenerationConfig>();
+  std::unique_ptr<Backend> backend_;
+  std::optional<ModelLatencies> latencies_;
+  std::unique_ptr<TextEngine> text_;
+  std::unique_ptr<RowEngine> rows_;
+};
+
+// Until every model that nobody holds any more is gone. Before the process ends.
+void wait_for_unloads();
+
+}  // namespace hone

@@ -1,0 +1,111 @@
+#include "operate/serve/text_engine.h"
+
+#include "operate/serve/errors.h"
+
+namespace hone {
+
+Result<std::unique_ptr<TextEngine>> TextEngine::make(const Pretrained& model,
+                                                     const CacheLimits& limits,
+                                                     const Backend& backend,
+                                                     const EngineOptions& options) {
+  std::unique_ptr<TextEngine> e(new TextEngine(options));
+  e->limits_ = limits;
+  e->session_ =
+      HONE_TRY(Session::compile(HONE_TRY(build_cached_programs(model.config, limits)), backend));
+  HONE_TRY(e->session_->allocate());
+  HONE_TRY(load_weights(*e->session_, model));
+  e->cached_ = std::make_unique<CachedModel>(*e->session_, model.config, limits);
+  e->batcher_ =
+      std::make_unique<Batcher>(*e->cached_, model.tokenizer ? &*model.tokenizer : nullptr,
+                                e->session_->pool(), model.config.max_positions);
+  e->tell_load();
+  e->thread_ = std::thread([engine = e.get()] { engine->run(); });
+  return e;
+}
+
+TextEngine::~TextEngine() {
+  stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status TextEngine::check(const Prompt& prompt, const GenerationConfig& config) const {
+  if (batcher_->fits(prompt, config)) return Ok{};
+  return Error(
+             err::kServeTooLarge,
+             fmt::format(
+                 "{} tokens, with {} to come in up to {} sequences at once, are more than "
+                 "this server holds: {} sequences of {} tokens, {} tokens in all",
+                 prompt.tokens.size() + prompt.source.size(), config.max_new_tokens.value_or(0),
+                 std::max(config.num_beams, config.num_return_sequences), limits_.rows,
+                 std::max(limits_.tokens, limits_.longest_source), limits_.pages() * limits_.page))
+      .todo(
+          "shorten the text, ask for fewer tokens or sequences, or start the server with a larger "
+          "--max_length, --batch_size or --cache_memory");
+}
+
+void TextEngine::tell_load() {
+  EngineLoad l;
+  const Batcher::Times& t = batcher_->times();
+  l.running = static_cast<int64_t>(running_.size());
+  l.rows = limits_.rows;
+  l.used_rows = batcher_->used_rows();
+  l.pages = limits_.pages();
+  l.used_pages = batcher_->used_pages();
+  l.seconds = t.prefill + t.decode;
+  l.prompt_tokens = t.prompt_tokens;
+  l.new_tokens = t.new_tokens;
+  l.requests = requests_;
+  queue_.tell(l);
+}
+
+// Moves jobs to the batcher as far as it has rows; the others wait in the queue, where they are counted.
+void TextEngine::begin_waiting() {
+  for (const uint64_t ticket : queue_.take_cancelled())
+    if (const auto it = running_.find(ticket); it != running_.end()) {
+      batcher_->cancel(it->second.ticket);
+      running_.erase(it);
+    }
+  queue_.end_late();
+  int64_t places = limits_.rows - static_cast<int64_t>(batcher_->running() + batcher_->waiting());
+  for (auto& [ticket, job] : queue_.take([&](const Job&) { return places-- > 0; })) {
+    Batcher::Request r{std::move(job.prompt), std::move(job.config)};
+    r.token = std::move(job.token);
+    r.done = [this, t = ticket](Result<std::vector<Generated>> all) {
+      const auto it = running_.find(t);
+      auto done = std::move(it->second.done);
+      running_.erase(it);
+      ++requests_;
+      done(std::move(all));
+    };
+    running_[ticket] = {batcher_->add(std::move(r)), job.deadline, std::move(job.done)};
+  }
+  tell_load();
+}
+
+void TextEngine::end_late() {
+  const Deadline now = std::chrono::steady_clock::now();
+  for (auto it = running_.begin(); it != running_.end();) {
+    if (it->second.deadline > now) {
+      ++it;
+      continue;
+    }
+    batcher_->cancel(it->second.ticket);
+    const auto done = std::move(it->second.done);
+    it = running_.erase(it);
+    done(time_is_up());
+  }
+}
+
+void TextEngine::run() {
+  while (queue_.wait(!running_.empty())) {
+    begin_waiting();
+    batcher_->step();
+    end_late();
+  }
+  batcher_->clear();
+  const auto running = std::exchange(running_, {});
+  for (const auto& [ticket, r] : running) r.done(engine_ends());
+  queue_.end_all();
+}
+
+}  // namespace hone

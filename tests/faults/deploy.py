@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# fast
+"""hone deploy and hone endpoints: versions are exchanged under load without a failed request, a version that cannot
+be loaded changes nothing, and a server that is killed is started again with what was deployed.
+
+    tests/faults/deploy.py --hone build/hone
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+T5 = os.path.join(ROOT, "tests", "goldens", "pairs", "t5")
+OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Hone:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        self.environment = dict(os.environ, HONE_REGISTRY=os.path.join(folder, "registry.db"),
+                                XDG_STATE_HOME=os.path.join(folder, "state"))
+
+    def __call__(self, *args, status=0):
+        done = subprocess.run([self.program, *args], cwd=self.folder, env=self.environment, capture_output=True, text=True)
+        assert done.returncode == status, (args, done.returncode, done.stdout, done.stderr)
+        return json.loads(done.stdout) if status == 0 and "--json" in args else done.stderr
+
+
+def ask(url, path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    with OPENER.open(urllib.request.Request(url + path, data=data), timeout=30) as answer:
+        return json.loads(answer.read())
+
+
+class Load(threading.Thread):
+    """Asks until it is told to stop; what was not answered well is in `wrong`."""
+
+    def __init__(self, url, endpoint):
+        super().__init__()
+        self.path, self.url, self.wrong, self.versions, self.over = \
+            f"/v1/projects/p/locations/l/endpoints/{endpoint}:predict", url, [], [], False
+
+    def run(self):
+        while not self.over:
+            try:
+                answer = ask(self.url, self.path, {"instances": ["a text"], "parameters": {"maxOutputTokens": 4}})
+                self.versions.append(answer["modelVersionId"])
+                if len(answer["predictions"]) != 1:
+                    self.wrong.append(answer)
+            except OSError as e:
+                self.wrong.append(e)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(ROOT, "build", "hone"))
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="hone_deploy_")
+    hone = Hone(os.path.abspath(options.hone), folder)
+    try:
+        for version in ("1", "2", "3"):
+            shutil.copytree(T5, os.path.join(folder, version))
+            path = os.path.join(folder, version, "config.json")
+            with open(path) as f:
+                config = dict(json.load(f), note=version)
+            with open(path, "w") as f:
+                json.dump(config, f)
+            hone("models", "register", "--name", "t5", "--model", version, "--label", "source_prefix=summarize:", "--json")
+        first = hone("deploy", "t5:1", "--serve_flags", "batch_size=4", "max_length=64", "threads=1", "--json")
+        endpoint, url = first["endpoint"], first["url"]
+        assert endpoint.isdigit() and first["version"] == 1 and first["traffic"] == 100, first
+        answer = ask(url, f"/v1/projects/p/locations/l/endpoints/{endpoint}:predict", {"instances": ["a text"]})
+        assert answer["deployedModelId"] == first["deployed_model"] and answer["modelVersionId"] == "1", answer
+
+        clients = [Load(url, endpoint) for _ in range(4)]
+        for c in clients:
+            c.start()
+        second = hone("deploy", "t5:2", "--traffic", "25", "--json")
+        assert (second["url"], second["traffic"]) == (url, 25), second
+        time.sleep(1)
+        shared = [v for c in clients for v in c.versions]
+        assert {"1", "2"} == set(shared), set(shared)
+        hone("deploy", "t5:2", "--json")
+        # Its weights are gone: the second version stays.
+        os.remove(os.path.join(folder, "3", "model.safetensors"))
+        assert "H3021" in hone("deploy", "t5:3", "--json", status=1)
+        time.sleep(0.3)
+        for c in clients:
+            c.over = True
+        for c in clients:
+            c.join()
+        assert not [w for c in clients for w in c.wrong], [w for c in clients for w in c.wrong][:3]
+        assert all(c.versions[-1] == "2" for c in clients)
+        shown = hone("endpoints", "show", "t5", "--json")
+        assert [(d["version"], d["traffic"]) for d in shown["deployed"]] == [(2, 100)] and shown["state"] == "ready", shown
+
+        # Killed: the registry knows what to serve.
+        os.kill(ask(url, "/healthz")["pid"], signal.SIGKILL)
+        while True:
+            try:
+                ask(url, "/healthz")
+                time.sleep(0.02)
+            except OSError:
+                break
+        assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
+        again = hone("deploy", "t5:2", "--serve_flags", "batch_size=4", "max_length=64", "threads=1", "--json")
+        assert again["endpoint"] == endpoint and ask(again["url"], "/readyz")["endpoint"] == endpoint
+        hone("endpoints", "stop", "t5")
+        assert hone("endpoints", "show", "t5", "--json")["state"] == "no server"
+        # A server that cannot load: told with its log.
+        assert "H3022" in hone("deploy", "t5:3", "--json", status=1)
+        hone("endpoints", "delete", "t5")
+        print(f"deploy: {len(shared)} requests while versions changed, none failed")
+    finally:
+        for line in subprocess.run([hone.program, "endpoints", "list", "--json"], env=hone.environment, capture_output=True,
+                                   text=True).stdout.splitlines():
+            subprocess.run([hone.program, "endpoints", "delete", json.loads(line)["endpoint"]], env=hone.environment,
+                           capture_output=True)
+        shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# nightly: --install
+"""hone serve with the clients that people use: openai (also streaming), tritonclient over HTTP with JSON and
+binary tensors and over gRPC with streams, curl over HTTP/2 and TLS, promtool.
+
+    tests/faults/serve_peers.py --hone build/hone [--install]
+
+The clients live in build/serve-peers; --install makes it. Without it the test is skipped.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+from store_peers import free_port
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VENV = os.path.join(ROOT, "build", "serve-peers")
+PACKAGES = ["openai", "tritonclient[http,grpc]"]
+TINY = os.path.join(ROOT, "tests", "goldens", "tiny_text_gpt2")
+CLASSIFIER = os.path.join(ROOT, "tests", "goldens", "classification", "bert")
+TEXT = "ineinehi S"  # four tokens after "Hello, world", as tests/runs/generate.run has them
+
+
+def serve(hone, folder, *args):
+    """The process and its URL."""
+    log = open(os.path.join(folder, "serve.log"), "w+")
+    process = subprocess.Popen([hone, "serve", *args, "--port", "0", "--threads", "1", "--batch_size", "8",
+                                "--max_length", "48"], stdout=log, stderr=log, cwd=folder)
+    for _ in range(600):
+        log.seek(0)
+        lines = [line for line in log.read().splitlines() if line.startswith("listens")]
+        if lines:
+            return process, lines[0].split()[1]
+        if process.poll() is not None:
+            break
+        time.sleep(0.05)
+    log.seek(0)
+    sys.exit("hone serve did not start:\n" + log.read())
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0, process.returncode
+
+
+def check_openai(url):
+    import openai
+    client = openai.OpenAI(base_url=url + "/v1", api_key="any", max_retries=0)
+    assert [m.id for m in client.models.list()] == ["tiny", "bert"]
+    one = client.completions.create(model="tiny", prompt="Hello, world", max_tokens=4, temperature=0)
+    assert one.choices[0].text == TEXT and one.usage.completion_tokens == 4, one
+    pieces = client.completions.create(model="tiny", prompt="Hello, world", max_tokens=4, temperature=0, stream=True,
+                                       stream_options={"include_usage": True})
+    text, usage = "", None
+    for piece in pieces:
+        text += "".join(c.text for c in piece.choices)
+        usage = piece.usage or usage
+    assert text == TEXT and usage.total_tokens == 10, (text, usage)
+    many = client.completions.create(model="tiny", prompt=["Hello, world"] * 3, max_tokens=4, n=2, temperature=0.5, seed=7)
+    assert len(many.choices) == 6
+    for wrong, kind in ((dict(model="none", prompt="a"), openai.NotFoundError),
+                        (dict(model="tiny", prompt="a", logprobs=3), openai.BadRequestError)):
+        try:
+            client.completions.create(**wrong)
+            sys.exit(f"{wrong} was not refused")
+        except kind:
+            pass
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        ask = lambda i: client.completions.create(model="tiny", prompt="Hello, world", max_tokens=4, temperature=0).choices[0].text
+        assert set(pool.map(ask, range(64))) == {TEXT}
+
+
+def check_triton_http(url):
+    import numpy
+    from tritonclient import http
+    client = http.InferenceServerClient(url.removeprefix("http://"))
+    assert client.is_server_live() and client.is_server_ready() and client.is_model_ready("tiny")
+    assert client.get_server_metadata()["name"] == "hone"
+    assert client.get_model_metadata("bert")["outputs"][1]["datatype"] == "FP32"
+    assert client.get_model_config("tiny")["max_batch_size"] == 8
+    for binary in (False, True):
+        text = http.InferInput("text_input", [2], "BYTES")
+        text.set_data_from_numpy(numpy.array([b"Hello, world", b"the cat sat"], dtype=object), binary_data=binary)
+        wanted = [http.InferRequestedOutput("text_output", binary_data=binary)]
+        result = client.infer("tiny", [text], outputs=wanted, parameters={"max_new_tokens": 4})
+        assert [t.decode() if isinstance(t, bytes) else t for t in result.as_numpy("text_output")] == [TEXT, "selfselfselfself"]
+        labels = client.infer("bert", [text])
+        assert labels.as_numpy("score").shape == (2,) and labels.as_numpy("label").shape == (2,)
+    try:
+        client.infer("tiny", [text], outputs=[http.InferRequestedOutput("other")])
+        sys.exit("an output that is not there was not refused")
+    except http.InferenceServerException as e:
+        assert "other" in str(e)
+
+
+def check_triton_grpc(port):
+    import queue
+
+    import numpy
+    from tritonclient import grpc
+    client = grpc.InferenceServerClient(f"127.0.0.1:{port}")
+    assert client.is_server_live() and client.is_server_ready() and client.is_model_ready("tiny")
+    assert not client.is_model_ready("none")
+    assert client.get_server_metadata().name == "hone"
+    assert client.get_model_metadata("bert").outputs[1].datatype == "FP32"
+    config = client.get_model_config("tiny").config
+    assert config.max_batch_size == 8 and config.backend == "hone" and config.input[0].data_type == 13, config
+    assert [m.name for m in client.get_model_repository_index().models] == ["tiny", "bert"]
+    text = grpc.InferInput("text_input", [2], "BYTES")
+    text.set_data_from_numpy(numpy.array([b"Hello, world", b"the cat sat"], dtype=object))
+    result = client.infer("tiny", [text], parameters={"max_new_tokens": 4}, request_id="r1")
+    assert list(result.as_numpy("text_output")) == [TEXT.encode(), b"selfselfselfself"] and result.get_response().id == "r1"
+    assert client.infer("bert", [text], outputs=[grpc.InferRequestedOutput("score")]).as_numpy("score").shape == (2,)
+    for model, wanted in (("none", "StatusCode.NOT_FOUND"), ("tiny", "StatusCode.INVALID_ARGUMENT")):
+        try:
+            client.infer(model, [text], parameters={"max_new_tokens": 4}, outputs=[grpc.InferRequestedOutput("other")])
+            sys.exit("a wrong call was not refused")
+        except grpc.InferenceServerException as e:
+            assert e.status() == wanted, e
+    answers = queue.Queue()
+    client.start_stream(lambda result, error: answers.put((result, error)))
+    for _ in range(5):
+        client.async_stream_infer("tiny", [text], parameters={"max_new_tokens": 4})
+    for _ in range(5):
+        result, error = answers.get(timeout=30)
+        assert error is None and result.as_numpy("text_output")[0] == TEXT.encode(), error
+    client.stop_stream()
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        ask = lambda i: client.infer("tiny", [text], parameters={"max_new_tokens": 4}).as_numpy("text_output")[0]
+        assert set(pool.map(ask, range(64))) == {TEXT.encode()}
+
+
+def check_metrics(url):
+    if not shutil.which("promtool"):
+        print("promtool is not here: not checked (Debian: prometheus)")
+        return
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    text = opener.open(url + "/metrics").read().decode()
+    judged = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    assert judged.returncode == 0 and not judged.stderr, judged.stderr
+    assert 'hone_serve_requests_total{route="openai",code="404"}' in text, text
+    for name in ("answer_seconds", "time_to_first_token_seconds", "time_per_token_seconds"):
+        counts = re.findall(rf'hone_serve_{name}_count{{model="tiny.*?}} (\d+)', text)
+        assert counts and int(counts[0]) > 0, (name, text)
+
+
+def check_curl(hone, folder):
+    """TLS, HTTP/1.1 and HTTP/2, and the same without TLS."""
+    if not shutil.which("curl") or not shutil.which("openssl"):
+        print("curl or openssl is not here: TLS and HTTP/2 are not checked")
+        return
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"],
+                   cwd=folder, check=True, capture_output=True)
+    body = json.dumps({"instances": ["Hello, world"] * 20, "parameters": {"maxOutputTokens": 4}})
+    for tls in (True, False):
+        files = ["--tls_certificate", "cert.pem", "--tls_key", "key.pem"] if tls else []
+        process, url = serve(hone, folder, "tiny=" + TINY, *files)
+        for version in (("--http1.1", "1.1"), ("--http2" if tls else "--http2-prior-knowledge", "2")):
+            done = subprocess.run(["curl", "-sS", "--noproxy", "*", "--cacert", "cert.pem", version[0], "-w", "\n%{http_version}",
+                                   url + "/v1/models/tiny:predict", "-d", body], cwd=folder, capture_output=True, text=True)
+            answer, spoken = done.stdout.rsplit("\n", 1)
+            assert spoken == version[1] and json.loads(answer)["predictions"] == [TEXT] * 20, (done.stdout, done.stderr)
+        if tls:  # bytes that are no TLS
+            plain = subprocess.run(["curl", "-sS", "--noproxy", "*", "--max-time", "5", url.replace("https", "http") + "/healthz"],
+                                   capture_output=True, text=True)
+            assert plain.returncode != 0
+            old = subprocess.run(["curl", "-sS", "--noproxy", "*", "--cacert", "cert.pem", "--tls-max", "1.1", url + "/healthz"],
+                                 cwd=folder, capture_output=True, text=True)
+            assert old.returncode == 35, old
+        if not tls and shutil.which("h2load"):
+            load = subprocess.run(["h2load", "-n", "200", "-c", "4", "-m", "16", url + "/readyz"], capture_output=True, text=True)
+            assert "200 succeeded, 0 failed" in load.stdout, load.stdout
+        stop(process)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--hone", default=os.path.join(ROOT, "build", "hone"))
+    parser.add_argument("--install", action="store_true")
+    options = parser.parse_args()
+    python = os.path.join(VENV, "bin", "python")
+    if options.install and not os.path.exists(python):
+        subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+        subprocess.run([os.path.join(VENV, "bin", "pip"), "-q", "install", *PACKAGES], check=True)
+    if not os.path.exists(python):
+        print("skipped: tests/faults/serve_peers.py --install makes build/serve-peers with the clients of others")
+        return 77
+    if sys.prefix != os.path.realpath(VENV) and sys.prefix != VENV:
+        return subprocess.run([python, *sys.argv], check=False).returncode
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        os.environ.pop(name, None)
+    hone = os.path.abspath(options.hone)
+    folder = tempfile.mkdtemp(prefix="hone_serve_")
+    try:
+        module = os.path.join(os.path.dirname(os.path.realpath(hone)), "libhone_grpc.so")
+        port = free_port() if os.path.exists(module) else None
+        process, url = serve(hone, folder, "tiny=" + TINY, "bert=" + CLASSIFIER, *(["--grpc_port", str(port)] if port else []))
+        try:
+            check_openai(url)
+            check_triton_http(url)
+            if port:
+                check_triton_grpc(port)
+            else:
+                print("this build has no gRPC: not checked")
+            check_metrics(url)
+        finally:
+            stop(process)
+        check_curl(hone, folder)
+    finally:
+        shutil.rmtree(folder)
+    print("hone serve: openai, tritonclient, curl and promtool are content")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
