@@ -1,0 +1,81 @@
+#include "operate/web/api.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "operate/monitor/errors.h"
+#include "operate/pipeline/errors.h"
+#include "operate/registry/errors.h"
+#include "operate/registry/redact.h"
+
+namespace hone {
+namespace {
+
+OrderedJson readable(OrderedJson value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>()))
+    return double_text(value.get<double>());
+  if (value.is_structured())
+    for (OrderedJson& member : value) member = readable(std::move(member));
+  return value;
+}
+
+}  // namespace
+
+std::string ApiRequest::get(const std::string& key, const std::string& otherwise) const {
+  const auto it = query.find(key);
+  return it == query.end() || it->second.empty() ? otherwise : it->second;
+}
+
+int64_t ApiRequest::number(const std::string& key, int64_t otherwise, int64_t most) const {
+  const std::string text = get(key);
+  if (text.empty() || text.size() > 15 || text.find_first_not_of("0123456789") != std::string::npos)
+    return otherwise;
+  const int64_t value = std::stoll(text);
+  return value <= most ? value : otherwise;
+}
+
+std::optional<std::map<std::string, std::string>> parse_query(std::string_view query) {
+  std::map<std::string, std::string> all;
+  while (!query.empty()) {
+    const size_t end = query.find('&');
+    const std::string_view pair = query.substr(0, end);
+    query = end == std::string_view::npos ? std::string_view() : query.substr(end + 1);
+    const size_t equals = pair.find('=');
+    const auto key = percent_decoded(pair.substr(0, equals), true);
+    const auto value = percent_decoded(
+        equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
+    if (!key || !value || value->find('\0') != std::string::npos) return {};
+    all[*key] = *value;
+  }
+  return all;
+}
+
+WebAnswer api_answer(const OrderedJson& value) {
+  return {.status = 200, .body = dump_json(readable(redact_secrets(value))) + "\n"};
+}
+
+WebAnswer api_failure(const Error& error, int status) {
+  for (const ErrorCode& code : {err::kNoRun, err::kNoPipelineRun, err::kNotRegistered})
+    if (std::string_view(error.code()) == code.id) status = 404;
+  WebAnswer answer = api_answer({{"error", error.what()},
+                                 {"code", error.code()},
+                                 {"where", error.where()},
+                                 {"todo", error.remedy()}});
+  answer.status = status;
+  return answer;
+}
+
+std::optional<std::string> path_below(const std::string& folder, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::path root = fs::canonical(folder, failed);
+  if (failed || path.find('\0') != std::string::npos || path.find("://") != std::string::npos)
+    return {};
+  const fs::path at = fs::canonical(root / path, failed);
+  if (failed) return {};
+  const fs::path relative = at.lexically_relative(root);
+  if (relative.empty() || *relative.begin() == "..") return {};
+  return at.string();
+}
+
+}  // namespace hone

@@ -1,0 +1,96 @@
+// What the routes of hone ui share. Each takes a request below /api and gives an answer; they may be
+// called from several threads.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/core/json.h"
+#include "learn/tokenizers/tokenizer.h"
+#include "operate/http/request.h"
+#include "operate/monitor/run_list.h"
+#include "operate/registry/registry.h"
+
+namespace hone {
+
+struct ApiRequest {
+  std::vector<std::string> parts;            // after /api/<route>: {} or {"ID"}
+  std::map<std::string, std::string> query;  // decoded
+  std::string get(const std::string& key, const std::string& otherwise = "") const;
+  // A whole number from 0 to `most`; `otherwise` for everything else.
+  int64_t number(const std::string& key, int64_t otherwise, int64_t most) const;
+};
+// "a=b&c=d"; nothing where an escape is broken.
+std::optional<std::map<std::string, std::string>> parse_query(std::string_view query);
+
+// Values without secrets (registry/redact.h). NaN and Infinity, which browsers do not read, are texts.
+WebAnswer api_answer(const OrderedJson& value);
+// Status 404 for what is not there (H3112, H3135, H3167), else `status`, with the error's code, what, where and what to do.
+WebAnswer api_failure(const Error& error, int status = 500);
+
+// /api/runs, /api/runs/ID?from=BYTES: what the log of the run says after these bytes.
+class RunsApi {
+ public:
+  explicit RunsApi(std::string folder) : folder_(std::move(folder)) {}
+  WebAnswer answer(const ApiRequest& request);
+
+ private:
+  struct Log {
+    int64_t bytes = -1;
+    std::vector<RunRow> rows;
+  };
+  Result<std::vector<RunRow>> rows();
+  std::string folder_;
+  std::mutex mutex_;
+  std::map<std::string, Log> logs_;  // logs that did not change are not read again
+};
+
+// /api/pipelines, /api/pipelines/RUN, /api/pipelines/RUN/STEP: the end of a step's log.
+class PipelinesApi {
+ public:
+  explicit PipelinesApi(std::string folder) : folder_(std::move(folder)) {}
+  WebAnswer answer(const ApiRequest& request);
+
+ private:
+  std::string folder_;
+};
+
+// /api/models, /api/models/NAME
+class ModelsApi {
+ public:
+  explicit ModelsApi(std::string address) : address_(std::move(address)) {}
+  WebAnswer answer(const ApiRequest& request);
+  // Where the files of a version are. Errors: those of resolve_model.
+  Result<std::string> source_of(const std::string& reference);
+
+ private:
+  Result<Registry*> registry();  // opened with the first request; H3131 where it cannot be
+  Result<WebAnswer> all(Registry& registry);
+  Result<WebAnswer> one(Registry& registry, const std::string& name);
+  std::string address_;
+  std::mutex mutex_;
+  std::unique_ptr<Registry> registry_;
+};
+
+// /api/data: the files that can be shown; /api/data?file=&model=&task=&from=&count=: rows of one.
+class DataApi {
+ public:
+  DataApi(std::string folder, ModelsApi& models) : folder_(std::move(folder)), models_(models) {}
+  WebAnswer answer(const ApiRequest& request);
+
+ private:
+  Result<std::shared_ptr<Tokenizer>> tokenizer(const std::string& model);
+  std::string folder_;
+  ModelsApi& models_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Tokenizer>> tokenizers_;
+};
+
+// The real path of what `path` names below `folder`, whatever links and ".." it has; nothing where it
+// is not below it, or not there.
+std::optional<std::string> path_below(const std::string& folder, const std::string& path);
+
+}  // namespace hone

@@ -1,0 +1,28 @@
+// Passes requests of the playground on to one server, and its answers back as they come: the page needs
+// no other origin, and the server no CORS.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "base/core/error.h"
+#include "operate/http/request.h"
+
+namespace hone {
+
+class EndpointProxy {
+ public:
+  // `url`: http or https, host and port, perhaps a path before the routes. `key`: sent as a bearer token, ""
+  // without. Errors: H3501.
+  static Result<EndpointProxy> make(const std::string& url, const std::string& key);
+  // GET or POST of `path` below the address, such as "v1/completions"; in the calling thread. A client
+  // that leaves ends it, as `ends` does.
+  void pass(const WebRequest& request, const std::string& path, WebReply& reply,
+            const std::atomic<bool>& ends) const;
+  const std::string& url() const { return url_; }
+
+ private:
+  std::string url_, key_;
+};
+
+}  // namespace hone

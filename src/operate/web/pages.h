@@ -1,0 +1,15 @@
+// The files of pages/, as a part of the program.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace hone {
+
+struct WebPage {
+  std::string_view name;  // "style.css"
+  std::string_view text;
+};
+const std::vector<WebPage>& web_pages();  // generated
+
+}  // namespace hone

@@ -1,0 +1,109 @@
+// What the pages share. Texts from outside reach a page as text nodes only.
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? '' : String(value));
+  }
+  for (const child of children.flat(Infinity))
+    if (child !== null && child !== undefined && child !== false)
+      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  return node;
+}
+export const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+export const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+export const byId = (id) => document.getElementById(id);
+
+export function say(text, isError = false) {
+  const status = byId('status');
+  if (status.textContent !== text) status.textContent = text;
+  status.classList.toggle('error', isError);
+}
+
+export async function get(path) {
+  let answer;
+  try {
+    answer = await fetch(path, {headers: {accept: 'application/json'}});
+  } catch {
+    throw new Error('hone ui does not answer any more. Start it again, and this page continues.');
+  }
+  const value = await answer.json();
+  if (!answer.ok) throw new Error([value.error, value.todo].filter(Boolean).join('\n'));
+  return value;
+}
+
+export const parameter = (name) => new URLSearchParams(location.search).get(name) || '';
+
+// Calls `look` now and again while the page is visible, until it gives false.
+export function follow(look, seconds) {
+  const again = async () => {
+    let more = true;
+    if (!document.hidden) {
+      try {
+        more = await look();
+      } catch (error) {
+        say(error.message, true);
+      }
+    }
+    if (more !== false) setTimeout(again, seconds * 1000);
+  };
+  return again();
+}
+
+const GOOD = ['finished', 'done', 'promote'], BAD = ['failed', 'refused', 'lost', 'refuse', 'cancelled'], BUSY = ['running'];
+export const kindOf = (status) =>
+  GOOD.includes(status) ? 'good' : BAD.includes(status) ? 'bad' : BUSY.includes(status) ? 'busy' : '';
+export const badge = (status) => el('span', {class: `badge ${kindOf(status)}`}, status);
+
+export function number(value) {
+  if (typeof value !== 'number') return value === null || value === undefined ? '' : String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return value.toLocaleString('en');
+  const size = Math.abs(value);
+  return size !== 0 && (size < 1e-3 || size >= 1e6) ? value.toExponential(3) : String(Number(value.toPrecision(5)));
+}
+export function bytes(value) {
+  if (typeof value !== 'number' || value < 0) return '';
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let i = 0;
+  while (value >= 1024 && i < units.length - 1) value /= 1024, ++i;
+  return `${Number(value.toPrecision(3))} ${units[i]}`;
+}
+export function duration(seconds) {
+  if (typeof seconds !== 'number' || !(seconds >= 0)) return '';
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+}
+export const moment = (seconds) =>
+  seconds > 0 ? new Date(seconds * 1000).toLocaleString('en-GB', {dateStyle: 'medium', timeStyle: 'short'}) : '';
+export const short = (hash) => (hash && hash.length > 24 ? el('span', {title: hash}, `${hash.slice(0, 19)}…`) : hash);
+export const percent = (share) => (typeof share === 'number' && share >= 0 ? `${Math.round(share * 100)} %` : '');
+
+export const facts = (pairs) =>
+  el('dl', {class: 'facts'}, pairs.filter(([, value]) => value !== '' && value !== null && value !== undefined)
+    .map(([name, value]) => el('div', null, el('dt', null, name), el('dd', null, value))));
+
+// columns: [title, class]; rows: lists of nodes or texts, the first of which names the row.
+export const table = (caption, columns, rows, kind = null) =>
+  el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
+    el('table', {class: kind}, el('caption', null, caption),
+      el('thead', null, el('tr', null, columns.map(([title, kind]) => el('th', {scope: 'col', class: kind === 'number' ? kind : null}, title)))),
+      el('tbody', null, rows.map((cells) => el('tr', null, cells.map((cell, i) =>
+        i === 0 ? el('th', {scope: 'row', class: columns[i][1]}, cell) : el('td', {class: columns[i][1]}, cell)))))));
+
+export const panel = (title, ...children) => el('section', {class: 'panel'}, el('h2', null, title), children);
+
+// An object from a log or the registry, as nested lists of names and values.
+export function values(object) {
+  if (object === null || typeof object !== 'object') return number(object);
+  if (Array.isArray(object) && object.every((v) => v === null || typeof v !== 'object')) return object.map(number).join(', ');
+  const pairs = Array.isArray(object) ? object.map((v, i) => [i + 1, v]) : Object.entries(object);
+  return el('table', null, el('tbody', null, pairs.map(([name, value]) =>
+    el('tr', null, el('th', {scope: 'row'}, name), el('td', {class: 'text'}, values(value))))));
+}
+
+for (const link of document.querySelectorAll('nav a'))
+  if (link.getAttribute('href') === location.pathname || (link.getAttribute('href') === '/' && location.pathname === '/runs'))
+    link.setAttribute('aria-current', 'page');

@@ -1,0 +1,36 @@
+// The server of `hone ui`: pages, and the JSON that they read.
+//
+//   auto ui = HONE_TRY(WebUi::start({.http = {.port = 7860}, .folder = "."}));
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/core/error.h"
+#include "operate/http/server.h"
+
+namespace hone {
+
+struct WebUiOptions {
+  HttpOptions http = {};
+  std::string folder = ".";   // runs, pipelines and data below it are shown
+  std::string registry = {};  // as Registry::open has it
+  std::string endpoint_url = "http://127.0.0.1:8080";
+  std::string endpoint_key = {};  // of that server; it never leaves this process but there
+  std::string version = {};       // of hone
+};
+
+class WebUi {
+ public:
+  // Errors: H3501 a folder or an endpoint that cannot be used, those of HttpServer::start.
+  static Result<std::unique_ptr<WebUi>> start(const WebUiOptions& options);
+  ~WebUi();  // ends all connections
+  std::string url() const;
+
+ private:
+  struct Impl;
+  explicit WebUi(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone

@@ -1,0 +1,305 @@
+#include "operate/web/web_ui.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+#include "base/store/http.h"
+#include "base/store/store.h"
+#include "base/store/temporary_folder.h"
+#include "operate/pipeline/state.h"
+#include "operate/registry/registry.h"
+#include "operate/web/errors.h"
+#include "operate/web/pages.h"
+
+namespace hone {
+namespace {
+
+const std::string kHtml = "<img src=x onerror=alert(1)>";
+
+std::string log_line(const std::string& id, const std::string& more, const std::string& step = "") {
+  return fmt::format(
+      R"({{"severity": "INFO", "message": "", "time": "2026-11-26T12:00:00.000000Z", )"
+      R"("logging.googleapis.com/labels": {{"run": "{}"{}}}, {}}})"
+      "\n",
+      id, step.empty() ? "" : fmt::format(R"(, "step": "{}")", step), more);
+}
+
+class WebUiTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(file_store().make_dirs(folder_.path + "/below/out").ok());
+    put("secret.jsonl", R"({"text": "outside"})"
+                        "\n");
+    put("below/rows.jsonl", R"({"text": "the cat", "label": "good"})"
+                            "\n"
+                            R"({"text": "a dog", "label": "bad"})"
+                            "\n");
+    put("below/out/hone_log.jsonl",
+        log_line(
+            "abc",
+            R"("event": "begin", "run": {"id": "abc", "name": ")" + kHtml +
+                R"(", "task": "clm", "begun_s": 5.0, "settings": {"hub_token": "hf_verysecretvalue12345678"}})") +
+            log_line("abc", R"("event": "plan", "planned_bytes": 4096)") +
+            log_line("abc", R"("event": "log", "metrics": {"loss": 2.5, "learning_rate": 0.1})",
+                     "1") +
+            log_line("abc", R"("event": "log", "metrics": {"loss": 1.5, "eval_loss": 2.0})", "2") +
+            R"({"severity": "INFO", "message": "half a li)");
+    WebUiOptions o;
+    o.folder = folder_.path + "/below";
+    o.registry = folder_.path + "/registry.db";
+    o.endpoint_url = "http://127.0.0.1:9";  // nobody listens there
+    o.endpoint_key = "key-of-the-endpoint";
+    auto ui = WebUi::start(o);
+    ASSERT_TRUE(ui.ok()) << ui.error().text();
+    ui_ = std::move(*ui);
+  }
+  void put(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(file_store().write(folder_.path + "/" + name, text).ok());
+  }
+  HttpResponse ask(const std::string& path, const HttpHeaders& headers = {},
+                   const std::string& method = "GET", const std::string& body = "") {
+    HttpClient client({.retries = 0});
+    HttpRequest r;
+    r.method = method, r.url = ui_->url() + path, r.headers = headers;
+    r.body = std::as_bytes(std::span(body));
+    auto answer = client.send(r);
+    EXPECT_TRUE(answer.ok()) << path;
+    return answer.ok() ? std::move(*answer) : HttpResponse{};
+  }
+  OrderedJson json(const std::string& path, int status = 200) {
+    const HttpResponse answer = ask(path);
+    EXPECT_EQ(answer.status, status) << path << " " << answer.body;
+    auto parsed = parse_ordered_json(answer.body, path);
+    EXPECT_TRUE(parsed.ok()) << answer.body;
+    return parsed.ok() ? std::move(*parsed) : OrderedJson();
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<WebUi> ui_;
+};
+
+TEST_F(WebUiTest, PagesCarryNoScriptOfTheirOwnAndForbidAnyOtherPlace) {
+  for (const char* path : {"/", "/runs", "/pipelines", "/models", "/playground", "/data",
+                           "/style.css", "/common.js"}) {
+    const HttpResponse page = ask(path);
+    EXPECT_EQ(page.status, 200) << path;
+    const std::string policy = page.header("content-security-policy");
+    EXPECT_NE(policy.find("default-src 'none'; script-src 'self'"), std::string::npos) << path;
+    EXPECT_EQ(policy.find("unsafe"), std::string::npos) << path;
+    EXPECT_EQ(page.header("x-content-type-options"), "nosniff");
+  }
+  for (const char* path : {"/../secret.jsonl", "/%2e%2e/secret.jsonl", "/nothing"})
+    EXPECT_EQ(ask(path).status, 404) << path;
+  for (const WebPage& page : web_pages()) {
+    for (const char* never : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
+                              "eval(", "<script>", " onclick=", " style="})
+      EXPECT_EQ(page.text.find(never), std::string_view::npos) << page.name << " has " << never;
+    // Names of standards are the only addresses.
+    for (size_t at = page.text.find("http"); at != std::string_view::npos;
+         at = page.text.find("http", at + 4))
+      EXPECT_TRUE(page.text.substr(at).starts_with("http://www.w3.org/"))
+          << page.name << ": " << page.text.substr(at, 40);
+  }
+}
+
+TEST_F(WebUiTest, RunsAreListedAndFollowedByACursor) {
+  const OrderedJson list = json("/api/runs").at("runs");
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(text_at(list[0], "name"), kHtml);
+  EXPECT_EQ(text_at(list[0], "status"), "lost");
+  const HttpResponse raw = ask("/api/runs/abc");
+  EXPECT_EQ(raw.header("content-type"), "application/json");  // a text in it is never a page
+  EXPECT_EQ(raw.body.find("verysecret"), std::string::npos);
+  const OrderedJson run = json("/api/runs/abc");
+  ASSERT_EQ(run.at("points").size(), 2u);
+  EXPECT_EQ(run.at("points")[1].at("step"), 2);
+  EXPECT_EQ(run.at("points")[1].at("metrics").at("loss"), 1.5);
+  EXPECT_EQ(run.at("memory_planned_bytes"), 4096);
+  // Only what follows, and a half line not before it is whole.
+  const int64_t next = run.at("next").get<int64_t>();
+  EXPECT_TRUE(json(fmt::format("/api/runs/abc?from={}", next)).at("points").empty());
+  auto more = file_store().append(folder_.path + "/below/out/hone_log.jsonl");
+  ASSERT_TRUE(more.ok());
+  ASSERT_TRUE(
+      (*more)
+          ->write("ne\"}\n" + log_line("abc", R"("event": "log", "metrics": {"loss": 0.5})", "3"))
+          .ok());
+  ASSERT_TRUE((*more)->commit().ok());
+  const OrderedJson after = json(fmt::format("/api/runs/abc?from={}", next));
+  ASSERT_EQ(after.at("points").size(), 1u);
+  EXPECT_EQ(after.at("points")[0].at("metrics").at("loss"), 0.5);
+  EXPECT_EQ(after.at("step"), 3);
+}
+
+TEST_F(WebUiTest, WhatIsNotThereIs404) {
+  for (const char* path : {"/api/runs/nope", "/api/pipelines/nope", "/api/models/nope",
+                           "/api/nothing", "/api/data?file=nope.jsonl"})
+    EXPECT_EQ(ask(path).status, 404) << path;
+  EXPECT_EQ(ask("/api/runs/%zz").status, 400);
+  EXPECT_EQ(text_at(json("/api/runs/nope", 404), "code"), "H3112");
+}
+
+TEST_F(WebUiTest, FilesOutsideTheFolderAreNotShown) {
+  const OrderedJson data = json("/api/data?file=rows.jsonl&task=classification");
+  ASSERT_EQ(data.at("rows").size(), 2u);
+  EXPECT_EQ(data.at("rows")[1].at("label").at("value"), "bad");
+  EXPECT_TRUE(json("/api/data?file=rows.jsonl&count=1").at("more").get<bool>());
+  std::filesystem::create_symlink(folder_.path + "/secret.jsonl",
+                                  folder_.path + "/below/link.jsonl");
+  for (const std::string& file :
+       {std::string("../secret.jsonl"), std::string("out/../../secret.jsonl"),
+        std::string("link.jsonl"), folder_.path + "/secret.jsonl",
+        std::string("file://") + folder_.path + "/secret.jsonl", std::string("/etc/passwd"),
+        std::string(".")}) {
+    const HttpResponse answer = ask("/api/data?file=" + url_encoded(file));
+    EXPECT_EQ(answer.status, 404) << file;
+    EXPECT_EQ(answer.body.find("outside"), std::string::npos) << file;
+  }
+  EXPECT_EQ(ask("/api/data?file=rows.jsonl&model=" + url_encoded("../../etc")).status, 404);
+}
+
+TEST_F(WebUiTest, RowsHaveTokensAndLabelsOfTheirWords) {
+  std::filesystem::copy(std::string(HONE_SOURCE_DIR) + "/tests/goldens/tiny_text_gpt2",
+                        folder_.path + "/below/model");
+  const OrderedJson row = json("/api/data?file=rows.jsonl&model=model").at("rows")[0];
+  std::string text;
+  for (const OrderedJson& token : row.at("parts")[0].at("tokens")) text += text_at(token, "text");
+  EXPECT_EQ(text, "the cat");
+  put("below/tags.jsonl", R"({"tokens": ["Ada", "wrote"], "ner_tags": ["B-PER", "O"]})"
+                          "\n");
+  const OrderedJson tokens = json("/api/data?file=tags.jsonl&task=ner&model=model")
+                                 .at("rows")[0]
+                                 .at("parts")[0]
+                                 .at("tokens");
+  EXPECT_EQ(text_at(tokens[0], "label"), "B-PER");
+  std::vector<std::string> labels;
+  for (const OrderedJson& token : tokens) labels.push_back(text_at(token, "label"));
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "O"), 1);
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "B-PER"), 1);
+  EXPECT_EQ(std::count(labels.begin(), labels.end(), "-100"),
+            static_cast<int64_t>(labels.size()) - 2);
+}
+
+TEST_F(WebUiTest, PipelinesShowTheirGraphWithoutSecrets) {
+  const std::string root = folder_.path + "/below/runs";
+  ASSERT_TRUE(file_store().make_dirs(root + "/first/logs").ok());
+  {
+    auto state = PipelineState::open(root + "/pipeline.db");
+    ASSERT_TRUE(state.ok());
+    PipelineRunRow run;
+    run.id = "first", run.pipeline = "news", run.status = "finished", run.begun_s = 5;
+    ASSERT_TRUE((*state)->put(run).ok());
+    for (const char* name : {"tidy", "train"}) {
+      StepRow step;
+      step.run = "first", step.name = name, step.status = "done";
+      ASSERT_TRUE((*state)->put(step).ok());
+    }
+  }
+  put("below/runs/first/run.json",
+      R"({"steps": [{"name": "tidy", "needs": []}, {"name": "train", "needs": ["tidy"],
+      "command": ["hone", "train", "--hub_token", "verysecretvalue"]}]})");
+  put("below/runs/first/logs/train.log", "step 1\n" + kHtml + "\n");
+  EXPECT_EQ(json("/api/pipelines").at("pipelines").size(), 1u);
+  const OrderedJson run = json("/api/pipelines/first");
+  ASSERT_EQ(run.at("steps").size(), 2u);
+  EXPECT_EQ(text_at(run.at("steps")[0], "name"), "tidy");  // as in the graph
+  for (const OrderedJson& step : run.at("steps"))
+    if (text_at(step, "name") == "train") {
+      EXPECT_EQ(step.at("needs"), OrderedJson::array({"tidy"}));
+      EXPECT_EQ(step.at("command")[3], "***");
+    }
+  EXPECT_EQ(json("/api/pipelines/first/train").at("lines")[1], kHtml);
+  EXPECT_EQ(ask("/api/pipelines/first/other").status, 404);
+  EXPECT_EQ(ask("/api/pipelines/first/..%2f..%2fsecret").status, 400);
+}
+
+TEST_F(WebUiTest, ModelsHaveVersionsDecisionsAndLineage) {
+  Result<Registry> registry = Registry::open(folder_.path + "/registry.db");
+  ASSERT_TRUE(registry.ok());
+  ModelVersion v;
+  v.model = "news", v.source = folder_.path, v.hash = "sha256:1", v.task = "clm", v.run_id = "abc";
+  v.metrics = {{"eval_loss", 2.0}, {"worst", std::numeric_limits<double>::infinity()}};
+  RegisteredRun run;
+  run.id = "abc", run.params = {{"learning_rate", 0.1}};
+  ASSERT_TRUE(registry->add_version(v, run).ok());
+  Decision d;
+  d.model = "news", d.version = 1, d.verdict = "promote", d.reason = kHtml,
+  d.evidence = {{"metric", "eval_loss"}};
+  ASSERT_TRUE(registry->record(d).ok());
+  EXPECT_EQ(json("/api/models").at("models")[0].at("aliases").at("champion"), 1);
+  const OrderedJson model = json("/api/models/news");
+  EXPECT_EQ(model.at("versions")[0].at("lineage").at("params").at("learning_rate"), 0.1);
+  EXPECT_EQ(model.at("versions")[0].at("metrics").at("worst"),
+            "Infinity");  // browsers read no other
+  EXPECT_EQ(text_at(model.at("decisions")[0], "reason"), kHtml);
+  EXPECT_EQ(model.at("decisions")[0].at("evidence").at("metric"), "eval_loss");
+}
+
+TEST_F(WebUiTest, OtherSitesAreRefused) {
+  for (const char* host : {"evil.example:80", "127.evil.example", "127.0.0.1.evil.example:80"})
+    EXPECT_EQ(ask("/api/runs", {{"host", host}}).status, 403) << host;
+  EXPECT_EQ(ask("/api/runs", {{"host", "localhost:1"}}).status, 200);
+  const std::string body = "{}";
+  const HttpHeaders type = {{"content-type", "application/json"}};
+  EXPECT_EQ(
+      ask("/api/endpoint/v1/completions", {{"content-type", "text/plain"}}, "POST", body).status,
+      403);
+  HttpHeaders other = type;
+  other["origin"] = "https://evil.example";
+  EXPECT_EQ(ask("/api/endpoint/v1/completions", other, "POST", body).status, 403);
+  other["origin"] = ui_->url(), other["sec-fetch-site"] = "cross-site";
+  EXPECT_EQ(ask("/api/endpoint/v1/completions", other, "POST", body).status, 403);
+  const HttpResponse away = ask("/api/endpoint/v1/completions", type, "POST", body);
+  EXPECT_EQ(away.status, 502);
+  EXPECT_EQ(away.body.find("key-of-the-endpoint"), std::string::npos);
+  for (const char* path :
+       {"/api/endpoint/..%2fx", "/api/endpoint/a%3fb", "/api/endpoint/a%0d%0ab", "/api/endpoint/"})
+    EXPECT_EQ(ask(path).status, 400) << path;
+  EXPECT_EQ(ask("/api/runs", type, "POST", body).status, 405);
+}
+
+TEST_F(WebUiTest, AnEndpointIsAskedWithTheKeyAndAnswersAsItGoes) {
+  std::string seen;
+  auto server = HttpServer::start({}, [&](WebRequest r, std::shared_ptr<WebReply> reply) {
+    seen = r.method + " " + r.path + " " + std::string(r.header("authorization")) + " " + r.body;
+    reply->begin({.body = {}, .type = "text/event-stream"});
+    reply->write("data: 1\n\n");
+    reply->write("data: 2\n\n");
+    reply->end();
+  });
+  ASSERT_TRUE(server.ok());
+  WebUiOptions o;
+  o.folder = folder_.path, o.endpoint_url = (*server)->url() + "/", o.endpoint_key = "k";
+  auto ui = WebUi::start(o);
+  ASSERT_TRUE(ui.ok());
+  ui_ = std::move(*ui);
+  const HttpResponse answer = ask("/api/endpoint/v1/completions",
+                                  {{"content-type", "application/json"}}, "POST", "{\"prompt\":1}");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.header("content-type"), "text/event-stream");
+  EXPECT_EQ(answer.body, "data: 1\n\ndata: 2\n\n");
+  EXPECT_EQ(seen, "POST /v1/completions Bearer k {\"prompt\":1}");
+  ui_.reset();
+}
+
+TEST(WebUi, RefusesFlagsThatCannotBeUsed) {
+  const auto code = [](const WebUiOptions& o) {
+    auto ui = WebUi::start(o);
+    return ui.ok() ? std::string("none") : std::string(ui.error().code());
+  };
+  WebUiOptions o;
+  o.folder = "/nonexistent";
+  EXPECT_EQ(code(o), err::kWebFlag.id);
+  o.folder = ".";
+  for (const char* url : {"", "ftp://x", "127.0.0.1:8080", "http://me:word@host", "http://x/?a=b",
+                          "file:///etc/passwd"}) {
+    o.endpoint_url = url;
+    EXPECT_EQ(code(o), "H3501") << url;
+  }
+}
+
+}  // namespace
+}  // namespace hone
