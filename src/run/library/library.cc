@@ -49,29 +49,8 @@ Result<LibraryOptions> read_options(const char* json) {
 }
 
 Result<GenerationConfig> read_settings(GenerationConfig config, const char* text) {
-  if (!text) return config;
-  Json json = HONE_TRY(parse_json(text, "settings"));
-  const std::vector<std::string> keys = generation_keys();
-  for (const auto& [key, value] : json.is_object() ? json.items() : Json::object().items()) {
-    if (key == "seed" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    const std::string near = nearest_name(key, keys);
-    return Error(err::kBadGeneration, fmt::format("there is no setting '{}'", key))
-        .at("settings")
-        .todo(near.empty() ? "use the keys of generation_config.json"
-                           : fmt::format("did you mean '{}'?", near));
-  }
-  // A length given here replaces either length that the model comes with.
-  if (json.is_object() && (json.contains("max_length") || json.contains("max_new_tokens"))) {
-    config.max_length.reset();
-    config.max_new_tokens.reset();
-  }
-  if (json.is_object() && json.contains("seed")) {
-    if (!json["seed"].is_number_integer())
-      return Error(err::kBadGeneration, "seed is not a whole number").at("settings");
-    config.seed = static_cast<uint64_t>(json["seed"].get<int64_t>());
-    json.erase("seed");
-  }
-  HONE_TRY(apply_generation_json(config, json, "settings"));
+  if (text)
+    HONE_TRY(apply_request_json(config, HONE_TRY(parse_json(text, "settings")), "settings"));
   return config;
 }
 
