@@ -371,7 +371,7 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   HONE_TRY(generator->run(prompts, config, printer.callbacks()));
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const Generator::Times& t = generator->times();
+  const Batcher::Times& t = generator->times();
   log_info("{} prompt tokens in {:.2f} s, {} new tokens at {:.1f} tokens/s", t.prompt_tokens,
            t.prefill, t.new_tokens, static_cast<double>(t.new_tokens) / std::max(1e-9, seconds));
   return kExitDone;

@@ -1,12 +1,17 @@
-// hone runs VERB ...: the runs that have a log in their output folder.
+// hone runs VERB ...: the runs that have a log in their output folder, and those of the registry.
+#include <map>
+
 #include "base/core/clock.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/monitor/run_list.h"
+#include "operate/registry/redact.h"
+#include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/table.h"
 
 namespace hone {
 namespace {
@@ -30,55 +35,6 @@ OrderedJson row_json(const RunRow& row) {
           {"memory_planned_bytes", row.planned_bytes},
           {"end", end},
           {"log", row.log}};
-}
-
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-std::string markdown_cell(const std::string& text) {
-  std::string cell;
-  for (const char c : text) cell += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
-  return cell;
-}
-
-std::string table_of(const std::vector<std::vector<std::string>>& lines,
-                     const std::string& format) {
-  std::string text;
-  if (format == "csv") {
-    for (const auto& line : lines) {
-      std::vector<std::string> cells;
-      for (const std::string& cell : line) cells.push_back(csv_cell(cell));
-      text += join(cells, ",") + "\n";
-    }
-    return text;
-  }
-  if (format == "markdown") {
-    for (size_t i = 0; i < lines.size(); ++i) {
-      std::vector<std::string> cells;
-      for (const std::string& cell : lines[i]) cells.push_back(markdown_cell(cell));
-      text += "| " + join(cells, " | ") + " |\n";
-      if (i > 0) continue;
-      for (size_t c = 0; c < cells.size(); ++c) text += "|---";
-      text += "|\n";
-    }
-    return text;
-  }
-  // Columns without any value are left out.
-  std::vector<size_t> widths(lines[0].size(), 0);
-  for (size_t c = 0; c < widths.size(); ++c) {
-    for (size_t i = 1; i < lines.size(); ++i) widths[c] = std::max(widths[c], lines[i][c].size());
-    if (widths[c] > 0) widths[c] = std::max(widths[c], lines[0][c].size());
-  }
-  for (const auto& line : lines) {
-    std::string row;
-    for (size_t c = 0; c < line.size(); ++c)
-      if (widths[c] > 0) row += fmt::format("{:<{}}  ", line[c], widths[c]);
-    text += row.substr(0, row.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
 }
 
 Result<int> print_table(const RunsSettings& s) {
@@ -160,6 +116,50 @@ Result<int> print_logs(const RunsSettings& s) {
   return kExitDone;
 }
 
+// "news:2@champion" of each version that a run made, by the run's id.
+Result<std::map<std::string, std::vector<std::string>>> models_of_runs(Registry& registry) {
+  std::map<std::string, std::vector<std::string>> models;
+  for (const RegisteredModel& m : HONE_TRY(registry.models()))
+    for (const ModelVersion& v : HONE_TRY(registry.versions(m.name))) {
+      std::string name = v.reference();
+      for (const std::string& alias : v.aliases) name += "@" + alias;
+      models[v.run_id].push_back(std::move(name));
+    }
+  return models;
+}
+
+Result<int> print_registered(const RunsSettings& s) {
+  Registry registry = HONE_TRY(Registry::open(s.registry));
+  auto models = HONE_TRY(models_of_runs(registry));
+  std::vector<RegisteredRun> runs;
+  if (s.run.empty())
+    runs = HONE_TRY(registry.runs());
+  else
+    runs.push_back(HONE_TRY(registry.run(s.run)));
+  if (runs.empty() && s.format == "text") {
+    log_info("no runs in '{}'", registry.address());
+    return kExitDone;
+  }
+  std::vector<std::vector<std::string>> lines = {
+      {"run", "name", "task", "status", "started", "ended", "models", "data", "from"}};
+  for (const RegisteredRun& r : runs) {
+    if (s.format == "json") {
+      OrderedJson j = run_json(r);
+      j["models"] = models[r.id];
+      print_out(dump_json(redact_secrets(std::move(j))) + "\n");
+      continue;
+    }
+    const auto hash = [](const std::string& h) {  // its first 12 digits
+      const size_t colon = h.find(':');
+      return h.substr(0, (colon == std::string::npos ? 0 : colon + 1) + 12);
+    };
+    lines.push_back({r.id, r.name, r.task, r.status, r.started, r.ended, join(models[r.id], " "),
+                     hash(r.data_hash), hash(r.model_hash)});
+  }
+  if (s.format != "json") print_out(table_of(lines, s.format));
+  return kExitDone;
+}
+
 Result<int> run_runs(const std::vector<std::string>& given) {
   std::vector<std::string> args;
   for (const std::string& a : given) args.push_back(a == "-f" ? "--follow" : a);
@@ -172,6 +172,7 @@ Result<int> run_runs(const std::vector<std::string>& given) {
     if (!s.run.empty()) s.folder = s.run;  // hone runs table FOLDER
     return print_table(s);
   }
+  if (s.verb == "registered") return print_registered(s);
   if (s.run.empty())
     return Error(err::kMissingArgument, fmt::format("'hone runs {}' needs a run", s.verb))
         .todo("name its id, its name or its output folder; hone runs table lists them");

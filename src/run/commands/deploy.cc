@@ -1,0 +1,128 @@
+// hone deploy NAME: a version of a registered model answers at an endpoint. A server that runs takes it without
+// losing a request; without one a server is started.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "base/core/detach.h"
+#include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/core/text.h"
+#include "operate/pipeline/runner.h"
+#include "operate/serve/model_set.h"
+#include "run/commands/command.h"
+#include "run/commands/endpoint_server.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+struct DeploySettings {
+#define HONE_SETTINGS "run/commands/deploy.def"
+#include "base/settings/fields.inc"
+};
+
+// The endpoint after the deployment: versions without a share go, and other models, for an endpoint answers with
+// one.
+Endpoint with_version(Endpoint e, const ModelVersion& v, int64_t traffic) {
+  const auto number = [](int64_t version) { return std::to_string(version); };
+  Traffic now;
+  std::erase_if(e.deployed, [&](const DeployedModel& d) { return d.model != v.model; });
+  for (const DeployedModel& d : e.deployed) now[number(d.version)] += d.traffic;
+  const Traffic after = with_share(now, number(v.number), traffic);
+  for (DeployedModel& d : e.deployed) d.traffic = after.at(number(d.version));
+  std::erase_if(e.deployed,
+                [&](const DeployedModel& d) { return d.version == v.number || d.traffic == 0; });
+  e.deployed.push_back({new_numeric_id(), v.model, v.number, after.at(number(v.number)), ""});
+  return e;
+}
+
+Result<int64_t> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
+  std::vector<std::string> argv{
+      own_program(),      "serve",  "--endpoint", e.id,     "--registry",
+      registry.address(), "--host", s.host,       "--port", std::to_string(s.port)};
+  for (const std::string& flag : s.serve_flags) {
+    const size_t equals = flag.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Error(err::kMissingArgument, fmt::format("'{}' is not a flag with a value", flag))
+          .at("--serve_flags")
+          .todo("write NAME=VALUE, such as dtype=bfloat16");
+    argv.push_back("--" + flag);
+  }
+  const std::string log = server_log(e);
+  const int64_t pid = HONE_TRY(start_detached(argv, log));
+  log_info("{:<11} a server, its log is {}", "started", log);
+  return pid;
+}
+
+Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
+                                  const std::string& id, int64_t pid) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(s.wait);
+  while (std::chrono::steady_clock::now() < end) {
+    const Endpoint e = HONE_TRY(registry.endpoint(id));
+    if (ask_server(e).ready) return e;
+    if (::kill(static_cast<pid_t>(pid), 0) != 0) {
+      const auto log = read_file(server_log(e));
+      const std::vector<std::string> said = error_in_log(log.ok() ? *log : "");
+      return Error(err::kDeployNotReady,
+                   fmt::format("the server of the endpoint ended: {}", said.empty() ? "" : said[0]))
+          .at(server_log(e))
+          .todo("its log says why; correct that and deploy again");
+    }
+    if (stop_requested()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  return Error(err::kDeployNotReady,
+               fmt::format("the server of the endpoint is not ready after {} s", s.wait))
+      .at(server_log(HONE_TRY(registry.endpoint(id))))
+      .todo("its log says why; where the model is only slow to load, give more time with --wait");
+}
+
+Result<int> run_deploy(const std::vector<std::string>& args) {
+  DeploySettings s;
+  Schema schema("hone deploy", "answer requests at an endpoint with a registered model");
+  s.bind(schema);
+  schema.positional("name");
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  install_stop_handlers();
+  Registry registry = HONE_TRY(Registry::open(s.registry));
+  const ModelVersion v = HONE_TRY(s.version > 0 ? registry.version(s.name, s.version)
+                                                : resolve_model(registry, s.name));
+  const std::string wanted = s.endpoint_name.empty() ? v.model : s.endpoint_name;
+  Endpoint e;
+  if (Result<Endpoint> known = registry.endpoint(wanted); known.ok())
+    e = std::move(*known);
+  else
+    e.display_name = wanted, e.model = v.model;
+  const bool has_server = ask_server(e).alive;
+  const Endpoint after = with_version(e, v, s.traffic);
+  // A server that runs has the last word: the registry says what it serves.
+  if (has_server) HONE_TRY(ask_to_load(e, after.deployed.back()));
+  e = HONE_TRY(registry.set_endpoint(after));
+  if (!has_server)
+    e = HONE_TRY(wait_until_ready(s, registry, e.id, HONE_TRY(start_server(s, registry, e))));
+  const DeployedModel& own = e.deployed.back();
+  if (s.json)
+    print_out(dump_json(OrderedJson{{"endpoint", e.id},
+                                    {"endpoint_name", e.display_name},
+                                    {"url", e.address},
+                                    {"model", v.model},
+                                    {"version", v.number},
+                                    {"traffic", own.traffic},
+                                    {"deployed_model", own.id}}) +
+              "\n");
+  else
+    print_out(
+        fmt::format("{}:{} answers at {}\nendpoint={}\n", v.model, v.number, e.address, e.id));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_deploy() {
+  return {.name = "deploy",
+          .summary = "answer requests at an endpoint with a registered model",
+          .run = run_deploy};
+}
+
+}  // namespace hone

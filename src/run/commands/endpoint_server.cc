@@ -1,0 +1,53 @@
+#include "run/commands/endpoint_server.h"
+
+#include "base/core/text.h"
+#include "base/store/http.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+
+ServerFacts ask_server(const Endpoint& endpoint) {
+  ServerFacts facts;
+  if (endpoint.address.empty()) return facts;
+  HttpClient http({.connect_timeout_seconds = 2, .deadline_seconds = 5, .retries = 0});
+  const auto answer = http.get(endpoint.address + "/readyz");
+  if (!answer.ok()) return facts;
+  const auto alive = answer->status == 200 ? answer : http.get(endpoint.address + "/healthz");
+  if (!alive.ok() || alive->status != 200) return facts;
+  Json json;
+  if (parse_json(alive->body, JsonRules{}, json) || text_at(json, "endpoint") != endpoint.id)
+    return facts;
+  facts.alive = true;
+  facts.ready = answer->status == 200;
+  if (const auto pid = json.find("pid"); pid != json.end() && pid->is_number_integer())
+    facts.pid = pid->get<int64_t>();
+  return facts;
+}
+
+Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
+  const std::string body = dump_json(Json{{"parameters",
+                                           {{"hone_version", std::to_string(version.version)},
+                                            {"hone_traffic", version.traffic},
+                                            {"hone_deployed_id", version.id}}}});
+  HttpRequest request;
+  request.method = "POST";
+  request.url = endpoint.address + "/v2/repository/models/" + url_encoded(version.model) + "/load";
+  request.body = std::as_bytes(std::span(body));
+  request.idempotent = false;
+  HttpClient http({.stall_timeout_seconds = 3600, .least_rate = 0, .retries = 0});
+  const HttpResponse answer = HONE_TRY(http.send(request));
+  if (answer.status == 200) return Ok{};
+  Json json;
+  const bool said = !parse_json(answer.body, JsonRules{}, json) && !text_at(json, "error").empty();
+  return Error(err::kDeployRefused,
+               fmt::format("the endpoint's server does not take {}:{}: {}", version.model,
+                           version.version, said ? text_at(json, "error") : answer.body))
+      .at(endpoint.address)
+      .todo("what was deployed before is still served; correct the model and deploy again");
+}
+
+std::string server_log(const Endpoint& endpoint) {
+  return user_state_folder() + "/endpoints/" + endpoint.id + ".log";
+}
+
+}  // namespace hone

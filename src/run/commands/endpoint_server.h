@@ -1,0 +1,19 @@
+// The server of an endpoint of the registry, as another process sees it.
+#pragma once
+
+#include "operate/registry/registry.h"
+
+namespace hone {
+
+struct ServerFacts {
+  bool alive = false, ready = false;
+  int64_t pid = 0;
+};
+// Asks the endpoint's address. A server of another endpoint there counts as none.
+ServerFacts ask_server(const Endpoint& endpoint);
+// Has it take a version. H3021 with what it says.
+Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
+// Where a server that is started writes to.
+std::string server_log(const Endpoint& endpoint);
+
+}  // namespace hone

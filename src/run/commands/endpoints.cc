@@ -1,0 +1,102 @@
+// hone endpoints VERB: the endpoints of the registry and their servers.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "base/core/log.h"
+#include "run/commands/command.h"
+#include "run/commands/endpoint_server.h"
+#include "run/commands/errors.h"
+#include "run/commands/table.h"
+
+namespace hone {
+namespace {
+
+struct EndpointsSettings {
+#define HONE_SETTINGS "run/commands/endpoints.def"
+#include "base/settings/fields.inc"
+};
+
+std::string deployed_text(const Endpoint& e) {
+  std::string text;
+  for (const DeployedModel& d : e.deployed)
+    text += fmt::format("{}{}:{} {} %", text.empty() ? "" : ", ", d.model, d.version, d.traffic);
+  return text;
+}
+
+const char* server_state(const ServerFacts& f) {
+  return f.ready ? "ready" : f.alive ? "not ready" : "no server";
+}
+
+OrderedJson endpoint_json(const Endpoint& e) {
+  OrderedJson deployed = OrderedJson::array();
+  for (const DeployedModel& d : e.deployed)
+    deployed.push_back(
+        {{"id", d.id}, {"model", d.model}, {"version", d.version}, {"traffic", d.traffic}});
+  return {{"endpoint", e.id},     {"endpoint_name", e.display_name},      {"url", e.address},
+          {"deployed", deployed}, {"state", server_state(ask_server(e))}, {"created", e.created}};
+}
+
+Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpoint& e) {
+  const ServerFacts facts = ask_server(e);
+  if (facts.alive && facts.pid > 1 && ::kill(static_cast<pid_t>(facts.pid), SIGTERM) != 0)
+    return Error(err::kDeployNotReady,
+                 fmt::format("the server of '{}' is not a process of this user", e.display_name))
+        .at(fmt::format("process {}", facts.pid));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(s.wait);
+  while (facts.alive && ask_server(e).alive) {
+    if (std::chrono::steady_clock::now() > end)
+      return Error(err::kDeployNotReady, fmt::format("the server of '{}' has not ended after {} s",
+                                                     e.display_name, s.wait))
+          .todo("wait longer with --wait, or end the process yourself");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  Endpoint changed = e;
+  changed.address.clear();
+  HONE_TRY(registry.set_endpoint(changed));
+  log_info("{:<11} {}", "stopped", e.display_name);
+  return Ok{};
+}
+
+Result<int> run_endpoints(const std::vector<std::string>& args) {
+  EndpointsSettings s;
+  Schema schema("hone endpoints", "endpoints of the registry and their servers");
+  s.bind(schema);
+  for (const char* name : {"verb", "endpoint"}) schema.positional(name);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  Registry registry = HONE_TRY(Registry::open(s.registry));
+  if (s.verb == "list") {
+    std::vector<std::vector<std::string>> lines{{"endpoint", "name", "state", "url", "deployed"}};
+    for (const Endpoint& e : HONE_TRY(registry.endpoints())) {
+      if (s.json)
+        print_out(dump_json(endpoint_json(e)) + "\n");
+      else
+        lines.push_back(
+            {e.id, e.display_name, server_state(ask_server(e)), e.address, deployed_text(e)});
+    }
+    if (!s.json) print_out(table_of(lines, "text"));
+    return kExitDone;
+  }
+  if (s.endpoint.empty())
+    return Error(err::kMissingArgument,
+                 fmt::format("'hone endpoints {}' needs an endpoint", s.verb))
+        .todo("give its id or name; hone endpoints list shows all");
+  const Endpoint e = HONE_TRY(registry.endpoint(s.endpoint));
+  if (s.verb == "show") {
+    print_out(dump_json(endpoint_json(e), {.indent = s.json ? -1 : 2}) + "\n");
+    return kExitDone;
+  }
+  HONE_TRY(stop_endpoint(s, registry, e));
+  if (s.verb == "delete") HONE_TRY(registry.remove_endpoint(e.id));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_endpoints() {
+  return {.name = "endpoints",
+          .summary = "endpoints of the registry and their servers",
+          .run = run_endpoints};
+}
+
+}  // namespace hone

@@ -1,0 +1,94 @@
+// hone init TASK: a project that runs before it is edited.
+#include <unistd.h>
+
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "operate/pipeline/runner.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+#include "run/commands/init_files.h"
+
+namespace hone {
+namespace {
+
+struct InitSettings {
+#define HONE_SETTINGS "run/commands/init.def"
+#include "base/settings/fields.inc"
+};
+
+// Weights for model/: one step of training from scratch makes them.
+Status make_model(const InitSettings& s, const std::string& dir) {
+  Store& store = file_store();
+  const std::string model = dir + "/model", made = dir + "/.model";
+  std::vector<std::string> words = {own_program(),
+                                    "train",
+                                    "--task",
+                                    s.task,
+                                    "--config_name",
+                                    model,
+                                    "--tokenizer_name",
+                                    model,
+                                    "--train_file",
+                                    dir + "/data/train.jsonl",
+                                    "--do_train",
+                                    "--max_steps",
+                                    "1",
+                                    "--save_strategy",
+                                    "no",
+                                    "--output_dir",
+                                    made};
+  if (s.task == "translation")
+    for (const char* word : {"--source_lang", "en", "--target_lang", "de"}) words.push_back(word);
+  if (s.task == "clm")
+    for (const char* word : {"--block_size", "64"}) words.push_back(word);
+  const CommandOutput done = HONE_TRY(run_command(words));
+  if (done.status != 0) {
+    Error e(err::kNoModel, "the project's model cannot be made");
+    for (const std::string& line : error_in_log(done.err)) e.at(line);
+    return e;
+  }
+  for (const auto& entry : HONE_TRY(store.list(made)))
+    if (!entry.folder && !entry.name.starts_with("hone_") && entry.name != "trainer_state.json" &&
+        entry.name.find("results") == std::string::npos)
+      HONE_TRY(store.rename(made + "/" + entry.name, model + "/" + entry.name));
+  return store.remove_all(made);
+}
+
+Result<int> run_init(const std::vector<std::string>& args) {
+  InitSettings s;
+  Schema schema("hone init", "write a project that runs before it is edited");
+  s.bind(schema);
+  schema.positional("task");
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  const std::string dir = without_end_slash(s.dir.empty() ? s.task : s.dir);
+  Store& store = file_store();
+  if (HONE_TRY(store.exists(dir)) && !HONE_TRY(store.list(dir)).empty())
+    return Error(err::kFileExists, fmt::format("'{}' holds files already", dir))
+        .at("--dir")
+        .todo("name a new folder");
+  std::string name;
+  for (const char c : last_part(dir)) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (good || !name.empty()) name += good ? c : '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  for (const auto& [path, text] : project_files(s.task, name.empty() ? s.task : name)) {
+    const std::string file = dir + "/" + path;
+    HONE_TRY(store.make_dirs(file.substr(0, file.rfind('/'))));
+    HONE_TRY(store.write(file, text));
+  }
+  HONE_TRY(make_model(s, dir));
+  log_info("{:<11} {}: cd {} && hone pipeline run pipeline.json", "project", dir, dir);
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_init() {
+  return {
+      .name = "init", .summary = "write a project that runs before it is edited", .run = run_init};
+}
+
+}  // namespace hone

@@ -1,0 +1,152 @@
+#include "run/commands/models_decide.h"
+
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "base/store/temporary_folder.h"
+#include "operate/registry/decide.h"
+#include "operate/registry/errors.h"
+#include "operate/registry/model_hash.h"
+#include "operate/registry/registry_json.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+
+namespace hone {
+namespace {
+
+Error without_rows(const ModelVersion& v) {
+  return Error(err::kExamples, fmt::format("{} has no saved rows of an evaluation", v.reference()))
+      .todo(fmt::format(
+          "evaluate it: hone eval ... --model_name_or_path {} --save_examples --output_dir E; then "
+          "hone models register --name {} --model {} --evaluation E",
+          v.source, v.model, v.source));
+}
+
+// The lines from the error on, which are what its user has to know.
+std::string error_of(const std::string& log) {
+  const std::vector<std::string> lines = split(log, '\n');
+  constexpr size_t kMost = 8;
+  size_t begin = lines.size() > kMost ? lines.size() - kMost : 0;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].size() > 7 && lines[i][0] == 'H' && lines[i].substr(5, 2) == "  ") begin = i;
+  return std::string(trim(join({lines.begin() + static_cast<long>(begin), lines.end()}, "\n    ")));
+}
+
+// The model evaluated as `like` was, on its first rows alone where `rows` is not 0.
+Result<Evaluation> evaluate_like(const Evaluation& like, const ModelVersion& v, int64_t rows,
+                                 const std::vector<std::string>& more) {
+  const auto settings = like.run.is_object() ? like.run.find("settings") : like.run.end();
+  if (!like.run.is_object() || settings == like.run.end() || !settings->is_object())
+    return Error(err::kExamples,
+                 fmt::format("'{}' does not say how the rows were evaluated", like.folder))
+        .todo("evaluate again with hone eval --save_examples");
+  const TemporaryFolder folder("hone_decide");
+  const std::string config = folder.path + "/settings.json", out = folder.path + "/out";
+  HONE_TRY(file_store().write(config, dump_json(*settings)));
+  std::vector<std::string> argv = {"/proc/self/exe",       "eval",   "--config",     config,
+                                   "--model_name_or_path", v.source, "--output_dir", out,
+                                   "--save_examples",      "true",   "--json",       "false"};
+  if (rows > 0)
+    argv.insert(argv.end(), {"--max_eval_samples", std::to_string(rows), "--slice_columns", ""});
+  argv.insert(argv.end(), more.begin(), more.end());
+  CommandOptions options;
+  if (const std::string from = text_at(like.run, "folder"); is_folder(from)) options.folder = from;
+  const CommandOutput done = HONE_TRY(run_command(argv, options));
+  if (done.status != 0)
+    return Error(err::kEvaluationFailed,
+                 fmt::format("{} could not be evaluated (status {})", v.reference(), done.status))
+        .at(error_of(done.err))
+        .todo(
+            fmt::format("correct that, or promote by hand: hone models promote {}", v.reference()));
+  Evaluation e = HONE_TRY(read_evaluation(out));
+  e.folder = v.source;
+  return e;
+}
+
+// The registered files against what their evaluation recorded.
+Result<ParityCheck> parity_of(const ModelVersion& v, const Evaluation& recorded,
+                              const DecisionPolicy& policy) {
+  ParityCheck failed;
+  const std::string hash = HONE_TRY(hash_model(v.source));
+  if (hash != v.hash) {
+    failed.passed = false;
+    failed.reason = fmt::format("the files in '{}' are not those that were registered", v.source);
+    failed.evidence = {{"registered", v.hash}, {"found", hash}};
+    return failed;
+  }
+  std::vector<std::string> more;
+  if (policy.parity_dtype == "bf16") more = {"--dtype", "bfloat16"};
+  if (policy.parity_dtype == "int8") more = {"--load_in_8bit", "true"};
+  const Evaluation now = HONE_TRY(evaluate_like(recorded, v, policy.parity_rows, more));
+  return check_parity(recorded, now, policy);
+}
+
+// The deployed version on the rows of the other one.
+Result<Evaluation> rows_of_deployed(const ModelVersion& deployed, const ModelVersion& v,
+                                    const Evaluation& rows) {
+  std::string why = "was not evaluated row by row";
+  if (!deployed.evaluation.empty()) {
+    Result<Evaluation> recorded = read_evaluation(deployed.evaluation);
+    if (recorded.ok()) {
+      const std::string differs = differing_rows(rows, *recorded);
+      if (differs.empty()) return recorded;
+      why = "was evaluated on other rows: " + differs;
+    } else {
+      why = "has lost its evaluation: " + recorded.error().what();
+    }
+  }
+  log_info("{:<11} {} again, which {}", "evaluating", deployed.reference(), why);
+  Evaluation again = HONE_TRY(evaluate_like(rows, deployed, 0, {}));
+  if (const std::string differs = differing_rows(rows, again); !differs.empty())
+    return Error(err::kExamples, fmt::format("{} and {} cannot be compared row by row: {}",
+                                             v.reference(), deployed.reference(), differs))
+        .at(rows.folder)
+        .todo(
+            "models with different tokenizers have different blocks of a text; compare them on "
+            "rows, or evaluate "
+            "both again if the data have changed");
+  return again;
+}
+
+}  // namespace
+
+Result<int> decide_version(const DecideRequest& q, Registry& registry) {
+  const bool typed = trim(q.policy).starts_with('{');
+  DecisionPolicy policy =
+      typed ? HONE_TRY(parse_policy(q.policy, "--policy"))
+            : HONE_TRY(parse_policy(HONE_TRY(file_store().read(q.policy)), q.policy));
+  if (!q.parity_dtype.empty()) policy.parity_dtype = q.parity_dtype;
+  const ModelVersion v = q.version > 0 ? HONE_TRY(registry.version(q.name, q.version))
+                                       : HONE_TRY(registry.versions(q.name)).back();
+  const RegisteredModel model = HONE_TRY(registry.model(q.name));
+  const auto alias = model.aliases.find(q.alias);
+  std::optional<ModelVersion> deployed;
+  if (alias != model.aliases.end()) deployed = HONE_TRY(registry.version(q.name, alias->second));
+  const bool compares = deployed && deployed->number != v.number;
+  if (compares && v.evaluation.empty()) return without_rows(v);
+  std::optional<Evaluation> rows, deployed_rows;
+  if (!v.evaluation.empty()) rows = HONE_TRY(read_evaluation(v.evaluation));
+  DecisionInput input{.version = v};
+  if (rows) input.evaluation = &*rows;
+  if (deployed) input.against = &*deployed;
+  const bool again = deployed && !compares;  // the version is deployed already
+  if (policy.parity_rows > 0 && rows && !again)
+    input.parity = HONE_TRY(parity_of(v, *rows, policy));
+  if (policy.parity_rows > 0 && !rows && !again)
+    log_warning("{} has no saved rows of an evaluation: its files are not checked", v.reference());
+  if (compares && (!input.parity || input.parity->passed)) {
+    deployed_rows = HONE_TRY(rows_of_deployed(*deployed, v, *rows));
+    input.against_evaluation = &*deployed_rows;
+  }
+  const Decision decision = HONE_TRY(registry.record(HONE_TRY(decide(input, policy)), q.alias));
+  const std::string text = dump_json(decision_json(decision), {.indent = 2}) + "\n";
+  if (!q.output.empty()) HONE_TRY(file_store().write(q.output, text));
+  if (q.json)
+    print_out(dump_json(decision_json(decision)) + "\n");
+  else
+    log_info("{:<11} {}: {}", decision.verdict, v.reference(), decision.reason);
+  return kExitDone;
+}
+
+}  // namespace hone

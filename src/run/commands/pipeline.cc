@@ -1,0 +1,291 @@
+// hone pipeline VERB ...: steps from data to an endpoint, run so that any kill is survived.
+#include "operate/pipeline/pipeline.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/log.h"
+#include "base/core/process.h"
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "operate/pipeline/artifacts.h"
+#include "operate/pipeline/child.h"
+#include "operate/pipeline/compile.h"
+#include "operate/pipeline/config_tree.h"
+#include "operate/pipeline/errors.h"
+#include "operate/pipeline/read_pipeline.h"
+#include "operate/pipeline/runner.h"
+#include "operate/pipeline/state.h"
+#include "run/commands/command.h"
+#include "run/commands/errors.h"
+#include "run/commands/pipeline_exec.h"
+#include "run/commands/pipeline_plan.h"
+#include "run/commands/pipeline_schedule.h"
+
+namespace hone {
+namespace {
+
+struct PipelineCommandSettings {
+#define HONE_SETTINGS "run/commands/pipeline.def"
+#include "base/settings/fields.inc"
+};
+
+// The file is --config FILE, or an argument that is not a flag; the schema knows it as --pipeline.
+std::vector<std::string> with_pipeline_flag(std::vector<std::string> args) {
+  const auto is_file = [](const std::string& a) {
+    const std::string name = to_lower(a);
+    return !a.starts_with("-") &&
+           (name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".yml"));
+  };
+  const bool run_verb = !args.empty() && (args[0] == "show" || args[0] == "cancel");
+  std::vector<std::string> out;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string before = i == 0 ? "" : args[i - 1];
+    const bool is_value = before.starts_with("-") && before.find('=') == std::string::npos &&
+                          before != "--dry_run" && before != "--dry-run" && before != "--json" &&
+                          before != "--fresh";
+    if (args[i] == "-o")
+      out.push_back("--output");
+    else if (args[i] == "--config")
+      out.push_back("--pipeline");
+    else if (args[i].starts_with("--config="))
+      out.push_back("--pipeline=" + args[i].substr(9));
+    else if (i > 0 && !is_value && (is_file(args[i]) || (i == 1 && !args[i].starts_with("-"))))
+      out.insert(out.end(), {run_verb ? "--run" : "--pipeline", args[i]});
+    else
+      out.push_back(args[i]);
+  }
+  return out;
+}
+
+Result<Pipeline> pipeline_of(PipelineCommandSettings& s) {
+  if (s.pipeline.empty())
+    return Error(err::kMissingArgument, fmt::format("'hone pipeline {}' needs a file", s.verb))
+        .todo(fmt::format("write hone pipeline {} FILE.json; 'hone help pipeline' explains it",
+                          s.verb));
+  Pipeline p = HONE_TRY(read_pipeline(HONE_TRY(read_file(s.pipeline)), s.pipeline));
+  if (s.pipeline_root.empty()) s.pipeline_root = p.root.empty() ? "pipeline_runs" : p.root;
+  return p;
+}
+
+Result<int> run_steps(PipelineCommandSettings& s) {
+  const Pipeline p = HONE_TRY(pipeline_of(s));
+  const std::string program = s.hone_program.empty() ? own_program() : s.hone_program;
+  HONE_TRY(check_commands(p, program));
+  const std::vector<std::string> plan = planned_lines(p, program);
+  if (s.dry_run) {
+    if (s.json)
+      print_out(dump_json(pipeline_json(p, s.pipeline_root, plan), {.indent = 2}) + "\n");
+    else
+      print_out(pipeline_text(p, s.pipeline_root, plan));
+    return kExitDone;
+  }
+  for (const std::string& line : p.says) log_info("{}", line);
+  for (const std::string& line : plan) log_info("{}", line);
+  PipelineOutcome o = HONE_TRY(run_pipeline(p, {.root = without_end_slash(s.pipeline_root),
+                                                .folder = without_end_slash(s.work_dir),
+                                                .program = program,
+                                                .version = std::string(version()),
+                                                .project = s.project,
+                                                .run = s.run,
+                                                .fresh = s.fresh,
+                                                .jobs = s.jobs}));
+  const OrderedJson j = o.json();
+  if (s.json) print_out(dump_json(j, {.indent = 2}) + "\n");
+  if (o.error) return std::move(*o.error);
+  if (o.status == "stopped") {
+    log_info("{:<11} the same command continues from here", "stopped");
+    return 128 + o.stop_signal;
+  }
+  if (s.json) return kExitDone;
+  if (const std::string url = text_at(j, "url"); !url.empty()) log_info("{:<11} {}", "url", url);
+  if (j.contains("endpoint")) {
+    const OrderedJson& e = j.at("endpoint");
+    print_out(fmt::format("endpoint={}\n", e.is_string() ? e.get<std::string>() : dump_json(e)));
+  }
+  return kExitDone;
+}
+
+Result<int> run_on_schedule(PipelineCommandSettings& s) {
+  HONE_TRY(pipeline_of(s));  // what is wrong with the file is said now
+  if (s.cron.empty() == s.on.empty())
+    return Error(err::kMissingArgument, "a schedule is either --cron or --on")
+        .todo("give --cron '0 3 * * *', or --on URL");
+  const std::string folder = without_end_slash(
+      s.work_dir.empty() ? folder_of_root(without_end_slash(s.pipeline_root)) : s.work_dir);
+  return follow_schedule(
+      {.cron = s.cron,
+       .on = s.on,
+       .every_s = s.every,
+       .max_runs = s.max_runs,
+       .seen_file = fmt::format("{}/seen-{}.txt", folder,
+                                sha256_text(s.pipeline + "\n" + s.on).substr(0, 12))},
+      [&]() -> Result<int> {
+        PipelineCommandSettings now = s;
+        return run_steps(now);
+      });
+}
+
+Result<int> compile_for_engine(PipelineCommandSettings& s) {
+  const Pipeline p = HONE_TRY(pipeline_of(s));
+  if (s.to.empty())
+    return Error(err::kMissingArgument, "'hone pipeline compile' needs an engine")
+        .todo("add --to kfp, --to argo or --to vertex");
+  const CompileOptions options{.image = s.image,
+                               .deploy_image = s.deploy_image,
+                               .root = s.pipeline_root.find("://") == std::string::npos
+                                           ? std::string()
+                                           : without_end_slash(s.pipeline_root),
+                               .registry = s.registry,
+                               .project = s.project,
+                               .region = s.region};
+  const CompiledPipeline c = HONE_TRY(s.to == "kfp"    ? compile_kfp(p, options)
+                                      : s.to == "argo" ? compile_argo(p, options)
+                                                       : compile_vertex(p, options));
+  for (const std::string& note : c.notes) log_info("{:<11} {}", s.to, note);
+  std::string text;
+  if (to_lower(s.output).ends_with(".json") && !c.platform.is_null())
+    log_warning("{}: machine types are in a second YAML document, which JSON lacks", s.output);
+  if (to_lower(s.output).ends_with(".json"))
+    text = dump_json(c.document, {.indent = 2}) + "\n";
+  else
+    text = yaml_text(c.document) +
+           (c.platform.is_null() ? std::string() : "---\n" + yaml_text(c.platform));
+  if (s.output.empty()) {
+    print_out(text);
+  } else {
+    HONE_TRY(file_store().write(s.output, text));
+    log_info("{:<11} {}", "written", s.output);
+  }
+  return kExitDone;
+}
+
+Result<std::unique_ptr<PipelineState>> state_of(PipelineCommandSettings& s) {
+  if (s.pipeline_root.empty() && !s.pipeline.empty()) HONE_TRY(pipeline_of(s));
+  if (s.pipeline_root.empty()) s.pipeline_root = "pipeline_runs";
+  const std::string folder =
+      s.work_dir.empty() ? folder_of_root(s.pipeline_root) : without_end_slash(s.work_dir);
+  if (!HONE_TRY(file_store().exists(folder + "/pipeline.db")))
+    return Error(err::kNoPipelineRun, fmt::format("'{}' holds no pipeline runs", folder))
+        .at("--pipeline_root")
+        .todo("name the pipeline_root of the runs");
+  return PipelineState::open(folder + "/pipeline.db");
+}
+
+// "lost": its process is gone, and the same command continues it.
+std::string status_of(const PipelineRunRow& run) {
+  const bool gone = run.pid == 0 || start_of_process(run.pid) != run.pid_start;
+  return run.status == "running" && gone ? "lost" : run.status;
+}
+
+Result<int> list_pipeline_runs(PipelineCommandSettings& s) {
+  const auto state = HONE_TRY(state_of(s));
+  for (const PipelineRunRow& r : HONE_TRY(state->runs())) {
+    if (s.json)
+      print_out(dump_json(OrderedJson{{"run", r.id},
+                                      {"pipeline", r.pipeline},
+                                      {"status", status_of(r)},
+                                      {"begun", format_utc(r.begun_s)},
+                                      {"message", r.message}}) +
+                "\n");
+    else
+      print_out(fmt::format("{:<40} {:<9} {}  {}\n", r.id, status_of(r), format_utc(r.begun_s),
+                            r.message));
+  }
+  return kExitDone;
+}
+
+Result<PipelineRunRow> chosen_run(PipelineState& state, const std::string& name) {
+  if (!name.empty())
+    if (const auto known = HONE_TRY(state.run(name))) return *known;
+  const std::vector<PipelineRunRow> all = HONE_TRY(state.runs());
+  if (name.empty() && !all.empty()) return all[0];
+  std::vector<std::string> names;
+  for (const PipelineRunRow& r : all) names.push_back(r.id);
+  const std::string near = nearest_name(name, names);
+  return Error(err::kNoPipelineRun, fmt::format("there is no pipeline run '{}'", name))
+      .todo(near.empty() ? "'hone pipeline list' shows the runs"
+                         : fmt::format("did you mean {}?", near));
+}
+
+Result<int> show_pipeline_run(PipelineCommandSettings& s) {
+  const auto state = HONE_TRY(state_of(s));
+  const PipelineRunRow run = HONE_TRY(chosen_run(*state, s.run));
+  std::vector<StepRow> steps = HONE_TRY(state->steps(run.id));
+  std::sort(steps.begin(), steps.end(),
+            [](const StepRow& a, const StepRow& b) { return a.begun_s < b.begun_s; });
+  if (s.json) {
+    OrderedJson list = OrderedJson::array();
+    for (const StepRow& r : steps)
+      list.push_back({{"name", r.name},
+                      {"status", r.status},
+                      {"attempts", r.attempts},
+                      {"seconds", std::max(0.0, r.ended_s - r.begun_s)},
+                      {"reused_from", r.reused_from},
+                      {"message", r.message},
+                      {"result", r.result}});
+    print_out(dump_json(OrderedJson{{"run", run.id},
+                                    {"pipeline", run.pipeline},
+                                    {"status", status_of(run)},
+                                    {"root", run.root},
+                                    {"steps", list}},
+                        {.indent = 2}) +
+              "\n");
+    return kExitDone;
+  }
+  print_out(fmt::format("{}  {}  {}\n", run.id, status_of(run),
+                        link_to_run(run.root, run.id, s.project)));
+  for (const StepRow& r : steps)
+    print_out(fmt::format(
+        "{:<14} {:<8} {:>7} {}\n", r.name, r.status,
+        r.ended_s > r.begun_s && r.begun_s > 0 ? format_duration(r.ended_s - r.begun_s) : "-",
+        !r.message.empty()      ? r.message
+        : r.reused_from.empty() ? fmt::format("attempts {}", r.attempts)
+                                : "taken from " + r.reused_from));
+  return kExitDone;
+}
+
+Result<int> cancel_pipeline_run(PipelineCommandSettings& s) {
+  const auto state = HONE_TRY(state_of(s));
+  PipelineRunRow run = HONE_TRY(chosen_run(*state, s.run));
+  const bool alive = status_of(run) == "running";
+  if (run.status == "finished")
+    return Error(err::kNoPipelineRun, fmt::format("run '{}' is finished", run.id))
+        .todo("only a run that is not finished can be cancelled");
+  const int64_t pid = run.pid;
+  run.status = "cancelled";
+  HONE_TRY(state->put(run));
+  if (alive) ::kill(static_cast<pid_t>(pid), SIGTERM);
+  log_info("{:<11} {}{}", "cancelled", run.id, alive ? ": its process ends now" : "");
+  return kExitDone;
+}
+
+Result<int> run_pipeline_command(const std::vector<std::string>& given) {
+  std::vector<std::string> own = given, command;
+  if (const auto end = std::find(own.begin(), own.end(), "--"); end != own.end()) {
+    command.assign(end + 1, own.end());
+    own.erase(end, own.end());
+  }
+  PipelineCommandSettings s;
+  Schema schema("hone pipeline", "steps from data to an endpoint");
+  s.bind(schema);
+  schema.positional("verb");
+  if (HONE_TRY(parse_settings(schema, with_pipeline_flag(own))).done) return kExitDone;
+  if (s.verb == "exec") return exec_command(command, s.folder, s.write, own_program());
+  if (s.verb == "run") return run_steps(s);
+  if (s.verb == "schedule") return run_on_schedule(s);
+  if (s.verb == "compile") return compile_for_engine(s);
+  if (s.verb == "list") return list_pipeline_runs(s);
+  return s.verb == "show" ? show_pipeline_run(s) : cancel_pipeline_run(s);
+}
+
+}  // namespace
+
+Command command_pipeline() {
+  return {.name = "pipeline",
+          .summary = "run steps from data to an endpoint, here or compiled for a cluster",
+          .run = run_pipeline_command};
+}
+
+}  // namespace hone

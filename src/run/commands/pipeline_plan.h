@@ -1,0 +1,23 @@
+// What hone pipeline says before it runs anything.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "operate/pipeline/pipeline.h"
+
+namespace hone {
+
+// Every command of hone in the pipeline, read by that command itself: a flag that it does not know is
+// an error before the first step. Errors: H3161.
+Status check_commands(const Pipeline& pipeline, const std::string& hone_program);
+
+// hone plan for the machines that the file names; what it cannot plan, with the reason.
+std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::string& hone_program);
+
+OrderedJson pipeline_json(const Pipeline& pipeline, const std::string& root,
+                          const std::vector<std::string>& plan);
+std::string pipeline_text(const Pipeline& pipeline, const std::string& root,
+                          const std::vector<std::string>& plan);
+
+}  // namespace hone

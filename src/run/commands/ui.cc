@@ -1,0 +1,46 @@
+// hone ui: pages with runs, pipelines, models, a playground and data.
+#include <thread>
+
+#include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/core/text.h"
+#include "operate/web/web_ui.h"
+#include "run/commands/command.h"
+
+namespace hone {
+namespace {
+
+struct UiSettings {
+#define HONE_SETTINGS "run/commands/ui.def"
+#include "base/settings/fields.inc"
+};
+
+Result<int> run_ui(const std::vector<std::string>& args) {
+  UiSettings s;
+  Schema schema("hone ui", "show runs, pipelines, models and data in a browser");
+  s.bind(schema);
+  if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
+  install_stop_handlers();
+  WebUiOptions o;
+  o.http.host = s.host;
+  o.http.port = static_cast<int>(s.port);
+  o.http.tls_certificate = s.tls_certificate, o.http.tls_key = s.tls_key;
+  o.folder = s.folder;
+  o.registry = s.registry;
+  o.endpoint_url = s.endpoint_url;
+  o.endpoint_key = environment("HONE_API_KEY");
+  o.version = version();
+  const auto ui = HONE_TRY(WebUi::start(o));
+  log_info("{:<11} {}", "listens", ui->url());
+  while (!stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return kExitDone;
+}
+
+}  // namespace
+
+Command command_ui() {
+  return {
+      .name = "ui", .summary = "show runs, pipelines, models and data in a browser", .run = run_ui};
+}
+
+}  // namespace hone
