@@ -310,7 +310,8 @@ TEST(Memory, GapsAreSmall) {
   }
 }
 
-// hone plan answers in under a second; half of that is for this much on a busy machine's behalf.
+// hone plan answers in under a second. The best of five counts, and twice as long is allowed: the machine may
+// be busy.
 TEST(Memory, PlansAreFast) {
   const auto cpu = open_backend("cpu", {.threads = 2}).value();
   NullBackend null(cpu.get());
@@ -318,11 +319,16 @@ TEST(Memory, PlansAreFast) {
   Pretrained model;
   model.config = config_of(kGpt2Xl);
   const TaskModel m = TaskModel::make(task, model).value();
-  const double begin = system_clock().seconds();
-  ASSERT_TRUE(Session::compile(
-                  run_programs(m, shapes_without_data(m, 1024, 8, true, true, false)).value(), null)
-                  .ok());
-  EXPECT_LT(system_clock().seconds() - begin, 2.0);
+  double best = 1e9;
+  for (int i = 0; i < 5 && best >= 2.0; ++i) {
+    const double begin = system_clock().seconds();
+    ASSERT_TRUE(
+        Session::compile(
+            run_programs(m, shapes_without_data(m, 1024, 8, true, true, false)).value(), null)
+            .ok());
+    best = std::min(best, system_clock().seconds() - begin);
+  }
+  EXPECT_LT(best, 2.0);
 }
 
 }  // namespace
