@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "learn/chat/python_text.h"
+#include "learn/tokenizers/token_variables.h"
 #include "operate/serve/errors.h"
 
 namespace hone {
@@ -163,13 +164,7 @@ Result<std::string> chat_text(const OrderedJson& body, const ChatTemplate& chat,
 
   OrderedJson messages = HONE_TRY(read_messages(body, chat));
   if (continues) HONE_TRY(mark_last(messages));
-  OrderedJson variables = OrderedJson::object();
-  const std::pair<const char*, const std::string*> named[] = {
-      {"bos_token", &tokenizer.bos},  {"eos_token", &tokenizer.eos}, {"unk_token", &tokenizer.unk},
-      {"sep_token", &tokenizer.sep},  {"pad_token", &tokenizer.pad}, {"cls_token", &tokenizer.cls},
-      {"mask_token", &tokenizer.mask}};
-  for (const auto& [name, token] : named)
-    if (!token->empty()) variables[name] = *token;
+  OrderedJson variables = token_variables(tokenizer);
   if (const OrderedJson& effort = member(body, "reasoning_effort"); !effort.is_null())
     variables["reasoning_effort"] = effort;
   if (more.is_object())
