@@ -1,5 +1,8 @@
 #include "learn/data/shards/row_shards.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "learn/data/shards/errors.h"
 
 namespace hone {
@@ -62,6 +65,34 @@ LabelCounts counts_of(const OrderedJson& about) {
   return counts;
 }
 
+// Rows with a tag for each token: kIgnoreLabel, or one that is `allowed` beside the id.
+Result<LabelledRows> read_tags(const ShardSplit& from, const std::string& folder,
+                               const std::function<bool(int32_t tag, int32_t id)>& allowed) {
+  LabelledRows out;
+  for (const ShardFile& shard : from.shards) {
+    const MappedShard mapped = HONE_TRY(map_shard(folder + "/" + from.name, shard));
+    const auto* lists = column_of<RowsView>(shard, mapped, kTargets);
+    if (!lists) return other_rows(folder, from.name, "has no labels");
+    TokenRows ids, tags;
+    ids.add(mapped.ids);
+    tags.add(*lists);
+    for (int64_t i = 0; i < ids.size(); ++i) {
+      const auto row = ids.row(i), labels = tags.row(i);
+      if (labels.size() != row.size())
+        return other_rows(folder, from.name, "has other labels than ids");
+      out.rows.add(row);
+      for (size_t t = 0; t < row.size(); ++t) {
+        if (labels[t] != kIgnoreLabel && !allowed(labels[t], row[t]))
+          return other_rows(folder, from.name, fmt::format("has a label {}", labels[t]));
+        out.labels.tags.push_back(labels[t]);
+      }
+    }
+    HONE_TRY(mapped.ids.file->check_unchanged());
+  }
+  if (out.size() == 0) return other_rows(folder, from.name, "is empty");
+  return out;
+}
+
 }  // namespace
 
 RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
@@ -92,11 +123,16 @@ RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelC
 
 RowSplit tagged_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                       const LabelMap* map) {
-  RowSplit split{name, {}, {}, about(counts)};
+  RowSplit split = instruction_split(name, std::move(rows), about(counts));
+  if (map) split.about["names"] = map->names;
+  return split;
+}
+
+RowSplit instruction_split(const std::string& name, LabelledRows rows, const OrderedJson& about) {
+  RowSplit split{name, {}, {}, about};
   TokenRows tags;
   for (int64_t i = 0; i < rows.size(); ++i) tags.add(rows.labels.tags_of(rows.rows, i));
   split.beside.push_back({kTargets, std::move(tags)});
-  if (map) split.about["names"] = map->names;
   split.rows = std::move(rows.rows);
   return split;
 }
@@ -176,30 +212,21 @@ Result<TaggedText> open_tagged_shards(const std::string& folder, const ShardMani
   out.tagged = !out.names.empty();
   out.counts = counts_of(from.about);
   HONE_TRY(see_classes(out.names, folder, out.seen));
-  for (const ShardFile& shard : from.shards) {
-    const MappedShard mapped = HONE_TRY(map_shard(folder + "/" + split, shard));
-    const auto* lists = column_of<RowsView>(shard, mapped, kTargets);
-    if (!lists) return other_rows(folder, split, "has no labels");
-    TokenRows ids, tags;
-    ids.add(mapped.ids);
-    tags.add(*lists);
-    for (int64_t i = 0; i < ids.size(); ++i) {
-      if (tags.length(i) != ids.length(i))
-        return other_rows(folder, split, "has other labels than ids");
-      out.data.rows.add(ids.row(i));
-      for (const int32_t tag : tags.row(i)) {
-        if (tag != kIgnoreLabel &&
-            (tag < 0 || tag >= std::max<int64_t>(1, static_cast<int64_t>(out.names.size()))))
-          return other_rows(folder, split, fmt::format("has a label {}", tag));
-        out.data.labels.tags.push_back(tag);
-      }
-    }
-    HONE_TRY(mapped.ids.file->check_unchanged());
-  }
+  const int64_t classes = std::max<int64_t>(1, static_cast<int64_t>(out.names.size()));
+  out.data = HONE_TRY(
+      read_tags(from, folder, [&](int32_t tag, int32_t) { return tag >= 0 && tag < classes; }));
   out.inside.resize(out.data.labels.tags.size());
   out.counts.tokens = out.data.rows.tokens();
-  if (out.data.size() == 0) return other_rows(folder, split, "is empty");
   return out;
+}
+
+Result<InstructionShards> open_instruction_shards(const std::string& folder,
+                                                  const ShardManifest& manifest,
+                                                  const std::string& split) {
+  const ShardSplit from = HONE_TRY(find_split(manifest, split, folder));
+  LabelledRows rows =
+      HONE_TRY(read_tags(from, folder, [](int32_t tag, int32_t id) { return tag == id; }));
+  return InstructionShards{std::move(rows), from.about};
 }
 
 Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,

@@ -4,6 +4,7 @@
 //                    value), but not of rows to be predicted
 //   ner              input_ids, labels: the class of each token, -100 where there is none; of rows to be
 //                    predicted 0 where one is wanted
+//   sft              input_ids, labels: the id of each token that is learnt, -100 of the others
 //   pairs            input_ids, labels: the ids of the target; empty where there is none
 //
 // Classes are numbered as the data say, by names that are in the manifest: a run maps them to
@@ -26,6 +27,8 @@ RowSplit labelled_split(const std::string& name, LabelledRows rows, const LabelC
 // number_tags has numbered the labels by `map`; null: rows to be predicted.
 RowSplit tagged_split(const std::string& name, LabelledRows rows, const LabelCounts& counts,
                       const LabelMap* map);
+// The tags of `rows` are their own ids, or kIgnoreLabel.
+RowSplit instruction_split(const std::string& name, LabelledRows rows, const OrderedJson& about);
 RowSplit pair_split(const std::string& name, PairRows rows);
 
 struct LabelledShards {
@@ -40,6 +43,14 @@ Result<LabelledShards> open_labelled_shards(const std::string& folder,
 // The same of rows of words. Errors: H2132.
 Result<TaggedText> open_tagged_shards(const std::string& folder, const ShardManifest& manifest,
                                       const std::string& split);
+struct InstructionShards {
+  LabelledRows data;
+  OrderedJson about;
+};
+// The same of rows of instructions. Errors: H2132.
+Result<InstructionShards> open_instruction_shards(const std::string& folder,
+                                                  const ShardManifest& manifest,
+                                                  const std::string& split);
 // A split; its rows are `mapped`, or else read into memory. Errors: H2132.
 Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest& manifest,
                                   const std::string& split, bool mapped);
