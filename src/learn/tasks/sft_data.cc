@@ -1,0 +1,250 @@
+#include "learn/tasks/sft_data.h"
+
+#include "base/store/hash.h"
+#include "base/store/store.h"
+#include "learn/data/rows/batch.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/data/rows/errors.h"
+#include "learn/data/rows/files.h"
+#include "learn/data/rows/selection.h"
+#include "learn/harness/encode.h"
+#include "learn/tasks/errors.h"
+#include "learn/tokenizers/load/load.h"
+
+namespace hone {
+namespace {
+
+struct Templates {
+  std::string chat, tools;
+  bool given = false;  // by --chat_template_path
+};
+
+// TRL's --chat_template_path: a file, or a folder with a tokenizer.
+Result<Templates> chat_templates(const SftSettings& s, const Tokenizer& tokenizer) {
+  if (s.chat_template_path.empty())
+    return Templates{tokenizer.chat_template(), tokenizer.parts().tool_chat_template, false};
+  if (s.chat_template_path.ends_with(".jinja") || s.chat_template_path.ends_with(".j2"))
+    return Templates{HONE_TRY(file_store().read(s.chat_template_path)), "", true};
+  const Tokenizer other = HONE_TRY(load_tokenizer(s.chat_template_path));
+  if (other.chat_template().empty())
+    return Error(err::kChatAnswers, "there is no chat template")
+        .at(fmt::format("--chat_template_path {}", s.chat_template_path))
+        .todo("name a .jinja file, or the folder of a model that has one");
+  return Templates{other.chat_template(), other.parts().tool_chat_template, true};
+}
+
+Result<OrderedJson> sft_shard_settings(const SftSettings& s, const Pretrained& model, bool all) {
+  const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
+  const Templates templates = HONE_TRY(chat_templates(s, tokenizer));
+  Sha256 hash;
+  for (const std::string* text : {&templates.chat, &templates.tools})
+    hash.add(std::as_bytes(std::span(*text)));
+  OrderedJson j;
+  j["task"] = "sft";
+  j["tokenizer"] = tokenizer_hash(tokenizer);
+  j["chat_template"] = hash.hex();
+  add_row_settings(schema_of(s),
+                   {{"max_length", s.row_tokens(model.config)}, {"chat_template_path", ""}}, all,
+                   j);
+  return j;
+}
+
+Result<LabelSources> sft_sources(const SftSettings& s) {
+  LabelSourceRequest request = named_sources(s, {});
+  request.glue = false;
+  return find_label_sources(request);
+}
+
+OrderedJson about(const SftCounts& c) {
+  return {{"rows_read", c.rows_read}, {"rows_cut", c.rows_cut}, {"rows_empty", c.rows_empty}};
+}
+
+int64_t whole_of(const OrderedJson& about, const char* key) {
+  const auto at = about.find(key);
+  return at != about.end() && at->is_number_integer() ? at->get<int64_t>() : 0;
+}
+
+std::string describe(const SftSplit& split, int64_t limit) {
+  int64_t learnt = 0;
+  for (int64_t i = 0; i < split.data.size(); ++i) learnt += learnt_tokens(split.data, i);
+  const int64_t tokens = split.data.rows.tokens();
+  std::string text = fmt::format(
+      "{} -> {}, {} ({:.1f} %) of them learnt", count_of(split.counts.rows_read, "row"),
+      count_of(tokens, "token"), grouped(learnt),
+      100.0 * static_cast<double>(learnt) / static_cast<double>(std::max<int64_t>(1, tokens)));
+  if (split.counts.rows_cut > 0)
+    text += fmt::format("; {} cut at {}", count_of(split.counts.rows_cut, "row"), grouped(limit));
+  if (split.counts.rows_empty > 0)
+    text += fmt::format("; {} left out, in which nothing is learnt",
+                        count_of(split.counts.rows_empty, "row"));
+  return text;
+}
+
+// Rows on their way to tokens.
+class InstructionBatch {
+ public:
+  InstructionBatch(const InstructionEncoder& encoder, ThreadPool& pool, SftSplit& out)
+      : encoder_(encoder), pool_(pool), out_(out) {}
+
+  Status add(InstructionRow row, const Row& from) {
+    places_.push_back(out_.data.rows.place_in(from.file, from.line, from.line_is_row));
+    where_.push_back(from.where());
+    rows_.push_back(std::move(row));
+    ++out_.counts.rows_read;
+    return rows_.size() < kBatchRows ? Status(Ok{}) : flush();
+  }
+
+  Status flush() {
+    std::vector<std::optional<Result<EncodedInstruction>>> encoded(rows_.size());
+    pool_.parallel_for(static_cast<int64_t>(rows_.size()), [&](int64_t begin, int64_t end, int) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        encoded[i].emplace(encoder_.encode(rows_[i]));
+    });
+    for (size_t i = 0; i < encoded.size(); ++i) {
+      if (!encoded[i]->ok()) return encoded[i]->error().at(where_[i]);
+      const EncodedInstruction& row = **encoded[i];
+      out_.counts.rows_cut += row.cut;
+      if (std::all_of(row.labels.begin() + (row.labels.empty() ? 0 : 1), row.labels.end(),
+                      [](int32_t label) { return label == kIgnoreLabel; })) {
+        ++out_.counts.rows_empty;
+        continue;
+      }
+      out_.data.rows.add(row.ids, places_[i]);
+      std::vector<int32_t>& tags = out_.data.labels.tags;
+      tags.insert(tags.end(), row.labels.begin(), row.labels.end());
+    }
+    rows_.clear(), places_.clear(), where_.clear();
+    return Ok{};
+  }
+
+ private:
+  const InstructionEncoder& encoder_;
+  ThreadPool& pool_;
+  SftSplit& out_;
+  std::vector<InstructionRow> rows_;
+  std::vector<RowOrigin> places_;
+  std::vector<std::string> where_;
+};
+
+// Reads the splits of a run one after the other.
+class SftReader {
+ public:
+  SftReader(const SftSettings& s, const Pretrained& model, ThreadPool& pool)
+      : s_(s), model_(model), pool_(pool) {}
+
+  Result<SftSplit> read(const std::string& split, const std::vector<std::string>& patterns,
+                        std::vector<std::string>& notes) {
+    SftSplit out;
+    if (is_shard_folder(patterns[0])) {
+      const OrderedJson wanted = HONE_TRY(sft_shard_settings(s_, model_, false));
+      const ShardManifest made = HONE_TRY(checked_shards(patterns, wanted));
+      InstructionShards shards = HONE_TRY(open_instruction_shards(patterns[0], made, split));
+      out.data = std::move(shards.data);
+      out.counts = {whole_of(shards.about, "rows_read"), whole_of(shards.about, "rows_cut"),
+                    whole_of(shards.about, "rows_empty")};
+    } else {
+      const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model_));
+      const Templates templates = HONE_TRY(chat_templates(s_, tokenizer));
+      const InstructionEncoder encoder = HONE_TRY(InstructionEncoder::make(
+          tokenizer, templates.chat, templates.tools,
+          {s_.row_tokens(model_.config), s_.completion_only_loss, s_.assistant_only_loss}));
+      RowOptions options;
+      options.format = s_.data_format;
+      options.encoding = HONE_TRY(encoding_of(s_.encoding));
+      const std::vector<std::string> files = HONE_TRY(expand_files(patterns, split));
+      InstructionReader rows =
+          HONE_TRY(InstructionReader::open(files, options, s_.dataset_text_field));
+      notes.push_back(fmt::format("{}: {}", split, rows.note()));
+      InstructionBatch batch(encoder, pool_, out);
+      for (InstructionRow row; HONE_TRY(rows.next(row));)
+        HONE_TRY(batch.add(std::move(row), rows.row()));
+      HONE_TRY(batch.flush());
+      out.data.rows.shrink();
+    }
+    notes.push_back(fmt::format("{}: {}", split, describe(out, s_.row_tokens(model_.config))));
+    if (out.data.size() == 0)
+      return Error(err::kNoRows, fmt::format("no row of the {} data has anything to learn", split))
+          .at(patterns[0])
+          .todo("raise --max_length, or check that the rows have answers");
+    return out;
+  }
+
+ private:
+  const SftSettings& s_;
+  const Pretrained& model_;
+  ThreadPool& pool_;
+};
+
+}  // namespace
+
+int64_t learnt_tokens(const LabelledRows& data, int64_t row) {
+  const auto tags = data.labels.tags_of(data.rows, row);
+  return std::count_if(tags.begin() + (tags.empty() ? 0 : 1), tags.end(),
+                       [](int32_t tag) { return tag != kIgnoreLabel; });
+}
+
+Result<SftData> read_sft(const SftSettings& s, const Pretrained& model, ThreadPool& pool) {
+  const LabelSources sources = HONE_TRY(sft_sources(s));
+  SftData out;
+  out.notes = sources.notes;
+  if (!s.chat_template_path.empty())
+    out.chat_template = HONE_TRY(chat_templates(s, *HONE_TRY(tokenizer_of(model)))).chat;
+  SftReader reader(s, model, pool);
+  std::optional<SftSplit> train, eval;
+  if (!sources.train.empty()) train = HONE_TRY(reader.read("train", sources.train, out.notes));
+  if (!sources.validation.empty())
+    eval = HONE_TRY(reader.read("validation", sources.validation, out.notes));
+  if (s.do_eval && !eval) {
+    const int64_t rows = train->data.size();
+    const int64_t kept =
+        HONE_TRY(keep_for_validation(rows, s.validation_split_percentage, s.do_train, out.notes));
+    LabelledRows rest;
+    eval.emplace().data.append(train->data, 0, kept);
+    rest.append(train->data, kept, rows);
+    train->data = std::move(rest);
+  }
+  const auto keep = [&](SftSplit& split, const std::string& name, int64_t most,
+                        double share) -> Status {
+    const int64_t all = split.data.size();
+    split.data.keep_first(HONE_TRY(selected_rows(all, most, share)));
+    if (split.data.size() < all)
+      out.notes.push_back(
+          fmt::format("{}: the first {} of these are used", name, split.data.size()));
+    return Ok{};
+  };
+  if (s.do_train) {
+    out.train_rows = train->data.size();
+    HONE_TRY(keep(*train, "train", s.max_train_samples, s.fraction_of_train_data));
+    out.train = std::move(train);
+  }
+  if (s.do_eval) {
+    HONE_TRY(keep(*eval, "validation", s.max_eval_samples, 1));
+    out.eval = std::move(eval);
+  }
+  return out;
+}
+
+PreparedSource sft_source(const std::shared_ptr<SftSettings>& s) {
+  return {
+      .choose_splits = [s] { want_named_splits(*s, {}); },
+      .sources = [s] { return sft_sources(*s); },
+      .shard_settings =
+          [s](const Pretrained& model) { return sft_shard_settings(*s, model, true); },
+      .splits = [s](const Pretrained& model, const LabelSources&, ThreadPool& pool,
+                    std::vector<std::string>& notes) -> Result<std::vector<RowSplit>> {
+        SftData data = HONE_TRY(read_sft(*s, model, pool));
+        notes = data.notes;
+        std::vector<RowSplit> splits;
+        for (auto& [name, split] : {std::pair("train", &data.train), {"validation", &data.eval}})
+          if (*split)
+            splits.push_back(
+                instruction_split(name, std::move((*split)->data), about((*split)->counts)));
+        return splits;
+      }};
+}
+
+#define HONE_BIND SftSettings::bind
+#define HONE_SETTINGS "learn/tasks/sft_settings.def"
+#include "base/settings/bind.inc"
+
+}  // namespace hone

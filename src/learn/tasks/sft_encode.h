@@ -1,0 +1,52 @@
+// Rows of instructions as tokens, and which of these are learnt: what trl sft makes of them.
+#pragma once
+
+#include <optional>
+
+#include "learn/chat/chat_template.h"
+#include "learn/data/rows/instruction_rows.h"
+#include "learn/pretrained/pretrained.h"
+
+namespace hone {
+
+struct InstructionOptions {
+  int64_t max_length = 1024;
+  std::optional<bool> completion_only_loss;
+  bool assistant_only_loss = false;
+};
+
+struct EncodedInstruction {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> labels;  // as long: the id itself, or kIgnoreLabel where it is not learnt
+  bool cut = false;
+};
+
+class InstructionEncoder {
+ public:
+  // `chat_template`: its source; "": the model has none.
+  static Result<InstructionEncoder> make(const Tokenizer& tokenizer,
+                                         const std::string& chat_template,
+                                         const std::string& tool_chat_template,
+                                         const InstructionOptions& options);
+
+  // Any number of threads may call it. Errors: H2911 to H2913 of the template, H2427 answers that
+  // cannot be found, H2123 a chat without any.
+  Result<EncodedInstruction> encode(const InstructionRow& row) const;
+
+ private:
+  InstructionEncoder(const Tokenizer& tokenizer, const InstructionOptions& options);
+  Result<ChatText> render(const OrderedJson& messages, const InstructionRow& row,
+                          bool prompts) const;
+  Result<std::vector<ChatSpan>> answers(const InstructionRow& row, const OrderedJson& messages,
+                                        const ChatText& whole) const;
+  // Sets learn[i] for the tokens that the spans of the text have.
+  void mark(const std::string& text, std::span<const ChatSpan> spans, std::span<const int32_t> ids,
+            std::vector<bool>& learn) const;
+
+  Tokenizer tokenizer_;
+  std::optional<ChatTemplate> chat_, tool_chat_;
+  OrderedJson variables_;  // special tokens by their names
+  InstructionOptions options_;
+};
+
+}  // namespace hone
