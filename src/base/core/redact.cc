@@ -1,4 +1,4 @@
-#include "operate/registry/redact.h"
+#include "base/core/redact.h"
 
 #include <algorithm>
 #include <array>
@@ -67,41 +67,80 @@ bool looks_like_a_token(std::string_view text) {
          text.find_first_of(" /\n") == std::string_view::npos;
 }
 
-// One word of a text: a URL, a token, --token=abc or something else.
+// A URL without user, password and secrets of the query. A password may have any sign of its own in it, so what
+// is before the last '@' goes, up to the first '/'.
+std::string redacted_url(const std::string& url) {
+  const size_t scheme = url.find("://");
+  if (scheme == std::string::npos) return url;
+  const size_t begin = scheme + 3, end = std::min(url.find('/', begin), url.size());
+  const size_t at = url.substr(begin, end - begin).rfind('@');
+  const std::string rest =
+      url.substr(0, begin) + url.substr(at == std::string::npos ? begin : begin + at + 1);
+  const size_t query = rest.find('?');
+  return query == std::string::npos
+             ? rest
+             : rest.substr(0, query + 1) + redacted_query(rest.substr(query + 1));
+}
+
+// One word of a text: a URL, a token, --token=abc, HF_TOKEN=abc or something else.
 std::string redacted_word(const std::string& word) {
   if (looks_like_a_token(word)) return kRedacted;
-  if (const size_t is = word.find('=');
-      word.starts_with("--") && is != std::string::npos && names_a_secret(word.substr(2, is - 2)))
-    return word.substr(0, is + 1) + kRedacted;
-  const size_t scheme = word.find("://");
-  if (scheme == std::string::npos) return word;
-  const size_t begin = scheme + 3, end = std::min(word.find_first_of("/?#", begin), word.size());
-  const size_t at = word.substr(begin, end - begin).rfind('@');
-  std::string url =
-      word.substr(0, begin) + word.substr(at == std::string::npos ? begin : begin + at + 1);
-  const size_t query = url.find('?');
-  return query == std::string::npos
-             ? url
-             : url.substr(0, query + 1) + redacted_query(url.substr(query + 1));
+  const size_t scheme = word.find("://"), is = word.find('=');
+  if (is != std::string::npos && is < scheme) {
+    const size_t name = word.find_first_not_of('-');
+    const bool secret = name < is && names_a_secret(word.substr(name, is - name));
+    if (is + 1 < word.size())
+      return word.substr(0, is + 1) + (secret ? kRedacted : redacted_word(word.substr(is + 1)));
+    return word;
+  }
+  if (scheme != std::string::npos) return redacted_url(word);
+  const size_t colon = word.find(':');
+  if (colon != std::string::npos && looks_like_a_token(std::string_view(word).substr(colon + 1)))
+    return word.substr(0, colon + 1) + kRedacted;
+  return word;
+}
+
+bool is_scheme_of_authorization(const std::string& word) {
+  return word == "Bearer" || word == "bearer" || word == "Basic" || word == "basic";
 }
 
 }  // namespace
 
+std::string redact_address(const std::string& address) { return redacted_url(address); }
+
 std::string redact_text(const std::string& text) {
   if (text.starts_with("Bearer ") || text.starts_with("Basic ")) return kRedacted;
-  std::string redacted;
+  std::string redacted, before;
   bool next_is_secret = false;  // after --token
   size_t begin = 0;
   while (begin <= text.size()) {
     const size_t end = std::min(text.find_first_of(" \n\t\"'", begin), text.size());
     const std::string word = text.substr(begin, end - begin);
     redacted += next_is_secret && !word.empty() ? kRedacted : redacted_word(word);
-    const bool flag = word.starts_with("--") && word.find('=') == std::string::npos;
-    next_is_secret = word.empty() ? next_is_secret : flag && names_a_secret(word.substr(2));
+    if (!word.empty()) {
+      const bool flag = word.starts_with("--") && word.find('=') == std::string::npos;
+      const bool authorization =
+          is_scheme_of_authorization(word) && before.ends_with(':') && names_a_secret(before);
+      next_is_secret = (flag && names_a_secret(word.substr(2))) || authorization;
+      before = word;
+    }
     if (end < text.size()) redacted += text[end];
     begin = end + 1;
   }
   return redacted;
+}
+
+OrderedJson redact_command(const OrderedJson& words) {
+  OrderedJson all = OrderedJson::array();
+  std::string flag;
+  for (const OrderedJson& word : words) {
+    if (!word.is_string()) continue;
+    const std::string text = word.get<std::string>();
+    const bool value = !flag.empty() && !text.starts_with("--");
+    all.push_back(value && names_a_secret(flag) ? kRedacted : redact_text(text));
+    flag = text.starts_with("--") && text.find('=') == std::string::npos ? text.substr(2) : "";
+  }
+  return all;
 }
 
 OrderedJson redact_secrets(OrderedJson value) {

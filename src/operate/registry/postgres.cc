@@ -3,9 +3,9 @@
 
 #include <cstdlib>
 
+#include "base/core/redact.h"
 #include "operate/registry/database.h"
 #include "operate/registry/errors.h"
-#include "operate/registry/redact.h"
 
 namespace hone {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::string_view kLockNotAvailable = "55P03", kQueryCanceled = "57014"
 class Postgres final : public Database {
  public:
   explicit Postgres(const std::string& address)
-      : Database(redact_text(address)), address_(address) {}
+      : Database(redact_address(address)), address_(address) {}
   ~Postgres() override { PQfinish(connection_); }
 
   Status connect() {

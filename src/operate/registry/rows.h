@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/core/clock.h"
-#include "operate/registry/redact.h"
+#include "base/core/redact.h"
 #include "operate/registry/registry.h"
 
 namespace hone {

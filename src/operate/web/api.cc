@@ -3,10 +3,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/core/redact.h"
 #include "operate/monitor/errors.h"
 #include "operate/pipeline/errors.h"
 #include "operate/registry/errors.h"
-#include "operate/registry/redact.h"
 
 namespace hone {
 namespace {

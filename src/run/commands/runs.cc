@@ -3,11 +3,11 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/redact.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/monitor/run_list.h"
-#include "operate/registry/redact.h"
 #include "operate/registry/registry_json.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"

@@ -1,0 +1,39 @@
+#include "base/core/redact.h"
+
+#include <gtest/gtest.h>
+
+namespace hone {
+namespace {
+
+TEST(Redact, TakesUsersAndPasswordsOutOfAddresses) {
+  EXPECT_EQ(redact_address("postgresql://hone:pa#s?s'w ord@host:5432/db?sslmode=require"),
+            "postgresql://host:5432/db?sslmode=require");
+  EXPECT_EQ(redact_address("postgresql://u:a@b@host/db"), "postgresql://host/db");
+  EXPECT_EQ(redact_text("from https://me:word@host/x?sig=abc&part=1 to gs://b/c"),
+            "from https://host/x?sig=***&part=1 to gs://b/c");
+}
+
+TEST(Redact, KnowsFlagsVariablesAndHeaders) {
+  EXPECT_EQ(redact_text("env HF_TOKEN=abcdef python x.py --hub_token abc --api-key=k --seed 3"),
+            "env HF_TOKEN=*** python x.py --hub_token *** --api-key=*** --seed 3");
+  EXPECT_EQ(redact_text("curl -H 'Authorization: Bearer abc' http://h/"),
+            "curl -H 'Authorization: Bearer ***' http://h/");
+  EXPECT_EQ(redact_text("x=hf_abcdefghijklmnopqrstuvwxyz y:hf_abcdefghijklmnopqrstuvwxyz"),
+            "x=*** y:***");
+  // Nothing of these is secret.
+  for (const char* text : {"pad_token=<pad> eos_token_id=0 max_tokens=5", "a Basic idea of it",
+                           "12:30:05 step 3/10 loss=2.5", "tokens: 17", "--", "a=", "=b"})
+    EXPECT_EQ(redact_text(text), text);
+}
+
+TEST(Redact, KnowsTheWordsOfACommand) {
+  const OrderedJson command = {"hone",        "train",       "--hub_token", "abc",
+                               "--token=abc", "--report_to", "wandb",       "postgresql://u:p@h/d",
+                               "API_KEY=abc"};
+  EXPECT_EQ(dump_json(redact_command(command)),
+            R"(["hone", "train", "--hub_token", "***", "--token=***", "--report_to", "wandb", )"
+            R"("postgresql://h/d", "API_KEY=***"])");
+}
+
+}  // namespace
+}  // namespace hone
