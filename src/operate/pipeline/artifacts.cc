@@ -56,6 +56,7 @@ Status replace_folder(Store& store, const std::string& from, const std::string& 
 
 Status publish_step(Store& store, const std::string& folder, const std::string& description,
                     const std::string& target) {
+  HONE_TRY(store.remove_all(target + ".json"));  // until the files are those that it describes
   HONE_TRY(sync_folder(store, folder, target, true));
   return store.write(target + ".json", HONE_TRY(store.read(description)));
 }

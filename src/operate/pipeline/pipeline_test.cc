@@ -406,19 +406,24 @@ TEST(Runner, OneProcessAtATimeHoldsARun) {
 TEST(Child, WhatADeadProcessLeftIsEnded) {
   const TemporaryFolder folder;
   int64_t number = 0;
-  const pid_t pid = start_child({.command = {"sh", "-c", "trap '' TERM; sleep 300 & sleep 300"},
-                                 .environment = {},
-                                 .out_file = folder.path + "/out",
-                                 .log_file = folder.path + "/log",
-                                 .token = "tokenofthetest",
-                                 .death_signal = SIGKILL},
-                                [&](pid_t p) -> Status {
-                                  number = p;
-                                  return Ok{};
-                                })
-                        .value();
+  const pid_t pid =
+      start_child({.command = {"sh", "-c", "trap '' TERM; echo ready; sleep 300 & sleep 300"},
+                   .environment = {},
+                   .out_file = folder.path + "/out",
+                   .log_file = folder.path + "/log",
+                   .token = "tokenofthetest",
+                   .death_signal = SIGKILL},
+                  [&](pid_t p) -> Status {
+                    number = p;
+                    return Ok{};
+                  })
+          .value();
   EXPECT_EQ(number, pid);
-  ::usleep(200'000);
+  const auto is_ready = [&] {
+    const Result<int64_t> written = file_store().bytes(folder.path + "/out");
+    return written.ok() && *written > 0;
+  };
+  for (int i = 0; i < 3000 && !is_ready(); ++i) ::usleep(10'000);
   const std::string start = start_of_process(pid);
   EXPECT_FALSE(end_leftovers(pid, "1", "anothertoken", 0.2));  // not this one
   EXPECT_TRUE(end_leftovers(pid, start, "tokenofthetest", 0.2));

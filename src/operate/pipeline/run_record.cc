@@ -9,6 +9,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/child.h"
@@ -79,13 +80,13 @@ Status RunRecord::describe(const Pipeline& pipeline) {
     steps.push_back({{"name", s.name},
                      {"needs", s.needs},
                      {"when", s.when},
-                     {"command", s.command},
+                     {"command", redact_command(s.command)},
                      {"status", row.status},
                      {"message", row.message}});
   }
   const OrderedJson j = {{"run", run.id},        {"pipeline", pipeline.name},
                          {"status", run.status}, {"begun", format_utc(run.begun_s)},
-                         {"steps", steps},       {"config", pipeline.config}};
+                         {"steps", steps},       {"config", redact_secrets(pipeline.config)}};
   const std::string text = dump_json(j, {.indent = 2}) + "\n";
   HONE_TRY(store_.write(folder() + "/run.json", text));
   if (in_bucket()) HONE_TRY(store_.write(run.root + "/" + run.id + "/run.json", text));
@@ -154,7 +155,7 @@ Status RunRecord::conclude(const PipelineStep& step) {
                                    {"run", run.id},
                                    {"key", row.key},
                                    {"hash", row.hash},
-                                   {"command", step.command},
+                                   {"command", redact_command(step.command)},
                                    {"begun", format_utc(row.begun_s)},
                                    {"ended", format_utc(row.ended_s)},
                                    {"attempts", row.attempts},

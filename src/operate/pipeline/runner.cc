@@ -11,6 +11,7 @@
 #include "base/core/clock.h"
 #include "base/core/errors.h"
 #include "base/core/log.h"
+#include "base/core/redact.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
@@ -90,7 +91,7 @@ class PipelineRunner {
     run.pipeline = pipeline_.name;
     run.root = options_.root;
     run.folder = folder_;
-    run.config = pipeline_.config;
+    run.config = redact_secrets(pipeline_.config);
     run.config_hash = sha256_text(pipeline_.name + "\n" + dump_json(pipeline_.config));
     run.begun_s = system_clock().wall_seconds();
     if (!options_.run.empty()) {
@@ -121,7 +122,6 @@ class PipelineRunner {
       bool waiting = false;
       if (!error_ && !stop_requested())
         for (const PipelineStep& step : pipeline_.steps) {
-          const StepRow& row = record_->rows.at(step.name);
           if (settled_.contains(step.name) || running_.contains(step.name)) continue;
           if (!needs_are_settled(step)) continue;
           waiting = true;
@@ -129,7 +129,7 @@ class PipelineRunner {
           if (static_cast<int64_t>(running_.size()) >= options_.jobs) break;
           if (Status begun = begin(step); !begun.ok())
             HONE_TRY(failed(step, std::move(begun.error())));
-          if (row.status == "failed") break;
+          if (error_) break;
         }
       if (running_.empty() && (!waiting || error_ || stop_requested())) return Ok{};
       if (stop_requested() && !passed_on_) {
@@ -372,7 +372,8 @@ class PipelineRunner {
 
   Status failed(const PipelineStep& step, Error error) {
     StepRow& row = record_->rows.at(step.name);
-    row.status = "failed";
+    // What is done stays done where it could only not be published.
+    if (row.status != "committing") row.status = "failed";
     row.message = error.what();
     row.ended_s = system_clock().wall_seconds();
     row.pid = 0;

@@ -97,6 +97,17 @@ Result<std::unique_ptr<PipelineState>> PipelineState::open(const std::string& pa
   return s;
 }
 
+Result<std::unique_ptr<PipelineState>> PipelineState::read(const std::string& path) {
+  std::unique_ptr<PipelineState> s(new PipelineState(path));
+  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
+  if (sqlite3_open_v2(path.c_str(), &s->db_, flags, nullptr) != SQLITE_OK) return s->failed("open");
+  sqlite3_busy_timeout(s->db_, kLockedMs);
+  Query version(s->db_, "PRAGMA user_version");
+  if (version.step() != SQLITE_ROW) return s->failed("read");
+  if (version.whole(0) == kStateVersion) return s;
+  return Error(err::kPipelineState, "the file is not the state of pipelines of this hone").at(path);
+}
+
 PipelineState::~PipelineState() { sqlite3_close(db_); }
 
 Status PipelineState::put(const PipelineRunRow& r) {
@@ -133,7 +144,8 @@ Status PipelineState::put(const StepRow& r) {
 
 Result<std::vector<PipelineRunRow>> PipelineState::run_rows(const std::string& where,
                                                             const std::string& value) {
-  Query q(db_, fmt::format("SELECT {} FROM runs WHERE {} ORDER BY rowid DESC", kRunColumns, where));
+  Query q(db_, fmt::format("SELECT {} FROM runs WHERE {} ORDER BY begun_s DESC, rowid DESC",
+                           kRunColumns, where));
   q.bind(value);
   std::vector<PipelineRunRow> rows;
   int code;

@@ -40,6 +40,8 @@ class PipelineState {
  public:
   // Makes the file when it is absent. Errors: H3164.
   static Result<std::unique_ptr<PipelineState>> open(const std::string& path);
+  // To look at it: changes nothing. H3164, also for a file of another program.
+  static Result<std::unique_ptr<PipelineState>> read(const std::string& path);
   ~PipelineState();
 
   // Each call is one transaction, on disk when it returns. Errors: H3164.

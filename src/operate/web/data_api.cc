@@ -72,6 +72,7 @@ std::optional<size_t> column_named(const std::vector<std::string>& columns,
 
 Result<Roles> roles_of(const std::string& task, RowReader& rows, const Row& first) {
   const std::vector<std::string>& columns = rows.columns();
+  if (columns.empty()) HONE_TRY(text_column(rows));
   Roles roles;
   if (task == "classification") {
     const LabelColumns found = HONE_TRY(find_label_columns(columns, first, {}));

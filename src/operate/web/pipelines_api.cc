@@ -2,12 +2,12 @@
 #include <filesystem>
 
 #include "base/core/clock.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "operate/pipeline/child.h"
 #include "operate/pipeline/errors.h"
 #include "operate/pipeline/state.h"
-#include "operate/registry/redact.h"
 #include "operate/web/api.h"
 
 namespace hone {
@@ -44,28 +44,6 @@ OrderedJson pipeline_run_json(const PipelineRunRow& run, const std::string& root
   return j;
 }
 
-// Arguments after flags such as --hub_token are secrets.
-OrderedJson shown_command(const OrderedJson& command) {
-  OrderedJson all = OrderedJson::array();
-  std::string flag;
-  for (const OrderedJson& word : command) {
-    if (!word.is_string()) continue;
-    const std::string text = word.get<std::string>();
-    const size_t equals = text.starts_with("--") ? text.find('=') : std::string::npos;
-    if (equals != std::string::npos) {
-      const std::string name = text.substr(2, equals - 2);
-      const OrderedJson pair = redact_secrets(OrderedJson{{name, text.substr(equals + 1)}});
-      all.push_back(fmt::format("--{}={}", name, text_at(pair, name.c_str())));
-    } else if (!flag.empty() && !text.starts_with("--")) {
-      all.push_back(text_at(redact_secrets(OrderedJson{{flag, text}}), flag.c_str()));
-    } else {
-      all.push_back(text);
-    }
-    flag = equals == std::string::npos && text.starts_with("--") ? text.substr(2) : "";
-  }
-  return all;
-}
-
 struct FoundPipeline {
   PipelineRunRow run;
   std::string root;
@@ -80,10 +58,10 @@ Result<FoundPipeline> find_pipeline(const std::string& id, const std::string& fo
   std::vector<std::string> roots;
   find_roots(folder, kMostFolders, roots);
   for (const std::string& root : roots) {
-    auto state = PipelineState::open(root + "/pipeline.db");
+    auto state = PipelineState::read(root + "/pipeline.db");
     if (!state.ok()) continue;
-    if (auto run = HONE_TRY((*state)->run(id)))
-      return FoundPipeline{std::move(*run), root, std::move(*state)};
+    auto run = (*state)->run(id);
+    if (run.ok() && *run) return FoundPipeline{std::move(**run), root, std::move(*state)};
   }
   return no_pipeline_run(id, folder);
 }
@@ -95,8 +73,9 @@ Result<WebAnswer> pipeline_answer(const FoundPipeline& found) {
   OrderedJson graph = OrderedJson::array();
   if (described.ok())
     if (const Result<OrderedJson> parsed = parse_ordered_json(*described, "run.json");
-        parsed.ok() && parsed->is_object())
-      graph = parsed->value("steps", OrderedJson::array());
+        parsed.ok() && parsed->is_object() && parsed->contains("steps") &&
+        parsed->at("steps").is_array())
+      graph = parsed->at("steps");
   // In the order of the graph; the state knows none.
   std::vector<StepRow> rows = HONE_TRY(found.state->steps(found.run.id));
   const auto place = [&](const StepRow& row) {
@@ -116,7 +95,7 @@ Result<WebAnswer> pipeline_answer(const FoundPipeline& found) {
       const OrderedJson& node = graph[at];
       step["needs"] = node.value("needs", OrderedJson::array());
       step["when"] = text_at(node, "when");
-      step["command"] = shown_command(node.value("command", OrderedJson::array()));
+      step["command"] = redact_command(node.value("command", OrderedJson::array()));
     }
     steps.push_back(std::move(step));
   }
@@ -155,10 +134,11 @@ WebAnswer PipelinesApi::answer(const ApiRequest& request) {
     find_roots(folder_, kMostFolders, roots);
     std::vector<OrderedJson> runs;
     for (const std::string& root : roots) {
-      const auto state = PipelineState::open(root + "/pipeline.db");
+      const auto state = PipelineState::read(root + "/pipeline.db");
       if (!state.ok()) continue;  // another program's file of this name
-      for (const PipelineRunRow& run : HONE_TRY((*state)->runs()))
-        runs.push_back(pipeline_run_json(run, root));
+      const auto rows = (*state)->runs();
+      if (!rows.ok()) continue;
+      for (const PipelineRunRow& run : *rows) runs.push_back(pipeline_run_json(run, root));
     }
     std::stable_sort(runs.begin(), runs.end(), [](const OrderedJson& a, const OrderedJson& b) {
       return a.at("begun_s").get<double>() > b.at("begun_s").get<double>();

@@ -21,7 +21,7 @@ const std::string kHtml = "<img src=x onerror=alert(1)>";
 
 std::string log_line(const std::string& id, const std::string& more, const std::string& step = "") {
   return fmt::format(
-      R"({{"severity": "INFO", "message": "", "time": "2026-11-26T12:00:00.000000Z", )"
+      R"({{"severity": "INFO", "message": "", "time": "2020-11-26T12:00:00.000000Z", )"
       R"("logging.googleapis.com/labels": {{"run": "{}"{}}}, {}}})"
       "\n",
       id, step.empty() ? "" : fmt::format(R"(, "step": "{}")", step), more);
