@@ -29,6 +29,9 @@ RowPointers in_order_of(const Evaluation& version, const Evaluation& against) {
   return all;
 }
 
+// Fewer rows are never certain: the interval of one row has no width.
+constexpr int64_t kLeastSliceRows = 10;
+
 std::string number(double x) { return fmt::format("{:.6g}", x); }
 
 // Each value of a column, with the rows that have it.
@@ -66,7 +69,7 @@ Result<SliceVerdict> judge_slices(const RowPointers& version, const RowPointers&
       const std::string where =
           fmt::format("where {} is '{}', {} loses {} (interval {} to {}, {} rows)", column, value,
                       policy.metric, number(-c.gain), number(-c.high), number(-c.low), c.rows);
-      if (-c.high > *policy.max_slice_loss) {
+      if (-c.high > *policy.max_slice_loss && c.rows >= kLeastSliceRows) {
         out.verdict = "refuse";
         out.reason = where;
       } else if (-c.gain > *policy.max_slice_loss && out.verdict == "promote") {
@@ -113,14 +116,15 @@ Result<PairedComparison> compare_rows(const RowPointers& version, const RowPoint
 
 Result<double> metric_of(const ModelVersion& version, const Evaluation* evaluation,
                          const std::string& metric) {
-  for (const auto& [key, value] : version.metrics.items())
-    if (value.is_number() && (key == metric || bare_metric(key) == metric))
-      return value.get<double>();
   if (evaluation != nullptr) {
     const RowPointers rows = pointers(*evaluation);
     const std::vector<int32_t> once(rows.size(), 1);
-    return HONE_TRY(row_scores(rows, metric))->value(once);
+    const auto scores = row_scores(rows, metric);
+    if (scores.ok()) return (*scores)->value(once);
   }
+  for (const auto& [key, value] : version.metrics.items())
+    if (value.is_number() && (key == metric || bare_metric(key) == metric))
+      return value.get<double>();
   std::vector<std::string> names;
   for (const auto& [key, value] : version.metrics.items()) names.push_back(bare_metric(key));
   const std::string near = nearest_name(metric, names);

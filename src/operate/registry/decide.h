@@ -48,8 +48,8 @@ struct DecisionInput {
 };
 // Verdict, reason and evidence; not recorded yet. Without a deployed version: promote if the floor is met and
 // parity holds. With one: promote if the whole interval of the gain is above minimum_gain and no slice is
-// worse than allowed, refuse if the whole interval is at or below it or a slice certainly is worse, else
-// hold. H3144.
+// worse than allowed, refuse if the whole interval is at or below it or a slice of ten rows or more certainly is
+// worse, else hold. H3144.
 Result<Decision> decide(const DecisionInput& input, const DecisionPolicy& policy);
 
 }  // namespace hone

@@ -82,7 +82,8 @@ Status put_alias(Database& db, const std::string& model, const AliasChange& c) {
 }  // namespace
 
 Result<ModelVersion> Registry::add_version(const ModelVersion& given, const RegisteredRun& run,
-                                           const std::string& alias) {
+                                           const std::string& alias,
+                                           const std::vector<std::string>& replaced) {
   HONE_TRY(check_registry_name("a model", given.model));
   int64_t number = 0;
   HONE_TRY(db_->write([&]() -> Status {
@@ -95,12 +96,14 @@ Result<ModelVersion> Registry::add_version(const ModelVersion& given, const Regi
       // A program that was killed between an evaluation and its registration gives more the second time.
       for (const auto& [column, nothing, value] :
            {std::tuple{"metrics", "{}", json_column(given.metrics)},
-            std::tuple{"evaluation", "", redact_text(given.evaluation)}})
-        HONE_TRY(
-            db_->run(fmt::format("UPDATE hone_versions SET {0} = ? WHERE model = ? AND number = ? "
-                                 "AND {0} = '{1}'",
-                                 column, nothing),
-                     {value, given.model, number}));
+            std::tuple{"evaluation", "", redact_text(given.evaluation)}}) {
+        const bool any = std::find(replaced.begin(), replaced.end(), column) != replaced.end();
+        const std::string where = any ? "" : fmt::format(" AND {} = '{}'", column, nothing);
+        HONE_TRY(db_->run(fmt::format("UPDATE hone_versions SET {} = ? WHERE model = ? AND "
+                                      "number = ?{}",
+                                      column, where),
+                          {value, given.model, number}));
+      }
     } else {
       const std::string now = registry_now();
       HONE_TRY(db_->run(

@@ -86,8 +86,14 @@ Result<std::unique_ptr<RowScores>> row_scores(const std::vector<const EvaluatedR
                        [](const EvaluatedRow* r) { return !r->reference.empty(); });
   };
   std::unique_ptr<RowScores> scores;
+  const std::string corpus = corpus_metric(metric);
+  // Rows of classification have names of classes there, not of entities.
+  if (corpus == "seqeval" && all_have(rows, "accuracy"))
+    return Error(err::kNoScore,
+                 fmt::format("'{}' is not a metric of single rows of classification", metric))
+        .todo("decide by accuracy or loss");
   const bool loss = metric == "loss" || metric == "loss_per_token" || metric == "perplexity";
-  if (const std::string corpus = corpus_metric(metric); !corpus.empty() && texts())
+  if (!corpus.empty() && texts())
     scores = std::make_unique<OfTexts>(HONE_TRY(make_metric(corpus, {.keep_examples = true})),
                                        metric == "sacrebleu" ? "bleu" : metric, rows);
   else if (all_have(rows, metric))
