@@ -105,6 +105,8 @@ class Registry {
   // ~/.local/share/hone/registry.db. Errors: H3131, H3134.
   static Result<Registry> open(const std::string& address = "");
   const std::string& address() const { return db_->shown(); }  // without a password
+  // As it was given, with a password perhaps: for another process's HONE_REGISTRY, never for people.
+  const std::string& whole_address() const { return address_; }
 
   // --- runs: put adds one or replaces the one of the same id ---
   Status put_run(const RegisteredRun& run);
@@ -114,10 +116,12 @@ class Registry {
   // --- models and versions ---
   // Adds a version, and the model where it is new; `number`, `created` and `aliases` of `version` do not
   // count. Where the model has a version of this hash already, that one is returned, so that a program that
-  // was killed may register again; metrics and evaluation are filled in if it has none. The run, if its id
+  // was killed may register again; metrics and evaluation are filled in if it has none,
+  // and replaced if `replaced` names them ("metrics", "evaluation"). The run, if its id
   // is not "", is put in the same transaction; `alias`, if not "", names the version then. H3136.
   Result<ModelVersion> add_version(const ModelVersion& version, const RegisteredRun& run = {},
-                                   const std::string& alias = "");
+                                   const std::string& alias = "",
+                                   const std::vector<std::string>& replaced = {});
   Result<std::vector<RegisteredModel>> models();
   Result<RegisteredModel> model(const std::string& name);  // H3135
   Status describe(const std::string& name, const std::string& description,
@@ -153,8 +157,10 @@ class Registry {
   Database& database() { return *db_; }  // for checks of the whole
 
  private:
-  explicit Registry(std::unique_ptr<Database> db) : db_(std::move(db)) {}
+  Registry(std::unique_ptr<Database> db, std::string address)
+      : db_(std::move(db)), address_(std::move(address)) {}
   std::unique_ptr<Database> db_;
+  std::string address_;
 };
 
 // NAME (its champion, else its newest version), NAME@alias or NAME:3. H3135 with the nearest name.

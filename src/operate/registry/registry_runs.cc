@@ -52,7 +52,9 @@ Status check_registry_name(const std::string& what, const std::string& name) {
 }
 
 Result<Registry> Registry::open(const std::string& address) {
-  Registry registry(HONE_TRY(Database::open(address.empty() ? default_address() : address)));
+  const std::string whole = address.empty() ? default_address() : address;
+  auto database = HONE_TRY(Database::open(whole));
+  Registry registry(std::move(database), whole);
   HONE_TRY(migrate_registry(*registry.db_));
   return registry;
 }

@@ -24,7 +24,7 @@ struct DeploySettings {
 
 // The endpoint after the deployment: versions without a share go, and other models, for an endpoint answers with
 // one.
-Endpoint with_version(Endpoint e, const ModelVersion& v, int64_t traffic) {
+Endpoint with_version(Endpoint e, const ModelVersion& v, int64_t traffic, const std::string& id) {
   const auto number = [](int64_t version) { return std::to_string(version); };
   Traffic now;
   std::erase_if(e.deployed, [&](const DeployedModel& d) { return d.model != v.model; });
@@ -33,14 +33,13 @@ Endpoint with_version(Endpoint e, const ModelVersion& v, int64_t traffic) {
   for (DeployedModel& d : e.deployed) d.traffic = after.at(number(d.version));
   std::erase_if(e.deployed,
                 [&](const DeployedModel& d) { return d.version == v.number || d.traffic == 0; });
-  e.deployed.push_back({new_numeric_id(), v.model, v.number, after.at(number(v.number)), ""});
+  e.deployed.push_back({id, v.model, v.number, after.at(number(v.number)), ""});
   return e;
 }
 
 Result<int64_t> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
-  std::vector<std::string> argv{
-      own_program(),      "serve",  "--endpoint", e.id,     "--registry",
-      registry.address(), "--host", s.host,       "--port", std::to_string(s.port)};
+  std::vector<std::string> argv{own_program(), "serve", "--endpoint", e.id,
+                                "--host",      s.host,  "--port",     std::to_string(s.port)};
   for (const std::string& flag : s.serve_flags) {
     const size_t equals = flag.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -49,6 +48,8 @@ Result<int64_t> start_server(const DeploySettings& s, Registry& registry, const 
           .todo("write NAME=VALUE, such as dtype=bfloat16");
     argv.push_back("--" + flag);
   }
+  // The address of the registry may have a password, which a list of processes must not show.
+  ::setenv("HONE_REGISTRY", registry.whole_address().c_str(), 1);
   const std::string log = server_log(e);
   const int64_t pid = HONE_TRY(start_detached(argv, log));
   log_info("{:<11} a server, its log is {}", "started", log);
@@ -89,16 +90,24 @@ Result<int> run_deploy(const std::vector<std::string>& args) {
   const ModelVersion v = HONE_TRY(s.version > 0 ? registry.version(s.name, s.version)
                                                 : resolve_model(registry, s.name));
   const std::string wanted = s.endpoint_name.empty() ? v.model : s.endpoint_name;
-  Endpoint e;
-  if (Result<Endpoint> known = registry.endpoint(wanted); known.ok())
-    e = std::move(*known);
-  else
-    e.display_name = wanted, e.model = v.model;
+  const auto known = [&] {
+    Endpoint e;
+    if (Result<Endpoint> there = registry.endpoint(wanted); there.ok())
+      e = std::move(*there);
+    else
+      e.display_name = wanted, e.model = v.model;
+    return e;
+  };
+  Endpoint e = known();
   const bool has_server = ask_server(e).alive;
-  const Endpoint after = with_version(e, v, s.traffic);
+  const std::string id = new_numeric_id();
   // A server that runs has the last word: the registry says what it serves.
-  if (has_server) HONE_TRY(ask_to_load(e, after.deployed.back()));
-  e = HONE_TRY(registry.set_endpoint(after));
+  if (has_server) HONE_TRY(ask_to_load(e, with_version(e, v, s.traffic, id).deployed.back()));
+  // Loading takes time, in which another deployment may have ended.
+  HONE_TRY(registry.database().write([&]() -> Status {
+    e = HONE_TRY(registry.set_endpoint(with_version(known(), v, s.traffic, id)));
+    return Ok{};
+  }));
   if (!has_server)
     e = HONE_TRY(wait_until_ready(s, registry, e.id, HONE_TRY(start_server(s, registry, e))));
   const DeployedModel& own = e.deployed.back();

@@ -1,5 +1,7 @@
 #include "run/commands/endpoint_server.h"
 
+#include <algorithm>
+
 #include "base/core/text.h"
 #include "base/store/http.h"
 #include "run/commands/errors.h"
@@ -34,6 +36,8 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
   request.url = endpoint.address + "/v2/repository/models/" + url_encoded(version.model) + "/load";
   request.body = std::as_bytes(std::span(body));
   request.idempotent = false;
+  if (const std::string key = environment("HONE_API_KEY"); !key.empty())
+    request.headers["authorization"] = "Bearer " + key;
   HttpClient http({.stall_timeout_seconds = 3600, .least_rate = 0, .retries = 0});
   const HttpResponse answer = HONE_TRY(http.send(request));
   if (answer.status == 200) return Ok{};
@@ -44,6 +48,17 @@ Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version) {
                            version.version, said ? text_at(json, "error") : answer.body))
       .at(endpoint.address)
       .todo("what was deployed before is still served; correct the model and deploy again");
+}
+
+bool is_own_server(const Endpoint& endpoint, int64_t pid) {
+  const auto command = read_file(fmt::format("/proc/{}/cmdline", pid));
+  if (!command.ok()) return false;
+  const std::vector<std::string> words = split(*command, '\0');
+  const auto has = [&](const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end() ||
+           std::find(words.begin(), words.end(), "--endpoint=" + word) != words.end();
+  };
+  return has("serve") && (has(endpoint.id) || has(endpoint.display_name));
 }
 
 std::string server_log(const Endpoint& endpoint) {

@@ -11,8 +11,10 @@ struct ServerFacts {
 };
 // Asks the endpoint's address. A server of another endpoint there counts as none.
 ServerFacts ask_server(const Endpoint& endpoint);
-// Has it take a version. H3021 with what it says.
+// Has it take a version; HONE_API_KEY is the key of a server that asks for one. H3021 with what it says.
 Status ask_to_load(const Endpoint& endpoint, const DeployedModel& version);
+// Whether the process is a server of this endpoint on this machine: the number alone may be another machine's.
+bool is_own_server(const Endpoint& endpoint, int64_t pid);
 // Where a server that is started writes to.
 std::string server_log(const Endpoint& endpoint);
 

@@ -39,10 +39,13 @@ OrderedJson endpoint_json(const Endpoint& e) {
 
 Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpoint& e) {
   const ServerFacts facts = ask_server(e);
-  if (facts.alive && facts.pid > 1 && ::kill(static_cast<pid_t>(facts.pid), SIGTERM) != 0)
+  const bool is_here = facts.alive && facts.pid > 1 && is_own_server(e, facts.pid);
+  if (facts.alive && (!is_here || ::kill(static_cast<pid_t>(facts.pid), SIGTERM) != 0))
     return Error(err::kDeployNotReady,
-                 fmt::format("the server of '{}' is not a process of this user", e.display_name))
-        .at(fmt::format("process {}", facts.pid));
+                 fmt::format("the server of '{}' is not a process of this user on this machine",
+                             e.display_name))
+        .at(fmt::format("process {} at {}", facts.pid, e.address))
+        .todo("end it where it runs");
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(s.wait);
   while (facts.alive && ask_server(e).alive) {
     if (std::chrono::steady_clock::now() > end)
@@ -51,9 +54,12 @@ Status stop_endpoint(const EndpointsSettings& s, Registry& registry, const Endpo
           .todo("wait longer with --wait, or end the process yourself");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  Endpoint changed = e;
-  changed.address.clear();
-  HONE_TRY(registry.set_endpoint(changed));
+  HONE_TRY(registry.database().write([&]() -> Status {
+    Endpoint now = HONE_TRY(registry.endpoint(e.id));
+    now.address.clear();
+    HONE_TRY(registry.set_endpoint(now));
+    return Ok{};
+  }));
   log_info("{:<11} {}", "stopped", e.display_name);
   return Ok{};
 }
