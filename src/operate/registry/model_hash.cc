@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/hub.h"
+#include "base/store/places/transfer.h"
 #include "base/store/store.h"
 #include "operate/registry/errors.h"
 
@@ -46,6 +47,15 @@ Result<std::string> hash_model(const std::string& given) {
   for (const std::string& file : files)
     lines +=
         fmt::format("{}\t{}\n", file, HONE_TRY(sha256_of_file(file_store(), folder + "/" + file)));
+  return hash_of_lines(lines);
+}
+
+Result<std::string> hash_data(const std::string& path) {
+  if (!is_folder(path)) return "sha256:" + HONE_TRY(sha256_of_file(file_store(), path));
+  std::string lines;
+  for (const TransferFile& file : HONE_TRY(files_below(file_store(), path)))
+    lines += fmt::format("{}\t{}\n", file.path,
+                         HONE_TRY(sha256_of_file(file_store(), path + "/" + file.path)));
   return hash_of_lines(lines);
 }
 

@@ -17,6 +17,10 @@ Result<std::vector<std::string>> model_files(const std::string& folder);
 // the store.
 Result<std::string> hash_model(const std::string& folder);
 
+// "sha256:..." of a file, or of the names and contents of all files below a folder: of data, to compare them
+// later. Errors: those of the store.
+Result<std::string> hash_data(const std::string& path);
+
 // The same over files of data, by their content and order alone: "" for none. Errors: those of the store.
 Result<std::string> hash_files(const std::vector<std::string>& files);
 

@@ -47,17 +47,22 @@ Result<OrderedJson> metrics_of(const ModelToRegister& given) {
   return all;
 }
 
-// The files of a setting, which may be one text or a list; those that are not here are left out.
-OrderedJson hashed_files(const OrderedJson& setting) {
-  OrderedJson files = OrderedJson::array();
-  const OrderedJson list = setting.is_array() ? setting : OrderedJson::array({setting});
-  for (const OrderedJson& name : list) {
-    if (!name.is_string() || !is_file(name.get<std::string>())) continue;
-    const std::string path = name.get<std::string>();
-    const Result<std::string> hash = sha256_of_file(file_store(), path);
-    if (hash.ok()) files.push_back({{"file", whole_path(path)}, {"hash", "sha256:" + *hash}});
+// Files and folders of data that settings name, relative to `folder`; those that are not here are left out.
+OrderedJson hashed_data(const OrderedJson& settings, const std::string& folder) {
+  OrderedJson data = OrderedJson::array();
+  for (const char* key : {"dataset_name", "train_file"}) {
+    const OrderedJson& setting = at_key(settings, key);
+    for (const OrderedJson& name : setting.is_array() ? setting : OrderedJson::array({setting})) {
+      if (!name.is_string() || name.get<std::string>().empty()) continue;
+      const std::string given = name.get<std::string>();
+      if (given.find("://") != std::string::npos) continue;
+      const std::string path = (std::filesystem::path(folder) / given).lexically_normal().string();
+      if (!is_file(path) && !is_folder(path)) continue;
+      const Result<std::string> hash = hash_data(without_end_slash(path));
+      if (hash.ok()) data.push_back({{"file", without_end_slash(path)}, {"hash", *hash}});
+    }
   }
-  return files;
+  return data;
 }
 
 // What the run says of itself, in its log and in hone_run.json beside it.
@@ -76,18 +81,22 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
   const OrderedJson& begun = at_key(row.run, "begun_s");
   if (begun.is_number()) run.started = format_utc(begun.get<double>(), 3);
   if (row.end.is_object()) run.ended = row.last_time;
-  const OrderedJson files = hashed_files(at_key(run.params, "train_file"));
+  std::string folder = text_at(row.run, "folder");
+  if (folder.empty()) folder = std::filesystem::current_path().string();
+  const OrderedJson files = hashed_data(run.params, folder);
   std::vector<std::string> hashes;
   for (const OrderedJson& f : files) hashes.push_back(text_at(f, "hash"));
   run.data_hash = join(hashes, " ");
-  const std::string from = text_at(row.run, "model");
+  std::string from = text_at(row.run, "model");
+  if (const std::string there = folder + "/" + from; !from.empty() && is_folder(there))
+    from = from.starts_with('/') ? from : there;
   if (is_folder(from))
     if (const auto hash = hash_model(from); hash.ok()) run.model_hash = *hash;
   run.record = {{"hone", given.hone_version},
                 {"command", text_at(row.run, "command")},
                 {"model", from.empty() || !is_folder(from) ? from : whole_path(from)},
                 {"log", whole_path(log)},
-                {"folder", std::filesystem::current_path().string()},
+                {"folder", folder},
                 {"machine", at_key(row.run, "machine")},
                 {"data", files}};
   const std::string state = given.folder + "/" + kRunFile;
@@ -136,7 +145,10 @@ Result<ModelVersion> register_model(Registry& registry, const ModelToRegister& a
         "'{}' has no {}, which hone eval --save_examples writes: versions cannot be compared row "
         "by row",
         examples, kExamplesFile);
-  const ModelVersion added = HONE_TRY(registry.add_version(v, run, given.alias));
+  std::vector<std::string> replaced;
+  if (!given.metrics.empty()) replaced.emplace_back("metrics");
+  if (!given.evaluation.empty() && !v.evaluation.empty()) replaced.emplace_back("evaluation");
+  const ModelVersion added = HONE_TRY(registry.add_version(v, run, given.alias, replaced));
   if (!given.description.empty()) {
     const RegisteredModel model = HONE_TRY(registry.model(given.name));
     HONE_TRY(registry.describe(given.name, given.description, model.labels));

@@ -56,6 +56,7 @@ OrderedJson RunInfo::json() const {
   return {{"id", id},
           {"name", name},
           {"command", command},
+          {"folder", folder},
           {"task", task},
           {"model", model},
           {"output_dir", output_dir},

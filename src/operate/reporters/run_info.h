@@ -27,6 +27,7 @@ struct RunInfo {
   std::string id;    // eight letters and digits; a run that --restarts starts again keeps it
   std::string name;  // --run_name, else the last part of output_dir
   std::string command, task, model, output_dir;
+  std::string folder;   // in which the command was typed: paths are relative to it
   std::string device;   // "cpu", "cuda"
   int64_t devices = 1;  // that it trains on
   int64_t batch_size = 0, gradient_accumulation_steps = 1;

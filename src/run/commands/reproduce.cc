@@ -30,9 +30,9 @@ struct Circumstance {
 };
 
 std::string hash_of(const std::string& file) {
-  if (!is_file(file)) return "missing";
-  const Result<std::string> hash = sha256_of_file(file_store(), file);
-  return hash.ok() ? "sha256:" + *hash : "unreadable";
+  if (!is_file(file) && !is_folder(file)) return "missing";
+  const Result<std::string> hash = hash_data(file);
+  return hash.ok() ? *hash : "unreadable";
 }
 std::string model_here(const std::string& folder) {
   const Result<std::string> hash = hash_model(folder);
@@ -148,6 +148,8 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
   const std::string command = command_of(run);
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Circumstance& c) { return c.differs(); });
+  const OrderedJson& data = member(run.record, "data");
+  const bool unknown_data = data.is_null() || data.empty();
   const auto json_of = [](const Circumstance& c) -> OrderedJson {
     return {{"what", c.what}, {"recorded", c.recorded}, {"here", c.here}, {"differs", c.differs()}};
   };
@@ -159,6 +161,7 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
                   {"version", v.number},
                   {"first_difference", first == all.end() ? OrderedJson() : json_of(*first)},
                   {"checks", list},
+                  {"data_recorded", !unknown_data},
                   {"command", command}}) +
               "\n");
     return kExitDone;
@@ -168,8 +171,10 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
     if (!c.recorded.empty())
       lines.push_back({c.what, c.recorded, c.here, c.differs() ? "differs" : "same"});
   print_out(table_of(lines, "text"));
-  print_out(first == all.end() ? "\nnothing differs\n"
-                               : fmt::format("\nfirst difference: {}\n", first->what));
+  print_out(first == all.end()
+                ? fmt::format("\nnothing {}differs\n", unknown_data ? "that is known " : "")
+                : fmt::format("\nfirst difference: {}\n", first->what));
+  if (unknown_data) print_out("the data were not recorded: they were not here as files\n");
   print_out(command + "\n");
   return kExitDone;
 }

@@ -5,13 +5,13 @@
 
 #include "base/core/hash.h"
 #include "base/core/log.h"
+#include "base/core/redact.h"
 #include "base/core/text.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
 #include "learn/data/rows/files.h"
 #include "operate/registry/evaluation.h"
 #include "operate/registry/model_hash.h"
-#include "operate/registry/redact.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -35,32 +35,37 @@ Status add_row_files(const std::string& folder, std::vector<std::string>& files)
   return Ok{};
 }
 
+// The files of rows below a folder: those of its validation split, if any have that name.
+Result<std::vector<std::string>> files_of_folder(const std::string& folder) {
+  std::vector<std::string> below;
+  HONE_TRY(add_row_files(without_end_slash(folder), below));
+  const auto is_other = [&](const std::string& f) {
+    return f.find("validation", folder.size()) == std::string::npos;
+  };
+  if (!std::all_of(below.begin(), below.end(), is_other)) std::erase_if(below, is_other);
+  return below;
+}
+
 Result<std::vector<std::string>> evaluated_files(const TaskSettings& s) {
   std::vector<std::string> files;
   for (const std::string& given : s.validation_file) {
-    if (!is_folder(given)) {
-      const std::string pattern[] = {given};
-      for (std::string& file : HONE_TRY(expand_files(pattern, "validation")))
-        files.push_back(std::move(file));
-      continue;
-    }
-    std::vector<std::string> below;
-    HONE_TRY(add_row_files(without_end_slash(given), below));
-    const auto is_other = [&](const std::string& f) {
-      return f.find("validation", given.size()) == std::string::npos;
-    };
-    if (!std::all_of(below.begin(), below.end(), is_other)) std::erase_if(below, is_other);
-    files.insert(files.end(), below.begin(), below.end());
+    const std::string pattern[] = {given};
+    const auto more = is_folder(given) ? HONE_TRY(files_of_folder(given))
+                                       : HONE_TRY(expand_files(pattern, "validation"));
+    files.insert(files.end(), more.begin(), more.end());
   }
   return files;
 }
 
-// The files that are evaluated, or where they have a name only, that name.
+// The files that are evaluated; of a data set also how its rows are split, and its name where it is not here.
 Result<std::string> data_hash(const TaskSettings& s) {
   if (!s.validation_file.empty()) return hash_files(HONE_TRY(evaluated_files(s)));
-  if (is_file(s.dataset_name)) return hash_files({s.dataset_name});
+  std::string content = s.dataset_name;
+  if (is_file(s.dataset_name)) content = HONE_TRY(hash_files({s.dataset_name}));
+  if (is_folder(s.dataset_name))
+    content = HONE_TRY(hash_files(HONE_TRY(files_of_folder(s.dataset_name))));
   const std::string name =
-      fmt::format("{}\n{}\n{}\n{}\n{}", s.dataset_name, s.dataset_config_name, s.dataset_revision,
+      fmt::format("{}\n{}\n{}\n{}\n{}", content, s.dataset_config_name, s.dataset_revision,
                   s.validation_split_percentage, s.data_seed.value_or(s.seed));
   Sha256 hash;
   hash.add(std::as_bytes(std::span(name)));

@@ -1,6 +1,7 @@
 // hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
@@ -21,6 +22,8 @@ RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& sc
   info.id = new_run_id();
   info.name = s.run_name.empty() ? last_part(s.output_dir) : s.run_name;
   info.command = schema.command();
+  std::error_code unknown;
+  info.folder = std::filesystem::current_path(unknown).string();
   info.task = task;
   info.model = s.model_name_or_path.empty() ? s.config_name + s.model_type : s.model_name_or_path;
   info.output_dir = s.output_dir;
