@@ -1,5 +1,7 @@
 #include "run/commands/pipeline_plan.h"
 
+#include <algorithm>
+
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "operate/pipeline/errors.h"
@@ -22,7 +24,8 @@ Status check_commands(const Pipeline& pipeline, const std::string& hone_program)
             return r.kind == StepReference::kResult ? std::string("1") : r.name + "_";
           })));
     words[0] = hone_program;
-    words.push_back("--dump-config");
+    // What is after "--" belongs to another command.
+    words.insert(std::find(words.begin(), words.end(), "--"), "--dump-config");
     const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
     if (done.status == 0) continue;
     Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
