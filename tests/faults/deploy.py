@@ -86,14 +86,21 @@ def main():
             c.start()
         second = hone("deploy", "t5:2", "--traffic", "25", "--json")
         assert (second["url"], second["traffic"]) == (url, 25), second
-        time.sleep(1)
-        shared = [v for c in clients for v in c.versions]
-        assert {"1", "2"} == set(shared), set(shared)
+        for _ in range(300):
+            shared = {v for c in clients for v in c.versions}
+            if len(shared) == 2:
+                break
+            time.sleep(0.1)
+        assert {"1", "2"} == shared, shared
         hone("deploy", "t5:2", "--json")
         # Its weights are gone: the second version stays.
         os.remove(os.path.join(folder, "3", "model.safetensors"))
         assert "H3021" in hone("deploy", "t5:3", "--json", status=1)
-        time.sleep(0.3)
+        before = [len(c.versions) for c in clients]
+        for _ in range(300):
+            if all(len(c.versions) >= n + 2 for c, n in zip(clients, before)):
+                break
+            time.sleep(0.1)
         for c in clients:
             c.over = True
         for c in clients:

@@ -66,8 +66,11 @@ def main():
                     time.sleep(rng.random() * 0.6 * seconds)
                     child = child_of(run.pid)
                     if run.poll() is None and child:
-                        os.kill(child, rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV]))
-                        killed += 1
+                        try:
+                            os.kill(child, rng.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGSEGV]))
+                            killed += 1
+                        except ProcessLookupError:
+                            pass
                 status = run.wait()
             k.bring(hone, folder, out)
             found = k.result(folder, out) if status == 0 else {}

@@ -220,12 +220,13 @@ def offload_file_cut(w):
         out = fault.__name__
         process = w.start(out, "train       step 6/", *offloaded_to("offloaded"))
         process.send_signal(signal.SIGSTOP)
+        late = "checkpoint-8" in names(w.path(out))  # this program was slow to stop it
         fault(offload_file_of(process.pid, w.path("offloaded")))
         process.send_signal(signal.SIGCONT)
         demand(process.wait() == 1, f"{out}: status {process.returncode}:\n{w.log()}")
         demand(re.findall(r"^(H\d{4})  ", w.log(), re.M) == ["H1323"] and "offloaded" in w.log(), f"{out}:\n{w.log()}")
         w.expect_whole(out)
-        demand("checkpoint-4" in names(w.path(out)) and "checkpoint-8" not in names(w.path(out)), f"{out}: {names(w.path(out))}")
+        demand("checkpoint-4" in names(w.path(out)) and ("checkpoint-8" in names(w.path(out))) <= late, f"{out}: {names(w.path(out))}")
         w.expect_same_end(out, *offloaded_to("offloaded"))
 
 

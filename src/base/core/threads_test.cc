@@ -26,7 +26,10 @@ TEST(Threads, RecordsWhatEachThreadDoes) {
   ThreadPool pool(3);
   std::vector<std::vector<ThreadSpan>> spans(3);
   pool.record_into(&spans);
+  std::atomic<int> arrived = 0;
   pool.run([&](int thread) {
+    ++arrived;
+    while (thread == 1 && arrived < 3) std::this_thread::yield();
     if (thread == 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     pool.barrier();
   });
