@@ -280,6 +280,15 @@ TEST(State, RowsComeBack) {
   }
   auto state = PipelineState::open(path).value();
   EXPECT_EQ(state->runs().value()[0].id, "r2");
+  // A run that is written again is not newer for that.
+  PipelineRunRow first = *state->run("r1").value(), second = *state->run("r2").value();
+  first.begun_s = 1, second.begun_s = 2, first.status = "cancelled";
+  ASSERT_TRUE(state->put(second).ok() && state->put(first).ok());
+  EXPECT_EQ(state->runs().value()[0].id, "r2");
+  // Who only looks changes nothing, and takes no other program's file.
+  EXPECT_EQ(PipelineState::read(path).value()->runs().value().size(), 2u);
+  EXPECT_FALSE(PipelineState::read(folder.path + "/none.db").ok());
+  EXPECT_FALSE(file_store().exists(folder.path + "/none.db").value());
   const auto found = state->done_with_key("k").value();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].result, (OrderedJson{{"x", 1}}));

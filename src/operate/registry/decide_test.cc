@@ -109,6 +109,36 @@ TEST_F(DecideTest, LooksAtSlices) {
               AllOf(HasSubstr("H3144"), HasSubstr("--slice_columns country")));
 }
 
+TEST_F(DecideTest, HoldsWhereASliceHasFewRows) {
+  // One row of another language got worse: its interval has no width, and is not certain.
+  std::vector<double> before(40, 0), after(40, 1);
+  before[0] = 1, after[0] = 0;
+  Evaluation old = rows_of("accuracy", before), mine = rows_of("accuracy", after);
+  old.rows[0].slices = mine.rows[0].slices = {{"lang", "fr"}};
+  const Decision d =
+      verdict(mine, old, R"({"metric": "accuracy", "slices": ["lang"], "max_slice_loss": 0.05})");
+  EXPECT_EQ(d.verdict, "hold");
+  EXPECT_THAT(d.reason, HasSubstr("too few rows"));
+}
+
+TEST_F(DecideTest, RefusesEntitiesOfClasses) {
+  Evaluation e = rows_of("accuracy", {1, 0});
+  std::vector<const EvaluatedRow*> rows;
+  for (EvaluatedRow& r : e.rows) {
+    r.prediction = "0", r.reference = "1";
+    rows.push_back(&r);
+  }
+  EXPECT_THAT(row_scores(rows, "f1").error().text(), AllOf(HasSubstr("H3144"), HasSubstr("f1")));
+}
+
+TEST_F(DecideTest, TakesTheEvaluationBeforeTheMetrics) {
+  const Evaluation e = rows_of("accuracy", {1, 0, 1, 1});
+  new_.metrics = {{"eval_accuracy", 0.25}, {"eval_other", 3.0}};
+  EXPECT_EQ(metric_of(new_, &e, "accuracy").value(), 0.75);
+  EXPECT_EQ(metric_of(new_, nullptr, "accuracy").value(), 0.25);
+  EXPECT_EQ(metric_of(new_, &e, "other").value(), 3.0);
+}
+
 TEST_F(DecideTest, PairsRowsByTheirIds) {
   const Evaluation old = rows_of("accuracy", {0, 1, 0, 1});
   Evaluation turned = old;

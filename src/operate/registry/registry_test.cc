@@ -67,6 +67,21 @@ TEST_F(RegistryTest, KeepsVersionsAsGiven) {
   EXPECT_EQ(r.model("news").value().labels.at("team"), "b");
 }
 
+TEST_F(RegistryTest, ReplacesWhatIsNamed) {
+  Registry r = open();
+  ModelVersion given = version("a");
+  given.evaluation = "/first";
+  ASSERT_TRUE(r.add_version(given).ok());
+  given.metrics = {{"eval_rouge1", 9.0}};
+  given.evaluation = "/second";
+  EXPECT_EQ(r.add_version(given).value().evaluation, "/first") << "only filled in";
+  const ModelVersion seen = r.add_version(given, {}, "", {"evaluation"}).value();
+  EXPECT_EQ(seen.number, 1);
+  EXPECT_EQ(seen.evaluation, "/second");
+  EXPECT_EQ(seen.metrics["eval_rouge1"], 0.1 + 0.2);
+  EXPECT_EQ(r.add_version(given, {}, "", {"metrics"}).value().metrics["eval_rouge1"], 9.0);
+}
+
 TEST_F(RegistryTest, ResolvesReferences) {
   Registry r = open();
   add(r, "a");
