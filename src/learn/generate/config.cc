@@ -135,7 +135,9 @@ void each_key(GenerationConfig& c, F&& f) {
 }  // namespace
 
 int64_t GenerationConfig::end_length(int64_t prompt, int64_t positions) const {
-  int64_t end = max_new_tokens ? prompt + *max_new_tokens : max_length.value_or(prompt + 20);
+  // "As many as there are" may be written as the largest number.
+  const auto after = [&](int64_t n) { return n > INT64_MAX - prompt ? INT64_MAX : prompt + n; };
+  const int64_t end = max_new_tokens ? after(*max_new_tokens) : max_length.value_or(after(20));
   return std::min(end, positions);
 }
 
@@ -246,6 +248,9 @@ Status check_generation(const GenerationConfig& c, int64_t vocab) {
     if (n < 0) return bad(fmt::format("{} is {}", name, n), "use 0 for no such rule");
   if (c.min_length < 0 || c.min_new_tokens.value_or(0) < 0)
     return bad("min_length or min_new_tokens is negative", "use 0 for no least length");
+  if (c.min_new_tokens.value_or(0) > INT32_MAX)  // the prompt's length is added to it
+    return bad(fmt::format("min_new_tokens is {}", *c.min_new_tokens),
+               "use a length that a text can have");
   for (const std::string& s : c.stop_strings)
     if (s.empty()) return bad("a stop string is empty", "leave it out");
   auto known = [&](const char* name, const std::vector<int32_t>& ids) -> Status {
