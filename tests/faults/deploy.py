@@ -126,7 +126,7 @@ def main():
         # A server that cannot load: told with its log.
         assert "H3022" in hone("deploy", "t5:3", "--json", status=1)
         hone("endpoints", "delete", "t5")
-        print(f"deploy: {len(shared)} requests while versions changed, none failed")
+        print(f"deploy: {sum(len(c.versions) for c in clients)} requests while versions changed, none failed")
     finally:
         for line in subprocess.run([hone.program, "endpoints", "list", "--json"], env=hone.environment, capture_output=True,
                                    text=True).stdout.splitlines():

@@ -89,6 +89,13 @@ Result<Json> json_object(std::string_view text) {
   return json;
 }
 
+Status check_text_count(size_t texts) {
+  if (texts <= kMostTexts) return Ok{};
+  return Error(err::kServeRequest,
+               fmt::format("the request has {} texts, at most {} are taken", texts, kMostTexts))
+      .todo("send them in several requests");
+}
+
 void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done) {
   const auto all = std::make_shared<Gathered>();

@@ -26,6 +26,10 @@ Error time_is_up() {
 Error engine_ends() {
   return Error(err::kServeEnds, "the model is being unloaded").todo("send the request again");
 }
+Error server_ends() {
+  return Error(err::kServeEnds, "the server ends and loads no more models")
+      .todo("send the request again when it has started again");
+}
 Error too_many_wait(int64_t waiting) {
   return Error(err::kServeBusy, fmt::format("{} requests wait already", waiting))
       .todo("send the request again later, or start the server with a larger --max_queue");

@@ -33,9 +33,10 @@ struct ModelLatencies {
 };
 std::vector<double> latency_bounds();  // seconds
 
-// Why a request gets no answer: H3411, H3412, H3414.
+// Why a request gets no answer: H3411, H3412 twice, H3414.
 Error time_is_up();
 Error engine_ends();
+Error server_ends();
 Error too_many_wait(int64_t waiting);
 
 }  // namespace hone

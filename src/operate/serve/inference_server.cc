@@ -93,7 +93,13 @@ Result<std::unique_ptr<InferenceServer>> InferenceServer::start(const InferenceO
 
 InferenceServer::~InferenceServer() { stop(); }
 
+// Whoever will still answer holds a reply, and a reply uses the connections and metrics that go with the server. So
+// first no load may bring another model, then each model ends its last step and tells all that wait, those included
+// that were replaced and finish what they began. What the pool asks after that is refused by the models at once.
 void InferenceServer::stop() {
+  context_.ready = false;
+  context_.loads.stop();
+  for (const ModelSet::Model& model : context_.models.living()) model->join();
   if (http_) http_->stop();
   pool_.join();
 }

@@ -22,7 +22,8 @@ class InferenceServer {
                                                         std::vector<Route> routes,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Takes and answers nothing any more; what models answer later reaches nobody. Before the models go.
+  // Takes and answers nothing any more. Loads end, and the models of the context are joined first: replies use what
+  // goes with the server. Before the models go.
   void stop();
 
   int port() const { return http_->port(); }

@@ -1,11 +1,24 @@
 #include "operate/serve/model_set.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "base/core/text.h"
 #include "operate/serve/errors.h"
 
 namespace hone {
+
+bool is_newer(const std::string& a, const std::string& b) {
+  const auto number = [](const std::string& text) -> std::optional<uint64_t> {
+    uint64_t n = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return n;
+  };
+  const auto x = number(a), y = number(b);
+  return x && y && *x > *y;
+}
 
 Traffic with_share(Traffic now, const std::string& version, int64_t share) {
   now.erase(version);
@@ -51,7 +64,14 @@ void ModelSet::add(Model model) {
     n = &models_.back();
   }
   if (n->versions.empty()) n->traffic = {{model->version(), 100}};
-  n->versions[model->version()] = std::move(model);
+  Model& place = n->versions[model->version()];
+  if (place) leave(place);
+  place = std::move(model);
+}
+
+void ModelSet::leave(const Model& model) {
+  std::erase_if(left_, [](const auto& w) { return w.expired(); });
+  left_.push_back(model);
 }
 
 Status ModelSet::set_traffic(const std::string& name, const Traffic& traffic) {
@@ -80,6 +100,7 @@ Status ModelSet::remove(const std::string& name, const std::string& version) {
   if (!version.empty() && !n->versions.contains(version)) return unknown(n->name, version);
   if (version.empty() || n->versions.size() == 1) {
     gone.swap(n->versions);
+    for (const auto& [v, model] : gone) leave(model);
     models_.erase(models_.begin() + (n - models_.data()));
     return Ok{};
   }
@@ -88,6 +109,7 @@ Status ModelSet::remove(const std::string& name, const std::string& version) {
                                               version, n->name, share->second))
         .todo("give them to another version first");
   n->traffic.erase(version);
+  leave(n->versions.at(version));
   gone.insert(n->versions.extract(version));
   return Ok{};
 }
@@ -130,6 +152,14 @@ std::vector<ModelSet::Model> ModelSet::all() const {
   std::vector<Model> all;
   for (const Named& n : models_)
     for (const auto& [version, model] : n.versions) all.push_back(model);
+  return all;
+}
+
+std::vector<ModelSet::Model> ModelSet::living() const {
+  std::vector<Model> all = this->all();
+  std::lock_guard lock(mutex_);
+  for (const auto& w : left_)
+    if (Model model = w.lock()) all.push_back(std::move(model));
   return all;
 }
 

@@ -10,6 +10,8 @@ namespace hone {
 
 // Shares of requests in percent by version; they sum to 100.
 using Traffic = std::map<std::string, int64_t>;
+// Whether version `a` is a larger number than `b`; false where one of them is not a number.
+bool is_newer(const std::string& a, const std::string& b);
 // A version gets this share, the others what is left in proportion; all of it where there is no other.
 Traffic with_share(Traffic now, const std::string& version, int64_t share);
 
@@ -33,6 +35,8 @@ class ModelSet {
   // H3416.
   Result<Model> look_up(const std::string& name, const std::string& version = "");
   std::vector<Model> all() const;
+  // All, and those that are not in the set any more but still answer a request.
+  std::vector<Model> living() const;
   std::vector<std::string> names() const;  // in the order in which they were added
   Traffic traffic(const std::string& name) const;
 
@@ -46,9 +50,11 @@ class ModelSet {
   Named* named(const std::string& name);
   Result<Model> version_of(const Named& n, const std::string& version) const;
   Error unknown(const std::string& name, const std::string& version = "") const;
+  void leave(const Model& model);
 
   mutable std::mutex mutex_;
   std::vector<Named> models_;
+  std::vector<std::weak_ptr<ServedModel>> left_;  // removed, perhaps not gone
 };
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 
 #include "operate/http/request.h"
 #include "operate/metrics/metrics.h"
+#include "operate/serve/loader.h"
 #include "operate/serve/model_set.h"
 
 namespace hone {
@@ -10,7 +11,9 @@ namespace hone {
 // A model that is to be served, or another version of one.
 struct LoadRequest {
   std::string name, version = "";  // "": the newest
-  int64_t traffic = 100;           // its share of the requests, in percent
+  // Its share of the requests, in percent. Without: all of them, but where no version is named either and the newest
+  // is served already, the shares stay as they are.
+  std::optional<int64_t> traffic = {};
   std::string deployed_id = "";
 };
 
@@ -23,11 +26,13 @@ struct ServeContext {
   std::string endpoint;                     // its numeric id
   std::string version;                      // of hone
   std::string predict_route, health_route;  // of a custom container
-  // Loads a folder of the model repository, or forgets it; empty where there is none.
+  // Loads a folder of the model repository, or forgets it; empty where there is none. `load` is called on the
+  // thread of `loads`.
   std::function<Status(const LoadRequest&)> load;
   std::function<Status(const std::string&)> unload;  // by name
   std::function<std::vector<std::string>()> repository;
   std::function<void()> before_metrics;  // brings `metrics` up to date
+  Loader loads;                          // ends before all that a load uses
 
   Deadline deadline() const;
 };
@@ -59,6 +64,11 @@ WebHeaders headers_of(const Error& e);
 std::string line_of(const Error& e);
 // A body, or a part of one, as an object; H3415 with the place.
 Result<Json> json_object(std::string_view text);
+
+// Texts of one request.
+inline constexpr size_t kMostTexts = 1024;
+// H3415: more than kMostTexts.
+Status check_text_count(size_t texts);
 
 // Asks the model all queries at once. `done` is called once with all answers in order, or the first
 // Error, which ends the others. Ends them too when the client leaves.

@@ -65,9 +65,13 @@ Result<std::unique_ptr<RowEngine>> RowEngine::make(const Pretrained& model, cons
   return e;
 }
 
-RowEngine::~RowEngine() {
+RowEngine::~RowEngine() { join(); }
+
+void RowEngine::join() {
   stop();
-  if (thread_.joinable()) thread_.join();
+  std::call_once(joined_, [this] {
+    if (thread_.joinable()) thread_.join();
+  });
 }
 
 Result<uint64_t> RowEngine::submit(Job job) {

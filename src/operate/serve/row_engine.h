@@ -43,6 +43,9 @@ class RowEngine {
   void cancel(uint64_t ticket) { queue_.cancel(ticket); }
   // Every job gets H3412 now, later ones at once.
   void stop() { queue_.stop(); }
+  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
+  // any thread but the engine's.
+  void join();
   EngineLoad load() const { return queue_.load(); }
 
  private:
@@ -65,6 +68,7 @@ class RowEngine {
   JobQueue<Job> queue_;
   EngineLoad load_;  // of the engine's thread, which tells the queue
   std::thread thread_;
+  std::once_flag joined_;
 };
 
 }  // namespace hone

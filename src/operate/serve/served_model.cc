@@ -42,8 +42,9 @@ CacheLimits cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t l
 }
 
 // What a question to a classifier or masked model may set.
-Result<int64_t> top_k_of(const Json& settings, int64_t otherwise) {
-  if (settings.is_null()) return otherwise;
+Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t otherwise) {
+  if (!shared || shared->is_null()) return otherwise;
+  const Json& settings = *shared;
   const auto wrong = [](const std::string& what) {
     return Error(err::kServeRequest, what).at("parameters").todo("give {\"top_k\": 5}, or nothing");
   };
@@ -180,7 +181,7 @@ Status ServedModel::load_text(const ServedOptions& o) {
     if (!g.has_length()) g.max_new_tokens = kDefaultTargetLength;
   }
   HONE_TRY(check_generation(g, model_.config.vocab));
-  defaults_ = std::make_shared<const GenerationConfig>(std::move(g));
+  defaults_ = std::move(g);
   const TokenizerParts& t = tokenizer().parts();
   if (!t.chat_template.empty()) chat_ = ChatTemplate::parse(t.chat_template);
   if (!t.tool_chat_template.empty()) tool_chat_ = ChatTemplate::parse(t.tool_chat_template);
@@ -246,23 +247,50 @@ void ServedModel::stop() {
     rows_->stop();
 }
 
-Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone on_done) {
-  std::shared_ptr<const GenerationConfig> config = defaults_;
-  // As pipelines of Transformers take it: true, or the name of a strategy.
+void ServedModel::join() {
+  if (text_)
+    text_->join();
+  else
+    rows_->join();
+}
+
+// What a request sets, over what the model does without.
+struct ServedModel::Settings {
+  std::weak_ptr<const Json> json;  // that they were read from
+  GenerationConfig config;
   bool truncates = false;
-  if (query.settings.is_object() && query.settings.contains("truncation")) {
-    const Json& t = query.settings["truncation"];
-    truncates = t.is_boolean() ? t.get<bool>() : t.is_string() && t != Json("do_not_truncate");
-    query.settings.erase("truncation");
+};
+
+// The texts of a request ask one after another with the same settings: they are read once, and all that wait hold one
+// copy, however long their stop texts are.
+Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
+    const std::shared_ptr<const Json>& json) {
+  if (json) {
+    std::lock_guard lock(settings_mutex_);
+    if (auto last = last_settings_.lock(); last && last->json.lock() == json) return last;
   }
-  if (query.settings.is_object() && !query.settings.empty()) {
-    auto own = std::make_shared<GenerationConfig>(*defaults_);
-    HONE_TRY(apply_request_json(*own, query.settings, "parameters"));
-    HONE_TRY(check_generation(*own, model_.config.vocab));
-    config = std::move(own);
+  auto s = std::make_shared<Settings>(Settings{json, defaults_});
+  if (json && json->is_object() && !json->empty()) {
+    Json rest = *json;
+    // As pipelines of Transformers take it: true, or the name of a strategy.
+    if (const auto t = rest.find("truncation"); t != rest.end()) {
+      s->truncates =
+          t->is_boolean() ? t->get<bool>() : t->is_string() && *t != Json("do_not_truncate");
+      rest.erase(t);
+    }
+    HONE_TRY(apply_request_json(s->config, rest, "parameters"));
+    HONE_TRY(check_generation(s->config, model_.config.vocab));
   }
+  std::lock_guard lock(settings_mutex_);
+  last_settings_ = s;
+  return std::shared_ptr<const Settings>(std::move(s));
+}
+
+Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone on_done) {
+  const auto settings = HONE_TRY(read_settings(query.settings));
+  const std::shared_ptr<const GenerationConfig> config(settings, &settings->config);
   std::vector<PromptRow> rows(1);
-  if (query.tokens.empty() && truncates && task_ == ServedTask::text2text) {
+  if (query.tokens.empty() && settings->truncates && task_ == ServedTask::text2text) {
     Encoding encoded;
     HONE_TRY(tokenizer().encode_to(prefix_ + query.text, {}, encoded,
                                    {.add_special_tokens = query.special_tokens},
@@ -279,13 +307,6 @@ Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone
   HONE_TRY(check_sources(prompts, model_.config));
   HONE_TRY(check_prompts(prompts, *config, model_.config.vocab,
                          std::min(model_.config.max_positions, longest_)));
-  // A length of the model's own ends where the server's sequences do.
-  const auto prompt_tokens = static_cast<int64_t>(prompts[0].tokens.size());
-  if (config->end_length(prompt_tokens, model_.config.max_positions) > longest_) {
-    auto own = std::make_shared<GenerationConfig>(*config);
-    own->max_new_tokens = longest_ - prompt_tokens;
-    config = std::move(own);
-  }
   HONE_TRY(text_->check(prompts[0], *config));
 
   TextEngine::Job job;

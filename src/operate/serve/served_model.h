@@ -34,8 +34,9 @@ struct TextQuery {
   std::string text;
   std::optional<std::string> pair = {};  // classification of pairs
   std::vector<int32_t> tokens = {};      // in place of the text
-  // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}.
-  Json settings = nullptr;
+  // For generation keys of generation_config.json; the other tasks: {"top_k": labels or words}. The texts of a
+  // request share them. Null: none.
+  std::shared_ptr<const Json> settings = {};
   bool special_tokens = true;  // those that the tokenizer puts around a text
   Deadline deadline = kNoDeadline;
 };
@@ -83,12 +84,17 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   void cancel(uint64_t ticket);
   // Every request gets H3412 now, later ones at once.
   void stop();
+  // Stops, and waits until no request is called any more, however long the step takes that runs. Any number of
+  // times, from any thread but the model's.
+  void join();
 
  private:
   class Watch;
+  struct Settings;
   ServedModel() = default;
   static void unload(ServedModel* m);
   Status load_text(const ServedOptions& options);
+  Result<std::shared_ptr<const Settings>> read_settings(const std::shared_ptr<const Json>& json);
   Result<uint64_t> ask_text(TextQuery query, OnPiece on_piece, OnDone on_done);
   Result<uint64_t> ask_rows(TextQuery query, OnDone on_done);
   std::vector<std::vector<Scored>> best_of(std::span<const float> logits, int64_t count) const;
@@ -100,7 +106,9 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   int64_t longest_ = 0;
   int32_t mask_ = -1;
   std::optional<Result<ChatTemplate>> chat_, tool_chat_;
-  std::shared_ptr<const GenerationConfig> defaults_ = std::make_shared<GenerationConfig>();
+  GenerationConfig defaults_;
+  std::mutex settings_mutex_;
+  std::weak_ptr<const Settings> last_settings_;
   std::unique_ptr<Backend> backend_;
   std::optional<ModelLatencies> latencies_;
   std::unique_ptr<TextEngine> text_;

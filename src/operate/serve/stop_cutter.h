@@ -2,28 +2,31 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hone {
 
 class StopCutter {
  public:
-  explicit StopCutter(std::vector<std::string> stops) : stops_(std::move(stops)) {}
+  using Stops = std::shared_ptr<const std::vector<std::string>>;
+  explicit StopCutter(Stops stops) : stops_(std::move(stops)) {}
 
   // What is certain not to belong to a stop text.
   std::string push(const std::string& piece) {
     if (stopped_) return "";
     held_ += piece;
     size_t first = std::string::npos;
-    for (const std::string& s : stops_) first = std::min(first, held_.find(s));
+    for (const std::string& s : *stops_) first = std::min(first, held_.find(s));
     if (first != std::string::npos) {
       stopped_ = true;
       held_.resize(first);
       return std::exchange(held_, "");
     }
     size_t keep = 0;  // the longest end that begins a stop text
-    for (const std::string& s : stops_)
+    for (const std::string& s : *stops_)
       for (size_t n = std::min(s.size() - 1, held_.size()); n > keep; --n)
         if (held_.ends_with(s.substr(0, n))) keep = n;
     std::string out = held_.substr(0, held_.size() - keep);
@@ -34,7 +37,7 @@ class StopCutter {
   bool stopped() const { return stopped_; }
 
  private:
-  std::vector<std::string> stops_;
+  Stops stops_;
   std::string held_;
   bool stopped_ = false;
 };

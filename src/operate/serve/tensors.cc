@@ -38,8 +38,7 @@ OrderedJson triton_config(const ServedModel& model) {
           {"output", outputs}};
 }
 
-Result<std::vector<TextQuery>> queries_of(const std::vector<InferTensor>& inputs,
-                                          const Json& settings, Deadline deadline) {
+Result<const InferTensor*> texts_among(const std::vector<InferTensor>& inputs) {
   const InferTensor* text = nullptr;
   for (const InferTensor& t : inputs)
     if (t.name == "text_input" || (text == nullptr && t.datatype == "BYTES")) text = &t;
@@ -52,12 +51,16 @@ Result<std::vector<TextQuery>> queries_of(const std::vector<InferTensor>& inputs
   if (text->size() != static_cast<int64_t>(text->texts.size()))
     return Error(err::kServeRequest, fmt::format("the input {} has {} texts, its shape says {}",
                                                  text->name, text->texts.size(), text->size()));
+  return text;
+}
+
+Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,
+                                          Deadline deadline) {
+  HONE_TRY(check_text_count(text.texts.size()));
+  const auto shared = std::make_shared<const Json>(std::move(settings));
   std::vector<TextQuery> queries;
-  for (const std::string& t : text->texts) {
-    queries.push_back({.text = t});
-    queries.back().settings = settings;
-    queries.back().deadline = deadline;
-  }
+  for (const std::string& t : text.texts)
+    queries.push_back({.text = t, .settings = shared, .deadline = deadline});
   return queries;
 }
 

@@ -23,10 +23,12 @@ std::vector<TensorForm> outputs_of(const ServedModel& model);
 // Triton's config of a model as its clients read it.
 OrderedJson triton_config(const ServedModel& model);
 
-// Tensors as queries, one for each text. H3415.
-Result<std::vector<TextQuery>> queries_of(const std::vector<InferTensor>& inputs,
-                                          const Json& settings, Deadline deadline);
-// The outputs that were asked for, all without any. H3415 of a name that the model does not have.
+// The tensor whose texts are asked: text_input, else the first of BYTES. H3415: there is none, or its shape is wrong.
+Result<const InferTensor*> texts_among(const std::vector<InferTensor>& inputs);
+// Its texts as queries. H3415 of too many.
+Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,
+                                          Deadline deadline);
+// The outputs that were asked for, all without any; `shape` is that of the texts. H3415 of a name that the model does not have.
 Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
                                             const std::vector<TextAnswer>& answers,
                                             const std::vector<std::string>& wanted,

@@ -15,29 +15,35 @@ Result<std::unique_ptr<TextEngine>> TextEngine::make(const Pretrained& model,
   HONE_TRY(e->session_->allocate());
   HONE_TRY(load_weights(*e->session_, model));
   e->cached_ = std::make_unique<CachedModel>(*e->session_, model.config, limits);
-  e->batcher_ =
-      std::make_unique<Batcher>(*e->cached_, model.tokenizer ? &*model.tokenizer : nullptr,
-                                e->session_->pool(), model.config.max_positions);
+  e->batcher_ = std::make_unique<Batcher>(
+      *e->cached_, model.tokenizer ? &*model.tokenizer : nullptr, e->session_->pool(),
+      std::min(limits.tokens, model.config.max_positions));
   e->tell_load();
   e->thread_ = std::thread([engine = e.get()] { engine->run(); });
   return e;
 }
 
-TextEngine::~TextEngine() {
+TextEngine::~TextEngine() { join(); }
+
+void TextEngine::join() {
   stop();
-  if (thread_.joinable()) thread_.join();
+  std::call_once(joined_, [this] {
+    if (thread_.joinable()) thread_.join();
+  });
 }
 
 Status TextEngine::check(const Prompt& prompt, const GenerationConfig& config) const {
   if (batcher_->fits(prompt, config)) return Ok{};
+  const auto begun = static_cast<int64_t>(prompt.tokens.size());
   return Error(
              err::kServeTooLarge,
-             fmt::format(
-                 "{} tokens, with {} to come in up to {} sequences at once, are more than "
-                 "this server holds: {} sequences of {} tokens, {} tokens in all",
-                 prompt.tokens.size() + prompt.source.size(), config.max_new_tokens.value_or(0),
-                 std::max(config.num_beams, config.num_return_sequences), limits_.rows,
-                 std::max(limits_.tokens, limits_.longest_source), limits_.pages() * limits_.page))
+             fmt::format("{} tokens, with {} to come in up to {} sequences at once, are more than "
+                         "this server holds: {} sequences of {} tokens, {} tokens in all",
+                         prompt.tokens.size() + prompt.source.size(),
+                         config.end_length(begun, limits_.tokens) - begun,
+                         std::max(config.num_beams, config.num_return_sequences), limits_.rows,
+                         std::max(limits_.tokens, limits_.longest_source),
+                         limits_.pages() * limits_.page))
       .todo(
           "shorten the text, ask for fewer tokens or sequences, or start the server with a larger "
           "--max_length, --batch_size or --cache_memory");
@@ -101,6 +107,7 @@ void TextEngine::run() {
     begin_waiting();
     batcher_->step();
     end_late();
+    if (running_.empty()) tell_load();  // nothing else does until another request comes
   }
   batcher_->clear();
   const auto running = std::exchange(running_, {});

@@ -35,6 +35,9 @@ class TextEngine {
   void cancel(uint64_t ticket) { queue_.cancel(ticket); }
   // Every job gets H3412 now, later ones at once.
   void stop() { queue_.stop(); }
+  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
+  // any thread but the engine's.
+  void join();
   EngineLoad load() const { return queue_.load(); }
 
  private:
@@ -59,6 +62,7 @@ class TextEngine {
   int64_t requests_ = 0;
   std::unordered_map<uint64_t, Running> running_;
   std::thread thread_;
+  std::once_flag joined_;
 };
 
 }  // namespace hone

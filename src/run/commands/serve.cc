@@ -31,6 +31,8 @@ class Server {
   explicit Server(const ServeSettings& s) : s_(s) {}
 
   Status start() {
+    // A load that is asked for while the first models load waits for them.
+    std::lock_guard lock(loading_);
     HONE_TRY(find_models());
     HONE_TRY(read_traffic());
     InferenceOptions o = HONE_TRY(options());
@@ -65,16 +67,28 @@ class Server {
   }
 
   void drain() {
-    if (grpc_) grpc_->stop(s_.drain_timeout);
-    if (server_->drain(s_.drain_timeout)) return;
-    log_warning("some requests were not done after {} s", s_.drain_timeout);
-    for (const auto& model : context_.models.all()) model->stop();
-    (void)server_->drain(2);
+    context_.ready = false;  // for those that ask either server, and no load begins from now on
+    // Both servers at once, so that they share the time. The last part of it is for telling those that still wait.
+    const double last = std::min(2.0, s_.drain_timeout / 10), first = s_.drain_timeout - last;
+    std::thread grpc;
+    if (grpc_) grpc = std::thread([&] { grpc_->stop(first); });
+    if (!server_->drain(first)) {
+      log_warning("some requests were not done after {:.4g} s", first);
+      for (const auto& model : context_.models.living()) model->stop();
+      (void)server_->drain(last);
+    }
+    if (grpc.joinable()) grpc.join();
   }
+  // A job of a model holds its reply, which uses the servers, and the model itself. So first no load may bring another
+  // model; then each model ends the step that runs, however long it takes, and gives up its jobs; then the servers go,
+  // whose connections may hold models too; and last the models. After a start that failed as well: requests may run.
   ~Server() {
-    for (const auto& model : context_.models.all()) model->stop();
+    context_.ready = false;
+    context_.loads.stop();
+    for (const auto& model : context_.models.living()) model->join();
     grpc_.reset();
     if (server_) server_->stop();
+    server_.reset();
     for (const std::string& name : context_.models.names()) (void)context_.models.remove(name);
     wait_for_unloads();
   }
@@ -169,8 +183,12 @@ class Server {
           HONE_TRY(resolve_model(registry, r.version.empty() ? r.name : r.name + ":" + r.version)));
     }
     if (!s_.model_repository.empty()) return in_repository(s_.model_repository, r.name, r.version);
+    const ModelSource* newest = nullptr;
     for (const ModelSource& m : sources_)
-      if (m.name == r.name && (r.version.empty() || m.version == r.version)) return m;
+      if (m.name == r.name && (r.version.empty() || m.version == r.version) &&
+          (newest == nullptr || !is_newer(newest->version, m.version)))
+        newest = &m;
+    if (newest != nullptr) return *newest;
     return Error(err::kServeNoModel, fmt::format("no model is called '{}' {}", r.name, r.version))
         .todo("start the server with --endpoint or --model_repository to load others");
   }
@@ -179,14 +197,24 @@ class Server {
   // left, and those without any go. Requests that run are finished by the version that has them.
   Status reload(const LoadRequest& r) {
     std::lock_guard lock(loading_);
+    if (!context_.ready) return server_ends();  // or its start failed
     ModelSource m = HONE_TRY(source_of(r));
     m.deployed_id = r.deployed_id;
+    const auto served = context_.models.look_up(m.name, m.version);
+    const bool again = served.ok() && r.version.empty() && !r.traffic;
+    if (again && m.deployed_id.empty()) m.deployed_id = (*served)->deployed_id();
     HONE_TRY(load(m));
-    const ModelSet::Traffic after =
-        with_share(context_.models.traffic(m.name), m.version, r.traffic);
-    HONE_TRY(context_.models.set_traffic(m.name, after));
-    for (const auto& [v, share] : after)
-      if (share == 0 && v != m.version) HONE_TRY(context_.models.remove(m.name, v));
+    if (!again) {
+      const ModelSet::Traffic after =
+          with_share(context_.models.traffic(m.name), m.version, r.traffic.value_or(100));
+      HONE_TRY(context_.models.set_traffic(m.name, after));
+      for (const auto& [v, share] : after)
+        if (share == 0 && v != m.version) HONE_TRY(context_.models.remove(m.name, v));
+    }
+    // An endpoint answers with one model, as hone deploy writes it into the registry.
+    if (!s_.endpoint.empty())
+      for (const std::string& name : context_.models.names())
+        if (name != m.name) (void)context_.models.remove(name);
     return Ok{};
   }
 
@@ -194,10 +222,12 @@ class Server {
   Status announce(const std::string& url) {
     if (s_.endpoint.empty()) return Ok{};
     Registry registry = HONE_TRY(Registry::open(s_.registry));
-    Endpoint e = HONE_TRY(registry.endpoint(endpoint_.id));
-    e.address = url;
-    endpoint_ = HONE_TRY(registry.set_endpoint(e));
-    return Ok{};
+    return registry.database().write([&]() -> Status {
+      Endpoint e = HONE_TRY(registry.endpoint(endpoint_.id));
+      e.address = url;
+      endpoint_ = HONE_TRY(registry.set_endpoint(e));
+      return Ok{};
+    });
   }
 
   Status read_traffic() {

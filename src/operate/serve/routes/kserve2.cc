@@ -29,8 +29,6 @@ struct InferRequest {
   Json settings = Json::object();
 };
 
-constexpr int64_t kMostTexts = 1024;
-
 Status read_input(const Json& j, std::string_view& tail, InferRequest& r) {
   if (!j.is_object()) return bad_v2("an input is not an object");
   InferTensor t;
@@ -44,7 +42,7 @@ Status read_input(const Json& j, std::string_view& tail, InferRequest& r) {
       return bad_v2(fmt::format("the shape of {} is not a list of whole numbers", t.name));
     t.shape.push_back(d.get<int64_t>());
   }
-  if (t.size() < 0 || t.size() > kMostTexts)
+  if (t.size() < 0 || static_cast<size_t>(t.size()) > kMostTexts)
     return bad_v2(fmt::format("the shape of {} has a negative size, or more than {} values", t.name,
                               kMostTexts));
   const Json parameters = j.value("parameters", Json::object());
@@ -138,9 +136,10 @@ WebAnswer infer_answer(const ServedModel& model, const InferRequest& r,
 
 Status infer(RouteCall& call, const ModelSet::Model& model) {
   auto request = std::make_shared<InferRequest>(HONE_TRY(read_infer(call)));
+  const InferTensor& text = *HONE_TRY(texts_among(request->inputs));
   std::vector<TextQuery> queries =
-      HONE_TRY(queries_of(request->inputs, request->settings, call.server.deadline()));
-  const std::vector<int64_t> shape = request->inputs[0].shape;
+      HONE_TRY(queries_of(text, std::move(request->settings), call.server.deadline()));
+  const std::vector<int64_t> shape = text.shape;
   ask_all(call, model, std::move(queries),
           [reply = call.reply, model, request, shape](Result<std::vector<TextAnswer>> all) {
             if (!all.ok()) return refuse_v2(reply, all.error());
@@ -158,8 +157,9 @@ Status generate(RouteCall& call, const ModelSet::Model& model, bool stream) {
   if (!body.contains("text_input") || !body["text_input"].is_string())
     return bad_v2("the body has no text \"text_input\"");
   q.text = body["text_input"].get<std::string>();
-  q.settings = body.value("parameters", Json::object());
-  if (q.settings.is_object()) q.settings.erase("stream");
+  Json settings = body.value("parameters", Json::object());
+  if (settings.is_object()) settings.erase("stream");
+  q.settings = std::make_shared<const Json>(std::move(settings));
   q.deadline = call.server.deadline();
   const auto answer_of = [model](const std::string& text) {
     return OrderedJson{
@@ -226,7 +226,7 @@ void repository_index(RouteCall& call) {
 }
 
 // {"parameters": {"hone_version": "3", "hone_traffic": 10}} names a version and its share; without, the newest
-// gets all requests.
+// gets all requests, or is loaded again with the shares as they are.
 Result<LoadRequest> load_request(const RouteCall& call, const std::string& name) {
   LoadRequest r{name};
   if (call.request.body.empty()) return r;
@@ -246,12 +246,17 @@ Status repository_change(RouteCall& call, const std::string& name, bool load) {
   if (load ? !call.server.load : !call.server.unload)
     return Error(err::kServeNoModel, "this server has no model repository")
         .todo("start it with --model_repository DIR");
-  if (load)
-    HONE_TRY(call.server.load(HONE_TRY(load_request(call, name))));
-  else
-    HONE_TRY(call.server.unload(name));
-  call.reply->send({200, "{}"});
-  return Ok{};
+  const auto answer = [reply = call.reply](const Status& s) {
+    if (!s.ok()) return refuse_v2(reply, s.error());
+    reply->send({200, "{}"});
+  };
+  if (!load) {
+    answer(call.server.unload(name));
+    return Ok{};
+  }
+  const LoadRequest wanted = HONE_TRY(load_request(call, name));
+  return call.server.loads.add([&server = call.server, wanted] { return server.load(wanted); },
+                               answer);
 }
 
 bool handle_kserve2(RouteCall& call) {

@@ -35,7 +35,7 @@ struct Asked {
   bool chat = false, stream = false, usage = false;
   std::string id, model;
   int64_t created = 0, choices = 1;
-  std::vector<std::string> stops;
+  StopCutter::Stops stops = std::make_shared<const std::vector<std::string>>();
   std::vector<TextQuery> queries;
 };
 
@@ -160,19 +160,26 @@ Result<Json> openai_settings(const Json& body, bool chat, int64_t longest, Asked
   HONE_TRY(whole("best_of", best));
   if (best > a.choices) return bad("best_of", "best_of is not supported").todo("use n");
   if (a.choices > kMostChoices) return bad("n", fmt::format("n is more than {}", kMostChoices));
-  if (a.choices > 1) out["num_return_sequences"] = a.choices;
+  // Always, for the model's own may be another.
+  if (const auto own = out.find("num_return_sequences"); own != out.end() && *own != a.choices)
+    return bad("num_return_sequences",
+               fmt::format("num_return_sequences is not n, which is {}", a.choices))
+        .todo("leave it out and use n");
+  out["num_return_sequences"] = a.choices;
   if (!out.contains("seed")) {
     thread_local std::mt19937_64 random{std::random_device{}()};
     out["seed"] = static_cast<int64_t>(random() >> 1);
   }
   if (const auto stop = body.find("stop"); stop != body.end() && !stop->is_null()) {
     const Json list = stop->is_array() ? *stop : Json::array({*stop});
+    std::vector<std::string> stops;
     for (const Json& s : list) {
       if (!s.is_string() || s.get_ref<const std::string&>().empty() || list.size() > 16)
         return bad("stop", "stop is neither a text nor a list of at most 16 texts");
-      a.stops.push_back(s.get<std::string>());
+      stops.push_back(s.get<std::string>());
     }
-    if (!a.stops.empty()) out["stop_strings"] = a.stops;
+    if (!stops.empty()) out["stop_strings"] = stops;
+    a.stops = std::make_shared<const std::vector<std::string>>(std::move(stops));
   }
   if (const auto s = body.find("stream"); s != body.end() && !s->is_null()) {
     if (!s->is_boolean()) return bad("stream", "stream is not true or false");
@@ -205,6 +212,7 @@ Status read_prompts(const Json& body, Asked& a) {
     return Ok{};
   };
   if (!prompt->is_array() || are_ids(*prompt)) return add(*prompt);
+  HONE_TRY(check_text_count(prompt->size()));
   for (const Json& one : *prompt) HONE_TRY(add(one));
   return Ok{};
 }
@@ -260,6 +268,7 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
   ask_pieces(
       call, model, std::move(a->queries[0]),
       [a, state, write](size_t sequence, const std::string& piece) {
+        if (sequence >= state->cutters.size()) return;
         const std::string text = state->cutters[sequence].push(piece);
         if (!text.empty()) write(one_choice(*a, sequence, text, kNone), kNone);
       },
@@ -269,7 +278,7 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
           reply->write("data: " + openai_error(answer.error()).body + "\n");
           return reply->end();
         }
-        for (size_t i = 0; i < answer->texts.size(); ++i) {
+        for (size_t i = 0; i < std::min(answer->texts.size(), state->cutters.size()); ++i) {
           const Written& w = answer->texts[i];
           const std::string rest = state->cutters[i].finish();
           if (!rest.empty()) write(one_choice(*a, i, rest, kNone), kNone);
@@ -305,7 +314,8 @@ Status complete(RouteCall& call, bool chat) {
     HONE_TRY(read_chat(call, body, *model, *a));
   else
     HONE_TRY(read_prompts(body, *a));
-  const Json settings = HONE_TRY(openai_settings(body, chat, model->longest(), *a));
+  const auto settings =
+      std::make_shared<const Json>(HONE_TRY(openai_settings(body, chat, model->longest(), *a)));
   for (TextQuery& q : a->queries) {
     q.settings = settings;
     q.deadline = call.server.deadline();

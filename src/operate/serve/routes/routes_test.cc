@@ -6,6 +6,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <set>
 #include <thread>
 
 #include "base/store/http.h"
@@ -16,6 +18,14 @@ namespace hone {
 namespace {
 
 const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/";
+
+// A minute is more than any of these takes.
+template <class F>
+bool until(F condition) {
+  for (int i = 0; i < 30000 && !condition(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  return condition();
+}
 
 class ServeRoutes : public testing::Test {
  protected:
@@ -42,9 +52,12 @@ class ServeRoutes : public testing::Test {
     server_ = std::move(InferenceServer::start({}, all_serve_route(), *context_).value()).release();
   }
   static void TearDownTestSuite() {
+    // Engines hold replies until they have ended.
+    for (const ModelSet::Model& model : context_->models.living()) model->join();
+    for (const std::string& name : context_->models.names()) (void)context_->models.remove(name);
+    wait_for_unloads();
     delete server_;
     delete context_;
-    wait_for_unloads();
   }
   HttpResponse post(const std::string& path, const std::string& body, HttpHeaders headers = {}) {
     return http_
@@ -151,6 +164,70 @@ TEST_F(ServeRoutes, OpenAiCompletesChatsAndStreams) {
   EXPECT_EQ(post("/v1/completions", R"({"model": "bert", "prompt": "a"})").status, 400);
 }
 
+// The index of each choice of a streamed answer.
+std::set<int64_t> choices_of(const std::string& stream) {
+  std::set<int64_t> all;
+  for (size_t at = 0; (at = stream.find("data: {", at)) != std::string::npos; ++at) {
+    const Json event = Json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+    for (const Json& c : event["choices"]) all.insert(c["index"].get<int64_t>());
+  }
+  return all;
+}
+
+TEST_F(ServeRoutes, OpenAiCountsChoicesByNAlone) {
+  const auto ask = [&](const std::string& model, const std::string& rest) {
+    return post("/v1/completions", R"({"prompt": "Hello, world", "max_tokens": 4, "model": ")" +
+                                       model + "\"" + rest + "}");
+  };
+  for (const char* stream : {R"(, "stream": true)", ""}) {
+    const HttpResponse r = ask("gpt2", std::string(R"(, "num_return_sequences": 3)") + stream);
+    EXPECT_EQ(r.status, 400) << r.body;
+    EXPECT_NE(r.body.find("num_return_sequences"), std::string::npos) << r.body;
+    EXPECT_EQ(ask("gpt2", std::string(R"(, "num_return_sequences": "3")") + stream).status, 400);
+  }
+  const HttpResponse two = ask("gpt2", R"(, "n": 2, "num_return_sequences": 2, "stream": true)");
+  EXPECT_EQ(two.status, 200);
+  EXPECT_EQ(choices_of(two.body), (std::set<int64_t>{0, 1})) << two.body;
+
+  // A model whose own settings ask for two.
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / fmt::format("hone_two_{}", getpid());
+  fs::remove_all(folder);
+  fs::copy(kGoldens + "tiny_text_gpt2", folder);
+  std::ofstream(folder / "generation_config.json")
+      << R"({"num_return_sequences": 2, "do_sample": true})";
+  context_->models.add(
+      ServedModel::load("two", "1", folder.string(), {.threads = 1, .max_length = 48}).value());
+  fs::remove_all(folder);
+  const HttpResponse stream = ask("two", R"(, "stream": true)");
+  EXPECT_EQ(stream.status, 200);
+  EXPECT_EQ(choices_of(stream.body), std::set<int64_t>{0}) << stream.body;
+  EXPECT_EQ(json_of(ask("two", ""))["choices"].size(), 1u);
+  EXPECT_EQ(json_of(ask("two", R"(, "temperature": 0)"))["choices"].size(), 1u);
+  EXPECT_EQ(choices_of(ask("two", R"(, "n": 3, "stream": true)").body),
+            (std::set<int64_t>{0, 1, 2}));
+  EXPECT_EQ(
+      json_of(post("/v1/models/two:predict", R"({"instances": ["a"]})"))["predictions"][0].size(),
+      2u);
+  EXPECT_TRUE(context_->models.remove("two").ok());
+}
+
+TEST_F(ServeRoutes, RefusesMoreTextsThanItTakes) {
+  std::string texts = R"("")";
+  for (size_t i = 0; i < kMostTexts; ++i) texts += R"(, "")";
+  const std::string count = std::to_string(kMostTexts);
+  for (const auto& [path, body] :
+       {std::pair{"/v1/models/gpt2:predict", R"({"instances": [)" + texts + "]}"},
+        std::pair{"/v1/completions", R"({"model": "gpt2", "prompt": [)" + texts + "]}"},
+        std::pair{"/v2/models/gpt2/infer",
+                  R"({"inputs": [{"name": "t", "datatype": "BYTES", "shape": [)" +
+                      std::to_string(kMostTexts + 1) + R"(], "data": [)" + texts + "]}]}"}}) {
+    const HttpResponse r = post(path, body);
+    EXPECT_EQ(r.status, 400) << path;
+    EXPECT_NE(r.body.find(count), std::string::npos) << r.body.substr(0, 300);
+  }
+}
+
 TEST_F(ServeRoutes, OpenAiChatsRunTheTemplateOfTheModel) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / fmt::format("hone_chat_{}", getpid());
@@ -190,6 +267,11 @@ TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {
   EXPECT_EQ(j["outputs"][0]["data"], Json{"ineinehi S"}) << j;
   EXPECT_EQ(j["outputs"][0]["shape"], (Json{1, 1}));
   EXPECT_EQ(j["id"], "x");
+  // The shape is that of the texts, whatever else is sent.
+  const Json second = json_of(post("/v2/models/gpt2/infer", R"({"parameters": {"max_new_tokens": 4},
+      "inputs": [{"name": "other", "shape": [2], "datatype": "FP32", "data": [1, 2]},
+                 {"name": "text_input", "shape": [1, 1], "datatype": "BYTES", "data": ["Hello, world"]}]})"));
+  EXPECT_EQ(second["outputs"][0]["shape"], (Json{1, 1})) << second;
   const std::string head = R"({"inputs": [{"name": "T", "shape": [1], "datatype": "BYTES",
       "parameters": {"binary_data_size": 16}}], "parameters": {"max_new_tokens": 4},
       "outputs": [{"name": "text_output", "parameters": {"binary_data": true}}]})";
@@ -214,6 +296,45 @@ TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {
           R"({"text_input": "Hello, world", "parameters": {"max_new_tokens": 4}})"))["text_output"],
       "ineinehi S");
   EXPECT_EQ(json_of(post("/v2/repository/index", ""))[0]["state"], "READY");
+}
+
+// More loads than threads that read requests: all others are answered meanwhile.
+TEST_F(ServeRoutes, LoadsOneAfterAnotherAndAnswersMeanwhile) {
+  std::promise<void> goes;
+  std::shared_future<void> go = goes.get_future().share();
+  std::atomic<int> begun = 0;
+  context_->load = [&](const LoadRequest& r) -> Status {
+    ++begun;
+    go.wait();
+    EXPECT_EQ(r.traffic, std::nullopt);
+    if (r.version == "9") return Error(err::kServeNoModel, "it has no version 9");
+    return Ok{};
+  };
+  std::vector<std::thread> clients;
+  std::atomic<int> taken = 0, refused = 0;
+  for (int i = 0; i < 4; ++i)
+    clients.emplace_back([&, i] {
+      HttpClient http{{.retries = 0}};
+      const std::string body = i == 0 ? R"({"parameters": {"hone_version": "9"}})" : "";
+      const auto r = http.send({.method = "POST",
+                                .url = server_->url() + "/v2/repository/models/x/load",
+                                .body = std::as_bytes(std::span(body))});
+      if (r.ok() && r->status == 200) ++taken;
+      if (r.ok() && r->status == 404) ++refused;
+    });
+  const LiveMetric& open = context_->metrics.gauge("hone_serve_open_requests", "");
+  EXPECT_TRUE(until([&] { return open.value() == 4; })) << open.value();
+  EXPECT_TRUE(until([&] { return begun == 1; }));
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(post("/v1/models/gpt2:predict", R"({"instances": ["a"]})").status, 200);
+  EXPECT_EQ(begun, 1);
+  goes.set_value();
+  for (std::thread& t : clients) t.join();
+  EXPECT_EQ(begun, 4);
+  EXPECT_EQ(taken, 3);
+  EXPECT_EQ(refused, 1);
+  context_->load = nullptr;
+  EXPECT_EQ(post("/v2/repository/models/x/load", "").status, 404);
 }
 
 TEST_F(ServeRoutes, CountsRequestsAndSaysWhetherItIsReady) {
@@ -258,6 +379,64 @@ TEST(InferenceServer, AsksForKeysAndTellsOriginsWhatTheyMay) {
   EXPECT_EQ(http.send(preflight).value().status, 204);
 }
 
+// A step of a model outlasts the drain. The server goes when the model can answer nobody any more, although the model
+// was removed before. (A callback that waits is a step that takes long.)
+TEST(InferenceServer, EndsAfterTheLastStepOfItsModels) {
+  auto context = std::make_unique<ServeContext>();
+  ServedOptions o{.threads = 1, .batch_size = 2, .max_length = 48};
+  o.metrics = &context->metrics;
+  context->models.add(ServedModel::load("slow", "1", kGoldens + "tiny_text_gpt2", o).value());
+  context->load = [](const LoadRequest&) -> Status { return Ok{}; };
+  context->ready = true;
+  auto server = std::move(InferenceServer::start({}, all_serve_route(), *context).value());
+  const std::weak_ptr<ServedModel> model = *context->models.find("slow");
+  std::promise<void> begun, goes;
+  std::shared_future<void> go = goes.get_future().share();
+  std::atomic_flag first;
+  std::atomic<bool> told = false, ended = false;
+  ASSERT_TRUE(model.lock()
+                  ->ask(
+                      {.text = "Hello, world"},
+                      [&](size_t, const std::string&) {
+                        if (first.test_and_set()) return;
+                        begun.set_value();
+                        go.wait();
+                      },
+                      [&](const Result<TextAnswer>&) { told = true; })
+                  .ok());
+  begun.get_future().wait();
+  // A request that came over HTTP waits for the same model.
+  std::thread client([url = server->url()] {
+    HttpClient http{{.retries = 0}};
+    const std::string body = R"({"instances": ["Hello, world"]})";
+    const auto r = http.send({.method = "POST",
+                              .url = url + "/v1/models/slow:predict",
+                              .body = std::as_bytes(std::span(body))});
+    EXPECT_TRUE(!r.ok() || r->status == 503);
+  });
+  EXPECT_TRUE(until([&] { return model.lock()->load().waiting == 1; }));
+  EXPECT_FALSE(server->drain(0.01));
+  EXPECT_FALSE(context->ready);
+  EXPECT_TRUE(context->models.remove("slow").ok());
+  std::thread ender([&] {
+    server.reset();
+    ended = true;
+  });
+  EXPECT_TRUE(until([&] {
+    const auto r = model.lock()->ask({.text = "a"}, nullptr, [](const Result<TextAnswer>&) {});
+    return !r.ok() && std::string(r.error().code()) == err::kServeEnds.id;
+  }));
+  EXPECT_FALSE(ended);
+  goes.set_value();
+  ender.join();
+  EXPECT_TRUE(told);
+  client.join();
+  EXPECT_EQ(std::string(context->loads.add({}, {}).error().code()), err::kServeEnds.id);
+  context.reset();
+  wait_for_unloads();
+  EXPECT_TRUE(model.expired());
+}
+
 // A version takes the place of another while requests come: each is answered by one of them.
 TEST_F(ServeRoutes, SwapsVersionsWithoutALostRequest) {
   std::atomic<bool> stop = false;
@@ -280,6 +459,7 @@ TEST_F(ServeRoutes, SwapsVersionsWithoutALostRequest) {
       }
     });
   for (int v = 2; v < 8; ++v) {
+    for (const int seen = answered; answered < seen + 2 && failed == 0;) std::this_thread::yield();
     const std::string now = std::to_string(v), before = std::to_string(v - 1);
     context_->models.add(load("swap", "tiny_text_gpt2", now));
     ASSERT_TRUE(context_->models.set_traffic("swap", {{now, 100}}).ok());

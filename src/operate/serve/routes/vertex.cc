@@ -125,7 +125,9 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
     if (key != "instances" && key != "parameters" && key != "signature_name")
       return Error(err::kServeRequest, fmt::format("there is no key '{}'", key))
           .todo("send {\"instances\": [...], \"parameters\": {...}}");
-  const Json settings = settings_of(body.value("parameters", Json()), model->task());
+  HONE_TRY(check_text_count(instances->size()));
+  const auto settings =
+      std::make_shared<const Json>(settings_of(body.value("parameters", Json()), model->task()));
   std::vector<TextQuery> queries;
   for (size_t i = 0; i < instances->size(); ++i) {
     queries.push_back(HONE_TRY(query_of((*instances)[i], i)));

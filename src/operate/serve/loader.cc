@@ -1,0 +1,51 @@
+#include "operate/serve/loader.h"
+
+#include "base/core/log.h"
+#include "operate/serve/engine.h"
+#include "operate/serve/errors.h"
+
+namespace hone {
+
+Status Loader::add(Load load, OnDone done) {
+  std::lock_guard lock(mutex_);
+  if (stopped_) return server_ends();
+  if (waiting_.size() >= kMostWaiting)
+    return Error(err::kServeBusy, fmt::format("{} loads of models wait already", waiting_.size()))
+        .todo("send the request again later");
+  waiting_.push_back({std::move(load), std::move(done)});
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  wake_.notify_one();
+  return Ok{};
+}
+
+void Loader::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;  // nobody starts the thread from now on
+  }
+  wake_.notify_one();
+  std::call_once(joined_, [this] {
+    if (thread_.joinable()) thread_.join();
+  });
+}
+
+void Loader::run() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return stopped_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    const bool ends = stopped_;
+    lock.unlock();
+    try {
+      job.done(ends ? Status(server_ends()) : job.load());
+    } catch (const std::exception& e) {
+      log_warning("a load of a model ended in a bug of hone: {}", e.what());
+    }
+    job = {};  // a reply that has no answer yet sends status 500
+    lock.lock();
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// Loads of models, one after another on a thread of their own: they take long, and other requests must be
+// answered meanwhile.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/core/error.h"
+
+namespace hone {
+
+class Loader {
+ public:
+  using Load = std::function<Status()>;
+  using OnDone = std::function<void(Status)>;
+  static constexpr size_t kMostWaiting = 16;
+
+  ~Loader() { stop(); }
+  // `done` is called once, on the loader's thread. H3412 after stop(), H3414: too many wait.
+  Status add(Load load, OnDone done);
+  // The load that runs is finished; those that wait get H3412. Not from the loader's thread.
+  void stop();
+
+ private:
+  struct Job {
+    Load load;
+    OnDone done;
+  };
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> waiting_;
+  bool stopped_ = false;
+  std::thread thread_;  // from the first load on
+  std::once_flag joined_;
+};
+
+}  // namespace hone
