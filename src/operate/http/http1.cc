@@ -8,10 +8,15 @@
 namespace hone {
 namespace {
 
+// What is read ahead of the parser, beyond a request's headers. Beast reads up to 64 KiB at once.
+constexpr size_t kReadAheadBytes = 128 << 10;
+
 class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> {
  public:
   Http1(std::shared_ptr<Wire> wire, HttpShared& shared, beast::flat_buffer begun)
       : wire_(std::move(wire)), shared_(shared), buffer_(std::move(begun)) {
+    // Beast keeps the line of a chunk's size and the trailers here until they are whole.
+    buffer_.max_size(shared_.options.most_header_bytes + kReadAheadBytes);
     beast::error_code failed;
     const auto peer = wire_->tcp().socket().remote_endpoint(failed);
     if (!failed) client_ = peer.address().to_string();
@@ -22,6 +27,8 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     parser_.emplace();
     parser_->body_limit(shared_.options.most_body_bytes);
     parser_->header_limit(static_cast<uint32_t>(shared_.options.most_header_bytes));
+    parser_->on_chunk_header(on_chunk_);
+    extension_bytes_ = 0;
     // The time of a request begins with its first byte.
     if (buffer_.size() > 0) return read_begun_head();
     wire_->tcp().expires_after(seconds_of(shared_.options.idle_seconds));
@@ -48,8 +55,24 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
     http::async_read_header(*wire_, buffer_, *parser_,
                             [self = shared_from_this()](beast::error_code failed, size_t) {
                               if (failed) return self->refuse(failed);
+                              const auto [status, text] = self->bad_framing();
+                              if (status != 0) return self->refuse(status, text);
                               self->read_body();
                             });
+  }
+
+  // Beast takes a coding that it does not know as a request without a body, so that the body would
+  // be the next request (RFC 9112, 6.1 and 6.3). It refuses Content-Length beside "chunked" itself.
+  std::pair<int, const char*> bad_framing() const {
+    const auto& head = parser_->get();
+    const auto [first, last] = head.equal_range(http::field::transfer_encoding);
+    if (first == last) return {0, ""};
+    if (head.version() < 11) return {400, "HTTP/1.0 has no Transfer-Encoding"};
+    if (!parser_->chunked())
+      return {400, "the last coding of Transfer-Encoding must be chunked, once"};
+    if (std::next(first) != last || !beast::iequals(first->value(), "chunked"))
+      return {501, "Transfer-Encoding must be chunked and nothing else"};
+    return {0, ""};
   }
 
   void read_body() {
@@ -76,19 +99,23 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   void refuse(beast::error_code failed) {
     int status = 400;
     std::string text = "this is not a request of HTTP/1.1";
+    const bool in_body = parser_->is_header_done();
     if (failed == http::error::body_limit) {
       status = 413;
       text =
           "the body is longer than " + std::to_string(shared_.options.most_body_bytes) + " bytes";
     } else if (failed == http::error::header_limit || failed == http::error::buffer_overflow) {
       status = 431;
-      text = "the headers are too long";
+      text = in_body ? "the extensions of chunks, or the trailers, are too long"
+                     : "the headers are too long";
     } else if (failed == beast::error::timeout || failed.category() != http_category()) {
       return close();
     }
-    WebAnswer a = web_error(status, text);
+    refuse(status, text);
+  }
+  void refuse(int status, const std::string& text) {
     keep_alive_ = false;
-    send(std::move(a), 11, false);
+    send(web_error(status, text), 11, false);
   }
   static const boost::system::error_category& http_category() {
     return http::make_error_code(http::error::bad_version).category();
@@ -105,6 +132,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
 
   void send(WebAnswer a, unsigned version, bool no_body) {
     if (closed_) return;
+    keep_alive_ = keep_alive_ && !shared_.draining;
     whole_.emplace(head_of(a, version));
     whole_->keep_alive(keep_alive_);
     whole_->body() = std::move(a.body);
@@ -172,6 +200,13 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
   HttpShared& shared_;
   beast::flat_buffer buffer_;
   std::string client_;
+  size_t extension_bytes_ = 0;
+  std::function<void(uint64_t, beast::string_view, beast::error_code&)> on_chunk_ =
+      [this](uint64_t, beast::string_view extensions, beast::error_code& failed) {
+        extension_bytes_ += extensions.size();
+        if (extension_bytes_ > shared_.options.most_header_bytes)
+          failed = http::error::header_limit;
+      };
   std::optional<http::request_parser<http::string_body>> parser_;
   std::optional<http::response<http::string_body>> whole_;
   std::weak_ptr<Reply> reply_;
@@ -205,6 +240,7 @@ class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1:
     begun_ = true;
     post([this, a = std::move(a)] {
       head_.emplace(connection_->head_of(a, version_));
+      connection_->keep_alive_ = connection_->keep_alive_ && !connection_->shared_.draining;
       head_->keep_alive(connection_->keep_alive_);
       chunked_ = version_ >= 11;
       if (chunked_)

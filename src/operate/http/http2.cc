@@ -16,6 +16,7 @@ constexpr uint32_t kMostStreams = 128;
 // Streams that a client may end before their answer, beyond those that it lets finish.
 constexpr int64_t kMostResets = 500;
 constexpr size_t kMostFrameBytes = 64 << 10;  // gathered for one write
+constexpr double kLingerSeconds = 2;          // for a client to read the last answers
 
 using Clock2 = std::chrono::steady_clock;
 
@@ -32,6 +33,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     nghttp2_session_callbacks_set_on_header_callback(calls, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, on_data);
     nghttp2_session_callbacks_set_on_frame_recv_callback(calls, on_frame);
+    nghttp2_session_callbacks_set_on_frame_send_callback(calls, on_sent);
     nghttp2_session_callbacks_set_on_stream_close_callback(calls, on_close);
     nghttp2_session_server_new(&session_, calls, this);
     nghttp2_session_callbacks_del(calls);
@@ -52,8 +54,16 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     if (take(static_cast<const uint8_t*>(begun.data().data()), begun.size())) read();
   }
 
+  // Streams that are open are answered first. Then nghttp2 wants no more, and pump() ends the
+  // connection.
   void finish() override {
-    nghttp2_session_terminate_session(session_, NGHTTP2_NO_ERROR);
+    if (streams_.empty()) {
+      nghttp2_session_terminate_session(session_, NGHTTP2_NO_ERROR);
+    } else if (!finishing_) {
+      last_id_ = nghttp2_session_get_last_proc_stream_id(session_);
+      nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE, last_id_, NGHTTP2_NO_ERROR, nullptr, 0);
+      lingers_ = true;
+    }
     finishing_ = true;
     pump();
   }
@@ -63,13 +73,15 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   struct Stream {
     WebRequest request;
     size_t header_bytes = 0;
-    bool refused = false, asked = false;
+    bool refused = false;  // answered before it was whole
+    bool asked = false, reset = false;
     Clock2::time_point begun = Clock2::now();
     std::weak_ptr<Reply> reply;
     // What is sent.
     std::deque<std::string> pieces;
     size_t sent_of_first = 0, unsent = 0;
     bool ending = false, deferred = false;
+    Clock2::time_point progressed;  // when there was last nothing to take, or some was taken
   };
 
   static Http2& self_of(void* user) { return *static_cast<Http2*>(user); }
@@ -81,7 +93,11 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   static int on_begin(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST) {
       Http2& c = self_of(user);
-      c.streams_[frame->hd.stream_id].request.client = c.client_;
+      const int32_t id = frame->hd.stream_id;
+      if (c.finishing_ && id > c.last_id_)
+        nghttp2_submit_rst_stream(c.session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM);
+      else
+        c.streams_[id].request.client = c.client_;
     }
     return 0;
   }
@@ -91,7 +107,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
                        void* user) {
     Http2& c = self_of(user);
     Stream* s = c.find(frame->hd.stream_id);
-    if (s == nullptr || s->refused) return 0;
+    if (s == nullptr || s->refused || s->reset) return 0;
     s->header_bytes += name_size + value_size + 32;
     if (s->header_bytes > c.shared_.options.most_header_bytes) {
       c.refuse(frame->hd.stream_id, *s, web_error(431, "the headers are too long"));
@@ -118,13 +134,22 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
                      void* user) {
     Http2& c = self_of(user);
     Stream* s = c.find(id);
-    if (s == nullptr || s->refused) return 0;
+    if (s == nullptr || s->refused || s->reset) return 0;
     const size_t most = c.shared_.options.most_body_bytes;
+    const size_t most_of_all = most * c.shared_.options.most_open_bodies;
     if (s->request.body.size() + size > most) {
       c.refuse(id, *s,
                web_error(413, "the body is longer than " + std::to_string(most) + " bytes"));
       return 0;
     }
+    if (c.body_bytes_ + size > most_of_all) {
+      c.refuse(id, *s,
+               web_error(503, "this connection has begun bodies of more than " +
+                                  std::to_string(most_of_all) +
+                                  " bytes: end some requests before you begin others"));
+      return 0;
+    }
+    c.body_bytes_ += size;
     s->request.body.append(reinterpret_cast<const char*>(data), size);
     return 0;
   }
@@ -135,19 +160,43 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
         !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
       return 0;
     Stream* s = c.find(frame->hd.stream_id);
-    if (s != nullptr && !s->refused && !s->asked) c.asked_.push_back(frame->hd.stream_id);
+    if (s != nullptr && !s->refused && !s->reset && !s->asked)
+      c.asked_.push_back(frame->hd.stream_id);
+    return 0;
+  }
+
+  // A client that got its answer need not send the rest of its request.
+  static int on_sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    Http2& c = self_of(user);
+    if ((frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
+        !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
+      return 0;
+    const int32_t id = frame->hd.stream_id;
+    Stream* s = c.find(id);
+    if (s != nullptr && s->refused && nghttp2_session_get_stream_remote_close(c.session_, id) == 0)
+      c.reset(id, *s, NGHTTP2_NO_ERROR);
     return 0;
   }
 
   static int on_close(nghttp2_session*, int32_t id, uint32_t error, void* user);
 
+  // Within nghttp2's callbacks: take() sends it.
   void refuse(int32_t id, Stream& s, WebAnswer a) {
     s.refused = true;
-    s.request.body = {};
+    forget_body(s);
     respond(id, s, a, std::move(a.body), true);
   }
+  void reset(int32_t id, Stream& s, uint32_t why) {
+    if (s.reset) return;
+    s.reset = true;
+    nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, why);
+  }
+  void forget_body(Stream& s) {
+    body_bytes_ -= s.request.body.size();
+    std::string().swap(s.request.body);  // gives the memory back
+  }
 
-  // Status and headers; then `first`, and the rest by resume().
+  // Status and headers; then `first`, and the rest by resume(). The caller pumps.
   void respond(int32_t id, Stream& s, const WebAnswer& a, std::string first, bool whole) {
     WebHeaders headers{{":status", std::to_string(a.status)}};
     if (!a.type.empty()) headers.emplace_back("content-type", a.type);
@@ -168,11 +217,11 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       s.pieces.push_back(std::move(first));
     }
     s.ending = s.ending || whole;
+    s.progressed = Clock2::now();
     nghttp2_data_provider provider{};
     provider.source.ptr = this;
     provider.read_callback = read_data;
     nghttp2_submit_response(session_, id, list.data(), list.size(), no_body ? nullptr : &provider);
-    pump();
   }
 
   static ssize_t read_data(nghttp2_session*, int32_t id, uint8_t* to, size_t room, uint32_t* flags,
@@ -192,6 +241,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       s->pieces.pop_front();
       s->sent_of_first = 0;
     }
+    if (n > 0) s->progressed = Clock2::now();
     if (s->pieces.empty() && s->ending) {
       *flags |= NGHTTP2_DATA_FLAG_EOF;
     } else if (n == 0) {
@@ -231,12 +281,13 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     wire_->async_read_some(
         asio::buffer(in_), [self = shared_from_this()](beast::error_code failed, size_t bytes) {
           if (failed) return self->close();
+          if (self->shut_) return self->read();  // what is sent now reaches nobody
           if (self->take(reinterpret_cast<const uint8_t*>(self->in_.data()), bytes)) self->read();
         });
   }
 
   void pump() {
-    if (writing_ || closed_) return;
+    if (writing_ || closed_ || shut_) return;
     out_.clear();
     while (out_.size() < kMostFrameBytes) {
       const uint8_t* bytes = nullptr;
@@ -248,7 +299,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       out_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(n));
     }
     if (out_.empty()) {
-      if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_)) close();
+      if (!nghttp2_session_want_read(session_) && !nghttp2_session_want_write(session_)) end();
       return;
     }
     writing_ = true;
@@ -261,6 +312,15 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
                       });
   }
 
+  // Nothing follows. A close at once could take from the client what it has not read yet.
+  void end() {
+    if (!lingers_) return close();
+    shut_ = true;
+    shut_at_ = Clock2::now();
+    beast::error_code ignored;
+    wire_->tcp().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+
   // Once a second: what takes too long.
   void tick() {
     timer_.expires_after(std::chrono::seconds(1));
@@ -271,15 +331,21 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
       const Clock2::time_point now = Clock2::now();
       if (self->writing_ && now - self->write_begun_ > seconds_of(o.write_seconds))
         return self->close();
+      if (self->shut_ && now - self->shut_at_ > seconds_of(kLingerSeconds)) return self->close();
       if (self->streams_.empty() && now - self->active_ > seconds_of(o.idle_seconds))
-        return self->finish();
-      for (auto& [id, s] : self->streams_)
-        if (!s.asked && !s.refused && now - s.begun > seconds_of(o.request_seconds)) {
-          s.refused = true;
-          nghttp2_submit_rst_stream(self->session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);
-        }
+        self->finish();
+      for (auto& [id, s] : self->streams_) {
+        const bool asks_slowly =
+            !s.asked && !s.refused && now - s.begun > seconds_of(o.request_seconds);
+        // The last frame of an answer may wait for the client too, with nothing unsent.
+        const bool takes_slowly = (s.refused || s.ending || s.unsent > 0) &&
+                                  now - s.progressed > seconds_of(o.write_seconds);
+        if (s.reset || (!asks_slowly && !takes_slowly)) continue;
+        self->forget_body(s);
+        self->reset(id, s, NGHTTP2_CANCEL);
+      }
       self->pump();
-      self->tick();
+      if (!self->closed_) self->tick();
     });
   }
 
@@ -294,9 +360,11 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   std::deque<int32_t> asked_;
   std::array<char, 16 << 10> in_;
   std::string out_;
+  size_t body_bytes_ = 0;  // of the requests that are not whole
   int64_t resets_ = 0;
-  bool writing_ = false, closed_ = false, finishing_ = false;
-  Clock2::time_point write_begun_, active_ = Clock2::now();
+  int32_t last_id_ = 0;  // of the streams that are answered while finishing_
+  bool writing_ = false, closed_ = false, finishing_ = false, lingers_ = false, shut_ = false;
+  Clock2::time_point write_begun_, shut_at_, active_ = Clock2::now();
 };
 
 class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2::Reply> {
@@ -313,9 +381,10 @@ class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2:
       if (s == nullptr) return;
       if (!b) {
         WebAnswer a = web_error(500, "the request was dropped");
-        return c->respond(id, *s, a, std::move(a.body), true);
+        c->respond(id, *s, a, std::move(a.body), true);
+      } else {
+        c->reset(id, *s, NGHTTP2_INTERNAL_ERROR);
       }
-      nghttp2_submit_rst_stream(c->session_, NGHTTP2_FLAG_NONE, id, NGHTTP2_INTERNAL_ERROR);
       c->pump();
     });
   }
@@ -325,20 +394,25 @@ class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2:
     post([this, a = std::move(a)](Stream& s) mutable {
       std::string body = std::move(a.body);
       connection_->respond(id_, s, a, std::move(body), true);
+      connection_->pump();
     });
   }
   void begin(WebAnswer a) override {
     begun_ = true;
-    post([this, a = std::move(a)](Stream& s) { connection_->respond(id_, s, a, "", false); });
+    post([this, a = std::move(a)](Stream& s) {
+      connection_->respond(id_, s, a, "", false);
+      connection_->pump();
+    });
   }
   void write(std::string piece) override {
     if (piece.empty()) return;
     post([this, p = std::move(piece)](Stream& s) mutable {
-      if (s.request.method == "HEAD") return;
+      if (s.request.method == "HEAD" || s.reset) return;
+      if (s.unsent == 0) s.progressed = Clock2::now();
       s.unsent += p.size();
       s.pieces.push_back(std::move(p));
       if (s.unsent > connection_->shared_.options.most_unsent_bytes) {
-        nghttp2_submit_rst_stream(connection_->session_, NGHTTP2_FLAG_NONE, id_, NGHTTP2_CANCEL);
+        connection_->reset(id_, s, NGHTTP2_CANCEL);
         return connection_->pump();
       }
       connection_->resume(id_, s);
@@ -347,6 +421,7 @@ class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2:
   void end() override {
     done_ = true;
     post([this](Stream& s) {
+      if (s.unsent == 0) s.progressed = Clock2::now();
       s.ending = true;
       connection_->resume(id_, s);
     });
@@ -382,6 +457,7 @@ class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2:
 
 void Http2::ask(int32_t id, Stream& s) {
   s.asked = true;
+  body_bytes_ -= s.request.body.size();
   const auto reply = std::make_shared<Reply>(shared_from_this(), id);
   s.reply = reply;
   WebRequest request = std::move(s.request);
@@ -394,6 +470,7 @@ int Http2::on_close(nghttp2_session*, int32_t id, uint32_t error, void* user) {
   const auto it = c.streams_.find(id);
   if (it == c.streams_.end()) return 0;
   const auto reply = it->second.reply.lock();
+  c.forget_body(it->second);
   c.streams_.erase(it);
   if (reply) reply->left();
   c.resets_ += error == NGHTTP2_NO_ERROR ? (c.resets_ > 0 ? -1 : 0) : 1;

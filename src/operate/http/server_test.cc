@@ -1,62 +1,14 @@
-// The server against bytes by hand; tests/faults/server_peers.py has curl, h2load and TLS.
-#include "operate/http/server.h"
-
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+// The server against bytes by hand; http2_test.cc has HTTP/2, tests/faults/serve_peers.py curl and TLS.
 #include <atomic>
 #include <thread>
 
 #include "operate/http/errors.h"
+#include "operate/http/peers_test.h"
 
 namespace hone {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::unique_ptr<HttpServer> started(HttpOptions options, WebHandler handler) {
-  auto server = HttpServer::start(options, std::move(handler));
-  EXPECT_TRUE(server.ok()) << server.error().text();
-  return std::move(*server);
-}
-
-class Client {
- public:
-  explicit Client(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<uint16_t>(port));
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    const timeval limit{10, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  }
-  ~Client() { ::close(socket_); }
-  void send(const std::string& bytes) {
-    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(bytes.size()));
-  }
-  // Until the bytes end in this, or the server ends the connection.
-  std::string read(const std::string& until = "\n\n\n") {
-    std::string all;
-    char buffer[4096];
-    while (!all.ends_with(until)) {
-      const ssize_t n = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (n <= 0) return all;
-      all.append(buffer, static_cast<size_t>(n));
-    }
-    return all;
-  }
-
- private:
-  int socket_;
-};
-
-void echo(WebRequest r, const std::shared_ptr<WebReply>& reply) {
-  reply->send({200, r.method + " " + r.path + " " + r.query + " " + r.body, "text/plain"});
-}
 
 TEST(HttpServer, AnswersRequestsOfOneConnectionInOrder) {
   const auto server = started({}, echo);
@@ -75,13 +27,13 @@ TEST(HttpServer, AnswersRequestsOfOneConnectionInOrder) {
 TEST(HttpServer, SendsPiecesAsTheyCome) {
   std::atomic<bool> more = false;
   const auto server = started({}, [&](WebRequest, std::shared_ptr<WebReply> reply) {
-    std::thread([reply, &more] {
+    LateAnswers::begin([reply, &more] {
       reply->begin({200, "", "text/event-stream"});
       reply->write("one");
       while (!more) std::this_thread::sleep_for(1ms);
       reply->write("two");
       reply->end();
-    }).detach();
+    });
   });
   Client c(server->port());
   c.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -109,6 +61,93 @@ TEST(HttpServer, RefusesWhatIsTooLongOrNoRequest) {
     c.send("nonsense\r\n\r\n");
     EXPECT_TRUE(c.read().starts_with("HTTP/1.1 400 "));
   }
+}
+
+TEST(HttpServer, RefusesBodiesWhoseEndIsUnclear) {
+  const auto server = started({}, echo);
+  const std::string smuggled = "0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+  struct Case {
+    const char *version, *headers;
+    int status;
+  };
+  for (const Case& c : {
+           Case{"1.1", "Transfer-Encoding: chunked, identity\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: xchunked\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: identity\r\n", 400},
+           Case{"1.1", "Transfer-Encoding:\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: chunked, chunked\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: xchunked\r\nContent-Length: 5\r\n", 400},
+           Case{"1.1", "Content-Length: 5\r\nTransfer-Encoding: xchunked\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", 400},
+           Case{"1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 400},
+           Case{"1.1", "Content-Length: 5\r\nContent-Length: 6\r\n", 400},
+           Case{"1.0", "Transfer-Encoding: chunked\r\nConnection: keep-alive\r\n", 400},
+           Case{"1.1", "Transfer-Encoding: gzip, chunked\r\n", 501},
+           Case{"1.1", "Transfer-Encoding: chunked;x, identity\r\n", 501},
+       }) {
+    Client client(server->port());
+    client.send("POST / HTTP/" + std::string(c.version) + "\r\nHost: x\r\n" + c.headers + "\r\n" +
+                smuggled);
+    const std::string all = client.read();
+    EXPECT_TRUE(all.starts_with("HTTP/1.1 " + std::to_string(c.status) + " ")) << c.headers << all;
+    EXPECT_NE(all.find("Connection: close\r\n"), std::string::npos) << c.headers << all;
+    EXPECT_EQ(all.find("HTTP/1.1 ", 1), std::string::npos) << c.headers << all;
+  }
+  Client client(server->port());
+  client.send(
+      "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\na\r\n0\r\n\r\n");
+  EXPECT_TRUE(client.read("POST /  a").starts_with("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, BoundsWhatComesBesideTheChunks) {
+  HttpOptions o;
+  o.request_seconds = 120;
+  const auto server = started(o, echo);
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += "1;" + std::string(100, 'a') + "\r\nb\r\n";
+  for (const std::string& body :
+       {"1;" + std::string(200 << 10, 'a'),                        // an extension without an end
+        "1;" + std::string(20 << 10, 'a') + "\r\nb\r\n0\r\n\r\n",  // a long one
+        many + "0\r\n\r\n",                                        // many of them
+        "1\r\nb\r\n0\r\nX: " + std::string(200 << 10, 'a')}) {     // trailers without an end
+    Client c(server->port());
+    c.send(head + body);
+    const std::string all = c.read();
+    EXPECT_TRUE(all.starts_with("HTTP/1.1 431 ")) << body.substr(0, 20) << all;
+    EXPECT_NE(all.find("the extensions of chunks, or the trailers, are too long"),
+              std::string::npos);
+  }
+  Client c(server->port());
+  c.send(head + "1;some=thing\r\nb\r\n0\r\nX: y\r\n\r\n");
+  EXPECT_TRUE(c.read("POST /  b").starts_with("HTTP/1.1 200 "));
+}
+
+TEST(HttpServer, TakesBodiesUpToTheLimit) {
+  HttpOptions o;
+  o.most_body_bytes = 3 << 20;
+  o.request_seconds = o.write_seconds = 120;
+  const auto server = started(o, [](const WebRequest& r, const std::shared_ptr<WebReply>& reply) {
+    reply->send({200, std::to_string(r.body.size()) + (r.body.ends_with("ab") ? " whole" : " torn"),
+                 "text/plain"});
+  });
+  const std::string body = std::string(o.most_body_bytes - 1, 'a') + "b";
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\n";
+  const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+  std::string small;
+  for (size_t at = 0; at < body.size(); at += 1 << 10)
+    small += "400\r\n" + body.substr(at, 1 << 10) + "\r\n";
+  Client c(server->port());
+  for (const std::string& request :
+       {head + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body,
+        chunked + fmt::format("{:x}\r\n", body.size()) + body + "\r\n0\r\n\r\n",
+        chunked + small + "0\r\n\r\n"}) {
+    c.send(request);
+    EXPECT_TRUE(c.read(" whole").ends_with("\r\n\r\n" + std::to_string(body.size()) + " whole"));
+  }
+  c.send(chunked + small + "1\r\n");
+  EXPECT_TRUE(c.read().starts_with("HTTP/1.1 413 "));
 }
 
 TEST(HttpServer, EndsConnectionsOfSlowClients) {
@@ -162,10 +201,10 @@ TEST(HttpServer, DropsNothingSilently) {
 TEST(HttpServer, DrainsWhatItAnswers) {
   std::atomic<bool> go = false;
   const auto server = started({}, [&](WebRequest, std::shared_ptr<WebReply> reply) {
-    std::thread([reply, &go] {
+    LateAnswers::begin([reply, &go] {
       while (!go) std::this_thread::sleep_for(1ms);
       reply->send({200, "done", "text/plain"});
-    }).detach();
+    });
   });
   Client busy(server->port()), idle(server->port());
   busy.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -173,8 +212,35 @@ TEST(HttpServer, DrainsWhatItAnswers) {
   EXPECT_FALSE(server->drain(0.05));
   EXPECT_EQ(idle.read(), "");
   go = true;
-  EXPECT_TRUE(busy.read("done").ends_with("done"));
-  EXPECT_TRUE(server->drain(5));
+  const std::string answer = busy.read("done");
+  EXPECT_TRUE(answer.ends_with("done"));
+  EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+  EXPECT_EQ(busy.read(), "");
+  busy.leave();
+  EXPECT_TRUE(server->drain(60));
+}
+
+TEST(HttpServer, SaysThatItClosesWhenItDrains) {
+  std::atomic<bool> go = false;
+  const auto server = started({}, [&](WebRequest, std::shared_ptr<WebReply> reply) {
+    LateAnswers::begin([reply, &go]() mutable {
+      while (!go) std::this_thread::sleep_for(1ms);
+      reply->begin({200, "", "text/event-stream"});
+      reply->write("piece");
+      reply->end();
+    });
+  });
+  Client busy(server->port()), idle(server->port());
+  busy.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  while (server->requests() == 0) std::this_thread::sleep_for(1ms);
+  EXPECT_FALSE(server->drain(0.05));
+  EXPECT_EQ(idle.read(), "");
+  go = true;
+  const std::string answer = busy.read();
+  EXPECT_TRUE(answer.ends_with("5\r\npiece\r\n0\r\n\r\n")) << answer;
+  EXPECT_NE(answer.find("Connection: close\r\n"), std::string::npos) << answer;
+  busy.leave();
+  EXPECT_TRUE(server->drain(60));
 }
 
 TEST(WebRequestParts, DecodesPathsAndRefusesWaysOut) {
