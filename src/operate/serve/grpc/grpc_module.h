@@ -5,6 +5,7 @@
 // routes of the v2 protocol, so that both transports answer alike.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -13,6 +14,12 @@
 namespace hone {
 
 inline constexpr int kGrpcModuleVersion = 1;
+
+// What clients may cost. A connection may run this number of calls at once, as over HTTP/2. gRPC may hold 256 MiB of
+// messages for all connections together, or 8 messages of GrpcRequest::most_bytes if these are more. At the limit it
+// stops reading, and in the end cancels calls.
+inline constexpr int kGrpcMostStreams = 128;
+inline constexpr int64_t kGrpcLeastBytes = int64_t{256} << 20, kGrpcMostMessages = 8;
 
 // The server that the module speaks for. Any thread calls it.
 class GrpcDoor {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "operate/http/peers_test.h"
 #include "operate/serve/grpc/errors.h"
+#include "operate/serve/grpc/grpc_module.h"
 #include "operate/serve/grpc/grpc_server.h"
 
 namespace hone {
@@ -13,6 +15,17 @@ TEST(GrpcServer, RefusesWhatItCannotServe) {
   HttpOptions o;
   o.host = "192.0.2.1";
   EXPECT_EQ(std::string(GrpcServer::start(o, *server).error().code()), err::kGrpc.id);
+}
+
+TEST(GrpcServer, SaysHowManyCallsOfAConnectionMayRun) {
+  ServeContext context;
+  const auto server = std::move(InferenceServer::start({}, {}, context).value());
+  const auto grpc = GrpcServer::start({}, *server);
+  if (!grpc.ok()) GTEST_SKIP() << grpc.error().text();
+  Client2 c((*grpc)->port());
+  EXPECT_TRUE(c.until([&] {
+    return c.setting(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS) == uint32_t{kGrpcMostStreams};
+  }));
 }
 
 }  // namespace

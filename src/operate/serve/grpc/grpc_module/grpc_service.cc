@@ -1,5 +1,6 @@
 // libhone_grpc.so: GRPCInferenceService, with the interface of ../grpc_module.h.
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 #include <inference.grpc.pb.h>
 
 #include <algorithm>
@@ -400,6 +401,11 @@ class Listener final : public GrpcListener {
     builder.AddListeningPort(r.address, who, &port_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<int64_t>(r.most_bytes, INT32_MAX)));
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kGrpcMostStreams);
+    grpc::ResourceQuota quota("hone");
+    quota.Resize(static_cast<size_t>(
+        std::max(kGrpcLeastBytes, kGrpcMostMessages * std::min<int64_t>(r.most_bytes, INT32_MAX))));
+    builder.SetResourceQuota(quota);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
   }
