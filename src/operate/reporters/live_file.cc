@@ -9,39 +9,52 @@ namespace {
 constexpr double kBucketSeconds = 30;
 }  // namespace
 
+// What is sent while the caller continues. No request runs in the caller's thread: a request that is tried again
+// writes a line to the log, and the caller may be the log.
+struct LiveFile::Bucket {
+  std::string path, waiting;  // waiting: not in the writer yet
+  std::unique_ptr<Writer> writer;
+
+  Status send() {
+    if (!writer) writer = HONE_TRY(file_store().append(path));
+    HONE_TRY(writer->write(waiting));
+    waiting.clear();
+    return writer->sync();
+  }
+};
+
+LiveFile::LiveFile(std::string path) : path_(std::move(path)) {}
+LiveFile::LiveFile(LiveFile&&) noexcept = default;
+
 Result<LiveFile> LiveFile::open(std::string path) {
   LiveFile file(std::move(path));
-  if (!file.in_bucket()) file.writer_ = HONE_TRY(file_store().append(file.path_));
+  if (file.in_bucket())
+    file.bucket_ = std::make_unique<Bucket>(Bucket{file.path_, {}, {}});
+  else
+    file.writer_ = HONE_TRY(file_store().append(file.path_));
   return file;
 }
 
 LiveFile::~LiveFile() {
-  if (sync_.valid()) sync_.wait();
+  if (sent_.valid()) sent_.wait();
 }
 
 Status LiveFile::flush_bucket(bool last) {
   const double now = system_clock().seconds();
   const bool busy =
-      sync_.valid() && sync_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
-  if (!last && (busy || now < synced_at_ + kBucketSeconds)) return Ok{};
-  const auto note = [this](const Error& e) {
-    if (!std::exchange(told_, true)) failure_ = e.text();
+      sent_.valid() && sent_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+  if (!last && (busy || now < sent_at_ + kBucketSeconds)) return Ok{};
+  const auto noted = [this](Status sent) {
+    if (!sent.ok() && !std::exchange(told_, true)) failure_ = sent.error().text();
+    return sent;
   };
-  if (sync_.valid())
-    if (const Status synced = sync_.get(); !synced.ok()) note(synced.error());
-  if (!writer_) {
-    Result<std::unique_ptr<Writer>> opened = file_store().append(path_);
-    if (!opened.ok()) {
-      note(opened.error());
-      return last ? Status(std::move(opened.error())) : Status(Ok{});
-    }
-    writer_ = std::move(*opened);
-  }
-  HONE_TRY(writer_->write(pending_));
+  if (sent_.valid()) (void)noted(sent_.get());
+  bucket_->waiting += pending_;
   pending_.clear();
-  synced_at_ = now;
-  sync_ = std::async(std::launch::async, [w = writer_.get()] { return w->sync(); });
-  return last ? sync_.get() : Status(Ok{});
+  sent_at_ = now;
+  if (last) return noted(bucket_->send());
+  sent_ = std::async(std::launch::async, [b = bucket_.get()] { return b->send(); });
+  return Ok{};
 }
 
 Status LiveFile::flush() {

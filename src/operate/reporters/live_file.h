@@ -17,7 +17,7 @@ class LiveFile {
  public:
   // Makes the file when it is absent, else adds to its end.
   static Result<LiveFile> open(std::string path);
-  LiveFile(LiveFile&&) = default;
+  LiveFile(LiveFile&&) noexcept;
   LiveFile& operator=(LiveFile&&) = delete;
   ~LiveFile();
 
@@ -32,13 +32,15 @@ class LiveFile {
   std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:
-  explicit LiveFile(std::string path) : path_(std::move(path)) {}
+  struct Bucket;
+  explicit LiveFile(std::string path);
   Status flush_bucket(bool last);
 
   std::string path_, pending_, failure_;
-  std::unique_ptr<Writer> writer_;
-  std::future<Status> sync_;  // uses writer_
-  double synced_at_ = 0;
+  std::unique_ptr<Writer> writer_;  // on a disk
+  std::unique_ptr<Bucket> bucket_;
+  std::future<Status> sent_;  // uses bucket_
+  double sent_at_ = 0;
   bool told_ = false;
 };
 
