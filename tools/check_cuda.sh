@@ -16,15 +16,23 @@ fi
 $build/bin/hone doctor | sed -n '/^gpus/p'
 
 # Test programs have them by these variables.
-wheels=$(echo "${HONE_VENV:-build/venv}"/lib/python3*/site-packages/nvidia/cu13/lib)
+venv=$(realpath "${HONE_VENV:-build/venv}")
+major=$($build/bin/hone doctor --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["cuda_driver"].split(".")[0])')
 for library in NVRTC=libnvrtc CUBLASLT=libcublasLt; do
-  file=$PWD/$wheels/${library#*=}.so.13
-  if [ -z "$(printenv "HONE_${library%%=*}")" ] && [ -e "$file" ]; then export "HONE_${library%%=*}=$file"; fi
+  if [ -n "$(printenv "HONE_${library%%=*}")" ]; then continue; fi
+  for file in "$venv"/lib/python3*/site-packages/nvidia/*/lib/"${library#*=}".so.*; do
+    if [ -e "$file" ] && [ "${file##*.so.}" = "$major" ]; then export "HONE_${library%%=*}=$file"; fi
+  done
 done
+# Without the library its products would be hone's own, and nothing of it tried.
+if ! $build/bin/hone doctor --json | python3 -c 'import json, sys; sys.exit(not json.load(sys.stdin)["cublaslt"])'; then
+  echo "check-cuda needs cuBLASLt for CUDA $major: make cuda, or set HONE_CUBLASLT" >&2
+  exit 1
+fi
 
 echo "== tests of the GPU"
 HONE_TEST_DEVICES=cuda ctest --test-dir $build --output-on-failure --no-tests=error \
-  -R '^(engine_backends_test|engine_session_test|learn_tasks_test|learn_train_test|learn_generate_test)$'
+  -R '^(engine_backends_test|engine_session_test|learn_tasks_test|learn_train_test|learn_generate_test|operate_serve_test)$'
 ctest --test-dir $build --output-on-failure --no-tests=error -R '^configs/cuda(_disk)?\.txt\.'
 
 if command -v compute-sanitizer >/dev/null; then

@@ -343,7 +343,8 @@ class Runner:
 
     def environment(self, folder):
         keep = ("PATH", "LANG", "ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "HONE_DATA",
-                "HONE_VENV_PYTHON", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
+                "HONE_VENV_PYTHON", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "HONE_NVRTC", "HONE_CUBLASLT",
+                "CUDA_VISIBLE_DEVICES")
         env = {k: v for k, v in os.environ.items() if k in keep}
         env.update(HOME=folder, HF_HOME=os.path.join(folder, ".hf"), LC_ALL="C.UTF-8", TERM="xterm",
                    HF_HUB_OFFLINE="1", TMPDIR=folder, PATH=self.bin + ":" + env.get("PATH", ""))

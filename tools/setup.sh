@@ -33,7 +33,12 @@ if [ "$level" != build ]; then
   packages+=("procps")
   wheels+=("clang-format==14.0.6" "google-crc32c" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
 fi
-if [ "$level" = cuda ]; then wheels+=("nvidia-cublas==13.*"); fi
+if [ "$level" = cuda ]; then
+  wheels+=("nvidia-cublas==13.*")
+  # Drivers before 580 run libraries of CUDA 12.
+  driver=$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -n 1) || driver=
+  if [ -n "$driver" ] && [ "${driver%%.*}" -lt 580 ]; then wheels+=("nvidia-cublas-cu12==12.9.*"); fi
+fi
 if [ "$level" = sanitize ]; then
   packages+=("clang" "libclang-rt-14-dev libclang-rt-18-dev libclang-rt-dev" "llvm")
 fi

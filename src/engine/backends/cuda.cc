@@ -11,14 +11,15 @@ namespace {
 
 Result<std::unique_ptr<Backend>> open_gpu(const BackendOptions& o) {
   const cuda::Driver driver = HONE_TRY(cuda::load_driver());
-  const cuda::KernelCompiler compiler = HONE_TRY(cuda::KernelCompiler::open());
+  const int newest = cuda::cuda_major(driver);
+  const cuda::KernelCompiler compiler = HONE_TRY(cuda::KernelCompiler::open(newest));
   const auto image = [&](const std::string& architecture) {
     return compiler.kernels_for(architecture);
   };
   CudaOptions options{.host = HONE_TRY(open_cpu_backend(o.threads, o.isa)),
                       .folder = cache_folder() + "/cuda",
                       .threads = o.threads};
-  if (auto blas = cuda::load_blas(); blas.ok())
+  if (auto blas = cuda::load_blas(newest); blas.ok())
     options.blas = *blas;
   else
     log_warning("{}: products do not use tensor cores ({})", blas.error().what(),

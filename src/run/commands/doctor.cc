@@ -296,8 +296,8 @@ Finding gpus(OrderedJson& json) {
                                 g.is_usable() ? "" : ", which is too old (V100 and up are used)"));
     any = any || g.is_usable();
   }
-  const auto compiler = cuda::KernelCompiler::open();
-  const auto blas = cuda::load_blas();
+  const auto compiler = cuda::KernelCompiler::open(version / 1000);
+  const auto blas = cuda::load_blas(version / 1000);
   json["cublaslt"] = blas.ok();
   json["nvrtc"] = compiler.ok() ? OrderedJson(compiler->version()) : OrderedJson();
   json["cuda_driver"] = fmt::format("{}.{}", version / 1000, version % 1000 / 10);

@@ -135,6 +135,7 @@ class CudaBackend : public Backend {
         choose_({.library = blas_.has_value(),
                  .library_bytes = options.blas_bytes.value_or(spec().workspace_bytes),
                  .tensor_cores = spec().multiplies_bf16}),
+        own_({.library = false, .tensor_cores = spec().multiplies_bf16}),
         algorithms_(algorithms_of(options)) {}
   ~CudaBackend() override {
     device_->keep(device_->driver().cuModuleUnload(module_), "cuModuleUnload");
@@ -148,9 +149,9 @@ class CudaBackend : public Backend {
 
   Result<Choice> choose(const NodeView& n) const override {
     if (n.node.lane == Lane::host_compute) return host_->choose(n);
-    Launches all = HONE_TRY(launches(n));
-    std::string id = HONE_TRY(id_of(n, all));
-    return Choice{std::move(id), all.workspace_bytes, std::move(all.note)};
+    Chosen c = HONE_TRY(launches(n));
+    std::string id = HONE_TRY(id_of(n, c));
+    return Choice{std::move(id), c.all.workspace_bytes, std::move(c.all.note)};
   }
 
   Result<Kernel> kernel(const NodeView& n) const override {
@@ -161,8 +162,9 @@ class CudaBackend : public Backend {
       };
       return Kernel{k.id, k.workspace_bytes, std::move(run)};
     }
-    Launches l = HONE_TRY(launches(n));
-    std::string id = HONE_TRY(id_of(n, l));
+    Chosen chosen = HONE_TRY(launches(n));
+    std::string id = HONE_TRY(id_of(n, chosen));
+    Launches& l = chosen.all;
     auto prepared = std::make_shared<std::vector<Prepared>>();
     for (Launch& launch : l.launches) {
       if (launch.library) {
@@ -199,30 +201,43 @@ class CudaBackend : public Backend {
     return Algorithms(
         fmt::format("{}/{}-cublaslt-{}.algorithms", options.folder, gpu, blas_->version()));
   }
-  // Those of the table, where the library has all that they ask for.
-  Result<Launches> launches(const NodeView& n) const {
+  // Those of the table, where the library has all that they ask for; else hone's own kernels.
+  struct Chosen {
+    Launches all;
+    bool own = false;
+  };
+  Result<Chosen> launches(const NodeView& n) const {
     Launches all = HONE_TRY(choose_.launches(n));
     for (size_t i = 0; i < all.launches.size(); ++i) {
       const auto& product = all.launches[i].library;
-      if (!product || !product->gelu || product_of(*product).ok()) continue;
-      std::vector<Launch> both = without_gelu(all.launches[i]);
+      if (!product) continue;
+      const auto made = product_of(*product);
+      if (made.ok()) continue;
+      std::vector<Launch> both;
+      if (product->gelu) both = without_gelu(all.launches[i]);
+      if (both.empty() || !product_of(*both[0].library).ok()) {
+        Launches own = HONE_TRY(own_.launches(n));
+        own.note = made.error().what();
+        return Chosen{std::move(own), true};
+      }
       all.launches[i] = std::move(both[0]);
       all.launches.insert(all.launches.begin() + static_cast<int64_t>(i) + 1, std::move(both[1]));
     }
-    return all;
+    return Chosen{std::move(all)};
   }
   Result<LtProduct> product_of(const LibraryProduct& p) const {
     const std::string name = p.text();
+    device_->make_current();
     auto found = products_.find(name);
     if (found == products_.end())
       found = products_.emplace(name, HONE_TRY(LtProduct::make(*blas_, p, algorithms_))).first;
     return found->second;
   }
   // The algorithms of products decide bits too.
-  Result<std::string> id_of(const NodeView& n, const Launches& all) const {
-    std::string id = choose_.id(n);
+  Result<std::string> id_of(const NodeView& n, const Chosen& c) const {
+    std::string id = c.own ? own_.id(n) : choose_.id(n);
     uint64_t hash = 0;
-    for (const Launch& l : all.launches) {
+    for (const Launch& l : c.all.launches) {
       if (!l.library) continue;
       if (hash == 0) hash = fnv1a(blas_->version());
       const LtProduct product = HONE_TRY(product_of(*l.library));
@@ -246,7 +261,7 @@ class CudaBackend : public Backend {
   std::unique_ptr<CudaDevice> device_;
   CUmodule module_;
   const std::optional<LtHandle> blas_;  // needs the device's context
-  const LaunchChooser choose_;
+  const LaunchChooser choose_, own_;    // own_: without the library
   mutable Algorithms algorithms_;
   mutable std::map<std::string, LtProduct> products_;
   mutable std::map<std::string, CUfunction> functions_;

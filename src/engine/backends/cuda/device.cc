@@ -44,6 +44,11 @@ CudaQueue::CudaQueue(CudaDevice& device, CUstream stream)
     device_.keep(device_.driver().cuEventCreate(&e, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 }
 
+CUstream CudaQueue::stream() const {
+  device_.make_current();
+  return stream_;
+}
+
 CudaQueue::~CudaQueue() {
   const Driver& d = device_.driver();
   finish();
@@ -170,10 +175,9 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
   HONE_TRY(cuda_status(driver, driver.cuDeviceGet(&device, ordinal),
                        fmt::format("cuDeviceGet of {}", ordinal)));
   auto opened = std::unique_ptr<CudaDevice>(new CudaDevice(driver, device, threads));
-  CUcontext context = nullptr;
-  HONE_TRY(cuda_status(driver, driver.cuDevicePrimaryCtxRetain(&context, device),
+  HONE_TRY(cuda_status(driver, driver.cuDevicePrimaryCtxRetain(&opened->context_, device),
                        "cuDevicePrimaryCtxRetain"));
-  HONE_TRY(cuda_status(driver, driver.cuCtxSetCurrent(context), "cuCtxSetCurrent"));
+  HONE_TRY(cuda_status(driver, driver.cuCtxSetCurrent(opened->context_), "cuCtxSetCurrent"));
   HONE_TRY(opened->read_spec());
   if (has_host_lane) opened->spec_.host_lane = HostLane::apart;
   return opened;
@@ -181,7 +185,7 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(const Driver& driver, int o
 
 CudaDevice::~CudaDevice() {
   for (auto& queue : queues_) queue.reset();
-  driver_.cuDevicePrimaryCtxRelease(device_);
+  if (context_ != nullptr) driver_.cuDevicePrimaryCtxRelease(device_);
 }
 
 Status CudaDevice::read_spec() {
@@ -192,7 +196,7 @@ Status CudaDevice::read_spec() {
         .todo("give --device cpu, or a GPU from V100 on; hone doctor lists what is here");
   // What other processes hold is not there for this one.
   size_t free = 0, all = 0;
-  HONE_TRY(cuda_status(driver_, driver_.cuMemGetInfo(&free, &all), "cuMemGetInfo"));
+  HONE_TRY(cuda_status(driver_, driver().cuMemGetInfo(&free, &all), "cuMemGetInfo"));
   if (const DeviceSpec* sheet = known_gpu(g.name)) spec_ = *sheet;
   describe_gpu(spec_, fmt::format("sm_{}{}", g.major, g.minor));
   spec_.name = g.name;
@@ -211,7 +215,7 @@ Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   if (space == Space::device) {
     CUdeviceptr at = 0;
-    HONE_TRY(taken(driver_.cuMemAlloc(&at, size), "cuMemAlloc"));
+    HONE_TRY(taken(driver().cuMemAlloc(&at, size), "cuMemAlloc"));
     auto memory = std::make_unique<DriverMemory>(*this, space, reinterpret_cast<void*>(at), bytes);
     queue(Lane::compute).zero(memory->data(), bytes);
     queue(Lane::compute).finish();
@@ -219,7 +223,7 @@ Result<std::unique_ptr<Memory>> CudaDevice::allocate(Space space, int64_t bytes,
   }
   if (space == Space::host) {
     void* at = nullptr;
-    HONE_TRY(taken(driver_.cuMemHostAlloc(&at, size, 0), "cuMemHostAlloc"));
+    HONE_TRY(taken(driver().cuMemHostAlloc(&at, size, 0), "cuMemHostAlloc"));
     std::memset(at, 0, size);
     return std::unique_ptr<Memory>(std::make_unique<DriverMemory>(*this, space, at, bytes));
   }
@@ -233,7 +237,7 @@ Queue& CudaDevice::queue(Lane lane) {
   std::unique_ptr<CudaQueue>& queue = queues_[static_cast<size_t>(lane)];
   if (queue) return *queue;
   CUstream stream = nullptr;
-  keep(driver_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  keep(driver().cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   queue = std::make_unique<CudaQueue>(*this, stream);
   return *queue;
 }
@@ -254,7 +258,7 @@ std::optional<Space> CudaDevice::space_of(const void* at) const {
 Status CudaDevice::begin_capture(std::deque<DiskWork>& works) {
   const CUstream stream = static_cast<CudaQueue&>(queue(Lane::compute)).stream();
   HONE_TRY(cuda_status(driver_,
-                       driver_.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+                       driver().cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                        "cuStreamBeginCapture"));
   captured_ = &works;
   return Ok{};
@@ -264,7 +268,7 @@ Result<CUgraph> CudaDevice::end_capture() {
   captured_ = nullptr;
   CUgraph graph = nullptr;
   const CUstream stream = static_cast<CudaQueue&>(queue(Lane::compute)).stream();
-  HONE_TRY(cuda_status(driver_, driver_.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture"));
+  HONE_TRY(cuda_status(driver_, driver().cuStreamEndCapture(stream, &graph), "cuStreamEndCapture"));
   return graph;
 }
 

@@ -38,7 +38,7 @@ class CudaQueue : public Queue {
   void finish() override;
   // Makes what copies from and to a disk need, so that the first one need not.
   Status prepare_disk();
-  CUstream stream() const { return stream_; }
+  CUstream stream() const;
   CudaDevice& device() const { return device_; }
 
  private:
@@ -82,7 +82,13 @@ class CudaDevice : public Device {
   bool host_memory() const override { return false; }
   std::string disk_access() const override { return disk_.how(); }
 
-  const Driver& driver() const { return driver_; }
+  // For a call from this thread, which may be another one than before: a server's thread, or the one that
+  // ends it.
+  const Driver& driver() const {
+    make_current();
+    return driver_;
+  }
+  void make_current() const { driver_.cuCtxSetCurrent(context_); }
   DiskBlocks& disk() { return disk_; }
   bool is_on_disk(const void* at) const { return disk_.place_of(at).file >= 0; }
   // Whether it is in memory that the driver has given, in the device or pinned.
@@ -111,6 +117,7 @@ class CudaDevice : public Device {
 
   const Driver driver_;
   const CUdevice device_;
+  CUcontext context_ = nullptr;  // the primary one, from the moment that it is retained
   DeviceSpec spec_;
   ThreadPool pool_;
   DiskBlocks disk_;

@@ -72,7 +72,8 @@ void add_own(Launches& all, const ProductForm& f, const ProductArguments& a) {
   p.act = f.act;
   const auto tiles = [](int64_t count) { return (count + kTile - 1) / kTile; };
   Launch l(fmt::format("product_{}_{}_{}", name_of(f.x), name_of(f.y), name_of(f.z)));
-  l.blocks(tiles(p.n));
+  l.grid_x = static_cast<unsigned>(
+      tiles(p.n));  // a block for each: the kernel does not stride over columns
   l.grid_y = static_cast<unsigned>(std::min<int64_t>(tiles(p.m), kMostRows));
   l.grid_z = static_cast<unsigned>(f.batches);
   l.block_x = l.block_y = kTile;

@@ -1,10 +1,18 @@
 #include "engine/backends/cuda/blas/blas.h"
 
+#include <algorithm>
+
 #include "engine/backends/cuda/driver/errors.h"
 #include "engine/backends/cuda/driver/library.h"
 
 namespace hone::cuda {
 namespace {
+
+// On Hopper a workspace has to begin at a multiple of this; values in an arena begin at multiples of 64.
+constexpr int64_t kWorkspaceAlignment = 256;
+int64_t usable_bytes(int64_t workspace_bytes) {
+  return std::max<int64_t>(0, workspace_bytes - (kWorkspaceAlignment - 1));
+}
 
 constexpr const char* kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
 
@@ -43,9 +51,9 @@ Result<std::shared_ptr<cublasLtMatrixLayoutOpaque_t>> layout_of(const Blas& blas
 
 }  // namespace
 
-Result<Blas> load_blas() {
+Result<Blas> load_blas(int newest_major) {
   std::string why;
-  void* library = load_library("HONE_CUBLASLT", kNames, why);
+  void* library = load_library("HONE_CUBLASLT", kNames, newest_major, why);
   if (library == nullptr) return no_blas(why);
   Blas blas;
 #define HONE_BLAS(name, arguments)                                                        \
@@ -122,7 +130,7 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
         blas.cublasLtMatmulAlgoCheck(handle.get(), desc, made.a_.get(), made.b_.get(),
                                      made.d_.get(), made.d_.get(), algorithm, &best);
     if (checked == CUBLAS_STATUS_SUCCESS && best.state == CUBLAS_STATUS_SUCCESS &&
-        best.workspaceSize <= static_cast<size_t>(p.workspace_bytes)) {
+        best.workspaceSize <= static_cast<size_t>(usable_bytes(p.workspace_bytes))) {
       made.algorithm_ = *algorithm;
       return made;
     }
@@ -132,7 +140,7 @@ Result<LtProduct> LtProduct::make(const LtHandle& handle, const LibraryProduct& 
                      "cublasLtMatmulPreferenceCreate"));
   const std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> owner(
       preference, blas.cublasLtMatmulPreferenceDestroy);
-  const auto workspace = static_cast<uint64_t>(p.workspace_bytes);
+  const auto workspace = static_cast<uint64_t>(usable_bytes(p.workspace_bytes));
   HONE_TRY(status_of(
       blas.cublasLtMatmulPreferenceSetAttribute(
           preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace),
@@ -172,9 +180,12 @@ cublasStatus_t LtProduct::run(CUstream stream, const Operands& o) const {
   const void* alpha = in_f64 ? static_cast<const void*>(&one64) : &one;
   const void* beta = in_f64 ? static_cast<const void*>(p_.has_onto ? &one64 : &zero64)
                             : (p_.has_onto ? &one : &zero);
+  const auto at = reinterpret_cast<uintptr_t>(o.workspace), unit = uintptr_t{kWorkspaceAlignment};
+  void* workspace = reinterpret_cast<void*>((at + unit - 1) / unit * unit);
   return blas.cublasLtMatmul(handle_.get(), desc_.get(), alpha, o.y, a_.get(), o.x, b_.get(), beta,
                              p_.has_onto ? o.onto : o.z, d_.get(), o.z, d_.get(), &algorithm_,
-                             o.workspace, static_cast<size_t>(p_.workspace_bytes), stream);
+                             workspace, static_cast<size_t>(usable_bytes(p_.workspace_bytes)),
+                             stream);
 }
 
 }  // namespace hone::cuda

@@ -70,8 +70,9 @@ struct Blas {
 #undef HONE_BLAS
 };
 
-// The library at HONE_CUBLASLT, else the newest that the system's loader finds. Error H1345.
-Result<Blas> load_blas();
+// The library at HONE_CUBLASLT, else the newest that the system's loader finds and that is not newer than
+// this major version (0: any). Error H1345.
+Result<Blas> load_blas(int newest_major = 0);
 
 // z = x y + bias + onto of row-major matrices: x [m,k] (trans_x: [k,m]), y [k,n] (trans_y: [n,k]), z [m,n],
 // bias [n], onto [m,n]. x and y have one type; sums are in f32, or in f64 for f64. gelu: its gelu by tanh;

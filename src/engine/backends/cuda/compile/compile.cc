@@ -51,9 +51,9 @@ std::map<std::string, KernelUse> uses_of(std::string_view log) {
 
 }  // namespace
 
-Result<KernelCompiler> KernelCompiler::open() {
+Result<KernelCompiler> KernelCompiler::open(int newest_major) {
   std::string why;
-  void* library = load_library("HONE_NVRTC", kNames, why);
+  void* library = load_library("HONE_NVRTC", kNames, newest_major, why);
   if (library == nullptr) return no_kernels(why);
   load_beside(library, "libnvrtc-builtins.so");
   KernelCompiler compiler;

@@ -20,8 +20,9 @@ struct KernelUse {
 
 class KernelCompiler {
  public:
-  // The library at HONE_NVRTC, else the newest that the system's loader finds. Error H1343.
-  static Result<KernelCompiler> open();
+  // The library at HONE_NVRTC, else the newest that the system's loader finds and that is not newer than
+  // this major version (0: any). Error H1343.
+  static Result<KernelCompiler> open(int newest_major = 0);
 
   // A cubin of all kernels. Kept as cuda/<hash>.cubin in hone's cache folder ($HONE_CACHE, else
   // $XDG_CACHE_HOME/hone, else ~/.cache/hone), by source, architecture and compiler. Error H1343.

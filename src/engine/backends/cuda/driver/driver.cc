@@ -41,6 +41,12 @@ Result<Driver> load_driver() {
   return driver;
 }
 
+int cuda_major(const Driver& driver) {
+  int version = 0;
+  driver.cuDriverGetVersion(&version);
+  return version / 1000;
+}
+
 Status cuda_status(const Driver& driver, CUresult result, std::string_view what) {
   if (result == CUDA_SUCCESS) return Ok{};
   const char* text = nullptr;

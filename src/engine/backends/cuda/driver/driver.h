@@ -59,6 +59,9 @@ struct Driver {
 // The machine's driver (libcuda.so.1), initialised. Errors: H1341 there is none, or it is too old.
 Result<Driver> load_driver();
 
+// The major version of CUDA that the driver is for.
+int cuda_major(const Driver& driver);
+
 // CUDA_SUCCESS, or Error H1342 with the driver's text; `what`: what was tried, in words.
 Status cuda_status(const Driver& driver, CUresult result, std::string_view what);
 

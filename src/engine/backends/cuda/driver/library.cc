@@ -8,16 +8,24 @@
 #include "base/core/text.h"
 
 namespace hone::cuda {
-void* load_library(const char* variable, std::span<const char* const> names, std::string& why) {
+void* load_library(const char* variable, std::span<const char* const> names, int newest_major,
+                   std::string& why) {
   if (const std::string own = environment(variable); !own.empty()) {
     void* found = dlopen(own.c_str(), RTLD_NOW | RTLD_LOCAL);
     const char* text = found == nullptr ? dlerror() : nullptr;
     if (found == nullptr) why = fmt::format("{}: {}", variable, text != nullptr ? text : own);
     return found;
   }
-  for (const char* name : names)
+  const auto major_of = [](const std::string& name) {
+    const size_t at = name.rfind(".so.");
+    return at == name.npos ? 0 : std::atoi(name.c_str() + at + 4);
+  };
+  for (const char* name : names) {
+    if (newest_major > 0 && major_of(name) > newest_major) continue;
     if (void* found = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return found;
-  why = fmt::format("there is no {}", names.back());
+  }
+  why = fmt::format("there is no {}{}", names.back(),
+                    newest_major > 0 ? fmt::format(" for a driver of CUDA {}", newest_major) : "");
   return nullptr;
 }
 

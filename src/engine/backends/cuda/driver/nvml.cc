@@ -8,7 +8,7 @@ namespace hone::cuda {
 std::optional<Nvml> load_nvml() {
   constexpr const char* kNames[] = {"libnvidia-ml.so.1", "libnvidia-ml.so"};
   std::string why;
-  void* library = load_library("HONE_NVML", kNames, why);
+  void* library = load_library("HONE_NVML", kNames, 0, why);
   if (library == nullptr) return std::nullopt;
   Nvml nvml;
 #define HONE_NVML(name, symbol, arguments)                                      \

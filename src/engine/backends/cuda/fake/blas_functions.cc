@@ -118,6 +118,8 @@ cublasStatus_t queue_product(FakeState& s, Call call, void* workspace, size_t wo
     accesses.push_back({call.desc.aux, call.ld.elements() * bytes_of(call.ld.type), true});
   if (call.desc.has(CUBLASLT_EPILOGUE_BIAS))
     accesses.push_back({call.desc.bias, call.ld.rows * bytes_of(call.desc.bias_type), false});
+  if (workspace_bytes > 0 && reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
+    return CUBLAS_STATUS_INVALID_VALUE;  // as on Hopper
   for (const Access& a : accesses)
     if (a.bytes > 0 && s.block(a.at, a.bytes) == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   s.queue(*on, accesses, [call] {
