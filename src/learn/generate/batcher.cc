@@ -194,6 +194,15 @@ void Batcher::fail(Group& g) {
                              "an earlier checkpoint"));
 }
 
+// The device has failed, and with it all that runs.
+void Batcher::fail_all() {
+  for (const auto& g : groups_) {
+    release(*g);
+    if (g->request.done) g->request.done(std::move(model_.check().error()));
+  }
+  groups_.clear();
+}
+
 // Takes waiting requests into free rows and pages, and reads their sources.
 void Batcher::admit() {
   const CacheLimits& all = model_.limits();
@@ -275,6 +284,10 @@ bool Batcher::step() {
   const auto start = std::chrono::steady_clock::now();
   const float* logits = model_.run(feeds_).data();
   (reads ? times_.prefill : times_.decode) += seconds_since(start);
+  if (!model_.check().ok()) {
+    fail_all();
+    return true;
+  }
   prepare(logits);
   for (const Slot& s : slots_)
     if (!s.reads || s.last) advance(s, logits + static_cast<int64_t>(s.row) * model_.vocab());

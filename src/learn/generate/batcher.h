@@ -99,6 +99,7 @@ class Batcher {
   void advance_beams(Group& g, const Slot& slot, const float* logits);
   void end(Group& g);
   void fail(Group& g);
+  void fail_all();
   void release(Group& g);
 
   CachedModel& model_;

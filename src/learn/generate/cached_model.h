@@ -44,6 +44,9 @@ class CachedModel {
   CacheEntry fork(const CacheEntry& e);
   void drop(CacheEntry& e);
 
+  // The first failure of the device: logits are not to be trusted then.
+  Status check() const { return session_.check(); }
+
   int64_t vocab() const { return vocab_; }
   int64_t most_tokens() const;  // of one program; a run of more takes several
   const CacheLimits& limits() const { return limits_; }

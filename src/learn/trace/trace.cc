@@ -157,6 +157,7 @@ Result<std::vector<TracedTensor>> trace_task(const Task& task, Pretrained& model
   HONE_TRY(load_weights(session, model, nullptr, &head));
   HONE_TRY(put_rows(session, examples, taken));
   session.run(0);
+  HONE_TRY(session.check());
 
   std::vector<TracedTensor> traced;
   const Program& p = session.programs()[0];

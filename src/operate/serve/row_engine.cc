@@ -127,6 +127,10 @@ void RowEngine::compute(std::vector<Waiting>& jobs) {
   std::fill(cu.begin() + static_cast<std::ptrdiff_t>(s) + 1, cu.end(), static_cast<int32_t>(at));
   count_positions(config_, ids, positions);
   session_->run(b->program);
+  if (!session_->check().ok()) {
+    for (Waiting& w : jobs) w.job.done(std::move(session_->check().error()));
+    return;
+  }
   const auto logits = b->outputs.get<const float>("logits");
   const size_t width = logits.size() / static_cast<size_t>(limits_.rows);
   size_t row = 0;

@@ -4,6 +4,7 @@
 #include <future>
 #include <thread>
 
+#include "engine/backends/tested_backends_test.h"
 #include "operate/serve/chat_request.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/loader.h"
@@ -42,6 +43,32 @@ std::shared_ptr<ServedModel> tiny(int64_t waiting = 256, const std::string& vers
   o.threads = 1;
   o.engine.most_waiting = waiting;
   return *ServedModel::load("tiny", version, kTiny, o);
+}
+
+std::string answer_of(ServedModel& model) {
+  std::promise<Result<TextAnswer>> promise;
+  const auto asked =
+      model.ask({.text = "Hello, world", .settings = shared({{"max_new_tokens", 6}})}, nullptr,
+                [&](Result<TextAnswer> a) { promise.set_value(std::move(a)); });
+  if (!asked.ok()) return asked.error().text();
+  const Result<TextAnswer> a = promise.get_future().get();
+  return a.ok() ? a->texts[0].text : a.error().text();
+}
+
+// The thread that computes is not the one that opened the device, nor the one that closes it.
+TEST(ServedModelTest, AnswersTheSameOnEachDevice) {
+  const std::string wanted = answer_of(*tiny());
+  for (const std::string& device : tested_backends({"far", "cuda_emulated"})) {
+    ServedOptions o;
+    o.batch_size = 2;
+    o.max_length = 32;
+    o.threads = 1;
+    o.device = device;
+    const auto model = ServedModel::load("tiny", "1", kTiny, o);
+    ASSERT_TRUE(model.ok()) << model.error().text();
+    EXPECT_EQ(answer_of(**model), wanted) << device;
+  }
+  wait_for_unloads();
 }
 
 TEST(ServedModelTest, RefusesWhatWaitsTooLongOrIsTooMuch) {
