@@ -8,6 +8,7 @@
 #include "operate/serve/errors.h"
 #include "operate/serve/route.h"
 #include "operate/serve/stop_cutter.h"
+#include "operate/serve/tool_calls.h"
 
 namespace hone {
 namespace {
@@ -37,16 +38,45 @@ struct Asked {
   int64_t created = 0, choices = 1;
   StopCutter::Stops stops = std::make_shared<const std::vector<std::string>>();
   std::vector<TextQuery> queries;
+  std::set<std::string> tools;  // that the answer may call
 };
 
 const OrderedJson kNone = nullptr;
 
+// Nine letters and digits: what Mistral's templates take, and all others too.
+std::string new_call_id() {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  std::string id;
+  while (id.size() < 9)
+    id += "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[random() % 62];
+  return id;
+}
+
+OrderedJson calls_json(const std::vector<ToolCall>& calls, bool piece) {
+  OrderedJson list = OrderedJson::array();
+  for (const ToolCall& call : calls) {
+    OrderedJson one = OrderedJson::object();
+    if (piece) one["index"] = list.size();
+    one["id"] = new_call_id();
+    one["type"] = "function";
+    one["function"] = {{"name", call.name}, {"arguments", call.arguments}};
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
 OrderedJson choice_json(const Asked& a, int64_t index, const std::string& text,
-                        const OrderedJson& reason, bool piece) {
+                        const OrderedJson& reason, bool piece,
+                        const std::vector<ToolCall>& calls = {}) {
   if (!a.chat)
     return {{"index", index}, {"text", text}, {"logprobs", nullptr}, {"finish_reason", reason}};
   OrderedJson said = OrderedJson::object();
   if (!piece || !text.empty()) said = {{"role", "assistant"}, {"content", text}};
+  if (!calls.empty()) {
+    said["role"] = "assistant";
+    if (text.empty()) said["content"] = nullptr;
+    said["tool_calls"] = calls_json(calls, piece);
+  }
   return {{"index", index},
           {piece ? "delta" : "message", said},
           {"logprobs", nullptr},
@@ -54,9 +84,9 @@ OrderedJson choice_json(const Asked& a, int64_t index, const std::string& text,
 }
 
 OrderedJson one_choice(const Asked& a, size_t index, const std::string& text,
-                       const OrderedJson& reason) {
+                       const OrderedJson& reason, const std::vector<ToolCall>& calls = {}) {
   OrderedJson list = OrderedJson::array();
-  list.push_back(choice_json(a, static_cast<int64_t>(index), text, reason, true));
+  list.push_back(choice_json(a, static_cast<int64_t>(index), text, reason, true, calls));
   return list;
 }
 
@@ -221,13 +251,18 @@ Status read_prompts(const Json& body, Asked& a) {
 Status read_chat(const RouteCall& call, const Json& body, const ServedModel& model, Asked& a) {
   const OrderedJson ordered = HONE_TRY(parse_ordered_json(call.request.body, "the body"));
   const auto tools = body.find("tools");
-  const ChatTemplate* chat =
-      HONE_TRY(model.chat_template(tools != body.end() && tools->is_array() && !tools->empty()));
+  const bool given = tools != body.end() && tools->is_array() && !tools->empty();
+  const ChatTemplate* chat = HONE_TRY(model.chat_template(given));
+  if (given && text_at(body, "tool_choice") != "none") a.tools = tool_names(*tools);
   TextQuery q;
   q.text = HONE_TRY(chat_text(ordered, *chat, model.tokenizer().parts()));
   q.special_tokens = false;  // the template writes them
   a.queries.push_back(std::move(q));
   return Ok{};
+}
+
+const char* reason_of(const Written& w, const ToolAnswer& said) {
+  return !said.calls.empty() ? "tool_calls" : w.ended ? "stop" : "length";
 }
 
 void send_whole(const std::shared_ptr<WebReply>& reply, const Asked& a,
@@ -241,8 +276,9 @@ void send_whole(const std::shared_ptr<WebReply>& reply, const Asked& a,
       StopCutter cut(a.stops);
       std::string text = cut.push(w.text);
       text += cut.finish();
-      out["choices"].push_back(choice_json(a, static_cast<int64_t>(out["choices"].size()), text,
-                                           w.ended ? "stop" : "length", false));
+      const ToolAnswer said = a.tools.empty() ? ToolAnswer{text, {}} : tool_answer(text, a.tools);
+      out["choices"].push_back(choice_json(a, static_cast<int64_t>(out["choices"].size()),
+                                           said.content, reason_of(w, said), false, said.calls));
     }
   }
   out["usage"] = usage_json(prompt, written);
@@ -253,9 +289,13 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
   struct State {
     bool begun = false;
     std::vector<StopCutter> cutters;
+    std::vector<ToolStream> tools;
   };
   const auto state = std::make_shared<State>();
-  for (int64_t i = 0; i < a->choices; ++i) state->cutters.emplace_back(a->stops);
+  for (int64_t i = 0; i < a->choices; ++i) {
+    state->cutters.emplace_back(a->stops);
+    state->tools.emplace_back(a->tools);
+  }
   const auto write = [reply = call.reply, a, state](const OrderedJson& choices,
                                                     const OrderedJson& usage) {
     if (!std::exchange(state->begun, true))
@@ -269,7 +309,7 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
       call, model, std::move(a->queries[0]),
       [a, state, write](size_t sequence, const std::string& piece) {
         if (sequence >= state->cutters.size()) return;
-        const std::string text = state->cutters[sequence].push(piece);
+        const std::string text = state->tools[sequence].push(state->cutters[sequence].push(piece));
         if (!text.empty()) write(one_choice(*a, sequence, text, kNone), kNone);
       },
       [reply = call.reply, a, state, write](Result<TextAnswer> answer) {
@@ -280,9 +320,12 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
         }
         for (size_t i = 0; i < std::min(answer->texts.size(), state->cutters.size()); ++i) {
           const Written& w = answer->texts[i];
-          const std::string rest = state->cutters[i].finish();
+          std::string rest = state->tools[i].push(state->cutters[i].finish());
+          const ToolAnswer said = state->tools[i].finish();
+          rest += said.content;
           if (!rest.empty()) write(one_choice(*a, i, rest, kNone), kNone);
-          write(one_choice(*a, i, "", w.ended ? "stop" : "length"), kNone);
+          if (!said.calls.empty()) write(one_choice(*a, i, "", kNone, said.calls), kNone);
+          write(one_choice(*a, i, "", reason_of(w, said)), kNone);
         }
         if (a->usage)
           write(OrderedJson::array(), usage_json(answer->prompt_tokens, answer->new_tokens));
