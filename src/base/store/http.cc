@@ -26,16 +26,17 @@ struct HttpClient::Transfer {
   size_t most_body = 0;        // of what is none
   int64_t moved = 0;           // bytes of this try
   int64_t at = 0;              // next byte the sink expects
+  HttpHeaders first;           // of the answer that byte 0, or the first byte here, came with
   bool progressed = false;
 
   CURL* curl = nullptr;
   HttpResponse response;
   std::optional<Error> sink_error;
-  bool body_checked = false, to_sink = false, too_long = false;
+  bool body_checked = false, to_sink = false, too_long = false, other_file = false;
 
   void reset() {
     response = {};
-    body_checked = to_sink = progressed = too_long = false;
+    body_checked = to_sink = progressed = too_long = other_file = false;
     moved = 0;
   }
   bool head() const { return method == "HEAD"; }
@@ -116,6 +117,30 @@ std::optional<int64_t> range_start(const std::string& content_range) {
   return n;
 }
 
+std::string value_in(const HttpHeaders& headers, const char* name) {
+  const auto it = headers.find(name);
+  return it == headers.end() ? "" : it->second;
+}
+
+// What If-Range says of the file that a download began with: a server that has another one now sends it
+// from the start. A weak ETag does not promise equal bytes (RFC 9110, 13.1.5).
+std::string if_range(const HttpHeaders& first) {
+  const std::string etag = value_in(first, "etag");
+  return etag.starts_with('"') ? etag : value_in(first, "last-modified");
+}
+
+// Servers that do not know If-Range say by the same headers that the file is another one.
+bool is_other_file(const HttpHeaders& first, const HttpHeaders& now) {
+  for (const char* name : {"etag", "last-modified"}) {
+    std::string a = value_in(first, name), b = value_in(now, name);
+    if (a.empty() || b.empty()) continue;
+    for (std::string* etag : {&a, &b})
+      if (etag->starts_with("W/")) etag->erase(0, 2);
+    return a != b;
+  }
+  return false;
+}
+
 // Seconds that Retry-After asks for; `otherwise` when it is a date or nothing that can be waited.
 double retry_after(const std::string& header, double otherwise) {
   int64_t seconds = 0;
@@ -174,6 +199,9 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
               fmt::format("{} sent bytes from {}, asked were those from {}", t.url, start, t.at));
           return 0;
         }
+        t.other_file = start > 0 && is_other_file(t.first, t.response.headers);
+        if (t.other_file) return 0;
+        if (start == 0 || t.first.empty()) t.first = t.response.headers;
         t.at = start;
       }
     }
@@ -228,8 +256,11 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     for (const auto& [name, value] : t.headers)
       list = curl_slist_append(list, (name + ": " + value).c_str());
     if (t.request && !t.request->body.empty()) list = curl_slist_append(list, "Expect:");
-    if (t.sink && t.at > 0)
+    if (t.sink && t.at > 0) {
       list = curl_slist_append(list, fmt::format("range: bytes={}-", t.at).c_str());
+      if (const std::string same = if_range(t.first); !same.empty())
+        list = curl_slist_append(list, ("if-range: " + same).c_str());
+    }
     curl_easy_setopt(curl, CURLOPT_URL, t.url.c_str());
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, list);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "hone/0.1");
@@ -285,6 +316,11 @@ Result<HttpResponse> HttpClient::run(Transfer& t) {
     if (code == CURLE_ABORTED_BY_CALLBACK || stop) {
       return Error(err::kInterrupted, fmt::format("stopped while reading {}", t.name()))
           .todo("run the same command again: it continues where it stopped");
+    }
+    if (t.other_file) {
+      log_info("{} was changed on its server: loading it from the start", t.name());
+      t.at = 0;
+      continue;
     }
     bool broken = code != CURLE_OK;
     if (!broken && t.response.status == 416 && t.sink && t.at > 0) {

@@ -81,8 +81,9 @@ class HttpClient {
   Result<HttpResponse> head(const std::string& url, const HttpHeaders& headers = {});
 
   // GET from byte `offset` on. `sink(at, bytes)` gets consecutive pieces; an `at` of 0 after others
-  // means that the server began again. A cut connection is continued by Range. An answer other
-  // than 200 and 206 is returned without touching the sink.
+  // means that the server began again. A cut connection is continued by Range, when the file is still
+  // the same (If-Range), else from byte 0. An answer other than 200 and 206 is returned without touching
+  // the sink.
   using Sink = std::function<Status(int64_t at, std::string_view bytes)>;
   Result<HttpResponse> download(const std::string& url, const HttpHeaders& headers, int64_t offset,
                                 const Sink& sink);

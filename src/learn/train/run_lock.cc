@@ -22,7 +22,7 @@
 namespace hone {
 namespace {
 
-constexpr double kBeat = 20, kDead = 75, kLook = 5;  // seconds
+constexpr double kDead = 75, kLook = 5;  // seconds
 constexpr const char* kLockFile = ".hone_lock";
 
 Error taken(const std::string& folder, const std::string& by) {
@@ -96,6 +96,7 @@ bool LockOwner::is_gone() const {
 struct RunLock::InBucket {
   Bucket& bucket;
   std::string folder, key;
+  double beat_s;
   LockOwner owner = LockOwner::self();
   ObjectInfo object = {};
   int64_t beats = 0;
@@ -152,16 +153,31 @@ struct RunLock::InBucket {
     }
   }
 
+  // Whether the lock is known to be this process' own; `lost` when it is known not to be. A write whose
+  // answers were all lost may have been done: the object has another version then, but the same owner.
+  bool is_own() {
+    Result<std::optional<ObjectInfo>> now = bucket.stat(key);
+    if (!now.ok()) return false;
+    if (*now && (*now)->version == object.version) return true;
+    std::string text(*now ? static_cast<size_t>((*now)->bytes) : 0, '\0');
+    if (*now && !bucket.read(**now, 0, std::as_writable_bytes(std::span(text))).ok()) return false;
+    lost = !*now || owner_in(text).name != owner.name;
+    if (!lost) object = std::move(**now);
+    return !lost;
+  }
+
   void beat() {
     std::unique_lock lock(mutex);
-    while (!wake.wait_for(lock, std::chrono::duration<double>(kBeat), [&] { return ended; })) {
+    while (!wake.wait_for(lock, std::chrono::duration<double>(beat_s), [&] { return ended; })) {
       lock.unlock();
       Result<ObjectInfo> again =
           bucket.put(key, as_bytes_of(text_of(owner, ++beats)), {.version = object.version});
       if (again.ok())
         object = std::move(*again);
       else if (again.error().code() == std::string(err::kLostRace.id))
-        lost = true;
+        (void)is_own();
+      else if (again.error().code() == std::string(err::kStoreMissing.id))
+        lost = true;  // somebody removed it, so that another process may take the folder
       lock.lock();
       if (lost) return;
     }
@@ -174,7 +190,9 @@ struct RunLock::InBucket {
     }
     wake.notify_all();
     if (thread.joinable()) thread.join();
-    if (!lost && !object.version.empty()) (void)bucket.remove(key, object.version);
+    // A process that was paused may have been taken over without knowing it, and not every server heeds
+    // the version.
+    if (!lost && !object.version.empty() && is_own()) (void)bucket.remove(key, object.version);
   }
 };
 
@@ -183,10 +201,11 @@ RunLock::RunLock(int fd, std::unique_ptr<InBucket> in_bucket)
 RunLock::RunLock(RunLock&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), in_bucket_(std::move(other.in_bucket_)) {}
 
-Result<RunLock> RunLock::take(const std::string& folder, Clock& clock) {
+Result<RunLock> RunLock::take(const std::string& folder, Clock& clock, double beat_s) {
   if (const std::optional<ObjectUrl> url = HONE_TRY(parse_object_url(folder))) {
     const std::string key = url->key.empty() ? kLockFile : url->key + "/" + kLockFile;
-    std::unique_ptr<InBucket> lock(new InBucket{*HONE_TRY(open_bucket(*url)), folder, key});
+    Bucket* bucket = HONE_TRY(open_bucket(*url));
+    std::unique_ptr<InBucket> lock(new InBucket{*bucket, folder, key, beat_s});
     HONE_TRY(lock->take(clock));
     lock->thread = std::thread([l = lock.get()] { l->beat(); });
     return RunLock(-1, std::move(lock));

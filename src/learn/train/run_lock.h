@@ -19,13 +19,16 @@ class RunLock {
  public:
   // Makes the folder when it is absent, and removes what a killed process was writing into it.
   // Errors: H2403 another process holds it (also where its write, H0118, came first).
-  static Result<RunLock> take(const std::string& folder, Clock& clock = system_clock());
+  // The lock in a bucket is written again every `beat_s` seconds; only tests give another number.
+  static Result<RunLock> take(const std::string& folder, Clock& clock = system_clock(),
+                              double beat_s = 20);
   RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&&) = delete;
   ~RunLock();
 
   // H2403: another process took the folder over, because this one did not say for too long that it is
-  // alive (a machine that was stopped, a network that was cut). Nothing more may be written into it.
+  // alive (a machine that was stopped, a network that was cut); or the lock was removed (H0101 when it
+  // was written again). Nothing more may be written into it.
   Status check() const;
 
  private:

@@ -52,19 +52,37 @@ class WaitingClock : public FakeClock {
 
 class BucketLock : public ::testing::Test {
  protected:
-  void SetUp() override {
+  static FakeBuckets* server() {
     static FakeBuckets* fake = [] {
       auto* f = new FakeBuckets;
-      return f->start({"--bucket", "gs://locks"}) ? f : nullptr;
+      return f->start(
+                 {"--bucket", "gs://locks", "--bucket", "s3://locks", "--bucket", "az://locks"})
+                 ? f
+                 : nullptr;
     }();
-    if (!fake) GTEST_SKIP() << "there is no python3";
+    return fake;
+  }
+  void SetUp() override {
+    if (!server()) GTEST_SKIP() << "there is no python3";
     folder_ = fmt::format("gs://locks/{}",
                           ::testing::UnitTest::GetInstance()->current_test_info()->name());
   }
   void write(const LockOwner& o, int beat) {
     const Json j{{"host", o.host}, {"boot", o.boot}, {"space", o.space}, {"start", o.start},
                  {"pid", o.pid},   {"name", o.name}, {"beat", beat}};
-    ASSERT_TRUE(places_.write(folder_ + "/.hone_lock", j.dump()).ok());
+    write(j);
+  }
+  // A lock that beats may be written between the two requests of this.
+  void write(const Json& j) {
+    ASSERT_TRUE(comes_true([&] { return places_.write(folder_ + "/.hone_lock", j.dump()).ok(); }));
+  }
+  // Waits until `done`, for as long as a slow machine may take.
+  static bool comes_true(const std::function<bool()>& done) {
+    for (int i = 0; i < 6000; ++i) {
+      if (done()) return true;
+      system_clock().sleep(0.01);
+    }
+    return false;
   }
   Places places_;
   std::string folder_;
@@ -82,6 +100,60 @@ TEST_F(BucketLock, OneAtATimeAndNothingIsLeft) {
     EXPECT_EQ(clock_.seconds(), 0);  // it is of this machine, so nobody waits
   }
   EXPECT_FALSE(*places_.exists(folder_ + "/.hone_lock"));
+}
+
+TEST_F(BucketLock, IsLostWhenItsObjectIsAnothersOrGone) {
+  const std::string path = folder_ + "/.hone_lock";
+  LockOwner other = LockOwner::self();
+  other.host = "elsewhere";
+  {
+    Result<RunLock> lock = RunLock::take(folder_, clock_, 0.01);
+    ASSERT_TRUE(lock.ok()) << lock.error().text();
+    write(other, 3);
+    EXPECT_TRUE(comes_true([&] { return !lock->check().ok(); }));
+    EXPECT_STREQ(lock->check().error().code(), err::kOutputFolderTaken.id);
+  }
+  EXPECT_NE(places_.read(path)->find("elsewhere"), std::string::npos);
+  ASSERT_TRUE(places_.remove(path).ok());
+  {
+    Result<RunLock> lock = RunLock::take(folder_, clock_, 0.01);
+    ASSERT_TRUE(lock.ok()) << lock.error().text();
+    // What S3 says to a condition on an object that is gone.
+    server()->fault("kind=status&code=404&count=1&method=POST&match=upload");
+    EXPECT_TRUE(comes_true([&] { return !lock->check().ok(); }));
+  }
+}
+
+TEST_F(BucketLock, IsKeptWhenTheAnswersToAnEarlierWriteWereLost) {
+  const std::string path = folder_ + "/.hone_lock";
+  const auto beat = [&] {
+    const Result<std::string> text = places_.read(path);  // it may be replaced meanwhile
+    return text.ok() ? (*parse_json(*text, "lock"))["beat"].get<int64_t>() : 0;
+  };
+  Result<RunLock> lock = RunLock::take(folder_, clock_, 0.01);
+  ASSERT_TRUE(lock.ok()) << lock.error().text();
+  EXPECT_TRUE(comes_true([&] { return beat() > 1; }));
+  Json own = *parse_json(*places_.read(path), "lock");
+  own["beat"] = -1;
+  write(own);  // as if the process itself had, and did not know it
+  EXPECT_TRUE(comes_true([&] { return beat() > 1; }));
+  EXPECT_TRUE(lock->check().ok());
+}
+
+TEST_F(BucketLock, AProcessThatWasTakenOverDoesNotRemoveTheNewLock) {
+  LockOwner other = LockOwner::self();
+  other.host = "elsewhere";
+  for (const char* scheme : {"gs", "s3", "az"}) {
+    folder_ = fmt::format("{}://locks/paused", scheme);
+    {
+      Result<RunLock> lock = RunLock::take(folder_, clock_, 1e6);
+      ASSERT_TRUE(lock.ok()) << lock.error().text();
+      write(other, 3);
+    }
+    const Result<std::string> left = places_.read(folder_ + "/.hone_lock");
+    ASSERT_TRUE(left.ok()) << left.error().text();
+    EXPECT_NE(left->find("elsewhere"), std::string::npos);
+  }
 }
 
 TEST_F(BucketLock, AProcessThatIsGoneFromThisMachineIsNotWaitedFor) {

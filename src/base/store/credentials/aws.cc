@@ -62,12 +62,23 @@ std::string AwsCredentials::endpoint() const {
 }
 
 Result<AwsKeys> AwsCredentials::keys(bool renew) {
-  constexpr double kEarly = 300;
+  constexpr double kEarly = 300, kPause = 10;
   std::lock_guard lock(mutex_);
-  if (found_ && !renew && system_clock().wall_seconds() < keys_.end - kEarly) return keys_;
-  keys_ = HONE_TRY(find());
-  found_ = true;
-  return keys_;
+  const double now = options_.clock->wall_seconds();
+  const double due = std::max(keys_.end - kEarly, asked_ + kPause);
+  if (found_ && !renew && now < std::min(due, keys_.end)) return keys_;
+  Result<AwsKeys> fresh = find();
+  asked_ = options_.clock->wall_seconds();
+  const bool had = !keys_.id.empty();
+  if (fresh.ok() && (!had || !fresh->id.empty())) {
+    keys_ = std::move(*fresh);
+    found_ = true;
+    return keys_;
+  }
+  // A server that gave keys before and fails now must not make the requests anonymous.
+  if (had && !renew && now < keys_.end) return keys_;
+  if (!fresh.ok()) return std::move(fresh.error());
+  return no_keys(keys_.source, "they were refused or have ended, and no others are given");
 }
 
 Result<AwsKeys> AwsCredentials::find() {
@@ -136,20 +147,34 @@ Result<AwsKeys> AwsCredentials::from_machine() {
   const std::string server =
       environment_or("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254");
   const std::string roles = server + "/latest/meta-data/iam/security-credentials/";
-  HttpClient http({.connect_timeout_seconds = 1, .retries = 0});
-  const auto token = http.send({.method = "PUT",
-                                .url = server + "/latest/api/token",
-                                .headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"},
-                                            {"content-type", "text/plain"}},
-                                .name = "the metadata server"});
+  const std::string source = "the metadata server of this machine";
+  // Where no keys came from so far, this may be a machine on which nobody answers.
+  constexpr int kRetries = 2;
+  const bool known = !keys_.id.empty();
+  HttpClient http({.connect_timeout_seconds = 1,
+                   .stall_timeout_seconds = 5,
+                   .retries = known ? kRetries : 0,
+                   .first_wait_seconds = options_.first_wait_seconds,
+                   .clock = options_.clock});
+  auto token = http.send({.method = "PUT",
+                          .url = server + "/latest/api/token",
+                          .headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"},
+                                      {"content-type", "text/plain"}},
+                          .name = "the metadata server"});
+  if (known && !token.ok()) return std::move(token.error());
+  if (known && token->status != 200)
+    return no_keys(source, fmt::format("the server answered with status {}", token->status));
   if (!token.ok() || token->status != 200) return AwsKeys{};  // not a machine of EC2
+  http.set_retries(kRetries);
   HttpRequest request{.url = roles,
                       .headers = {{"x-aws-ec2-metadata-token", token->body}},
                       .name = "the metadata server"};
   const HttpResponse role = HONE_TRY(http.send(request));
+  if (role.status >= 500)
+    return no_keys(source, fmt::format("the server answered with status {}", role.status));
   if (role.status != 200 || trim(role.body).empty()) return AwsKeys{};  // it has no role
   request.url += std::string(trim(split(role.body, '\n')[0]));
-  return keys_in(HONE_TRY(http.send(request)), "the metadata server of this machine");
+  return keys_in(HONE_TRY(http.send(request)), source);
 }
 
 HttpHeaders sign_aws(const AwsRequest& request, const AwsKeys& keys, double wall_seconds) {

@@ -25,8 +25,9 @@ class AwsCredentials {
  public:
   explicit AwsCredentials(HttpClient::Options http = {});
 
-  // Keys with an empty id: there are none, requests are not signed (public buckets). `renew`: the
-  // last ones were refused. Errors H0119, H0107.
+  // Keys with an empty id: the first search found none, requests are not signed (public buckets). Keys
+  // that have an end are fetched again in their last five minutes; when that fails they are used until
+  // their end, and after it that is an Error. `renew`: the last ones were refused. Errors H0119, H0107.
   Result<AwsKeys> keys(bool renew = false);
 
   std::string region() const;    // AWS_REGION, AWS_DEFAULT_REGION, the profile's; "" when not named
@@ -44,6 +45,7 @@ class AwsCredentials {
   std::string profile_, secrets_path_;
   std::mutex mutex_;
   bool found_ = false;
+  double asked_ = 0;  // when the last search ended
   AwsKeys keys_;
 };
 

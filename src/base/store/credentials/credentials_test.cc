@@ -11,6 +11,7 @@
 #include "base/store/credentials/crypto.h"
 #include "base/store/credentials/google.h"
 #include "base/store/fake_buckets.h"
+#include "base/store/scripted_server.h"
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
 #include "base/unicode/base64.h"
@@ -36,6 +37,8 @@ class CredentialsTest : public ::testing::Test {
                              "AWS_ENDPOINT_URL_S3",
                              "AWS_WEB_IDENTITY_TOKEN_FILE",
                              "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+                             "AWS_EC2_METADATA_SERVICE_ENDPOINT",
                              "AZURE_STORAGE_CONNECTION_STRING",
                              "AZURE_STORAGE_ACCOUNT",
                              "AZURE_STORAGE_KEY",
@@ -177,6 +180,93 @@ TEST_F(CredentialsTest, AwsFindsItsKeysInOrder) {
   ::setenv("AWS_ACCESS_KEY_ID", "E", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "e", 1);
   EXPECT_EQ(AwsCredentials().keys().value().id, "E");
+}
+
+// The metadata server of an EC2 machine.
+struct Ec2Machine {
+  std::string id = {}, end = {};
+  int token_status = 200, role_status = 200, asked = 0;
+  bool is_silent = false;
+
+  ScriptedServer::Answer answer(const ScriptedServer::Request& r) {
+    ++asked;
+    if (is_silent) return {.lost = true};
+    if (r.target == "/latest/api/token") return {.status = token_status, .body = "token"};
+    if (r.header("x-aws-ec2-metadata-token") != "token") return {.status = 401};
+    if (r.target.ends_with("/security-credentials/"))
+      return {.status = role_status, .body = role_status == 200 ? "role" : ""};
+    const Json keys{
+        {"AccessKeyId", id}, {"SecretAccessKey", "s"}, {"Token", "t"}, {"Expiration", end}};
+    return {.body = keys.dump()};
+  }
+};
+
+class MachineKeys : public CredentialsTest {
+ protected:
+  void SetUp() override {
+    CredentialsTest::SetUp();
+    ::unsetenv("AWS_EC2_METADATA_DISABLED");
+    ::setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server_.endpoint().c_str(), 1);
+  }
+  template <class F>
+  auto change(F f) {
+    return server_.locked(f);
+  }
+  // From now on the server gives these keys, which live for an hour.
+  void give(const std::string& id) {
+    change([&] { machine_ = {.id = id, .end = format_utc(clock_.wall_seconds() + 3600)}; });
+  }
+  // The key or the code of the Error.
+  std::string now(bool renew = false) {
+    const Result<AwsKeys> keys = aws_.keys(renew);
+    return keys.ok() ? keys->id : keys.error().code();
+  }
+
+  FakeClock clock_;
+  Ec2Machine machine_;
+  ScriptedServer server_{[this](const ScriptedServer::Request& r) { return machine_.answer(r); }};
+  AwsCredentials aws_{HttpClient::Options{.clock = &clock_}};
+};
+
+TEST_F(MachineKeys, AreUsedUntilTheirEndWhenTheServerFails) {
+  give("A");
+  EXPECT_EQ(now(), "A");
+  clock_.advance(3400);
+  change([&] { machine_.token_status = 503; });
+  EXPECT_EQ(now(), "A");
+  EXPECT_EQ(change([&] { return machine_.asked; }), 3 + 3);  // tried again, then left for later
+  give("B");
+  clock_.advance(20);
+  EXPECT_EQ(now(), "B");
+
+  clock_.advance(3400);
+  change([&] { machine_.role_status = 404; });
+  EXPECT_EQ(now(), "B");
+  EXPECT_EQ(now(true), "H0119");  // a server refused B
+  EXPECT_EQ(now(), "B");
+  clock_.advance(300);
+  EXPECT_EQ(now(), "H0119");
+  change([&] { machine_.is_silent = true; });
+  EXPECT_EQ(now(), "H0107");
+  change([&] { machine_.is_silent = false, machine_.token_status = 403; });
+  EXPECT_EQ(now(), "H0119");
+  give("C");
+  EXPECT_EQ(now(), "C");
+}
+
+TEST_F(MachineKeys, AreNotLookedForAgainWhereThereAreNone) {
+  change([&] { machine_.token_status = 404; });
+  EXPECT_EQ(now(), "");
+  give("A");
+  clock_.advance(1e6);
+  EXPECT_EQ(now(), "");
+}
+
+TEST_F(MachineKeys, AServerThatFailsAfterItsTokenIsNotAMachineWithoutRole) {
+  change([&] { machine_.role_status = 503; });
+  EXPECT_EQ(now(), "H0119");
+  give("A");
+  EXPECT_EQ(now(), "A");
 }
 
 TEST_F(CredentialsTest, AzureFromItsVariables) {

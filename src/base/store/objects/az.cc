@@ -229,8 +229,17 @@ class AzBucket : public Bucket {
   }
 
   Status remove(const std::string& key, const std::string& version) override {
-    const HttpResponse r = HONE_TRY(az_.send({.method = "DELETE"}, key));
-    if (r.status == 202 || r.status == 200 || (r.status == 404 && !version.empty())) return Ok{};
+    std::string etag = version;
+    if (etag.empty()) {
+      const std::optional<ObjectInfo> now = HONE_TRY(stat(key));
+      if (!now) return az_.refused(no_answer(404), key);
+      etag = now->version;
+    }
+    const HttpResponse r =
+        HONE_TRY(az_.send({.method = "DELETE", .headers = {{"if-match", etag}}}, key));
+    // A delete whose answer was lost was done.
+    if (r.status == 202 || r.status == 200 || r.status == 404) return Ok{};
+    if (r.status == 412 && !HONE_TRY(stat(key))) return Ok{};
     return az_.refused(r, key);
   }
 

@@ -75,7 +75,9 @@ class Bucket {
                                  const Condition& condition) = 0;
   virtual Result<std::unique_ptr<Upload>> upload(const std::string& key,
                                                  const Condition& condition) = 0;
-  // H0101 when there is none. `version` is what a list said; "" asks first.
+  // H0101 when there is none. `version` is what stat(), a list or a write said: when it is gone that is
+  // fine, and another one stays (H0118). An S3 server that does not know conditional deletes may remove
+  // the other one. "" asks first.
   virtual Status remove(const std::string& key, const std::string& version = "") = 0;
   virtual Status copy(const std::string& from, const std::string& to) = 0;  // by the server
   // Makes the bucket; H0118 when it is there. `region` is "" for the server's own choice. Access is

@@ -33,6 +33,12 @@ Error not_a_list(const std::string& name) {
       .todo("check that the address is of an object store of this kind");
 }
 
+// With the quotes that a header has: Azure's lists leave them out.
+std::string quoted_etag(std::string etag) {
+  const bool bare = !etag.empty() && !etag.starts_with('"') && !etag.starts_with("W/");
+  return bare ? '"' + etag + '"' : etag;
+}
+
 int64_t whole_number(std::string_view text) {
   int64_t n = 0;
   std::from_chars(text.data(), text.data() + text.size(), n);
@@ -105,7 +111,7 @@ Result<ObjectPage> s3_listing(std::string_view body, const std::string& name) {
   for (const pugi::xml_node c : list.children("Contents"))
     add_object(page, {.key = key(c.child_value("Key")),
                       .bytes = whole_number(c.child_value("Size")),
-                      .version = c.child_value("ETag"),
+                      .version = quoted_etag(c.child_value("ETag")),
                       .md5 = md5_of_etag(c.child_value("ETag")),
                       .updated = c.child_value("LastModified")});
   for (const pugi::xml_node c : list.children("CommonPrefixes"))
@@ -125,7 +131,7 @@ Result<ObjectPage> az_listing(std::string_view body, const std::string& name) {
     const pugi::xml_node p = c.child("Properties");
     add_object(page, {.key = c.child_value("Name"),
                       .bytes = whole_number(p.child_value("Content-Length")),
-                      .version = p.child_value("Etag"),
+                      .version = quoted_etag(p.child_value("Etag")),
                       .md5 = hex_of_base64(p.child_value("Content-MD5")),
                       .updated = p.child_value("Last-Modified")});
   }

@@ -3,11 +3,11 @@
 // AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL names another server; its buckets are in the path.
 #include <zlib.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "base/core/text.h"
 #include "base/store/credentials/aws.h"
-#include "base/store/credentials/crypto.h"
 #include "base/store/objects/listing.h"
 #include "base/store/objects/service.h"
 #include "base/store/server_clock.h"
@@ -245,14 +245,19 @@ class S3Bucket : public Bucket {
     HttpHeaders headers = condition_headers(condition);
     headers["content-type"] = "application/octet-stream";
     headers["x-amz-checksum-crc32"] = crc32_base64(bytes);
+    // Its own write is known by this: the ETag of an encrypted object is not an MD5.
+    const bool conditional = condition.absent || !condition.version.empty();
+    const std::string own = random_name();
+    if (conditional) headers[kUploadMark] = own;
     const HttpResponse r =
         HONE_TRY(s3_.send({.method = "PUT", .headers = headers, .body = bytes}, key));
     if (r.status == 200)
       return ObjectInfo{
           .key = key, .bytes = static_cast<int64_t>(bytes.size()), .version = r.header("etag")};
-    if (r.status == 412 || r.status == 409) {
-      std::optional<ObjectInfo> now = HONE_TRY(stat(key));
-      if (now && now->version == fmt::format("\"{}\"", hex_of(md5(bytes)))) return std::move(*now);
+    if (conditional && (r.status == 412 || r.status == 409)) {
+      std::string mark;
+      std::optional<ObjectInfo> now = HONE_TRY(s3_.stat(key, &mark));
+      if (now && mark == own) return std::move(*now);
     }
     return s3_.refused(r, key);
   }
@@ -274,8 +279,20 @@ class S3Bucket : public Bucket {
   Status remove(const std::string& key, const std::string& version) override {
     // S3 says yes to the removal of nothing.
     if (version.empty() && !HONE_TRY(stat(key))) return s3_.refused(no_answer(404), key);
-    const HttpResponse r = HONE_TRY(s3_.send({.method = "DELETE"}, key));
-    return r.status == 204 || r.status == 200 ? Status(Ok{}) : s3_.refused(r, key);
+    HttpRequest request{.method = "DELETE"};
+    if (!version.empty() && deletes_conditionally_) {
+      request.headers["if-match"] = version;
+      const HttpResponse r = HONE_TRY(s3_.send(request, key));
+      if (r.status != 501 && xml_text(r.body, "Code") != "NotImplemented") return removed(r, key);
+      deletes_conditionally_ = false;
+      request.headers.clear();
+    }
+    if (!version.empty()) {
+      const std::optional<ObjectInfo> now = HONE_TRY(stat(key));
+      if (!now) return Ok{};
+      if (now->version != version) return s3_.refused(no_answer(412), key);
+    }
+    return removed(HONE_TRY(s3_.send(request, key)), key);
   }
 
   Status copy(const std::string& from, const std::string& to) override {
@@ -312,7 +329,15 @@ class S3Bucket : public Bucket {
   }
 
  private:
+  Status removed(const HttpResponse& r, const std::string& key) {
+    // A delete whose answer was lost was done.
+    if (r.status == 204 || r.status == 200 || r.status == 404) return Ok{};
+    if (r.status == 412 && !HONE_TRY(stat(key))) return Ok{};
+    return s3_.refused(r, key);
+  }
+
   S3 s3_;
+  std::atomic<bool> deletes_conditionally_{true};  // until the server says that it cannot
 };
 
 Result<std::unique_ptr<Bucket>> open_s3(const std::string&, const std::string& bucket,

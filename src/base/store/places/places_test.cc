@@ -125,6 +125,32 @@ TEST_P(PlacesTest, AWriteWhoseAnswerIsLostIsDoneOnce) {
   EXPECT_TRUE(*places_.read(root_ + "/parts") == text);
 }
 
+TEST_P(PlacesTest, ARemovalWhoseAnswerIsLostIsDone) {
+  ASSERT_TRUE(places_.write(root_ + "/x", "x").ok());
+  server()->fault("kind=lost&count=1&method=DELETE");
+  const Status s = places_.remove(root_ + "/x");
+  EXPECT_TRUE(s.ok()) << s.error().text();
+  EXPECT_FALSE(*places_.exists(root_ + "/x"));
+  EXPECT_EQ(code(places_.remove(root_ + "/x")), "H0101");
+}
+
+TEST_P(PlacesTest, ARemovalOfOneVersionLeavesAnother) {
+  if (GetParam() == "s3") GTEST_SKIP() << "base/store/objects tests it on its own server";
+  const auto url = *parse_object_url(root_ + "/x");
+  Bucket& bucket = **open_bucket(*url);
+  const auto put = [&](std::string_view text) {
+    return bucket.put(url->key, std::as_bytes(std::span(text)), {})->version;
+  };
+  const std::string own = put("own"), other = put("other");
+  EXPECT_EQ(code(bucket.remove(url->key, own)), "H0118");
+  EXPECT_EQ(*places_.read(root_ + "/x"), "other");
+  // A list says the version as a write does.
+  EXPECT_EQ(bucket.list(url->key, false, "")->objects.at(0).version, other);
+  EXPECT_EQ(code(bucket.remove(url->key, other)), "");
+  EXPECT_EQ(code(bucket.remove(url->key, other)), "");
+  EXPECT_EQ(code(bucket.remove(url->key)), "H0101");
+}
+
 TEST_P(PlacesTest, ALostRaceChangesNothing) {
   for (const size_t bytes : {size_t{10}, size_t{9} << 20}) {
     const std::string path = fmt::format("{}/commit-{}", root_, bytes);
