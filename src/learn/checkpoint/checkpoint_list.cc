@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/core/text.h"
+#include "base/store/errors.h"
 #include "learn/checkpoint/training_checkpoint.h"
 
 namespace hone {
@@ -25,6 +26,15 @@ std::pair<std::string_view, std::string_view> leftover(std::string_view name) {
   return {name.substr(0, dot), kind};
 }
 
+// The store could not say what it holds, so nobody knows whether a checkpoint is whole.
+bool is_without_answer(const Error& e) {
+  for (const ErrorCode& c :
+       {err::kStoreDenied, err::kStoreFailed, err::kNetwork, err::kHttpStatus, err::kInterrupted,
+        err::kChecksum, err::kFileChanged, err::kCredentials})
+    if (e.code() == std::string_view(c.id)) return true;
+  return false;
+}
+
 }  // namespace
 
 int64_t step_of_checkpoint_name(std::string_view name) {
@@ -43,7 +53,10 @@ Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_d
   for (const Store::Entry& e : HONE_TRY(store.list(output_dir))) {
     if (!e.folder || step_of_checkpoint_name(e.name) < 0) continue;
     auto info = inspect_checkpoint(output_dir + "/" + e.name, store);
-    if (info.ok()) found.push_back(std::move(*info));
+    if (info.ok())
+      found.push_back(std::move(*info));
+    else if (is_without_answer(info.error()))
+      return std::move(info.error());
   }
   std::sort(found.begin(), found.end(),
             [](const CheckpointInfo& a, const CheckpointInfo& b) { return a.step > b.step; });
@@ -89,9 +102,11 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
 
   // The newest that is known to be good; it and all that are newer stay.
   size_t good = 0;
+  const auto is_one = [](const std::string& named, const CheckpointInfo& c) {
+    return !named.empty() && last_part(named) == last_part(c.path);
+  };
   const auto is_good = [&](const CheckpointInfo& c) {
-    return (!options.trusted.empty() && last_part(options.trusted) == last_part(c.path)) ||
-           verify_checkpoint(c.path, store).ok();
+    return is_one(options.trusted, c) || verify_checkpoint(c.path, store).ok();
   };
   if (static_cast<int64_t>(own.size()) <= options.save_total_limit) return deleted;
   while (good < own.size() && !is_good(own[good])) ++good;
@@ -99,7 +114,8 @@ Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_di
   size_t left = own.size();
   for (size_t i = own.size();
        i-- > good + 1 && static_cast<int64_t>(left) > options.save_total_limit;) {
-    if (!options.best.empty() && last_part(options.best) == last_part(own[i].path)) continue;
+    // The one just written may be older than others: the run continued from before them.
+    if (is_one(options.best, own[i]) || is_one(options.trusted, own[i])) continue;
     HONE_TRY(delete_checkpoint(own[i].path, store));
     deleted.push_back(own[i].path);
     --left;

@@ -72,7 +72,8 @@ struct CheckpointInfo {
 
 // Complete checkpoints, newest step first: hone's (every file of the manifest there with its size)
 // and those Transformers made (config.json and readable safetensors headers). An absent folder has
-// none.
+// none. Damaged ones are left out. Errors: those of the store, when it does not say of a checkpoint what
+// is there (a server that is away, a file that may not be read).
 Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
                                                      Store& store = file_store());
 // One folder of any name; H2212 says what is wrong.
@@ -96,8 +97,8 @@ struct RotateOptions {
   std::string best = {};     // path of the best checkpoint, "" when there is none
   std::string trusted = {};  // just committed by this process: need not be verified again
 };
-// Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the newest
-// that verifies (when newer ones are damaged, they and everything from the newest good one on
+// Deletes the oldest of hone's own checkpoints beyond the limit. Never the best, never the trusted one,
+// never the newest that verifies (when newer ones are damaged, they and everything from the newest good one on
 // stay). Returns the paths deleted.
 Result<std::vector<std::string>> rotate_checkpoints(const std::string& output_dir,
                                                     const RotateOptions& options,

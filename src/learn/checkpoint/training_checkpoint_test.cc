@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <random>
 
+#include "base/store/errors.h"
 #include "base/store/temporary_folder.h"
 #include "learn/checkpoint/errors.h"
 #include "learn/checkpoint/output_dir.h"
@@ -165,6 +166,19 @@ TEST(Checkpoint, RotationKeepsTheBestAndTheLastGood) {
   EXPECT_EQ(steps(), (std::vector<int64_t>{8, 7, 6}));
 }
 
+// A run that continued from an older checkpoint writes one between the others.
+TEST(Checkpoint, RotationKeepsTheOneJustWritten) {
+  auto store = make_memory_store();
+  for (const int64_t step : {100, 50, 60}) ASSERT_TRUE(save(*store, "/out", step).ok());
+  EXPECT_EQ(
+      rotate_checkpoints(
+          "/out", {.save_total_limit = 1, .best = "", .trusted = "/out/checkpoint-60"}, *store)
+          .value(),
+      std::vector<std::string>{"/out/checkpoint-50"});
+  check_all(*store, "/out", 100);
+  EXPECT_EQ(find_checkpoints("/out", *store)->back().step, 60);
+}
+
 TEST(Checkpoint, LeftoversGoAndTheReplacedComesBack) {
   auto store = make_memory_store();
   ASSERT_TRUE(save(*store, "/out", 1).ok());
@@ -282,8 +296,10 @@ class MemoryBucket : public Store {
  public:
   std::map<std::string, std::string> objects;
   int left = 1 << 30, changes = 0;
+  std::string away;  // what has this in its path cannot be asked for
 
   Result<Info> info(const std::string& path) override {
+    if (is_away(path)) return unanswered();
     if (const auto it = objects.find(path); it != objects.end())
       return Info{true, false, static_cast<int64_t>(it->second.size())};
     const auto below = objects.lower_bound(path + "/");
@@ -291,6 +307,7 @@ class MemoryBucket : public Store {
     return Info{folder, folder, 0};
   }
   Result<std::unique_ptr<Reader>> open(const std::string& path) override {
+    if (is_away(path)) return unanswered();
     if (!objects.contains(path)) return Error(err::kCheckpointDamaged, "no " + path);
     return std::unique_ptr<Reader>(new Open(objects[path]));
   }
@@ -328,6 +345,10 @@ class MemoryBucket : public Store {
 
  private:
   static Error killed() { return {err::kCheckpointDamaged, "killed"}; }
+  static Error unanswered() { return {err::kNetwork, "the server is away"}; }
+  bool is_away(const std::string& path) const {
+    return !away.empty() && path.find(away) != std::string::npos;
+  }
   Status change() {
     if (left-- <= 0) return killed();
     ++changes;
@@ -389,6 +410,22 @@ TEST(TrainingCheckpoint, InABucketNoKillShowsAHalf) {
     EXPECT_EQ(find_checkpoints("/out", s)->size(), 1u);
     check_all(s, "/out", 20);
   }
+}
+
+// A checkpoint that cannot be asked for is not one that is not there.
+TEST(TrainingCheckpoint, AServerThatIsAwayHidesNoCheckpoint) {
+  MemoryBucket s;
+  ASSERT_TRUE(save(s, "/out", 7).ok());
+  ASSERT_TRUE(save(s, "/out", 8).ok());
+  for (const std::string away :
+       {"/out", "checkpoint-8", "hone_manifest", "checkpoint-7/optimizer"}) {
+    s.away = away;
+    EXPECT_STREQ(find_checkpoints("/out", s).error().code(), "H0107") << away;
+    EXPECT_STREQ(classify_output_dir("/out", s).error().code(), "H0107") << away;
+    EXPECT_FALSE(rotate_checkpoints("/out", {.save_total_limit = 1}, s).ok()) << away;
+  }
+  s.away.clear();
+  EXPECT_EQ(find_checkpoints("/out", s)->size(), 2u);
 }
 
 TEST(TrainingCheckpoint, InABucketOneOfTwoRunsCommits) {
