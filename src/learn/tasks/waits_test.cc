@@ -1,6 +1,9 @@
 // What a run says of the time that training waited: for checkpoints of a slow store, and for its rows.
+// What it does when the store does not take a checkpoint, and when a stop cuts short what it reads.
 #include <gtest/gtest.h>
+#include <signal.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -8,17 +11,21 @@
 #include <thread>
 
 #include "base/core/log.h"
+#include "base/core/signals.h"
+#include "base/store/errors.h"
 #include "base/store/temporary_folder.h"
+#include "learn/checkpoint/training_checkpoint.h"
 #include "learn/harness/task_run.h"
 #include "learn/tasks/parity.h"
 
 namespace hone {
 namespace {
 
-// The output folder in memory; a function is called before each of its files.
+// The output folder in memory; a function is called before each of its files, and may refuse it.
 class WatchedStore : public Store {
  public:
-  using Watch = std::function<void(const std::string& path)>;
+  using Watch = std::function<Status(const std::string& path)>;
+  Watch before_removal = [](const std::string&) { return Ok{}; };
   WatchedStore(bool is_bucket, Watch watch) : is_bucket_(is_bucket), watch_(std::move(watch)) {}
 
   Result<Info> info(const std::string& path) override { return of(path).info(path); }
@@ -27,7 +34,7 @@ class WatchedStore : public Store {
   }
   Result<std::vector<Entry>> list(const std::string& path) override { return of(path).list(path); }
   Result<std::unique_ptr<Writer>> create(const std::string& path) override {
-    if (is_output(path)) watch_(path);
+    if (is_output(path)) HONE_TRY(watch_(path));
     if (is_bucket_ && is_output(path))
       HONE_TRY(of(path).make_dirs(path.substr(0, path.find_last_of('/'))));
     return of(path).create(path);
@@ -35,9 +42,18 @@ class WatchedStore : public Store {
   Result<std::unique_ptr<Writer>> append(const std::string& path) override {
     return of(path).append(path);
   }
-  Status rename(const std::string& a, const std::string& b) override { return of(a).rename(a, b); }
-  Status remove(const std::string& path) override { return of(path).remove(path); }
-  Status remove_all(const std::string& path) override { return of(path).remove_all(path); }
+  Status rename(const std::string& a, const std::string& b) override {
+    HONE_TRY(before_removal(a));
+    return of(a).rename(a, b);
+  }
+  Status remove(const std::string& path) override {
+    HONE_TRY(before_removal(path));
+    return of(path).remove(path);
+  }
+  Status remove_all(const std::string& path) override {
+    HONE_TRY(before_removal(path));
+    return of(path).remove_all(path);
+  }
   Status make_dirs(const std::string& path) override { return of(path).make_dirs(path); }
   Status remove_unfinished(const std::string& path) override {
     return of(path).remove_unfinished(path);
@@ -55,9 +71,10 @@ class WatchedStore : public Store {
 };
 
 constexpr double kSlowSeconds = 0.05;
-void slow_down(const std::string& path) {
+Status slow_down(const std::string& path) {
   if (path.ends_with("optimizer.safetensors"))
     std::this_thread::sleep_for(std::chrono::duration<double>(kSlowSeconds));
+  return Ok{};
 }
 
 // What the trainer said.
@@ -84,10 +101,47 @@ class Listener : public TrainCallback {
   const std::function<void(int64_t)>& after_step_;
 };
 
+// What a test changes in a run.
+struct Script {
+  std::string device = "cpu";
+  std::function<void(TrainSettings&)> settings = {};
+  std::function<void(int64_t step)> after_step = {};     // from 1
+  std::function<Status(int64_t step)> before_step = {};  // from 0; an Error is that of the step
+  std::function<Result<OrderedJson>()> evaluation = {};
+};
+
+class ScriptedTask : public TrainTask {
+ public:
+  ScriptedTask(TrainTask& task, const Script& script) : task_(task), script_(script) {}
+  Session& session() override { return task_.session(); }
+  const StepCount& steps() const override { return task_.steps(); }
+  int64_t train_rows() const override { return task_.train_rows(); }
+  Result<StepSums> take_step(int64_t step, const StepUpdate& update) override {
+    if (script_.before_step) HONE_TRY(script_.before_step(step));
+    return task_.take_step(step, update);
+  }
+  Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) override {
+    return task_.why_not_finite(step, update);
+  }
+  bool can_evaluate() const override { return script_.evaluation || task_.can_evaluate(); }
+  Result<OrderedJson> evaluate() override {
+    return script_.evaluation ? script_.evaluation() : task_.evaluate();
+  }
+  Status save_model_files(const std::string& folder) override {
+    return task_.save_model_files(folder);
+  }
+  std::vector<std::string> weight_names() const override { return task_.weight_names(); }
+  double flops_of_step(const StepSums& sums) const override { return task_.flops_of_step(sums); }
+  std::span<std::byte> save_copy() override { return task_.save_copy(); }
+  Json fingerprint() const override { return task_.fingerprint(); }
+
+ private:
+  TrainTask& task_;
+  const Script& script_;
+};
+
 // Six steps, a checkpoint after each second one.
-Heard run_into(Store& store, const std::string& device = "cpu",
-               const std::function<void(int64_t step)>& after_step = {},
-               std::optional<int64_t> save_total_limit = {}) {
+Result<TrainOutcome> train_into(Store& store, const Script& script, Heard& heard) {
   const TemporaryFolder machine;
   Task task = task_named("clm");
   TaskSettings& s = *task.settings;
@@ -104,10 +158,10 @@ Heard run_into(Store& store, const std::string& device = "cpu",
   s.per_device_train_batch_size = 2;
   s.max_steps = 6;
   s.save_steps = 2;
-  s.save_total_limit = save_total_limit;
   s.threads = 1;
-  s.device = device;
+  s.device = script.device;
   s.disable_tqdm = true;
+  if (script.settings) script.settings(s);
   OpenOptions o;
   o.need_weights = o.need_tokenizer = false;
   const std::string folder = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/gpt2_tiny";
@@ -115,12 +169,26 @@ Heard run_into(Store& store, const std::string& device = "cpu",
   auto run =
       std::move(TaskRun::open(task, std::move(open_pretrained(folder, o).value()), true).value());
   const TrainStart start = Trainer::find_start(s).value();
-  Trainer trainer(s, *run, make_schedule(s, run->steps().total_steps()).value());
-  Heard heard;
-  trainer.add_callback(std::make_unique<Listener>(heard, after_step));
+  ScriptedTask scripted(*run, script);
+  Trainer trainer(s, scripted, make_schedule(s, run->steps().total_steps()).value());
+  trainer.add_callback(std::make_unique<Listener>(heard, script.after_step));
   EXPECT_FALSE(trainer.begin(start).value());
-  heard.metrics = trainer.train().value().metrics;
+  return trainer.train();
+}
+
+Heard run_into(Store& store, const Script& script = {}) {
+  Heard heard;
+  heard.metrics = train_into(store, script, heard).value().metrics;
   return heard;
+}
+
+// The checkpoints, and what was left of them.
+std::vector<std::string> folders_of(Store& store) {
+  std::vector<std::string> folders;
+  const auto entries = store.list("/out").value();
+  for (const Store::Entry& e : entries)
+    if (e.folder && !store.list("/out/" + e.name)->empty()) folders.push_back(e.name);
+  return folders;
 }
 
 class Waits : public testing::TestWithParam<bool> {
@@ -157,12 +225,22 @@ TEST_P(Waits, AreCountedApartFromTheLastCheckpoint) {
 // What is deleted after a checkpoint is deleted beside training too.
 TEST_P(Waits, OlderCheckpointsAreDeleted) {
   WatchedStore store(GetParam(), slow_down);
-  run_into(store, "cpu", {}, 1);
-  std::vector<std::string> checkpoints;
-  const auto entries = store.list("/out").value();
-  for (const Store::Entry& e : entries)
-    if (e.folder && !store.list("/out/" + e.name)->empty()) checkpoints.push_back(e.name);
-  EXPECT_EQ(checkpoints, std::vector<std::string>{"checkpoint-6"});
+  run_into(store, {.settings = [](TrainSettings& s) { s.save_total_limit = 1; }});
+  EXPECT_EQ(folders_of(store), std::vector<std::string>{"checkpoint-6"});
+}
+
+// One that cannot be deleted goes with the next.
+TEST_P(Waits, ADeletionThatFailsEndsNoRun) {
+  WatchedStore store(GetParam(), slow_down);
+  std::atomic<int> refused = 0;
+  store.before_removal = [&](const std::string& path) -> Status {
+    const bool old = path.starts_with("/out/checkpoint-2/") || path.find(".del-") != path.npos;
+    if (old && refused++ == 0) return Error(err::kNetwork, "cannot delete " + path);
+    return Ok{};
+  };
+  run_into(store, {.settings = [](TrainSettings& s) { s.save_total_limit = 1; }});
+  EXPECT_GT(refused, 1);
+  EXPECT_EQ(folders_of(store), std::vector<std::string>{"checkpoint-6"});
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores, Waits, testing::Bool(),
@@ -189,13 +267,14 @@ TEST_P(SaveCopies, AStepChangesWhatIsStillToBeWritten) {
   WatchedStore held(true, [&](const std::string& path) {
     if (path.ends_with("checkpoint-2/model.safetensors"))
       waited_in_vain = made.wait_for(std::chrono::seconds(60)) != std::future_status::ready;
+    return Ok{};
   });
-  run_into(held, GetParam(), [&](int64_t step) {
-    if (step == 3) next_step.set_value();
-  });
+  run_into(held, {.device = GetParam(), .after_step = [&](int64_t step) {
+                    if (step == 3) next_step.set_value();
+                  }});
   EXPECT_FALSE(waited_in_vain);
-  WatchedStore plain(false, [](const std::string&) {});
-  run_into(plain, GetParam());
+  WatchedStore plain(false, [](const std::string&) { return Ok{}; });
+  run_into(plain, {.device = GetParam()});
   for (const std::string file : {"model.safetensors", "optimizer.safetensors"})
     EXPECT_EQ(bytes_of(held, "/out/checkpoint-2/" + file),
               bytes_of(plain, "/out/checkpoint-2/" + file));
@@ -203,6 +282,188 @@ TEST_P(SaveCopies, AStepChangesWhatIsStillToBeWritten) {
 
 INSTANTIATE_TEST_SUITE_P(Devices, SaveCopies, testing::Values("cpu", "far"),
                          [](const auto& p) { return std::string(p.param); });
+
+Error refused(const std::string& path) { return {err::kNetwork, "cannot write " + path}; }
+
+class SavesMissed : public testing::Test {
+ protected:
+  void SetUp() override { set_log_level(LogLevel::kError); }
+  void TearDown() override {
+    set_log_level(LogLevel::kInfo);
+    request_stop(0);
+  }
+
+  // The bucket does not take `name`, once, and says so when it is let go.
+  std::promise<void> let_go_;
+  bool was_refused_ = false;
+  WatchedStore refusing(const std::string& name) {
+    return WatchedStore(true, [this, name](const std::string& path) -> Status {
+      if (was_refused_ || !path.ends_with(name)) return Ok{};
+      was_refused_ = true;
+      (void)let_go_.get_future().wait_for(std::chrono::seconds(60));
+      return refused(path);
+    });
+  }
+  Heard heard_;
+};
+
+TEST_F(SavesMissed, TheBestCheckpointStaysWhenABetterOneIsMissed) {
+  WatchedStore store = refusing("checkpoint-4/model.safetensors");
+  let_go_.set_value();
+  std::vector<double> losses = {5, 3, 4};
+  Script script;
+  script.settings = [](TrainSettings& s) {
+    s.eval_strategy = "steps";
+    s.eval_steps = 2;
+    s.load_best_model_at_end = true;
+    s.save_total_limit = 1;
+  };
+  script.evaluation = [&]() -> Result<OrderedJson> {
+    const double loss = losses.front();
+    losses.erase(losses.begin());
+    return OrderedJson{{"loss", loss}, {"samples", 1}};
+  };
+  const auto outcome = train_into(store, script, heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_TRUE(was_refused_);
+  EXPECT_EQ(folders_of(store), std::vector<std::string>{"checkpoint-2"});
+  EXPECT_EQ(bytes_of(store, "/out/model.safetensors"),
+            bytes_of(store, "/out/checkpoint-2/model.safetensors"));
+  const Json state = Json::parse(bytes_of(store, "/out/trainer_state.json"));
+  EXPECT_EQ(state["best_model_checkpoint"], "/out/checkpoint-2");
+  EXPECT_EQ(state["best_global_step"], 4);
+}
+
+TEST_F(SavesMissed, AnOlderMissDoesNotPreventTheSaveOfAStop) {
+  WatchedStore store = refusing("checkpoint-2/model.safetensors");
+  const auto outcome = train_into(store,
+                                  {.after_step =
+                                       [&](int64_t step) {
+                                         if (step != 3) return;
+                                         request_stop(SIGTERM);
+                                         let_go_.set_value();
+                                       }},
+                                  heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_TRUE(was_refused_);
+  EXPECT_EQ(outcome->stopped_by, SIGTERM);
+  EXPECT_TRUE(verify_checkpoint("/out/checkpoint-3", store).ok());
+}
+
+TEST_F(SavesMissed, AnOlderMissDoesNotPreventTheSaveOfTheLastStep) {
+  WatchedStore store = refusing("checkpoint-5/model.safetensors");
+  const auto outcome = train_into(store,
+                                  {.settings = [](TrainSettings& s) { s.save_steps = 5; },
+                                   .after_step =
+                                       [&](int64_t step) {
+                                         if (step == 6) let_go_.set_value();
+                                       }},
+                                  heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_TRUE(was_refused_);
+  EXPECT_TRUE(verify_checkpoint("/out/checkpoint-6", store).ok());
+  EXPECT_EQ(folders_of(store), std::vector<std::string>{"checkpoint-6"});
+}
+
+TEST_F(SavesMissed, AMissOfTheStepOfAStopIsTriedAgain) {
+  WatchedStore store = refusing("checkpoint-2/model.safetensors");
+  const auto outcome = train_into(store, {.before_step = [&](int64_t step) -> Status {
+                                    if (step != 2) return Ok{};
+                                    request_stop(SIGTERM);
+                                    let_go_.set_value();
+                                    return Error(err::kInterrupted, "stopped while reading");
+                                  }},
+                                  heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_TRUE(was_refused_);
+  EXPECT_EQ(outcome->stopped_by, SIGTERM);
+  EXPECT_TRUE(verify_checkpoint("/out/checkpoint-2", store).ok());
+  const Json state = Json::parse(bytes_of(store, "/out/checkpoint-2/hone_state.json"));
+  EXPECT_FALSE(state.contains("saved_because_stopped"));  // it was due
+}
+
+TEST_F(SavesMissed, TheThirdInARowEndsTheRun) {
+  WatchedStore store(true, [](const std::string& path) -> Status {
+    if (path.ends_with("optimizer.safetensors")) return refused(path);
+    return Ok{};
+  });
+  const auto outcome =
+      train_into(store, {.settings = [](TrainSettings& s) { s.save_steps = 1; }}, heard_);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_STREQ(outcome.error().code(), "H0107");
+  EXPECT_GE(heard_.steps.size(), 3u);
+  EXPECT_LT(heard_.steps.size(), 6u);
+}
+
+TEST_F(SavesMissed, ThatOfTheLastStepEndsTheRun) {
+  WatchedStore store = refusing("checkpoint-6/model.safetensors");
+  let_go_.set_value();
+  EXPECT_STREQ(train_into(store, {}, heard_).error().code(), "H0107");
+}
+
+// SIGTERM while a step or an evaluation waits for rows of a URL.
+class SaveOfAStop : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override { set_log_level(LogLevel::kError); }
+  void TearDown() override {
+    set_log_level(LogLevel::kInfo);
+    request_stop(0);
+  }
+  static Error cut_short(bool by_a_stop) {
+    if (by_a_stop) request_stop(SIGTERM);
+    return {err::kInterrupted, "stopped while reading gs://rows"};
+  }
+  // Before that step, from 0.
+  static Script stops_before(int64_t step, bool by_a_stop = true) {
+    Script script;
+    script.before_step = [=](int64_t next) {
+      return next == step ? Status(cut_short(by_a_stop)) : Ok{};
+    };
+    return script;
+  }
+  WatchedStore store_{GetParam(), [](const std::string&) { return Ok{}; }};
+  Heard heard_;
+};
+
+TEST_P(SaveOfAStop, WhileAStepReads) {
+  const auto outcome = train_into(store_, stops_before(3), heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_EQ(outcome->stopped_by, SIGTERM);
+  EXPECT_EQ(outcome->steps_done, 3);
+  EXPECT_TRUE(verify_checkpoint("/out/checkpoint-3", store_).ok());
+  request_stop(0);
+  const Heard rest = run_into(store_);
+  EXPECT_EQ(rest.steps.size(), 3u);
+}
+
+TEST_P(SaveOfAStop, BeforeTheFirstStepHasNothingToSave) {
+  const auto outcome = train_into(store_, stops_before(0), heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_EQ(outcome->stopped_by, SIGTERM);
+  EXPECT_TRUE(folders_of(store_).empty());
+}
+
+TEST_P(SaveOfAStop, WithoutAStopTheErrorEndsTheRun) {
+  EXPECT_STREQ(train_into(store_, stops_before(3, false), heard_).error().code(), "H0109");
+}
+
+TEST_P(SaveOfAStop, WhileAnEvaluationReads) {
+  Script script;
+  script.settings = [](TrainSettings& s) {
+    s.eval_strategy = "steps";
+    s.eval_steps = 3;
+  };
+  script.evaluation = []() -> Result<OrderedJson> { return cut_short(true); };
+  const auto outcome = train_into(store_, script, heard_);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+  EXPECT_EQ(outcome->stopped_by, SIGTERM);
+  EXPECT_EQ(outcome->steps_done, 3);
+  const Json state = Json::parse(bytes_of(store_, "/out/checkpoint-3/hone_state.json"));
+  EXPECT_TRUE(state["evaluation_due"]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, SaveOfAStop, testing::Bool(),
+                         [](const auto& p) { return p.param ? "bucket" : "disk"; });
 
 }  // namespace
 }  // namespace hone

@@ -6,6 +6,7 @@
 
 #include "base/core/log.h"
 #include "base/core/signals.h"
+#include "base/store/errors.h"
 #include "learn/checkpoint/output_dir.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "learn/train/errors.h"
@@ -20,6 +21,11 @@ double seconds_since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 double round_to(double x, double digits) { return std::round(x * digits) / digits; }
+
+// A request to stop cut short what was being read.
+bool is_cut_short(const Error& e) {
+  return stop_signal() && e.code() == std::string_view(err::kInterrupted.id);
+}
 
 }  // namespace
 
@@ -57,7 +63,9 @@ bool Trainer::every(double interval, int64_t step) const {
 
 Result<OrderedJson> Trainer::evaluate() {
   auto start = SteadyClock::now();
-  OrderedJson got = HONE_TRY(task_.evaluate());
+  Result<OrderedJson> made = task_.evaluate();
+  if (!made.ok() && !is_cut_short(made.error())) return std::move(made.error());
+  const OrderedJson got = made.ok() ? std::move(*made) : OrderedJson::object();
   evaluation_due_ = got.empty();
   if (evaluation_due_) return got;
   const double seconds = seconds_since(start), rows = got.value("samples", 0.0);
@@ -160,17 +168,20 @@ Result<TrainOutcome> Trainer::train() {
     const StepUpdate update = next_update();
     profile.before_step(task_.session(), done_);
     const double begun = clock_->seconds();
-    StepSums sums = HONE_TRY(task_.take_step(done_, update));
+    Result<StepSums> taken = task_.take_step(done_, update);
+    // Rows are read before anything is computed.
+    if (!taken.ok() && !is_cut_short(taken.error())) return std::move(taken.error());
     if (Status works = task_.session().check(); !works.ok())
       return std::move(works.error())
           .todo(
               "the last checkpoint is as it was: the same command continues from it; "
               "--offload_optimizer_nvme_path names a folder on another disk");
-    if (sums.stopped && done_ > 0) {
+    if (!taken.ok() || (taken->stopped && done_ > 0)) {
       outcome.stopped_by = stop_signal();
-      HONE_TRY(save_in_training(true, true));
+      if (done_ > 0) HONE_TRY(save_in_training(true, true));
       break;
     }
+    const StepSums& sums = *taken;
     if (!sums.finite()) {
       HONE_TRY(not_finite(sums));
     } else {
@@ -179,7 +190,7 @@ Result<TrainOutcome> Trainer::train() {
     }
     HONE_TRY(profile.after_step(task_.session(), done_));
     HONE_TRY(lock_->check());
-    if (saving_ && saving_->job->ended()) HONE_TRY(finish_in_training(false));
+    if (saving_ && !stop_signal() && saving_->job->ended()) HONE_TRY(finish_in_training(false));
     ++done_;
     step_seconds = clock_->seconds() - begun;
     const double loss =
@@ -249,15 +260,12 @@ Result<TrainOutcome> Trainer::train() {
   if (s_.load_best_model_at_end) HONE_TRY(load_best());
   HONE_TRY(save_model());
   HONE_TRY(write_state());
-  HONE_TRY(drop_extra_checkpoints());
-  if (best_.checkpoint_step > 0 && s_.save_total_limit == 1)  // as Transformers: the best alone
-    for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
-      if (c.by_hone && c.step != best_.checkpoint_step) HONE_TRY(delete_checkpoint(c.path));
+  after_deletion(delete_at_end());
   return outcome;
 }
 
 Status Trainer::write_state() const {
-  return file_store().write(s_.output_dir + "/" + kTrainerStateFile, state_text());
+  return file_store().write(s_.output_dir + "/" + kTrainerStateFile, state_text(best_));
 }
 
 Status Trainer::finish() const { return mark_run(s_.output_dir, true, task_.fingerprint()); }

@@ -132,7 +132,7 @@ class Trainer {
 
   // From the current place to the last step, then saves the model into output_dir with
   // trainer_state.json; with --load_best_model_at_end the best one. Errors: H2406, H2411 and those
-  // of the task and the callbacks.
+  // of the task and the callbacks. H0109 after a request to stop is that stop, also in evaluate().
   Result<TrainOutcome> train();
 
   // Evaluates, appends to the log, returns the metrics with their prefix; empty, and nothing
@@ -171,12 +171,14 @@ class Trainer {
   // `extra`: only because the run stops here. It does not count among those of save_total_limit,
   // and goes when the next one is there or the run has ended.
   // Into a bucket it is written while training continues. The next update waits until the states are
-  // copied; where there is no memory for that, until they are written. finish_save() waits for the end and tells the callbacks; a checkpoint that cannot be
-  // written is missed, not fatal, until kSavesMissed in a row.
-  Status save_checkpoint(bool extra = false);
-  Status finish_save();
-  // The same, and add the time that they take to save_seconds_, or to last_save_seconds_ when no step
-  // follows.
+  // copied; where there is no memory for that, until they are written. finish_save() waits for the end
+  // and tells the callbacks; a checkpoint that cannot be written is missed, not fatal, until kSavesMissed
+  // in a row. `last`: no step follows.
+  Status save_checkpoint(bool extra, bool last);
+  // What follows that save: the last one of the run is tried however many were missed.
+  enum class Next { steps, last_save, end };
+  Status finish_save(Next next);
+  // The same, and add the time that they take to save_seconds_, or to last_save_seconds_.
   Status save_in_training(bool extra, bool last);
   Status finish_in_training(bool last);
   double save_seconds() const;  // that steps waited for checkpoints, also for the one being written
@@ -185,19 +187,24 @@ class Trainer {
     RunPlace place;
     std::string path;
     bool extra = false;
+    int64_t best_step = 0;  // BestModel::checkpoint_step once it is written
     struct Done {
       double seconds = 0;     // that writing took
       Status deleted = Ok{};  // of older checkpoints, which a background job deletes after it
     };
     std::shared_ptr<Done> done = std::make_shared<Done>();  // the job's, until it has ended
   };
-  Status after_save(const Saving& saving, Status written);
+  Status after_save(const Saving& saving, Status written, Next next);
+  int64_t best_with_this(bool extra) const;  // that best_step
+  // Checkpoints that could not be deleted are in nobody's way: the log says it, and the run continues.
+  void after_deletion(const Status& deleted);
+  Status delete_at_end();
   Status drop_extra_checkpoints();
   // Delete older checkpoints after that of `step` was written; from any thread.
   Status drop_extra_but(int64_t step) const;
   Status rotate(int64_t step, int64_t best_step) const;
-  std::string state_text() const;
-  Json resume_state(bool extra) const;
+  std::string state_text(const BestModel& best) const;
+  Json resume_state(bool extra, const BestModel& best) const;
 
   const TrainSettings& s_;
   TrainTask& task_;
@@ -223,6 +230,7 @@ class Trainer {
   std::optional<RunLock> lock_;
   std::optional<Saving> saving_;
   int saves_missed_ = 0;                             // in a row
+  bool left_over_ = false;                           // parts of checkpoints may be in the folder
   double save_seconds_ = 0, last_save_seconds_ = 0;  // that training waited, since train()
   Clock* clock_ = &system_clock();
   double deadline_ = std::numeric_limits<double>::infinity();  // of clock_

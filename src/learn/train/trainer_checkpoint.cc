@@ -66,9 +66,11 @@ constexpr int kSavesMissed = 3;  // in a row, then the run ends
 
 constexpr const char* kExtra = "saved_because_stopped";  // in kStateFile
 
-bool is_extra(const std::string& checkpoint) {
-  const Result<Json> state = read_json_file(checkpoint + "/" + kStateFile);
-  return state.ok() && state->is_object() && state->value(kExtra, false);
+Result<bool> is_extra(const std::string& checkpoint) {
+  const std::string file = checkpoint + "/" + kStateFile;
+  if (!HONE_TRY(file_store().exists(file))) return false;
+  const Json state = HONE_TRY(parse_json(HONE_TRY(file_store().read(file)), file));
+  return state.is_object() && state.value(kExtra, false);
 }
 
 std::vector<std::string> optimizer_states(const Session& s) {
@@ -245,7 +247,8 @@ Status Trainer::resume(const std::string& checkpoint) {
       best_.step = best.at("step");
       best_.checkpoint_step = best.at("checkpoint_step");
       if (best_.checkpoint_step > 0 &&
-          !HONE_TRY(file_store().exists(checkpoint_path(best_.checkpoint_step)))) {
+          !HONE_TRY(
+              file_store().exists(checkpoint_path(best_.checkpoint_step) + "/" + kManifestFile))) {
         log_warning("the best checkpoint '{}' is not there any more",
                     checkpoint_path(best_.checkpoint_step));
         best_.checkpoint_step = 0;
@@ -279,12 +282,12 @@ std::string Trainer::checkpoint_path(int64_t step) const {
 }
 
 // As Transformers writes it: keys sorted, indented by two.
-std::string Trainer::state_text() const {
+std::string Trainer::state_text(const BestModel& best) const {
   Json j;
-  j["best_global_step"] = best_.step > 0 ? Json(best_.step) : Json();
-  j["best_metric"] = best_.metric ? Json(*best_.metric) : Json();
+  j["best_global_step"] = best.step > 0 ? Json(best.step) : Json();
+  j["best_metric"] = best.metric ? Json(*best.metric) : Json();
   j["best_model_checkpoint"] =
-      best_.checkpoint_step > 0 ? Json(checkpoint_path(best_.checkpoint_step)) : Json();
+      best.checkpoint_step > 0 ? Json(checkpoint_path(best.checkpoint_step)) : Json();
   j["epoch"] = task_.steps().epoch_after(done_);
   j["eval_steps"] = steps_of(s_.eval_steps > 0 ? s_.eval_steps : s_.logging_steps);
   j["global_step"] = done_;
@@ -308,7 +311,7 @@ std::string Trainer::state_text() const {
 }
 
 // What only hone needs to continue; null with --save_only_model.
-Json Trainer::resume_state(bool extra) const {
+Json Trainer::resume_state(bool extra, const BestModel& best) const {
   if (s_.save_only_model) return nullptr;
   const TrainLoss::State l = loss_.state();
   Json state = {
@@ -319,10 +322,10 @@ Json Trainer::resume_state(bool extra) const {
       {"tokens_seen", tokens_seen_},
       {"last_evaluated", last_evaluated_},
       {"evaluation_due", evaluation_due_},
-      {"best", best_.metric ? Json{{"metric", *best_.metric},
-                                   {"step", best_.step},
-                                   {"checkpoint_step", best_.checkpoint_step}}
-                            : Json()},
+      {"best", best.metric ? Json{{"metric", *best.metric},
+                                  {"step", best.step},
+                                  {"checkpoint_step", best.checkpoint_step}}
+                           : Json()},
       {"run", task_.fingerprint()}};
   if (skipped_ > 0) state["skipped_steps"] = skipped_;
   if (not_finite_in_row_ > 0) state["not_finite_in_row"] = not_finite_in_row_;
@@ -334,17 +337,33 @@ Json Trainer::resume_state(bool extra) const {
   return state;
 }
 
-Status Trainer::save_checkpoint(bool extra) {
-  if (last_saved_ == done_) return extra ? finish_save() : Status(Ok{});
-  HONE_TRY(finish_save());
-  Session& s = task_.session();
-  // A run that was not stopped has the same best checkpoint.
+// A run that was not stopped has the same best checkpoint.
+int64_t Trainer::best_with_this(bool extra) const {
+  const int64_t before = best_.checkpoint_step;
+  if (best_.step == 0 || best_.step == before) return before;
+  if (best_.step == done_) return extra ? before : done_;
+  // A store that does not answer is asked again at the next checkpoint.
   const std::string best = checkpoint_path(best_.step);
-  if (best_.step > 0 &&
-      (best_.step == done_ ? !extra : HONE_TRY(file_store().exists(best)) && !is_extra(best)))
-    best_.checkpoint_step = best_.step;
+  const Result<bool> there = file_store().exists(best + "/" + kManifestFile);
+  if (!there.ok() || !*there) return before;
+  const Result<bool> goes = is_extra(best);
+  return goes.ok() && !*goes ? best_.step : before;
+}
+
+Status Trainer::save_checkpoint(bool extra, bool last) {
+  const bool at_once = extra;
+  if (last_saved_ == done_) {
+    if (!extra) return Ok{};
+    HONE_TRY(finish_save(Next::last_save));
+    if (last_saved_ == done_) return Ok{};
+    extra = false;  // it was due, and is tried again
+  }
+  HONE_TRY(finish_save(last ? Next::last_save : Next::steps));
+  Session& s = task_.session();
+  BestModel best = best_;
+  best.checkpoint_step = best_with_this(extra);
   SavedTensors saved = saved_tensors(task_, s_.save_only_model);
-  const bool beside = !extra && !file_store().renames_folders_at_once(s_.output_dir);
+  const bool beside = !at_once && !file_store().renames_folders_at_once(s_.output_dir);
   const bool host_reads = saved.host_reads(s);
   const std::span<std::byte> room = beside ? task_.save_copy() : std::span<std::byte>();
   const double begin = system_clock().seconds();
@@ -352,7 +371,7 @@ Status Trainer::save_checkpoint(bool extra) {
   const bool copies_beside = host_reads && !room.empty();
   if (!host_reads && !room.empty()) HONE_TRY(saved.copy(s, room));
   auto write = [this, step = done_, saved = std::move(saved), room, copies_beside,
-                state = resume_state(extra), trainer_state = state_text()](
+                state = resume_state(extra, best), trainer_state = state_text(best)](
                    const std::function<void()>& all_read) mutable -> Status {
     if (copies_beside) HONE_TRY(saved.copy(task_.session(), room));
     if (!room.empty()) all_read();
@@ -368,17 +387,18 @@ Status Trainer::save_checkpoint(bool extra) {
     return Ok{};
   };
   last_saved_ = done_;
-  Saving saving{nullptr, place(), checkpoint_path(done_), extra};
+  Saving saving{nullptr, place(), checkpoint_path(done_), extra, best.checkpoint_step};
   auto timed = [write = std::move(write), begin,
                 out = saving.done](const std::function<void()>& all_read) mutable {
     Status written = write(all_read);
     out->seconds = system_clock().seconds() - begin;
     return written;
   };
-  if (!beside || (!host_reads && room.empty())) return after_save(saving, timed([] {}));
+  if (!beside || (!host_reads && room.empty()))
+    return after_save(saving, timed([] {}), last ? Next::end : Next::steps);
   // A bucket needs several requests to read or delete a checkpoint: training does not wait for them.
   saving.job = std::make_unique<BackgroundSave>(
-      [this, timed = std::move(timed), step = done_, best = best_.checkpoint_step,
+      [this, timed = std::move(timed), step = done_, best = saving.best_step,
        out = saving.done](const std::function<void()>& all_read) mutable -> Status {
         HONE_TRY(timed(all_read));
         out->deleted = drop_extra_but(step);
@@ -390,7 +410,7 @@ Status Trainer::save_checkpoint(bool extra) {
   return Ok{};
 }
 
-Status Trainer::finish_save() {
+Status Trainer::finish_save(Next next) {
   if (!saving_) return Ok{};
   const Saving saving = std::move(*saving_);
   saving_.reset();
@@ -400,19 +420,19 @@ Status Trainer::finish_save() {
   if (const double waited = saving.job->waited_seconds(); waited >= 0.1)
     log_info("{:<11} {:.1f} s for {}: its store is slower than a step", "waited", waited,
              saving.path);
-  return after_save(saving, std::move(written));
+  return after_save(saving, std::move(written), next);
 }
 
 Status Trainer::save_in_training(bool extra, bool last) {
   const double begin = system_clock().seconds();
-  Status saved = save_checkpoint(extra);
+  Status saved = save_checkpoint(extra, last);
   (last ? last_save_seconds_ : save_seconds_) += system_clock().seconds() - begin;
   return saved;
 }
 
 Status Trainer::finish_in_training(bool last) {
   const double begin = system_clock().seconds();
-  Status saved = finish_save();
+  Status saved = finish_save(last ? Next::end : Next::steps);
   (last ? last_save_seconds_ : save_seconds_) += system_clock().seconds() - begin;
   return saved;
 }
@@ -421,21 +441,48 @@ double Trainer::save_seconds() const {
   return save_seconds_ + (saving_ ? saving_->job->waited_seconds() : 0);
 }
 
-Status Trainer::after_save(const Saving& saving, Status written) {
+Status Trainer::after_save(const Saving& saving, Status written, Next next) {
+  const int64_t step = saving.place.step;
   if (!written.ok()) {
     last_saved_ = -1;
-    if (!saving.job || stop_signal() || done_ == task_.steps().total_steps() ||
-        ++saves_missed_ == kSavesMissed)
+    left_over_ = true;
+    const bool is_the_last = next == Next::end && (step == task_.steps().total_steps() ||
+                                                   (stop_signal() && step == done_));
+    const bool is_tried_again = next == Next::last_save;
+    if (!saving.job || is_the_last || (++saves_missed_ >= kSavesMissed && !is_tried_again))
       return written;
-    log_warning("{} could not be saved, training continues: {}", saving.path,
+    log_warning("{} could not be saved, {}: {}", saving.path,
+                is_tried_again ? "the last checkpoint is tried all the same" : "training continues",
                 written.error().text());
     return Ok{};
   }
   saves_missed_ = 0;
+  best_.checkpoint_step = saving.best_step;
   for (const auto& c : callbacks_) c->on_save(saving.place, saving.path, saving.done->seconds);
-  if (saving.job) return std::move(saving.done->deleted);
+  if (saving.job) {
+    after_deletion(saving.done->deleted);
+    return Ok{};
+  }
+  Status deleted = drop_extra_checkpoints();
+  if (deleted.ok() && !saving.extra) deleted = rotate(step, saving.best_step);
+  after_deletion(deleted);
+  return Ok{};
+}
+
+void Trainer::after_deletion(const Status& deleted) {
+  if (deleted.ok()) return;
+  left_over_ = true;
+  log_warning("older checkpoints could not be deleted, the run continues: {}",
+              deleted.error().text());
+}
+
+Status Trainer::delete_at_end() {
   HONE_TRY(drop_extra_checkpoints());
-  return saving.extra ? Status(Ok{}) : rotate(saving.place.step, best_.checkpoint_step);
+  if (best_.checkpoint_step > 0 && s_.save_total_limit == 1)  // as Transformers: the best alone
+    for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
+      if (c.by_hone && c.step != best_.checkpoint_step) HONE_TRY(delete_checkpoint(c.path));
+  if (left_over_) HONE_TRY(clean_leftovers(s_.output_dir));
+  return Ok{};
 }
 
 Status Trainer::rotate(int64_t step, int64_t best_step) const {
@@ -453,8 +500,11 @@ Status Trainer::drop_extra_checkpoints() {
 }
 
 Status Trainer::drop_extra_but(int64_t step) const {
-  for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
-    if (c.by_hone && c.step != step && is_extra(c.path)) HONE_TRY(delete_checkpoint(c.path));
+  for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir))) {
+    if (!c.by_hone || c.step == step) continue;
+    const Result<bool> extra = is_extra(c.path);
+    if (extra.ok() && *extra) HONE_TRY(delete_checkpoint(c.path));
+  }
   return Ok{};
 }
 
@@ -468,6 +518,13 @@ Status Trainer::load_best() {
   Session& s = task_.session();
   for (const std::string& name : task_.weight_names())
     HONE_TRY(read_into(*from.weights, name, s, checkpoint));
+  if (best_.checkpoint_step != best_.step) {
+    log_warning(
+        "no checkpoint of the best evaluation, after step {}, was saved: {} is the model that "
+        "stays",
+        best_.step, checkpoint);
+    return Ok{};
+  }
   log_info("{:<11} {} ({} {:.6g}) is the model that stays", "best", checkpoint,
            best_metric_of(s_)->name, *best_.metric);
   return Ok{};

@@ -55,7 +55,7 @@ Status Trainer::not_finite(const StepSums& sums) {
 // (as Chowdhery et al., "PaLM", JMLR 2023, section 5.1, pass over the batches of a spike), and
 // neither the schedule nor the optimizer counts their steps.
 Status Trainer::roll_back(Error why) {
-  HONE_TRY(finish_save());
+  HONE_TRY(finish_save(Next::steps));
   std::optional<CheckpointInfo> newest;
   for (CheckpointInfo& c : HONE_TRY(find_checkpoints(s_.output_dir)))
     if (c.by_hone && c.resumable && c.step <= done_ && (!newest || c.step > newest->step))
