@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <set>
 
 #include "base/core/clock.h"
 #include "base/core/errors.h"
@@ -17,6 +16,7 @@
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/store.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "operate/reporters/run_info.h"
 #include "run/commands/command.h"
@@ -82,27 +82,32 @@ Result<End> run_child(const std::vector<std::string>& args) {
 }
 
 // Its name with what its manifest says, so that one that was replaced counts as new.
-std::string mark_of(const CheckpointInfo& c) {
-  const Result<std::string> manifest = read_file(c.path + "/" + kManifestFile);
-  return c.path + "\n" + (manifest.ok() ? *manifest : "");
+Result<std::string> mark_of(const CheckpointInfo& c) {
+  if (!c.by_hone) return c.path + "\n";
+  const std::string manifest = HONE_TRY(file_store().read(c.path + "/" + kManifestFile));
+  return c.path + "\n" + manifest;
 }
 
-std::set<std::string> checkpoints_of(const std::string& folder) {
-  std::set<std::string> found;
-  if (const auto all = find_checkpoints(folder); all.ok())
-    for (const CheckpointInfo& c : *all) found.insert(mark_of(c));
-  return found;
-}
-
-// The newest resumable one that is not in `before`; "" without.
-std::string newest_since(const std::string& folder, const std::set<std::string>& before) {
-  if (const auto all = find_checkpoints(folder); all.ok())
-    for (const CheckpointInfo& c : *all)
-      if (c.resumable && !before.contains(mark_of(c))) return c.path;
-  return "";
+// False when a stop was requested meanwhile.
+bool pause_for(double seconds) {
+  for (double left = seconds; left > 0 && !stop_requested(); left -= 0.1) system_clock().sleep(0.1);
+  return !stop_requested();
 }
 
 }  // namespace
+
+Result<std::set<std::string>> marks_of_checkpoints(const std::string& folder) {
+  std::set<std::string> found;
+  for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(folder)))
+    found.insert(HONE_TRY(mark_of(c)));
+  return found;
+}
+
+Result<std::string> newest_since(const std::string& folder, const std::set<std::string>& before) {
+  for (const CheckpointInfo& c : HONE_TRY(find_checkpoints(folder)))
+    if (c.resumable && !before.contains(HONE_TRY(mark_of(c)))) return c.path;
+  return "";
+}
 
 bool is_supervised() { return !environment(kEndVariable).empty(); }
 
@@ -115,10 +120,20 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
   install_stop_handlers();
   ::setenv("HONE_RUN_ID", new_run_id().c_str(),
            1);  // one run, whatever the number of its processes
-  const std::set<std::string> before = checkpoints_of(s.output_dir);
-  std::string newest;  // of this run
   int64_t tries = 0;
   double pause = kFirstPause;
+  Result<std::set<std::string>> before = marks_of_checkpoints(s.output_dir);
+  for (; !before.ok(); before = marks_of_checkpoints(s.output_dir)) {
+    if (!may_pass(before.error().code()) || tries == s.restarts) return std::move(before.error());
+    ++tries;
+    log_warning("the run is not started yet, the folder '{}' is asked again in {:.0f} s: {}",
+                s.output_dir, pause, before.error().text());
+    if (!pause_for(pause)) return 128 + stop_signal();
+    pause = std::min(2 * pause, kLongestPause);
+  }
+  tries = 0;
+  pause = kFirstPause;
+  std::string newest;  // of this run
   for (;;) {
     // A checkpoint of this run is continued from, whatever the flags say of those before it.
     std::vector<std::string> now = args;
@@ -131,26 +146,38 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
     const bool crashed =
         killed || status == kExitBug || (status == kExitUserError && may_pass(end.code));
     if (!crashed || stop_requested()) return status;
-    // A checkpoint that was saved meanwhile says that the run gets on.
-    if (const std::string found = newest_since(s.output_dir, before); found != newest) {
-      newest = found;
-      tries = 0;
-      pause = kFirstPause;
-    }
     const std::string how = killed ? fmt::format("by signal {}", WTERMSIG(end.status))
                                    : fmt::format("with status {}{}", status,
                                                  end.code.empty() ? "" : " (" + end.code + ")");
-    if (tries == s.restarts) {
-      log_error(
-          "the run ended {}, {} times in a row without a new checkpoint: it is not started again",
-          how, tries + 1);
-      return status;
+    // Without an answer nothing is started: a child that does not know of the checkpoints of this run
+    // may delete them.
+    for (bool paused = false;; paused = true) {
+      const Result<std::string> found = newest_since(s.output_dir, *before);
+      // A checkpoint that was saved meanwhile says that the run gets on. One that vanished was being
+      // replaced: the child brings it back, or says that it is not there.
+      if (found.ok() && !found->empty() && *found != newest) {
+        newest = *found;
+        tries = 0;
+        pause = kFirstPause;
+      }
+      if (found.ok() && paused) break;
+      if (tries == s.restarts) {
+        log_error(
+            "the run ended {}, {} times in a row without a new checkpoint: it is not started again",
+            how, tries + 1);
+        if (!found.ok())
+          log_error("its checkpoints could not be looked for: {}", found.error().text());
+        return status;
+      }
+      ++tries;
+      log_warning("the run ended {}: restart {} of {} in {:.0f} s", how, tries, s.restarts, pause);
+      if (!found.ok())
+        log_warning("its checkpoints cannot be looked for, which is tried again first: {}",
+                    found.error().text());
+      if (!pause_for(pause)) return 128 + stop_signal();
+      pause = std::min(2 * pause, kLongestPause);
+      if (found.ok()) break;
     }
-    ++tries;
-    log_warning("the run ended {}: restart {} of {} in {:.0f} s", how, tries, s.restarts, pause);
-    for (double left = pause; left > 0 && !stop_requested(); left -= 0.1) system_clock().sleep(0.1);
-    if (stop_requested()) return 128 + stop_signal();
-    pause = std::min(2 * pause, kLongestPause);
   }
 }
 

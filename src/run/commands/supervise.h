@@ -1,6 +1,7 @@
 // hone train --restarts N: the run as a child that is started again after a crash.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,17 @@ bool is_supervised();
 // ended by a bug, or met a fault that may pass (a server that is away, a damaged transfer, an error of
 // the disk: H0104, H0107, H0108, H0109, H0113). It continues from the newest checkpoint that was saved
 // meanwhile. It is given up after s.restarts such ends in a row without a new checkpoint, and pauses
-// between them grow. A user's mistake is not repeated. SIGTERM and SIGINT are handed to the child, which
-// saves and ends. Returns the child's exit status; 128 and the signal when it was killed.
-// Errors: H0004 it cannot be started.
+// between them grow. While it is not known which checkpoints the output folder holds, nothing is started:
+// the folder is asked again, as often. A user's mistake is not repeated. SIGTERM and SIGINT are handed to
+// the child, which saves and ends. Returns the child's exit status; 128 and the signal when it was killed.
+// Errors: H0004 it cannot be started, those of the store where the output folder is.
 Result<int> supervise(const std::vector<std::string>& args, const TrainSettings& s);
+
+// The checkpoints of a folder, each with what tells it from one that replaces it. Errors: those of
+// find_checkpoints(); then it is not known which there are.
+Result<std::set<std::string>> marks_of_checkpoints(const std::string& folder);
+// The path of the newest resumable checkpoint that is not among those of `before`; "" without one.
+Result<std::string> newest_since(const std::string& folder, const std::set<std::string>& before);
 
 // In the child: tells the supervisor why the run ends.
 void tell_supervisor(const Error& error);
