@@ -30,7 +30,7 @@ packages=(
 optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only slower without them
 wheels=("pyarrow==26.0.*")
 if [ "$level" != build ]; then
-  packages+=("procps")
+  packages+=("procps" "curl")
   wheels+=("clang-format==14.0.6" "google-crc32c" "nvidia-cuda-nvrtc==13.*" "nvidia-cuda-nvrtc-cu12==12.9.*")
 fi
 if [ "$level" = cuda ]; then
