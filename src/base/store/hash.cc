@@ -117,6 +117,12 @@ std::string Sha1::hex() {
   return fmt::format("{:08x}", fmt::join(h_, ""));
 }
 
+std::string sha256_of_text(std::string_view text) {
+  Sha256 hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.hex();
+}
+
 Result<std::string> sha256_of_file(Store& store, const std::string& path) {
   Sha256 hash;
   HONE_TRY(add_file(store, path, hash));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/core/error.h"
 
@@ -34,6 +35,8 @@ class Sha1 {
   uint8_t buffer_[64];
   uint64_t bytes_ = 0;
 };
+
+std::string sha256_of_text(std::string_view text);
 
 class Store;
 Result<std::string> sha256_of_file(Store& store, const std::string& path);

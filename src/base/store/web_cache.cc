@@ -29,10 +29,8 @@ std::string file_name(const std::string& url) {
 }  // namespace
 
 Result<std::string> cached_url(const std::string& url, const HubOptions& options) {
-  Sha256 key;
-  key.add(std::as_bytes(std::span(url)));
   const std::string folder =
-      fmt::format("{}/.web/{}", hub_cache_folder(options), key.hex().substr(0, 16));
+      fmt::format("{}/.web/{}", hub_cache_folder(options), sha256_of_text(url).substr(0, 16));
   const std::string path = folder + "/" + file_name(url), etag_path = path + ".etag";
   const bool have = HONE_TRY(file_store().exists(path));
   if (hub_offline(options)) {

@@ -52,10 +52,7 @@ Result<std::vector<PreparedFiles>> split_files(const LabelSources& sources) {
 }
 
 std::string tokenizer_hash(const Tokenizer& tokenizer) {
-  const std::string text = dump_json(parse_json(tokenizer_json(tokenizer), "tokenizer").value());
-  Sha256 hash;
-  hash.add(std::as_bytes(std::span(text)));
-  return hash.hex();
+  return sha256_of_text(dump_json(parse_json(tokenizer_json(tokenizer), "tokenizer").value()));
 }
 
 void add_row_settings(const Schema& schema, const OrderedJson& chosen, bool all, OrderedJson& j) {

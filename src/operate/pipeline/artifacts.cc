@@ -9,12 +9,6 @@
 
 namespace hone {
 
-std::string sha256_text(std::string_view text) {
-  Sha256 sha;
-  sha.add(std::as_bytes(std::span(text)));
-  return sha.hex();
-}
-
 Result<Artifact> content_of(Store& store, const std::string& place) {
   if (!HONE_TRY(store.info(place)).exists)
     return Error(err::kStepInput, fmt::format("'{}' does not exist", place))

@@ -23,8 +23,6 @@ struct Artifact {
 // there, those of the store.
 Result<Artifact> content_of(Store& store, const std::string& place);
 
-std::string sha256_text(std::string_view text);
-
 // Makes `to` hold what `from` holds: hard links where the disk can, copies elsewhere. `to` is made.
 Status link_folder(Store& store, const std::string& from, const std::string& to);
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/core/text.h"
+#include "base/store/hash.h"
 #include "base/store/places/transfer.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/errors.h"
@@ -132,7 +133,7 @@ Result<std::string> fingerprint_of(Store& store, const std::string& place) {
     bytes += f.bytes;
     names += fmt::format("{}\n{}\n", f.path, f.bytes);
   }
-  if (bytes > kMostHashedBytes) return sha256_text(names);
+  if (bytes > kMostHashedBytes) return sha256_of_text(names);
   return HONE_TRY(content_of(store, place)).hash;
 }
 

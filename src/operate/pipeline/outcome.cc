@@ -3,6 +3,7 @@
 
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/hash.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/display.h"
 #include "operate/pipeline/runner.h"
@@ -31,7 +32,8 @@ OrderedJson PipelineOutcome::json() const {
 
 std::string folder_of_root(const std::string& root) {
   if (root.find("://") == std::string::npos) return without_end_slash(root);
-  return user_state_folder() + "/pipelines/" + sha256_text(without_end_slash(root)).substr(0, 16);
+  return user_state_folder() + "/pipelines/" +
+         sha256_of_text(without_end_slash(root)).substr(0, 16);
 }
 
 std::string link_to_run(const std::string& root, const std::string& run,

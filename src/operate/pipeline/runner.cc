@@ -15,6 +15,7 @@
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
+#include "base/store/hash.h"
 #include "base/store/store.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/child.h"
@@ -92,7 +93,7 @@ class PipelineRunner {
     run.root = options_.root;
     run.folder = folder_;
     run.config = redact_secrets(pipeline_.config);
-    run.config_hash = sha256_text(pipeline_.name + "\n" + dump_json(pipeline_.config));
+    run.config_hash = sha256_of_text(pipeline_.name + "\n" + dump_json(pipeline_.config));
     run.begun_s = system_clock().wall_seconds();
     if (!options_.run.empty()) {
       const auto known = HONE_TRY(state_->run(options_.run));
@@ -194,7 +195,7 @@ class PipelineRunner {
             return r.text();
           })));
     const bool hone = step.command[0] == "hone";
-    return sha256_text(dump_json(OrderedJson{
+    return sha256_of_text(dump_json(OrderedJson{
         {"hone", hone ? options_.version : ""}, {"command", words}, {"inputs", inputs}}));
   }
 

@@ -8,6 +8,7 @@
 #include "base/core/log.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/store/hash.h"
 #include "base/store/store.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/child.h"
@@ -120,7 +121,7 @@ Result<int> run_on_schedule(PipelineCommandSettings& s) {
        .every_s = s.every,
        .max_runs = s.max_runs,
        .seen_file = fmt::format("{}/seen-{}.txt", folder,
-                                sha256_text(s.pipeline + "\n" + s.on).substr(0, 12))},
+                                sha256_of_text(s.pipeline + "\n" + s.on).substr(0, 12))},
       [&]() -> Result<int> {
         PipelineCommandSettings now = s;
         return run_steps(now);

@@ -84,10 +84,7 @@ Result<PreparedPart> cached_part(const PrepareOnly& s, const Task& task, const P
                                  const std::string& split, const std::string& file) {
   OrderedJson what = {{"hone", version()}, {"split", split}, {"settings", options.settings}};
   what["sha256"] = HONE_TRY(sha256_of_file(file_store(), file));
-  const std::string text = dump_json(what);
-  Sha256 sha;
-  sha.add(std::as_bytes(std::span(text)));
-  const std::string key = sha.hex();
+  const std::string key = sha256_of_text(dump_json(what));
   const PreparedPart part{split, without_end_slash(s.shard_cache) + "/" + key.substr(0, 32)};
   if (HONE_TRY(file_store().exists(part.folder))) {
     log_info("{:<11} {} of {}: from the cache", "prepared", split, last_part(file));

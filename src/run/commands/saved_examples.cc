@@ -64,12 +64,9 @@ Result<std::string> data_hash(const TaskSettings& s) {
   if (is_file(s.dataset_name)) content = HONE_TRY(hash_files({s.dataset_name}));
   if (is_folder(s.dataset_name))
     content = HONE_TRY(hash_files(HONE_TRY(files_of_folder(s.dataset_name))));
-  const std::string name =
-      fmt::format("{}\n{}\n{}\n{}\n{}", content, s.dataset_config_name, s.dataset_revision,
-                  s.validation_split_percentage, s.data_seed.value_or(s.seed));
-  Sha256 hash;
-  hash.add(std::as_bytes(std::span(name)));
-  return "sha256:" + hash.hex();
+  return "sha256:" + sha256_of_text(fmt::format(
+                         "{}\n{}\n{}\n{}\n{}", content, s.dataset_config_name, s.dataset_revision,
+                         s.validation_split_percentage, s.data_seed.value_or(s.seed)));
 }
 
 // The values of the columns, row by row of the validation files.
