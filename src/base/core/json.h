@@ -95,6 +95,19 @@ std::string text_at(const J& object, const char* key) {
   const auto it = object.is_object() ? object.find(key) : object.end();
   return it != object.end() && it->is_string() ? it->template get<std::string>() : "";
 }
+// The same of any value, null where there is none.
+template <class J>
+const J& value_at(const J& object, const char* key) {
+  static const J kNull = nullptr;
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it != object.end() ? *it : kNull;
+}
+// The same of a whole number, 0 where there is none.
+template <class J>
+int64_t whole_at(const J& object, const char* key) {
+  const J& value = value_at(object, key);
+  return value.is_number_integer() ? value.template get<int64_t>() : 0;
+}
 
 // Shortest text that reads back as the same double, as Python's repr.
 std::string double_text(double value);

@@ -8,12 +8,6 @@
 namespace hone {
 namespace {
 
-const Json& json_member(const Json& object, const char* key) {
-  static const Json nothing;
-  const auto it = object.is_object() ? object.find(key) : object.end();
-  return it != object.end() ? *it : nothing;
-}
-
 // [{"key": "a", "value": "b"}, ...]
 std::map<std::string, std::string> pairs_of(const Json& list, const char* key = "key",
                                             const char* value = "value") {
@@ -35,23 +29,23 @@ std::string time_of(const Json& milliseconds) {
 
 std::vector<MlflowModel> mlflow_models(const Json& answer) {
   std::vector<MlflowModel> all;
-  const Json& list = json_member(answer, "registered_models");
+  const Json& list = value_at(answer, "registered_models");
   if (list.is_array())
     for (const Json& m : list)
       if (const std::string name = text_at(m, "name"); !name.empty())
-        all.push_back({name, text_at(m, "description"), pairs_of(json_member(m, "tags")),
-                       pairs_of(json_member(m, "aliases"), "alias", "version")});
+        all.push_back({name, text_at(m, "description"), pairs_of(value_at(m, "tags")),
+                       pairs_of(value_at(m, "aliases"), "alias", "version")});
   return all;
 }
 
 std::vector<MlflowVersion> mlflow_versions(const Json& answer) {
   std::vector<MlflowVersion> all;
-  const Json& list = json_member(answer, "model_versions");
+  const Json& list = value_at(answer, "model_versions");
   if (list.is_array())
     for (const Json& v : list)
       if (const std::string number = text_at(v, "version"); !number.empty())
         all.push_back(
-            {number, text_at(v, "source"), text_at(v, "run_id"), pairs_of(json_member(v, "tags"))});
+            {number, text_at(v, "source"), text_at(v, "run_id"), pairs_of(value_at(v, "tags"))});
   std::stable_sort(all.begin(), all.end(), [](const MlflowVersion& a, const MlflowVersion& b) {
     return a.number.size() != b.number.size() ? a.number.size() < b.number.size()
                                               : a.number < b.number;
@@ -60,26 +54,25 @@ std::vector<MlflowVersion> mlflow_versions(const Json& answer) {
 }
 
 RegisteredRun mlflow_run(const Json& answer) {
-  const Json &run = json_member(answer, "run"), &info = json_member(run, "info"),
-             &data = json_member(run, "data");
+  const Json &run = value_at(answer, "run"), &info = value_at(run, "info"),
+             &data = value_at(run, "data");
   RegisteredRun r;
   r.id = text_at(info, "run_id");
   r.name = text_at(info, "run_name");
   r.status = text_at(info, "status") == "FINISHED" ? "finished" : "failed";
-  r.started = time_of(json_member(info, "start_time"));
-  r.ended = time_of(json_member(info, "end_time"));
-  for (const auto& [key, text] : pairs_of(json_member(data, "params"))) {
+  r.started = time_of(value_at(info, "start_time"));
+  r.ended = time_of(value_at(info, "end_time"));
+  for (const auto& [key, text] : pairs_of(value_at(data, "params"))) {
     Result<OrderedJson> value =
         parse_ordered_json(text, "a parameter");  // a number, a list; else a text
     r.params[key] = value.ok() ? std::move(*value) : OrderedJson(text);
   }
-  const Json& metrics = json_member(data, "metrics");
+  const Json& metrics = value_at(data, "metrics");
   if (metrics.is_array())
     for (const Json& m : metrics)
-      if (const Json& value = json_member(m, "value");
-          value.is_number() && !text_at(m, "key").empty())
+      if (const Json& value = value_at(m, "value"); value.is_number() && !text_at(m, "key").empty())
         r.metrics[text_at(m, "key")] = value.get<double>();
-  const std::map<std::string, std::string> tags = pairs_of(json_member(data, "tags"));
+  const std::map<std::string, std::string> tags = pairs_of(value_at(data, "tags"));
   if (const auto it = tags.find("hone.run"); it != tags.end())
     if (const auto told = parse_ordered_json(it->second, "hone.run");
         told.ok() && told->is_object()) {

@@ -16,11 +16,8 @@ bool holds_weights(const std::string& name) {
   return name.ends_with(".safetensors") || name.ends_with(".bin") || name.ends_with(".gguf");
 }
 
-std::string hash_of_lines(const std::string& lines) {
-  Sha256 all;
-  all.add(std::as_bytes(std::span(lines)));
-  return "sha256:" + all.hex();
-}
+// `lines`: one for each file.
+std::string hash_of_lines(const std::string& lines) { return "sha256:" + sha256_of_text(lines); }
 
 }  // namespace
 

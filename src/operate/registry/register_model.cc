@@ -23,12 +23,6 @@ std::string whole_path(const std::string& path) {
   return without_end_slash(std::filesystem::absolute(path).lexically_normal().string());
 }
 
-const OrderedJson& at_key(const OrderedJson& object, const char* key) {
-  static const OrderedJson nothing;
-  const auto it = object.is_object() ? object.find(key) : object.end();
-  return it != object.end() ? *it : nothing;
-}
-
 Result<OrderedJson> read_object(const std::string& file) {
   Result<OrderedJson> parsed = parse_ordered_json(HONE_TRY(file_store().read(file)), file);
   if (parsed.ok() && parsed->is_object()) return parsed;
@@ -51,7 +45,7 @@ Result<OrderedJson> metrics_of(const ModelToRegister& given) {
 OrderedJson hashed_data(const OrderedJson& settings, const std::string& folder) {
   OrderedJson data = OrderedJson::array();
   for (const char* key : {"dataset_name", "train_file"}) {
-    const OrderedJson& setting = at_key(settings, key);
+    const OrderedJson& setting = value_at(settings, key);
     for (const OrderedJson& name : setting.is_array() ? setting : OrderedJson::array({setting})) {
       if (!name.is_string() || name.get<std::string>().empty()) continue;
       const std::string given = name.get<std::string>();
@@ -74,11 +68,12 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
   run.id = text_at(row.run, "id");
   run.name = text_at(row.run, "name");
   run.task = text_at(row.run, "task");
-  run.params =
-      at_key(row.run, "settings").is_object() ? at_key(row.run, "settings") : OrderedJson::object();
-  run.metrics = at_key(row.end, "results").is_object() ? at_key(row.end, "results") : row.metrics;
+  run.params = value_at(row.run, "settings").is_object() ? value_at(row.run, "settings")
+                                                         : OrderedJson::object();
+  run.metrics =
+      value_at(row.end, "results").is_object() ? value_at(row.end, "results") : row.metrics;
   run.status = row.status(system_clock().wall_seconds());
-  const OrderedJson& begun = at_key(row.run, "begun_s");
+  const OrderedJson& begun = value_at(row.run, "begun_s");
   if (begun.is_number()) run.started = format_utc(begun.get<double>(), 3);
   if (row.end.is_object()) run.ended = row.last_time;
   std::string folder = text_at(row.run, "folder");
@@ -97,13 +92,13 @@ Result<RegisteredRun> run_of(const ModelToRegister& given, const std::string& lo
                 {"model", from.empty() || !is_folder(from) ? from : whole_path(from)},
                 {"log", whole_path(log)},
                 {"folder", folder},
-                {"machine", at_key(row.run, "machine")},
+                {"machine", value_at(row.run, "machine")},
                 {"data", files}};
   const std::string state = given.folder + "/" + kRunFile;
   if (HONE_TRY(file_store().exists(state)))
     if (const auto told = parse_ordered_json(HONE_TRY(file_store().read(state)), state); told.ok())
       for (const char* key : {"machine", "kernels"})
-        run.record[std::string("numerics_") + key] = text_at(at_key(*told, "run"), key);
+        run.record[std::string("numerics_") + key] = text_at(value_at(*told, "run"), key);
   return run;
 }
 

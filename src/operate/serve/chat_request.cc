@@ -23,15 +23,8 @@ Error bad_chat(const std::string& place, const std::string& what) {
   return Error(err::kServeRequest, what).at(place);
 }
 
-// Null where the key is absent.
-const OrderedJson& member(const OrderedJson& object, const char* key) {
-  static const OrderedJson kNull = nullptr;
-  const auto at = object.find(key);
-  return at == object.end() ? kNull : *at;
-}
-
 Result<bool> flag(const OrderedJson& body, const char* key, bool absent) {
-  const OrderedJson& v = member(body, key);
+  const OrderedJson& v = value_at(body, key);
   if (v.is_null()) return absent;
   if (!v.is_boolean()) return bad_chat(key, fmt::format("{} is not true or false", key));
   return v.get<bool>();
@@ -57,7 +50,7 @@ Result<OrderedJson> content_of(const OrderedJson& content, const ChatTemplate& c
   OrderedJson parts = OrderedJson::array();
   std::string text;
   for (const OrderedJson& part : content) {
-    if (!part.is_object() || text_at(part, "type") != "text" || !member(part, "text").is_string())
+    if (!part.is_object() || text_at(part, "type") != "text" || !value_at(part, "text").is_string())
       return bad_chat(place, "a part of the content is not text");
     text += (parts.empty() ? "" : "\n") + text_at(part, "text");
     parts.push_back({{"type", "text"}, {"text", part["text"]}});
@@ -72,7 +65,7 @@ Status read_calls(OrderedJson& calls, const std::string& place) {
   for (OrderedJson& call : calls) {
     const auto function = call.find("function");
     if (function == call.end() || !function->is_object() ||
-        !member(*function, "arguments").is_string())
+        !value_at(*function, "arguments").is_string())
       continue;
     const std::string text = (*function)["arguments"].get<std::string>();
     OrderedJson arguments = OrderedJson::object();
@@ -87,20 +80,20 @@ Status read_calls(OrderedJson& calls, const std::string& place) {
 }
 
 Result<OrderedJson> read_messages(const OrderedJson& body, const ChatTemplate& chat) {
-  const OrderedJson& list = member(body, "messages");
+  const OrderedJson& list = value_at(body, "messages");
   if (!list.is_array() || list.empty()) return bad_chat("messages", "the body has no messages");
   OrderedJson out = OrderedJson::array();
   for (size_t i = 0; i < list.size(); ++i) {
     OrderedJson m = list[i];
     const std::string place = fmt::format("messages[{}]", i);
-    if (!m.is_object() || !member(m, "role").is_string())
+    if (!m.is_object() || !value_at(m, "role").is_string())
       return bad_chat(place, "a message has no role");
     if (m["role"] == "developer" && !chat.mentions("developer")) m["role"] = "system";
-    if (!member(m, "content").is_null())
+    if (!value_at(m, "content").is_null())
       m["content"] = HONE_TRY(content_of(m["content"], chat, place));
     else if (m["role"] != "assistant")
       return bad_chat(place, "a message has no content");
-    if (!member(m, "tool_calls").is_null()) HONE_TRY(read_calls(m["tool_calls"], place));
+    if (!value_at(m, "tool_calls").is_null()) HONE_TRY(read_calls(m["tool_calls"], place));
     out.push_back(std::move(m));
   }
   return chat_messages(out);
@@ -144,15 +137,15 @@ bool is_chat_key(const std::string& key) {
 
 Result<std::string> chat_text(const OrderedJson& body, const ChatTemplate& chat,
                               const TokenizerParts& tokenizer) {
-  if (!member(body, "chat_template").is_null())
+  if (!value_at(body, "chat_template").is_null())
     return bad_chat("chat_template", "a chat template in a request is not supported")
         .todo("put it into the model's folder as chat_template.jinja");
-  const OrderedJson& choice = member(body, "tool_choice");
+  const OrderedJson& choice = value_at(body, "tool_choice");
   if (!choice.is_null() && choice != "auto" && choice != "none")
     return bad_chat("tool_choice", "a tool_choice other than auto and none is not supported")
         .todo("leave it out");
-  for (const char* key : {"tools", "documents"}) HONE_TRY(check_objects(member(body, key), key));
-  const OrderedJson& more = member(body, "chat_template_kwargs");
+  for (const char* key : {"tools", "documents"}) HONE_TRY(check_objects(value_at(body, key), key));
+  const OrderedJson& more = value_at(body, "chat_template_kwargs");
   if (!more.is_null() && !more.is_object())
     return bad_chat("chat_template_kwargs", "chat_template_kwargs is not an object");
   const bool continues = HONE_TRY(flag(body, "continue_final_message", false));
@@ -165,14 +158,14 @@ Result<std::string> chat_text(const OrderedJson& body, const ChatTemplate& chat,
   OrderedJson messages = HONE_TRY(read_messages(body, chat));
   if (continues) HONE_TRY(mark_last(messages));
   OrderedJson variables = token_variables(tokenizer);
-  if (const OrderedJson& effort = member(body, "reasoning_effort"); !effort.is_null())
+  if (const OrderedJson& effort = value_at(body, "reasoning_effort"); !effort.is_null())
     variables["reasoning_effort"] = effort;
   if (more.is_object())
     for (const auto& [key, value] : more.items()) variables[key] = value;
   variables["messages"] = std::move(messages);
-  const OrderedJson& tools = member(body, "tools");
+  const OrderedJson& tools = value_at(body, "tools");
   variables["tools"] = tools.is_array() && tools.empty() ? OrderedJson() : tools;
-  variables["documents"] = member(body, "documents");
+  variables["documents"] = value_at(body, "documents");
   variables["add_generation_prompt"] = prompts;
   const ChatText made = HONE_TRY(chat.render(variables));
   if (continues) return cut_at_mark(made.text);

@@ -21,8 +21,7 @@ ServerFacts ask_server(const Endpoint& endpoint) {
     return facts;
   facts.alive = true;
   facts.ready = answer->status == 200;
-  if (const auto pid = json.find("pid"); pid != json.end() && pid->is_number_integer())
-    facts.pid = pid->get<int64_t>();
+  facts.pid = whole_at(json, "pid");
   return facts;
 }
 

@@ -39,12 +39,6 @@ std::string model_here(const std::string& folder) {
   return hash.ok() ? *hash : "missing";
 }
 
-const OrderedJson& member(const OrderedJson& object, const char* key) {
-  static const OrderedJson nothing;
-  const auto it = object.is_object() ? object.find(key) : object.end();
-  return it != object.end() ? *it : nothing;
-}
-
 bool has_task(const std::string& name) {
   const std::vector<Task> all = all_task();
   return std::any_of(all.begin(), all.end(), [&](const Task& t) { return t.name == name; });
@@ -81,7 +75,7 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
   if (!run.model_hash.empty())
     all.push_back(
         {"model that it began from", run.model_hash, model_here(text_at(record, "model"))});
-  for (const OrderedJson& file : member(record, "data"))
+  for (const OrderedJson& file : value_at(record, "data"))
     all.push_back({text_at(file, "file"), text_at(file, "hash"), hash_of(text_at(file, "file"))});
   all.push_back({"settings that this hone lacks", "none", "none"});
   if (const std::string unknown = unknown_settings(run); !unknown.empty())
@@ -92,8 +86,8 @@ std::vector<Circumstance> circumstances_of(const ModelVersion& v, const Register
   if (device == "cpu" && !numerics.empty())
     all.push_back({"instruction set, threads", numerics, threads_here(numerics)});
   const Machine here = this_machine();
-  all.push_back({"processor", text_at(member(record, "machine"), "cpu"), here.cpu});
-  all.push_back({"GPU", text_at(member(record, "machine"), "gpu"), here.gpu});
+  all.push_back({"processor", text_at(value_at(record, "machine"), "cpu"), here.cpu});
+  all.push_back({"GPU", text_at(value_at(record, "machine"), "gpu"), here.gpu});
   return all;
 }
 
@@ -148,7 +142,7 @@ Result<int> run_reproduce(const std::vector<std::string>& args) {
   const std::string command = command_of(run);
   const auto first =
       std::find_if(all.begin(), all.end(), [](const Circumstance& c) { return c.differs(); });
-  const OrderedJson& data = member(run.record, "data");
+  const OrderedJson& data = value_at(run.record, "data");
   const bool unknown_data = data.is_null() || data.empty();
   const auto json_of = [](const Circumstance& c) -> OrderedJson {
     return {{"what", c.what}, {"recorded", c.recorded}, {"here", c.here}, {"differs", c.differs()}};

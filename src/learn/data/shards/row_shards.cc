@@ -24,11 +24,6 @@ const T* column_of(const ShardFile& shard, const MappedShard& mapped, const char
   return nullptr;
 }
 
-int64_t whole_of(const OrderedJson& about, const char* key) {
-  const auto at = about.find(key);
-  return at != about.end() && at->is_number_integer() ? at->get<int64_t>() : 0;
-}
-
 std::vector<std::string> names_of(const OrderedJson& about) {
   std::vector<std::string> names;
   if (const auto at = about.find("names"); at != about.end() && at->is_array())
@@ -59,9 +54,9 @@ OrderedJson about(const LabelCounts& counts) {
 
 LabelCounts counts_of(const OrderedJson& about) {
   LabelCounts counts;
-  counts.rows_read = whole_of(about, "rows_read");
-  counts.rows_cut = whole_of(about, "rows_cut");
-  counts.rows_broken = whole_of(about, "rows_broken");
+  counts.rows_read = whole_at(about, "rows_read");
+  counts.rows_cut = whole_at(about, "rows_cut");
+  counts.rows_broken = whole_at(about, "rows_broken");
   return counts;
 }
 
@@ -233,8 +228,8 @@ Result<PairRows> open_pair_shards(const std::string& folder, const ShardManifest
                                   const std::string& split, bool mapped) {
   const ShardSplit from = HONE_TRY(find_split(manifest, split, folder));
   PairRows out;
-  out.counts = {whole_of(from.about, "rows_read"), whole_of(from.about, "sources_cut"),
-                whole_of(from.about, "targets_cut"), whole_of(from.about, "rows_empty")};
+  out.counts = {whole_at(from.about, "rows_read"), whole_at(from.about, "sources_cut"),
+                whole_at(from.about, "targets_cut"), whole_at(from.about, "rows_empty")};
   if (const auto at = from.about.find("first_source"); at != from.about.end() && at->is_string())
     out.first_source = *at;
   if (const auto at = from.about.find("has_targets"); at != from.about.end() && at->is_boolean())
