@@ -55,4 +55,10 @@ Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing) {
   return std::move(g.program);
 }
 
+Program token_loss_program(const ModelConfig& config, const BatchShape& shape,
+                           const std::string& name, bool train, double label_smoothing) {
+  TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTokens]}});
+  return finish_token_loss(g, train, label_smoothing);
+}
+
 }  // namespace hone

@@ -34,5 +34,8 @@ int64_t label_tokens(const BatchShape& shape);
 // output `loss` = scale * sum of nll, else `nll` f32 (0 where there is no label) and `correct` i32 of
 // each label.
 Program finish_token_loss(TokenGraph& g, bool train, double label_smoothing);
+// All of it, for labels i32[T], one for each token of the only side.
+Program token_loss_program(const ModelConfig& config, const BatchShape& shape,
+                           const std::string& name, bool train, double label_smoothing);
 
 }  // namespace hone

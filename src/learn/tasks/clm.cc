@@ -48,13 +48,6 @@ Result<TextFiles> clm_files(const ClmSettings& s, const Pretrained& model,
   return files;
 }
 
-// Inputs and outputs: token_graph.h.
-Program clm_program(const ClmSettings& s, const ModelConfig& config, const BatchShape& shape,
-                    const std::string& name, bool train) {
-  TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTokens]}});
-  return finish_token_loss(g, train, s.label_smoothing_factor);
-}
-
 Result<bool> collate_clm(const ModelConfig& config, const CollatedRows& rows, Batch& to) {
   const TokenRows& data = rows.data.axes[0];
   HONE_TRY(collate_tokens(data, rows.rows, kDecoderInputs, to));
@@ -92,7 +85,7 @@ Task task_clm() {
                    .packs_rows = s->packing,
                    .even_steps = !s->packing};
   };
-  t.program = [s](const auto&... a) { return clm_program(*s, a...); };
+  t.program = [s](const auto&... a) { return token_loss_program(a..., s->label_smoothing_factor); };
   t.text = TextSource{
       .files = [s](const Pretrained& model, const WantedSplits& splits,
                    std::vector<std::string>& notes) { return clm_files(*s, model, splits, notes); },

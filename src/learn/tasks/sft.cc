@@ -16,13 +16,6 @@
 namespace hone {
 namespace {
 
-// Inputs and outputs: token_graph.h.
-Program sft_program(const SftSettings& s, const ModelConfig& config, const BatchShape& shape,
-                    const std::string& name, bool train) {
-  TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTokens]}});
-  return finish_token_loss(g, train, s.label_smoothing_factor);
-}
-
 // What is known of the rows besides tokens.
 struct SftRows {
   std::shared_ptr<const SftSettings> s;
@@ -46,12 +39,6 @@ struct SftRows {
     }
     HONE_TRY(finish_tokens(config, to));
     return false;
-  }
-
-  int64_t count(const RowLabels& of, const TokenRows& data, int64_t row) const {
-    const auto tags = of.tags_of(data, row);
-    return static_cast<int64_t>(tags.size()) - 1 -
-           std::count(tags.begin() + 1, tags.end(), kIgnoreLabel);
   }
 };
 
@@ -112,7 +99,8 @@ Result<Examples> sft_examples(const std::shared_ptr<SftSettings>& s, Pretrained&
   x.collate = [rows](const CollatedRows& batch, Batch& to) { return rows->collate(batch, to); };
   x.normaliser = [rows](int64_t, const StepPlan&, const ExampleRows& all, const BatchRows& batch) {
     int64_t labels = 0;
-    for (const int64_t row : batch.rows) labels += rows->count(rows->train, all.axes[0], row);
+    for (const int64_t row : batch.rows)
+      labels += learnt_tokens(rows->train.tags_of(all.axes[0], row));
     return labels;
   };
   x.metrics = [rows](int64_t first) { return std::make_unique<SftMetrics>(rows, first); };
@@ -212,7 +200,7 @@ Task task_sft() {
   t.form = [s](const Pretrained& model) -> Result<RunForm> {
     return RunForm{.limits = {{kTokens, s->row_tokens(model.config), "max_length", s->max_length}}};
   };
-  t.program = [s](const auto&... a) { return sft_program(*s, a...); };
+  t.program = [s](const auto&... a) { return token_loss_program(a..., s->label_smoothing_factor); };
   t.examples = [s](Pretrained& model, const ExampleSource& source) {
     return sft_examples(s, model, source);
   };

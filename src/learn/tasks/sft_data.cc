@@ -16,33 +16,29 @@ namespace {
 
 struct Templates {
   std::string chat, tools;
-  bool given = false;  // by --chat_template_path
 };
 
 // TRL's --chat_template_path: a file, or a folder with a tokenizer.
 Result<Templates> chat_templates(const SftSettings& s, const Tokenizer& tokenizer) {
   if (s.chat_template_path.empty())
-    return Templates{tokenizer.chat_template(), tokenizer.parts().tool_chat_template, false};
+    return Templates{tokenizer.chat_template(), tokenizer.parts().tool_chat_template};
   if (s.chat_template_path.ends_with(".jinja") || s.chat_template_path.ends_with(".j2"))
-    return Templates{HONE_TRY(file_store().read(s.chat_template_path)), "", true};
+    return Templates{HONE_TRY(file_store().read(s.chat_template_path)), ""};
   const Tokenizer other = HONE_TRY(load_tokenizer(s.chat_template_path));
   if (other.chat_template().empty())
     return Error(err::kChatAnswers, "there is no chat template")
         .at(fmt::format("--chat_template_path {}", s.chat_template_path))
         .todo("name a .jinja file, or the folder of a model that has one");
-  return Templates{other.chat_template(), other.parts().tool_chat_template, true};
+  return Templates{other.chat_template(), other.parts().tool_chat_template};
 }
 
 Result<OrderedJson> sft_shard_settings(const SftSettings& s, const Pretrained& model, bool all) {
   const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model));
   const Templates templates = HONE_TRY(chat_templates(s, tokenizer));
-  Sha256 hash;
-  for (const std::string* text : {&templates.chat, &templates.tools})
-    hash.add(std::as_bytes(std::span(*text)));
   OrderedJson j;
   j["task"] = "sft";
   j["tokenizer"] = tokenizer_hash(tokenizer);
-  j["chat_template"] = hash.hex();
+  j["chat_template"] = sha256_of_text(templates.chat + templates.tools);
   add_row_settings(schema_of(s),
                    {{"max_length", s.row_tokens(model.config)}, {"chat_template_path", ""}}, all,
                    j);
@@ -59,14 +55,10 @@ OrderedJson about(const SftCounts& c) {
   return {{"rows_read", c.rows_read}, {"rows_cut", c.rows_cut}, {"rows_empty", c.rows_empty}};
 }
 
-int64_t whole_of(const OrderedJson& about, const char* key) {
-  const auto at = about.find(key);
-  return at != about.end() && at->is_number_integer() ? at->get<int64_t>() : 0;
-}
-
 std::string describe(const SftSplit& split, int64_t limit) {
   int64_t learnt = 0;
-  for (int64_t i = 0; i < split.data.size(); ++i) learnt += learnt_tokens(split.data, i);
+  for (int64_t i = 0; i < split.data.size(); ++i)
+    learnt += learnt_tokens(split.data.labels.tags_of(split.data.rows, i));
   const int64_t tokens = split.data.rows.tokens();
   std::string text = fmt::format(
       "{} -> {}, {} ({:.1f} %) of them learnt", count_of(split.counts.rows_read, "row"),
@@ -104,8 +96,7 @@ class InstructionBatch {
       if (!encoded[i]->ok()) return encoded[i]->error().at(where_[i]);
       const EncodedInstruction& row = **encoded[i];
       out_.counts.rows_cut += row.cut;
-      if (std::all_of(row.labels.begin() + (row.labels.empty() ? 0 : 1), row.labels.end(),
-                      [](int32_t label) { return label == kIgnoreLabel; })) {
+      if (learnt_tokens(row.labels) == 0) {
         ++out_.counts.rows_empty;
         continue;
       }
@@ -140,14 +131,10 @@ class SftReader {
       const ShardManifest made = HONE_TRY(checked_shards(patterns, wanted));
       InstructionShards shards = HONE_TRY(open_instruction_shards(patterns[0], made, split));
       out.data = std::move(shards.data);
-      out.counts = {whole_of(shards.about, "rows_read"), whole_of(shards.about, "rows_cut"),
-                    whole_of(shards.about, "rows_empty")};
+      out.counts = {whole_at(shards.about, "rows_read"), whole_at(shards.about, "rows_cut"),
+                    whole_at(shards.about, "rows_empty")};
     } else {
-      const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model_));
-      const Templates templates = HONE_TRY(chat_templates(s_, tokenizer));
-      const InstructionEncoder encoder = HONE_TRY(InstructionEncoder::make(
-          tokenizer, templates.chat, templates.tools,
-          {s_.row_tokens(model_.config), s_.completion_only_loss, s_.assistant_only_loss}));
+      if (!encoder_) encoder_ = HONE_TRY(make_encoder());
       RowOptions options;
       options.format = s_.data_format;
       options.encoding = HONE_TRY(encoding_of(s_.encoding));
@@ -155,7 +142,7 @@ class SftReader {
       InstructionReader rows =
           HONE_TRY(InstructionReader::open(files, options, s_.dataset_text_field));
       notes.push_back(fmt::format("{}: {}", split, rows.note()));
-      InstructionBatch batch(encoder, pool_, out);
+      InstructionBatch batch(*encoder_, pool_, out);
       for (InstructionRow row; HONE_TRY(rows.next(row));)
         HONE_TRY(batch.add(std::move(row), rows.row()));
       HONE_TRY(batch.flush());
@@ -170,16 +157,25 @@ class SftReader {
   }
 
  private:
+  Result<InstructionEncoder> make_encoder() const {
+    const Tokenizer& tokenizer = *HONE_TRY(tokenizer_of(model_));
+    const Templates templates = HONE_TRY(chat_templates(s_, tokenizer));
+    return InstructionEncoder::make(
+        tokenizer, templates.chat, templates.tools,
+        {s_.row_tokens(model_.config), s_.completion_only_loss, s_.assistant_only_loss});
+  }
+
   const SftSettings& s_;
   const Pretrained& model_;
   ThreadPool& pool_;
+  std::optional<InstructionEncoder> encoder_;  // of all splits
 };
 
 }  // namespace
 
-int64_t learnt_tokens(const LabelledRows& data, int64_t row) {
-  const auto tags = data.labels.tags_of(data.rows, row);
-  return std::count_if(tags.begin() + (tags.empty() ? 0 : 1), tags.end(),
+int64_t learnt_tokens(std::span<const int32_t> tags) {
+  if (tags.empty()) return 0;
+  return std::count_if(tags.begin() + 1, tags.end(),
                        [](int32_t tag) { return tag != kIgnoreLabel; });
 }
 

@@ -39,8 +39,8 @@ struct SftData {
   std::string chat_template;       // that --chat_template_path names; "": the model's own
 };
 
-// Tokens of the row that are learnt: the first one follows nothing.
-int64_t learnt_tokens(const LabelledRows& data, int64_t row);
+// How many tokens of a row are learnt, by its tags: the first one follows nothing.
+int64_t learnt_tokens(std::span<const int32_t> tags);
 
 // The rows that the settings want. Errors: those of data_flags.h, instruction_rows.h and sft_encode.h;
 // H2413 without a tokenizer; H2113 when nothing is left to learn; H2427 a folder without a chat template.
