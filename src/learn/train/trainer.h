@@ -203,6 +203,7 @@ class Trainer {
   // Delete older checkpoints after that of `step` was written; from any thread.
   Status drop_extra_but(int64_t step) const;
   Status rotate(int64_t step, int64_t best_step) const;
+  static std::vector<std::string> optimizer_states(const Session& s);
   std::string state_text(const BestModel& best) const;
   Json resume_state(bool extra, const BestModel& best) const;
 
