@@ -77,21 +77,24 @@ Status PipelineState::execute(const std::string& sql) {
   return Ok{};
 }
 
+Result<int64_t> PipelineState::connect(int flags) {
+  if (sqlite3_open_v2(path_.c_str(), &db_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
+    return failed("open");
+  sqlite3_busy_timeout(db_, kLockedMs);
+  Query version(db_, "PRAGMA user_version");
+  if (version.step() != SQLITE_ROW) return failed("read");
+  return version.whole(0);
+}
+
 Result<std::unique_ptr<PipelineState>> PipelineState::open(const std::string& path) {
   std::unique_ptr<PipelineState> s(new PipelineState(path));
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2(path.c_str(), &s->db_, flags, nullptr) != SQLITE_OK) return s->failed("open");
-  sqlite3_busy_timeout(s->db_, kLockedMs);
+  const int64_t version = HONE_TRY(s->connect(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+  if (version > kStateVersion)
+    return Error(err::kPipelineState, "a newer hone wrote the pipeline's state")
+        .at(path)
+        .todo("use that version, or another pipeline_root");
   HONE_TRY(s->execute("PRAGMA synchronous=FULL"));
-  {
-    Query version(s->db_, "PRAGMA user_version");
-    if (version.step() != SQLITE_ROW) return s->failed("read");
-    if (version.whole(0) > kStateVersion)
-      return Error(err::kPipelineState, "a newer hone wrote the pipeline's state")
-          .at(path)
-          .todo("use that version, or another pipeline_root");
-    if (version.whole(0) == kStateVersion) return s;
-  }
+  if (version == kStateVersion) return s;
   HONE_TRY(s->execute(
       fmt::format("BEGIN IMMEDIATE; {} PRAGMA user_version={}; COMMIT", kTables, kStateVersion)));
   return s;
@@ -99,12 +102,7 @@ Result<std::unique_ptr<PipelineState>> PipelineState::open(const std::string& pa
 
 Result<std::unique_ptr<PipelineState>> PipelineState::read(const std::string& path) {
   std::unique_ptr<PipelineState> s(new PipelineState(path));
-  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2(path.c_str(), &s->db_, flags, nullptr) != SQLITE_OK) return s->failed("open");
-  sqlite3_busy_timeout(s->db_, kLockedMs);
-  Query version(s->db_, "PRAGMA user_version");
-  if (version.step() != SQLITE_ROW) return s->failed("read");
-  if (version.whole(0) == kStateVersion) return s;
+  if (HONE_TRY(s->connect(SQLITE_OPEN_READONLY)) == kStateVersion) return s;
   return Error(err::kPipelineState, "the file is not the state of pipelines of this hone").at(path);
 }
 

@@ -56,6 +56,7 @@ class PipelineState {
  private:
   explicit PipelineState(std::string path) : path_(std::move(path)) {}
   struct Query;
+  Result<int64_t> connect(int flags);  // the version of its tables
   Status execute(const std::string& sql);
   Error failed(const std::string& doing) const;
   Result<std::vector<StepRow>> step_rows(const std::string& where, const std::string& value);

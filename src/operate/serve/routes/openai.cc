@@ -43,12 +43,16 @@ struct Asked {
 
 const OrderedJson kNone = nullptr;
 
+uint64_t random_number() {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return random();
+}
+
 // Nine letters and digits: what Mistral's templates take, and all others too.
 std::string new_call_id() {
-  thread_local std::mt19937_64 random{std::random_device{}()};
   std::string id;
   while (id.size() < 9)
-    id += "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[random() % 62];
+    id += "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[random_number() % 62];
   return id;
 }
 
@@ -196,10 +200,7 @@ Result<Json> openai_settings(const Json& body, bool chat, int64_t longest, Asked
                fmt::format("num_return_sequences is not n, which is {}", a.choices))
         .todo("leave it out and use n");
   out["num_return_sequences"] = a.choices;
-  if (!out.contains("seed")) {
-    thread_local std::mt19937_64 random{std::random_device{}()};
-    out["seed"] = static_cast<int64_t>(random() >> 1);
-  }
+  if (!out.contains("seed")) out["seed"] = static_cast<int64_t>(random_number() >> 1);
   if (const auto stop = body.find("stop"); stop != body.end() && !stop->is_null()) {
     const Json list = stop->is_array() ? *stop : Json::array({*stop});
     std::vector<std::string> stops;
