@@ -1,28 +1,31 @@
-// Replays a fuzz corpus through a libFuzzer entry point: every file of the folder given, and
-// the empty input. The program ends with 0 when none of them crashed.
-#include <cstdint>
+// fuzz_replay FOLDER   replays the corpora of a room's fuzzers, FOLDER/<fuzzer>/*, and the empty input
+// through their libFuzzer entry points. Ends with 0 when no input crashed.
+#include "fuzz_replay.h"
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <vector>
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 int main(int argc, char** argv) {
   namespace fs = std::filesystem;
-  LLVMFuzzerTestOneInput(nullptr, 0);
-  int count = 1;
-  for (int i = 1; i < argc; ++i) {
-    if (!fs::exists(argv[i])) {
-      std::fprintf(stderr, "no corpus folder %s\n", argv[i]);
+  if (argc != 2) return 2;
+  int count = 0;
+  for (const FuzzTarget& fuzzer : all_fuzz_targets()) {
+    const fs::path corpus = fs::path(argv[1]) / fuzzer.corpus;
+    if (!fs::exists(corpus)) {
+      std::fprintf(stderr, "no corpus folder %s\n", corpus.c_str());
       return 1;
     }
-    for (const auto& entry : fs::recursive_directory_iterator(argv[i])) {
+    std::printf("%s\n", fuzzer.corpus);
+    std::fflush(stdout);  // so that a crash shows whose it is
+    fuzzer.input(nullptr, 0);
+    ++count;
+    for (const auto& entry : fs::recursive_directory_iterator(corpus)) {
       if (!entry.is_regular_file()) continue;
       std::ifstream in(entry.path(), std::ios::binary);
       std::vector<char> bytes{std::istreambuf_iterator<char>(in), {}};
-      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+      fuzzer.input(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
       ++count;
     }
   }

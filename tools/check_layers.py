@@ -19,8 +19,8 @@ What it looks at:
   - every error code: used once, a page docs/errors/<code>.md, a test that names it
   - a header that names error codes: it names those that its .cc raises
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
-  - a name of an unnamed namespace: in one source of its room, because the sources of a room are
-    compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
+  - a name of an unnamed namespace: in one source of its room, and in one of its tests, because these
+    are compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
@@ -242,7 +242,7 @@ class Check:
                 spaces.append(opened.group(1) or "")
             elif line.startswith("}  // namespace") and spaces:
                 spaces.pop()
-            if "" in spaces and not TEST.search(path):
+            if "" in spaces:
                 self.hide(path, n, text)
             m = TYPE.match(line)
             if m and "" not in spaces and not line.endswith(";"):
@@ -260,7 +260,9 @@ class Check:
             after = r" =|,| ?\}" if line.startswith("enum") else r"(?:\[\w*\])* ="
             names += re.findall(r"\b(k[A-Z]\w*)(?=" + after + ")", whole)
         for name in dict.fromkeys(names):
-            first = self.hidden.setdefault((os.path.dirname(path), name), (path, line))
+            together = re.search(r"_(slow_test|test|fuzz|bench)\.cc$", path)  # sources that become one program
+            key = os.path.dirname(path), together and together.group(1), name
+            first = self.hidden.setdefault(key, (path, line))
             if first[0] != path and not (line.startswith("using ") and line == first[1]):
                 self.say(path, n, f"{name} is in the unnamed namespace of {os.path.basename(first[0])} too")
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# tools/sanitize.sh asan|ubsan|tsan [--label LABEL | PROGRAM ...]   builds the unit tests in
-# build/<preset> and runs them all but the slow ones; a ctest label or programs name some of them.
+# tools/sanitize.sh asan|ubsan|tsan [--some | PROGRAM ...]   builds the unit tests in build/<preset> and
+# runs them all but the slow ones; --some: those of rooms with SANITIZE; programs name some of them.
 # HONE_UNITY=OFF compiles each file by itself, which takes twice as long and finds missing includes.
 # hone turns its own mistakes into bugs, so leaks and races are the point here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-asan}
+shift || true
 jobs=${JOBS:-$(nproc)}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
@@ -13,11 +14,13 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:suppressions=$PWD/tools/tsan
 mkdir -p build
 cmake --preset "$preset" -DHONE_UNITY="${HONE_UNITY:-ON}" >"build/configure-$preset.log" || { cat "build/configure-$preset.log"; exit 1; }
 chosen=(--test-dir "build/$preset" -L 'unit|fuzz' -LE 'slow|nightly')
-if [ "${2:-}" = --label ]; then
-  chosen=(--test-dir "build/$preset" -L "^$3$" -LE 'slow|nightly')
-  set -- "$preset"
+programs=(all_tests)
+if [ "${1:-}" = --some ]; then
+  chosen+=(-L '^sanitize$')
+  programs=(sanitized_tests)
+elif [ $# -gt 0 ]; then
+  chosen+=(-R "^($(IFS='|'; echo "$*"))(\.[0-9]+)?$")
+  programs=("$@")
 fi
-[ $# -lt 2 ] || chosen+=(-R "^($(IFS='|'; echo "${*:2}"))$")
-mapfile -t programs < <(ctest -N "${chosen[@]}" | sed -n 's/^ *Test *#[0-9]*: //p')
 nice ninja -C "build/$preset" -j "$jobs" "${programs[@]}"
-ctest "${chosen[@]}" --output-on-failure -j "$jobs" --no-tests=error
+ctest "${chosen[@]}" --output-on-failure -j "$jobs" --no-tests=error --output-junit tests.xml --test-output-size-passed 20000

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 // neg(x), copy(x) {to}, wait(x), and sum(onto, x), which is written over `onto`.
-const OpTable& table() {
+const OpTable& places_table() {
   static const OpTable t([] {
     const auto same = [](const NodeView& n) -> Result<Types> { return Types{n.in(0)}; };
     Op neg{.name = "neg", .operands = {"x"}, .infer = same};
@@ -53,8 +53,8 @@ next %1 = %3
 output "y" = %5
 )";
 
-Program parsed(const std::string& text) {
-  Result<Program> p = parse_program(text, table());
+Program parsed_places(const std::string& text) {
+  Result<Program> p = parse_program(text, places_table());
   if (!p) throw std::runtime_error(p.error().text());
   return std::move(*p);
 }
@@ -82,7 +82,7 @@ class Places : public testing::Test {
     ASSERT_FALSE(s.ok()) << what;
     EXPECT_THAT(s.error().text(), HasSubstr(what));
   }
-  Program p = parsed(kStreamed);
+  Program p = parsed_places(kStreamed);
 };
 
 TEST_F(Places, RoundTrip) {
@@ -96,7 +96,7 @@ TEST_F(Places, RoundTrip) {
 }
 
 TEST_F(Places, TheBuilderFindsLaneAndSpace) {
-  Program made(table());
+  Program made(places_table());
   State m;
   m.home = Space::host;
   m.name = "m";
@@ -110,7 +110,7 @@ TEST_F(Places, TheBuilderFindsLaneAndSpace) {
 }
 
 TEST_F(Places, FingerprintsSeeMovesAndNumbersDoNot) {
-  const Program plain = parsed(R"(program step
+  const Program plain = parsed_places(R"(program step
 state "m" %0 : f32[4] {role="moment"}
 state "w" %1 : f32[4] {role="param"}
   %3 : f32[4] = neg(%1)
@@ -130,7 +130,7 @@ output "y" = %5
 
 TEST_F(Places, TextErrors) {
   const auto error = [](const std::string& text) {
-    const Result<Program> r = parse_program(text, table());
+    const Result<Program> r = parse_program(text, places_table());
     return r.ok() ? "read" : r.error().what();
   };
   const std::string x = "input \"x\" %0 : f32[2]\n";
@@ -172,12 +172,12 @@ TEST_F(Places, AWaitIsForACopy) {
   expect_broken("waits for %3, which no other lane makes");
 }
 TEST_F(Places, ACopyIsWaitedForOnce) {
-  p.nodes[3].op = table().find("wait");
+  p.nodes[3].op = places_table().find("wait");
   p.nodes[3].in[0] = 2;
   expect_broken("waits for %2 again");
 }
 TEST_F(Places, EveryCopyIsWaitedFor) {
-  p.nodes[2].op = table().find("neg");
+  p.nodes[2].op = places_table().find("neg");
   p.nodes[2].in[0] = 1;
   expect_broken("nothing waits for it");
 }
@@ -215,17 +215,17 @@ state "w" %1 : f32[4] {role="param"}
   %6 : f32[4] = wait(%4)
 next %0 = %6
 )";
-  p = parsed(text);
+  p = parsed_places(text);
   expect_broken("state 'm': the old version is read by node 3 after node 2 wrote the new one");
 }
 
 TEST_F(Places, KernelsOfTheHostRoundTrip) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   EXPECT_EQ(print(p), kOnHost);
   EXPECT_TRUE(verify(p).ok()) << verify(p).error().text();
   EXPECT_EQ(p.space(4), Space::host) << "where the operand is that it is written over";
   EXPECT_EQ(p.space(5), Space::host) << "a result of its own";
-  const Program plain = parsed(R"(program update
+  const Program plain = parsed_places(R"(program update
 input "g" %0 : f32[4]
 state "m" %1 : f32[4] {role="moment"}
   %2 : f32[4] = sum(%1, %0)
@@ -236,32 +236,32 @@ output "y" = %3
   EXPECT_EQ(numeric_fingerprint(plain), numeric_fingerprint(p));
 }
 TEST_F(Places, AKernelOfTheHostIsWrittenOverWhereItsOperandIs) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   p.values[4].space = Space::device;
   expect_broken("%4 is not in the space 'host'");
 }
 TEST_F(Places, AResultOfTheHostIsWaitedFor) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   p.nodes[3].in[0] = 4;
   expect_broken("reads %4, not a wait for it");
 }
 TEST_F(Places, AKernelOfTheHostIsWaitedFor) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   p.nodes.pop_back();
   expect_broken("nothing waits for it");
 }
 TEST_F(Places, AKernelOfTheHostReadsNoDisk) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   p.states[0].home = p.values[1].space = p.values[4].space = p.values[7].space = Space::disk;
   expect_broken("reads %1 on disk");
 }
 TEST_F(Places, NoOtherKernelReadsTheHost) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   p.nodes[4].in[0] = 3;
   expect_broken("reads %3 on host");
 }
 TEST_F(Places, AViewIsOnCompute) {
-  p = parsed(kOnHost);
+  p = parsed_places(kOnHost);
   p.nodes[1].lane = Lane::host_compute;
   expect_broken("is on lane 'host_compute', not 'compute'");
 }
@@ -276,7 +276,7 @@ state "m" %0 : f32[4] {role="moment", home="host"}
   %6 : f32[4] = wait(%4)
 next %0 = %5
 )";
-  p = parsed(text);
+  p = parsed_places(text);
   expect_broken("state 'm': the old version is read by node 5 after node 2 wrote the new one");
 }
 TEST_F(Places, WhatTheHostReadsIsNotReplacedBeforeItsWait) {
@@ -287,7 +287,7 @@ state "w" %0 : f32[4] {role="param"}
   %3 : f32[4] = wait(%1)
 next %0 = %2
 )";
-  p = parsed(text);
+  p = parsed_places(text);
   expect_broken("state 'w': the old version is read by node 2 after node 1 wrote the new one");
 }
 

@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-Program parsed(const std::string& text) {
+Program costed(const std::string& text) {
   return std::move(parse_program("program p\n" + text, op_table()).value());
 }
 
@@ -20,7 +20,7 @@ state "w" %1 : f32[64,64] {role="param", trainable=true, home="disk"}
 
 TEST(RunSeconds, ACopyIsBesideTheComputation) {
   const Program early =
-      parsed(std::string(kBegin) + R"(  %2 : f32[64,64] = copy(%1) {to="device"} lane disk_read
+      costed(std::string(kBegin) + R"(  %2 : f32[64,64] = copy(%1) {to="device"} lane disk_read
   %3 : f32[64,64] = matmul(%0, %0)
   %4 : f32[64,64] = wait(%2)
   %5 : f32[64,64] = matmul(%3, %4)
@@ -40,7 +40,7 @@ output "y" = %5
 
 TEST(RunSeconds, CopiesOfALaneComeOneAfterTheOther) {
   const Program p =
-      parsed(std::string(kBegin) + R"(  %2 : f32[64,64] = copy(%1) {to="device"} lane disk_read
+      costed(std::string(kBegin) + R"(  %2 : f32[64,64] = copy(%1) {to="device"} lane disk_read
   %3 : f32[64,64] = copy(%1) {to="device"} lane disk_read
   %4 : f32[64,64] = wait(%2)
   %5 : f32[64,64] = wait(%3)

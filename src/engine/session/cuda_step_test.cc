@@ -19,33 +19,35 @@ namespace {
 
 using namespace cuda;  // NOLINT: the names of a table of functions
 
-Driver real;
+Driver real_driver;
 int64_t waits, allocations;
 
 // Counts what a step may not do, or may do once.
 Driver counting(const Driver& driver) {
-  real = driver;
+  real_driver = driver;
   Driver d = driver;
-  d.cuStreamSynchronize = [](CUstream s) { return ++waits, real.cuStreamSynchronize(s); };
-  d.cuMemAlloc = [](CUdeviceptr* at, size_t n) { return ++allocations, real.cuMemAlloc(at, n); };
+  d.cuStreamSynchronize = [](CUstream s) { return ++waits, real_driver.cuStreamSynchronize(s); };
+  d.cuMemAlloc = [](CUdeviceptr* at, size_t n) {
+    return ++allocations, real_driver.cuMemAlloc(at, n);
+  };
   d.cuMemHostAlloc = [](void** at, size_t n, unsigned flags) {
-    return ++allocations, real.cuMemHostAlloc(at, n, flags);
+    return ++allocations, real_driver.cuMemHostAlloc(at, n, flags);
   };
   d.cuStreamCreate = [](CUstream* s, unsigned flags) {
-    return ++allocations, real.cuStreamCreate(s, flags);
+    return ++allocations, real_driver.cuStreamCreate(s, flags);
   };
   d.cuEventCreate = [](CUevent* e, unsigned flags) {
-    return ++allocations, real.cuEventCreate(e, flags);
+    return ++allocations, real_driver.cuEventCreate(e, flags);
   };
   d.cuGraphInstantiate = [](CUgraphExec* exec, CUgraph graph, unsigned long long flags) {
-    return ++allocations, real.cuGraphInstantiate(exec, graph, flags);
+    return ++allocations, real_driver.cuGraphInstantiate(exec, graph, flags);
   };
   return d;
 }
 
 int64_t free_bytes() {
   size_t free = 0, all = 0;
-  EXPECT_EQ(real.cuMemGetInfo(&free, &all), CUDA_SUCCESS);
+  EXPECT_EQ(real_driver.cuMemGetInfo(&free, &all), CUDA_SUCCESS);
   return static_cast<int64_t>(free);
 }
 

@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 namespace fs = std::filesystem;
 
-const std::string kGoldens = HONE_SOURCE_DIR "/tests/goldens/checkpoint/";
+const std::string kSafetensorsGoldens = HONE_SOURCE_DIR "/tests/goldens/checkpoint/";
 
 template <class T>
 std::vector<T> read_as(const WeightSource& w, const std::string& name, DType as) {
@@ -30,7 +30,7 @@ std::string file_of(std::string header, size_t data) {
   return std::string(reinterpret_cast<const char*>(&n), 8) + header + std::string(data, 'x');
 }
 
-void refused(const std::string& bytes, const std::string& why) {
+void refused_header(const std::string& bytes, const std::string& why) {
   const auto r = read_safetensors_header(*memory_byte_file("m.safetensors", bytes));
   ASSERT_FALSE(r.ok()) << why;
   EXPECT_STREQ(r.error().code(), "H2203") << r.error().text();
@@ -39,7 +39,7 @@ void refused(const std::string& bytes, const std::string& why) {
 }
 
 TEST(Safetensors, ReadsWhatTheReferenceWrote) {
-  const auto w = open_weights(kGoldens + "mixed.safetensors").value();
+  const auto w = open_weights(kSafetensorsGoldens + "mixed.safetensors").value();
   EXPECT_EQ(w->tensors().size(), 12u);
   EXPECT_EQ(w->metadata().at("format"), "pt");
   EXPECT_EQ(w->find("float.bf16")->type.text(), "bf16[2,4]");
@@ -63,7 +63,7 @@ TEST(Safetensors, ReadsWhatTheReferenceWrote) {
 }
 
 TEST(Safetensors, ARangeOfATensor) {
-  const auto w = open_weights(kGoldens + "mixed.safetensors").value();
+  const auto w = open_weights(kSafetensorsGoldens + "mixed.safetensors").value();
   for (const char* name : {"float.f32", "float.bf16", "float.f16", "float.f64"}) {
     const std::vector<float> all = read_as<float>(*w, name, DType::f32);
     for (size_t first = 0; first < all.size(); ++first)
@@ -84,7 +84,7 @@ TEST(Safetensors, ARangeOfATensor) {
 }
 
 TEST(Safetensors, UncommonElements) {
-  const auto w = open_weights(kGoldens + "uncommon.safetensors").value();
+  const auto w = open_weights(kSafetensorsGoldens + "uncommon.safetensors").value();
   EXPECT_EQ(w->find("u16")->scheme, "U16");
   EXPECT_EQ(read_as<int32_t>(*w, "i16", DType::i32), (std::vector<int32_t>{-5, 300}));
   EXPECT_EQ(read_as<int64_t>(*w, "u32", DType::i64), (std::vector<int64_t>{4294967295}));
@@ -96,7 +96,7 @@ TEST(Safetensors, UncommonElements) {
 }
 
 TEST(Safetensors, UnknownNameHasTheNearest) {
-  const auto w = open_weights(kGoldens + "mixed.safetensors").value();
+  const auto w = open_weights(kSafetensorsGoldens + "mixed.safetensors").value();
   float x = 0;
   const Status s = w->read("skalar", DType::f32, std::as_writable_bytes(std::span(&x, 1)));
   EXPECT_STREQ(s.error().code(), "H2205");
@@ -113,13 +113,13 @@ TEST(Safetensors, EveryHalfIsExact) {
     if (v != v) v = 0;
   Sha256 hash;
   hash.add(std::as_bytes(std::span(values)));
-  EXPECT_EQ(hash.hex() + "\n", file_store().read(kGoldens + "half.sha256").value());
+  EXPECT_EQ(hash.hex() + "\n", file_store().read(kSafetensorsGoldens + "half.sha256").value());
 }
 
 // The reader's tensors, written again, are the reference's bytes.
 TEST(SafetensorsWriter, BytesOfTheReference) {
   TemporaryFolder t;
-  const auto w = open_weights(kGoldens + "mixed.safetensors").value();
+  const auto w = open_weights(kSafetensorsGoldens + "mixed.safetensors").value();
   std::vector<std::vector<std::byte>> bytes;
   std::vector<TensorData> data;
   for (const TensorInfo& i : w->tensors()) {
@@ -129,7 +129,7 @@ TEST(SafetensorsWriter, BytesOfTheReference) {
   }
   ASSERT_TRUE(save_safetensors(t.path, "model", data).ok());
   EXPECT_EQ(file_store().read(t.path + "/model.safetensors").value(),
-            file_store().read(kGoldens + "mixed.safetensors").value());
+            file_store().read(kSafetensorsGoldens + "mixed.safetensors").value());
 }
 
 TEST(SafetensorsWriter, ShardsConvertsAndReplaces) {
@@ -167,51 +167,52 @@ TEST(SafetensorsWriter, ShardsConvertsAndReplaces) {
 }
 
 TEST(Safetensors, HostileHeaders) {
-  refused("", "too few");
-  refused("1234567", "too few");
-  refused(std::string(8, '\xff') + "{}", "limit");
-  refused(file_of("{}", 0).replace(0, 1, "\x09"), "cut short");
-  refused(file_of(" {}", 0), "begin with");
-  refused(file_of("{", 0), "JSON");
-  refused(file_of("[]", 0), "begin with");
-  refused(file_of("{} {}", 0), "JSON");
-  refused(file_of("{\"a\":\"\xff\"}", 0), "JSON");
-  refused(file_of("{}", 1), "1 bytes follow");
+  refused_header("", "too few");
+  refused_header("1234567", "too few");
+  refused_header(std::string(8, '\xff') + "{}", "limit");
+  refused_header(file_of("{}", 0).replace(0, 1, "\x09"), "cut short");
+  refused_header(file_of(" {}", 0), "begin with");
+  refused_header(file_of("{", 0), "JSON");
+  refused_header(file_of("[]", 0), "begin with");
+  refused_header(file_of("{} {}", 0), "JSON");
+  refused_header(file_of("{\"a\":\"\xff\"}", 0), "JSON");
+  refused_header(file_of("{}", 1), "1 bytes follow");
   const auto one = [](const std::string& dtype, const std::string& shape,
                       const std::string& range) {
     return fmt::format(R"({{"t":{{"dtype":{},"shape":{},"data_offsets":{}}}}})", dtype, shape,
                        range);
   };
-  refused(file_of(one("\"F32\"", "[2]", "[0,8]"), 7), "cut short");
-  refused(file_of(one("\"F32\"", "[2]", "[0,8]"), 9), "follow the last");
-  refused(file_of(one("\"F32\"", "[2]", "[0,4]"), 4), "do not span");
-  refused(file_of(one("\"F32\"", "[2]", "[8,0]"), 8), "do not span");
-  refused(file_of(one("\"F32\"", "[2]", "[4,12]"), 12), "hole");
-  refused(file_of(one("\"F32\"", "[-1]", "[0,8]"), 8), "not a size");
-  refused(file_of(one("\"F32\"", "[2.0]", "[0,8]"), 8), "not a size");
-  refused(file_of(one("\"F32\"", "[4294967296,4294967296]", "[0,8]"), 8), "63 bits");
-  refused(file_of(one("\"F32\"", "[2305843009213693952]", "[0,0]"), 0), "whole number of bytes");
-  refused(file_of(one("\"F32\"", "2", "[0,8]"), 8), "shape");
-  refused(file_of(one("\"F33\"", "[2]", "[0,8]"), 8), "'F33' is unknown");
-  refused(file_of(one("3", "[2]", "[0,8]"), 8), "dtype");
-  refused(file_of(one("\"F32\"", "[2]", "[0,8,9]"), 8), "byte positions");
-  refused(file_of(one("\"F32\"", "[2]", "[0,18446744073709551615]"), 8), "byte positions");
-  refused(file_of(one("\"F4\"", "[3]", "[0,1]"), 1), "whole number of bytes");
-  refused(file_of(R"({"t":{"shape":[1],"data_offsets":[0,4]}})", 4), "no 'dtype'");
-  refused(file_of(R"({"t":4})", 4), "not an object");
-  refused(
+  refused_header(file_of(one("\"F32\"", "[2]", "[0,8]"), 7), "cut short");
+  refused_header(file_of(one("\"F32\"", "[2]", "[0,8]"), 9), "follow the last");
+  refused_header(file_of(one("\"F32\"", "[2]", "[0,4]"), 4), "do not span");
+  refused_header(file_of(one("\"F32\"", "[2]", "[8,0]"), 8), "do not span");
+  refused_header(file_of(one("\"F32\"", "[2]", "[4,12]"), 12), "hole");
+  refused_header(file_of(one("\"F32\"", "[-1]", "[0,8]"), 8), "not a size");
+  refused_header(file_of(one("\"F32\"", "[2.0]", "[0,8]"), 8), "not a size");
+  refused_header(file_of(one("\"F32\"", "[4294967296,4294967296]", "[0,8]"), 8), "63 bits");
+  refused_header(file_of(one("\"F32\"", "[2305843009213693952]", "[0,0]"), 0),
+                 "whole number of bytes");
+  refused_header(file_of(one("\"F32\"", "2", "[0,8]"), 8), "shape");
+  refused_header(file_of(one("\"F33\"", "[2]", "[0,8]"), 8), "'F33' is unknown");
+  refused_header(file_of(one("3", "[2]", "[0,8]"), 8), "dtype");
+  refused_header(file_of(one("\"F32\"", "[2]", "[0,8,9]"), 8), "byte positions");
+  refused_header(file_of(one("\"F32\"", "[2]", "[0,18446744073709551615]"), 8), "byte positions");
+  refused_header(file_of(one("\"F4\"", "[3]", "[0,1]"), 1), "whole number of bytes");
+  refused_header(file_of(R"({"t":{"shape":[1],"data_offsets":[0,4]}})", 4), "no 'dtype'");
+  refused_header(file_of(R"({"t":4})", 4), "not an object");
+  refused_header(
       file_of(
           R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
           3),
       "'b' overlaps");
-  refused(
+  refused_header(
       file_of(
           R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})",
           2),
       "twice");
-  refused(file_of(R"({"__metadata__":{"a":1}})", 0), "not a string");
-  refused(file_of(R"({"__metadata__":[]})", 0), "not an object");
-  refused(file_of("{\"a\":" + std::string(100000, '['), 0), "levels");
+  refused_header(file_of(R"({"__metadata__":{"a":1}})", 0), "not a string");
+  refused_header(file_of(R"({"__metadata__":[]})", 0), "not an object");
+  refused_header(file_of("{\"a\":" + std::string(100000, '['), 0), "levels");
 }
 
 TEST(OpenWeights, SaysWhatItFound) {
@@ -226,10 +227,10 @@ TEST(OpenWeights, SaysWhatItFound) {
   EXPECT_STREQ(pickle.code(), "H2207");
   EXPECT_NE(pickle.what().find("not a file of torch.save"), std::string::npos);
   EXPECT_STREQ(open_weights(t.path + "/pytorch_model.bin").error().code(), "H2207");
-  fs::copy_file(kGoldens + "llama.gguf", t.path + "/a.gguf");
+  fs::copy_file(kSafetensorsGoldens + "llama.gguf", t.path + "/a.gguf");
   EXPECT_EQ(open_weights(t.path).value()->tensors().size(), 20u);
   EXPECT_EQ(load_config(t.path).value()["model_type"], "llama");
-  fs::copy_file(kGoldens + "llama.gguf", t.path + "/b.gguf");
+  fs::copy_file(kSafetensorsGoldens + "llama.gguf", t.path + "/b.gguf");
   EXPECT_STREQ(open_weights(t.path).error().code(), "H2201");
   ASSERT_TRUE(
       file_store().write(t.path + "/config.json", "{\"model_type\": \"gpt2\", \"x\": NaN}").ok());

@@ -13,12 +13,14 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kGoldens = HONE_SOURCE_DIR "/tests/goldens/torch/";
+const std::string kTorchGoldens = HONE_SOURCE_DIR "/tests/goldens/torch/";
 
-std::string bytes_of(const std::string& name) { return file_store().read(kGoldens + name).value(); }
+std::string bytes_of(const std::string& name) {
+  return file_store().read(kTorchGoldens + name).value();
+}
 
 std::string error_of(const std::string& name) {
-  const auto w = open_torch(kGoldens + name);
+  const auto w = open_torch(kTorchGoldens + name);
   return w.ok() ? "" : w.error().text();
 }
 
@@ -39,8 +41,8 @@ std::vector<float> floats(const WeightSource& w, const std::string& name) {
 class TorchFile : public testing::TestWithParam<std::string> {};
 
 TEST_P(TorchFile, HoldsTheTensorsBitByBit) {
-  const auto want = open_weights(kGoldens + "tensors.safetensors").value();
-  const auto opened = open_weights(kGoldens + "tensors." + GetParam() + ".bin");
+  const auto want = open_weights(kTorchGoldens + "tensors.safetensors").value();
+  const auto opened = open_weights(kTorchGoldens + "tensors." + GetParam() + ".bin");
   ASSERT_TRUE(opened.ok()) << opened.error().text();
   const WeightSource& got = **opened;
   ASSERT_EQ(got.tensors().size(), want->tensors().size());
@@ -61,7 +63,7 @@ TEST_P(TorchFile, HoldsTheTensorsBitByBit) {
 
 TEST(TorchFiles, FindsTheWeightsUnderAWrapper) {
   for (const std::string format : {"zip", "legacy"}) {
-    const auto w = open_torch(kGoldens + "wrapped." + format + ".bin");
+    const auto w = open_torch(kTorchGoldens + "wrapped." + format + ".bin");
     ASSERT_TRUE(w.ok()) << w.error().text();
     ASSERT_EQ((*w)->tensors().size(), 1u);
     EXPECT_EQ(floats(**w, "w"), (std::vector<float>{1, 2, 3, 4}));
@@ -80,14 +82,15 @@ INSTANTIATE_TEST_SUITE_P(Formats, TorchFile, testing::Values("zip", "legacy", "l
                          [](const auto& i) { return i.param; });
 
 TEST(TorchFiles, NestedUncommonAndShards) {
-  EXPECT_EQ(floats(*open_weights(kGoldens + "nested.pt").value(), "w"), (std::vector<float>{1, 1}));
-  const auto u = open_weights(kGoldens + "uncommon.bin").value();
+  EXPECT_EQ(floats(*open_weights(kTorchGoldens + "nested.pt").value(), "w"),
+            (std::vector<float>{1, 1}));
+  const auto u = open_weights(kTorchGoldens + "uncommon.bin").value();
   EXPECT_EQ(u->find("u16")->scheme, "U16");
   EXPECT_EQ(floats(*u, "u16"), (std::vector<float>{7, 65535}));
   EXPECT_EQ(floats(*u, "attributes"), (std::vector<float>{1, 1}));
   std::vector<std::byte> one(4);
   EXPECT_STREQ(u->read("c64", DType::f32, one).error().code(), "H2206");
-  const auto w = open_weights(kGoldens + "pytorch_model.bin.index.json").value();
+  const auto w = open_weights(kTorchGoldens + "pytorch_model.bin.index.json").value();
   EXPECT_EQ(floats(*w, "a"), (std::vector<float>{1, 2}));
   EXPECT_EQ(floats(*w, "b"), (std::vector<float>{3}));
 }

@@ -93,8 +93,11 @@ TEST_P(GenerateParity, TokensEqualTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(All, GenerateParity,
                          testing::Combine(testing::ValuesIn(kModels),
-                                          testing::ValuesIn(tested_backends({"cpu", "far",
-                                                                             "cuda_emulated"}))),
+                                          testing::ValuesIn(tested_backends({"cpu", "far"}))),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Emulated, GenerateParity,
+                         testing::Combine(testing::ValuesIn(emulated_cases(kModels, {"gpt2_tiny"})),
+                                          testing::ValuesIn(emulated_backends())),
                          name_of_case);
 
 // The oracle decomposes what the fast backend has kernels for, the writes into the cache too.
@@ -193,8 +196,12 @@ TEST_P(EncoderDecoderParity, BatchesChangeNoToken) {
 
 INSTANTIATE_TEST_SUITE_P(All, EncoderDecoderParity,
                          testing::Combine(testing::ValuesIn(kEncoderDecoders),
-                                          testing::ValuesIn(tested_backends({"cpu", "far",
-                                                                             "cuda_emulated"}))),
+                                          testing::ValuesIn(tested_backends({"cpu", "far"}))),
+                         name_of_case);
+INSTANTIATE_TEST_SUITE_P(Emulated, EncoderDecoderParity,
+                         testing::Combine(testing::ValuesIn(emulated_cases(kEncoderDecoders,
+                                                                           {"t5_tiny"})),
+                                          testing::ValuesIn(emulated_backends())),
                          name_of_case);
 
 TEST(Generate, ReferenceBackendReadsSourcesAlike) {

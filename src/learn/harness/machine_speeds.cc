@@ -9,6 +9,7 @@
 #include "base/core/log.h"
 #include "base/core/system_files.h"
 #include "base/core/text.h"
+#include "base/core/version.h"
 #include "base/store/store.h"
 #include "engine/session/calibrate.h"
 #include "learn/harness/limits.h"
@@ -96,7 +97,7 @@ std::optional<MachineSpeeds> machine_speeds(const Backend& backend, const Speeds
   MachineSpeeds m;
   m.name = fmt::format("{}, {}, {} thread{}", system_value("/proc/cpuinfo", "model name"), spec.isa,
                        spec.threads, spec.threads == 1 ? "" : "s");
-  const std::string key = fmt::format("{}, hone {}", m.name, HONE_VERSION);
+  const std::string key = fmt::format("{}, hone {}", m.name, version());
   SpeedsFile file;
   Json known = file.get(key);
   const auto has = [&](bool bf16) {

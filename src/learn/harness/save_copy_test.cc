@@ -6,17 +6,17 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kMiB = 1 << 20;
+constexpr int64_t kCopyMiB = 1 << 20;
 
 // A weight of 1 MiB with moments of 2 MiB, and a weight that is not saved.
-RunPlan small_plan(Space moments = Space::device) {
+RunPlan plan_to_copy(Space moments = Space::device) {
   RunPlan plan;
   const Type type{DType::f32, {512, 512}};
   plan.states = {{"w", type, Role::param},
                  {"m", type, Role::moment, 0, moments},
                  {"v", type, Role::moment, 0, moments},
                  {"base", type, Role::param}};
-  plan.state_bytes[Space::device] = 4 * kMiB;
+  plan.state_bytes[Space::device] = 4 * kCopyMiB;
   return plan;
 }
 
@@ -26,7 +26,7 @@ TrainSettings with_limit() {
   return s;
 }
 
-SaveCopy copy_of(const TrainSettings& s, int64_t room, const RunPlan& plan = small_plan()) {
+SaveCopy copy_of(const TrainSettings& s, int64_t room, const RunPlan& plan = plan_to_copy()) {
   const ArenaLimits limits{.device = needs_of(plan, {}, {.shared = true}).device + room,
                            .shared = true};
   return plan_save_copy(s, plan, {"w"}, {}, limits);
@@ -34,27 +34,27 @@ SaveCopy copy_of(const TrainSettings& s, int64_t room, const RunPlan& plan = sma
 
 TEST(SaveCopy, HoldsWhatIsSavedWhereThereIsRoom) {
   const TrainSettings s = with_limit();
-  EXPECT_EQ(copy_of(s, 3 * kMiB).bytes(), 3 * kMiB);
-  const SaveCopy none = copy_of(s, 3 * kMiB - 1);
-  EXPECT_EQ(none.needed, 3 * kMiB);
+  EXPECT_EQ(copy_of(s, 3 * kCopyMiB).bytes(), 3 * kCopyMiB);
+  const SaveCopy none = copy_of(s, 3 * kCopyMiB - 1);
+  EXPECT_EQ(none.needed, 3 * kCopyMiB);
   EXPECT_EQ(none.bytes(), 0);
 }
 
 TEST(SaveCopy, TakesHalfOfMemoryThatNoFlagLimits) {
   TrainSettings s = with_limit();
   s.host_memory.reset();
-  EXPECT_EQ(copy_of(s, 6 * kMiB).bytes(), 3 * kMiB);
-  EXPECT_EQ(copy_of(s, 6 * kMiB - 2).bytes(), 0);
+  EXPECT_EQ(copy_of(s, 6 * kCopyMiB).bytes(), 3 * kCopyMiB);
+  EXPECT_EQ(copy_of(s, 6 * kCopyMiB - 2).bytes(), 0);
 }
 
 TEST(SaveCopy, LeavesMomentsWithoutAnyOut) {
   TrainSettings s = with_limit();
   s.save_only_model = true;
-  EXPECT_EQ(copy_of(s, 9 * kMiB).needed, kMiB);
+  EXPECT_EQ(copy_of(s, 9 * kCopyMiB).needed, kCopyMiB);
 }
 
 TEST(SaveCopy, IsNotMadeOfWhatIsOnDisk) {
-  EXPECT_EQ(copy_of(with_limit(), 9 * kMiB, small_plan(Space::disk)).needed, 0);
+  EXPECT_EQ(copy_of(with_limit(), 9 * kCopyMiB, plan_to_copy(Space::disk)).needed, 0);
 }
 
 }  // namespace

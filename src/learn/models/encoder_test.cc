@@ -28,8 +28,8 @@ json tiny(const std::string& type) {
           {"attention_probs_dropout_prob", 0.2}};
 }
 
-std::string refusal(const std::string& key, const json& value,
-                    const std::string& type = "roberta") {
+std::string encoder_refusal(const std::string& key, const json& value,
+                            const std::string& type = "roberta") {
   json config = tiny(type);
   config[key] = value;
   const Result<ModelConfig> c = read_model_config(config);
@@ -37,18 +37,21 @@ std::string refusal(const std::string& key, const json& value,
 }
 
 TEST(Encoder, ConfigsThatAreNoEncoderAreRefused) {
-  EXPECT_EQ(refusal("hidden_act", "silu"), "");
-  EXPECT_THAT(refusal("hidden_act", "mish"), HasSubstr("hidden_act 'mish' is not supported"));
-  EXPECT_THAT(refusal("position_embedding_type", "relative_key"), HasSubstr("relative_key"));
-  EXPECT_THAT(refusal("is_decoder", true), HasSubstr("is_decoder is not supported"));
-  EXPECT_THAT(refusal("add_cross_attention", true), HasSubstr("add_cross_attention"));
-  EXPECT_THAT(refusal("num_attention_heads", 3), HasSubstr("not a multiple"));
-  EXPECT_THAT(refusal("hidden_dropout_prob", 1.5), HasSubstr("'hidden_dropout_prob' is 1.5"));
-  EXPECT_THAT(refusal("type_vocab_size", 0), HasSubstr("type_vocab_size"));
-  EXPECT_THAT(refusal("pad_token_id", 61), HasSubstr("outside the vocabulary"));
-  EXPECT_THAT(refusal("pad_token_id", 33), HasSubstr("leaves no position"));
-  EXPECT_THAT(refusal("pad_token_id", nullptr), HasSubstr("pad_token_id"));
-  EXPECT_EQ(refusal("pad_token_id", 33, "bert"), "");
+  EXPECT_EQ(encoder_refusal("hidden_act", "silu"), "");
+  EXPECT_THAT(encoder_refusal("hidden_act", "mish"),
+              HasSubstr("hidden_act 'mish' is not supported"));
+  EXPECT_THAT(encoder_refusal("position_embedding_type", "relative_key"),
+              HasSubstr("relative_key"));
+  EXPECT_THAT(encoder_refusal("is_decoder", true), HasSubstr("is_decoder is not supported"));
+  EXPECT_THAT(encoder_refusal("add_cross_attention", true), HasSubstr("add_cross_attention"));
+  EXPECT_THAT(encoder_refusal("num_attention_heads", 3), HasSubstr("not a multiple"));
+  EXPECT_THAT(encoder_refusal("hidden_dropout_prob", 1.5),
+              HasSubstr("'hidden_dropout_prob' is 1.5"));
+  EXPECT_THAT(encoder_refusal("type_vocab_size", 0), HasSubstr("type_vocab_size"));
+  EXPECT_THAT(encoder_refusal("pad_token_id", 61), HasSubstr("outside the vocabulary"));
+  EXPECT_THAT(encoder_refusal("pad_token_id", 33), HasSubstr("leaves no position"));
+  EXPECT_THAT(encoder_refusal("pad_token_id", nullptr), HasSubstr("pad_token_id"));
+  EXPECT_EQ(encoder_refusal("pad_token_id", 33, "bert"), "");
 }
 
 TEST(Encoder, PositionsOfRobertaBeginAfterThePaddingToken) {

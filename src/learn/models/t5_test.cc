@@ -13,7 +13,7 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
-json small(const char* type) {
+json small_t5(const char* type) {
   return {{"model_type", type}, {"is_encoder_decoder", true}, {"vocab_size", 30}, {"d_model", 8},
           {"num_layers", 2},    {"num_decoder_layers", 1},    {"num_heads", 3},   {"d_kv", 4},
           {"d_ff", 6},          {"pad_token_id", 0},          {"eos_token_id", 1}};
@@ -21,7 +21,7 @@ json small(const char* type) {
 
 ModelConfig opened(const json& config) { return read_model_config(config).value(); }
 
-std::string refusal(const json& config) {
+std::string t5_refusal(const json& config) {
   const Result<ModelConfig> c = read_model_config(config);
   return c.ok() ? std::string("opened") : c.error().text();
 }
@@ -33,7 +33,7 @@ const ParamSpec* find(const std::vector<ParamSpec>& list, const std::string& nam
 }
 
 TEST(T5, TheConfigSaysSizesAndTokens) {
-  json config = small("t5");
+  json config = small_t5("t5");
   ModelConfig c = opened(config);
   EXPECT_EQ(c.head, Head::seq2seq_lm);
   EXPECT_EQ(c.layers, 1);
@@ -52,7 +52,7 @@ TEST(T5, TheConfigSaysSizesAndTokens) {
 }
 
 TEST(T5, WeightsFollowTheMlpAndTheTie) {
-  json config = small("t5");
+  json config = small_t5("t5");
   config["initializer_factor"] = 0.5;
   std::vector<ParamSpec> list = family_of(opened(config)).params(opened(config));
   EXPECT_EQ(find(list, "lm_head.weight"), nullptr);
@@ -74,7 +74,7 @@ TEST(T5, WeightsFollowTheMlpAndTheTie) {
                    0.5 / std::sqrt(6.0));
   EXPECT_DOUBLE_EQ(find(list, "shared.weight")->std, 0.5);
 
-  config = small("mt5");
+  config = small_t5("mt5");
   config["tie_word_embeddings"] = false;
   list = family_of(opened(config)).params(opened(config));
   EXPECT_NE(find(list, "lm_head.weight"), nullptr);
@@ -86,7 +86,7 @@ TEST(T5, BucketsAreThoseOfTransformers) {
   const json facts = json::parse(
       std::ifstream(std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/t5_tiny/golden.json"));
   for (const json& golden : facts["relative_buckets"]) {
-    json config = small("t5");
+    json config = small_t5("t5");
     config["relative_attention_num_buckets"] = golden["buckets"];
     config["relative_attention_max_distance"] = golden["max_distance"];
     const ModelConfig c = opened(config);
@@ -105,26 +105,26 @@ TEST(T5, BucketsAreThoseOfTransformers) {
 }
 
 TEST(T5, WhatIsNotOfferedIsRefused) {
-  json config = small("umt5");  // every one of its layers has a table of its own
-  EXPECT_THAT(refusal(config), AllOf(HasSubstr("H2301  hone has no model family 'umt5'"),
-                                     HasSubstr("did you mean 'mt5'?")));
-  config = small("t5");
+  json config = small_t5("umt5");  // every one of its layers has a table of its own
+  EXPECT_THAT(t5_refusal(config), AllOf(HasSubstr("H2301  hone has no model family 'umt5'"),
+                                        HasSubstr("did you mean 'mt5'?")));
+  config = small_t5("t5");
   config["feed_forward_proj"] = "gated-tanh";
-  EXPECT_THAT(refusal(config), HasSubstr("feed_forward_proj 'gated-tanh' is not supported"));
-  config = small("t5");
+  EXPECT_THAT(t5_refusal(config), HasSubstr("feed_forward_proj 'gated-tanh' is not supported"));
+  config = small_t5("t5");
   config["is_encoder_decoder"] = false;
-  EXPECT_THAT(refusal(config), HasSubstr("one half of an encoder-decoder"));
-  config = small("t5");
+  EXPECT_THAT(t5_refusal(config), HasSubstr("one half of an encoder-decoder"));
+  config = small_t5("t5");
   config["relative_attention_max_distance"] = 16;
-  EXPECT_THAT(refusal(config), HasSubstr("leaves no room for 32"));
+  EXPECT_THAT(t5_refusal(config), HasSubstr("leaves no room for 32"));
   config["relative_attention_num_buckets"] = 3;
-  EXPECT_THAT(refusal(config), HasSubstr("'relative_attention_num_buckets' is 3"));
-  config = small("t5");
+  EXPECT_THAT(t5_refusal(config), HasSubstr("'relative_attention_num_buckets' is 3"));
+  config = small_t5("t5");
   config["decoder_start_token_id"] = 30;
-  EXPECT_THAT(refusal(config), HasSubstr("decoder_start_token_id 30 is outside the vocabulary"));
-  config = small("t5");
+  EXPECT_THAT(t5_refusal(config), HasSubstr("decoder_start_token_id 30 is outside the vocabulary"));
+  config = small_t5("t5");
   config["d_ff"] = 0;
-  EXPECT_THAT(refusal(config), HasSubstr("'d_ff' is 0"));
+  EXPECT_THAT(t5_refusal(config), HasSubstr("'d_ff' is 0"));
 }
 
 }  // namespace

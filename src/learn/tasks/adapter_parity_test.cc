@@ -285,13 +285,20 @@ TEST(AdapterConfig, RefusesWhatChangesTheResult) {
     EXPECT_EQ(refusal(key, value), std::string(err::kBadAdapter.id)) << key;
 }
 
+const std::vector<std::string> kAdapters = {
+    "gpt2_lora",  "llama_lora", "bert_lora",       "t5_lora",       "gpt2_dora",
+    "llama_dora", "bert_dora",  "t5_dora",         "llama_qlora",   "llama_qdora",
+    "gpt2_qlora", "t5_qlora",   "llama_saved_nf4", "gpt2_saved_fp4"};
+INSTANTIATE_TEST_SUITE_P(All, AdapterParity,
+                         testing::Combine(testing::ValuesIn(kAdapters),
+                                          testing::ValuesIn(tested_backends({"cpu", "reference"}))),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+                         });
 INSTANTIATE_TEST_SUITE_P(
-    Models, AdapterParity,
-    testing::Combine(testing::Values("gpt2_lora", "llama_lora", "bert_lora", "t5_lora", "gpt2_dora",
-                                     "llama_dora", "bert_dora", "t5_dora", "llama_qlora",
-                                     "llama_qdora", "gpt2_qlora", "t5_qlora", "llama_saved_nf4",
-                                     "gpt2_saved_fp4"),
-                     testing::ValuesIn(tested_backends({"cpu", "reference", "cuda_emulated"}))),
+    Emulated, AdapterParity,
+    testing::Combine(testing::ValuesIn(emulated_cases(kAdapters, {"llama_lora", "t5_qlora"})),
+                     testing::ValuesIn(emulated_backends())),
     [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace

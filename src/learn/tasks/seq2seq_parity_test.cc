@@ -13,8 +13,8 @@ namespace {
 
 using nlohmann::json;
 using Rows = std::vector<std::pair<std::vector<int32_t>, std::vector<int32_t>>>;
-const std::string kGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
-const BatchShape kShape{{{kSourceTokens, 64}, {kTargetTokens, 48}, {kSequences, 5}}};
+const std::string kSeq2SeqGoldens = std::string(HONE_SOURCE_DIR) + "/tests/goldens/models/";
+const BatchShape kPairShape{{{kSourceTokens, 64}, {kTargetTokens, 48}, {kSequences, 5}}};
 
 // A softmax does not see what all keys have in common, so the gradient is nothing but rounding, of
 // which Adam makes steps of its own.
@@ -23,7 +23,7 @@ bool vanishes(const std::string& name) { return name.ends_with("k_proj.bias"); }
 class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   void SetUp() override {
-    const std::string folder = kGoldens + std::get<0>(GetParam());
+    const std::string folder = kSeq2SeqGoldens + std::get<0>(GetParam());
     OpenOptions options;
     options.need_tokenizer = false;
     model = std::move(open_pretrained(folder, options).value());
@@ -48,7 +48,7 @@ class Seq2SeqParity : public testing::TestWithParam<std::tuple<std::string, std:
     std::vector<Program> programs;
     for (bool accumulate : {false, true}) {
       programs.push_back(
-          task.program(model.config, kShape, accumulate ? "grad_add" : "grad_first", true));
+          task.program(model.config, kPairShape, accumulate ? "grad_add" : "grad_first", true));
       EXPECT_TRUE(run_passes(programs.back(), train_pipeline(accumulate, how), {}).ok());
     }
     std::vector<UpdateWeight> weights;
@@ -133,7 +133,7 @@ TEST_P(Seq2SeqParity, LogitsOfEachPairPackedWithOthers) {
   Program p(op_table(), "logits");
   Builder b(p);
   ModelGraph g(b, model.config, ModelGraph::Mode::eval);
-  add_token_inputs(g, kShape);
+  add_token_inputs(g, kPairShape);
   add_model_states(g, false);
   p.outputs.push_back({"logits", logits_of(b, model_head(g))});
   std::vector<Program> programs;
@@ -184,8 +184,9 @@ TEST_P(Seq2SeqParity, LossAndEveryGradient) {
 TEST_P(Seq2SeqParity, EvalAndLabelSmoothing) {
   const json& smoothing = facts["smoothing"];
   std::vector<Program> programs;
-  programs.push_back(task_with(0).program(model.config, kShape, "eval", false));
-  programs.push_back(task_with(smoothing["factor"]).program(model.config, kShape, "smooth", false));
+  programs.push_back(task_with(0).program(model.config, kPairShape, "eval", false));
+  programs.push_back(
+      task_with(smoothing["factor"]).program(model.config, kPairShape, "smooth", false));
   for (Program& p : programs) EXPECT_TRUE(run_passes(p, forward_pipeline(), {}).ok());
   Session s = open(std::move(programs));
   for (size_t k : {0u, 1u}) {
@@ -228,13 +229,17 @@ TEST_P(Seq2SeqParity, TenLosses) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Seq2SeqParity,
-                         testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
-                                          testing::ValuesIn(tested_backends(
-                                              {"reference", "cpu", "far", "cuda_emulated"}))),
-                         [](const auto& info) {
-                           return std::get<0>(info.param) + "_" + std::get<1>(info.param);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Seq2SeqParity,
+    testing::Combine(testing::ValuesIn(goldens_with("models", "sources")),
+                     testing::ValuesIn(tested_backends({"reference", "cpu", "far"}))),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Emulated, Seq2SeqParity,
+    testing::Combine(testing::ValuesIn(emulated_cases(goldens_with("models", "sources"),
+                                                      {"t5_tiny"})),
+                     testing::ValuesIn(emulated_backends())),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -48,7 +48,7 @@ void fill(Session& s, size_t program, const Named& input, const ModelConfig& con
   }
 }
 
-void run(Session& s, const std::string& name, const ModelConfig& config, int step) {
+void run_step(Session& s, const std::string& name, const ModelConfig& config, int step) {
   const size_t program = s.program_index(name);
   for (const Named& input : s.programs()[program].inputs) fill(s, program, input, config, step);
   s.run(program);
@@ -127,10 +127,10 @@ void expect_same_bits(const Case& c) {
   Session one = session_of(made.task, made.model, true, *backend),
           two = session_of(made.task, made.model, false, *backend);
   for (int step = 0; step < 3; ++step) {
-    run(one, "step." + made.shape, made.model.config, step);
-    run(two, "train." + made.shape, made.model.config, step);
+    run_step(one, "step." + made.shape, made.model.config, step);
+    run_step(two, "train." + made.shape, made.model.config, step);
     EXPECT_EQ(loss_of(one, "step." + made.shape), loss_of(two, "train." + made.shape)) << step;
-    run(two, "update", made.model.config, step);
+    run_step(two, "update", made.model.config, step);
     EXPECT_EQ(norm_of(one, "step." + made.shape), norm_of(two, "update")) << step;
     EXPECT_GT(norm_of(one, "step." + made.shape), 0) << step;
   }
@@ -153,12 +153,12 @@ void expect_same_bits_in_less_memory(const Case& c) {
       *s = before;
       for (int step = 0; step < 20; ++step) {
         if (whole) {
-          run(session, "step." + made.shape, made.model.config, step);
+          run_step(session, "step." + made.shape, made.model.config, step);
           continue;
         }
-        run(session, "train." + made.shape, made.model.config, step);
-        run(session, "accumulate." + made.shape, made.model.config, step + 100);
-        run(session, "update", made.model.config, step);
+        run_step(session, "train." + made.shape, made.model.config, step);
+        run_step(session, "accumulate." + made.shape, made.model.config, step + 100);
+        run_step(session, "update", made.model.config, step);
       }
       EXPECT_TRUE(session.check().ok());
       return session;
@@ -232,7 +232,7 @@ TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
     const auto backend = open_backend(device, {.threads = 2}).value();
     Session session = session_of(made.task, made.model, true, *backend);
     for (int step = 0; step < 3; ++step) {
-      run(session, "step." + made.shape, made.model.config, step);
+      run_step(session, "step." + made.shape, made.model.config, step);
       int copies = 0;
       for (const StateSlot& slot : session.plan().states) {
         if (slot.role != Role::copy) continue;
@@ -274,8 +274,8 @@ TEST(Step, AFullHostGivesTheSameBits) {
                                   {.host = host / 2, .device = host / 6});
         for (Session* session : {&all, &some})
           for (int step = 0; step < 5; ++step) {
-            run(*session, (whole ? "step." : "train.") + made.shape, made.model.config, step);
-            if (!whole) run(*session, "update", made.model.config, step);
+            run_step(*session, (whole ? "step." : "train.") + made.shape, made.model.config, step);
+            if (!whole) run_step(*session, "update", made.model.config, step);
           }
         expect_same_states(all, some);
         std::map<Space, int64_t> bytes;
@@ -366,7 +366,7 @@ TEST(Step, PureBf16HasTheSameBitsForAnyThreads) {
     const auto backend = open_backend("cpu", {.threads = threads}).value();
     Session session = session_of(made.task, made.model, true, *backend);
     for (int step = 0; step < 3; ++step)
-      run(session, "step." + made.shape, made.model.config, step);
+      run_step(session, "step." + made.shape, made.model.config, step);
     for (const StateSlot& slot : session.plan().states) {
       const std::vector<std::byte> bytes = session.state_values<std::byte>(slot.name);
       if (threads == 1)
@@ -408,7 +408,7 @@ TEST(Step, GradientsInF16GiveTheLossesOfF32) {
       const Made made = make(in_f16(task, model, narrow ? "auto" : "fp32"));
       Session session = session_of(made.task, made.model, true, *backend);
       for (int step = 0; step < 10; ++step) {
-        run(session, "step." + made.shape, made.model.config, step);
+        run_step(session, "step." + made.shape, made.model.config, step);
         losses[narrow].push_back(loss_of(session, "step." + made.shape));
       }
       const Session sums = session_of(made.task, made.model, false, *backend);
@@ -441,7 +441,7 @@ TEST(Step, AGradientTooLargeForF16ChangesNothing) {
         if (slot.role == Role::param || slot.role == Role::moment)
           before[slot.name] = session.state_values<std::byte>(slot.name);
       session.run(program);
-      if (!whole) run(session, "update", made.model.config, 0);
+      if (!whole) run_step(session, "update", made.model.config, 0);
       const bool overflows = std::string_view(gradients) == "fp16";
       EXPECT_TRUE(std::isfinite(loss_of(session, name)));
       EXPECT_EQ(std::isfinite(norm_of(session, whole ? name : "update")), !overflows);
@@ -509,7 +509,7 @@ TEST(Step, ALossThatIsNotFiniteChangesNothing) {
   const Pretrained model = std::move(open_pretrained(folder, o).value());
   const auto backend = open_backend("cpu", {.threads = 1}).value();
   Session session = session_of(task, model, true, *backend);
-  run(session, "step.32", model.config, 0);
+  run_step(session, "step.32", model.config, 0);
   std::vector<std::vector<std::byte>> before;
   for (const StateSlot& slot : session.plan().states)
     before.push_back(session.state_values<std::byte>(slot.name));

@@ -87,8 +87,8 @@ TEST(Update, TenStepsOfEachOptimizer) {
 }
 
 // Three steps; the values of all weights and states, one after the other.
-std::vector<float> three_steps(const Backend& backend, UpdateOptions options, int64_t group_bytes,
-                               Space home, const std::string& folder) {
+std::vector<float> three_f32_steps(const Backend& backend, UpdateOptions options,
+                                   int64_t group_bytes, Space home, const std::string& folder) {
   const std::vector<UpdateWeight> weights{{"small", {DType::f32, {3, 4}}, true},
                                           {"large", {DType::f32, {11, 2, 3}}, true},
                                           {"long", {DType::f32, {50}}, false},
@@ -160,11 +160,12 @@ TEST(Update, PartsOfALargeWeightChangeNoBit) {
       const auto backend = open_backend(name, {.threads = 2}).value();
       if (!backend->computes()) continue;
       const std::vector<float> whole =
-          three_steps(*backend, options, int64_t{64} << 20, Space::device, "");
+          three_f32_steps(*backend, options, int64_t{64} << 20, Space::device, "");
       for (const int64_t bytes : {100, 24})
         for (const Space home : {Space::device, Space::host, Space::disk}) {
           if (home != Space::device && optimizer == "sgd") continue;  // it keeps nothing
-          const std::vector<float> parts = three_steps(*backend, options, bytes, home, folder.path);
+          const std::vector<float> parts =
+              three_f32_steps(*backend, options, bytes, home, folder.path);
           ASSERT_EQ(parts.size(), whole.size());
           EXPECT_EQ(std::memcmp(parts.data(), whole.data(), whole.size() * sizeof(float)), 0)
               << bytes << " bytes, " << name_of(home);
@@ -258,7 +259,7 @@ TEST(Update, LowRanksKeepLessOfTheirTargets) {
                                           "exp_avg.otherf32[20,30]", "exp_avg_sq.otherf32[20,30]"));
 }
 
-std::string refusal(const std::string& optim, const std::string& args) {
+std::string optim_refusal(const std::string& optim, const std::string& args) {
   TrainSettings s;
   s.optim = optim;
   s.optim_args = args;
@@ -268,20 +269,21 @@ std::string refusal(const std::string& optim, const std::string& args) {
 
 TEST(Update, ArgumentsAreChecked) {
   using testing::HasSubstr;
-  EXPECT_THAT(refusal("sgd", "momentun=0.9"),
+  EXPECT_THAT(optim_refusal("sgd", "momentun=0.9"),
               HasSubstr("H2409  the optimizer sgd takes no argument"));
-  EXPECT_THAT(refusal("sgd", "momentum=much"), HasSubstr("momentum cannot be 'much'"));
-  EXPECT_THAT(refusal("sgd", "momentum"), HasSubstr("'momentum' is not name=value"));
-  EXPECT_THAT(refusal("sgd", "nesterov=true"), HasSubstr("nesterov needs a momentum"));
-  EXPECT_THAT(refusal("rmsprop", "weight_decay=0.1"), HasSubstr("use --weight_decay 0.1"));
-  EXPECT_THAT(refusal("sgd", "momentum=-1"), HasSubstr("give a number, 0 or more"));
-  EXPECT_THAT(refusal("rmsprop", "alpha=2"), HasSubstr("at most 1"));
-  EXPECT_THAT(refusal("adamw_torch", "eps=1"), HasSubstr("takes no argument 'eps'"));
-  EXPECT_EQ(refusal("apollo_adamw", "rank=1,scale_type=tensor,scale=128,proj_type=left"), "");
-  EXPECT_THAT(refusal("apollo_adamw", "rank=1.5"), HasSubstr("give a whole number, 1 or more"));
-  EXPECT_THAT(refusal("apollo_adamw", "rank=0"), HasSubstr("rank cannot be '0'"));
-  EXPECT_THAT(refusal("apollo_adamw", "proj=svd"), HasSubstr("give random"));
-  EXPECT_THAT(refusal("apollo_adamw", "proj_type=left"), HasSubstr("use proj_type=std or"));
+  EXPECT_THAT(optim_refusal("sgd", "momentum=much"), HasSubstr("momentum cannot be 'much'"));
+  EXPECT_THAT(optim_refusal("sgd", "momentum"), HasSubstr("'momentum' is not name=value"));
+  EXPECT_THAT(optim_refusal("sgd", "nesterov=true"), HasSubstr("nesterov needs a momentum"));
+  EXPECT_THAT(optim_refusal("rmsprop", "weight_decay=0.1"), HasSubstr("use --weight_decay 0.1"));
+  EXPECT_THAT(optim_refusal("sgd", "momentum=-1"), HasSubstr("give a number, 0 or more"));
+  EXPECT_THAT(optim_refusal("rmsprop", "alpha=2"), HasSubstr("at most 1"));
+  EXPECT_THAT(optim_refusal("adamw_torch", "eps=1"), HasSubstr("takes no argument 'eps'"));
+  EXPECT_EQ(optim_refusal("apollo_adamw", "rank=1,scale_type=tensor,scale=128,proj_type=left"), "");
+  EXPECT_THAT(optim_refusal("apollo_adamw", "rank=1.5"),
+              HasSubstr("give a whole number, 1 or more"));
+  EXPECT_THAT(optim_refusal("apollo_adamw", "rank=0"), HasSubstr("rank cannot be '0'"));
+  EXPECT_THAT(optim_refusal("apollo_adamw", "proj=svd"), HasSubstr("give random"));
+  EXPECT_THAT(optim_refusal("apollo_adamw", "proj_type=left"), HasSubstr("use proj_type=std or"));
   TrainSettings aimed;
   aimed.optim_target_modules = {"attn"};
   EXPECT_THAT(update_options(aimed).error().text(), HasSubstr("adamw_torch is for all layers"));

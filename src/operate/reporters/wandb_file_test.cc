@@ -16,7 +16,7 @@ std::string hex_of(std::string_view bytes) {
 }
 
 // The records of a file after its first bytes; a sum that is wrong ends the list.
-std::vector<std::string> records_of(const std::string& file) {
+std::vector<std::string> wandb_records_of(const std::string& file) {
   std::vector<std::string> records;
   std::string record;
   for (size_t at = 7; at + 7 <= file.size();) {
@@ -57,7 +57,7 @@ TEST(WandbFile, ARecordHasItsNumberAndItsRun) {
   WandbFile file = std::move(WandbFile::create(path, "ab").value());
   file.add(WandbRecord::history, wandb_history(300, {{"train/loss", "2.5"}}));
   ASSERT_TRUE(file.close().ok());
-  const std::vector<std::string> records = records_of(read_file(path).value());
+  const std::vector<std::string> records = wandb_records_of(read_file(path).value());
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(hex_of(records[1]),
             "080212190a12120a747261696e2f6c6f7373820103322e35120308ac02c20c040a026162");
@@ -71,8 +71,8 @@ TEST(WandbFile, RecordsCrossBlocks) {
                                              "c"};
     std::string file = WandbFraming::header();
     for (const std::string& r : wanted) file += framing.frame(r);
-    EXPECT_EQ(records_of(file).size(), wanted.size()) << first;
-    EXPECT_EQ(records_of(file), wanted) << first;
+    EXPECT_EQ(wandb_records_of(file).size(), wanted.size()) << first;
+    EXPECT_EQ(wandb_records_of(file), wanted) << first;
   }
 }
 

@@ -22,8 +22,6 @@ std::string one_level_down(const std::string& markdown) {
 
 }  // namespace
 
-std::string_view version() { return HONE_VERSION; }
-
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args) {
   for (const Command& c : all_command()) {
     if (c.name == name) return c.run(args);

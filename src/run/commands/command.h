@@ -16,10 +16,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/core/error.h"
+#include "base/core/version.h"
 #include "base/settings/settings.h"
 
 namespace hone {
@@ -38,8 +38,6 @@ struct Command {
 };
 
 std::vector<Command> all_command();  // the shelf, by name of file
-
-std::string_view version();  // "0.1.0"
 
 // Runs another command of the shelf, as aliases do after they have rewritten their arguments.
 Result<int> run_command_named(const std::string& name, const std::vector<std::string>& args);

@@ -4,6 +4,7 @@
 
 #include "base/core/json.h"
 #include "base/core/log.h"
+#include "base/core/version.h"
 #include "base/settings/settings.h"
 #include "engine/backends/backends.h"
 #include "learn/generate/errors.h"
@@ -33,7 +34,7 @@ T guarded(T failed, F&& f) {
   } catch (const std::bad_alloc&) {
     last_error = "memory ran out";
   } catch (const std::exception& e) {
-    last_error = fmt::format("this is a bug in hone {}: {}", HONE_VERSION, e.what());
+    last_error = fmt::format("this is a bug in hone {}: {}", version(), e.what());
   }
   return failed;
 }
@@ -138,7 +139,7 @@ Result<hone_batch*> generate(hone_model& model, const std::vector<PromptRow>& ro
 using hone::guarded;
 using hone::Result;
 
-const char* hone_version(void) { return HONE_VERSION; }
+const char* hone_version(void) { return hone::version().data(); }
 
 const char* hone_error(void) { return hone::last_error.c_str(); }
 

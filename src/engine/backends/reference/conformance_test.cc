@@ -15,7 +15,7 @@ namespace hone {
 namespace {
 
 using testing::HasSubstr;
-const char* const kCases = HONE_SOURCE_DIR "/tests/ops";
+const char* const kCaseFolder = HONE_SOURCE_DIR "/tests/ops";
 
 // The reference backend with its kernels wrapped by `fault(type of result 0, good kernel, args)`.
 class Faulty : public Backend {
@@ -39,7 +39,7 @@ class Faulty : public Backend {
 
 std::string failures_of(Faulty::Fault fault, const std::string& op) {
   Faulty backend(std::move(fault));
-  return run_conformance(backend, reference_backend(), kCases, op).text();
+  return run_conformance(backend, reference_backend(), kCaseFolder, op).text();
 }
 
 TEST(Conformance, SeesAWrongValue) {
@@ -105,7 +105,7 @@ TEST(Conformance, SeesBitsThatDependOnThreads) {
   };
   std::vector<std::unique_ptr<Backend>> backends;
   for (const int threads : {1, 3}) backends.push_back(std::make_unique<Faulty>(fault, threads));
-  EXPECT_THAT(run_conformance(backends, reference_backend(), kCases, "exp").text(),
+  EXPECT_THAT(run_conformance(backends, reference_backend(), kCaseFolder, "exp").text(),
               HasSubstr("FAILED   exp.case:5 exp: y0, 3 threads: other bits than with 1"));
 }
 
@@ -117,7 +117,7 @@ TEST(Conformance, ListsWhatIsDeclined) {
     }
     Device& device() const override { return reference_backend().device(); }
   };
-  ConformanceReport r = run_conformance(Nothing(), reference_backend(), kCases, "gelu");
+  ConformanceReport r = run_conformance(Nothing(), reference_backend(), kCaseFolder, "gelu");
   EXPECT_EQ(r.checks, 0);
   EXPECT_THAT(r.declined, testing::Contains("gelu.case:3 gelu: on holiday"));
 }

@@ -18,15 +18,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace std::string_literals;
 
-const std::string kGoldens = HONE_SOURCE_DIR "/tests/goldens/pandas/";
+const std::string kPandasGoldens = HONE_SOURCE_DIR "/tests/goldens/pandas/";
 
-std::string bytes_of(const std::string& name) {
-  std::ifstream in(kGoldens + name, std::ios::binary);
+std::string golden_bytes(const std::string& name) {
+  std::ifstream in(kPandasGoldens + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-Table read(const std::string& name) {
-  return read(open_source(open_file_source(kGoldens + name).value(), {}));
+Table golden_table(const std::string& name) {
+  return read(open_source(open_file_source(kPandasGoldens + name).value(), {}));
 }
 Table parse(std::string bytes) {
   return read(open_source(memory_source("x.pkl", std::move(bytes)), {}));
@@ -35,8 +35,8 @@ Table parse(std::string bytes) {
 class Pandas : public testing::TestWithParam<std::string> {};
 
 TEST_P(Pandas, RowsAreThoseThatPandasHas) {
-  const json golden = json::parse(bytes_of("table.json"));
-  const Table table = read(GetParam());
+  const json golden = json::parse(golden_bytes("table.json"));
+  const Table table = golden_table(GetParam());
   ASSERT_EQ(table.error, "");
   EXPECT_EQ(table.columns, golden["columns"].get<std::vector<std::string>>());
   ASSERT_EQ(table.rows.size(), golden["rows"].size());
@@ -54,13 +54,14 @@ INSTANTIATE_TEST_SUITE_P(Goldens, Pandas,
                                          "pandas3.protocol5.pkl"));
 
 TEST(PandasFrames, PickedRowsSlicesAndStringKinds) {
-  const Table picked = read("picked.pkl");
+  const Table picked = golden_table("picked.pkl");
   EXPECT_EQ(picked.error, "");
   EXPECT_THAT(picked.columns, ElementsAre("text", "n", "m"));
   EXPECT_EQ(picked.rows, (std::vector<std::vector<Cell>>{{Cell(), int64_t{1} << 40, int64_t{9}},
                                                          {"a"s, int64_t{1}, int64_t{7}}}));
-  EXPECT_EQ(read("python_strings.pkl").rows, (std::vector<std::vector<Cell>>{{"a"s}, {Cell()}}));
-  const Table slice = read("slice.pkl");
+  EXPECT_EQ(golden_table("python_strings.pkl").rows,
+            (std::vector<std::vector<Cell>>{{"a"s}, {Cell()}}));
+  const Table slice = golden_table("slice.pkl");
   EXPECT_EQ(slice.error, "");
   EXPECT_EQ(slice.rows, (std::vector<std::vector<Cell>>{
                             {Cell()}, {"a"s}, {"bé"s}, {Cell()}, {"a"s}, {"bé"s}, {Cell()}}));
@@ -68,7 +69,7 @@ TEST(PandasFrames, PickedRowsSlicesAndStringKinds) {
 
 TEST(PandasFrames, BlocksOfEveryOtherColumn) {
   for (const char* name : {"spread.pkl", "turned.pkl"}) {
-    const Table table = read(name);
+    const Table table = golden_table(name);
     EXPECT_EQ(table.error, "") << name;
     EXPECT_THAT(table.columns, ElementsAre("text", "n", "kind")) << name;
     EXPECT_EQ(table.rows, (std::vector<std::vector<Cell>>{{"a"s, int64_t{1}, "x"s},
@@ -78,15 +79,15 @@ TEST(PandasFrames, BlocksOfEveryOtherColumn) {
 }
 
 TEST(PandasFrames, OtherClassesAreRefusedByName) {
-  EXPECT_EQ(read("categorical.pkl").error,
-            "H2703  '" + kGoldens +
+  EXPECT_EQ(golden_table("categorical.pkl").error,
+            "H2703  '" + kPandasGoldens +
                 "categorical.pkl' needs the class or function "
                 "'pandas.core.arrays.categorical.Categorical', which hone does not know\n"
                 "  do   write the table as parquet, in Python: df.to_parquet('df.parquet')");
-  EXPECT_THAT(read("datetime.pkl").error,
+  EXPECT_THAT(golden_table("datetime.pkl").error,
               AllOf(HasSubstr("H2703"), HasSubstr("DatetimeArray'"), HasSubstr("df.to_parquet")));
-  EXPECT_THAT(read("series.pkl").error, HasSubstr("'pandas.core.series.Series'"));
-  const Table complex = read("complex.pkl");
+  EXPECT_THAT(golden_table("series.pkl").error, HasSubstr("'pandas.core.series.Series'"));
+  const Table complex = golden_table("complex.pkl");
   EXPECT_EQ(complex.rows.size(), 1u);
   EXPECT_THAT(complex.error, AllOf(HasSubstr("'builtins.complex'"), HasSubstr("column 't'"),
                                    HasSubstr("complex.pkl row 2")));
@@ -107,7 +108,7 @@ TEST(PandasFrames, ListsAndDicts) {
 }
 
 TEST(PandasFrames, DamageAndBombsAreErrors) {
-  const std::string whole = bytes_of("pandas3.protocol5.pkl");
+  const std::string whole = golden_bytes("pandas3.protocol5.pkl");
   for (size_t n = 0; n < whole.size(); n += 7)
     EXPECT_THAT(parse(whole.substr(0, n)).error, HasSubstr("H270")) << n;
   // Every byte in turn is another: errors or other cells, never a crash.

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // One token a byte: 1 first 2 second 2; the second text and its end have type 1.
-Status bytes_as_tokens(std::span<const std::string_view> first,
+Status pairs_as_tokens(std::span<const std::string_view> first,
                        std::span<const std::string_view> second, EncodedTexts& out) {
   for (size_t i = 0; i < first.size(); ++i) {
     std::vector<int32_t>& ids = out.ids.emplace_back(1, 1);
@@ -48,7 +48,7 @@ class Labelled : public ::testing::Test {
                             const RowOptions& options = {}) {
     LabelReader reader = HONE_TRY(open_label_rows({path}, options, wanted));
     notes_ = reader.columns.notes;
-    return read_labelled(reader, wanted, bytes_as_tokens);
+    return read_labelled(reader, wanted, pairs_as_tokens);
   }
   std::string error_of(const std::string& path, const LabelColumnOptions& wanted = {}) {
     auto text = read(path, wanted);

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // One token a byte after a 1, four at most.
-Status bytes_as_tokens(std::span<const std::string_view> texts, EncodedSide& out) {
+Status cut_bytes_as_tokens(std::span<const std::string_view> texts, EncodedSide& out) {
   for (const std::string_view text : texts) {
     std::vector<int32_t>& ids = out.ids.emplace_back(1, 1);
     ids.insert(ids.end(), text.begin(), text.end());
@@ -33,7 +33,7 @@ class Pairs : public ::testing::Test {
   }
   static PairOptions options() {
     PairOptions o;
-    o.source = o.target = bytes_as_tokens;
+    o.source = o.target = cut_bytes_as_tokens;
     return o;
   }
   static PairColumnOptions columns(const std::string& source, const std::string& target = "") {

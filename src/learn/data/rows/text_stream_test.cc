@@ -18,8 +18,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Status bytes_as_tokens(std::span<const std::string_view> texts,
-                       std::vector<std::vector<int32_t>>& ids) {
+Status streamed_bytes(std::span<const std::string_view> texts,
+                      std::vector<std::vector<int32_t>>& ids) {
   for (const std::string_view text : texts) ids.emplace_back(text.begin(), text.end());
   return Ok{};
 }
@@ -35,11 +35,10 @@ class Stream : public ::testing::Test {
     part_.options.block_size = 16;
     part_.options.first_row = 21;
     all_ = std::move(
-        read_text_rows(std::move(open_rows({file_}).value()), part_.options, bytes_as_tokens)
-            ->rows);
+        read_text_rows(std::move(open_rows({file_}).value()), part_.options, streamed_bytes)->rows);
   }
   std::unique_ptr<TextStream> open(const StreamOptions& o) {
-    return std::move(TextStream::open(part_, bytes_as_tokens, o).value());
+    return std::move(TextStream::open(part_, streamed_bytes, o).value());
   }
   TemporaryFolder folder_;
   const std::string file_ = folder_.path + "/a.txt";
@@ -100,7 +99,7 @@ TEST_F(Stream, AnErrorComesWithItsRows) {
   std::atomic<int> calls{0}, broken{2};  // a batch is 1,000 rows of text
   const Tokenize failing = [&](auto texts, auto& ids) -> Status {
     if (calls++ == broken) return Error(err::kDataRead, "the disk is gone");
-    return bytes_as_tokens(texts, ids);
+    return streamed_bytes(texts, ids);
   };
   part_.options.grouping = Grouping::kRows;
   const StreamOptions o{.shuffle = true, .window_rows = 1000, .seed = 3, .read_at_once = true};
@@ -125,7 +124,7 @@ TEST_F(Stream, AnErrorTakesNoRows) {
   std::atomic<int> calls{0};
   const Tokenize failing_once = [&](auto texts, auto& ids) -> Status {
     if (calls++ == 1) return Error(err::kDataRead, "the disk is gone");
-    return bytes_as_tokens(texts, ids);
+    return streamed_bytes(texts, ids);
   };
   part_.options.grouping = Grouping::kRows;
   const StreamOptions o{.shuffle = true, .window_rows = 1000, .seed = 3};
@@ -151,7 +150,7 @@ TEST_F(Stream, ReadsTheNextWindowMeanwhile) {
     std::lock_guard lock(mutex);
     ++calls;
     changed.notify_all();
-    return bytes_as_tokens(texts, ids);
+    return streamed_bytes(texts, ids);
   };
   auto stream = std::move(TextStream::open(part_, counting, {}).value());
   EXPECT_EQ(calls, 0);

@@ -33,10 +33,6 @@ std::string pipeline_json(const json& pipeline) {
   spec["model"]["merges"] = made["model"]["merges"];
   return spec.dump();
 }
-Tokenizer from_json(const std::string& text, const TokenizerConfig& config = {}) {
-  return must(Tokenizer::make(must(read_tokenizer_json(text, "tokenizer.json", config))));
-}
-constexpr EncodeOptions kPlain = {.add_special_tokens = false, .split_special_tokens = true};
 
 TEST(SentencePiece, GivesTheIdsOfSentencePiece) {
   const Tokenizer t = from_model();

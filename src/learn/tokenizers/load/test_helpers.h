@@ -33,6 +33,11 @@ T must(Result<T> r) {
   return std::move(r).value();
 }
 
+inline Tokenizer from_json(const std::string& text, const TokenizerConfig& config = {}) {
+  return must(Tokenizer::make(must(read_tokenizer_json(text, "tokenizer.json", config))));
+}
+inline constexpr EncodeOptions kPlain = {.add_special_tokens = false, .split_special_tokens = true};
+
 inline uint64_t fnv(uint64_t h, uint32_t value) {
   for (int i = 0; i < 4; ++i) h = fnv1a(h, value >> (8 * i) & 0xff);
   return h;

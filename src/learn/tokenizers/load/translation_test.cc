@@ -10,7 +10,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const json& golden() {
+const json& translation_golden() {
   static const json g = json::parse(read(goldens() / "translation.json"));
   return g;
 }
@@ -19,12 +19,12 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// The folder that the golden's tokenizer was read from.
+// The folder that the translation_golden's tokenizer was read from.
 std::string folder_of(const std::string& kind) {
   const fs::path folder = fs::path(testing::TempDir()) / ("translation " + kind);
   fs::remove_all(folder);
   fs::create_directories(folder);
-  json config = golden()["tokenizers"][kind]["config"];
+  json config = translation_golden()["tokenizers"][kind]["config"];
   config["tokenizer_class"] = kind.substr(0, kind.find(' '));
   write(folder / "tokenizer_config.json", config.dump());
   const auto copy = [&](const char* from, const char* to) {
@@ -40,15 +40,17 @@ std::string folder_of(const std::string& kind) {
   copy("unigram.model", "source.spm");
   copy("marian_target.model", "target.spm");
   const bool separate = config.contains("separate_vocabs");
-  write(folder / "vocab.json", golden()["vocabularies"][separate ? "source" : "shared"].dump());
-  if (separate) write(folder / "target_vocab.json", golden()["vocabularies"]["target"].dump());
+  write(folder / "vocab.json",
+        translation_golden()["vocabularies"][separate ? "source" : "shared"].dump());
+  if (separate)
+    write(folder / "target_vocab.json", translation_golden()["vocabularies"]["target"].dump());
   return folder.string();
 }
 
 TEST(Translation, GivesIdsAndTextsOfTransformers) {
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const auto random = random_texts(golden()["parts"], 1000, 5);
-  for (const auto& [kind, want] : golden()["tokenizers"].items())
+  const auto texts = translation_golden()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(translation_golden()["parts"], 1000, 5);
+  for (const auto& [kind, want] : translation_golden()["tokenizers"].items())
     for (const bool targets : {false, true}) {
       SCOPED_TRACE(kind + (targets ? " targets" : " sources"));
       const json& side = want[targets ? "targets" : "sources"];
@@ -69,8 +71,8 @@ TEST(Translation, GivesIdsAndTextsOfTransformers) {
 }
 
 TEST(Translation, ASavedFolderGivesTheSameIds) {
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  for (const auto& [kind, want] : golden()["tokenizers"].items()) {
+  const auto texts = translation_golden()["texts"].get<std::vector<std::string>>();
+  for (const auto& [kind, want] : translation_golden()["tokenizers"].items()) {
     SCOPED_TRACE(kind);
     const fs::path saved = fs::path(testing::TempDir()) / ("translation saved " + kind);
     fs::remove_all(saved);
@@ -108,9 +110,9 @@ TEST(Translation, OtherClassesAreRefused) {
 TEST(RealTranslation, MarianGivesTheIdsOfTransformers) {
   const fs::path data = data_folder();
   if (!fs::exists(data / "tok-marian-en-mg")) GTEST_SKIP() << "no tok-marian-en-mg in " << data;
-  const auto random = random_texts(golden()["parts"], 1000, 5);
+  const auto random = random_texts(translation_golden()["parts"], 1000, 5);
   for (const bool targets : {false, true}) {
-    const json& want = golden()["tok-marian-en-mg"][targets ? "targets" : "sources"];
+    const json& want = translation_golden()["tok-marian-en-mg"][targets ? "targets" : "sources"];
     const Tokenizer t =
         must(load_tokenizer((data / "tok-marian-en-mg").string(), {.targets = targets}));
     EXPECT_EQ(t.model_max_length(), 512);

@@ -6,18 +6,19 @@ namespace {
 
 using nlohmann::json;
 
-const json& golden() {
+const json& truncation_golden() {
   static const json g = json::parse(read(goldens() / "truncation.json"));
   return g;
 }
 
 void expect_golden(const Tokenizer& t, const json& want) {
-  const auto texts = random_texts(golden()["parts"], golden()["count"].get<int>(),
-                                  golden()["seed"].get<uint64_t>());
+  const auto texts =
+      random_texts(truncation_golden()["parts"], truncation_golden()["count"].get<int>(),
+                   truncation_golden()["seed"].get<uint64_t>());
   for (const bool left : {false, true}) {
     std::vector<std::vector<int32_t>> rows;
-    for (const json& strategy : golden()["strategies"])
-      for (const json& length : golden()["lengths"])
+    for (const json& strategy : truncation_golden()["strategies"])
+      for (const json& length : truncation_golden()["lengths"])
         for (const bool special : {true, false})
           for (size_t i = 0; i < texts.size(); ++i) {
             TruncateOptions cut = t.truncate_options(
@@ -47,7 +48,7 @@ TEST(Truncation, CutsAsTransformers) {
   json vocab = json::object();
   for (size_t i = 0; i < mini["tokens"].size(); ++i)
     vocab[mini["tokens"][i].get<std::string>()] = i;
-  for (const auto& [name, want] : golden()["small"].items()) {
+  for (const auto& [name, want] : truncation_golden()["small"].items()) {
     SCOPED_TRACE(name);
     if (name == "wordpiece") {
       expect_golden(must(load_tokenizer((goldens() / "wordpiece.txt").string())), want);
@@ -64,7 +65,7 @@ TEST(Truncation, CutsAsTransformers) {
 TEST(Truncation, CutsAsTransformersWithRealTokenizers) {
   if (!std::filesystem::exists(data_folder() / "tok-bert-uncased"))
     GTEST_SKIP() << "no data folder " << data_folder();
-  for (const auto& [name, want] : golden()["real"].items()) {
+  for (const auto& [name, want] : truncation_golden()["real"].items()) {
     SCOPED_TRACE(name);
     const auto folder = data_folder() / name;
     if (name == "tok-roberta") {  // its folder does not say so

@@ -14,18 +14,15 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const json& golden() {
+const json& unigram_golden() {
   static const json g = json::parse(read(goldens() / "unigram.json"));
   return g;
 }
-Tokenizer from_model(const std::string& name, const TokenizerConfig& config = {}) {
+Tokenizer from_golden_model(const std::string& name, const TokenizerConfig& config = {}) {
   const std::string bytes = read(goldens() / (name + ".model"));
   return must(Tokenizer::make(must(read_sentencepiece(bytes, name, config))));
 }
-Tokenizer from_json(const std::string& text, const TokenizerConfig& config = {}) {
-  return must(Tokenizer::make(must(read_tokenizer_json(text, "tokenizer.json", config))));
-}
-std::string pipeline_json(const std::string& name, const json& pipeline) {
+std::string unigram_pipeline_json(const std::string& name, const json& pipeline) {
   const std::string bytes = read(goldens() / (name + ".model"));
   const SentencePieceModel model = must(parse_sentencepiece(bytes));
   json spec = pipeline["spec"];
@@ -39,18 +36,17 @@ std::string pipeline_json(const std::string& name, const json& pipeline) {
 // One text of a megabyte, whose sums are large enough to round.
 std::string long_text() {
   std::string text;
-  for (const std::string& part : random_texts(golden()["parts"], 20000, 5))
+  for (const std::string& part : random_texts(unigram_golden()["parts"], 20000, 5))
     text += (text.empty() ? "" : " ") + part;
   return text;
 }
 std::string hash_of(const std::vector<int32_t>& ids) { return fnv_rows(std::span(&ids, 1)); }
-constexpr EncodeOptions kPlain = {.add_special_tokens = false, .split_special_tokens = true};
 
 TEST(Unigram, GivesTheIdsOfSentencePiece) {
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const auto random = random_texts(golden()["parts"], 2000, 1);
-  for (const auto& [name, want] : golden()["models"].items()) {
-    const Tokenizer t = from_model(name);
+  const auto texts = unigram_golden()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(unigram_golden()["parts"], 2000, 1);
+  for (const auto& [name, want] : unigram_golden()["models"].items()) {
+    const Tokenizer t = from_golden_model(name);
     for (int pass = 0; pass < 2; ++pass) {  // the second from the cache
       EXPECT_EQ(fnv_rows(encode_all(t, texts, kPlain)),
                 want["sentencepiece"]["texts"].get<std::string>())
@@ -66,12 +62,12 @@ TEST(Unigram, GivesTheIdsOfSentencePiece) {
 }
 
 TEST(Unigram, EveryPipelineGivesTheIdsOfHuggingFace) {
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const auto random = random_texts(golden()["parts"], 2000, 1);
-  for (const auto& [name, model] : golden()["models"].items())
+  const auto texts = unigram_golden()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(unigram_golden()["parts"], 2000, 1);
+  for (const auto& [name, model] : unigram_golden()["models"].items())
     for (const auto& [kind, want] : model["pipelines"].items()) {
       SCOPED_TRACE(name + " " + kind);
-      const Tokenizer t = from_json(pipeline_json(name, want));
+      const Tokenizer t = from_json(unigram_pipeline_json(name, want));
       const auto rows = expect_pipeline(t, want, texts, random);
       EXPECT_EQ(encode_all(from_json(tokenizer_json(t)), texts), rows);
       EXPECT_EQ(hash_of(t.encode(long_text())), want["long"].get<std::string>());
@@ -81,7 +77,7 @@ TEST(Unigram, EveryPipelineGivesTheIdsOfHuggingFace) {
 TEST(Unigram, T5TokenizerSetsItsOwnStagesAndSentinels) {
   TokenizerConfig config;
   config.tokenizer_class = "T5Tokenizer";
-  const Tokenizer t = from_model("unigram", config);
+  const Tokenizer t = from_golden_model("unigram", config);
   const auto ids = t.encode("the <extra_id_0> king <extra_id_99>");
   const auto n = static_cast<int32_t>(t.vocab_size());
   EXPECT_EQ(n, 800);
@@ -92,15 +88,18 @@ TEST(Unigram, T5TokenizerSetsItsOwnStagesAndSentinels) {
   EXPECT_EQ(t.encode_pair("a", "b").type_ids,
             std::vector<int32_t>(t.encode_pair("a", "b").ids.size(), 0));
   // The stages are those of the pipeline "t5", from either file.
-  const json& want = golden()["models"]["unigram"]["pipelines"];
+  const json& want = unigram_golden()["models"]["unigram"]["pipelines"];
   const EncodeOptions plain = {.add_special_tokens = false};
   std::vector<std::string> texts;
-  for (const auto& text : golden()["texts"])
+  for (const auto& text : unigram_golden()["texts"])
     if (text.get<std::string>().find("extra_id") == std::string::npos) texts.push_back(text);
-  const auto rows = encode_all(from_json(pipeline_json("unigram", want["t5"])), texts, plain);
-  EXPECT_EQ(encode_all(from_json(pipeline_json("unigram", want["whole"]), {}), texts, plain).size(),
+  const auto rows =
+      encode_all(from_json(unigram_pipeline_json("unigram", want["t5"])), texts, plain);
+  EXPECT_EQ(encode_all(from_json(unigram_pipeline_json("unigram", want["whole"]), {}), texts, plain)
+                .size(),
             rows.size());
-  EXPECT_EQ(encode_all(from_json(pipeline_json("unigram", want["t5_file"]), config), texts, plain),
+  EXPECT_EQ(encode_all(from_json(unigram_pipeline_json("unigram", want["t5_file"]), config), texts,
+                       plain),
             rows);
 }
 
@@ -128,7 +127,7 @@ TEST(Unigram, ErrorsNamePlaceAndRemedy) {
 }
 
 TEST(Unigram, LongTextsWithoutSpacesAreNoTrap) {
-  const Tokenizer t = from_model("unigram_bytes");
+  const Tokenizer t = from_golden_model("unigram_bytes");
   std::string letters;
   for (int64_t i = 0; i < (1 << 20); ++i) letters += "etaoinsh"[i * i % 7919 % 8];
   const auto start = std::chrono::steady_clock::now();
@@ -140,8 +139,8 @@ TEST(RealUnigram, GivesTheIdsOfItsAuthors) {
   const fs::path data = data_folder();
   if (!fs::exists(data / "tok-t5")) GTEST_SKIP() << "no tok-t5 in HONE_DATA " << data;
   const json real = json::parse(read(goldens() / "real_unigram.json"));
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const auto random = random_texts(golden()["parts"], 5000, 7);
+  const auto texts = unigram_golden()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(unigram_golden()["parts"], 5000, 7);
   std::vector<std::string> lines;
   std::ifstream in(data / "wikitext2/test.txt");
   for (std::string line; std::getline(in, line);) lines.push_back(line);

@@ -15,7 +15,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-const json& golden() {
+const json& wordpiece_golden() {
   static const json g = json::parse(read(goldens() / "wordpiece.json"));
   return g;
 }
@@ -26,10 +26,7 @@ const std::string& vocab_txt() {
 Tokenizer from_txt(const TokenizerConfig& config = {}) {
   return must(Tokenizer::make(must(read_vocab_txt(vocab_txt(), "vocab.txt", config))));
 }
-Tokenizer from_json(const std::string& text, const TokenizerConfig& config = {}) {
-  return must(Tokenizer::make(must(read_tokenizer_json(text, "tokenizer.json", config))));
-}
-std::string pipeline_json(const json& pipeline) {
+std::string wordpiece_pipeline_json(const json& pipeline) {
   static const json made = json::parse(tokenizer_json(from_txt()));
   json spec = pipeline["spec"];
   spec["model"] = pipeline["model"];
@@ -38,11 +35,11 @@ std::string pipeline_json(const json& pipeline) {
 }
 
 TEST(WordPiece, EveryPipelineGivesTheIdsOfHuggingFace) {
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const auto random = random_texts(golden()["parts"], 2000, 1);
-  for (const auto& [name, want] : golden()["pipelines"].items()) {
+  const auto texts = wordpiece_golden()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(wordpiece_golden()["parts"], 2000, 1);
+  for (const auto& [name, want] : wordpiece_golden()["pipelines"].items()) {
     SCOPED_TRACE(name);
-    const Tokenizer t = from_json(pipeline_json(want));
+    const Tokenizer t = from_json(wordpiece_pipeline_json(want));
     const auto rows = expect_pipeline(t, want, texts, random);
     const Encoding pair = t.encode_pair("Hello the king", " world");
     EXPECT_EQ(pair.ids, want["pair"].get<std::vector<int32_t>>());
@@ -64,7 +61,7 @@ std::string fnv_every_char(FunctionRef<uint64_t(uint64_t, const std::string&)> m
 }
 
 TEST(WordPiece, NormalizersKnowEveryCharacter) {
-  for (const auto& [name, want] : golden()["every"].items()) {
+  for (const auto& [name, want] : wordpiece_golden()["every"].items()) {
     const std::string text = want["spec"].dump();
     const JsonDocument spec = must(JsonDocument::parse(text, name));
     const auto normalizer = must(make_normalizer({spec.root(), name}, {}));
@@ -86,7 +83,7 @@ TEST(WordPiece, ThePreTokenizerKnowsEveryCharacter) {
                [&](std::string_view piece) { h = fnv(h, static_cast<uint32_t>(piece.size())); });
     return h;
   });
-  EXPECT_EQ(hash, golden()["every_split"].get<std::string>());
+  EXPECT_EQ(hash, wordpiece_golden()["every_split"].get<std::string>());
 }
 
 TEST(WordPiece, VocabTxtNamesTokensAndHasBertsStages) {
@@ -96,8 +93,8 @@ TEST(WordPiece, VocabTxtNamesTokensAndHasBertsStages) {
   EXPECT_EQ(t.cls_id(), 2);
   EXPECT_EQ(t.sep_id(), 3);
   EXPECT_EQ(t.mask_id(), 4);
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const json& pipelines = golden()["pipelines"];
+  const auto texts = wordpiece_golden()["texts"].get<std::vector<std::string>>();
+  const json& pipelines = wordpiece_golden()["pipelines"];
   EXPECT_EQ(fnv_rows(encode_all(t, texts)), pipelines["uncased"]["ids"].get<std::string>());
   TokenizerConfig config;
   config.lowercase = false;
@@ -105,8 +102,9 @@ TEST(WordPiece, VocabTxtNamesTokensAndHasBertsStages) {
             pipelines["cased"]["ids"].get<std::string>());
   // A tokenizer.json gets the stages of the class.
   config.tokenizer_class = "BertTokenizer";
-  EXPECT_EQ(fnv_rows(encode_all(from_json(pipeline_json(pipelines["uncased"]), config), texts)),
-            pipelines["cased"]["ids"].get<std::string>());
+  EXPECT_EQ(
+      fnv_rows(encode_all(from_json(wordpiece_pipeline_json(pipelines["uncased"]), config), texts)),
+      pipelines["cased"]["ids"].get<std::string>());
 }
 
 TEST(WordPiece, FoldersComeBack) {
@@ -120,11 +118,11 @@ TEST(WordPiece, FoldersComeBack) {
   EXPECT_EQ(t.model_max_length(), 512);
   ASSERT_TRUE(save_tokenizer(t, (folder / "out").string()).ok());
   EXPECT_EQ(read(folder / "out/vocab.txt"), vocab_txt());
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
+  const auto texts = wordpiece_golden()["texts"].get<std::vector<std::string>>();
   EXPECT_EQ(encode_all(must(load_tokenizer((folder / "out").string())), texts),
             encode_all(t, texts));
   EXPECT_EQ(fnv_rows(encode_all(t, texts)),
-            golden()["pipelines"]["cased"]["ids"].get<std::string>());
+            wordpiece_golden()["pipelines"]["cased"]["ids"].get<std::string>());
   fs::remove_all(folder);
 }
 
@@ -197,8 +195,8 @@ TEST(RealWordPiece, GivesTheIdsOfItsAuthors) {
   if (!fs::exists(data / "tok-bert-uncased"))
     GTEST_SKIP() << "no tok-bert-uncased in HONE_DATA " << data;
   const json real = json::parse(read(goldens() / "real_wordpiece.json"));
-  const auto texts = golden()["texts"].get<std::vector<std::string>>();
-  const auto random = random_texts(golden()["parts"], 5000, 7);
+  const auto texts = wordpiece_golden()["texts"].get<std::vector<std::string>>();
+  const auto random = random_texts(wordpiece_golden()["parts"], 5000, 7);
   for (const auto& [name, want] : real.items()) {
     SCOPED_TRACE(name);
     expect_golden_ids(must(load_tokenizer((data / name).string())), want, texts, random);

@@ -5,7 +5,7 @@
 namespace hone::cpu {
 namespace {
 
-void check(NormKind kind, int64_t rows, int64_t c, bool residual, int threads) {
+void check_norms(NormKind kind, int64_t rows, int64_t c, bool residual, int threads) {
   SCOPED_TRACE(fmt::format("kind {} rows {} columns {} residual {} threads {}",
                            static_cast<int>(kind), rows, c, residual, threads));
   ThreadPool pool(threads);
@@ -77,9 +77,9 @@ TEST(Norms, MatchDoubleLoops) {
     for (NormKind kind : {NormKind::layer, NormKind::rms})
       for (int64_t c : {5, 16, 67, 768})
         for (bool residual : {false, true}) {
-          check(kind, 9, c, residual, 1);
-          check(kind, 2, c, residual, 3);
-          check(kind, 131, c, residual, 2);  // several leaves, the last one short
+          check_norms(kind, 9, c, residual, 1);
+          check_norms(kind, 2, c, residual, 3);
+          check_norms(kind, 131, c, residual, 2);  // several leaves, the last one short
         }
   });
 }

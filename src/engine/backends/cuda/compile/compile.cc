@@ -101,20 +101,26 @@ Result<KernelCompiler::Compiled> KernelCompiler::compile(const std::string& arch
   return c;
 }
 
-Result<std::string> KernelCompiler::kernels_for(const std::string& architecture) const {
-  const uint64_t hash = fnv1a(fmt::format("{}\n{}\n{}", version(), architecture, kernel_source()));
-  const std::string folder = cache_folder() + "/cuda";
-  const std::string path = fmt::format("{}/{:016x}.cubin", folder, hash);
+Result<std::string> kept_cubin(const std::string& name,
+                               const std::function<Result<std::string>()>& make) {
+  const std::string folder = cache_folder() + "/cuda", path = folder + "/" + name + ".cubin";
   Store& store = file_store();
   if (Result<std::string> kept = store.read(path); kept.ok() && !kept->empty())
     return std::move(kept.value());
-  log_info("compiling the kernels for {}, which is done once and takes about a minute",
-           architecture);
-  Compiled c = HONE_TRY(compile(architecture));
+  std::string cubin = HONE_TRY(make());
   Status written = store.make_dirs(folder);
-  if (written.ok()) written = store.write(path, c.cubin);
+  if (written.ok()) written = store.write(path, cubin);
   if (!written.ok()) log_debug("the kernels are not kept: {}", written.error().what());
-  return std::move(c.cubin);
+  return cubin;
+}
+
+Result<std::string> KernelCompiler::kernels_for(const std::string& architecture) const {
+  const uint64_t hash = fnv1a(fmt::format("{}\n{}\n{}", version(), architecture, kernel_source()));
+  return kept_cubin(fmt::format("{:016x}", hash), [&]() -> Result<std::string> {
+    log_info("compiling the kernels for {}, which is done once and takes about a minute",
+             architecture);
+    return HONE_TRY(compile(architecture)).cubin;
+  });
 }
 
 }  // namespace hone::cuda

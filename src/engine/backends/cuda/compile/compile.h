@@ -4,6 +4,7 @@
 //   const std::string cubin = HONE_TRY(nvrtc.kernels_for("sm_90"));   // compiled once, then from a file
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -18,14 +19,18 @@ struct KernelUse {
   int64_t shared = 0;   // bytes of a block, without what a launch adds
 };
 
+// The file cuda/<name>.cubin in hone's cache folder ($HONE_CACHE, else $XDG_CACHE_HOME/hone, else
+// ~/.cache/hone). `make` gives its content the first time; nothing is kept where it cannot be written.
+Result<std::string> kept_cubin(const std::string& name,
+                               const std::function<Result<std::string>()>& make);
+
 class KernelCompiler {
  public:
   // The library at HONE_NVRTC, else the newest that the system's loader finds and that is not newer than
   // this major version (0: any). Error H1343.
   static Result<KernelCompiler> open(int newest_major = 0);
 
-  // A cubin of all kernels. Kept as cuda/<hash>.cubin in hone's cache folder ($HONE_CACHE, else
-  // $XDG_CACHE_HOME/hone, else ~/.cache/hone), by source, architecture and compiler. Error H1343.
+  // A cubin of all kernels, kept by source, architecture and compiler (kept_cubin). Error H1343.
   Result<std::string> kernels_for(const std::string& architecture) const;
 
   // Compiles them again, and says what each kernel uses.

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/store/store.h"
 #include "engine/backends/cuda/compile/errors.h"
 #include "engine/backends/cuda/compile/lean_kernels_test.h"
 
@@ -22,19 +21,15 @@ TEST(Compile, EveryKernel) {
 }
 
 TEST(Compile, IsDoneOnce) {
-  Result<KernelCompiler> nvrtc = KernelCompiler::open();
-  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.error().text();
   const std::string folder = testing::TempDir() + "hone_cubins";
   std::filesystem::remove_all(folder);
   ::setenv("HONE_CACHE", folder.c_str(), 1);
-  const std::string cubin = nvrtc->kernels_for("sm_90").value();
-  std::vector<std::filesystem::path> files;
-  for (const auto& f : std::filesystem::directory_iterator(folder + "/cuda"))
-    files.push_back(f.path());
-  ASSERT_EQ(files.size(), 1u);
-  EXPECT_EQ(files[0].extension(), ".cubin");
-  ASSERT_TRUE(file_store().write(files[0].string(), "kept").ok());
-  EXPECT_EQ(nvrtc->kernels_for("sm_90").value(), "kept");
+  int made = 0;
+  const auto make = [&]() -> Result<std::string> { return fmt::format("cubin {}", ++made); };
+  EXPECT_EQ(cuda::kept_cubin("a", make).value(), "cubin 1");
+  EXPECT_EQ(cuda::kept_cubin("a", make).value(), "cubin 1");
+  EXPECT_EQ(cuda::kept_cubin("b", make).value(), "cubin 2");
+  EXPECT_TRUE(std::filesystem::exists(folder + "/cuda/a.cubin"));
   ::unsetenv("HONE_CACHE");
   std::filesystem::remove_all(folder);
 }
