@@ -347,7 +347,7 @@ class Check:
             for header in re.findall(r'#include "' + re.escape(room) + r'/(\w+\.h)"', text):
                 if header != "errors.h":
                     known |= named(os.path.join(os.path.dirname(path), header))
-            raised = {self.codes[c] for c in re.findall(r"\berr::(k\w+)", text) if c in self.codes}
+            raised = {self.codes[c] for c in re.findall(r"(?<!\.is\()\berr::(k\w+)", text) if c in self.codes}
             if raised - known:
                 self.say(path, 0, f"does not name {', '.join(sorted(raised - known))}, which its .cc raises")
 

@@ -104,8 +104,8 @@ int report(const Error& e) {
   } else {
     fmt::print(stderr, "{}\n", e.text());
   }
-  const std::string code = e.code();
-  return code.starts_with("H02") || code == err::kUnknownCommand.id ? kExitUsage : kExitUserError;
+  const bool usage = std::string_view(e.code()).starts_with("H02") || e.is(err::kUnknownCommand);
+  return usage ? kExitUsage : kExitUserError;
 }
 
 int report_bug(const std::vector<std::string>& args, const char* what) {

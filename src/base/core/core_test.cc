@@ -35,6 +35,19 @@ TEST(Json, ReadsWhatPythonWrites) {
   EXPECT_EQ(dump_json(*parse_ordered_json("{\"b\":1,\"a\":[]}", "x")), "{\"b\": 1, \"a\": []}");
 }
 
+TEST(Error, TheCodeSaysWhetherTheSameAgainMaySucceed) {
+  const ErrorCode lasting{"H1", "a"}, transient{"H2", "b", ErrorCode::transient},
+      unanswered{"H3", "c", ErrorCode::unanswered};
+  EXPECT_FALSE(Error(lasting, "").is_transient());
+  EXPECT_TRUE(Error(lasting, "").is_answer());
+  EXPECT_TRUE(Error(transient, "").is_transient());
+  EXPECT_FALSE(Error(transient, "").is_answer());
+  EXPECT_FALSE(Error(unanswered, "").is_transient());
+  EXPECT_FALSE(Error(unanswered, "").is_answer());
+  EXPECT_TRUE(Error(lasting, "").is(ErrorCode{"H1", "the same code with another title"}));
+  EXPECT_FALSE(Error(lasting, "").is(transient));
+}
+
 TEST(Json, ErrorsNameThePlace) {
   EXPECT_EQ(json_error("{\n  \"a\": 1,\n}"), "a.json:3:1: a key in double quotes should be here");
   EXPECT_EQ(json_error("[1 2]"), "a.json:1:4: ',' or ']' should follow a value");

@@ -11,7 +11,7 @@ struct Error::Said {
   std::string todo;
 };
 
-Error::Error(ErrorCode code, std::string_view what)
+Error::Error(const ErrorCode& code, std::string_view what)
     : said_(new Said{code, std::string(what), {}, {}}) {}
 Error::Error(const Error& from) : said_(from.said_ ? new Said(*from.said_) : nullptr) {}
 void Error::forget() { delete said_; }
@@ -30,6 +30,7 @@ Error& Error::todo(std::string_view remedy) & {
   return *this;
 }
 ErrorCode Error::error_code() const { return said().code; }
+bool Error::is(const ErrorCode& code) const { return std::string_view(said().code.id) == code.id; }
 const std::string& Error::what() const { return said().what; }
 const std::vector<std::string>& Error::where() const { return said().at; }
 const std::string& Error::remedy() const { return said().todo; }

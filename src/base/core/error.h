@@ -34,17 +34,27 @@ namespace hone {
 class Error;
 [[noreturn]] void throw_no_value(const Error& error);  // a Bug: the caller did not check ok()
 
-// A code. A room declares it in errors.def: HONE_ERROR(kFileMissing, "H0101", "the title").
+// A code. A room declares it in errors.def, with what it says about a second try where that matters:
+//   HONE_ERROR(kFileMissing, "H0101", "the title")
+//   HONE_ERROR(kNetwork, "H0107", "the title", transient)
 struct ErrorCode {
+  enum Kind : unsigned char {
+    lasting,
+    transient,   // the fault of a server, a connection or a disk: the same again may succeed
+    unanswered,  // access failed, so nothing is known about what was asked for
+  };
   const char* id;     // "H0101", stable for ever
   const char* title;  // heading of its page
+  Kind kind = lasting;
 };
+#define HONE_ERROR(name, code, title, ...) \
+  inline constexpr ::hone::ErrorCode name{code, title __VA_OPT__(, ::hone::ErrorCode::__VA_ARGS__)};
 
 // Holds one pointer. Only the moves are inline: nearly every function returns errors, so inline code
 // would be compiled thousands of times.
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string_view what);
+  Error(const ErrorCode& code, std::string_view what);
   Error(Error&& from) noexcept : said_(std::exchange(from.said_, nullptr)) {}
   Error(const Error& from);
   Error& operator=(Error from) noexcept {
@@ -64,6 +74,10 @@ class [[nodiscard]] Error {
 
   const char* code() const { return error_code().id; }
   ErrorCode error_code() const;
+  bool is(const ErrorCode& code) const;
+  bool is_transient() const { return error_code().kind == ErrorCode::transient; }
+  // True if the error tells something about what was asked for, false if it could not be asked.
+  bool is_answer() const { return error_code().kind == ErrorCode::lasting; }
   const std::string& what() const;
   const std::vector<std::string>& where() const;
   const std::string& remedy() const;

@@ -171,7 +171,7 @@ Status HubRepository::find_commit(const Enough& enough) {
   Result<HttpResponse> answer = http_->get(url, headers_);
   http_->set_retries(options_.http.retries);
   bool out_of_order = answer.ok() && answer->status >= 500;
-  if (usable && (out_of_order || (!answer.ok() && answer.error().code() == std::string("H0107")))) {
+  if (usable && (out_of_order || (!answer.ok() && answer.error().is(err::kNetwork)))) {
     if (options_.progress)
       log_warning("the hub cannot be reached: using {} as it is in the cache", id_);
     return use_cache();
@@ -296,7 +296,7 @@ Status HubRepository::fetch(const std::string& file) {
     HONE_TRY(file_store().make_dirs(std::filesystem::path(partial).parent_path().string()));
     HONE_TRY(check_space(partial, info, file));
     Status good = load(url, partial, info, file);
-    if (!good.ok() && good.error().code() == std::string(err::kChecksum.id)) {
+    if (!good.ok() && good.error().is(err::kChecksum)) {
       good = load(url, partial, info, file);  // what a broken transfer left is gone: once more
     }
     HONE_TRY(std::move(good));

@@ -64,8 +64,7 @@ Result<std::string> cached_url(const std::string& url, const HubOptions& options
         end += static_cast<int64_t>(bytes.size());
         return Ok{};
       });
-  if (have &&
-      ((!r.ok() && r.error().code() == std::string("H0107")) || (r.ok() && r->status >= 500))) {
+  if (have && ((!r.ok() && r.error().is(err::kNetwork)) || (r.ok() && r->status >= 500))) {
     log_warning("{} cannot be reached: what was loaded before is used", url);
     return path;
   }

@@ -70,7 +70,7 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name,
     auto gpu = open_backend("cuda", options);
     if (gpu.ok()) return gpu;
     // That there is no driver is usual; that there is one and a GPU is not used is worth a word.
-    if (gpu.error().code() == std::string_view(err::kNoDriver.id))
+    if (gpu.error().is(err::kNoDriver))
       log_debug("no GPU is used: {}", gpu.error().text());
     else
       log_warning("no GPU is used: {}", gpu.error().text());

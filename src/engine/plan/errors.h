@@ -4,7 +4,5 @@
 #include "base/core/error.h"
 
 namespace hone::err {
-#define HONE_ERROR(name, code, title) inline constexpr ErrorCode name{code, title};
 #include "engine/plan/errors.def"
-#undef HONE_ERROR
 }  // namespace hone::err

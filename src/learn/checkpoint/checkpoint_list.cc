@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "base/core/text.h"
-#include "base/store/errors.h"
 #include "learn/checkpoint/training_checkpoint.h"
 
 namespace hone {
@@ -24,15 +23,6 @@ std::pair<std::string_view, std::string_view> leftover(std::string_view name) {
       (kind != "tmp" && kind != "new" && kind != "old" && kind != "del"))
     return {};
   return {name.substr(0, dot), kind};
-}
-
-// The store could not say what it holds, so nobody knows whether a checkpoint is whole.
-bool is_without_answer(const Error& e) {
-  for (const ErrorCode& c :
-       {err::kStoreDenied, err::kStoreFailed, err::kNetwork, err::kHttpStatus, err::kInterrupted,
-        err::kChecksum, err::kFileChanged, err::kCredentials})
-    if (e.code() == std::string_view(c.id)) return true;
-  return false;
 }
 
 }  // namespace
@@ -55,7 +45,7 @@ Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_d
     auto info = inspect_checkpoint(output_dir + "/" + e.name, store);
     if (info.ok())
       found.push_back(std::move(*info));
-    else if (is_without_answer(info.error()))
+    else if (!info.error().is_answer())
       return std::move(info.error());
   }
   std::sort(found.begin(), found.end(),

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/core/text.h"
+#include "base/store/errors.h"
 #include "base/store/store.h"
 #include "learn/data/rows/dataset_folder.h"
 #include "learn/datasets/errors.h"
@@ -228,7 +229,7 @@ Status Dataset::open_parquet_branch(const DatasetRequest& request, const std::st
   HubOptions hub = request.hub;
   hub.revision = kParquetBranch;
   Result<HubRepository> branch = HubRepository::open(HubKind::kDataset, repo_->id(), hub);
-  if (!branch.ok() && branch.error().code() == std::string("H0110"))
+  if (!branch.ok() && branch.error().is(err::kHubMissing))
     return refuse(fmt::format("the hub has no conversion of it (branch {})", kParquetBranch));
   repo_ = std::make_unique<HubRepository>(HONE_TRY(std::move(branch)));
   HONE_TRY(repo_->remember());

@@ -282,7 +282,7 @@ Status TaskRun::compile(bool from_scratch) {
   if (Status taken = session_->allocate(s_.offload_folder()); !taken.ok())
     return std::move(taken.error())
         .todo(
-            taken.error().code() == std::string_view(err::kNoDisk.id)
+            taken.error().is(err::kNoDisk)
                 ? "free space, or name a folder on another disk with --offload_optimizer_nvme_path"
                 : fmt::format("free memory, or use a smaller --per_device_train_batch_size or "
                               "--{}; hone plan shows what fits",

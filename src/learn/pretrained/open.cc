@@ -32,7 +32,7 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   r.weights = weights;
   Result<std::string> folder = resolve_model(name, r);
   // What a folder that was spelt wrong leads to without network.
-  if (!folder && folder.error().code() == std::string_view(err::kNetwork.id))
+  if (!folder && folder.error().is(err::kNetwork))
     folder.error().at(
         fmt::format("'{}' is not a folder, so it is taken as a model of the hub", name));
   return folder;
@@ -144,7 +144,7 @@ Result<Pretrained> open_new_type(const OpenOptions& options) {
   p.name = options.model_type;
   Result<nlohmann::json> config = usual_config(options.model_type, options.config_overrides);
   if (!config.ok()) {
-    const bool type = std::string_view(config.error().code()) == err::kUnknownFamily.id;
+    const bool type = config.error().is(err::kUnknownFamily);
     return std::move(config.error().at(type ? "--model_type " + options.model_type
                                             : "--config_overrides " + options.config_overrides));
   }

@@ -19,7 +19,7 @@ Result<LabelReader> open_split(const LabelSources& sources, const std::vector<st
   Result<LabelReader> opened =
       open_label_rows(HONE_TRY(expand_files(paths, split)), options, wanted);
   if (!opened.ok()) {
-    if (opened.error().error_code().id == err::kDataFormat.id)
+    if (opened.error().is(err::kDataFormat))
       opened.error().todo(fmt::format(
           "name the format by --data_format ({}), or give the file a name with its extension",
           fmt::join(data_formats(false) | std::views::drop(1), ", ")));

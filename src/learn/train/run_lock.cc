@@ -118,7 +118,7 @@ struct RunLock::InBucket {
         condition.version = now->version;
         std::string text(static_cast<size_t>(now->bytes), '\0');
         Status read = bucket.read(*now, 0, std::as_writable_bytes(std::span(text)));
-        if (!read.ok() && read.error().code() == std::string("H0117")) continue;
+        if (!read.ok() && read.error().is(err::kFileChanged)) continue;
         HONE_TRY(std::move(read));
         const LockOwner other = owner_in(text);
         who = fmt::format("process {} on {}", other.pid, other.host);
@@ -138,8 +138,7 @@ struct RunLock::InBucket {
           object = std::move(*mine);
           return Ok{};
         }
-        if (mine.error().code() == std::string(err::kLostRace.id))
-          return taken(folder, "another process");
+        if (mine.error().is(err::kLostRace)) return taken(folder, "another process");
         return std::move(mine.error());
       }
       if (!told)
@@ -174,9 +173,9 @@ struct RunLock::InBucket {
           bucket.put(key, as_bytes_of(text_of(owner, ++beats)), {.version = object.version});
       if (again.ok())
         object = std::move(*again);
-      else if (again.error().code() == std::string(err::kLostRace.id))
+      else if (again.error().is(err::kLostRace))
         (void)is_own();
-      else if (again.error().code() == std::string(err::kStoreMissing.id))
+      else if (again.error().is(err::kStoreMissing))
         lost = true;  // somebody removed it, so that another process may take the folder
       lock.lock();
       if (lost) return;

@@ -23,9 +23,7 @@ double seconds_since(SteadyClock::time_point start) {
 double round_to(double x, double digits) { return std::round(x * digits) / digits; }
 
 // A request to stop cut short what was being read.
-bool is_cut_short(const Error& e) {
-  return stop_signal() && e.code() == std::string_view(err::kInterrupted.id);
-}
+bool is_cut_short(const Error& e) { return stop_signal() && e.is(err::kInterrupted); }
 
 }  // namespace
 

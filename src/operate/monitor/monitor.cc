@@ -215,7 +215,7 @@ void Monitor::tell_trouble() {
 }
 
 void Monitor::end(const Error& error) {
-  if (log_ && std::string_view(error.code()) == err::kOutputFolderTaken.id) log_->drop();
+  if (log_ && error.is(err::kOutputFolderTaken)) log_->drop();
   end(RunEnd{stepped_ ? "failed" : "refused", std::string(error.code()), std::string(error.what()),
              0});
 }

@@ -47,7 +47,7 @@ class Sqlite final : public Database {
     for (;;) {
       auto set = run("PRAGMA journal_mode=WAL");
       if (set.ok()) return Ok{};
-      const bool locked = std::string_view(set.error().code()) == err::kRegistryLocked.id;
+      const bool locked = set.error().is(err::kRegistryLocked);
       if (!locked || system_clock().seconds() > end) return std::move(set.error());
       system_clock().sleep(kPause);
     }

@@ -56,12 +56,11 @@ Deadline ServeContext::deadline() const {
 }
 
 int status_of(const Error& e) {
-  const std::string_view code = e.code();
-  if (code == err::kServeBusy.id) return 429;
-  if (code == err::kServeLate.id) return 504;
-  if (code == err::kServeEnds.id) return 503;
-  if (code == err::kServeNoModel.id) return 404;
-  if (code == err::kLogitsNotFinite.id) return 500;
+  if (e.is(err::kServeBusy)) return 429;
+  if (e.is(err::kServeLate)) return 504;
+  if (e.is(err::kServeEnds)) return 503;
+  if (e.is(err::kServeNoModel)) return 404;
+  if (e.is(err::kLogitsNotFinite)) return 500;
   return 400;
 }
 

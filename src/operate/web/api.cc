@@ -56,7 +56,7 @@ WebAnswer api_answer(const OrderedJson& value) {
 
 WebAnswer api_failure(const Error& error, int status) {
   for (const ErrorCode& code : {err::kNoRun, err::kNoPipelineRun, err::kNotRegistered})
-    if (std::string_view(error.code()) == code.id) status = 404;
+    if (error.is(code)) status = 404;
   WebAnswer answer = api_answer({{"error", error.what()},
                                  {"code", error.code()},
                                  {"where", error.where()},

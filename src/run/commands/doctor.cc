@@ -233,7 +233,7 @@ Finding parquet(OrderedJson& json) {
   if (!format.ok()) {
     reason = format.error().what();
   } else if (auto opened = format->open(memory_source("x.parquet", ""), {});
-             !opened.ok() && opened.error().code() == std::string_view(err::kArrowMissing.id)) {
+             !opened.ok() && opened.error().is(err::kArrowMissing)) {
     reason = opened.error().what();
     remedy = opened.error().remedy();
   }

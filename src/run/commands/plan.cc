@@ -198,7 +198,7 @@ Result<PlannedDevices> named_devices(const std::string& name, int threads) {
     for (const BackendKind& k : backend_kinds())
       if (k.chooser && k.name == (*opened)->spec().kernels)
         return PlannedDevices{{(*opened)->spec(), 1}, std::move(*opened)};
-  } else if (opened.error().code() != std::string_view(err::kNoBackend.id)) {
+  } else if (!opened.error().is(err::kNoBackend)) {
     return opened.error();
   }
   return Error(err::kSettingChoice, fmt::format("device: {}", group.error().what()))

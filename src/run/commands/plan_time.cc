@@ -44,7 +44,7 @@ Result<PlannedTime> plan_time(const TaskModel& m, const RunLength& length, const
   const DiskNeed disk = disk_need(s, plan, saved_weights(m.config), length.steps, length.epochs);
   t.time = run_time(s, length, disk, step_seconds, evaluation_seconds, device);
   if (Status fits = check_time(s, t.time); !fits.ok()) {
-    if (fits.error().code() != std::string_view(err::kTakesTooLong.id)) return fits.error();
+    if (!fits.error().is(err::kTakesTooLong)) return fits.error();
     t.too_long = fits.error();
   }
   return t;

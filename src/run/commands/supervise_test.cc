@@ -44,11 +44,12 @@ class AwayStore : public Store {
   }
 
   int fail_at = -1;  // this question alone
+  ErrorCode why = err::kNetwork;
 
  private:
   Status ask(const std::string& path) {
     if (questions++ == fail_at || (!asked.empty() && path.find(asked) != std::string::npos))
-      return Error(err::kNetwork, "cannot read " + path);
+      return Error(why, "cannot read " + path);
     return Ok{};
   }
   std::unique_ptr<Store> files_ = make_memory_store();
@@ -95,6 +96,20 @@ TEST(Supervise, AServerThatIsAwayIsNotAnEmptyFolder) {
     store.fail_at = at;
     EXPECT_FALSE(newest_since("/out", before).ok()) << at;
   }
+}
+
+TEST(Supervise, ACheckpointThatIsDamagedIsLeftOutAndOneThatCannotBeReadIsNot) {
+  AwayStore store;
+  const FileStoreInstead instead(store);
+  save(store, 10, "{}");
+  save(store, 20, "{}");
+  store.asked = "checkpoint-20";
+  for (const ErrorCode& why : {err::kStoreDenied, err::kCredentials, err::kHttpStatus}) {
+    store.why = why;
+    EXPECT_TRUE(newest_since("/out", {}).error().is(why)) << why.id;
+  }
+  store.why = err::kStoreShort;
+  EXPECT_EQ(newest_since("/out", {}).value(), "/out/checkpoint-10");
 }
 
 }  // namespace

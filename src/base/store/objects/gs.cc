@@ -135,7 +135,7 @@ class GsUpload : public Upload {
           rest.empty() ? "bytes */" + total : fmt::format("bytes {}-{}/{}", at, end - 1, total);
       if (last) put.headers["x-goog-hash"] = "crc32c=" + big_endian_base64(sum_);
       Result<HttpResponse> r = gs_.send(put, key_);
-      if (!r.ok() && r.error().code() != std::string(err::kNetwork.id)) return std::move(r.error());
+      if (!r.ok() && !r.error().is(err::kNetwork)) return std::move(r.error());
       if (!r.ok() || r->status >= 500 || r->status == 408)
         r = gs_.send({.method = "PUT",
                       .url = session_,

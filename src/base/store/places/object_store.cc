@@ -83,7 +83,7 @@ Result<Store::Info> ObjectStore::info(const std::string& url) {
     if (const auto object = HONE_TRY(p.bucket->stat(p.key)))
       return Info{true, false, object->bytes};
   Result<ObjectPage> page = p.bucket->list(p.folder(), true, "", 1);
-  if (!page.ok() && page.error().code() == std::string(err::kStoreMissing.id)) return Info{};
+  if (!page.ok() && page.error().is(err::kStoreMissing)) return Info{};
   const ObjectPage first = HONE_TRY(std::move(page));
   if (p.key.empty() || !first.objects.empty() || !first.folders.empty()) return Info{true, true, 0};
   return Info{};
@@ -184,7 +184,7 @@ Status ObjectStore::remove_all(const std::string& url) {
   return in_parallel(static_cast<int64_t>(all.size()), kDeletes, [&](int64_t i) -> Status {
     const ObjectInfo& o = all[static_cast<size_t>(i)];
     Status s = p.bucket->remove(o.key, o.version);
-    if (!s.ok() && s.error().code() == std::string(err::kStoreMissing.id)) return Ok{};
+    if (!s.ok() && s.error().is(err::kStoreMissing)) return Ok{};
     return s;
   });
 }

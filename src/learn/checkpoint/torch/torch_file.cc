@@ -7,6 +7,7 @@
 #include "learn/checkpoint/safetensors/shards.h"
 #include "learn/checkpoint/torch/errors.h"
 #include "learn/checkpoint/torch/zip_entries.h"
+#include "learn/pickle/errors.h"
 #include "learn/pickle/pickle.h"
 
 namespace hone {
@@ -233,7 +234,7 @@ class TorchSource final : public WeightSource {
       text.resize(static_cast<size_t>(std::min(wanted, file_->size())));
       HONE_TRY(file_->read_at(0, std::as_writable_bytes(std::span(text.data(), text.size()))));
       Status done = read_legacy(text);
-      const bool cut = !done.ok() && done.error().code() == std::string_view("H2702");
+      const bool cut = !done.ok() && done.error().is(err::kPickleCut);
       if (!cut || static_cast<int64_t>(text.size()) == file_->size() || wanted >= kMaxPickle)
         return done;
     }

@@ -17,8 +17,7 @@ namespace {
 // An error that there are no rows names the files without them.
 template <class T>
 Result<T> of_files(Result<T> result, const std::vector<std::string>& files) {
-  if (!result.ok() && result.error().code() == std::string_view(err::kNoRows.id))
-    result.error().at(join(files, " "));
+  if (!result.ok() && result.error().is(err::kNoRows)) result.error().at(join(files, " "));
   return result;
 }
 
