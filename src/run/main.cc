@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/core/error_report.h"
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/places/places.h"
@@ -97,6 +98,7 @@ Result<int> dispatch(std::vector<std::string> args) {
 }
 
 int report(const Error& e) {
+  report_error(e);
   if (log_format() == LogFormat::kJson) {
     log_error("{}", e.text());
   } else if (isatty(STDERR_FILENO) && log_in_color()) {
@@ -142,5 +144,6 @@ int run(const std::vector<std::string>& args) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past a limit is an error of its writer
+  hone::take_error_descriptor();
   return hone::run({argv + 1, argv + argc});
 }

@@ -21,6 +21,10 @@ def say(text):
             f.write(text + "\n")
 
 
+def report(error):
+    os.write(int(os.environ["HONE_ERROR_FD"]), (json.dumps(error) + "\n").encode())
+
+
 def write(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as f:
@@ -38,7 +42,8 @@ def main():
     parent = os.getppid()
     say(f"{what} begin {parent}")
     if os.environ.get("FAKE_FAIL") == what and os.path.exists(os.environ["FAKE_LOG"] + ".fail"):
-        print("H2109  the data has no column 'artikel'\n  at   rows.jsonl\n  do   did you mean 'article'?", file=sys.stderr)
+        report({"error": "the data has no column 'artikel'", "code": "H2109", "where": ["rows.jsonl"],
+                "todo": "did you mean 'article'?"})
         return 1
     if what == "train":  # saves when it is asked to end, which takes a while
         signal.signal(signal.SIGTERM, lambda *_: (time.sleep(2), os._exit(143)))

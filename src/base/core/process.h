@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct CommandOutput {
   int status = 0;  // exit status, or 128 + signal
   bool timed_out = false;
   std::string out, err;
+  std::optional<Error> error;  // what hone, as this program or started by it, reported last
 };
 // Runs argv[0] (searched in PATH) and waits. Error H0004 when it cannot be started.
 Result<CommandOutput> run_command(const std::vector<std::string>& argv,

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/core/error.h"
+#include "base/core/child.h"
 
 namespace hone {
 
@@ -19,9 +19,10 @@ std::string start_of_process(int64_t pid);
 struct ChildRequest {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;  // added to ours
-  std::string out_file, log_file;  // standard output (made empty) and error (added to)
-  std::string token;               // in its environment as HONE_PIPELINE_STEP
-  int death_signal;                // what the command gets when this process dies
+  std::string out_file;                            // standard output; made empty first
+  std::string log_file;                            // standard error is added to it; "": it is ours
+  std::string token;                               // in its environment as HONE_PIPELINE_STEP
+  int death_signal;                                // what the command gets when this process dies
   // Folder that is renamed as soon as the command ends with status 0, also when this process is dead
   // by then; "": none.
   std::string part = {}, done = {};
@@ -30,10 +31,7 @@ struct ChildRequest {
 // Starts the command in a process group of its own, below a process that waits for it and renames
 // `part`. `record` is called with the number of that process before the command begins, and nothing
 // begins when that fails. Errors: H0004, those of record.
-Result<pid_t> start_child(const ChildRequest& request, const std::function<Status(pid_t)>& record);
-
-// True when it has ended; `status` is then its exit status, or 128 and the signal.
-bool child_ended(pid_t pid, int& status);
+Result<Child> start_child(const ChildRequest& request, const std::function<Status(pid_t)>& record);
 
 void signal_group(pid_t pid, int signal);
 

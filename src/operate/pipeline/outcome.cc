@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/core/text.h"
-#include "base/store/errors.h"
 #include "base/store/hash.h"
 #include "operate/pipeline/artifacts.h"
 #include "operate/pipeline/display.h"
@@ -50,36 +49,24 @@ std::string link_to_run(const std::string& root, const std::string& run,
   return "file://" + here + "/" + place;
 }
 
-bool may_be_repeated(const std::vector<std::string>& command, int status, std::string_view log) {
-  if (command[0] != "hone") return true;
-  if (status == 2) return false;  // usage
-  if (status != 1) return true;
-  const std::vector<std::string> said = error_in_log(log);
-  const std::string code = said.empty() ? "" : said[0].substr(0, 5);
-  for (const ErrorCode& e :
-       {err::kNetwork, err::kHttpStatus, err::kChecksum, err::kStoreFailed, err::kInterrupted})
-    if (code == e.id) return true;
-  return code.size() != 5 || code[0] != 'H';
+bool may_be_repeated(const std::vector<std::string>& command, int status,
+                     const std::optional<Error>& error) {
+  constexpr int kUserError = 1, kUsage = 2;  // of hone
+  if (command[0] != "hone" || status > kUsage) return true;
+  return status == kUserError && (!error || error->is_transient());
 }
 
-std::vector<std::string> error_in_log(std::string_view log) {
+std::vector<std::string> lines_of_failure(const std::optional<Error>& error, std::string_view log) {
   std::vector<std::string> lines;
-  bool inside = false;
-  for (const std::string& line : split(log, '\n')) {
-    const bool begins = line.size() > 7 && line[0] == 'H' && line.find("  ") == 5 &&
-                        line.find_first_not_of("0123456789", 1) == 5;
-    if (begins) lines = {line};
-    if (begins || !inside || !line.starts_with("  ")) {
-      inside = begins;
-      continue;
-    }
-    std::string_view text = trim(line);
-    if (text.starts_with("at   ") || text.starts_with("do   ")) text = trim(text.substr(2));
-    lines.emplace_back(text);
+  if (!error) {
+    if (std::string last = last_line_of(log); !last.empty()) lines.push_back(std::move(last));
+    return lines;
   }
-  if (!lines.empty()) return lines;
-  const std::string last = last_line_of(log);
-  return last.empty() ? lines : std::vector{last};
+  std::string text = fmt::format("{}  {}", error->code(), error->what());
+  for (const std::string& where : error->where()) text += "\n" + where;
+  if (!error->remedy().empty()) text += "\n" + error->remedy();
+  for (const std::string& line : split(text, '\n')) lines.emplace_back(trim(line));
+  return lines;
 }
 
 std::string own_program() {

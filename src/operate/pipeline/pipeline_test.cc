@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/core/clock.h"
+#include "base/store/errors.h"
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
 #include "operate/pipeline/artifacts.h"
@@ -29,6 +30,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const char* kFlat =
     R"({"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
@@ -415,7 +417,7 @@ TEST(Runner, OneProcessAtATimeHoldsARun) {
 TEST(Child, WhatADeadProcessLeftIsEnded) {
   const TemporaryFolder folder;
   int64_t number = 0;
-  const pid_t pid =
+  const Child child =
       start_child({.command = {"sh", "-c", "trap '' TERM; echo ready; sleep 300 & sleep 300"},
                    .environment = {},
                    .out_file = folder.path + "/out",
@@ -427,6 +429,7 @@ TEST(Child, WhatADeadProcessLeftIsEnded) {
                     return Ok{};
                   })
           .value();
+  const pid_t pid = child.pid;
   EXPECT_EQ(number, pid);
   const auto is_ready = [&] {
     const Result<int64_t> written = file_store().bytes(folder.path + "/out");
@@ -437,18 +440,58 @@ TEST(Child, WhatADeadProcessLeftIsEnded) {
   EXPECT_FALSE(end_leftovers(pid, "1", "anothertoken", 0.2));  // not this one
   EXPECT_TRUE(end_leftovers(pid, start, "tokenofthetest", 0.2));
   EXPECT_EQ(start_of_process(pid), "");
-  int status = 0;
-  EXPECT_TRUE(child_ended(pid, status));
-  EXPECT_EQ(status, 128 + SIGKILL);
+  EXPECT_EQ(child_ended(pid)->status, 128 + SIGKILL);
 }
 
 TEST(Display, TheLastLineIsWhatATerminalShows) {
   EXPECT_EQ(last_line_of("a\nstep 1\rstep 2\r"), "step 2");
   EXPECT_EQ(last_line_of("\033[31mred\033[0m\n\n"), "red");
-  EXPECT_TRUE(may_be_repeated({"hone", "train"}, 137, ""));
-  EXPECT_TRUE(may_be_repeated({"hone", "train"}, 1, "H0107  cannot read\n"));
-  EXPECT_FALSE(may_be_repeated({"hone", "train"}, 1, "x\nH2109  no column\n  do y\n"));
-  EXPECT_FALSE(may_be_repeated({"hone", "train"}, 2, ""));
+}
+
+TEST(Outcome, OnlyWhatMayEndOtherwiseIsRepeated) {
+  const std::vector<std::string> hone = {"hone", "train"}, other = {"sh", "-c", "x"};
+  const Error away(err::kNetwork, "cannot read"), mistake(err::kPipelineFile, "no column");
+  EXPECT_TRUE(may_be_repeated(hone, 137, mistake));
+  EXPECT_TRUE(may_be_repeated(hone, 3, std::nullopt));
+  EXPECT_TRUE(may_be_repeated(hone, 1, away));
+  EXPECT_TRUE(may_be_repeated(hone, 1, std::nullopt));
+  EXPECT_FALSE(may_be_repeated(hone, 1, mistake));
+  EXPECT_FALSE(may_be_repeated(hone, 2, std::nullopt));
+  EXPECT_TRUE(may_be_repeated(other, 1, mistake));
+}
+
+TEST(Outcome, TheReportedErrorSaysWhyElseTheLastLine) {
+  const Error e = Error(err::kNetwork, "cannot read\n  x").at("--a").todo("try again");
+  EXPECT_THAT(lines_of_failure(e, "log\n"),
+              ElementsAre("H0107  cannot read", "x", "--a", "try again"));
+  EXPECT_THAT(lines_of_failure(std::nullopt, "a\nlast\n"), ElementsAre("last"));
+  EXPECT_THAT(lines_of_failure(std::nullopt, ""), IsEmpty());
+}
+
+TEST(Runner, AStepReportsItsErrorWhateverItPrints) {
+  const TemporaryFolder folder;
+  const auto program = [&](const std::string& report) {
+    const std::string file = folder.path + "/report.sh";
+    EXPECT_TRUE(file_store()
+                    .write(file, "#!/bin/sh\necho \"H0101  not this\" >&2\necho '" + report +
+                                     "' >>/dev/fd/$HONE_ERROR_FD\nexit 1\n")
+                    .ok());
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    PipelineOptions options = options_in(folder);
+    options.program = file;
+    options.fresh = true;
+    return options;
+  };
+  const Pipeline p = steps_of("  - {name: a, retries: 1, run: hone train}\n");
+  const PipelineOutcome mistake =
+      run_pipeline(p, program(R"({"code": "H2109", "error": "no column"})")).value();
+  EXPECT_THAT(mistake.error->text(), HasSubstr("H2109  no column"));
+  EXPECT_EQ(mistake.steps[0].attempts, 1);
+  const PipelineOutcome away =
+      run_pipeline(p, program(R"({"code": "H0107", "error": "away", "kind": "transient"})"))
+          .value();
+  EXPECT_THAT(away.error->text(), HasSubstr("H0107  away"));
+  EXPECT_EQ(away.steps[0].attempts, 2);
 }
 
 TEST(Links, AreForBrowsersAndShells) {

@@ -45,8 +45,8 @@ std::string new_pipeline_run(const std::string& pipeline) {
 
 struct RunningStep {
   const PipelineStep* step = nullptr;
-  pid_t pid = 0;
-  int ended_fd = -1;  // readable when it has ended
+  Child child = {};
+  FileDescriptor ended = {};  // readable when it has ended
   double began = 0, last_tail = 0;
   double asked_to_end = 0;  // by its timeout
   int64_t log_from = 0;     // where this attempt's log begins
@@ -57,7 +57,7 @@ class PipelineRunner {
   PipelineRunner(const Pipeline& pipeline, const PipelineOptions& options)
       : pipeline_(pipeline), options_(options), store_(file_store()) {}
   ~PipelineRunner() {
-    for (const auto& [name, r] : running_) signal_group(r.pid, SIGKILL);
+    for (const auto& [name, r] : running_) signal_group(r.child.pid, SIGKILL);
   }
 
   Result<PipelineOutcome> run() {
@@ -135,7 +135,7 @@ class PipelineRunner {
       if (running_.empty() && (!waiting || error_ || stop_requested())) return Ok{};
       if (stop_requested() && !passed_on_) {
         passed_on_ = true;
-        for (const auto& [name, r] : running_) signal_group(r.pid, SIGTERM);
+        for (const auto& [name, r] : running_) signal_group(r.child.pid, SIGTERM);
       }
       HONE_TRY(watch());
       display_->redraw();
@@ -147,7 +147,7 @@ class PipelineRunner {
   void wait_a_little() {
     std::vector<pollfd> ends;
     for (const auto& [name, r] : running_)
-      if (r.ended_fd >= 0) ends.push_back({r.ended_fd, POLLIN, 0});
+      if (r.ended) ends.push_back({r.ended.get(), POLLIN, 0});
     if (::poll(ends.data(), ends.size(), static_cast<int>(kTick * 1000)) < 0)
       system_clock().sleep(kTick);
   }
@@ -270,7 +270,7 @@ class PipelineRunner {
                    .done = record_->place(step.name, ".done")};
     if (r.command[0] == "hone") r.command[0] = options_.program;
     if (!options_.project.empty()) r.environment["GOOGLE_CLOUD_PROJECT"] = options_.project;
-    RunningStep running{.step = &step, .pid = 0, .began = system_clock().seconds()};
+    RunningStep running{.step = &step, .began = system_clock().seconds()};
     if (HONE_TRY(store_.exists(r.log_file))) running.log_from = HONE_TRY(store_.bytes(r.log_file));
     row.status = "running";
     row.message.clear();
@@ -283,11 +283,12 @@ class PipelineRunner {
       row.pid_start = start_of_process(pid);
       return state_->put(row);
     };
-    auto pid = start_child(r, record);
-    if (!pid.ok()) return failed(step, std::move(pid.error()));
-    running.pid = *pid;
-    running.ended_fd = static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0));
-    running_[step.name] = running;
+    auto child = start_child(r, record);
+    if (!child.ok()) return failed(step, std::move(child.error()));
+    running.child = std::move(*child);
+    running.ended =
+        FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, running.child.pid, 0)));
+    running_[step.name] = std::move(running);
     display_->set(step.name, "running",
                   row.attempts > 1 ? fmt::format("attempt {}", row.attempts) : "");
     return Ok{};
@@ -295,18 +296,17 @@ class PipelineRunner {
 
   Status watch() {
     const double now = system_clock().seconds();
-    std::vector<std::pair<RunningStep, int>> ended;
+    std::vector<std::pair<std::string, int>> ended;  // steps and statuses
     for (auto& [name, r] : running_) {
-      int status = 0;
-      if (child_ended(r.pid, status)) {
-        ended.emplace_back(r, status);
+      if (const auto end = child_ended(r.child.pid)) {
+        ended.emplace_back(name, end->status);
         continue;
       }
       const double limit = r.step->timeout_s;
       if (limit > 0 && now - r.began > limit) {
-        signal_group(r.pid, r.asked_to_end == 0                       ? SIGTERM
-                            : now - r.asked_to_end > kTimeoutPatience ? SIGKILL
-                                                                      : 0);
+        signal_group(r.child.pid, r.asked_to_end == 0                       ? SIGTERM
+                                  : now - r.asked_to_end > kTimeoutPatience ? SIGKILL
+                                                                            : 0);
         if (r.asked_to_end == 0) r.asked_to_end = now;
       }
       if (now - r.last_tail > kTail) {
@@ -314,11 +314,10 @@ class PipelineRunner {
         display_->tell(name, last_line_of(tail_of(name, r.log_from)));
       }
     }
-    for (const auto& [r, status] : ended) {
-      if (r.ended_fd >= 0) ::close(r.ended_fd);
-      running_.erase(r.step->name);
-    }
-    for (const auto& [r, status] : ended)
+    std::vector<std::pair<RunningStep, int>> all;
+    for (const auto& [name, status] : ended)
+      all.emplace_back(std::move(running_.extract(name).mapped()), status);
+    for (const auto& [r, status] : all)
       HONE_TRY(status == 0 ? commit(*r.step) : end_badly(r, status));
     return Ok{};
   }
@@ -334,10 +333,10 @@ class PipelineRunner {
   Status end_badly(const RunningStep& r, int status) {
     const PipelineStep& step = *r.step;
     StepRow& row = record_->rows.at(step.name);
-    signal_group(r.pid, SIGKILL);  // what it started and left
+    signal_group(r.child.pid, SIGKILL);  // what it started and left
     row.pid = 0;
     row.pid_start.clear();
-    const std::string log = tail_of(step.name, r.log_from);
+    const std::optional<Error> error = r.child.error();
     if (stop_requested()) {
       row.status = "pending";
       display_->set(step.name, "stopped", "");
@@ -349,7 +348,7 @@ class PipelineRunner {
                                        : fmt::format("failed with status {}", status);
     int64_t& tries = tries_[step.name];
     if (tries < step.retries &&
-        (r.asked_to_end > 0 || may_be_repeated(step.command, status, log))) {
+        (r.asked_to_end > 0 || may_be_repeated(step.command, status, error))) {
       const double pause = std::min(
           kLongestPause, kFirstPause * static_cast<double>(1 << std::min<int64_t>(tries, 10)));
       ++tries;
@@ -362,7 +361,7 @@ class PipelineRunner {
       return Ok{};
     }
     Error e(err::kStepFailed, fmt::format("step '{}' {}", step.name, why));
-    const std::vector<std::string> said = error_in_log(log);
+    const std::vector<std::string> said = lines_of_failure(error, tail_of(step.name, r.log_from));
     for (size_t i = 0; i < std::min<size_t>(said.size(), 4); ++i) e.at(said[i]);
     return failed(
         step,

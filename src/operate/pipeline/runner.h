@@ -51,11 +51,13 @@ std::string link_to_run(const std::string& root, const std::string& run,
                         const std::string& project);
 
 // A step whose error would be the same again is not repeated: a mistake that hone explains.
-bool may_be_repeated(const std::vector<std::string>& command, int status, std::string_view log);
+// `error`: what the command reported.
+bool may_be_repeated(const std::vector<std::string>& command, int status,
+                     const std::optional<Error>& error);
 
 std::string own_program();  // the path of this program
 
-// The lines of the last error that hone printed in a log, without its "at" and "do"; else its last line.
-std::vector<std::string> error_in_log(std::string_view log);
+// Why a program failed: the lines of the error that it reported, else the last line of its log.
+std::vector<std::string> lines_of_failure(const std::optional<Error>& error, std::string_view log);
 
 }  // namespace hone

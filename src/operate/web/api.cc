@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/core/error_report.h"
 #include "base/core/redact.h"
 #include "operate/monitor/errors.h"
 #include "operate/pipeline/errors.h"
@@ -57,10 +58,7 @@ WebAnswer api_answer(const OrderedJson& value) {
 WebAnswer api_failure(const Error& error, int status) {
   for (const ErrorCode& code : {err::kNoRun, err::kNoPipelineRun, err::kNotRegistered})
     if (error.is(code)) status = 404;
-  WebAnswer answer = api_answer({{"error", error.what()},
-                                 {"code", error.code()},
-                                 {"where", error.where()},
-                                 {"todo", error.remedy()}});
+  WebAnswer answer = api_answer(error_json(error));
   answer.status = status;
   return answer;
 }

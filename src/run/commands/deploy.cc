@@ -1,13 +1,13 @@
 // hone deploy NAME: a version of a registered model answers at an endpoint. A server that runs takes it without
 // losing a request; without one a server is started.
 #include <chrono>
-#include <csignal>
 #include <thread>
 
-#include "base/core/detach.h"
+#include "base/core/child.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
+#include "base/store/store.h"
 #include "operate/pipeline/runner.h"
 #include "operate/serve/model_set.h"
 #include "run/commands/command.h"
@@ -37,7 +37,7 @@ Endpoint with_version(Endpoint e, const ModelVersion& v, int64_t traffic, const 
   return e;
 }
 
-Result<int64_t> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
+Result<Child> start_server(const DeploySettings& s, Registry& registry, const Endpoint& e) {
   std::vector<std::string> argv{own_program(), "serve", "--endpoint", e.id,
                                 "--host",      s.host,  "--port",     std::to_string(s.port)};
   for (const std::string& flag : s.serve_flags) {
@@ -51,20 +51,28 @@ Result<int64_t> start_server(const DeploySettings& s, Registry& registry, const 
   // The address of the registry may have a password, which a list of processes must not show.
   ::setenv("HONE_REGISTRY", registry.whole_address().c_str(), 1);
   const std::string log = server_log(e);
-  const int64_t pid = HONE_TRY(start_detached(argv, log));
+  if (const size_t slash = log.rfind('/'); slash != log.npos)
+    HONE_TRY(file_store().make_dirs(log.substr(0, slash)));
+  const ChildStream to_log = {ChildStream::kAppend, log, 0600};
+  Child server = HONE_TRY(spawn({.command = argv,
+                                 .in = {ChildStream::kNull},
+                                 .out = to_log,
+                                 .err = to_log,
+                                 .group = ChildSpec::kOwnSession,
+                                 .closes_files = true}));
   log_info("{:<11} a server, its log is {}", "started", log);
-  return pid;
+  return server;
 }
 
 Result<Endpoint> wait_until_ready(const DeploySettings& s, Registry& registry,
-                                  const std::string& id, int64_t pid) {
+                                  const std::string& id, const Child& server) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(s.wait);
   while (std::chrono::steady_clock::now() < end) {
     const Endpoint e = HONE_TRY(registry.endpoint(id));
     if (ask_server(e).ready) return e;
-    if (::kill(static_cast<pid_t>(pid), 0) != 0) {
+    if (child_ended(server.pid)) {
       const auto log = read_file(server_log(e));
-      const std::vector<std::string> said = error_in_log(log.ok() ? *log : "");
+      const std::vector<std::string> said = lines_of_failure(server.error(), log.ok() ? *log : "");
       return Error(err::kDeployNotReady,
                    fmt::format("the server of the endpoint ended: {}", said.empty() ? "" : said[0]))
           .at(server_log(e))

@@ -46,7 +46,7 @@ Status make_model(const InitSettings& s, const std::string& dir) {
   const CommandOutput done = HONE_TRY(run_command(words));
   if (done.status != 0) {
     Error e(err::kNoModel, "the project's model cannot be made");
-    for (const std::string& line : error_in_log(done.err)) e.at(line);
+    for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
     return e;
   }
   for (const auto& entry : HONE_TRY(store.list(made)))

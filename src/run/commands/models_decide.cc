@@ -5,6 +5,7 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "base/store/temporary_folder.h"
+#include "operate/pipeline/runner.h"
 #include "operate/registry/decide.h"
 #include "operate/registry/errors.h"
 #include "operate/registry/model_hash.h"
@@ -21,16 +22,6 @@ Error without_rows(const ModelVersion& v) {
           "evaluate it: hone eval ... --model_name_or_path {} --save_examples --output_dir E; then "
           "hone models register --name {} --model {} --evaluation E",
           v.source, v.model, v.source));
-}
-
-// The lines from the error on, which are what its user has to know.
-std::string error_of(const std::string& log) {
-  const std::vector<std::string> lines = split(log, '\n');
-  constexpr size_t kMost = 8;
-  size_t begin = lines.size() > kMost ? lines.size() - kMost : 0;
-  for (size_t i = 0; i < lines.size(); ++i)
-    if (lines[i].size() > 7 && lines[i][0] == 'H' && lines[i].substr(5, 2) == "  ") begin = i;
-  return std::string(trim(join({lines.begin() + static_cast<long>(begin), lines.end()}, "\n    ")));
 }
 
 // The model evaluated as `like` was, on its first rows alone where `rows` is not 0.
@@ -53,12 +44,13 @@ Result<Evaluation> evaluate_like(const Evaluation& like, const ModelVersion& v, 
   CommandOptions options;
   if (const std::string from = text_at(like.run, "folder"); is_folder(from)) options.folder = from;
   const CommandOutput done = HONE_TRY(run_command(argv, options));
-  if (done.status != 0)
-    return Error(err::kEvaluationFailed,
-                 fmt::format("{} could not be evaluated (status {})", v.reference(), done.status))
-        .at(error_of(done.err))
-        .todo(
-            fmt::format("correct that, or promote by hand: hone models promote {}", v.reference()));
+  if (done.status != 0) {
+    Error e(err::kEvaluationFailed,
+            fmt::format("{} could not be evaluated (status {})", v.reference(), done.status));
+    for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
+    return std::move(e).todo(
+        fmt::format("correct that, or promote by hand: hone models promote {}", v.reference()));
+  }
   Evaluation e = HONE_TRY(read_evaluation(out));
   e.folder = v.source;
   return e;

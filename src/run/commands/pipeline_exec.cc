@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
+#include "base/core/error_report.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
@@ -34,26 +35,27 @@ Result<int> exec_command(std::vector<std::string> command, const std::vector<std
   install_stop_handlers();
   std::string out = environment("TMPDIR").empty() ? "/tmp" : environment("TMPDIR");
   out += fmt::format("/hone_exec_{}_{}", ::getpid(), start_of_process(::getpid()));
-  const pid_t pid = HONE_TRY(start_child({.command = command,
-                                          .environment = {},
-                                          .out_file = out,
-                                          .log_file = "/dev/stderr",
-                                          .token = "exec",
-                                          .death_signal = SIGKILL},
-                                         [](pid_t) -> Status { return Ok{}; }));
-  int status = 0, sent = 0;
-  while (!child_ended(pid, status)) {
+  const Child child = HONE_TRY(start_child({.command = command,
+                                            .environment = {},
+                                            .out_file = out,
+                                            .log_file = "",
+                                            .token = "exec",
+                                            .death_signal = SIGKILL},
+                                           [](pid_t) -> Status { return Ok{}; }));
+  std::optional<ChildEnd> end;
+  for (int sent = 0; !(end = child_ended(child.pid));) {
     if (stop_requested() && sent != stop_signal()) {
       sent = stop_signal();
-      signal_group(pid, sent);
+      signal_group(child.pid, sent);
     }
     system_clock().sleep(0.02);
   }
+  if (const auto error = child.error(); error && end->status != 0) report_error(*error);
   const auto text = read_file(out);
   ::unlink(out.c_str());
   const std::string printed = HONE_TRY(text);
   print_out(printed);
-  if (status != 0) return status;
+  if (end->status != 0) return end->status;
   const OrderedJson result = printed_result(printed);
   for (const auto& [member, file] : files) {
     if (!result.is_object() || !result.contains(member))
@@ -66,7 +68,7 @@ Result<int> exec_command(std::vector<std::string> command, const std::vector<std
     HONE_TRY(
         file_store().write(file, value.is_string() ? value.get<std::string>() : dump_json(value)));
   }
-  return status;
+  return kExitDone;
 }
 
 }  // namespace hone

@@ -29,7 +29,7 @@ Status check_commands(const Pipeline& pipeline, const std::string& hone_program)
     const CommandOutput done = HONE_TRY(run_command(words, {.timeout_seconds = kLongestCheck}));
     if (done.status == 0) continue;
     Error e(err::kPipelineFile, fmt::format("the command of step '{}' is refused", step.name));
-    for (const std::string& line : error_in_log(done.err)) e.at(line);
+    for (const std::string& line : lines_of_failure(done.error, done.err)) e.at(line);
     return std::move(e).todo("correct the flag; 'hone " + step.command[1] + " --help' lists them");
   }
   return Ok{};
@@ -47,7 +47,7 @@ std::vector<std::string> planned_lines(const Pipeline& pipeline, const std::stri
   };
   const auto done = run_command(words, {.timeout_seconds = kLongestPlan});
   if (!done.ok()) return not_planned(done.error().what());
-  const std::vector<std::string> said = error_in_log(done->err);
+  const std::vector<std::string> said = lines_of_failure(done->error, done->err);
   const auto j = parse_ordered_json(done->out, "plan");
   if (done->timed_out) return not_planned("hone plan took too long");
   if (!j.ok() || !j->is_object() || !j->contains("peak_bytes"))

@@ -1,21 +1,16 @@
 #include "run/commands/supervise.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <cstdlib>
 
+#include "base/core/child.h"
 #include "base/core/clock.h"
-#include "base/core/errors.h"
+#include "base/core/error_report.h"
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
-#include "base/store/errors.h"
 #include "base/store/store.h"
 #include "learn/checkpoint/training_checkpoint.h"
 #include "operate/reporters/run_info.h"
@@ -24,61 +19,32 @@
 namespace hone {
 namespace {
 
-constexpr const char* kEndVariable = "HONE_SUPERVISOR_PIPE";  // a file descriptor
+constexpr const char* kSupervisorVariable = "HONE_SUPERVISOR";  // its process number
 constexpr double kFirstPause = 1, kLongestPause = 60;
 
-// Faults of the world around, not of what the user wrote.
-bool may_pass(const std::string& code) {
-  for (const ErrorCode& e :
-       {err::kNetwork, err::kHttpStatus, err::kChecksum, err::kStoreFailed, err::kInterrupted})
-    if (code == e.id) return true;
-  return false;
-}
-
-struct End {
-  int status = 0;    // of waitpid()
-  std::string code;  // of the Error that ended it, "" without
+struct TrainEnd {
+  ChildEnd process;
+  std::optional<Error> error;  // that ended it
 };
 
-Result<End> run_child(const std::vector<std::string>& args) {
-  std::vector<std::string> words = {"hone", "train"};
-  words.insert(words.end(), args.begin(), args.end());
-  std::vector<char*> argv;
-  for (std::string& w : words) argv.push_back(w.data());
-  argv.push_back(nullptr);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    return Error(err::kCommandFailed, "cannot make a pipe to the run");
-  const std::string name = std::to_string(ends[1]);
-  const pid_t parent = ::getpid(), child = ::fork();
-  if (child < 0) return Error(err::kCommandFailed, "cannot start the run as a process of its own");
-  if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without its supervisor it saves and ends
-    if (::getppid() != parent) ::_exit(128 + SIGTERM);
-    ::setpgid(0, 0);  // the terminal's Ctrl-C comes through the supervisor, once
-    ::fcntl(ends[1], F_SETFD, 0);
-    ::setenv(kEndVariable, name.c_str(), 1);
-    ::execv("/proc/self/exe", argv.data());
-    ::_exit(127);
-  }
-  ::close(ends[1]);
-  End end;
-  int sent = 0;
-  for (;;) {
-    // A request to stop interrupts the wait; it is handed on once.
-    const pid_t waited = ::waitpid(child, &end.status, WNOHANG);
-    if (waited == child) break;
+Result<TrainEnd> run_child(const std::vector<std::string>& args) {
+  // Without its supervisor it saves and ends. Ctrl-C comes through the supervisor, once.
+  ChildSpec spec{.command = {"hone", "train"},
+                 .program = "/proc/self/exe",
+                 .environment = {{kSupervisorVariable, std::to_string(::getpid())}},
+                 .group = ChildSpec::kOwnGroup,
+                 .death_signal = SIGTERM};
+  spec.command.insert(spec.command.end(), args.begin(), args.end());
+  const Child child = HONE_TRY(spawn(spec));
+  for (int sent = 0;;) {
+    if (const auto end = child_ended(child.pid)) return TrainEnd{*end, child.error()};
+    // A request to stop is handed on once.
     if (stop_requested() && sent != stop_signal()) {
       sent = stop_signal();
-      ::kill(child, sent);
+      ::kill(child.pid, sent);
     }
     ::usleep(20'000);
   }
-  std::array<char, 64> text{};
-  const ssize_t n = ::read(ends[0], text.data(), text.size());
-  ::close(ends[0]);
-  if (n > 0) end.code = std::string(trim(std::string_view(text.data(), static_cast<size_t>(n))));
-  return end;
 }
 
 // Its name with what its manifest says, so that one that was replaced counts as new.
@@ -109,12 +75,7 @@ Result<std::string> newest_since(const std::string& folder, const std::set<std::
   return "";
 }
 
-bool is_supervised() { return !environment(kEndVariable).empty(); }
-
-void tell_supervisor(const Error& error) {
-  const std::string fd = environment(kEndVariable), text = std::string(error.code()) + "\n";
-  if (!fd.empty()) (void)!::write(std::atoi(fd.c_str()), text.data(), text.size());
-}
+bool is_supervised() { return environment(kSupervisorVariable) == std::to_string(::getppid()); }
 
 Result<int> supervise(const std::vector<std::string>& args, const TrainSettings& s) {
   install_stop_handlers();
@@ -124,7 +85,7 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
   double pause = kFirstPause;
   Result<std::set<std::string>> before = marks_of_checkpoints(s.output_dir);
   for (; !before.ok(); before = marks_of_checkpoints(s.output_dir)) {
-    if (!may_pass(before.error().code()) || tries == s.restarts) return std::move(before.error());
+    if (!before.error().is_transient() || tries == s.restarts) return std::move(before.error());
     ++tries;
     log_warning("the run is not started yet, the folder '{}' is asked again in {:.0f} s: {}",
                 s.output_dir, pause, before.error().text());
@@ -140,15 +101,19 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
     if (!newest.empty())
       now.insert(now.end(),
                  {"--overwrite_output_dir", "false", "--resume_from_checkpoint", newest});
-    const End end = HONE_TRY(run_child(now));
-    const bool killed = WIFSIGNALED(end.status);
-    const int status = killed ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
-    const bool crashed =
-        killed || status == kExitBug || (status == kExitUserError && may_pass(end.code));
-    if (!crashed || stop_requested()) return status;
-    const std::string how = killed ? fmt::format("by signal {}", WTERMSIG(end.status))
-                                   : fmt::format("with status {}{}", status,
-                                                 end.code.empty() ? "" : " (" + end.code + ")");
+    const TrainEnd end = HONE_TRY(run_child(now));
+    const auto [signal, status] = end.process;
+    const bool crashed = signal != 0 || status == kExitBug ||
+                         (status == kExitUserError && end.error && end.error->is_transient());
+    const auto pass_on = [&] {
+      if (end.error) report_error(*end.error);
+      return status;
+    };
+    if (!crashed || stop_requested()) return pass_on();
+    const std::string how =
+        signal != 0 ? fmt::format("by signal {}", signal)
+                    : fmt::format("with status {}{}", status,
+                                  end.error ? fmt::format(" ({})", end.error->code()) : "");
     // Without an answer nothing is started: a child that does not know of the checkpoints of this run
     // may delete them.
     for (bool paused = false;; paused = true) {
@@ -167,7 +132,7 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
             how, tries + 1);
         if (!found.ok())
           log_error("its checkpoints could not be looked for: {}", found.error().text());
-        return status;
+        return pass_on();
       }
       ++tries;
       log_warning("the run ended {}: restart {} of {} in {:.0f} s", how, tries, s.restarts, pause);

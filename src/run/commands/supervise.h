@@ -10,16 +10,17 @@
 
 namespace hone {
 
-// Is this process the child of a supervisor?
+// True in the child of a supervisor.
 bool is_supervised();
 
 // Runs `hone train args` as a child until it ends by itself. It is started again when it was killed,
-// ended by a bug, or met a fault that may pass (a server that is away, a damaged transfer, an error of
-// the disk: H0104, H0107, H0108, H0109, H0113). It continues from the newest checkpoint that was saved
+// ended by a bug, or ended by a transient error (a server that is away, a damaged transfer, an error of
+// the disk). It continues from the newest checkpoint that was saved
 // meanwhile. It is given up after s.restarts such ends in a row without a new checkpoint, and pauses
 // between them grow. While it is not known which checkpoints the output folder holds, nothing is started:
 // the folder is asked again, as often. A user's mistake is not repeated. SIGTERM and SIGINT are handed to
-// the child, which saves and ends. Returns the child's exit status; 128 and the signal when it was killed.
+// the child, which saves and ends. Returns the child's exit status, and reports its
+// error; 128 and the signal when it was killed.
 // Errors: H0004 it cannot be started, those of the store where the output folder is.
 Result<int> supervise(const std::vector<std::string>& args, const TrainSettings& s);
 
@@ -28,8 +29,5 @@ Result<int> supervise(const std::vector<std::string>& args, const TrainSettings&
 Result<std::set<std::string>> marks_of_checkpoints(const std::string& folder);
 // The path of the newest resumable checkpoint that is not among those of `before`; "" without one.
 Result<std::string> newest_since(const std::string& folder, const std::set<std::string>& before);
-
-// In the child: tells the supervisor why the run ends.
-void tell_supervisor(const Error& error);
 
 }  // namespace hone

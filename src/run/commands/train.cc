@@ -107,7 +107,7 @@ Result<int> train_task(const Task& task, const TrainStart& start, double begin_s
   return kExitDone;
 }
 
-Result<int> train_once(const std::vector<std::string>& args) {
+Result<int> run_train(const std::vector<std::string>& args) {
   const double begin_s = system_clock().seconds();
   const auto chosen =
       HONE_TRY(choose_task({.name = "hone train", .summary = "fine-tune a model"}, args));
@@ -135,12 +135,6 @@ Result<int> train_once(const std::vector<std::string>& args) {
     monitor->end(RunEnd{*status == kExitDone ? "finished" : "stopped", "", "", 0}, results);
   else
     monitor->end(status.error());
-  return status;
-}
-
-Result<int> run_train(const std::vector<std::string>& args) {
-  Result<int> status = train_once(args);
-  if (!status.ok()) tell_supervisor(status.error());
   return status;
 }
 

@@ -1,0 +1,28 @@
+// How a process tells the one that started it which Error ended it: a line of JSON, written to the
+// descriptor whose number is in HONE_ERROR_FD. Several may be there; the last one counts.
+//   {"error": "cannot read https://...", "code": "H0107", "where": [], "todo": "check the network",
+//    "kind": "transient"}
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/core/error.h"
+#include "base/core/json.h"
+
+namespace hone {
+
+inline constexpr const char* kErrorVariable = "HONE_ERROR_FD";
+
+// Takes the descriptor over when a program starts: programs that it starts itself do not get it.
+void take_error_descriptor();
+// Writes the error there; does nothing if nobody asked for it.
+void report_error(const Error& error);
+
+// {"error", "code", "where", "todo"}
+OrderedJson error_json(const Error& error);
+std::string report_line(const Error& error);
+// The last error among such lines; nothing where there is none.
+std::optional<Error> reported_error(std::string_view lines);
+
+}  // namespace hone
