@@ -1,16 +1,12 @@
-// The module libhone_arrow.so is loaded at the first use.
 #include "learn/data/formats/arrow_rows.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/core/json.h"
+#include "base/core/module.h"
 #include "base/store/mapped_file.h"
 #include "base/store/store.h"
 #include "learn/data/formats/errors.h"
@@ -29,30 +25,15 @@ Error missing(std::string why) {
           "pandas.read_parquet('x.parquet').to_json('x.jsonl', orient='records', lines=True)\"");
 }
 
-// The module beside the program (or in its bin/ or ../lib/); loaded once, never unloaded.
-Result<const HoneArrowApi*> load_module() {
+// Loaded at the first use.
+Result<const HoneArrowApi*> arrow_api() {
   static Result<const HoneArrowApi*> loaded = []() -> Result<const HoneArrowApi*> {
-    std::error_code failed;
-    const std::filesystem::path program =
-        std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-    std::string tried;
-    for (const char* folder : {".", "bin", "../bin", "../lib", "../lib/hone"}) {
-      const std::filesystem::path file = (program / folder / kModule).lexically_normal();
-      if (!std::filesystem::exists(file, failed)) {
-        tried = tried.empty() ? file.string() : tried;
-        continue;
-      }
-      void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (!handle) return missing(fmt::format("{} does not load: {}", file.string(), dlerror()));
-      auto* api = reinterpret_cast<const HoneArrowApi* (*)()>(dlsym(handle, "hone_arrow_api"));
-      if (!api || api()->abi != kHoneArrowAbi) {
-        return missing(fmt::format("{} belongs to another version of hone", file.string()));
-      }
-      return api();
-    }
-    return missing(
-        fmt::format("this build has no {} (looked for {}): Arrow was not there when it was built",
-                    kModule, tried));
+    const Result<Module> module = load_beside_program(kModule);
+    if (!module.ok()) return missing(module.error().what());
+    const auto api = module->symbol<const HoneArrowApi* (*)()>("hone_arrow_api");
+    if (!api || api()->abi != kHoneArrowAbi)
+      return missing(fmt::format("{} belongs to another version of hone", kModule));
+    return api();
   }();
   return loaded;
 }
@@ -223,7 +204,7 @@ class ArrowReader final : public RowReader {
 
 Result<std::unique_ptr<RowReader>> open_arrow_rows(HoneArrowFormat format,
                                                    std::unique_ptr<Source> source) {
-  const HoneArrowApi* api = HONE_TRY(load_module());
+  const HoneArrowApi* api = HONE_TRY(arrow_api());
   auto reader = std::make_unique<ArrowReader>(api, format, std::move(source));
   HONE_TRY(reader->open());
   return std::unique_ptr<RowReader>(std::move(reader));

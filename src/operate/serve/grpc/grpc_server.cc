@@ -1,10 +1,8 @@
 #include "operate/serve/grpc/grpc_server.h"
 
-#include <dlfcn.h>
-
-#include <filesystem>
 #include <mutex>
 
+#include "base/core/module.h"
 #include "base/core/text.h"
 #include "operate/serve/grpc/errors.h"
 #include "operate/serve/grpc/grpc_module.h"
@@ -22,21 +20,11 @@ Error no_grpc(const std::string& why) {
           "--grpc_port");
 }
 
-// Beside the program, or in its ../lib; loaded once, never unloaded.
 Result<GrpcStart> load_grpc() {
-  std::error_code failed;
-  const std::filesystem::path program =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-  for (const char* folder : {".", "bin", "../bin", "../lib", "../lib/hone"}) {
-    const std::filesystem::path file = (program / folder / kModule).lexically_normal();
-    if (!std::filesystem::exists(file, failed)) continue;
-    void* handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr)
-      return no_grpc(fmt::format("{} does not load: {}", file.string(), ::dlerror()));
-    if (auto* start = reinterpret_cast<GrpcStart>(::dlsym(handle, "hone_grpc_start"))) return start;
-    return no_grpc(file.string() + " is not a module of hone");
-  }
-  return no_grpc(fmt::format("this build has no {}", kModule));
+  const Result<Module> module = load_beside_program(kModule);
+  if (!module.ok()) return no_grpc(module.error().what());
+  if (const auto start = module->symbol<GrpcStart>("hone_grpc_start")) return start;
+  return no_grpc(fmt::format("{} is not a module of hone", kModule));
 }
 
 // The answer of a route, gathered.

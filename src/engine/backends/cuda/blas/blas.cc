@@ -53,11 +53,11 @@ Result<std::shared_ptr<cublasLtMatrixLayoutOpaque_t>> layout_of(const Blas& blas
 
 Result<Blas> load_blas(int newest_major) {
   std::string why;
-  void* library = load_library("HONE_CUBLASLT", kNames, newest_major, why);
-  if (library == nullptr) return no_blas(why);
+  const std::optional<Module> library = load_library("HONE_CUBLASLT", kNames, newest_major, why);
+  if (!library) return no_blas(why);
   Blas blas;
-#define HONE_BLAS(name, arguments)                                                        \
-  blas.name = reinterpret_cast<cublasStatus_t(*) arguments>(find_symbol(library, #name)); \
+#define HONE_BLAS(name, arguments)                                 \
+  blas.name = library->symbol<cublasStatus_t(*) arguments>(#name); \
   if (blas.name == nullptr) return no_blas("libcublasLt.so has no " #name);
 #include "engine/backends/cuda/blas/blas.def"
 #undef HONE_BLAS

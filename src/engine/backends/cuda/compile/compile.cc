@@ -53,12 +53,12 @@ std::map<std::string, KernelUse> uses_of(std::string_view log) {
 
 Result<KernelCompiler> KernelCompiler::open(int newest_major) {
   std::string why;
-  void* library = load_library("HONE_NVRTC", kNames, newest_major, why);
-  if (library == nullptr) return no_kernels(why);
-  load_beside(library, "libnvrtc-builtins.so");
+  const std::optional<Module> library = load_library("HONE_NVRTC", kNames, newest_major, why);
+  if (!library) return no_kernels(why);
+  load_beside(*library, "libnvrtc-builtins.so");
   KernelCompiler compiler;
-#define HONE_NVRTC(name, arguments)                                                         \
-  compiler.library_.name = reinterpret_cast<int(*) arguments>(find_symbol(library, #name)); \
+#define HONE_NVRTC(name, arguments)                                  \
+  compiler.library_.name = library->symbol<int(*) arguments>(#name); \
   if (compiler.library_.name == nullptr) return no_kernels("libnvrtc.so has no " #name);
 #include "engine/backends/cuda/compile/nvrtc.def"
 #undef HONE_NVRTC

@@ -1,7 +1,6 @@
 #include "engine/backends/cuda/driver/driver.h"
 
-#include <dlfcn.h>
-
+#include "base/core/module.h"
 #include "engine/backends/cuda/driver/errors.h"
 
 namespace hone::cuda {
@@ -18,13 +17,13 @@ Error no_driver(const std::string& text) {
 }  // namespace
 
 Result<Driver> load_driver() {
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // for the life of the process
-  if (library == nullptr) return no_driver(fmt::format("there is no {}", kLibrary));
+  const Result<Module> library = load_module(kLibrary);
+  if (!library.ok()) return no_driver(fmt::format("there is no {}", kLibrary));
   Driver driver;
-#define HONE_CUDA(name, symbol, arguments)                                       \
-  driver.name = reinterpret_cast<CUresult(*) arguments>(dlsym(library, symbol)); \
-  if (driver.name == nullptr)                                                    \
-    return no_driver(fmt::format("{} is too old: it has no {}", kLibrary, symbol));
+#define HONE_CUDA(name, exported, arguments)                      \
+  driver.name = library->symbol<CUresult(*) arguments>(exported); \
+  if (driver.name == nullptr)                                     \
+    return no_driver(fmt::format("{} is too old: it has no {}", kLibrary, exported));
 #include "engine/backends/cuda/driver/driver.def"
 #undef HONE_CUDA
   int version = 0;

@@ -8,12 +8,11 @@ namespace hone::cuda {
 std::optional<Nvml> load_nvml() {
   constexpr const char* kNames[] = {"libnvidia-ml.so.1", "libnvidia-ml.so"};
   std::string why;
-  void* library = load_library("HONE_NVML", kNames, 0, why);
-  if (library == nullptr) return std::nullopt;
+  const std::optional<Module> library = load_library("HONE_NVML", kNames, 0, why);
+  if (!library) return std::nullopt;
   Nvml nvml;
-#define HONE_NVML(name, symbol, arguments)                                      \
-  nvml.name = reinterpret_cast<int(*) arguments>(find_symbol(library, symbol)); \
-  if (nvml.name == nullptr) return std::nullopt;
+#define HONE_NVML(name, exported, arguments) \
+  if (const auto f = library->symbol<int(*) arguments>(exported)) nvml.name = f;
 #include "engine/backends/cuda/driver/nvml.def"
 #undef HONE_NVML
   if (nvml.init() != 0) return std::nullopt;

@@ -1,5 +1,6 @@
-// NVIDIA's management library as far as hone calls it: what a GPU has free and how it is connected, without a
-// context on it. Names and arguments are those of the NVML API reference; its header is not needed.
+// NVIDIA's management library as far as hone calls it: what a GPU has free, how it is connected and used, without
+// a context on it. Names and arguments are those of the NVML API reference; its header is not needed.
+//   https://docs.nvidia.com/deploy/nvml-api/
 #pragma once
 
 #include <optional>
@@ -13,10 +14,21 @@ using nvmlDevice_t = struct nvmlDevice_st*;
 struct nvmlMemory_t {
   unsigned long long total, free, used;
 };
+struct nvmlUtilization_t {
+  unsigned gpu, memory;
+};
+inline constexpr int NVML_ERROR_FUNCTION_NOT_FOUND = 13;
+inline constexpr int NVML_TEMPERATURE_GPU = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2;
+
+// Stands for a function that the library does not have, as older ones lack some.
+template <class... Arguments>
+int absent_in_nvml(Arguments...) {
+  return NVML_ERROR_FUNCTION_NOT_FOUND;
+}
 
 // Every function returns 0, or a code.
 struct Nvml {
-#define HONE_NVML(name, symbol, arguments) int(*name) arguments = nullptr;
+#define HONE_NVML(name, symbol, arguments) int(*name) arguments = absent_in_nvml;
 #include "engine/backends/cuda/driver/nvml.def"
 #undef HONE_NVML
 };

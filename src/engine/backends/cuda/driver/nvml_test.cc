@@ -2,11 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 namespace hone::cuda {
 namespace {
+
+TEST(Nvml, WithoutALibraryNothingIsKnown) {
+  const Nvml empty;
+  unsigned count = 0;
+  EXPECT_EQ(empty.count(&count), NVML_ERROR_FUNCTION_NOT_FOUND);
+  EXPECT_EQ(links_of(empty, "0000:01:00.0").text(), "");
+  EXPECT_EQ(driver_version(empty), "");
+  ::setenv("HONE_NVML", "/nowhere/libnvidia-ml.so", 1);
+  EXPECT_FALSE(load_nvml());
+  ::unsetenv("HONE_NVML");
+}
 
 TEST(Nvml, SaysWhatIsFreeAndHowAGpuIsConnected) {
   Nvml n;
