@@ -21,6 +21,7 @@ What it looks at:
   - a type outside unnamed namespaces: defined once under its full name, or the linker mixes two
   - a name of an unnamed namespace: in one source of its room, and in one of its tests, because these
     are compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
+  - dlopen() and dlsym(): in base/core/module.cc alone
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
@@ -39,6 +40,7 @@ NAMESPACE = re.compile(r"^(?:inline )?namespace(?: ([\w:]+))? \{")
 TYPE = re.compile(r"^(?:class|struct|union|enum(?: class| struct)?) (?:alignas\(\w+\) )?(\w+)(?: final)?"
                   r"(?: *:[^:].*)?(?: \{.*)?$")
 DIES = re.compile(r"(?<![\w.>:])(?:std::)?(?:exit|abort|_exit|quick_exit)\s*\(")
+LOADS, LOADER = re.compile(r"\bdl(?:open|sym)\s*\("), os.path.join("base", "core", "module.cc")
 # What a line in the first column defines: a type, an alias, or a function or constant.
 NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|(?!using |return|template|namespace)"
                   r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
@@ -197,6 +199,8 @@ class Check:
                 code = line.split("//")[0]
                 if room != "run" and not beside and DIES.search(code):
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")
+                if relative != LOADER and LOADS.search(code):
+                    self.say(path, n, f"loads a library; call load_module() of {LOADER}")
 
     def edge(self, source, target, path, n):
         """x.h and x.cc are one stem, x; x.simd.h, which is compiled by itself, is another, x.simd."""

@@ -8,7 +8,7 @@
 #include "base/core/text.h"
 #include "base/core/threads.h"
 #include "base/store/http.h"
-#include "operate/usage/nvml.h"
+#include "operate/usage/gpu_usage.h"
 
 namespace hone {
 namespace {
@@ -76,8 +76,8 @@ Machine this_machine() {
   m.type = machine_type();
   m.processors = ThreadPool::default_size();
   m.memory_bytes = read_memory().total_bytes;
-  if (const std::unique_ptr<Nvml> nvml = Nvml::open()) {
-    const std::vector<GpuUsage> gpus = nvml->read();
+  if (const std::unique_ptr<GpuReader> reader = GpuReader::open()) {
+    const std::vector<GpuUsage> gpus = reader->read();
     m.gpus = static_cast<int64_t>(gpus.size());
     if (!gpus.empty()) {
       m.gpu = gpus[0].name;

@@ -48,7 +48,7 @@ void read_network(const std::string& text, Usage& u) {
 
 }  // namespace
 
-UsageReader::UsageReader(std::string root) : root_(std::move(root)), nvml_(Nvml::open()) {}
+UsageReader::UsageReader(std::string root) : root_(std::move(root)), gpus_(GpuReader::open()) {}
 UsageReader::~UsageReader() = default;
 
 Usage UsageReader::read() {
@@ -88,7 +88,7 @@ Usage UsageReader::read() {
     u.network_receive_rate = rate(u.network_received_bytes, last_.network_received_bytes);
     u.network_send_rate = rate(u.network_sent_bytes, last_.network_sent_bytes);
   }
-  if (nvml_) u.gpus = nvml_->read();
+  if (gpus_) u.gpus = gpus_->read();
   last_ = u;
   return u;
 }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "operate/usage/nvml.h"
+#include "operate/usage/gpu_usage.h"
 
 namespace hone {
 
@@ -37,7 +37,7 @@ class UsageReader {
 
  private:
   std::string root_;
-  std::unique_ptr<Nvml> nvml_;
+  std::unique_ptr<GpuReader> gpus_;
   Usage last_;
   double machine_busy_ = 0, machine_all_ = 0;  // ticks at the last read
 };

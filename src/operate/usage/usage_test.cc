@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "operate/usage/nvml.h"
+#include "operate/usage/gpu_usage.h"
 
 namespace hone {
 namespace {
@@ -62,10 +62,10 @@ TEST(Usage, SummaryHasMeansAndPeaks) {
   EXPECT_EQ(s.gpu_memory_peak_bytes(), 30);
 }
 
-// fake_nvml.cc: two cards, the second one without a power sensor.
-TEST(Nvml, AsksTheLibraryAndHidesOtherCards) {
-  ::setenv("HONE_NVML_LIBRARY", HONE_FAKE_NVML, 1);
-  std::vector<GpuUsage> gpus = Nvml::open()->read();
+// fake_nvml.cc: two cards without a counter of energy, the second one without a power sensor.
+TEST(GpuReader, AsksTheLibraryAndHidesOtherCards) {
+  ::setenv("HONE_NVML", HONE_FAKE_NVML, 1);
+  std::vector<GpuUsage> gpus = GpuReader::open()->read();
   ASSERT_EQ(gpus.size(), 2u);
   EXPECT_EQ(gpus[0].name, "Fake GPU");
   EXPECT_EQ(gpus[0].busy_share, 0.9);
@@ -74,14 +74,15 @@ TEST(Nvml, AsksTheLibraryAndHidesOtherCards) {
   EXPECT_EQ(gpus[0].temperature_celsius, 61);
   EXPECT_EQ(gpus[0].sm_clock_mhz, 1980);
   EXPECT_EQ(gpus[1].power_watts, -1);
+  EXPECT_EQ(gpus[0].energy_joules, -1);
   ::setenv("CUDA_VISIBLE_DEVICES", "GPU-fake-1", 1);
-  gpus = Nvml::open()->read();
+  gpus = GpuReader::open()->read();
   ASSERT_EQ(gpus.size(), 1u);
   EXPECT_EQ(gpus[0].index, 1);
   ::unsetenv("CUDA_VISIBLE_DEVICES");
-  ::setenv("HONE_NVML_LIBRARY", "/nowhere/libnvidia-ml.so", 1);
-  EXPECT_EQ(Nvml::open(), nullptr);
-  ::unsetenv("HONE_NVML_LIBRARY");
+  ::setenv("HONE_NVML", "/nowhere/libnvidia-ml.so", 1);
+  EXPECT_EQ(GpuReader::open(), nullptr);
+  ::unsetenv("HONE_NVML");
 }
 
 }  // namespace

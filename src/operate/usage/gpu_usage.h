@@ -1,11 +1,12 @@
-// NVIDIA's management library, loaded when it is there: libnvidia-ml.so.1 comes with the driver.
-//   https://docs.nvidia.com/deploy/nvml-api/
+// How busy NVIDIA's GPUs are, by their management library (NVML).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "engine/backends/cuda/driver/nvml.h"
 
 namespace hone {
 
@@ -21,26 +22,22 @@ struct GpuUsage {
   double sm_clock_mhz = -1, memory_clock_mhz = -1;
 };
 
-class Nvml {
+class GpuReader {
  public:
-  // Null where the library or a driver is missing. HONE_NVML_LIBRARY names another file.
-  static std::unique_ptr<Nvml> open();
-  ~Nvml();
-  Nvml(const Nvml&) = delete;
+  // Null where the library or a driver is missing.
+  static std::unique_ptr<GpuReader> open();
 
   // The devices that CUDA_VISIBLE_DEVICES lets this process see, by index or UUID; all without it.
-  std::vector<GpuUsage> read();
+  std::vector<GpuUsage> read() const;
 
  private:
-  struct Functions;
-  Nvml(void* library, std::unique_ptr<Functions> functions);
-  void* library_;
-  std::unique_ptr<Functions> functions_;
+  explicit GpuReader(const cuda::Nvml& nvml);
   struct Gpu {
-    void* handle;
+    cuda::nvmlDevice_t handle;
     int64_t index;
     std::string name, uuid;
   };
+  cuda::Nvml nvml_;
   std::vector<Gpu> gpus_;
 };
 
