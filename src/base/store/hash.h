@@ -1,7 +1,9 @@
-// SHA-256 (FIPS 180-4) and SHA-1 (RFC 3174), for checking downloads.
+// SHA-256 (FIPS 180-4), SHA-1 (RFC 3174) and MD5 (RFC 1321) of bytes that come in any number of pieces, by
+// OpenSSL.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,32 +12,30 @@
 
 namespace hone {
 
-// Bytes may come in any number of pieces; the digest is lower-case hexadecimal.
-class Sha256 {
+class StreamHash {
  public:
   void add(std::span<const std::byte> bytes);
-  std::string hex();
+  std::string digest();  // raw bytes; ends the hash
+  std::string hex();     // the same in lower-case hexadecimal
+
+ protected:
+  explicit StreamHash(const char* name);  // as OpenSSL names it
 
  private:
-  void block(const uint8_t* p);
-  uint32_t h_[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  uint8_t buffer_[64];
-  uint64_t bytes_ = 0;
+  std::unique_ptr<void, void (*)(void*)> context_;
 };
 
-class Sha1 {
- public:
-  void add(std::span<const std::byte> bytes);
-  std::string hex();
-
- private:
-  void block(const uint8_t* p);
-  uint32_t h_[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
-  uint8_t buffer_[64];
-  uint64_t bytes_ = 0;
+struct Sha256 : StreamHash {
+  Sha256() : StreamHash("SHA256") {}
+};
+struct Sha1 : StreamHash {
+  Sha1() : StreamHash("SHA1") {}
+};
+struct Md5 : StreamHash {
+  Md5() : StreamHash("MD5") {}
 };
 
+std::string hex_of(std::string_view bytes);  // lower case
 std::string sha256_of_text(std::string_view text);
 
 class Store;

@@ -149,6 +149,7 @@ TEST(Hash, KnownAnswers) {
   Sha1 h;
   h.add(std::as_bytes(std::span("abc", 3)));
   EXPECT_EQ(h.hex(), "a9993e364706816aba3e25717850c26c9cd0d89d");
+  EXPECT_EQ(Md5().hex(), "d41d8cd98f00b204e9800998ecf8427e");
   auto store = make_memory_store();
   ASSERT_TRUE(store->write("/f", "hello\n").ok());
   EXPECT_EQ(*git_blob_id_of_file(*store, "/f"), "ce013625030ba8dba906f756967f9e9ca394464a");

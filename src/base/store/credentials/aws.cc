@@ -202,7 +202,8 @@ HttpHeaders sign_aws(const AwsRequest& request, const AwsKeys& keys, double wall
       join({request.method, request.path, query, lines, names, request.payload}, "\n");
   const std::string scope =
       fmt::format("{}/{}/{}/aws4_request", day, request.region, request.service);
-  const std::string to_sign = join({"AWS4-HMAC-SHA256", now, scope, sha256_hex(canonical)}, "\n");
+  const std::string to_sign =
+      join({"AWS4-HMAC-SHA256", now, scope, sha256_of_text(canonical)}, "\n");
   std::string key = "AWS4" + keys.secret;
   for (const std::string& part :
        {day, request.region, request.service, std::string("aws4_request")})

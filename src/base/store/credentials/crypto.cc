@@ -13,14 +13,6 @@
 namespace hone {
 namespace {
 
-std::string digest(const EVP_MD* kind, std::span<const std::byte> bytes) {
-  unsigned char out[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  HONE_BUG_IF(EVP_Digest(bytes.data(), bytes.size(), out, &length, kind, nullptr) != 1,
-              "OpenSSL has no {}", EVP_MD_get0_name(kind));
-  return {reinterpret_cast<const char*>(out), length};
-}
-
 template <auto free>
 struct Freed {
   template <class T>
@@ -41,30 +33,10 @@ std::string hmac_sha256(std::string_view key, std::string_view text) {
   return {reinterpret_cast<const char*>(out), length};
 }
 
-std::string sha256_hex(std::span<const std::byte> bytes) {
-  return hex_of(digest(EVP_sha256(), bytes));
-}
-std::string md5(std::span<const std::byte> bytes) { return digest(EVP_md5(), bytes); }
-
-Md5::Md5() : context_(EVP_MD_CTX_new()) {
-  HONE_BUG_IF(EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_md5(), nullptr) != 1,
-              "OpenSSL has no MD5");
-}
-Md5::~Md5() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }
-void Md5::add(std::span<const std::byte> bytes) {
-  EVP_DigestUpdate(static_cast<EVP_MD_CTX*>(context_), bytes.data(), bytes.size());
-}
-std::string Md5::digest() {
-  unsigned char out[EVP_MAX_MD_SIZE];
-  unsigned int length = 0;
-  EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_), out, &length);
-  return {reinterpret_cast<const char*>(out), length};
-}
-
-std::string hex_of(std::string_view bytes) {
-  std::string out;
-  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return out;
+std::string md5(std::span<const std::byte> bytes) {
+  Md5 hash;
+  hash.add(bytes);
+  return hash.digest();
 }
 
 Result<std::string> sign_rs256(const std::string& pem, std::string_view text,

@@ -6,30 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "base/core/error.h"
+#include "base/store/hash.h"
 
 namespace hone {
 
 // 32 raw bytes (RFC 2104, FIPS 180-4).
 std::string hmac_sha256(std::string_view key, std::string_view text);
-std::string sha256_hex(std::span<const std::byte> bytes);
-inline std::string sha256_hex(std::string_view text) {
-  return sha256_hex(std::as_bytes(std::span(text)));
-}
-std::string md5(std::span<const std::byte> bytes);  // 16 raw bytes (RFC 1321)
-// MD5 of bytes that come in pieces.
-class Md5 {
- public:
-  Md5();
-  ~Md5();
-  Md5(const Md5&) = delete;
-  void add(std::span<const std::byte> bytes);
-  std::string digest();  // 16 raw bytes; once
-
- private:
-  void* context_;
-};
-std::string hex_of(std::string_view bytes);  // lower case
+std::string md5(std::span<const std::byte> bytes);  // 16 raw bytes
 
 // RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518, RS256) by a PEM key; the raw signature. `where` is in
 // the message of H0119.

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/store/crc32c.h"
-#include "base/store/credentials/crypto.h"
 #include "base/store/errors.h"
+#include "base/store/hash.h"
 #include "base/store/objects/bucket.h"
 
 namespace hone {
@@ -86,7 +86,7 @@ Result<Sums> sums_of(Store& store, const std::string& path) {
     sums.crc = crc32c(block, sums.crc);
     md5.add(block);
   }
-  sums.md5 = hex_of(md5.digest());
+  sums.md5 = md5.hex();
   return sums;
 }
 
