@@ -25,7 +25,7 @@ packages=(
   "nlohmann-json3-dev" "libfmt-dev" "libyaml-cpp-dev" "libsimdjson-dev" "libutf8proc-dev"
   "libpcre2-dev" "libcurl4-openssl-dev" "libgtest-dev" "libgmock-dev" "libbenchmark-dev"
   "zlib1g-dev" "libzstd-dev" "libbz2-dev" "liblzma-dev" "liburing-dev" "libboost-context-dev"
-  "libssl-dev" "libpugixml-dev" "libnghttp2-dev" "libgrpc++-dev" "protobuf-compiler-grpc" "libprotobuf-dev" "protobuf-compiler" "libsqlite3-dev" "libpq-dev"
+  "libssl-dev" "libpugixml-dev" "libnghttp2-dev" "libxxhash-dev" "libgrpc++-dev" "protobuf-compiler-grpc" "libprotobuf-dev" "protobuf-compiler" "libsqlite3-dev" "libpq-dev"
 )
 optional=(ccache mold liburing-dev)  # a build, or an offload to disk, is only slower without them
 wheels=("pyarrow==26.0.*")
