@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "base/core/child.h"
 
 namespace hone {
 
@@ -29,31 +29,22 @@ class FakeServer {
   FakeServer() = default;
   FakeServer(const FakeServer&) = delete;
   ~FakeServer() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    if (server_.pid <= 0) return;
+    ::kill(server_.pid, SIGKILL);
+    wait_for_child(server_.pid);
   }
 
   // False when there is no python3.
   bool start(const std::string& program, std::vector<std::string> arguments) {
-    int out[2];
-    if (::pipe(out) != 0) return false;
     arguments.insert(arguments.begin(),
                      {"python3", std::string(HONE_SOURCE_DIR) + "/tools/" + program});
-    std::vector<char*> raw;
-    for (std::string& a : arguments) raw.push_back(a.data());
-    raw.push_back(nullptr);
-    pid_ = ::fork();
-    if (pid_ == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server
-      ::dup2(out[1], 1);
-      ::execvp("python3", raw.data());
-      ::_exit(127);
-    }
-    ::close(out[1]);
+    // A test that crashes leaves no server.
+    Result<Child> server =
+        spawn({.command = arguments, .out = {ChildStream::kPipe}, .death_signal = SIGKILL});
+    if (!server.ok()) return false;
+    server_ = std::move(*server);
     char line[64] = "";
-    const bool up = ::read(out[0], line, sizeof line - 1) > 0;
-    ::close(out[0]);
+    const bool up = ::read(server_.out.get(), line, sizeof line - 1) > 0;
     port_ = up ? std::atoi(line + 5) : 0;
     return up;
   }
@@ -63,7 +54,7 @@ class FakeServer {
 
  private:
   int port_ = 0;
-  pid_t pid_ = -1;
+  Child server_;
 };
 
 // Serves the repositories of a folder.
