@@ -22,6 +22,7 @@ What it looks at:
   - a name of an unnamed namespace: in one source of its room, and in one of its tests, because these
     are compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
   - dlopen() and dlsym(): in base/core/module.cc alone
+  - `kv_heads` times something outside models, ops and engine: learn/generate/cache_budget.h plans a KV cache
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
@@ -48,6 +49,7 @@ TEST = re.compile(r"_(test|fuzz|bench)\.cc$")
 MOST_LINES = 1000
 README_LINES = 25
 README_COLUMNS = 110
+CACHE_SIZE = re.compile(r"\bkv_heads\b\s*\*(?!/)|\*\s*(?:\w+(?:\.|->))*kv_heads\b")
 NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)+\'', re.S)
 
 
@@ -194,6 +196,8 @@ class Check:
                         self.used[room].add(self.room_of(m.group(1)))
                         if self.room_of(m.group(1)) == room:
                             self.edge(relative, m.group(1), path, n)
+                if (CACHE_SIZE.search(line) and not beside and not relative.startswith(("engine/", "learn/models/"))):
+                    self.say(path, n, "sizes of a KV cache by a formula: ask learn/generate/cache_budget.h")
                 if re.search(r"\bDISABLED_\w", line):
                     self.say(path, n, "a disabled test; delete it or give it a reason to skip")
                 code = line.split("//")[0]

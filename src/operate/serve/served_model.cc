@@ -5,8 +5,8 @@
 
 #include "base/core/clock.h"
 #include "base/core/log.h"
-#include "base/core/memory.h"
 #include "engine/backends/backends.h"
+#include "learn/generate/cache_budget.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "learn/models/adapter_config.h"
@@ -19,26 +19,18 @@ namespace {
 constexpr int64_t kLongest = 2048;  // tokens of a sequence when nothing is asked for
 constexpr int64_t kLongestRow = 512;
 
-// Bytes of a page of the cache: keys and values of every layer, f32.
-int64_t page_bytes(const ModelConfig& c, int64_t page) {
-  return 8 * c.layers * c.kv_heads * c.head_dim * page;
-}
-
-CacheLimits cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t longest,
-                         const DeviceSpec& device) {
-  CacheLimits l{.rows = o.batch_size, .tokens = longest, .longest_prompt = longest};
-  l.weights = o.weights;
-  const bool encoder = family_of(c).encoder;
-  if (encoder) l.sources = o.batch_size, l.longest_source = longest;
-  const int64_t free =
-      device.own_memory ? device.memory_bytes - device.runtime_bytes : read_memory().usable_bytes();
-  int64_t pages = (o.cache_bytes > 0 ? o.cache_bytes : free / 4) / page_bytes(c, l.page);
-  if (encoder) {
-    l.most_source_pages = std::max(pages / 2, l.source_blocks());
-    pages -= std::min(l.source_pages(), pages / 2);
+// What is wanted, within a quarter of the device's memory where nothing else is asked for.
+Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t longest,
+                                 const Backend& backend) {
+  CacheLimits wanted{.rows = o.batch_size, .tokens = longest, .longest_prompt = longest};
+  wanted.weights = o.weights;
+  if (family_of(c).encoder) {
+    wanted.sources = o.batch_size;
+    wanted.longest_source = longest;
   }
-  l.most_pages = std::max(pages, l.blocks());
-  return l;
+  const int64_t usable = usable_bytes(backend.spec());
+  const int64_t cache = o.cache_bytes > 0 ? o.cache_bytes : usable / 4;
+  return fit_cache(c, wanted, {.arena_bytes = usable, .cache_bytes = cache}, backend);
 }
 
 // What a question to a classifier or masked model may set.
@@ -188,8 +180,8 @@ Status ServedModel::load_text(const ServedOptions& o) {
   for (const auto& chat : {&chat_, &tool_chat_})
     if (*chat && !(*chat)->ok())
       log_warning("{} cannot answer chats: {}", name_, (*chat)->error().text());
-  text_ = HONE_TRY(TextEngine::make(
-      model_, cache_limits(model_.config, o, longest_, backend_->spec()), *backend_, o.engine));
+  const CacheLimits limits = HONE_TRY(cache_limits(model_.config, o, longest_, *backend_));
+  text_ = HONE_TRY(TextEngine::make(model_, limits, *backend_, o.engine));
   return Ok{};
 }
 

@@ -5,10 +5,10 @@
 
 #include "base/core/json.h"
 #include "base/core/log.h"
-#include "base/core/memory.h"
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "engine/backends/backends.h"
+#include "learn/generate/cache_budget.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "learn/pretrained/open.h"
@@ -181,20 +181,23 @@ void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c) {
   }
 }
 
-// Keeps the cache within half of the memory that is free on the device.
-CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& c,
-                       const ModelConfig& model, int64_t batch, const DeviceSpec& device) {
-  const int64_t usable =
-      device.own_memory ? device.memory_bytes - device.runtime_bytes : read_memory().usable_bytes();
-  for (;; batch = (batch + 1) / 2) {
-    const CacheLimits limits = limits_for(prompts, c, model, batch);
-    const int64_t pages = limits.pages() + limits.sources * limits.source_blocks();
-    const int64_t bytes = 8 * model.layers * model.kv_heads * model.head_dim * pages * limits.page;
-    if (batch == 1 || bytes < usable / 2) {
-      return limits;
-    }
-    log_info("the cache of {} prompts would take {}: fewer are worked on together", batch,
-             format_bytes(bytes));
+// Limits for `batch` prompts together, or for fewer where memory is short: the cache takes at most half of the device's
+// memory, and all of the plan what there is.
+Result<CacheLimits> fit_memory(std::span<const Prompt> prompts, const GenerationConfig& c,
+                               const ModelConfig& model, int64_t batch, WeightStorage weights,
+                               const Backend& backend) {
+  const int64_t usable = usable_bytes(backend.spec());
+  const CacheLimits one = limits_for(prompts, c, model, 1);
+  for (int64_t together = batch;; together = (together + 1) / 2) {
+    CacheLimits wanted = limits_for(prompts, c, model, together);
+    wanted.weights = weights;
+    Result<CacheLimits> limits = fit_cache(
+        model, wanted, {.arena_bytes = usable, .cache_bytes = usable / 2}, backend, one.rows);
+    if (!limits.ok() && together > 1) continue;
+    if (limits.ok() && (together < batch || limits->pages() < wanted.pages() ||
+                        limits->source_pages() < wanted.source_pages()))
+      log_info("memory is short for {} prompts at a time: fewer are worked on together", batch);
+    return limits;
   }
 }
 
@@ -360,11 +363,13 @@ Result<int> run_generate(const std::vector<std::string>& args, bool as_script) {
   tell_length(s, config, prompts, model.config.max_positions, origin);
 
   const auto backend = HONE_TRY(open_device(s.device, {.threads = static_cast<int>(s.threads)}));
-  CacheLimits limits = fit_memory(prompts, config, model.config, s.batch_size, backend->spec());
+  WeightStorage weights = WeightStorage::f32;
   if (s.load_in_8bit)
-    limits.weights = WeightStorage::i8;
+    weights = WeightStorage::i8;
   else if (s.dtype == "bfloat16")
-    limits.weights = WeightStorage::bf16;
+    weights = WeightStorage::bf16;
+  const CacheLimits limits =
+      HONE_TRY(fit_memory(prompts, config, model.config, s.batch_size, weights, *backend));
   auto generator = HONE_TRY(Generator::make(model, limits, *backend));
   Printer printer(s, model, rows, prompts, config, as_script);
   const auto start = std::chrono::steady_clock::now();

@@ -7,6 +7,7 @@
 #include "base/core/version.h"
 #include "base/settings/settings.h"
 #include "engine/backends/backends.h"
+#include "learn/generate/cache_budget.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/prompts.h"
 #include "run/library/errors.h"
@@ -91,12 +92,14 @@ Result<hone_model*> open_model(const char* name, const char* options_json) {
   model->defaults = HONE_TRY(generation_of(model->files));
   const int64_t positions = model->files.config.max_positions;
   const int64_t tokens = std::min(o.max_length > 0 ? o.max_length : kLongest, positions);
-  model->limits = {.rows = o.batch_size, .tokens = tokens, .longest_prompt = tokens};
+  CacheLimits wanted{.rows = o.batch_size, .tokens = tokens, .longest_prompt = tokens};
   if (family_of(model->files.config).encoder) {
-    model->limits.sources = o.batch_size;
-    model->limits.longest_source = tokens;
+    wanted.sources = o.batch_size;
+    wanted.longest_source = tokens;
   }
   model->backend = HONE_TRY(open_backend("cpu", {.threads = static_cast<int>(o.threads)}));
+  const CacheBudget most{.arena_bytes = usable_bytes(model->backend->spec())};
+  model->limits = HONE_TRY(fit_cache(model->files.config, wanted, most, *model->backend));
   model->generator = HONE_TRY(Generator::make(model->files, model->limits, *model->backend));
   return model.release();
 }
@@ -111,7 +114,8 @@ Result<hone_batch*> generate(hone_model& model, const std::vector<PromptRow>& ro
   HONE_TRY(check_prompts(prompts, config, c.vocab, c.max_positions));
   const CacheLimits need = limits_for(prompts, config, c, 1);
   const int64_t longest = std::max(need.tokens, need.longest_source);
-  if (need.rows > model.limits.rows || longest > model.limits.tokens)
+  if (need.rows > model.limits.rows || longest > model.limits.tokens ||
+      need.pages() > model.limits.pages())
     return Error(
                err::kLibraryLimit,
                fmt::format("{} sequences of {} tokens are alive at once, the model was opened for "
