@@ -62,14 +62,6 @@ int status_of(const Error& e);
 WebHeaders headers_of(const Error& e);
 // One line: what, where, what to do.
 std::string line_of(const Error& e);
-// A body, or a part of one, as an object; H3415 with the place.
-Result<Json> json_object(std::string_view text);
-
-// Texts of one request.
-inline constexpr size_t kMostTexts = 1024;
-// H3415: more than kMostTexts.
-Status check_text_count(size_t texts);
-
 // Asks the model all queries at once. `done` is called once with all answers in order, or the first
 // Error, which ends the others. Ends them too when the client leaves.
 void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<TextQuery> queries,

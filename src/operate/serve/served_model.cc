@@ -12,6 +12,7 @@
 #include "learn/models/adapter_config.h"
 #include "learn/pretrained/weights.h"
 #include "operate/serve/errors.h"
+#include "operate/serve/protocol/errors.h"
 
 namespace hone {
 namespace {

@@ -1,19 +1,11 @@
 #include "operate/serve/tensors.h"
 
-#include <cstring>
+#include <algorithm>
 
-#include "operate/serve/errors.h"
+#include "operate/serve/protocol/errors.h"
+#include "operate/serve/protocol/json_body.h"
 
 namespace hone {
-
-int64_t InferTensor::size() const {
-  int64_t n = 1;
-  for (const int64_t d : shape) {
-    if (d < 0 || (d > 0 && n > (int64_t{1} << 40) / d)) return -1;
-    n *= d;
-  }
-  return n;
-}
 
 std::vector<TensorForm> outputs_of(const ServedModel& model) {
   if (model.task() == ServedTask::generation || model.task() == ServedTask::text2text)
@@ -38,22 +30,6 @@ OrderedJson triton_config(const ServedModel& model) {
           {"output", outputs}};
 }
 
-Result<const InferTensor*> texts_among(const std::vector<InferTensor>& inputs) {
-  const InferTensor* text = nullptr;
-  for (const InferTensor& t : inputs)
-    if (t.name == "text_input" || (text == nullptr && t.datatype == "BYTES")) text = &t;
-  if (text == nullptr)
-    return Error(err::kServeRequest, "no input is a tensor of texts")
-        .todo("send the input text_input with datatype BYTES");
-  if (text->datatype != "BYTES")
-    return Error(err::kServeRequest,
-                 fmt::format("the input {} is {}, BYTES is expected", text->name, text->datatype));
-  if (text->size() != static_cast<int64_t>(text->texts.size()))
-    return Error(err::kServeRequest, fmt::format("the input {} has {} texts, its shape says {}",
-                                                 text->name, text->texts.size(), text->size()));
-  return text;
-}
-
 Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,
                                           Deadline deadline) {
   HONE_TRY(check_text_count(text.texts.size()));
@@ -72,7 +48,7 @@ Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
   for (const TensorForm& form : outputs_of(model)) {
     if (!wanted.empty() && std::find(wanted.begin(), wanted.end(), form.name) == wanted.end())
       continue;
-    InferTensor t{form.name, form.datatype, shape, {}, {}};
+    InferTensor t{form.name, form.datatype, shape};
     for (const TextAnswer& a : answers) {
       if (form.name == "text_output")
         t.texts.push_back(a.texts[0].text);
@@ -88,32 +64,6 @@ Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
       return Error(err::kServeRequest, fmt::format("the model has no output '{}'", name))
           .todo("ask for its metadata: GET /v2/models/" + model.name());
   return all;
-}
-
-Result<std::vector<std::string>> texts_of_bytes(std::string_view bytes) {
-  std::vector<std::string> texts;
-  while (!bytes.empty()) {
-    uint32_t size = 0;
-    if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
-    if (bytes.size() < sizeof size || bytes.size() - sizeof size < size)
-      return Error(err::kServeRequest, "the bytes of a tensor end within a text")
-          .todo("write each text after its length, u32 little-endian");
-    texts.emplace_back(bytes.substr(sizeof size, size));
-    bytes.remove_prefix(sizeof size + size);
-  }
-  return texts;
-}
-
-std::string bytes_of(const InferTensor& t) {
-  std::string bytes;
-  for (const std::string& text : t.texts) {
-    const auto size = static_cast<uint32_t>(text.size());
-    bytes.append(reinterpret_cast<const char*>(&size), sizeof size);
-    bytes += text;
-  }
-  if (!t.floats.empty())
-    bytes.append(reinterpret_cast<const char*>(t.floats.data()), t.floats.size() * sizeof(float));
-  return bytes;
 }
 
 }  // namespace hone

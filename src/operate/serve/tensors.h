@@ -1,18 +1,10 @@
-// Requests of the Open Inference Protocol (KServe v2, Triton), whatever carries them.
-//   https://github.com/kserve/open-inference-protocol
+// Requests of the Open Inference Protocol (KServe v2, Triton) as questions to a model, and its answers as tensors.
 #pragma once
 
-#include "operate/serve/route.h"
+#include "operate/serve/protocol/tensor_request.h"
+#include "operate/serve/served_model.h"
 
 namespace hone {
-
-struct InferTensor {
-  std::string name, datatype;  // "BYTES", "FP32"
-  std::vector<int64_t> shape;
-  std::vector<std::string> texts;  // of BYTES
-  std::vector<float> floats;       // of FP32
-  int64_t size() const;            // of the shape; -1: it is none
-};
 
 // What a model reads and writes: text_input BYTES [-1]; text_output BYTES [-1] of those that write,
 // label BYTES [-1] and score FP32 [-1] of classifiers and masked language models.
@@ -23,9 +15,7 @@ std::vector<TensorForm> outputs_of(const ServedModel& model);
 // Triton's config of a model as its clients read it.
 OrderedJson triton_config(const ServedModel& model);
 
-// The tensor whose texts are asked: text_input, else the first of BYTES. H3415: there is none, or its shape is wrong.
-Result<const InferTensor*> texts_among(const std::vector<InferTensor>& inputs);
-// Its texts as queries. H3415 of too many.
+// The texts of a tensor as queries. H3415 of too many.
 Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,
                                           Deadline deadline);
 // The outputs that were asked for, all without any; `shape` is that of the texts. H3415 of a name that the model does not have.
@@ -33,9 +23,5 @@ Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
                                             const std::vector<TextAnswer>& answers,
                                             const std::vector<std::string>& wanted,
                                             const std::vector<int64_t>& shape);
-
-// The bytes of a BYTES tensor: length u32 little-endian and text, one after another; H3415.
-Result<std::vector<std::string>> texts_of_bytes(std::string_view bytes);
-std::string bytes_of(const InferTensor& t);
 
 }  // namespace hone

@@ -1,9 +1,10 @@
 // The Open Inference Protocol over HTTP (KServe v2), with Triton's extensions: binary tensors, generate,
 // config, the repository of models.
 //   https://github.com/triton-inference-server/server/tree/main/docs/protocol
-#include <charconv>
-
 #include "operate/serve/errors.h"
+#include "operate/serve/protocol/errors.h"
+#include "operate/serve/protocol/json_body.h"
+#include "operate/serve/route.h"
 #include "operate/serve/tensors.h"
 
 namespace hone {
@@ -20,96 +21,10 @@ void send_json(const std::shared_ptr<WebReply>& reply, const OrderedJson& json) 
 
 Error bad_v2(const std::string& what) { return Error(err::kServeRequest, what); }
 
-struct InferRequest {
-  std::string id;
-  std::vector<InferTensor> inputs;
-  std::vector<std::string> wanted;
-  std::map<std::string, bool> binary;  // by output
-  bool all_binary = false;
-  Json settings = Json::object();
-};
-
-Status read_input(const Json& j, std::string_view& tail, InferRequest& r) {
-  if (!j.is_object()) return bad_v2("an input is not an object");
-  InferTensor t;
-  t.name = text_at(j, "name");
-  t.datatype = text_at(j, "datatype");
-  const auto shape = j.find("shape");
-  if (t.name.empty() || shape == j.end() || !shape->is_array())
-    return bad_v2("an input has no name or no shape");
-  for (const Json& d : *shape) {
-    if (!d.is_number_integer())
-      return bad_v2(fmt::format("the shape of {} is not a list of whole numbers", t.name));
-    t.shape.push_back(d.get<int64_t>());
-  }
-  if (t.size() < 0 || static_cast<size_t>(t.size()) > kMostTexts)
-    return bad_v2(fmt::format("the shape of {} has a negative size, or more than {} values", t.name,
-                              kMostTexts));
-  const Json parameters = j.value("parameters", Json::object());
-  if (parameters.is_object() && parameters.contains("binary_data_size")) {
-    const Json& size = parameters["binary_data_size"];
-    if (!size.is_number_integer() || size.get<int64_t>() < 0 ||
-        static_cast<uint64_t>(size.get<int64_t>()) > tail.size())
-      return bad_v2(fmt::format("binary_data_size of {} is more than the body has", t.name));
-    const std::string_view bytes = tail.substr(0, size.get<size_t>());
-    tail.remove_prefix(bytes.size());
-    if (t.datatype == "BYTES") t.texts = HONE_TRY(texts_of_bytes(bytes));
-  } else {
-    // A list, or lists in it.
-    const std::function<Status(const Json&)> flatten = [&](const Json& data) -> Status {
-      if (data.is_array()) {
-        for (const Json& d : data) HONE_TRY(flatten(d));
-        return Ok{};
-      }
-      if (t.datatype != "BYTES") return Ok{};
-      if (!data.is_string()) return bad_v2(fmt::format("the data of {} are not texts", t.name));
-      t.texts.push_back(data.get<std::string>());
-      return Ok{};
-    };
-    HONE_TRY(flatten(j.value("data", Json::array())));
-  }
-  r.inputs.push_back(std::move(t));
-  return Ok{};
-}
-
-Result<InferRequest> read_infer(const RouteCall& call) {
-  std::string_view text = call.request.body, tail;
-  if (const std::string_view length = call.request.header("inference-header-content-length");
-      !length.empty()) {
-    size_t n = 0;
-    const auto [end, failed] = std::from_chars(length.data(), length.data() + length.size(), n);
-    if (failed != std::errc() || end != length.data() + length.size() || n > text.size())
-      return bad_v2("Inference-Header-Content-Length is not a length within the body");
-    tail = text.substr(n);
-    text = text.substr(0, n);
-  }
-  const Json json = HONE_TRY(json_object(text));
-  InferRequest r;
-  r.id = text_at(json, "id");
-  const auto inputs = json.find("inputs");
-  if (inputs == json.end() || !inputs->is_array()) return bad_v2("the body has no list \"inputs\"");
-  for (const Json& i : *inputs) HONE_TRY(read_input(i, tail, r));
-  const auto flag = [](const Json& at, const char* key) {
-    const Json p = at.value("parameters", Json::object());
-    return p.is_object() && p.contains(key) && p[key].is_boolean() && p[key].get<bool>();
-  };
-  r.all_binary = flag(json, "binary_data_output");
-  if (const auto outputs = json.find("outputs"); outputs != json.end() && outputs->is_array())
-    for (const Json& o : *outputs) {
-      if (!o.is_object()) return bad_v2("an output is not an object");
-      r.wanted.push_back(text_at(o, "name"));
-      r.binary[r.wanted.back()] = flag(o, "binary_data");
-    }
-  if (const Json p = json.value("parameters", Json::object()); p.is_object())
-    for (const auto& [key, value] : p.items())
-      if (key != "binary_data_output") r.settings[key] = value;
-  return r;
-}
-
-WebAnswer infer_answer(const ServedModel& model, const InferRequest& r,
+WebAnswer infer_answer(const ServedModel& model, const TensorBody& r,
                        const std::vector<InferTensor>& tensors) {
   OrderedJson out{{"model_name", model.name()}, {"model_version", model.version()}};
-  if (!r.id.empty()) out["id"] = r.id;
+  if (!r.request.id.empty()) out["id"] = r.request.id;
   out["outputs"] = OrderedJson::array();
   std::string tail;
   for (const InferTensor& t : tensors) {
@@ -135,17 +50,19 @@ WebAnswer infer_answer(const ServedModel& model, const InferRequest& r,
 }
 
 Status infer(RouteCall& call, const ModelSet::Model& model) {
-  auto request = std::make_shared<InferRequest>(HONE_TRY(read_infer(call)));
-  const InferTensor& text = *HONE_TRY(texts_among(request->inputs));
+  TensorBody read = HONE_TRY(
+      read_tensor_body(call.request.body, call.request.header("inference-header-content-length")));
+  const auto body = std::make_shared<TensorBody>(std::move(read));
+  const InferTensor& text = *HONE_TRY(texts_among(body->request.inputs));
   std::vector<TextQuery> queries =
-      HONE_TRY(queries_of(text, std::move(request->settings), call.server.deadline()));
+      HONE_TRY(queries_of(text, std::move(body->request.settings), call.server.deadline()));
   const std::vector<int64_t> shape = text.shape;
   ask_all(call, model, std::move(queries),
-          [reply = call.reply, model, request, shape](Result<std::vector<TextAnswer>> all) {
+          [reply = call.reply, model, body, shape](Result<std::vector<TextAnswer>> all) {
             if (!all.ok()) return refuse_v2(reply, all.error());
-            const auto tensors = tensors_of(*model, *all, request->wanted, shape);
+            const auto tensors = tensors_of(*model, *all, body->request.wanted, shape);
             if (!tensors.ok()) return refuse_v2(reply, tensors.error());
-            reply->send(infer_answer(*model, *request, *tensors));
+            reply->send(infer_answer(*model, *body, *tensors));
           });
   return Ok{};
 }

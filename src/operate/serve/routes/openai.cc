@@ -4,11 +4,12 @@
 #include <random>
 
 #include "base/core/clock.h"
-#include "operate/serve/chat_request.h"
-#include "operate/serve/errors.h"
+#include "operate/serve/protocol/chat_request.h"
+#include "operate/serve/protocol/errors.h"
+#include "operate/serve/protocol/json_body.h"
+#include "operate/serve/protocol/stop_cutter.h"
+#include "operate/serve/protocol/tool_calls.h"
 #include "operate/serve/route.h"
-#include "operate/serve/stop_cutter.h"
-#include "operate/serve/tool_calls.h"
 
 namespace hone {
 namespace {

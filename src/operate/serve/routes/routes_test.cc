@@ -13,6 +13,7 @@
 #include "base/store/http.h"
 #include "operate/serve/errors.h"
 #include "operate/serve/inference_server.h"
+#include "operate/serve/protocol/json_body.h"
 
 namespace hone {
 namespace {

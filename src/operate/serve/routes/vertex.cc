@@ -4,6 +4,8 @@
 //   https://kserve.github.io/website/latest/modelserving/data_plane/v1_protocol/
 #include "base/core/hash.h"
 #include "operate/serve/errors.h"
+#include "operate/serve/protocol/errors.h"
+#include "operate/serve/protocol/json_body.h"
 #include "operate/serve/route.h"
 
 namespace hone {

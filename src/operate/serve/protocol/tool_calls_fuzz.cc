@@ -1,7 +1,7 @@
 // Any text of a model, in pieces: the same calls as at once, and nothing of a text without calls is lost.
 #include <cstdint>
 
-#include "operate/serve/tool_calls.h"
+#include "operate/serve/protocol/tool_calls.h"
 
 using namespace hone;
 

@@ -1,5 +1,5 @@
 // Any body as a chat: an Error with text, or a text. The first byte chooses the template.
-#include "operate/serve/chat_request.h"
+#include "operate/serve/protocol/chat_request.h"
 
 using namespace hone;
 

@@ -1,10 +1,10 @@
-#include "operate/serve/chat_request.h"
+#include "operate/serve/protocol/chat_request.h"
 
 #include <algorithm>
 
 #include "learn/chat/python_text.h"
 #include "learn/tokenizers/token_variables.h"
-#include "operate/serve/errors.h"
+#include "operate/serve/protocol/errors.h"
 
 namespace hone {
 namespace {

@@ -1,4 +1,4 @@
-#include "operate/serve/tool_calls.h"
+#include "operate/serve/protocol/tool_calls.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,5 +1,5 @@
 // Calls in what models write, whole and in pieces of any size.
-#include "operate/serve/tool_calls.h"
+#include "operate/serve/protocol/tool_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,8 @@
+// Error codes of the room: H34xx.
+#pragma once
+
+#include "base/core/error.h"
+
+namespace hone::err {
+#include "operate/serve/protocol/errors.def"
+}  // namespace hone::err

@@ -1,0 +1,17 @@
+// The body of a request as JSON, and how many texts it may have.
+#pragma once
+
+#include <string_view>
+
+#include "base/core/json.h"
+
+namespace hone {
+
+// An object that is nested 32 deep at most. H3415 with line and column.
+Result<Json> json_object(std::string_view text);
+
+inline constexpr size_t kMostTexts = 1024;  // of one request
+// H3415: more than kMostTexts.
+Status check_text_count(size_t texts);
+
+}  // namespace hone
