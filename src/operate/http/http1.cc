@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "operate/http/departure.h"
 #include "operate/http/wire.h"
 
 namespace hone {
@@ -214,7 +215,7 @@ class Http1 : public HttpConnection, public std::enable_shared_from_this<Http1> 
 };
 
 // Everything is done on the server's thread; what the handlers' threads see is atomic.
-class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1::Reply> {
+class Http1::Reply : public ConnectionReply, public std::enable_shared_from_this<Http1::Reply> {
  public:
   Reply(std::shared_ptr<Http1> connection, unsigned version, bool no_body)
       : connection_(std::move(connection)), version_(version), no_body_(no_body) {
@@ -243,13 +244,13 @@ class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1:
       connection_->keep_alive_ = connection_->keep_alive_ && !connection_->shared_.draining;
       head_->keep_alive(connection_->keep_alive_);
       chunked_ = version_ >= 11;
-      if (chunked_)
+      if (chunked_) {
         head_->chunked(true);
-      else
-        connection_->keep_alive_ = false, head_->keep_alive(false);
-      if (no_body_) {
-        ending_ = true;
+      } else {
+        connection_->keep_alive_ = false;
+        head_->keep_alive(false);
       }
+      if (no_body_) ending_ = true;
       serializer_.emplace(*head_);
       writing_ = true;
       connection_->wire_->tcp().expires_after(
@@ -262,7 +263,7 @@ class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1:
   void write(std::string piece) override {
     if (piece.empty()) return;
     post([this, p = std::move(piece)]() mutable {
-      if (gone_ || no_body_) return;
+      if (gone() || no_body_) return;
       unsent_ += p.size();
       pieces_.push_back(std::move(p));
       if (unsent_ > connection_->shared_.options.most_unsent_bytes) return connection_->close();
@@ -275,18 +276,6 @@ class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1:
       ending_ = true;
       next();
     });
-  }
-  bool gone() const override { return gone_; }
-  void on_gone(std::function<void()> f) override {
-    post([this, f = std::move(f)]() mutable {
-      if (gone_) return f();
-      on_gone_ = std::move(f);
-    });
-  }
-
-  void left() {
-    if (gone_.exchange(true)) return;
-    if (on_gone_) std::exchange(on_gone_, nullptr)();
   }
 
  private:
@@ -304,7 +293,7 @@ class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1:
   }
 
   void next() {
-    if (writing_ || gone_ || last_written_) return;
+    if (writing_ || gone() || last_written_) return;
     const auto written = [self = shared_from_this()](beast::error_code failed, size_t) {
       self->wrote(failed);
     };
@@ -333,8 +322,7 @@ class Http1::Reply : public WebReply, public std::enable_shared_from_this<Http1:
   std::shared_ptr<Http1> connection_;
   unsigned version_;
   bool no_body_;
-  std::atomic<bool> done_ = false, begun_ = false, gone_ = false;
-  std::function<void()> on_gone_;
+  std::atomic<bool> done_ = false, begun_ = false;
   std::optional<http::response<http::empty_body>> head_;
   std::optional<http::response_serializer<http::empty_body>> serializer_;
   std::deque<std::string> pieces_;

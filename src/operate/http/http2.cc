@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/core/error.h"
+#include "operate/http/departure.h"
 #include "operate/http/wire.h"
 
 namespace hone {
@@ -367,7 +368,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
   Clock2::time_point write_begun_, shut_at_, active_ = Clock2::now();
 };
 
-class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2::Reply> {
+class Http2::Reply : public ConnectionReply, public std::enable_shared_from_this<Http2::Reply> {
  public:
   Reply(std::shared_ptr<Http2> connection, int32_t id)
       : connection_(std::move(connection)), id_(id) {
@@ -426,18 +427,6 @@ class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2:
       connection_->resume(id_, s);
     });
   }
-  bool gone() const override { return gone_; }
-  void on_gone(std::function<void()> f) override {
-    asio::post(connection_->wire_->get_executor(),
-               [self = shared_from_this(), f = std::move(f)]() mutable {
-                 if (self->gone_) return f();
-                 self->on_gone_ = std::move(f);
-               });
-  }
-  void left() {
-    if (gone_.exchange(true)) return;
-    if (on_gone_) std::exchange(on_gone_, nullptr)();
-  }
 
  private:
   template <class F>
@@ -451,8 +440,7 @@ class Http2::Reply : public WebReply, public std::enable_shared_from_this<Http2:
 
   std::shared_ptr<Http2> connection_;
   int32_t id_;
-  std::atomic<bool> done_ = false, begun_ = false, gone_ = false;
-  std::function<void()> on_gone_;
+  std::atomic<bool> done_ = false, begun_ = false;
 };
 
 void Http2::ask(int32_t id, Stream& s) {

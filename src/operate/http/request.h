@@ -31,21 +31,26 @@ struct WebAnswer {
   WebHeaders headers = {};
 };
 
+// Who asks, as work for a request sees it. Any thread uses it.
+class WebClient {
+ public:
+  virtual ~WebClient() = default;
+  // The client left, or takes what is written too slowly: nothing that follows reaches it.
+  virtual bool gone() const = 0;
+  // Called once, on the server's thread as soon as it is known; at once, on this thread, if it is known already.
+  virtual void on_gone(std::function<void()> f) = 0;
+};
+
 // How an answer gets to the client; any thread may use it, at any time after the request. One that goes
 // away without an answer gives the client status 500.
-class WebReply {
+class WebReply : public WebClient {
  public:
-  virtual ~WebReply() = default;
   // A whole answer, once.
   virtual void send(WebAnswer answer) = 0;
   // Or an answer in pieces, as they come: status and headers, then any number of write(), then end().
   virtual void begin(WebAnswer head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;
-  // The client left, or takes what is written too slowly: nothing that follows reaches it.
-  virtual bool gone() const = 0;
-  // Called once on the server's thread as soon as it is known, at once where it is.
-  virtual void on_gone(std::function<void()> f) = 0;
 };
 
 using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
