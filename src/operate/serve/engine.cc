@@ -4,6 +4,17 @@
 
 namespace hone {
 
+void Engine::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Engine::join() {
+  stop();
+  std::call_once(joined_, [this] {
+    if (thread_.joinable()) thread_.join();
+  });
+}
+
 std::vector<double> latency_bounds() {
   return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 }

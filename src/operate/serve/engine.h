@@ -1,8 +1,10 @@
-// What the engines of served models have in common.
+// What the engines of served models have in common: a thread that works on jobs of any other thread.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
+#include <thread>
 
 #include "base/core/error.h"
 #include "operate/metrics/metrics.h"
@@ -22,6 +24,29 @@ struct EngineLoad {
   int64_t pages = 0, used_pages = 0;  // of the KV cache
   double seconds = 0;                 // that it computed
   int64_t prompt_tokens = 0, new_tokens = 0, requests = 0;
+};
+
+// Each kind adds submit(), whose tickets it knows.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // Ends a job without calling it any more. A ticket whose job is done changes nothing.
+  virtual void cancel(uint64_t ticket) = 0;
+  // Every job gets H3412 now, later ones at once.
+  virtual void stop() = 0;
+  virtual EngineLoad load() const = 0;
+  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
+  // any thread but the engine's.
+  void join();
+
+ protected:
+  // Starts run() on the thread, once. The destructor of a kind calls join() before its members go.
+  void start();
+
+ private:
+  virtual void run() = 0;  // until stop()
+  std::thread thread_;
+  std::once_flag joined_;
 };
 
 // How long one model takes, in `metrics` with its name and version as labels.

@@ -117,4 +117,17 @@ class JobQueue {
   EngineLoad load_;
 };
 
+// An engine whose jobs wait in such a queue.
+template <class Job>
+class QueuedEngine : public Engine {
+ public:
+  void cancel(uint64_t ticket) override { queue_.cancel(ticket); }
+  void stop() override { queue_.stop(); }
+  EngineLoad load() const override { return queue_.load(); }
+
+ protected:
+  explicit QueuedEngine(const EngineOptions& options) : queue_(options.most_waiting) {}
+  JobQueue<Job> queue_;
+};
+
 }  // namespace hone

@@ -61,20 +61,11 @@ Result<std::unique_ptr<RowEngine>> RowEngine::make(const Pretrained& model, cons
     e->bound_.push_back({i, sizes[i], inputs_of(*e->session_, i), outputs_of(*e->session_, i)});
   e->load_.rows = limits.rows;
   e->queue_.tell(e->load_);
-  e->thread_ = std::thread([engine = e.get()] { engine->run(); });
+  e->start();
   return e;
 }
 
-RowEngine::~RowEngine() { join(); }
-
-void RowEngine::join() {
-  stop();
-  std::call_once(joined_, [this] {
-    if (thread_.joinable()) thread_.join();
-  });
-}
-
-Result<uint64_t> RowEngine::submit(Job job) {
+Result<uint64_t> RowEngine::submit(RowJob job) {
   const auto n = static_cast<int64_t>(job.ids.size());
   if (n == 0) return Error(err::kBadPrompt, "the text has no tokens").todo("give it some text");
   if (n > limits_.tokens)
@@ -91,7 +82,7 @@ Result<uint64_t> RowEngine::submit(Job job) {
 
 std::vector<RowEngine::Waiting> RowEngine::take() {
   int64_t rows = 0, tokens = 0, places = 0;
-  return queue_.take([&](const Job& j) {
+  return queue_.take([&](const RowJob& j) {
     ++rows;
     tokens += static_cast<int64_t>(j.ids.size());
     places += static_cast<int64_t>(j.places.size());
@@ -111,7 +102,7 @@ void RowEngine::compute(std::vector<Waiting>& jobs) {
   size_t at = 0, s = 0, place = 0;
   cu[0] = 0;
   for (const Waiting& w : jobs) {
-    const Job& j = w.job;
+    const RowJob& j = w.job;
     for (const int32_t p : j.places) rows[place++] = static_cast<int32_t>(at) + p;
     for (size_t i = 0; i < j.ids.size(); ++i, ++at) {
       ids[at] = j.ids[i];

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <thread>
 
 #include "engine/passes/store_weights.h"
 #include "engine/session/session.h"
@@ -19,34 +18,26 @@ struct RowLimits {
   WeightStorage weights = WeightStorage::f32;
 };
 
-class RowEngine {
- public:
-  struct Job {
-    std::vector<int32_t> ids;
-    std::vector<int32_t> types;   // token types; empty: 0
-    std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
-    Deadline deadline = kNoDeadline;
-    // On the engine's thread, once: f32[labels] of a classifier, [places, V] of a masked language
-    // model. Errors: H2505, H3411, H3412.
-    std::function<void(Result<std::vector<float>>)> done;
-  };
+struct RowJob {
+  std::vector<int32_t> ids;
+  std::vector<int32_t> types;   // token types; empty: 0
+  std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
+  Deadline deadline = kNoDeadline;
+  // On the engine's thread, once: f32[labels] of a classifier, [places, V] of a masked language
+  // model. Errors: H2505, H3411, H3412.
+  std::function<void(Result<std::vector<float>>)> done;
+};
 
+class RowEngine : public QueuedEngine<RowJob> {
+ public:
   static Result<std::unique_ptr<RowEngine>> make(const Pretrained& model, const RowLimits& limits,
                                                  const Backend& backend,
                                                  const EngineOptions& options);
-  ~RowEngine();
+  ~RowEngine() override { join(); }
 
   // Errors: H2504 no tokens, H2503 too long, H3413 more places than rows, H3412 after stop(), H3414 too
   // many wait.
-  Result<uint64_t> submit(Job job);
-  // Forgets a job that waits.
-  void cancel(uint64_t ticket) { queue_.cancel(ticket); }
-  // Every job gets H3412 now, later ones at once.
-  void stop() { queue_.stop(); }
-  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
-  // any thread but the engine's.
-  void join();
-  EngineLoad load() const { return queue_.load(); }
+  Result<uint64_t> submit(RowJob job);
 
  private:
   struct Bound {
@@ -54,9 +45,9 @@ class RowEngine {
     int64_t tokens;
     Batch inputs, outputs;
   };
-  using Waiting = JobQueue<Job>::Waiting;
-  explicit RowEngine(const EngineOptions& options) : queue_(options.most_waiting) {}
-  void run();
+  using Waiting = JobQueue<RowJob>::Waiting;
+  explicit RowEngine(const EngineOptions& options) : QueuedEngine(options) {}
+  void run() override;
   std::vector<Waiting> take();  // the first that fit one run
   void compute(std::vector<Waiting>& jobs);
 
@@ -64,11 +55,7 @@ class RowEngine {
   ModelConfig config_;
   std::optional<Session> session_;
   std::vector<Bound> bound_;  // by rising tokens
-
-  JobQueue<Job> queue_;
-  EngineLoad load_;  // of the engine's thread, which tells the queue
-  std::thread thread_;
-  std::once_flag joined_;
+  EngineLoad load_;           // of the engine's thread, which tells the queue
 };
 
 }  // namespace hone

@@ -34,6 +34,21 @@ Result<CacheLimits> cache_limits(const ModelConfig& c, const ServedOptions& o, i
   return fit_cache(c, wanted, {.arena_bytes = usable, .cache_bytes = cache}, backend);
 }
 
+std::optional<ServedTask> task_of(Head head) {
+  switch (head) {
+    case Head::causal_lm:
+      return ServedTask::generation;
+    case Head::seq2seq_lm:
+      return ServedTask::text2text;
+    case Head::sequence_classification:
+      return ServedTask::classification;
+    case Head::masked_lm:
+      return ServedTask::fill_mask;
+    default:
+      return {};
+  }
+}
+
 // What a question to a classifier or masked model may set.
 Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t otherwise) {
   if (!shared || shared->is_null()) return otherwise;
@@ -103,12 +118,18 @@ std::string name_of(ServedTask task) {
   return "";
 }
 
+bool writes_text(ServedTask task) {
+  return task == ServedTask::generation || task == ServedTask::text2text;
+}
+
 Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
                                                        const std::string& version,
                                                        const std::string& source,
                                                        const ServedOptions& o) {
   std::shared_ptr<ServedModel> m(new ServedModel(), unload);
-  m->name_ = name, m->version_ = version, m->prefix_ = o.prefix;
+  m->name_ = name;
+  m->version_ = version;
+  m->prefix_ = o.prefix;
   m->deployed_id_ = o.deployed_id;
   if (o.metrics)
     m->latencies_.emplace(*o.metrics, MetricLabels{{"model", name}, {"version", version}});
@@ -117,44 +138,25 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   HONE_TRY(check_weights(*m->model_.weights, m->model_.config));
   m->backend_ = HONE_TRY(open_device(o.device, {.threads = static_cast<int>(o.threads)}));
   const ModelConfig& c = m->model_.config;
-  const int64_t most = o.max_length > 0                                  ? o.max_length
-                       : classifies(c.head) || c.head == Head::masked_lm ? kLongestRow
-                                                                         : kLongest;
-  m->longest_ = std::min(most, c.max_positions);
-  switch (c.head) {
-    case Head::causal_lm:
-      m->task_ = ServedTask::generation;
-      break;
-    case Head::seq2seq_lm:
-      m->task_ = ServedTask::text2text;
-      break;
-    case Head::sequence_classification:
-      m->task_ = ServedTask::classification;
-      break;
-    case Head::masked_lm:
-      m->task_ = ServedTask::fill_mask;
-      break;
-    default:
-      return Error(err::kServeModel,
-                   fmt::format("a model with the head {} is not served", name_of(c.head)))
-          .at(source)
-          .todo(
-              "serve a causal, masked or encoder-decoder language model, or a classifier of texts");
-  }
-  if (m->task_ == ServedTask::generation || m->task_ == ServedTask::text2text) {
+  const std::optional<ServedTask> task = task_of(c.head);
+  if (!task)
+    return Error(err::kServeModel,
+                 fmt::format("a model with the head {} is not served", name_of(c.head)))
+        .at(source)
+        .todo("serve a causal, masked or encoder-decoder language model, or a classifier of texts");
+  m->task_ = *task;
+  const int64_t usual = writes_text(*task) ? kLongest : kLongestRow;
+  m->longest_ = std::min(o.max_length > 0 ? o.max_length : usual, c.max_positions);
+  if (writes_text(*task))
     HONE_TRY(m->load_text(o));
-  } else {
-    m->rows_ = HONE_TRY(RowEngine::make(
-        m->model_,
-        {.rows = o.batch_size, .tokens = std::max(m->longest_, kLongestRow), .weights = o.weights},
-        *m->backend_, o.engine));
-    if (m->task_ == ServedTask::fill_mask) {
-      m->mask_ = m->tokenizer().mask_id().value_or(-1);
-      if (m->mask_ < 0)
-        return Error(err::kServeModel, "the tokenizer has no mask token")
-            .at(source)
-            .todo("serve a model whose tokenizer has one, such as [MASK]");
-    }
+  else
+    HONE_TRY(m->load_rows(o));
+  if (*task == ServedTask::fill_mask) {
+    m->mask_ = m->tokenizer().mask_id().value_or(-1);
+    if (m->mask_ < 0)
+      return Error(err::kServeModel, "the tokenizer has no mask token")
+          .at(source)
+          .todo("serve a model whose tokenizer has one, such as [MASK]");
   }
   m->loaded_at_ = system_clock().wall_seconds();
   return m;
@@ -182,7 +184,22 @@ Status ServedModel::load_text(const ServedOptions& o) {
     if (*chat && !(*chat)->ok())
       log_warning("{} cannot answer chats: {}", name_, (*chat)->error().text());
   const CacheLimits limits = HONE_TRY(cache_limits(model_.config, o, longest_, *backend_));
-  text_ = HONE_TRY(TextEngine::make(model_, limits, *backend_, o.engine));
+  auto engine = HONE_TRY(TextEngine::make(model_, limits, *backend_, o.engine));
+  ask_ = [this, &e = *engine](TextQuery query, OnPiece on_piece, OnDone on_done) {
+    return ask_text(e, std::move(query), std::move(on_piece), std::move(on_done));
+  };
+  engine_ = std::move(engine);
+  return Ok{};
+}
+
+Status ServedModel::load_rows(const ServedOptions& o) {
+  const RowLimits limits{
+      .rows = o.batch_size, .tokens = std::max(longest_, kLongestRow), .weights = o.weights};
+  auto engine = HONE_TRY(RowEngine::make(model_, limits, *backend_, o.engine));
+  ask_ = [this, &e = *engine](TextQuery query, const OnPiece&, OnDone on_done) {
+    return ask_rows(e, std::move(query), std::move(on_done));
+  };
+  engine_ = std::move(engine);
   return Ok{};
 }
 
@@ -221,32 +238,6 @@ Result<const ChatTemplate*> ServedModel::chat_template(bool tools) const {
   return &**chat;
 }
 
-Result<uint64_t> ServedModel::ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
-  return text_ ? ask_text(std::move(query), std::move(on_piece), std::move(on_done))
-               : ask_rows(std::move(query), std::move(on_done));
-}
-
-void ServedModel::cancel(uint64_t ticket) {
-  if (text_)
-    text_->cancel(ticket);
-  else
-    rows_->cancel(ticket);
-}
-
-void ServedModel::stop() {
-  if (text_)
-    text_->stop();
-  else
-    rows_->stop();
-}
-
-void ServedModel::join() {
-  if (text_)
-    text_->join();
-  else
-    rows_->join();
-}
-
 // What a request sets, over what the model does without.
 struct ServedModel::Settings {
   std::weak_ptr<const Json> json;  // that they were read from
@@ -267,8 +258,7 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
     Json rest = *json;
     // As pipelines of Transformers take it: true, or the name of a strategy.
     if (const auto t = rest.find("truncation"); t != rest.end()) {
-      s->truncates =
-          t->is_boolean() ? t->get<bool>() : t->is_string() && *t != Json("do_not_truncate");
+      s->truncates = *t == Json(true) || (t->is_string() && *t != Json("do_not_truncate"));
       rest.erase(t);
     }
     HONE_TRY(apply_request_json(s->config, rest, "parameters"));
@@ -279,7 +269,8 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
   return std::shared_ptr<const Settings>(std::move(s));
 }
 
-Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone on_done) {
+Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece,
+                                       OnDone on_done) {
   const auto settings = HONE_TRY(read_settings(query.settings));
   const std::shared_ptr<const GenerationConfig> config(settings, &settings->config);
   std::vector<PromptRow> rows(1);
@@ -300,9 +291,9 @@ Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone
   HONE_TRY(check_sources(prompts, model_.config));
   HONE_TRY(check_prompts(prompts, *config, model_.config.vocab,
                          std::min(model_.config.max_positions, longest_)));
-  HONE_TRY(text_->check(prompts[0], *config));
+  HONE_TRY(engine.check(prompts[0], *config));
 
-  TextEngine::Job job;
+  TextJob job;
   const bool whole_text = !prompts[0].source.empty();
   std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : prompts[0].tokens;
   const auto watch = std::make_shared<Watch>(latencies_);
@@ -347,7 +338,7 @@ Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone
     }
     on_done(std::move(answer));
   };
-  return text_->submit(std::move(job));
+  return engine.submit(std::move(job));
 }
 
 // The most probable of softmax(logits); of a regression its number.
@@ -388,10 +379,10 @@ std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> log
   return all;
 }
 
-Result<uint64_t> ServedModel::ask_rows(TextQuery query, OnDone on_done) {
+Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDone on_done) {
   const bool masks = task_ == ServedTask::fill_mask;
   const int64_t top_k = HONE_TRY(top_k_of(query.settings, masks ? 5 : 1));
-  RowEngine::Job job;
+  RowJob job;
   if (!query.tokens.empty()) {
     job.ids = std::move(query.tokens);
   } else {
@@ -427,7 +418,7 @@ Result<uint64_t> ServedModel::ask_rows(TextQuery query, OnDone on_done) {
     answer.labels = self->best_of(*logits, top_k);
     on_done(std::move(answer));
   };
-  return rows_->submit(std::move(job));
+  return engine.submit(std::move(job));
 }
 
 }  // namespace hone

@@ -27,6 +27,7 @@ struct ServedOptions {
 };
 
 enum class ServedTask { generation, text2text, classification, fill_mask };
+bool writes_text(ServedTask task);     // generation and text2text; the others give labels
 std::string name_of(ServedTask task);  // "text-generation", as pipelines of Transformers are called
 
 // One text of a request.
@@ -71,7 +72,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ServedTask task() const { return task_; }
   const Tokenizer& tokenizer() const { return *model_.tokenizer; }
   double loaded_at() const { return loaded_at_; }  // seconds since 1970
-  EngineLoad load() const { return text_ ? text_->load() : rows_->load(); }
+  EngineLoad load() const { return engine_->load(); }
   // The one for chats with tools, or without. H3415: the model has none. H2911, H2913: it cannot be run.
   Result<const ChatTemplate*> chat_template(bool tools) const;
   int64_t longest() const { return longest_; }  // tokens of a sequence
@@ -80,13 +81,15 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   // Text that is certain; with beams all of it at the end.
   using OnPiece = std::function<void(size_t sequence, const std::string& text)>;
   using OnDone = std::function<void(Result<TextAnswer>)>;
-  Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done);
-  void cancel(uint64_t ticket);
+  Result<uint64_t> ask(TextQuery query, OnPiece on_piece, OnDone on_done) {
+    return ask_(std::move(query), std::move(on_piece), std::move(on_done));
+  }
+  void cancel(uint64_t ticket) { engine_->cancel(ticket); }
   // Every request gets H3412 now, later ones at once.
-  void stop();
+  void stop() { engine_->stop(); }
   // Stops, and waits until no request is called any more, however long the step takes that runs. Any number of
   // times, from any thread but the model's.
-  void join();
+  void join() { engine_->join(); }
 
  private:
   class Watch;
@@ -94,9 +97,10 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   ServedModel() = default;
   static void unload(ServedModel* m);
   Status load_text(const ServedOptions& options);
+  Status load_rows(const ServedOptions& options);
   Result<std::shared_ptr<const Settings>> read_settings(const std::shared_ptr<const Json>& json);
-  Result<uint64_t> ask_text(TextQuery query, OnPiece on_piece, OnDone on_done);
-  Result<uint64_t> ask_rows(TextQuery query, OnDone on_done);
+  Result<uint64_t> ask_text(TextEngine& engine, TextQuery query, OnPiece on_piece, OnDone on_done);
+  Result<uint64_t> ask_rows(RowEngine& engine, TextQuery query, OnDone on_done);
   std::vector<std::vector<Scored>> best_of(std::span<const float> logits, int64_t count) const;
 
   std::string name_, version_, prefix_, deployed_id_;
@@ -111,8 +115,8 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   std::weak_ptr<const Settings> last_settings_;
   std::unique_ptr<Backend> backend_;
   std::optional<ModelLatencies> latencies_;
-  std::unique_ptr<TextEngine> text_;
-  std::unique_ptr<RowEngine> rows_;
+  std::unique_ptr<Engine> engine_;
+  std::function<Result<uint64_t>(TextQuery, OnPiece, OnDone)> ask_;  // by the kind of engine_
 };
 
 // Until every model that nobody holds any more is gone. Before the process ends.

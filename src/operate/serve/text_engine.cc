@@ -19,17 +19,8 @@ Result<std::unique_ptr<TextEngine>> TextEngine::make(const Pretrained& model,
       *e->cached_, model.tokenizer ? &*model.tokenizer : nullptr, e->session_->pool(),
       std::min(limits.tokens, model.config.max_positions));
   e->tell_load();
-  e->thread_ = std::thread([engine = e.get()] { engine->run(); });
+  e->start();
   return e;
-}
-
-TextEngine::~TextEngine() { join(); }
-
-void TextEngine::join() {
-  stop();
-  std::call_once(joined_, [this] {
-    if (thread_.joinable()) thread_.join();
-  });
 }
 
 Status TextEngine::check(const Prompt& prompt, const GenerationConfig& config) const {
@@ -73,7 +64,7 @@ void TextEngine::begin_waiting() {
     }
   queue_.end_late();
   int64_t places = limits_.rows - static_cast<int64_t>(batcher_->running() + batcher_->waiting());
-  for (auto& [ticket, job] : queue_.take([&](const Job&) { return places-- > 0; })) {
+  for (auto& [ticket, job] : queue_.take([&](const TextJob&) { return places-- > 0; })) {
     Batcher::Request r{std::move(job.prompt), std::move(job.config)};
     r.token = std::move(job.token);
     r.done = [this, t = ticket](Result<std::vector<Generated>> all) {

@@ -1,7 +1,6 @@
 // A model that writes texts, on a thread of its own: requests from any thread are decoded together.
 #pragma once
 
-#include <thread>
 #include <unordered_map>
 
 #include "learn/generate/generate.h"
@@ -9,40 +8,32 @@
 
 namespace hone {
 
-class TextEngine {
- public:
-  struct Job {
-    Prompt prompt;
-    std::shared_ptr<const GenerationConfig> config;
-    Deadline deadline = kNoDeadline;
-    // On the engine's thread: tokens as they come (not for beams), and once the end, which is an Error
-    // where the time ran out (H3411) or the engine was stopped (H3412).
-    std::function<void(size_t sequence, int32_t token)> token = {};
-    std::function<void(Result<std::vector<Generated>>)> done;
-  };
+struct TextJob {
+  Prompt prompt;
+  std::shared_ptr<const GenerationConfig> config;
+  Deadline deadline = kNoDeadline;
+  // On the engine's thread: tokens as they come (not for beams), and once the end, which is an Error
+  // where the time ran out (H3411) or the engine was stopped (H3412).
+  std::function<void(size_t sequence, int32_t token)> token = {};
+  std::function<void(Result<std::vector<Generated>>)> done;
+};
 
+class TextEngine : public QueuedEngine<TextJob> {
+ public:
   // Takes all memory. `model` must outlive the engine.
   static Result<std::unique_ptr<TextEngine>> make(const Pretrained& model,
                                                   const CacheLimits& limits, const Backend& backend,
                                                   const EngineOptions& options);
-  ~TextEngine();
+  ~TextEngine() override { join(); }
 
   // Whether it could ever run: H3413.
   Status check(const Prompt& prompt, const GenerationConfig& config) const;
   // The ticket of a job that waits. H3412 after stop(), H3414: too many wait.
-  Result<uint64_t> submit(Job job) { return queue_.submit(std::move(job)); }
-  // Ends a job without calling it any more; one that is done is passed over.
-  void cancel(uint64_t ticket) { queue_.cancel(ticket); }
-  // Every job gets H3412 now, later ones at once.
-  void stop() { queue_.stop(); }
-  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
-  // any thread but the engine's.
-  void join();
-  EngineLoad load() const { return queue_.load(); }
+  Result<uint64_t> submit(TextJob job) { return queue_.submit(std::move(job)); }
 
  private:
-  explicit TextEngine(const EngineOptions& options) : queue_(options.most_waiting) {}
-  void run();
+  explicit TextEngine(const EngineOptions& options) : QueuedEngine(options) {}
+  void run() override;
   void begin_waiting();
   void end_late();
   void tell_load();
@@ -57,12 +48,9 @@ class TextEngine {
     Deadline deadline;
     std::function<void(Result<std::vector<Generated>>)> done;
   };
-  JobQueue<Job> queue_;
   // Those of the engine's thread.
   int64_t requests_ = 0;
   std::unordered_map<uint64_t, Running> running_;
-  std::thread thread_;
-  std::once_flag joined_;
 };
 
 }  // namespace hone
