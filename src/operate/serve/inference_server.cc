@@ -3,21 +3,35 @@
 #include <openssl/crypto.h>
 
 #include <boost/asio/post.hpp>
+#include <thread>
 
 #include "base/core/log.h"
+#include "operate/serve/protocol/errors.h"
 
 namespace hone {
 namespace {
 
-// A reply that is counted when its status is known, and whose answers say who may read them.
-class CountedReply : public WebReply {
+constexpr int kClientLeft = 499;  // as nginx counts it
+constexpr const char* kNoKey = "this server asks for a key";
+constexpr const char* kBug = "this is a bug in hone; its log says more";
+
+bool equal(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string_view header_of(const WebHeaders& headers, std::string_view name) {
+  for (const auto& [key, value] : headers)
+    if (key == name) return value;
+  return {};
+}
+
+}  // namespace
+
+// A request, counted with the status and the route that it has when it goes.
+class InferenceServer::Counted {
  public:
-  CountedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, Metrics& metrics,
-               LiveMetric& open)
-      : inner_(std::move(inner)), headers_(std::move(headers)), metrics_(metrics), open_(open) {
-    open_.add(1);
-  }
-  ~CountedReply() override {
+  Counted(Metrics& metrics, LiveMetric& open) : metrics_(metrics), open_(open) { open_.add(1); }
+  ~Counted() {
     open_.add(-1);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
@@ -32,48 +46,56 @@ class CountedReply : public WebReply {
         .add(1);
   }
   void of(const std::string& route) { route_ = route; }
+  void status(int status) { status_ = status; }
+
+ private:
+  Metrics& metrics_;
+  LiveMetric& open_;
+  std::string route_ = "none";
+  std::atomic<int> status_{kClientLeft};  // until there is an answer
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
+
+// A reply that is counted, and whose answers say who may read them.
+class InferenceServer::CountedReply : public WebReply {
+ public:
+  CountedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, Metrics& metrics,
+               LiveMetric& open)
+      : inner_(std::move(inner)), headers_(std::move(headers)), counted_(metrics, open) {}
+  void of(const std::string& route) { counted_.of(route); }
 
   void send(WebAnswer a) override {
-    status_ = gone() ? kClientLeft : a.status;
-    add(a);
+    counted_.status(gone() ? kClientLeft : a.status);
+    add_headers(a);
     inner_->send(std::move(a));
   }
   void begin(WebAnswer a) override {
-    status_ = a.status;
-    add(a);
+    counted_.status(a.status);
+    add_headers(a);
     inner_->begin(std::move(a));
   }
   void write(std::string piece) override { inner_->write(std::move(piece)); }
   void end() override {
-    if (gone()) status_ = kClientLeft;
+    if (gone()) counted_.status(kClientLeft);
     inner_->end();
   }
   bool gone() const override { return inner_->gone(); }
   void on_gone(std::function<void()> f) override { inner_->on_gone(std::move(f)); }
 
  private:
-  void add(WebAnswer& a) { a.headers.insert(a.headers.end(), headers_.begin(), headers_.end()); }
+  void add_headers(WebAnswer& a) {
+    a.headers.insert(a.headers.end(), headers_.begin(), headers_.end());
+  }
 
   std::shared_ptr<WebReply> inner_;
   WebHeaders headers_;
-  Metrics& metrics_;
-  LiveMetric& open_;
-  std::string route_ = "none";
-  static constexpr int kClientLeft = 499;  // as nginx counts it
-  std::atomic<int> status_{kClientLeft};   // until there is an answer
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  Counted counted_;
 };
 
-bool equal(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
-
-}  // namespace
-
-InferenceServer::InferenceServer(const InferenceOptions& options, std::vector<Route> routes,
+InferenceServer::InferenceServer(const InferenceOptions& options, const std::vector<Api>& apis,
                                  ServeContext& context)
     : options_(options),
-      routes_(std::move(routes)),
+      routes_(apis, context),
       context_(context),
       open_(context.metrics.gauge("hone_serve_open_requests", "Requests that are being answered.")),
       pool_(static_cast<size_t>(options.threads)) {
@@ -81,9 +103,9 @@ InferenceServer::InferenceServer(const InferenceOptions& options, std::vector<Ro
 }
 
 Result<std::unique_ptr<InferenceServer>> InferenceServer::start(const InferenceOptions& options,
-                                                                std::vector<Route> routes,
+                                                                const std::vector<Api>& apis,
                                                                 ServeContext& context) {
-  std::unique_ptr<InferenceServer> s(new InferenceServer(options, std::move(routes), context));
+  std::unique_ptr<InferenceServer> s(new InferenceServer(options, apis, context));
   s->http_ = HONE_TRY(HttpServer::start(
       options.http, [server = s.get()](WebRequest r, const std::shared_ptr<WebReply>& reply) {
         server->take(std::move(r), reply);
@@ -93,20 +115,33 @@ Result<std::unique_ptr<InferenceServer>> InferenceServer::start(const InferenceO
 
 InferenceServer::~InferenceServer() { stop(); }
 
-// Whoever will still answer holds a reply, and a reply uses the connections and metrics that go with the server. So
-// first no load may bring another model, then each model ends its last step and tells all that wait, those included
-// that were replaced and finish what they began. What the pool asks after that is refused by the models at once.
 void InferenceServer::stop() {
   context_.ready = false;
   context_.loads.stop();
+  // Those too that were replaced and finish what they began. What the pool asks after that is refused at once.
   for (const ModelSet::Model& model : context_.models.living()) model->join();
+  doors_.clear();
   if (http_) http_->stop();
   pool_.join();
+  http_.reset();
+  for (const std::string& name : context_.models.names()) (void)context_.models.remove(name);
+  wait_for_unloads();
 }
 
 bool InferenceServer::drain(double seconds) {
   context_.ready = false;
-  return http_->drain(seconds);
+  // The last part of the time is for telling those that still wait.
+  const double last = std::min(2.0, seconds / 10), first = seconds - last;
+  std::vector<std::thread> stopping;
+  for (const auto& door : doors_) stopping.emplace_back([&door, first] { door->stop(first); });
+  const bool all = http_->drain(first);
+  if (!all) {
+    log_warning("some requests were not done after {:.4g} s", first);
+    for (const ModelSet::Model& model : context_.models.living()) model->stop();
+    (void)http_->drain(last);
+  }
+  for (std::thread& t : stopping) t.join();
+  return all;
 }
 
 WebHeaders InferenceServer::cors_of(const WebRequest& request) const {
@@ -117,10 +152,10 @@ WebHeaders InferenceServer::cors_of(const WebRequest& request) const {
   return {};
 }
 
-bool InferenceServer::allowed(const WebRequest& request) const {
+bool InferenceServer::allowed(const WebHeaders& headers) const {
   if (options_.keys.empty()) return true;
-  std::string_view key = request.header("x-api-key");
-  if (const std::string_view bearer = request.header("authorization");
+  std::string_view key = header_of(headers, "x-api-key");
+  if (const std::string_view bearer = header_of(headers, "authorization");
       bearer.starts_with("Bearer "))
     key = bearer.substr(7);
   bool found = false;
@@ -144,29 +179,65 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
   });
 }
 
-void InferenceServer::answer(WebRequest request, const std::shared_ptr<WebReply>& reply) {
-  const auto counted = std::static_pointer_cast<CountedReply>(reply);
-  std::optional<std::vector<std::string>> parts = path_parts(request.path);
-  if (!parts) return reply->send(web_error(400, "the path is not one"));
-  const bool may = allowed(request);
-  RouteCall call{std::move(request), std::move(*parts), reply, context_};
+void InferenceServer::answer(WebRequest request, const std::shared_ptr<CountedReply>& reply) {
+  const std::optional<std::vector<std::string>> path = path_parts(request.path);
+  if (!path) return reply->send(web_error(400, "the path is not one"));
+  const bool may = allowed(request.headers);
+  const auto match = routes_.find(request.method, *path, !may);
+  if (!match && !may) {
+    WebAnswer a = web_error(401, kNoKey);
+    a.headers = {{"WWW-Authenticate", "Bearer"}};
+    return reply->send(std::move(a));
+  }
+  if (!match) return reply->send(web_error(404, "there is nothing at " + request.path));
+  reply->of(*match->api);
+  if (match->other_method) {
+    WebAnswer a = web_error(405, "only " + match->route->method);
+    a.headers = {{"Allow", match->route->method}};
+    return reply->send(std::move(a));
+  }
+  RouteCall call{std::move(request), match->names, reply, context_};
   try {
-    for (const Route& route : routes_) {
-      if (!may && !route.open) continue;
-      counted->of(route.name);
-      if (route.handle(call)) return;
-    }
-    counted->of("none");
-    if (!may) {
-      WebAnswer a = web_error(401, "this server asks for a key");
-      a.headers = {{"WWW-Authenticate", "Bearer"}};
-      return reply->send(std::move(a));
-    }
-    reply->send(web_error(404, "there is nothing at " + call.request.path));
+    match->route->handle(call);
   } catch (const std::exception& e) {
     log_warning("a request for {} ended in a bug of hone: {}", call.request.path, e.what());
-    reply->send(web_error(500, "this is a bug in hone; its log says more"));
+    reply->send(web_error(500, kBug));
   }
+}
+
+void InferenceServer::infer(WebHeaders headers, TensorRequest request,
+                            std::shared_ptr<WebClient> client, std::function<void(Inferred)> done) {
+  const auto counted = std::make_shared<Counted>(context_.metrics, open_);
+  const auto finish = [counted, client, done = std::move(done)](Inferred i) {
+    counted->status(client->gone() ? kClientLeft : i.status);
+    done(std::move(i));
+  };
+  boost::asio::post(pool_, [this, counted, client, finish, h = std::move(headers),
+                            r = std::move(request)]() mutable {
+    if (!allowed(h)) return finish({401, kNoKey});
+    counted->of(kTensorApi);
+    try {
+      if (const Status s = ask(r, *client, finish); !s.ok())
+        finish({status_of(s.error()), line_of(s.error())});
+    } catch (const std::exception& e) {
+      log_warning("a request for {} ended in a bug of hone: {}", r.model, e.what());
+      finish({500, kBug});
+    }
+  });
+}
+
+Status InferenceServer::ask(TensorRequest& request, WebClient& client,
+                            std::function<void(Inferred)> done) {
+  if (request.model.empty()) return Error(err::kServeRequest, "the request names no model");
+  const ModelSet::Model model = HONE_TRY(context_.models.find(request.model, request.version));
+  for (InferTensor& t : request.inputs) HONE_TRY(read_tensor(t));
+  hone::infer(model, request, context_.deadline(), client,
+              [done = std::move(done)](Result<TensorAnswer> answer) {
+                if (!answer.ok()) return done({status_of(answer.error()), line_of(answer.error())});
+                for (InferTensor& t : answer->outputs) t.bytes = bytes_of(t);
+                done({200, "", std::move(*answer)});
+              });
+  return Ok{};
 }
 
 // The metrics of the models as they are now.

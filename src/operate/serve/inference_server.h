@@ -4,7 +4,8 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "operate/http/server.h"
-#include "operate/serve/route.h"
+#include "operate/serve/route_table.h"
+#include "operate/serve/tensors.h"
 
 namespace hone {
 
@@ -15,38 +16,66 @@ struct InferenceOptions {
   int threads = 2;                   // that read requests
 };
 
+// Another way for requests to come, such as gRPC.
+class ServerDoor {
+ public:
+  virtual ~ServerDoor() = default;
+  virtual int port() const = 0;
+  // No new calls; those that run have this time.
+  virtual void stop(double seconds) = 0;
+};
+
 class InferenceServer {
  public:
   // The context must outlive it. Errors of HttpServer::start.
   static Result<std::unique_ptr<InferenceServer>> start(const InferenceOptions& options,
-                                                        std::vector<Route> routes,
+                                                        const std::vector<Api>& apis,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Takes and answers nothing any more. Loads end, and the models of the context are joined first: replies use what
-  // goes with the server. Before the models go.
+  // The one end of a server, after a start that failed too. First no load may bring another model. Then each model ends
+  // the step that runs, however long it takes, and gives up its jobs: a job holds its reply, which uses the server. Then
+  // the doors and connections go, which may hold models, and last the models. Takes and answers nothing after that.
   void stop();
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
+  void add_door(std::unique_ptr<ServerDoor> door) { doors_.push_back(std::move(door)); }
   // A request that came another way.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
-  // Not ready from now on; requests that came are answered. False: not all in this time.
+
+  // What a request of tensors got that came another way.
+  struct Inferred {
+    int status = 500;       // of HTTP
+    std::string error;      // in one line, unless the status is 200
+    TensorAnswer answer{};  // its outputs are packed
+  };
+  // As a request to the v2 protocol's infer with these headers, refused with the status of H3415, H3416 or what the
+  // model says. `done` is called once, on any thread, unless the server ends before.
+  void infer(WebHeaders headers, TensorRequest request, std::shared_ptr<WebClient> client,
+             std::function<void(Inferred)> done);
+
+  // Not ready from now on; requests that came are answered, over HTTP and at all doors at once. False: not all in this
+  // time. Those that are left then get H3412.
   bool drain(double seconds);
 
  private:
-  InferenceServer(const InferenceOptions& options, std::vector<Route> routes,
+  class Counted;
+  class CountedReply;
+  InferenceServer(const InferenceOptions& options, const std::vector<Api>& apis,
                   ServeContext& context);
-  void answer(WebRequest request, const std::shared_ptr<WebReply>& reply);
-  bool allowed(const WebRequest& request) const;
+  void answer(WebRequest request, const std::shared_ptr<CountedReply>& reply);
+  Status ask(TensorRequest& request, WebClient& client, std::function<void(Inferred)> done);
+  bool allowed(const WebHeaders& headers) const;
   WebHeaders cors_of(const WebRequest& request) const;
   void read_loads();
 
   InferenceOptions options_;
-  std::vector<Route> routes_;
+  RouteTable routes_;
   ServeContext& context_;
   LiveMetric& open_;
   std::unique_ptr<HttpServer> http_;  // outlives the replies that the pool holds
   boost::asio::thread_pool pool_;
+  std::vector<std::unique_ptr<ServerDoor>> doors_;
 };
 
 }  // namespace hone

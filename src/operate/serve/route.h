@@ -1,6 +1,8 @@
 // What a route of the server is: each file of operate/serve/routes is one API.
 #pragma once
 
+#include <map>
+
 #include "operate/http/request.h"
 #include "operate/metrics/metrics.h"
 #include "operate/serve/loader.h"
@@ -21,11 +23,12 @@ struct LoadRequest {
 struct ServeContext {
   Metrics metrics;
   ModelSet models;
-  std::atomic<bool> ready{false};           // false: no model yet, or it drains
-  double request_seconds = 0;               // 0: no limit
-  std::string endpoint;                     // its numeric id
-  std::string version;                      // of hone
-  std::string predict_route, health_route;  // of a custom container
+  std::atomic<bool> ready{false};  // false: no model yet, or it drains
+  double request_seconds = 0;      // 0: no limit
+  std::string endpoint;            // its numeric id
+  std::string version;             // of hone
+  std::string predict_route,
+      health_route;  // paths of a custom container; set before the server starts
   // Loads a folder of the model repository, or forgets it; empty where there is none. `load` is called on the
   // thread of `loads`.
   std::function<Status(const LoadRequest&)> load;
@@ -37,21 +40,32 @@ struct ServeContext {
   Deadline deadline() const;
 };
 
-// A request whose path is known.
+using PathNames =
+    std::map<std::string, std::string>;  // parts of a path by their names in a pattern
+
+// A request whose route is known.
 struct RouteCall {
   WebRequest request;
-  std::vector<std::string> parts;  // of the path
+  PathNames names;
   std::shared_ptr<WebReply> reply;
   ServeContext& server;
 
-  bool get() const { return request.method == "GET" || request.method == "HEAD"; }
-  bool post() const { return request.method == "POST"; }
+  // "" where the pattern has no such name.
+  std::string part(const std::string& name) const;
 };
 
 struct Route {
-  std::string name;  // label of metrics: "vertex"
-  // False: the path is not one of its own. Else it answers, now or later.
-  bool (*handle)(RouteCall& call) = nullptr;
+  std::string method;  // "GET", which includes HEAD; "POST"; "*": any
+  // "v1/models/{model}[/versions/{version}]:predict": a name takes what is left of one part of the path, and what is in
+  // brackets may be absent. route_table.h matches it.
+  std::string pattern;
+  void (*handle)(RouteCall& call) = nullptr;  // answers, now or later
+  bool only = false;                          // other methods get status 405
+};
+
+struct Api {
+  std::string name;  // label of metrics: "v2"
+  std::vector<Route> (*routes)(const ServeContext& server) = nullptr;
   bool open = false;  // needs no key
 };
 
@@ -62,12 +76,13 @@ int status_of(const Error& e);
 WebHeaders headers_of(const Error& e);
 // One line: what, where, what to do.
 std::string line_of(const Error& e);
+
 // Asks the model all queries at once. `done` is called once with all answers in order, or the first
 // Error, which ends the others. Ends them too when the client leaves.
-void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<TextQuery> queries,
+void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done);
 // One query whose pieces come as they are written.
-void ask_pieces(const RouteCall& call, const ModelSet::Model& model, TextQuery query,
+void ask_pieces(WebClient& client, const ModelSet::Model& model, TextQuery query,
                 ServedModel::OnPiece on_piece, ServedModel::OnDone done);
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include "operate/serve/model_set.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
+#include "operate/serve/route_table.h"
 #include "operate/serve/tensors.h"
 
 namespace hone {
@@ -303,6 +304,24 @@ TEST(ModelSet, KnowsThoseThatLeftAndStillLive) {
   EXPECT_EQ(set.living().size(), 2u);
   ASSERT_TRUE(set.remove("tiny").ok());
   EXPECT_EQ(set.living(), std::vector{held});
+}
+
+TEST(PathPattern, NamesThePartsOfAPath) {
+  const auto match = [](const std::string& pattern, const std::vector<std::string>& path) {
+    std::optional<PathNames> found;
+    for (const PathPattern& p : PathPattern::all_of(pattern))
+      if (!found) found = p.match(path);
+    return found;
+  };
+  const std::string pattern = "v1/models/{m}[/versions/{v}]:predict";
+  EXPECT_EQ(match(pattern, {"v1", "models", "a:b:predict"}), (PathNames{{"m", "a:b"}}));
+  EXPECT_EQ(match(pattern, {"v1", "models", "a", "versions", "2:predict"}),
+            (PathNames{{"m", "a"}, {"v", "2"}}));
+  EXPECT_EQ(match(pattern, {"v1", "models", "a", "versions", "2"}), std::nullopt);
+  EXPECT_EQ(match(pattern, {"v1", "models"}), std::nullopt);
+  EXPECT_EQ(match("x[/y][/z]", {"x", "z"}), PathNames{});
+  EXPECT_EQ(match("x[/y][/z]", {"x", "y", "z"}), PathNames{});
+  EXPECT_EQ(match("x", {"x", "y"}), std::nullopt);
 }
 
 TEST(ModelSet, NewerIsTheLargerNumber) {

@@ -8,8 +8,7 @@
 namespace hone {
 
 std::vector<TensorForm> outputs_of(const ServedModel& model) {
-  if (model.task() == ServedTask::generation || model.task() == ServedTask::text2text)
-    return {{"text_output", "BYTES"}};
+  if (writes_text(model.task())) return {{"text_output", "BYTES"}};
   return {{"label", "BYTES"}, {"score", "FP32"}};
 }
 
@@ -64,6 +63,22 @@ Result<std::vector<InferTensor>> tensors_of(const ServedModel& model,
       return Error(err::kServeRequest, fmt::format("the model has no output '{}'", name))
           .todo("ask for its metadata: GET /v2/models/" + model.name());
   return all;
+}
+
+void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline deadline,
+           WebClient& client, std::function<void(Result<TensorAnswer>)> done) {
+  const Result<const InferTensor*> text = texts_among(request.inputs);
+  if (!text.ok()) return done(text.error());
+  Result<std::vector<TextQuery>> queries = queries_of(**text, request.settings, deadline);
+  if (!queries.ok()) return done(queries.error());
+  ask_all(client, model, std::move(*queries),
+          [model, id = request.id, wanted = request.wanted, shape = (*text)->shape,
+           done = std::move(done)](Result<std::vector<TextAnswer>> all) {
+            if (!all.ok()) return done(std::move(all.error()));
+            Result<std::vector<InferTensor>> outputs = tensors_of(*model, *all, wanted, shape);
+            if (!outputs.ok()) return done(std::move(outputs.error()));
+            done(TensorAnswer{model->name(), model->version(), id, std::move(*outputs)});
+          });
 }
 
 }  // namespace hone

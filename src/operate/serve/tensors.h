@@ -2,7 +2,7 @@
 #pragma once
 
 #include "operate/serve/protocol/tensor_request.h"
-#include "operate/serve/served_model.h"
+#include "operate/serve/route.h"
 
 namespace hone {
 
@@ -14,6 +14,13 @@ struct TensorForm {
 std::vector<TensorForm> outputs_of(const ServedModel& model);
 // Triton's config of a model as its clients read it.
 OrderedJson triton_config(const ServedModel& model);
+
+inline constexpr const char* kTensorApi = "v2";  // label of metrics, whatever carries a request
+
+// Asks the model; the request's tensors were read (read_tensor). `done` is called once, on any thread. H3415, and the
+// errors of the model.
+void infer(const ModelSet::Model& model, const TensorRequest& request, Deadline deadline,
+           WebClient& client, std::function<void(Result<TensorAnswer>)> done);
 
 // The texts of a tensor as queries. H3415 of too many.
 Result<std::vector<TextQuery>> queries_of(const InferTensor& text, Json settings,

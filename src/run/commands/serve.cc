@@ -52,46 +52,23 @@ class Server {
     }
     context_.load = [this](const LoadRequest& r) { return reload(r); };
     // The port answers while models load: alive, not ready.
-    server_ = HONE_TRY(InferenceServer::start(o, all_serve_route(), context_));
+    server_ = HONE_TRY(InferenceServer::start(o, all_serve_api(), context_));
     if (s_.grpc_port) {
       o.http.port = static_cast<int>(*s_.grpc_port);
-      grpc_ = HONE_TRY(GrpcServer::start(o.http, *server_));
+      auto grpc = HONE_TRY(GrpcServer::start(o.http, *server_));
+      grpc_port_ = grpc->port();
+      server_->add_door(std::move(grpc));
     }
     for (const ModelSource& m : sources_) HONE_TRY(load(m));
     HONE_TRY(set_traffic());
     HONE_TRY(announce(server_->url()));
     context_.ready = true;
     log_info("{:<11} {}", "listens", server_->url());
-    if (grpc_) log_info("{:<11} {} port {}", "gRPC", s_.host, grpc_->port());
+    if (grpc_port_ > 0) log_info("{:<11} {} port {}", "gRPC", s_.host, grpc_port_);
     return Ok{};
   }
 
-  void drain() {
-    context_.ready = false;  // for those that ask either server, and no load begins from now on
-    // Both servers at once, so that they share the time. The last part of it is for telling those that still wait.
-    const double last = std::min(2.0, s_.drain_timeout / 10), first = s_.drain_timeout - last;
-    std::thread grpc;
-    if (grpc_) grpc = std::thread([&] { grpc_->stop(first); });
-    if (!server_->drain(first)) {
-      log_warning("some requests were not done after {:.4g} s", first);
-      for (const auto& model : context_.models.living()) model->stop();
-      (void)server_->drain(last);
-    }
-    if (grpc.joinable()) grpc.join();
-  }
-  // A job of a model holds its reply, which uses the servers, and the model itself. So first no load may bring another
-  // model; then each model ends the step that runs, however long it takes, and gives up its jobs; then the servers go,
-  // whose connections may hold models too; and last the models. After a start that failed as well: requests may run.
-  ~Server() {
-    context_.ready = false;
-    context_.loads.stop();
-    for (const auto& model : context_.models.living()) model->join();
-    grpc_.reset();
-    if (server_) server_->stop();
-    server_.reset();
-    for (const std::string& name : context_.models.names()) (void)context_.models.remove(name);
-    wait_for_unloads();
-  }
+  void drain() { (void)server_->drain(s_.drain_timeout); }
 
  private:
   Status find_models() {
@@ -262,7 +239,7 @@ class Server {
   std::map<std::string, ModelSet::Traffic> traffic_;  // of the endpoint and of --traffic
   std::mutex loading_;
   std::unique_ptr<InferenceServer> server_;
-  std::unique_ptr<GrpcServer> grpc_;
+  int grpc_port_ = 0;
 };
 
 // The words before the first flag are models.

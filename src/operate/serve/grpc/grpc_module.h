@@ -1,19 +1,22 @@
 // Between hone and libhone_grpc.so, the only code that includes gRPC.
 //
 // The module is a file of its own, loaded when a server is to speak gRPC, because gRPC's libraries take longer to
-// load than everything else that hone does at its start. It puts each call as a request to the server's own
-// routes of the v2 protocol, so that both transports answer alike.
+// load than everything else that hone does at its start. It hands tensors to the server as they are, and puts every
+// other call as a request to the server's own routes of the v2 protocol, so that both transports answer alike.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
+
+#include "operate/serve/protocol/tensor.h"
 
 namespace hone {
 
-inline constexpr int kGrpcModuleVersion = 1;
+inline constexpr int kGrpcModuleVersion = 2;
 
 // What clients may cost. A connection may run this number of calls at once, as over HTTP/2. gRPC may hold 256 MiB of
 // messages for all connections together, or 8 messages of GrpcRequest::most_bytes if these are more. At the limit it
@@ -27,12 +30,22 @@ class GrpcDoor {
   using Headers = std::vector<std::pair<std::string, std::string>>;
   struct Answer {
     int status = 500;
-    Headers headers = {};  // names in lower case
     std::string body = {};
   };
   // `done` is called once, on any thread; the result ends the request when it is called (the client left).
   virtual std::function<void()> ask(std::string method, std::string path, Headers headers,
                                     std::string body, std::function<void(Answer)> done) = 0;
+
+  // A request of tensors, whose values may be packed, and its answer, whose values are.
+  using Parameters =
+      std::vector<std::pair<std::string, std::variant<bool, int64_t, double, std::string>>>;
+  struct Inferred {
+    int status = 500;        // of HTTP
+    std::string error = {};  // in one line
+    TensorAnswer answer = {};
+  };
+  virtual std::function<void()> infer(TensorQuestion question, const Parameters& parameters,
+                                      Headers headers, std::function<void(Inferred)> done) = 0;
 
  protected:
   ~GrpcDoor() = default;

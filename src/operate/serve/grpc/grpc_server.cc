@@ -4,6 +4,7 @@
 
 #include "base/core/module.h"
 #include "base/core/text.h"
+#include "operate/http/departure.h"
 #include "operate/serve/grpc/errors.h"
 #include "operate/serve/grpc/grpc_module.h"
 
@@ -27,67 +28,64 @@ Result<GrpcStart> load_grpc() {
   return no_grpc(fmt::format("{} is not a module of hone", kModule));
 }
 
-// The answer of a route, gathered.
-class GatheredReply : public WebReply {
+// Calls `done` once: with an answer, or without one when the last holder goes.
+template <class Answer>
+class Once {
  public:
-  explicit GatheredReply(std::function<void(GrpcDoor::Answer)> done) : done_(std::move(done)) {}
-  ~GatheredReply() override {
-    if (auto done = take()) done({});
-  }
-  void send(WebAnswer a) override {
-    if (auto done = take()) done(answer_of(std::move(a)));
-  }
-  void begin(WebAnswer head) override { head_ = std::move(head); }
-  void write(std::string piece) override { head_.body += piece; }
-  void end() override {
-    if (auto done = take()) done(answer_of(std::move(head_)));
-  }
-  bool gone() const override { return gone_; }
-  void on_gone(std::function<void()> f) override {
+  explicit Once(std::function<void(Answer)> done) : done_(std::move(done)) {}
+  ~Once() { (*this)({}); }
+  void operator()(Answer answer) {
+    std::function<void(Answer)> done;
     {
       std::lock_guard lock(mutex_);
-      if (!gone_) {
-        on_gone_ = std::move(f);
-        return;
-      }
+      done = std::exchange(done_, nullptr);
     }
-    f();
-  }
-  void leave() {
-    std::function<void()> f;
-    {
-      std::lock_guard lock(mutex_);
-      if (gone_.exchange(true)) return;
-      f = std::move(on_gone_);
-    }
-    if (f) f();
+    if (done) done(std::move(answer));
   }
 
  private:
-  static GrpcDoor::Answer answer_of(WebAnswer a) {
-    GrpcDoor::Answer out{a.status, {}, std::move(a.body)};
-    for (auto& [name, value] : a.headers) {
-      for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      out.headers.emplace_back(name, value);
-    }
-    return out;
-  }
-  std::function<void(GrpcDoor::Answer)> take() {
-    std::lock_guard lock(mutex_);
-    return std::exchange(done_, nullptr);
-  }
-
   std::mutex mutex_;
-  std::function<void(GrpcDoor::Answer)> done_;
-  std::function<void()> on_gone_;
-  std::atomic<bool> gone_ = false;
+  std::function<void(Answer)> done_;
+};
+
+// The answer of a route, gathered.
+class GatheredReply : public ConnectionReply {
+ public:
+  explicit GatheredReply(std::function<void(GrpcDoor::Answer)> done) : done_(std::move(done)) {}
+  void send(WebAnswer a) override { done_({a.status, std::move(a.body)}); }
+  void begin(WebAnswer head) override { head_ = std::move(head); }
+  void write(std::string piece) override { head_.body += piece; }
+  void end() override { send(std::move(head_)); }
+
+ private:
+  Once<GrpcDoor::Answer> done_;
   WebAnswer head_;
 };
 
-std::function<void()> leave_of(const std::shared_ptr<GatheredReply>& reply) {
-  return [weak = std::weak_ptr(reply)] {
-    if (const auto left = weak.lock()) left->leave();
+class GrpcClient : public WebClient {
+ public:
+  bool gone() const override { return departure_.gone(); }
+  void on_gone(std::function<void()> f) override { departure_.on_gone(std::move(f)); }
+  void left() { departure_.leave(); }
+
+ private:
+  Departure departure_;
+};
+
+// What ends a request when its client leaves.
+template <class Client>
+std::function<void()> leave_of(const std::shared_ptr<Client>& client) {
+  return [weak = std::weak_ptr(client)] {
+    if (const auto left = weak.lock()) left->left();
   };
+}
+
+Json settings_of(const GrpcDoor::Parameters& parameters) {
+  Json settings = Json::object();
+  for (const auto& [key, value] : parameters)
+    if (key != "binary_data_output")
+      std::visit([&, &k = key](const auto& v) { settings[k] = v; }, value);
+  return settings;
 }
 
 }  // namespace
@@ -106,6 +104,16 @@ class GrpcServer::Door : public GrpcDoor {
     server_.take(std::move(r), reply);
     return leave_of(reply);
   }
+  std::function<void()> infer(TensorQuestion question, const Parameters& parameters,
+                              Headers headers, std::function<void(Inferred)> done) override {
+    const auto client = std::make_shared<GrpcClient>();
+    const auto once = std::make_shared<Once<Inferred>>(std::move(done));
+    server_.infer(std::move(headers), {std::move(question), settings_of(parameters)}, client,
+                  [once](InferenceServer::Inferred i) {
+                    (*once)({i.status, std::move(i.error), std::move(i.answer)});
+                  });
+    return leave_of(client);
+  }
 
  private:
   InferenceServer& server_;
@@ -114,7 +122,7 @@ class GrpcServer::Door : public GrpcDoor {
 GrpcServer::GrpcServer(std::unique_ptr<Door> door) : door_(std::move(door)) {}
 GrpcServer::~GrpcServer() = default;
 
-Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const HttpOptions& options,
+Result<std::unique_ptr<ServerDoor>> GrpcServer::start(const HttpOptions& options,
                                                       InferenceServer& server) {
   const GrpcStart start = HONE_TRY(load_grpc());
   GrpcRequest r;
@@ -130,7 +138,7 @@ Result<std::unique_ptr<GrpcServer>> GrpcServer::start(const HttpOptions& options
   std::string why;
   g->listener_.reset(start(kGrpcModuleVersion, r, *g->door_, why));
   if (!g->listener_) return no_grpc(why);
-  return g;
+  return std::unique_ptr<ServerDoor>(std::move(g));
 }
 
 int GrpcServer::port() const { return listener_->port(); }

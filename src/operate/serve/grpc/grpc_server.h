@@ -7,15 +7,15 @@ namespace hone {
 
 class GrpcListener;
 
-class GrpcServer {
+class GrpcServer : public ServerDoor {
  public:
   // Calls go to the routes of `server`, which must outlive it. H3431: the module is not here, does not load or
   // cannot listen.
-  static Result<std::unique_ptr<GrpcServer>> start(const HttpOptions& options,
+  static Result<std::unique_ptr<ServerDoor>> start(const HttpOptions& options,
                                                    InferenceServer& server);
-  ~GrpcServer();
-  int port() const;
-  void stop(double seconds);  // no new calls; those that run have this time
+  ~GrpcServer() override;
+  int port() const override;
+  void stop(double seconds) override;
 
  private:
   class Door;

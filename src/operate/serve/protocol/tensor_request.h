@@ -1,35 +1,17 @@
-// A request of the Open Inference Protocol (KServe v2, Triton), as every carrier of it gives it.
+// A request of the Open Inference Protocol (KServe v2, Triton), from JSON or from another carrier.
 //   https://github.com/kserve/open-inference-protocol
-// The types have no code outside of this header, so that the gRPC module, which is linked alone, fills them too.
 #pragma once
 
 #include <map>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/core/json.h"
+#include "operate/serve/protocol/tensor.h"
 
 namespace hone {
 
-struct InferTensor {
-  std::string name, datatype;  // "BYTES", "FP32"
-  std::vector<int64_t> shape = {};
-  std::vector<std::string> texts = {};  // of BYTES
-  std::vector<float> floats = {};       // of FP32
-  std::string bytes = "";               // packed, until read_tensor() makes texts of it
-};
-
-struct TensorRequest {
-  std::string model, version, id;  // version "": by the shares of requests
-  std::vector<InferTensor> inputs;
-  std::vector<std::string> wanted;  // names of outputs; none: all
-  Json settings = Json::object();   // keys of generation_config.json, or top_k
-};
-
-struct TensorAnswer {
-  std::string model, version, id;
-  std::vector<InferTensor> outputs;
+struct TensorRequest : TensorQuestion {
+  Json settings = Json::object();  // keys of generation_config.json, or top_k
 };
 
 // Number of values by the shape; -1: the shape has a negative size or more values than 2^40.

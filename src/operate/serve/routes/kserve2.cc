@@ -21,16 +21,15 @@ void send_json(const std::shared_ptr<WebReply>& reply, const OrderedJson& json) 
 
 Error bad_v2(const std::string& what) { return Error(err::kServeRequest, what); }
 
-WebAnswer infer_answer(const ServedModel& model, const TensorBody& r,
-                       const std::vector<InferTensor>& tensors) {
-  OrderedJson out{{"model_name", model.name()}, {"model_version", model.version()}};
-  if (!r.request.id.empty()) out["id"] = r.request.id;
+WebAnswer infer_answer(const TensorBody& asked, const TensorAnswer& answer) {
+  OrderedJson out{{"model_name", answer.model}, {"model_version", answer.version}};
+  if (!answer.id.empty()) out["id"] = answer.id;
   out["outputs"] = OrderedJson::array();
   std::string tail;
-  for (const InferTensor& t : tensors) {
+  for (const InferTensor& t : answer.outputs) {
     OrderedJson o{{"name", t.name}, {"datatype", t.datatype}, {"shape", t.shape}};
-    const auto own = r.binary.find(t.name);
-    if (own != r.binary.end() ? own->second : r.all_binary) {
+    const auto own = asked.binary.find(t.name);
+    if (own != asked.binary.end() ? own->second : asked.all_binary) {
       const std::string bytes = bytes_of(t);
       o["parameters"] = {{"binary_data_size", bytes.size()}};
       tail += bytes;
@@ -49,26 +48,26 @@ WebAnswer infer_answer(const ServedModel& model, const TensorBody& r,
           {{"Inference-Header-Content-Length", std::to_string(head.size())}}};
 }
 
-Status infer(RouteCall& call, const ModelSet::Model& model) {
+Result<ModelSet::Model> asked_model(const RouteCall& call) {
+  return call.server.models.find(call.part("model"), call.part("version"));
+}
+
+Status infer_tensors(RouteCall& call) {
+  const ModelSet::Model model = HONE_TRY(asked_model(call));
   TensorBody read = HONE_TRY(
       read_tensor_body(call.request.body, call.request.header("inference-header-content-length")));
-  const auto body = std::make_shared<TensorBody>(std::move(read));
-  const InferTensor& text = *HONE_TRY(texts_among(body->request.inputs));
-  std::vector<TextQuery> queries =
-      HONE_TRY(queries_of(text, std::move(body->request.settings), call.server.deadline()));
-  const std::vector<int64_t> shape = text.shape;
-  ask_all(call, model, std::move(queries),
-          [reply = call.reply, model, body, shape](Result<std::vector<TextAnswer>> all) {
-            if (!all.ok()) return refuse_v2(reply, all.error());
-            const auto tensors = tensors_of(*model, *all, body->request.wanted, shape);
-            if (!tensors.ok()) return refuse_v2(reply, tensors.error());
-            reply->send(infer_answer(*model, *body, *tensors));
-          });
+  const auto body = std::make_shared<const TensorBody>(std::move(read));
+  infer(model, body->request, call.server.deadline(), *call.reply,
+        [reply = call.reply, body](const Result<TensorAnswer>& answer) {
+          if (!answer.ok()) return refuse_v2(reply, answer.error());
+          reply->send(infer_answer(*body, *answer));
+        });
   return Ok{};
 }
 
 // {"text_input": "...", "parameters": {...}} -> {"text_output": "..."}
-Status generate(RouteCall& call, const ModelSet::Model& model, bool stream) {
+Status generate(RouteCall& call, bool stream) {
+  const ModelSet::Model model = HONE_TRY(asked_model(call));
   const Json body = HONE_TRY(json_object(call.request.body));
   TextQuery q;
   if (!body.contains("text_input") || !body["text_input"].is_string())
@@ -85,7 +84,7 @@ Status generate(RouteCall& call, const ModelSet::Model& model, bool stream) {
   if (!stream) {
     std::vector<TextQuery> one;
     one.push_back(std::move(q));
-    ask_all(call, model, std::move(one),
+    ask_all(*call.reply, model, std::move(one),
             [reply = call.reply, answer_of](Result<std::vector<TextAnswer>> all) {
               if (!all.ok()) return refuse_v2(reply, all.error());
               if ((*all)[0].texts.empty())
@@ -100,7 +99,7 @@ Status generate(RouteCall& call, const ModelSet::Model& model, bool stream) {
     if (!std::exchange(*begun, true)) reply->begin({200, "", "text/event-stream"});
   };
   ask_pieces(
-      call, model, std::move(q),
+      *call.reply, model, std::move(q),
       [reply = call.reply, begin, answer_of](size_t, const std::string& text) {
         begin();
         reply->write("data: " + dump_json(answer_of(text)) + "\n\n");
@@ -114,6 +113,8 @@ Status generate(RouteCall& call, const ModelSet::Model& model, bool stream) {
       });
   return Ok{};
 }
+Status generate_whole(RouteCall& call) { return generate(call, false); }
+Status generate_stream(RouteCall& call) { return generate(call, true); }
 
 OrderedJson metadata_of(const ModelSet& models, const ServedModel& model) {
   OrderedJson versions = OrderedJson::array(), outputs = OrderedJson::array();
@@ -128,7 +129,37 @@ OrderedJson metadata_of(const ModelSet& models, const ServedModel& model) {
           {"outputs", outputs}};
 }
 
-void repository_index(RouteCall& call) {
+Result<ModelSet::Model> known_model(const RouteCall& call) {
+  return call.server.models.look_up(call.part("model"), call.part("version"));
+}
+
+Status describe_server(RouteCall& call) {
+  send_json(call.reply, {{"name", "hone"},
+                         {"version", call.server.version},
+                         {"extensions",
+                          {"binary_tensor_data", "generate", "model_configuration",
+                           "model_repository", "model_repository(unload_dependents)"}}});
+  return Ok{};
+}
+
+Status describe_model(RouteCall& call) {
+  const ModelSet::Model model = HONE_TRY(known_model(call));
+  send_json(call.reply, metadata_of(call.server.models, *model));
+  return Ok{};
+}
+
+Status describe_config(RouteCall& call) {
+  const ModelSet::Model model = HONE_TRY(known_model(call));
+  send_json(call.reply, triton_config(*model));
+  return Ok{};
+}
+
+Status answer_model_ready(RouteCall& call) {
+  call.reply->send({known_model(call).ok() && call.server.ready ? 200 : 404, ""});
+  return Ok{};
+}
+
+Status list_repository(RouteCall& call) {
   OrderedJson all = OrderedJson::array();
   std::vector<std::string> names;
   for (const auto& m : call.server.models.all()) {
@@ -140,12 +171,13 @@ void repository_index(RouteCall& call) {
       if (std::find(names.begin(), names.end(), name) == names.end())
         all.push_back({{"name", name}, {"version", ""}, {"state", "UNAVAILABLE"}});
   send_json(call.reply, all);
+  return Ok{};
 }
 
 // {"parameters": {"hone_version": "3", "hone_traffic": 10}} names a version and its share; without, the newest
 // gets all requests, or is loaded again with the shares as they are.
-Result<LoadRequest> load_request(const RouteCall& call, const std::string& name) {
-  LoadRequest r{name};
+Result<LoadRequest> load_request(const RouteCall& call) {
+  LoadRequest r{call.part("model")};
   if (call.request.body.empty()) return r;
   const Json body = HONE_TRY(json_object(call.request.body));
   const Json parameters = body.value("parameters", Json::object());
@@ -159,78 +191,50 @@ Result<LoadRequest> load_request(const RouteCall& call, const std::string& name)
   return r;
 }
 
-Status repository_change(RouteCall& call, const std::string& name, bool load) {
-  if (load ? !call.server.load : !call.server.unload)
-    return Error(err::kServeNoModel, "this server has no model repository")
-        .todo("start it with --model_repository DIR");
-  const auto answer = [reply = call.reply](const Status& s) {
-    if (!s.ok()) return refuse_v2(reply, s.error());
-    reply->send({200, "{}"});
-  };
-  if (!load) {
-    answer(call.server.unload(name));
-    return Ok{};
-  }
-  const LoadRequest wanted = HONE_TRY(load_request(call, name));
-  return call.server.loads.add([&server = call.server, wanted] { return server.load(wanted); },
-                               answer);
+Error no_repository() {
+  return Error(err::kServeNoModel, "this server has no model repository")
+      .todo("start it with --model_repository DIR");
 }
 
-bool handle_kserve2(RouteCall& call) {
-  const auto& p = call.parts;
-  if (p.empty() || p[0] != "v2") return false;
-  if (p.size() == 1 && call.get()) {
-    send_json(call.reply, {{"name", "hone"},
-                           {"version", call.server.version},
-                           {"extensions",
-                            {"binary_tensor_data", "generate", "model_configuration",
-                             "model_repository", "model_repository(unload_dependents)"}}});
-    return true;
-  }
-  if (p.size() == 3 && p[1] == "repository" && p[2] == "index") {
-    repository_index(call);
-    return true;
-  }
-  if (p.size() == 5 && p[1] == "repository" && p[2] == "models" && call.post() &&
-      (p[4] == "load" || p[4] == "unload")) {
-    if (const Status s = repository_change(call, p[3], p[4] == "load"); !s.ok())
-      refuse_v2(call.reply, s.error());
-    return true;
-  }
-  if (p.size() < 3 || p[1] != "models") return false;
-  size_t at = 3;
-  std::string version;
-  if (p.size() > 4 && p[3] == "versions") version = p[4], at = 5;
-  const std::string verb = p.size() > at ? p[at] : "";
-  if (p.size() > at + 1) return false;
-  ModelSet& models = call.server.models;
-  const Result<ModelSet::Model> model =
-      call.get() ? models.look_up(p[2], version) : models.find(p[2], version);
-  if (call.get() && verb == "ready") {
-    call.reply->send({model.ok() && call.server.ready ? 200 : 404, ""});
-    return true;
-  }
-  if (!model.ok()) {
-    refuse_v2(call.reply, model.error());
-    return true;
-  }
-  Status s = Ok{};
-  if (call.get() && verb.empty())
-    send_json(call.reply, metadata_of(models, **model));
-  else if (call.get() && verb == "config")
-    send_json(call.reply, triton_config(**model));
-  else if (call.post() && verb == "infer")
-    s = infer(call, *model);
-  else if (call.post() && (verb == "generate" || verb == "generate_stream"))
-    s = generate(call, *model, verb == "generate_stream");
-  else
-    return false;
-  if (!s.ok()) refuse_v2(call.reply, s.error());
-  return true;
+void answer_change(const std::shared_ptr<WebReply>& reply, const Status& s) {
+  if (!s.ok()) return refuse_v2(reply, s.error());
+  reply->send({200, "{}"});
+}
+
+Status load_model(RouteCall& call) {
+  if (!call.server.load) return no_repository();
+  const LoadRequest wanted = HONE_TRY(load_request(call));
+  return call.server.loads.add([&server = call.server, wanted] { return server.load(wanted); },
+                               [reply = call.reply](const Status& s) { answer_change(reply, s); });
+}
+
+Status unload_model(RouteCall& call) {
+  if (!call.server.unload) return no_repository();
+  answer_change(call.reply, call.server.unload(call.part("model")));
+  return Ok{};
+}
+
+template <Status (*F)(RouteCall&)>
+void answer_v2(RouteCall& call) {
+  if (const Status s = F(call); !s.ok()) refuse_v2(call.reply, s.error());
+}
+
+std::vector<Route> kserve2_routes(const ServeContext&) {
+  const std::string model = "v2/models/{model}[/versions/{version}]";
+  return {{"GET", "v2", answer_v2<describe_server>},
+          {"*", "v2/repository/index", answer_v2<list_repository>},
+          {"POST", "v2/repository/models/{model}/load", answer_v2<load_model>},
+          {"POST", "v2/repository/models/{model}/unload", answer_v2<unload_model>},
+          {"GET", model, answer_v2<describe_model>},
+          {"GET", model + "/ready", answer_v2<answer_model_ready>},
+          {"GET", model + "/config", answer_v2<describe_config>},
+          {"POST", model + "/infer", answer_v2<infer_tensors>},
+          {"POST", model + "/generate", answer_v2<generate_whole>},
+          {"POST", model + "/generate_stream", answer_v2<generate_stream>}};
 }
 
 }  // namespace
 
-Route serve_route_kserve2() { return {"v2", handle_kserve2}; }
+Api serve_api_kserve2() { return {kTensorApi, kserve2_routes}; }
 
 }  // namespace hone

@@ -18,12 +18,13 @@ constexpr int64_t kMostChoices = 64;
 
 WebAnswer openai_error(const Error& e) {
   const int status = status_of(e);
+  const char* type = "invalid_request_error";
+  if (status == 429) type = "rate_limit_exceeded";
+  if (status >= 500) type = "server_error";
   const OrderedJson body{
       {"error",
        {{"message", line_of(e)},
-        {"type", status == 429   ? "rate_limit_exceeded"
-                 : status >= 500 ? "server_error"
-                                 : "invalid_request_error"},
+        {"type", type},
         {"param", nullptr},
         {"code", status == 404 ? OrderedJson("model_not_found") : OrderedJson(e.code())}}}};
   return {status, dump_json(body) + "\n", "application/json", headers_of(e)};
@@ -96,10 +97,9 @@ OrderedJson one_choice(const Asked& a, size_t index, const std::string& text,
 }
 
 OrderedJson answer_head(const Asked& a, bool piece) {
+  const char* object = piece ? "chat.completion.chunk" : "chat.completion";
   return {{"id", a.id},
-          {"object", !a.chat ? "text_completion"
-                     : piece ? "chat.completion.chunk"
-                             : "chat.completion"},
+          {"object", a.chat ? object : "text_completion"},
           {"created", a.created},
           {"model", a.model},
           {"choices", OrderedJson::array()}};
@@ -111,36 +111,62 @@ OrderedJson usage_json(int64_t prompt, int64_t written) {
           {"total_tokens", prompt + written}};
 }
 
-// Keys that change nothing here, and those that only one value is offered for.
-constexpr const char* kPassedOver[] = {"user",
-                                       "metadata",
-                                       "store",
-                                       "service_tier",
-                                       "model",
-                                       "safety_identifier",
-                                       "prompt_cache_key",
-                                       "parallel_tool_calls"};
+// What a key of the body is here. Keys that are not listed are keys of generation_config.json.
+enum class KeyUse {
+  ignored,      // it changes no token
+  read,         // openai_settings() and others read it
+  zero,         // not supported; 0 says the same as leaving it out
+  unsupported,  // not supported; an empty value says the same as leaving it out
+};
+constexpr std::pair<const char*, KeyUse> kOpenaiKeys[] = {{"user", KeyUse::ignored},
+                                                          {"metadata", KeyUse::ignored},
+                                                          {"store", KeyUse::ignored},
+                                                          {"service_tier", KeyUse::ignored},
+                                                          {"model", KeyUse::ignored},
+                                                          {"safety_identifier", KeyUse::ignored},
+                                                          {"prompt_cache_key", KeyUse::ignored},
+                                                          {"parallel_tool_calls", KeyUse::ignored},
+                                                          {"prompt", KeyUse::read},
+                                                          {"stream", KeyUse::read},
+                                                          {"stream_options", KeyUse::read},
+                                                          {"n", KeyUse::read},
+                                                          {"best_of", KeyUse::read},
+                                                          {"stop", KeyUse::read},
+                                                          {"max_tokens", KeyUse::read},
+                                                          {"max_completion_tokens", KeyUse::read},
+                                                          {"temperature", KeyUse::read},
+                                                          {"frequency_penalty", KeyUse::zero},
+                                                          {"presence_penalty", KeyUse::zero},
+                                                          {"logprobs", KeyUse::unsupported},
+                                                          {"top_logprobs", KeyUse::unsupported},
+                                                          {"logit_bias", KeyUse::unsupported},
+                                                          {"suffix", KeyUse::unsupported},
+                                                          {"tools", KeyUse::unsupported},
+                                                          {"functions", KeyUse::unsupported},
+                                                          {"echo", KeyUse::unsupported},
+                                                          {"response_format", KeyUse::unsupported}};
+
+bool says_nothing(const Json& v) {
+  return v.is_null() || v == Json(false) || ((v.is_array() || v.is_object()) && v.empty()) ||
+         (v.is_object() && text_at(v, "type") == "text");
+}
 
 Status refuse_others(const Json& body, bool chat) {
-  const auto zero = [&](const char* key) {
+  for (const auto& [key, use] : kOpenaiKeys) {
     const auto it = body.find(key);
-    return it == body.end() || it->is_null() || (it->is_number() && it->get<double>() == 0);
-  };
-  for (const char* key : {"frequency_penalty", "presence_penalty"})
-    if (!zero(key))
+    if (it == body.end() || it->is_null() || (chat && is_chat_key(key))) continue;
+    if (use == KeyUse::zero && !(it->is_number() && it->get<double>() == 0))
       return bad(key, fmt::format("{} is not supported", key))
           .todo("use repetition_penalty, or leave it out");
-  for (const char* key : {"logprobs", "top_logprobs", "logit_bias", "suffix", "tools", "functions",
-                          "echo", "response_format"}) {
-    const auto it = body.find(key);
-    if (chat && is_chat_key(key)) continue;
-    if (it == body.end() || it->is_null() || (it->is_boolean() && !it->get<bool>()) ||
-        (it->is_array() && it->empty()) || (it->is_object() && it->empty()) ||
-        (it->is_object() && text_at(*it, "type") == "text"))
-      continue;
-    return bad(key, fmt::format("{} is not supported", key)).todo("leave it out");
+    if (use == KeyUse::unsupported && !says_nothing(*it))
+      return bad(key, fmt::format("{} is not supported", key)).todo("leave it out");
   }
   return Ok{};
+}
+
+bool is_openai_key(const std::string& key) {
+  return std::any_of(std::begin(kOpenaiKeys), std::end(kOpenaiKeys),
+                     [&](const auto& k) { return key == k.first; });
 }
 
 // OpenAI's settings: draws at temperature 1 unless it is 0; other keys are those of
@@ -149,23 +175,9 @@ Result<Json> openai_settings(const Json& body, bool chat, int64_t longest, Asked
   HONE_TRY(refuse_others(body, chat));
   Json out = Json::object();
   double temperature = 1;
-  constexpr const char* kRead[] = {"prompt",           "stream",
-                                   "stream_options",   "n",
-                                   "best_of",          "stop",
-                                   "max_tokens",       "max_completion_tokens",
-                                   "temperature",      "frequency_penalty",
-                                   "presence_penalty", "logprobs",
-                                   "top_logprobs",     "logit_bias",
-                                   "suffix",           "tools",
-                                   "functions",        "echo",
-                                   "response_format"};
-  for (const auto& [key, value] : body.items()) {
-    const auto is = [k = key](const char* other) { return k == other; };
-    if (std::any_of(std::begin(kPassedOver), std::end(kPassedOver), is)) continue;
-    if (std::any_of(std::begin(kRead), std::end(kRead), is) || value.is_null()) continue;
-    if (chat && is_chat_key(key)) continue;
-    out[key] = value;  // top_p, seed, and keys of generation_config.json
-  }
+  for (const auto& [key, value] : body.items())
+    if (!is_openai_key(key) && !value.is_null() && !(chat && is_chat_key(key)))
+      out[key] = value;  // top_p, seed, and keys of generation_config.json
   const auto number = [&](const char* key, double& to) -> Status {
     const auto it = body.find(key);
     if (it == body.end() || it->is_null()) return Ok{};
@@ -264,7 +276,8 @@ Status read_chat(const RouteCall& call, const Json& body, const ServedModel& mod
 }
 
 const char* reason_of(const Written& w, const ToolAnswer& said) {
-  return !said.calls.empty() ? "tool_calls" : w.ended ? "stop" : "length";
+  if (!said.calls.empty()) return "tool_calls";
+  return w.ended ? "stop" : "length";
 }
 
 void send_whole(const std::shared_ptr<WebReply>& reply, const Asked& a,
@@ -308,7 +321,7 @@ void stream_pieces(RouteCall& call, const ModelSet::Model& model, const std::sha
     reply->write("data: " + dump_json(out) + "\n\n");
   };
   ask_pieces(
-      call, model, std::move(a->queries[0]),
+      *call.reply, model, std::move(a->queries[0]),
       [a, state, write](size_t sequence, const std::string& piece) {
         if (sequence >= state->cutters.size()) return;
         const std::string text = state->tools[sequence].push(state->cutters[sequence].push(piece));
@@ -346,7 +359,7 @@ Status complete(RouteCall& call, bool chat) {
   }
   if (name.empty()) return bad("model", "the body names no model");
   const ModelSet::Model model = HONE_TRY(call.server.models.find(name, version));
-  if (model->task() != ServedTask::generation && model->task() != ServedTask::text2text)
+  if (!writes_text(model->task()))
     return bad("model", fmt::format("'{}' is for {}", name, name_of(model->task())))
         .todo("send it to :predict");
   const auto a = std::make_shared<Asked>();
@@ -371,7 +384,7 @@ Status complete(RouteCall& call, bool chat) {
     stream_pieces(call, model, a);
     return Ok{};
   }
-  ask_all(call, model, std::move(a->queries),
+  ask_all(*call.reply, model, std::move(a->queries),
           [reply = call.reply, a](Result<std::vector<TextAnswer>> all) {
             if (!all.ok()) return reply->send(openai_error(all.error()));
             send_whole(reply, *a, *all);
@@ -386,38 +399,35 @@ OrderedJson model_json(const ServedModel& m) {
       {"owned_by", "hone"}, {"name", m.name()},  {"ready", true}};
 }
 
-bool handle_openai(RouteCall& call) {
-  const auto& p = call.parts;
-  if (p.size() < 2 || p[0] != "v1") return false;
-  if (call.get() && p[1] == "models" && p.size() == 2) {
-    OrderedJson data = OrderedJson::array();
-    const std::vector<std::string> names = call.server.models.names();
-    for (const std::string& name : names)
-      if (const auto m = call.server.models.look_up(name); m.ok()) data.push_back(model_json(**m));
-    call.reply->send(
-        {200,
-         dump_json(OrderedJson{{"object", "list"}, {"data", data}, {"models", names}}) + "\n"});
-    return true;
-  }
-  if (call.get() && p[1] == "models" && p.size() == 3) {
-    const auto m = call.server.models.look_up(p[2]);
-    call.reply->send(m.ok() ? WebAnswer{200, dump_json(model_json(**m)) + "\n"}
-                            : openai_error(m.error()));
-    return true;
-  }
-  const bool chat = p.size() == 3 && p[1] == "chat" && p[2] == "completions";
-  if (!chat && !(p.size() == 2 && p[1] == "completions")) return false;
-  if (!call.post()) {
-    call.reply->send({405, web_error(405, "only POST").body});
-    return true;
-  }
-  const Status s = complete(call, chat);
-  if (!s.ok()) call.reply->send(openai_error(s.error()));
-  return true;
+void list_models(RouteCall& call) {
+  OrderedJson data = OrderedJson::array();
+  const std::vector<std::string> names = call.server.models.names();
+  for (const std::string& name : names)
+    if (const auto m = call.server.models.look_up(name); m.ok()) data.push_back(model_json(**m));
+  call.reply->send(
+      {200, dump_json(OrderedJson{{"object", "list"}, {"data", data}, {"models", names}}) + "\n"});
+}
+
+void describe_openai_model(RouteCall& call) {
+  const auto m = call.server.models.look_up(call.part("model"));
+  call.reply->send(m.ok() ? WebAnswer{200, dump_json(model_json(**m)) + "\n"}
+                          : openai_error(m.error()));
+}
+
+template <bool chat>
+void answer_completion(RouteCall& call) {
+  if (const Status s = complete(call, chat); !s.ok()) call.reply->send(openai_error(s.error()));
+}
+
+std::vector<Route> openai_routes(const ServeContext&) {
+  return {{"GET", "v1/models", list_models},
+          {"GET", "v1/models/{model}", describe_openai_model},
+          {"POST", "v1/completions", answer_completion<false>, true},
+          {"POST", "v1/chat/completions", answer_completion<true>, true}};
 }
 
 }  // namespace
 
-Route serve_route_openai() { return {"openai", handle_openai}; }
+Api serve_api_openai() { return {"openai", openai_routes}; }
 
 }  // namespace hone

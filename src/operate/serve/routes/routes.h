@@ -7,6 +7,6 @@
 
 namespace hone {
 
-std::vector<Route> all_serve_route();
+std::vector<Api> all_serve_api();
 
 }  // namespace hone

@@ -50,13 +50,9 @@ class ServeRoutes : public testing::Test {
     context_->models.add(load("bert", "classification/bert"));
     context_->models.add(load("mlm", "mlm/bert_tiny"));
     context_->ready = true;
-    server_ = std::move(InferenceServer::start({}, all_serve_route(), *context_).value()).release();
+    server_ = std::move(InferenceServer::start({}, all_serve_api(), *context_).value()).release();
   }
   static void TearDownTestSuite() {
-    // Engines hold replies until they have ended.
-    for (const ModelSet::Model& model : context_->models.living()) model->join();
-    for (const std::string& name : context_->models.names()) (void)context_->models.remove(name);
-    wait_for_unloads();
     delete server_;
     delete context_;
   }
@@ -299,6 +295,49 @@ TEST_F(ServeRoutes, OpenInferenceTakesTensorsAsJsonAndAsBytes) {
   EXPECT_EQ(json_of(post("/v2/repository/index", ""))[0]["state"], "READY");
 }
 
+TEST_F(ServeRoutes, TensorsThatComeAnotherWayGetWhatHttpGives) {
+  struct Client : WebClient {
+    bool gone() const override { return false; }
+    void on_gone(std::function<void()>) override {}
+  };
+  const auto ask = [&](TensorRequest r) {
+    std::promise<InferenceServer::Inferred> answer;
+    server_->infer({}, std::move(r), std::make_shared<Client>(),
+                   [&](InferenceServer::Inferred i) { answer.set_value(std::move(i)); });
+    return answer.get_future().get();
+  };
+  TensorRequest r;
+  r.model = "gpt2";
+  r.id = "x";
+  r.inputs.push_back({"text_input", "BYTES", {1, 1}});
+  r.inputs[0].bytes = std::string("\x0c\0\0\0", 4) + "Hello, world";
+  r.settings = {{"max_new_tokens", 4}};
+  const auto i = ask(r);
+  ASSERT_EQ(i.status, 200) << i.error;
+  EXPECT_EQ(i.answer.id, "x");
+  EXPECT_EQ(i.answer.model, "gpt2");
+  EXPECT_EQ(i.answer.outputs[0].shape, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(i.answer.outputs[0].bytes, std::string("\x0a\0\0\0", 4) + "ineinehi S");
+  r.wanted = {"other"};
+  EXPECT_EQ(ask(r).status, 400);
+  r.model = "none";
+  EXPECT_EQ(ask(r).status, 404);
+  r.model = "";
+  EXPECT_EQ(ask(r).status, 400);
+}
+
+TEST_F(ServeRoutes, OtherMethodsAndPathsAreRefused) {
+  EXPECT_EQ(get("/v1/completions").status, 405);
+  EXPECT_EQ(get("/v1/completions").header("allow"), "POST");
+  EXPECT_EQ(get("/v1/projects/p/locations/l/endpoints/123:predict").status, 405);
+  EXPECT_EQ(post("/healthz", "").status, 404);
+  EXPECT_EQ(get("/v2/models/gpt2/infer").status, 404);
+  EXPECT_EQ(get("/v2/models/gpt2/versions/1/ready").status, 200);
+  EXPECT_EQ(get("/v2/models/gpt2/versions/2/ready").status, 404);
+  EXPECT_EQ(post("/v1/models/gpt2/versions/1:predict", R"({"instances": []})").status, 200);
+  EXPECT_EQ(post("/v1/models/gpt2/versions/2:predict", R"({"instances": []})").status, 404);
+}
+
 // More loads than threads that read requests: all others are answered meanwhile.
 TEST_F(ServeRoutes, LoadsOneAfterAnotherAndAnswersMeanwhile) {
   std::promise<void> goes;
@@ -357,7 +396,7 @@ TEST(InferenceServer, AsksForKeysAndTellsOriginsWhatTheyMay) {
   InferenceOptions o;
   o.keys = {"secret", "other"};
   o.origins = {"https://a.example"};
-  const auto server = std::move(InferenceServer::start(o, all_serve_route(), context).value());
+  const auto server = std::move(InferenceServer::start(o, all_serve_api(), context).value());
   HttpClient http{{.retries = 0}};
   const auto status = [&](HttpHeaders headers) {
     return http.get(server->url() + "/v1/models", headers).value();
@@ -389,7 +428,7 @@ TEST(InferenceServer, EndsAfterTheLastStepOfItsModels) {
   context->models.add(ServedModel::load("slow", "1", kGoldens + "tiny_text_gpt2", o).value());
   context->load = [](const LoadRequest&) -> Status { return Ok{}; };
   context->ready = true;
-  auto server = std::move(InferenceServer::start({}, all_serve_route(), *context).value());
+  auto server = std::move(InferenceServer::start({}, all_serve_api(), *context).value());
   const std::weak_ptr<ServedModel> model = *context->models.find("slow");
   std::promise<void> begun, goes;
   std::shared_future<void> go = goes.get_future().share();

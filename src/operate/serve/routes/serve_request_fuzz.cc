@@ -1,9 +1,9 @@
 // Any body for any route that takes one: it is answered once, never with status 500. The first byte chooses the
 // route, a tiny model answers.
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 
+#include "operate/serve/route_table.h"
 #include "operate/serve/routes/routes.h"
 
 namespace {
@@ -62,22 +62,22 @@ constexpr const char* kPaths[] = {"/v1/models/m:predict",        "/v1/completion
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const std::vector<Route> routes = all_serve_route();
+  static const RouteTable routes(all_serve_api(), context());
   if (size == 0) return 0;
   const std::string path = kPaths[data[0] % std::size(kPaths)];
+  const auto match = routes.find("POST", *path_parts(path), false);
+  HONE_BUG_IF(!match || match->other_method, "nobody takes {}", path);
   const auto reply = std::make_shared<OneReply>();
   RouteCall call{
       {"POST", path, "", {}, std::string(reinterpret_cast<const char*>(data) + 1, size - 1)},
-      *path_parts(path),
+      match->names,
       reply,
       context()};
   // The JSON of a binary request ends at the first line break.
   if (data[0] % 2 == 1)
     if (const size_t end = call.request.body.find('\n'); end != std::string::npos)
       call.request.headers = {{"inference-header-content-length", std::to_string(end)}};
-  const bool taken =
-      std::any_of(routes.begin(), routes.end(), [&](const Route& r) { return r.handle(call); });
-  HONE_BUG_IF(!taken, "nobody takes {}", path);
+  match->route->handle(call);
   HONE_BUG_IF(reply->wait() == 500, "status 500");
   return 0;
 }

@@ -12,6 +12,8 @@ WebAnswer alive(const RouteCall& call) {
           dump_json(OrderedJson{{"endpoint", call.server.endpoint}, {"pid", ::getpid()}}) + "\n"};
 }
 
+void answer_alive(RouteCall& call) { call.reply->send(alive(call)); }
+
 void answer_ready(RouteCall& call) {
   if (call.server.ready) return call.reply->send(alive(call));
   WebAnswer a = web_error(503, "no model is ready");
@@ -19,28 +21,31 @@ void answer_ready(RouteCall& call) {
   call.reply->send(std::move(a));
 }
 
-bool handle_status(RouteCall& call) {
-  const std::string& path = call.request.path;
-  if (!call.get()) return false;
-  if (path == "/metrics") {
-    if (call.server.before_metrics) call.server.before_metrics();
-    call.reply->send({200, prometheus_text(call.server.metrics), kPrometheusType});
-  } else if (path == "/healthz" || path == "/livez" || path == "/v2/health/live") {
-    call.reply->send(alive(call));
-  } else if (path == "/readyz" || path == "/health" || path == "/v2/health/ready" ||
-             (!call.server.health_route.empty() && path == call.server.health_route)) {
-    answer_ready(call);
-  } else if (path == "/ping") {  // TorchServe, SageMaker
-    call.server.ready ? call.reply->send({200, "{\"status\": \"Healthy\"}\n"})
-                      : call.reply->send({503, "{\"status\": \"Unhealthy\"}\n"});
-  } else {
-    return false;
-  }
-  return true;
+// As TorchServe and SageMaker answer.
+void answer_ping(RouteCall& call) {
+  if (call.server.ready) return call.reply->send({200, "{\"status\": \"Healthy\"}\n"});
+  call.reply->send({503, "{\"status\": \"Unhealthy\"}\n"});
+}
+
+void answer_metrics(RouteCall& call) {
+  if (call.server.before_metrics) call.server.before_metrics();
+  call.reply->send({200, prometheus_text(call.server.metrics), kPrometheusType});
+}
+
+std::vector<Route> status_routes(const ServeContext& server) {
+  std::vector<Route> routes{
+      {"GET", "metrics", answer_metrics},      {"GET", "healthz", answer_alive},
+      {"GET", "livez", answer_alive},          {"GET", "v2/health/live", answer_alive},
+      {"GET", "readyz", answer_ready},         {"GET", "health", answer_ready},
+      {"GET", "v2/health/ready", answer_ready}};
+  if (!server.health_route.empty())
+    routes.push_back({"GET", server.health_route.substr(1), answer_ready});
+  routes.push_back({"GET", "ping", answer_ping});
+  return routes;
 }
 
 }  // namespace
 
-Route serve_route_status() { return {"status", handle_status, true}; }
+Api serve_api_status() { return {"status", status_routes, true}; }
 
 }  // namespace hone

@@ -60,7 +60,7 @@ Json settings_of(const Json& parameters, ServedTask task) {
       if (key == theirs) name = ours;
     out[name] = value;
   }
-  const bool writes = task == ServedTask::generation || task == ServedTask::text2text;
+  const bool writes = writes_text(task);
   if (const auto t = out.find("temperature"); writes && t != out.end() && t->is_number()) {
     if (!out.contains("do_sample")) out["do_sample"] = t->get<double>() > 0;
     if (t->get<double>() == 0) out.erase(t);
@@ -75,7 +75,7 @@ OrderedJson scored_json(const Scored& s, bool mask) {
 }
 
 OrderedJson prediction_of(const TextAnswer& a, ServedTask task) {
-  if (task == ServedTask::generation || task == ServedTask::text2text) {
+  if (writes_text(task)) {
     if (a.texts.size() == 1) return a.texts[0].text;
     OrderedJson all = OrderedJson::array();
     for (const Written& w : a.texts) all.push_back(w.text);
@@ -93,6 +93,18 @@ OrderedJson prediction_of(const TextAnswer& a, ServedTask task) {
 
 enum class Form { vertex, container, kserve };
 
+// The name of a status in Google's errors.
+const char* grpc_name(int status) {
+  constexpr std::pair<int, const char*> kNames[] = {{404, "NOT_FOUND"},
+                                                    {429, "RESOURCE_EXHAUSTED"},
+                                                    {500, "INTERNAL"},
+                                                    {503, "UNAVAILABLE"},
+                                                    {504, "DEADLINE_EXCEEDED"}};
+  for (const auto& [code, name] : kNames)
+    if (code == status) return name;
+  return "INVALID_ARGUMENT";
+}
+
 WebAnswer error_answer(const Error& e, Form form) {
   const int status = status_of(e);
   if (form != Form::vertex) {
@@ -100,13 +112,8 @@ WebAnswer error_answer(const Error& e, Form form) {
     a.headers = headers_of(e);
     return a;
   }
-  const char* name = status == 404   ? "NOT_FOUND"
-                     : status == 429 ? "RESOURCE_EXHAUSTED"
-                     : status == 503 ? "UNAVAILABLE"
-                     : status == 504 ? "DEADLINE_EXCEEDED"
-                     : status == 500 ? "INTERNAL"
-                                     : "INVALID_ARGUMENT";
-  const OrderedJson body{{"error", {{"code", status}, {"message", line_of(e)}, {"status", name}}}};
+  const OrderedJson body{
+      {"error", {{"code", status}, {"message", line_of(e)}, {"status", grpc_name(status)}}}};
   return {status, dump_json(body, {.indent = 2}) + "\n", "application/json", headers_of(e)};
 }
 
@@ -136,7 +143,7 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
     queries.back().settings = settings;
     queries.back().deadline = call.server.deadline();
   }
-  ask_all(call, model, std::move(queries),
+  ask_all(*call.reply, model, std::move(queries),
           [reply = call.reply, model, form, parent](Result<std::vector<TextAnswer>> all) {
             if (!all.ok()) return reply->send(error_answer(all.error(), form));
             OrderedJson out;
@@ -157,59 +164,46 @@ Status predict(RouteCall& call, const std::string& name, const std::string& vers
   return Ok{};
 }
 
-bool answer(RouteCall& call, const std::string& name, const std::string& version, Form form,
-            const std::string& parent = "") {
-  if (!call.post()) {
-    call.reply->send(
-        {405, web_error(405, "only POST").body, "application/json", {{"Allow", "POST"}}});
-    return true;
-  }
-  const Status s = predict(call, name, version, form, parent);
+void answer_prediction(RouteCall& call, const std::string& name, Form form,
+                       const std::string& parent = "") {
+  const Status s = predict(call, name, call.part("version"), form, parent);
   if (!s.ok()) call.reply->send(error_answer(s.error(), form));
-  return true;
 }
 
-bool cut_end(std::string& text, std::string_view end) {
-  if (!text.ends_with(end)) return false;
-  text.resize(text.size() - end.size());
-  return true;
+void predict_in_container(RouteCall& call) { answer_prediction(call, "", Form::container); }
+
+void predict_by_model(RouteCall& call) {
+  answer_prediction(call, call.part("model"), Form::kserve);
 }
 
-bool handle_vertex(RouteCall& call) {
-  const auto& p = call.parts;
-  if (!call.server.predict_route.empty() && call.request.path == call.server.predict_route)
-    return answer(call, "", "", Form::container);
-  // v1/projects/{p}/locations/{l}/endpoints/{e}:predict
-  if (p.size() == 7 && (p[0] == "v1" || p[0] == "v1beta1") && p[1] == "projects" &&
-      p[3] == "locations" && p[5] == "endpoints") {
-    std::string endpoint = p[6];
-    if (!cut_end(endpoint, ":predict")) return false;
-    const std::string parent = fmt::format("projects/{}/locations/{}", p[2], p[4]);
-    // An id, or a model's name.
-    const auto names = call.server.models.names();
-    const bool named = std::find(names.begin(), names.end(), endpoint) != names.end();
-    if (!named && endpoint != call.server.endpoint) {
-      call.reply->send(error_answer(
-          Error(err::kServeNoModel, fmt::format("no endpoint is called '{}'", endpoint))
-              .todo("this server is the endpoint " + call.server.endpoint),
-          Form::vertex));
-      return true;
-    }
-    return answer(call, named ? endpoint : "", "", Form::vertex, parent);
-  }
-  // v1/models/{m}[/versions/{v}]:predict
-  if ((p.size() == 3 || (p.size() == 5 && p[3] == "versions")) && p[0] == "v1" &&
-      p[1] == "models") {
-    std::string last = p.back();
-    if (!cut_end(last, ":predict")) return false;
-    return p.size() == 3 ? answer(call, last, "", Form::kserve)
-                         : answer(call, p[2], last, Form::kserve);
-  }
-  return false;
+void predict_at_endpoint(RouteCall& call) {
+  const std::string endpoint = call.part("endpoint");  // an id, or a model's name
+  const auto names = call.server.models.names();
+  const bool named = std::find(names.begin(), names.end(), endpoint) != names.end();
+  if (!named && endpoint != call.server.endpoint)
+    return call.reply->send(
+        error_answer(Error(err::kServeNoModel, fmt::format("no endpoint is called '{}'", endpoint))
+                         .todo("this server is the endpoint " + call.server.endpoint),
+                     Form::vertex));
+  answer_prediction(
+      call, named ? endpoint : "", Form::vertex,
+      fmt::format("projects/{}/locations/{}", call.part("project"), call.part("location")));
+}
+
+std::vector<Route> vertex_routes(const ServeContext& server) {
+  const std::string at = "/projects/{project}/locations/{location}/endpoints/{endpoint}:predict";
+  std::vector<Route> routes{
+      {"POST", "v1" + at, predict_at_endpoint, true},
+      {"POST", "v1beta1" + at, predict_at_endpoint, true},
+      {"POST", "v1/models/{model}[/versions/{version}]:predict", predict_by_model, true}};
+  if (!server.predict_route.empty())
+    routes.insert(routes.begin(),
+                  {"POST", server.predict_route.substr(1), predict_in_container, true});
+  return routes;
 }
 
 }  // namespace
 
-Route serve_route_vertex() { return {"predict", handle_vertex}; }
+Api serve_api_vertex() { return {"predict", vertex_routes}; }
 
 }  // namespace hone

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -38,22 +37,26 @@ std::string model_path(const std::string& name, const std::string& version,
          (verb.empty() ? "" : "/" + verb);
 }
 
+// The code of gRPC for a status of HTTP that is not 200.
+grpc::StatusCode code_of(int status) {
+  using grpc::StatusCode;
+  constexpr std::pair<int, StatusCode> kCodes[] = {
+      {400, StatusCode::INVALID_ARGUMENT},   {401, StatusCode::UNAUTHENTICATED},
+      {404, StatusCode::NOT_FOUND},          {413, StatusCode::RESOURCE_EXHAUSTED},
+      {429, StatusCode::RESOURCE_EXHAUSTED}, {503, StatusCode::UNAVAILABLE},
+      {504, StatusCode::DEADLINE_EXCEEDED}};
+  for (const auto& [http, code] : kCodes)
+    if (http == status) return code;
+  return StatusCode::INTERNAL;
+}
+
 grpc::Status status_of(const GrpcDoor::Answer& a) {
   if (a.status == 200) return grpc::Status::OK;
   const json j = json::parse(a.body, nullptr, false);
   const std::string text = j.is_object() && j.contains("error") && j["error"].is_string()
                                ? j["error"].get<std::string>()
                                : a.body;
-  using grpc::StatusCode;
-  const StatusCode code = a.status == 400   ? StatusCode::INVALID_ARGUMENT
-                          : a.status == 401 ? StatusCode::UNAUTHENTICATED
-                          : a.status == 404 ? StatusCode::NOT_FOUND
-                          : a.status == 413 ? StatusCode::RESOURCE_EXHAUSTED
-                          : a.status == 429 ? StatusCode::RESOURCE_EXHAUSTED
-                          : a.status == 503 ? StatusCode::UNAVAILABLE
-                          : a.status == 504 ? StatusCode::DEADLINE_EXCEEDED
-                                            : StatusCode::INTERNAL;
-  return {code, text};
+  return {code_of(a.status), text};
 }
 
 GrpcDoor::Headers headers_of(const grpc::CallbackServerContext& context) {
@@ -64,25 +67,18 @@ GrpcDoor::Headers headers_of(const grpc::CallbackServerContext& context) {
   return headers;
 }
 
-template <class Map>
-json parameters_of(const Map& map) {
+json parameters_of(const inference::RepositoryModelLoadRequest& r) {
+  using Parameter = inference::ModelRepositoryParameter;
   json out = json::object();
-  for (const auto& [key, value] : map) switch (value.parameter_choice_case()) {
-      case 1:
+  for (const auto& [key, value] : r.parameters()) switch (value.parameter_choice_case()) {
+      case Parameter::kBoolParam:
         out[key] = value.bool_param();
         break;
-      case 2:
+      case Parameter::kInt64Param:
         out[key] = value.int64_param();
         break;
-      case 3:
+      case Parameter::kStringParam:
         out[key] = value.string_param();
-        break;
-      case 4:
-        if constexpr (requires { value.double_param(); }) out[key] = value.double_param();
-        break;
-      case 5:
-        if constexpr (requires { value.uint64_param(); })
-          out[key] = static_cast<int64_t>(value.uint64_param());
         break;
       default:
         break;
@@ -90,67 +86,61 @@ json parameters_of(const Map& map) {
   return out;
 }
 
-struct HttpInfer {
-  std::string path, body;
-  GrpcDoor::Headers headers;
-};
-
-// The same request over HTTP, with binary tensors.
-HttpInfer http_infer(const inference::ModelInferRequest& r) {
-  json head;
-  std::string tail;
-  if (!r.id().empty()) head["id"] = r.id();
-  head["parameters"] = parameters_of(r.parameters());
-  head["parameters"]["binary_data_output"] = true;
-  head["inputs"] = json::array();
-  for (int i = 0; i < r.inputs_size(); ++i) {
-    const auto& t = r.inputs(i);
-    json j{{"name", t.name()}, {"datatype", t.datatype()}};
-    j["shape"] = json::array();
-    for (const int64_t d : t.shape()) j["shape"].push_back(d);
-    std::string bytes;
-    if (i < r.raw_input_contents_size()) {
-      bytes = r.raw_input_contents(i);
-    } else {
-      for (const std::string& text : t.contents().bytes_contents()) {
-        const auto n = static_cast<uint32_t>(text.size());
-        bytes.append(reinterpret_cast<const char*>(&n), sizeof n);
-        bytes += text;
-      }
+GrpcDoor::Parameters settings_of(const inference::ModelInferRequest& r) {
+  GrpcDoor::Parameters all;
+  for (const auto& [key, value] : r.parameters()) switch (value.parameter_choice_case()) {
+      case inference::InferParameter::kBoolParam:
+        all.emplace_back(key, value.bool_param());
+        break;
+      case inference::InferParameter::kInt64Param:
+        all.emplace_back(key, static_cast<int64_t>(value.int64_param()));
+        break;
+      case inference::InferParameter::kStringParam:
+        all.emplace_back(key, value.string_param());
+        break;
+      case inference::InferParameter::kDoubleParam:
+        all.emplace_back(key, value.double_param());
+        break;
+      case inference::InferParameter::kUint64Param:
+        all.emplace_back(key, static_cast<int64_t>(value.uint64_param()));
+        break;
+      default:
+        break;
     }
-    j["parameters"] = {{"binary_data_size", static_cast<int64_t>(bytes.size())}};
-    tail += bytes;
-    head["inputs"].push_back(std::move(j));
-  }
-  for (const auto& o : r.outputs())
-    head["outputs"].push_back({{"name", o.name()}, {"parameters", {{"binary_data", true}}}});
-  const std::string text = head.dump(-1, ' ', false, json::error_handler_t::replace);
-  return {model_path(r.model_name(), r.model_version(), "infer"),
-          text + tail,
-          {{"inference-header-content-length", std::to_string(text.size())}}};
+  return all;
 }
 
-grpc::Status read_infer(const GrpcDoor::Answer& a, inference::ModelInferResponse* out) {
-  if (a.status != 200) return status_of(a);
-  size_t head = a.body.size();
-  for (const auto& [name, value] : a.headers)
-    if (name == "inference-header-content-length") head = std::stoul(value);
-  const json j = json::parse(a.body.substr(0, head), nullptr, false);
-  if (!j.is_object()) return {grpc::StatusCode::INTERNAL, "the answer is not JSON"};
-  out->set_model_name(j.value("model_name", ""));
-  out->set_model_version(j.value("model_version", ""));
-  out->set_id(j.value("id", ""));
-  size_t at = head;
-  for (const json& o : j["outputs"]) {
-    auto* t = out->add_outputs();
-    t->set_name(o.value("name", ""));
-    t->set_datatype(o.value("datatype", ""));
-    for (const json& d : o["shape"]) t->add_shape(d.get<int64_t>());
-    // An empty tensor has no bytes, and no word about them.
-    const size_t size =
-        o.contains("parameters") ? o["parameters"].value("binary_data_size", size_t{0}) : 0;
-    out->add_raw_output_contents(a.body.substr(at, size));
-    at += size;
+TensorQuestion question_of(const inference::ModelInferRequest& r) {
+  TensorQuestion q;
+  q.model = r.model_name();
+  q.version = r.model_version();
+  q.id = r.id();
+  for (int i = 0; i < r.inputs_size(); ++i) {
+    const auto& input = r.inputs(i);
+    InferTensor t{input.name(), input.datatype()};
+    t.shape.assign(input.shape().begin(), input.shape().end());
+    const auto& texts = input.contents().bytes_contents();
+    if (i < r.raw_input_contents_size())
+      t.bytes = r.raw_input_contents(i);
+    else if (t.datatype == "BYTES")
+      t.texts.assign(texts.begin(), texts.end());
+    q.inputs.push_back(std::move(t));
+  }
+  for (const auto& o : r.outputs()) q.wanted.push_back(o.name());
+  return q;
+}
+
+grpc::Status read_answer(GrpcDoor::Inferred&& a, inference::ModelInferResponse* out) {
+  if (a.status != 200) return {code_of(a.status), a.error};
+  out->set_model_name(a.answer.model);
+  out->set_model_version(a.answer.version);
+  out->set_id(a.answer.id);
+  for (InferTensor& t : a.answer.outputs) {
+    auto* to = out->add_outputs();
+    to->set_name(t.name);
+    to->set_datatype(t.datatype);
+    for (const int64_t d : t.shape) to->add_shape(d);
+    out->add_raw_output_contents(std::move(t.bytes));
   }
   return grpc::Status::OK;
 }
@@ -201,6 +191,14 @@ class Call : public grpc::ServerUnaryReactor {
                              link->with_reactor([&](Call& c) { c.Finish(read(a)); });
                            }));
   }
+  void start_infer(GrpcDoor& door, const inference::ModelInferRequest& r, GrpcDoor::Headers headers,
+                   inference::ModelInferResponse* out) {
+    const auto link = link_;
+    link->ends_by(door.infer(
+        question_of(r), settings_of(r), std::move(headers), [link, out](GrpcDoor::Inferred a) {
+          link->with_reactor([&](Call& c) { c.Finish(read_answer(std::move(a), out)); });
+        }));
+  }
   void OnCancel() override { link_->end_request(); }
   void OnDone() override {
     link_->forget_reactor();
@@ -220,14 +218,12 @@ class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
   }
   void OnReadDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::OK);
-    HttpInfer h = http_infer(request_);
-    h.headers.insert(h.headers.end(), headers_.begin(), headers_.end());
     // The stream may end, and go, before ask() returns.
     const auto link = link_;
-    link->ends_by(door_.ask("POST", std::move(h.path), std::move(h.headers), std::move(h.body),
-                            [link](const GrpcDoor::Answer& a) {
-                              link->with_reactor([&](Stream& s) { s.answer(a); });
-                            }));
+    link->ends_by(door_.infer(question_of(request_), settings_of(request_), headers_,
+                              [link](GrpcDoor::Inferred a) {
+                                link->with_reactor([&](Stream& s) { s.answer(std::move(a)); });
+                              }));
   }
   void OnWriteDone(bool ok) override {
     if (!ok) return Finish(grpc::Status::CANCELLED);
@@ -240,9 +236,9 @@ class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
   }
 
  private:
-  void answer(const GrpcDoor::Answer& a) {
+  void answer(GrpcDoor::Inferred a) {
     response_.Clear();
-    const grpc::Status s = read_infer(a, response_.mutable_infer_response());
+    const grpc::Status s = read_answer(std::move(a), response_.mutable_infer_response());
     if (!s.ok()) {
       response_.Clear();
       response_.set_error_message(s.error_message());
@@ -327,9 +323,9 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
   }
   Unary* ModelInfer(Context* c, const inference::ModelInferRequest* r,
                     inference::ModelInferResponse* out) override {
-    HttpInfer h = http_infer(*r);
-    return ask(c, "POST", std::move(h.path), std::move(h.headers), std::move(h.body),
-               [out](const GrpcDoor::Answer& a) { return read_infer(a, out); });
+    auto* call = new Call();
+    call->start_infer(door_, *r, headers_of(*c), out);
+    return call;
   }
   grpc::ServerBidiReactor<inference::ModelInferRequest, inference::ModelStreamInferResponse>*
   ModelStreamInfer(Context* c) override {
@@ -337,7 +333,7 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
   }
   Unary* RepositoryIndex(Context* c, const inference::RepositoryIndexRequest* r,
                          inference::RepositoryIndexResponse* out) override {
-    return ask(c, "POST", "/v2/repository/index", {}, "",
+    return ask(c, "POST", "/v2/repository/index", "",
                with_json([out, ready = r->ready()](const json& j) {
                  for (const json& m : j) {
                    if (ready && m["state"] != "READY") continue;
@@ -350,13 +346,13 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
   }
   Unary* RepositoryModelLoad(Context* c, const inference::RepositoryModelLoadRequest* r,
                              inference::RepositoryModelLoadResponse*) override {
-    const json body{{"parameters", parameters_of(r->parameters())}};
-    return ask(c, "POST", "/v2/repository/models/" + escaped(r->model_name()) + "/load", {},
+    const json body{{"parameters", parameters_of(*r)}};
+    return ask(c, "POST", "/v2/repository/models/" + escaped(r->model_name()) + "/load",
                body.dump(-1, ' ', false, json::error_handler_t::replace), status_of);
   }
   Unary* RepositoryModelUnload(Context* c, const inference::RepositoryModelUnloadRequest* r,
                                inference::RepositoryModelUnloadResponse*) override {
-    return ask(c, "POST", "/v2/repository/models/" + escaped(r->model_name()) + "/unload", {}, "",
+    return ask(c, "POST", "/v2/repository/models/" + escaped(r->model_name()) + "/unload", "",
                status_of);
   }
 
@@ -373,14 +369,11 @@ class Service final : public inference::GRPCInferenceService::CallbackService {
     };
   }
   Unary* get(Context* c, std::string path, Call::Read read) {
-    return ask(c, "GET", std::move(path), {}, "", std::move(read));
+    return ask(c, "GET", std::move(path), "", std::move(read));
   }
-  Unary* ask(Context* c, std::string method, std::string path, GrpcDoor::Headers headers,
-             std::string body, Call::Read read) {
-    const GrpcDoor::Headers own = headers_of(*c);
-    headers.insert(headers.end(), own.begin(), own.end());
+  Unary* ask(Context* c, std::string method, std::string path, std::string body, Call::Read read) {
     auto* call = new Call();
-    call->start(door_, std::move(method), std::move(path), std::move(headers), std::move(body),
+    call->start(door_, std::move(method), std::move(path), headers_of(*c), std::move(body),
                 std::move(read));
     return call;
   }

@@ -1,9 +1,10 @@
+#include "operate/serve/route.h"
+
 #include <mutex>
 
 #include "base/core/text.h"
 #include "learn/generate/errors.h"
 #include "operate/serve/errors.h"
-#include "operate/serve/route.h"
 
 namespace hone {
 namespace {
@@ -55,6 +56,11 @@ Deadline ServeContext::deadline() const {
              std::chrono::duration<double>(request_seconds));
 }
 
+std::string RouteCall::part(const std::string& name) const {
+  const auto it = names.find(name);
+  return it == names.end() ? "" : it->second;
+}
+
 int status_of(const Error& e) {
   if (e.is(err::kServeBusy)) return 429;
   if (e.is(err::kServeLate)) return 504;
@@ -77,7 +83,7 @@ std::string line_of(const Error& e) {
   return line;
 }
 
-void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<TextQuery> queries,
+void ask_all(WebClient& client, const ModelSet::Model& model, std::vector<TextQuery> queries,
              std::function<void(Result<std::vector<TextAnswer>>)> done) {
   const auto all = std::make_shared<Gathered>();
   all->answers.resize(queries.size());
@@ -85,7 +91,7 @@ void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<Te
   all->done = std::move(done);
   if (queries.empty()) return all->done(std::vector<TextAnswer>());
   const auto tickets = std::make_shared<Tickets>(model);
-  call.reply->on_gone([tickets] { tickets->end(); });
+  client.on_gone([tickets] { tickets->end(); });
   const auto fail = [all, tickets](Error e) {
     {
       std::lock_guard lock(all->mutex);
@@ -112,10 +118,10 @@ void ask_all(const RouteCall& call, const ModelSet::Model& model, std::vector<Te
   }
 }
 
-void ask_pieces(const RouteCall& call, const ModelSet::Model& model, TextQuery query,
+void ask_pieces(WebClient& client, const ModelSet::Model& model, TextQuery query,
                 ServedModel::OnPiece on_piece, ServedModel::OnDone done) {
   const auto tickets = std::make_shared<Tickets>(model);
-  call.reply->on_gone([tickets] { tickets->end(); });
+  client.on_gone([tickets] { tickets->end(); });
   const auto shared = std::make_shared<ServedModel::OnDone>(std::move(done));
   Result<uint64_t> ticket = model->ask(std::move(query), std::move(on_piece),
                                        [shared](Result<TextAnswer> a) { (*shared)(std::move(a)); });

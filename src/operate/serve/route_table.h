@@ -1,0 +1,48 @@
+// Which route a request takes.
+#pragma once
+
+#include "operate/serve/route.h"
+
+namespace hone {
+
+// The parts of a path that a pattern without brackets asks for.
+class PathPattern {
+ public:
+  // Each way to leave out what is in brackets.
+  static std::vector<PathPattern> all_of(const std::string& pattern);
+  // What the names of the pattern are in a path; nothing: it is another path.
+  std::optional<PathNames> match(const std::vector<std::string>& path) const;
+
+ private:
+  explicit PathPattern(const std::string& plain);
+  struct Part {
+    std::string before, name, after;  // name "": the part is `before`
+  };
+  std::vector<Part> parts_;
+};
+
+class RouteTable {
+ public:
+  RouteTable(const std::vector<Api>& apis, const ServeContext& server);
+
+  struct Match {
+    const std::string* api = nullptr;  // its name
+    const Route* route = nullptr;
+    PathNames names;
+    bool other_method = false;  // the route takes this path by another method only
+  };
+  // The first route that fits, in the order of the APIs. `open_alone`: only among those that need no key.
+  std::optional<Match> find(const std::string& method, const std::vector<std::string>& path,
+                            bool open_alone) const;
+
+ private:
+  struct Entry {
+    std::string api;
+    bool open;
+    Route route;
+    std::vector<PathPattern> patterns;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace hone
