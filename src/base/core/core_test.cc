@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "base/core/errors.h"
 #include "base/core/json.h"
@@ -230,6 +232,12 @@ TEST(Process, SignalsSetAFlag) {
   ::raise(SIGTERM);
   EXPECT_TRUE(stop_requested());
   EXPECT_EQ(stop_signal(), SIGTERM);
+  wait_for_stop();
+  request_stop(0);
+  std::thread waiting(wait_for_stop), other(wait_for_stop);
+  ::kill(::getpid(), SIGTERM);
+  waiting.join();
+  other.join();
   request_stop(0);
   EXPECT_EXIT(
       {

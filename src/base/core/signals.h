@@ -7,6 +7,8 @@ namespace hone {
 // second SIGINT ends the program at once with status 130. SIGPIPE is ignored.
 void install_stop_handlers();
 bool stop_requested();
+// Blocks until a stop is requested; any number of threads may wait. After install_stop_handlers().
+void wait_for_stop();
 int stop_signal();              // 0, SIGINT or SIGTERM
 void request_stop(int signal);  // as if it had come; 0 takes the request back (tests)
 

@@ -1,6 +1,4 @@
 // hone ui: pages with runs, pipelines, models, a playground and data.
-#include <thread>
-
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
@@ -24,7 +22,8 @@ Result<int> run_ui(const std::vector<std::string>& args) {
   WebUiOptions o;
   o.http.host = s.host;
   o.http.port = static_cast<int>(s.port);
-  o.http.tls_certificate = s.tls_certificate, o.http.tls_key = s.tls_key;
+  o.http.tls_certificate = s.tls_certificate;
+  o.http.tls_key = s.tls_key;
   o.folder = s.folder;
   o.registry = s.registry;
   o.endpoint_url = s.endpoint_url;
@@ -32,7 +31,7 @@ Result<int> run_ui(const std::vector<std::string>& args) {
   o.version = version();
   const auto ui = HONE_TRY(WebUi::start(o));
   log_info("{:<11} {}", "listens", ui->url());
-  while (!stop_requested()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  wait_for_stop();
   return kExitDone;
 }
 

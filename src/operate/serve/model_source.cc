@@ -1,4 +1,4 @@
-#include "run/commands/model_source.h"
+#include "operate/serve/model_source.h"
 
 #include <algorithm>
 #include <filesystem>

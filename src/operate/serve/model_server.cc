@@ -1,0 +1,86 @@
+#include "operate/serve/model_server.h"
+
+#include "base/core/log.h"
+
+namespace hone {
+
+Result<std::unique_ptr<ModelServer>> ModelServer::start(ModelServerOptions options) {
+  std::unique_ptr<ModelServer> server(new ModelServer(std::move(options)));
+  HONE_TRY(server->start());
+  return server;
+}
+
+Status ModelServer::start() {
+  // A load that is asked for while the first models load waits for them.
+  std::lock_guard lock(loading_);
+  sources_ = HONE_TRY(ModelSources::find(options_.sources));
+  context_.request_seconds = options_.request_seconds;
+  context_.version = options_.version;
+  context_.predict_route = options_.predict_route;
+  context_.health_route = options_.health_route;
+  context_.endpoint = sources_.has_endpoint() ? sources_.endpoint_id() : options_.endpoint_id;
+  options_.models.metrics = &context_.metrics;
+  if (sources_.has_repository()) {
+    context_.repository = [this] { return sources_.repository(); };
+    context_.unload = [this](const std::string& name) { return context_.models.remove(name); };
+  }
+  context_.load = [this](const LoadRequest& r) { return reload(r); };
+  // The port answers while models load: alive, not ready.
+  web_ = HONE_TRY(InferenceServer::start(options_.web, options_.apis, context_));
+  int door_port = 0;
+  if (options_.door_port) {
+    HttpOptions http = options_.web.http;
+    http.port = static_cast<int>(*options_.door_port);
+    auto door = HONE_TRY(options_.open_door(http, *web_));
+    door_port = door->port();
+    web_->add_door(std::move(door));
+  }
+  for (const ModelSource& m : sources_.first()) HONE_TRY(load(m));
+  for (const auto& [name, shares] : sources_.traffic())
+    if (Status s = context_.models.set_traffic(name, shares); !s.ok())
+      return std::move(s.error()).at("--traffic");
+  HONE_TRY(sources_.announce(web_->url()));
+  context_.ready = true;
+  log_info("{:<11} {}", "listens", web_->url());
+  if (door_port > 0) log_info("{:<11} {} port {}", "gRPC", options_.web.http.host, door_port);
+  return Ok{};
+}
+
+Status ModelServer::load(const ModelSource& m) {
+  ServedOptions o = options_.models;
+  if (o.task.empty()) o.task = m.task;
+  if (o.prefix.empty()) o.prefix = m.prefix;
+  o.deployed_id = m.deployed_id;
+  auto model = HONE_TRY(ServedModel::load(m.name, m.version, m.source, o));
+  log_info("{:<11} {} version {}: {}, {}", "model", m.name, m.version, name_of(model->task()),
+           m.source);
+  context_.models.add(std::move(model));
+  return Ok{};
+}
+
+// The same model again, or another version: it gets its share of the requests, the others what is
+// left, and those without any go. Requests that run are finished by the version that has them.
+Status ModelServer::reload(const LoadRequest& r) {
+  std::lock_guard lock(loading_);
+  if (!context_.ready) return server_ends();  // or its start failed
+  ModelSource m = HONE_TRY(sources_.source_of(r));
+  m.deployed_id = r.deployed_id;
+  const auto served = context_.models.look_up(m.name, m.version);
+  const bool again = served.ok() && r.version.empty() && !r.traffic;
+  if (again && m.deployed_id.empty()) m.deployed_id = (*served)->deployed_id();
+  HONE_TRY(load(m));
+  if (!again) {
+    const Traffic after =
+        with_share(context_.models.traffic(m.name), m.version, r.traffic.value_or(100));
+    HONE_TRY(context_.models.set_traffic(m.name, after));
+    for (const auto& [v, share] : after)
+      if (share == 0 && v != m.version) HONE_TRY(context_.models.remove(m.name, v));
+  }
+  // An endpoint answers with one model, as hone deploy writes it into the registry.
+  if (sources_.has_endpoint())
+    for (const std::string& name : context_.models.names())
+      if (name != m.name) (void)context_.models.remove(name);
+  return Ok{};
+}
+
+}  // namespace hone

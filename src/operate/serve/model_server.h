@@ -1,0 +1,51 @@
+// A whole server: models from their sources and the web server that asks them. Models are loaded again while it runs.
+//
+//   auto server = HONE_TRY(ModelServer::start(options));
+//   wait_for_stop();
+//   server->drain();
+#pragma once
+
+#include "operate/serve/inference_server.h"
+#include "operate/serve/model_sources.h"
+
+namespace hone {
+
+struct ModelServerOptions {
+  SourceOptions sources;
+  ServedOptions models;  // of each, but for what its source says
+  InferenceOptions web;
+  std::vector<Api> apis;
+  std::string endpoint_id;  // numeric, where no endpoint of the registry is served
+  std::string version;      // of hone
+  std::string predict_route, health_route;
+  double request_seconds = 0, drain_seconds = 30;
+  // Opens another door beside the web server at `door_port`; without a port none is opened.
+  std::optional<int64_t> door_port;
+  std::function<Result<std::unique_ptr<ServerDoor>>(const HttpOptions&, InferenceServer&)>
+      open_door;
+};
+
+class ModelServer {
+ public:
+  // Listens, then loads the first models, and is ready at the end. The log says what was loaded and where it listens.
+  // Errors of sources, models, ports and doors.
+  static Result<std::unique_ptr<ModelServer>> start(ModelServerOptions options);
+
+  std::string url() const { return web_->url(); }
+  // Answers what came, and takes no more: InferenceServer::drain.
+  void drain() { (void)web_->drain(options_.drain_seconds); }
+
+ private:
+  explicit ModelServer(ModelServerOptions options) : options_(std::move(options)) {}
+  Status start();
+  Status load(const ModelSource& source);
+  Status reload(const LoadRequest& request);
+
+  ModelServerOptions options_;
+  ModelSources sources_;
+  ServeContext context_;
+  std::mutex loading_;
+  std::unique_ptr<InferenceServer> web_;  // ends all that uses the members before it
+};
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+// The flags of hone generate as a generation config, and what the log says of them.
+#pragma once
+
+#include <span>
+
+#include "learn/generate/prompts.h"
+#include "run/commands/command.h"
+
+namespace hone {
+
+struct GenerateSettings {
+#define HONE_SETTINGS "run/commands/generate.def"
+#include "base/settings/fields.inc"
+};
+
+// Every value of a flag that may be given several times; commas are part of the text.
+std::vector<std::string> texts_of(const std::vector<std::string>& args, std::string_view flag);
+
+// The model's generation config under the flags; `origin`: who says how long texts get, "" when
+// nobody does. H2501; errors of apply_generation_json.
+Result<GenerationConfig> generation_from(const GenerateSettings& s,
+                                         const std::vector<std::string>& args,
+                                         const Pretrained& model, std::span<const PromptRow> rows,
+                                         std::string& origin);
+
+// Logs how long sequences get at most.
+void tell_length(const GenerateSettings& s, const GenerationConfig& c,
+                 std::span<const Prompt> prompts, int64_t positions, std::string origin);
+// Logs flags that change nothing.
+void tell_idle_flags(const GenerateSettings& s, const GenerationConfig& c);
+
+}  // namespace hone
