@@ -1,21 +1,23 @@
 // What the engines of served models have in common: a thread that works on jobs of any other thread.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <thread>
 
+#include "base/core/clock.h"
 #include "base/core/error.h"
 #include "operate/metrics/metrics.h"
 
 namespace hone {
 
-using Deadline = std::chrono::steady_clock::time_point;
-inline constexpr Deadline kNoDeadline = Deadline::max();
+using Deadline = double;  // seconds of the engine's clock
+inline constexpr Deadline kNoDeadline = std::numeric_limits<double>::infinity();
 
 struct EngineOptions {
-  int64_t most_waiting = 256;  // requests that wait for a place; more are refused
+  int64_t most_waiting = 256;      // requests that wait for a place; more are refused
+  Clock* clock = &system_clock();  // of deadlines and latencies
 };
 
 struct EngineLoad {

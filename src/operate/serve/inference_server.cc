@@ -30,16 +30,17 @@ std::string_view header_of(const WebHeaders& headers, std::string_view name) {
 // A request, counted with the status and the route that it has when it goes.
 class InferenceServer::Counted {
  public:
-  Counted(Metrics& metrics, LiveMetric& open) : metrics_(metrics), open_(open) { open_.add(1); }
+  Counted(ServeContext& server, LiveMetric& open)
+      : metrics_(server.metrics), open_(open), clock_(*server.clock), begun_(clock_.seconds()) {
+    open_.add(1);
+  }
   ~Counted() {
     open_.add(-1);
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
     metrics_
         .histogram("hone_serve_request_duration_seconds",
                    "Time from a request to the end of its answer.", latency_bounds(),
                    {{"route", route_}})
-        .observe(seconds);
+        .observe(clock_.seconds() - begun_);
     metrics_
         .counter("hone_serve_requests_total", "Requests that were answered.",
                  {{"route", route_}, {"code", std::to_string(status_.load())}})
@@ -51,17 +52,18 @@ class InferenceServer::Counted {
  private:
   Metrics& metrics_;
   LiveMetric& open_;
+  const Clock& clock_;
+  const double begun_;
   std::string route_ = "none";
   std::atomic<int> status_{kClientLeft};  // until there is an answer
-  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
 };
 
 // A reply that is counted, and whose answers say who may read them.
 class InferenceServer::CountedReply : public WebReply {
  public:
-  CountedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, Metrics& metrics,
+  CountedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, ServeContext& server,
                LiveMetric& open)
-      : inner_(std::move(inner)), headers_(std::move(headers)), counted_(metrics, open) {}
+      : inner_(std::move(inner)), headers_(std::move(headers)), counted_(server, open) {}
   void of(const std::string& route) { counted_.of(route); }
 
   void send(WebAnswer a) override {
@@ -173,7 +175,7 @@ void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& 
     cors.emplace_back("Access-Control-Max-Age", "600");
     return reply->send({204, "", "", cors});
   }
-  auto counted = std::make_shared<CountedReply>(reply, std::move(cors), context_.metrics, open_);
+  auto counted = std::make_shared<CountedReply>(reply, std::move(cors), context_, open_);
   boost::asio::post(pool_, [this, r = std::move(request), c = std::move(counted)]() mutable {
     answer(std::move(r), std::move(c));
   });
@@ -207,7 +209,7 @@ void InferenceServer::answer(WebRequest request, const std::shared_ptr<CountedRe
 
 void InferenceServer::infer(WebHeaders headers, TensorRequest request,
                             std::shared_ptr<WebClient> client, std::function<void(Inferred)> done) {
-  const auto counted = std::make_shared<Counted>(context_.metrics, open_);
+  const auto counted = std::make_shared<Counted>(context_, open_);
   const auto finish = [counted, client, done = std::move(done)](Inferred i) {
     counted->status(client->gone() ? kClientLeft : i.status);
     done(std::move(i));

@@ -84,9 +84,8 @@ class JobQueue {
     return jobs;
   }
   // Jobs whose time is over get H3411.
-  void end_late() {
+  void end_late(Deadline now) {
     std::vector<Waiting> late;
-    const Deadline now = std::chrono::steady_clock::now();
     {
       std::lock_guard lock(mutex_);
       std::erase_if(waiting_, [&](Waiting& w) {
@@ -126,7 +125,9 @@ class QueuedEngine : public Engine {
   EngineLoad load() const override { return queue_.load(); }
 
  protected:
-  explicit QueuedEngine(const EngineOptions& options) : queue_(options.most_waiting) {}
+  explicit QueuedEngine(const EngineOptions& options)
+      : clock_(*options.clock), queue_(options.most_waiting) {}
+  Clock& clock_;
   JobQueue<Job> queue_;
 };
 

@@ -50,10 +50,7 @@ struct Gathered {
 }  // namespace
 
 Deadline ServeContext::deadline() const {
-  if (request_seconds <= 0) return kNoDeadline;
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-             std::chrono::duration<double>(request_seconds));
+  return request_seconds > 0 ? clock->seconds() + request_seconds : kNoDeadline;
 }
 
 std::string RouteCall::part(const std::string& name) const {

@@ -23,6 +23,7 @@ struct LoadRequest {
 struct ServeContext {
   Metrics metrics;
   ModelSet models;
+  Clock* clock = &system_clock();  // of deadlines and of the time of requests; that of the models
   std::atomic<bool> ready{false};  // false: no model yet, or it drains
   double request_seconds = 0;      // 0: no limit
   std::string endpoint;            // its numeric id

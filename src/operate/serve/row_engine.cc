@@ -141,15 +141,14 @@ void RowEngine::compute(std::vector<Waiting>& jobs) {
 void RowEngine::run() {
   while (queue_.wait(false)) {
     (void)queue_.take_cancelled();  // a run is not broken off
-    queue_.end_late();
+    queue_.end_late(clock_.seconds());
     std::vector<Waiting> jobs = take();
     if (jobs.empty()) continue;
     load_.running = load_.used_rows = static_cast<int64_t>(jobs.size());
     queue_.tell(load_);
-    const auto start = std::chrono::steady_clock::now();
+    const double start = clock_.seconds();
     compute(jobs);
-    load_.seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    load_.seconds += clock_.seconds() - start;
     for (const Waiting& w : jobs) load_.prompt_tokens += static_cast<int64_t>(w.job.ids.size());
     load_.requests += static_cast<int64_t>(jobs.size());
     load_.running = load_.used_rows = 0;

@@ -101,19 +101,73 @@ TEST(ServedModelTest, RefusesWhatWaitsTooLongOrIsTooMuch) {
     ASSERT_TRUE(a.ok()) << a.error().text();
     EXPECT_EQ(a->texts[0].tokens.size(), 30u);
   }
-  std::promise<std::string> late;
-  TextQuery q{.text = "Hello, world", .settings = shared({{"max_new_tokens", 30}})};
-  q.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-  ASSERT_TRUE(model
-                  ->ask(std::move(q), nullptr,
-                        [&](Result<TextAnswer> a) { late.set_value(a.error().code()); })
-                  .ok());
-  EXPECT_EQ(late.get_future().get(), err::kServeLate.id);
   EXPECT_EQ(
       std::string(model->ask({.text = "Hello", .settings = shared({{"num_beams", 5}})}, nullptr, {})
                       .error()
                       .code()),
       err::kServeTooLarge.id);
+}
+
+// The clock moves on the model's thread alone, a second with each piece of text.
+TEST(ServedModelTest, EndsAtTheDeadlineAndMeasuresByItsClock) {
+  FakeClock clock;
+  Metrics metrics;
+  ServedOptions o{.threads = 1, .batch_size = 2, .max_length = 48};
+  o.engine.clock = &clock;
+  o.metrics = &metrics;
+  const auto model = *ServedModel::load("tiny", "1", kTiny, o);
+  const auto ask = [&](Deadline deadline) {
+    std::promise<std::string> code;
+    TextQuery q{.text = "Hello, world", .settings = shared({{"max_new_tokens", 6}})};
+    q.deadline = deadline;
+    EXPECT_TRUE(
+        model
+            ->ask(
+                std::move(q), [&](size_t, const std::string&) { clock.advance(1); },
+                [&](Result<TextAnswer> a) { code.set_value(a.ok() ? "" : a.error().code()); })
+            .ok());
+    return code.get_future().get();
+  };
+  EXPECT_EQ(ask(clock.seconds()), err::kServeLate.id);  // while it waits
+  EXPECT_EQ(clock.seconds(), 0);
+  EXPECT_EQ(ask(2), err::kServeLate.id);  // while it runs
+  EXPECT_EQ(clock.seconds(), 2);
+  EXPECT_EQ(ask(kNoDeadline), "");
+  const double took = clock.seconds() - 2;
+  EXPECT_GE(took, 3);
+  model->join();
+  const ModelLatencies latencies(metrics, {{"model", "tiny"}, {"version", "1"}});
+  EXPECT_EQ(latencies.answer.read().count, 1u);
+  EXPECT_LE(latencies.answer.read().sum, took);
+  EXPECT_GE(latencies.answer.read().sum, took - 1);  // the last piece may come after the end
+  EXPECT_EQ(latencies.first_token.read().sum, 0);
+}
+
+TEST(JobQueue, EndsJobsWhoseTimeIsOver) {
+  struct TimedJob {
+    Deadline deadline;
+    std::function<void(Error)> done;
+  };
+  FakeClock clock;
+  JobQueue<TimedJob> queue(2);
+  std::vector<std::string> ended;
+  const auto add = [&](const char* name, Deadline deadline) {
+    return queue.submit({deadline, [&ended, name](const Error& e) {
+                           ended.push_back(name + std::string(e.code()));
+                         }});
+  };
+  ASSERT_TRUE(add("a", clock.seconds() + 5).ok());
+  ASSERT_TRUE(add("b", kNoDeadline).ok());
+  EXPECT_EQ(std::string(add("c", kNoDeadline).error().code()), err::kServeBusy.id);
+  clock.advance(4);
+  queue.end_late(clock.seconds());
+  EXPECT_TRUE(ended.empty());
+  clock.advance(1);
+  queue.end_late(clock.seconds());
+  EXPECT_EQ(ended, std::vector{std::string("a") + err::kServeLate.id});
+  queue.stop();
+  queue.end_all();
+  EXPECT_EQ(ended.back(), std::string("b") + err::kServeEnds.id);
 }
 
 // The last holder of a model may be a request that the model itself ends.

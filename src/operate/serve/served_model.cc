@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/core/clock.h"
 #include "base/core/log.h"
 #include "engine/backends/backends.h"
 #include "learn/generate/cache_budget.h"
@@ -131,6 +130,7 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   m->version_ = version;
   m->prefix_ = o.prefix;
   m->deployed_id_ = o.deployed_id;
+  m->clock_ = o.engine.clock;
   if (o.metrics)
     m->latencies_.emplace(*o.metrics, MetricLabels{{"model", name}, {"version", version}});
   m->model_ = HONE_TRY(open_pretrained(source, o.open));
@@ -158,7 +158,7 @@ Result<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
           .at(source)
           .todo("serve a model whose tokenizer has one, such as [MASK]");
   }
-  m->loaded_at_ = system_clock().wall_seconds();
+  m->loaded_at_ = m->clock_->wall_seconds();
   return m;
 }
 
@@ -206,26 +206,24 @@ Status ServedModel::load_rows(const ServedOptions& o) {
 // Measures one answer; of the model's thread.
 class ServedModel::Watch {
  public:
-  explicit Watch(const std::optional<ModelLatencies>& to) : to_(to) {}
+  Watch(const std::optional<ModelLatencies>& to, const Clock& clock)
+      : to_(to), clock_(clock), begun_(clock.seconds()) {}
   void token() {
-    if (++tokens_ == 1) first_ = std::chrono::steady_clock::now();
+    if (++tokens_ == 1) first_ = clock_.seconds();
   }
   void done() const {
     if (!to_) return;
-    const auto now = std::chrono::steady_clock::now();
-    to_->answer.observe(seconds(now - begun_));
-    if (tokens_ > 0) to_->first_token.observe(seconds(first_ - begun_));
-    if (tokens_ > 1)
-      to_->per_token.observe(seconds(now - first_) / static_cast<double>(tokens_ - 1));
+    const double now = clock_.seconds();
+    to_->answer.observe(now - begun_);
+    if (tokens_ > 0) to_->first_token.observe(first_ - begun_);
+    if (tokens_ > 1) to_->per_token.observe((now - first_) / static_cast<double>(tokens_ - 1));
   }
 
  private:
-  static double seconds(std::chrono::steady_clock::duration d) {
-    return std::chrono::duration<double>(d).count();
-  }
   const std::optional<ModelLatencies>& to_;
-  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point first_;
+  const Clock& clock_;
+  const double begun_;
+  double first_ = 0;
   int64_t tokens_ = 0;
 };
 
@@ -296,7 +294,7 @@ Result<uint64_t> ServedModel::ask_text(TextEngine& engine, TextQuery query, OnPi
   TextJob job;
   const bool whole_text = !prompts[0].source.empty();
   std::vector<int32_t> before = whole_text ? std::vector<int32_t>() : prompts[0].tokens;
-  const auto watch = std::make_shared<Watch>(latencies_);
+  const auto watch = std::make_shared<Watch>(latencies_, *clock_);
   const auto decoders = std::make_shared<std::vector<StreamingDecoder>>();
   job.token = [watch](size_t sequence, int32_t) {
     if (sequence == 0) watch->token();
@@ -408,7 +406,7 @@ Result<uint64_t> ServedModel::ask_rows(RowEngine& engine, TextQuery query, OnDon
   }
   job.deadline = query.deadline;
   const auto read = static_cast<int64_t>(job.ids.size());
-  const auto watch = std::make_shared<Watch>(latencies_);
+  const auto watch = std::make_shared<Watch>(latencies_, *clock_);
   job.done = [self = shared_from_this(), watch, read, top_k,
               on_done = std::move(on_done)](Result<std::vector<float>> logits) {
     if (!logits.ok()) return on_done(std::move(logits.error()));

@@ -114,6 +114,7 @@ class ServedModel : public std::enable_shared_from_this<ServedModel> {
   std::mutex settings_mutex_;
   std::weak_ptr<const Settings> last_settings_;
   std::unique_ptr<Backend> backend_;
+  Clock* clock_ = &system_clock();
   std::optional<ModelLatencies> latencies_;
   std::unique_ptr<Engine> engine_;
   std::function<Result<uint64_t>(TextQuery, OnPiece, OnDone)> ask_;  // by the kind of engine_

@@ -62,7 +62,7 @@ void TextEngine::begin_waiting() {
       batcher_->cancel(it->second.ticket);
       running_.erase(it);
     }
-  queue_.end_late();
+  queue_.end_late(clock_.seconds());
   int64_t places = limits_.rows - static_cast<int64_t>(batcher_->running() + batcher_->waiting());
   for (auto& [ticket, job] : queue_.take([&](const TextJob&) { return places-- > 0; })) {
     Batcher::Request r{std::move(job.prompt), std::move(job.config)};
@@ -80,7 +80,7 @@ void TextEngine::begin_waiting() {
 }
 
 void TextEngine::end_late() {
-  const Deadline now = std::chrono::steady_clock::now();
+  const Deadline now = clock_.seconds();
   for (auto it = running_.begin(); it != running_.end();) {
     if (it->second.deadline > now) {
       ++it;

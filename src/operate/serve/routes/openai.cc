@@ -3,7 +3,6 @@
 #include <atomic>
 #include <random>
 
-#include "base/core/clock.h"
 #include "operate/serve/protocol/chat_request.h"
 #include "operate/serve/protocol/errors.h"
 #include "operate/serve/protocol/json_body.h"
@@ -365,9 +364,10 @@ Status complete(RouteCall& call, bool chat) {
   const auto a = std::make_shared<Asked>();
   a->chat = chat;
   a->model = text_at(body, "model");
-  a->created = static_cast<int64_t>(system_clock().wall_seconds());
-  a->id = fmt::format("{}-{:x}{:08x}", chat ? "chatcmpl" : "cmpl",
-                      static_cast<uint64_t>(system_clock().wall_seconds() * 1e6), ++count);
+  const double now = call.server.clock->wall_seconds();
+  a->created = static_cast<int64_t>(now);
+  a->id = fmt::format("{}-{:x}{:08x}", chat ? "chatcmpl" : "cmpl", static_cast<uint64_t>(now * 1e6),
+                      ++count);
   if (chat)
     HONE_TRY(read_chat(call, body, *model, *a));
   else
