@@ -1,9 +1,9 @@
 #include "learn/generate/batcher.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
+#include "base/core/clock.h"
 #include "learn/generate/errors.h"
 #include "learn/generate/scores.h"
 #include "learn/generate/stop_strings.h"
@@ -35,10 +35,6 @@ int64_t sequences_of(const GenerationConfig& c) {
 PhiloxStream stream_of(const GenerationConfig& c, size_t prompt, size_t sequence) {
   return PhiloxStream(
       dropout_key(c.seed, prompt, scope_hash(fmt::format("generate.{}", sequence))));
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -239,9 +235,9 @@ void Batcher::admit() {
     waiting_.pop_front();
   }
   if (feeds_.empty()) return;
-  const auto start = std::chrono::steady_clock::now();
+  const double start = system_clock().seconds();
   model_.encode(feeds_);
-  times_.prefill += seconds_since(start);
+  times_.prefill += system_clock().seconds() - start;
 }
 
 // What the next run reads: the last token of every sequence, and prompts as far as there is room.
@@ -281,9 +277,9 @@ bool Batcher::step() {
   if (feeds_.empty()) return false;
   const bool reads =
       std::any_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.reads; });
-  const auto start = std::chrono::steady_clock::now();
+  const double start = system_clock().seconds();
   const float* logits = model_.run(feeds_).data();
-  (reads ? times_.prefill : times_.decode) += seconds_since(start);
+  (reads ? times_.prefill : times_.decode) += system_clock().seconds() - start;
   if (!model_.check().ok()) {
     fail_all();
     return true;
