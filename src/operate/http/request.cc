@@ -14,7 +14,7 @@ int hex_digit(char c) {
 
 }  // namespace
 
-std::string_view WebRequest::header(std::string_view name) const {
+std::string_view header_of(const WebHeaders& headers, std::string_view name) {
   for (const auto& [key, value] : headers)
     if (key == name) return value;
   return {};

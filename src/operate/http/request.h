@@ -12,6 +12,8 @@
 namespace hone {
 
 using WebHeaders = std::vector<std::pair<std::string, std::string>>;
+// The first of this name; "" where there is none.
+std::string_view header_of(const WebHeaders& headers, std::string_view name);
 
 struct WebRequest {
   std::string method;  // "POST"
@@ -21,7 +23,7 @@ struct WebRequest {
   std::string body;
   std::string client;  // its address, "127.0.0.1"
 
-  std::string_view header(std::string_view name) const;  // "" where there is none
+  std::string_view header(std::string_view name) const { return header_of(headers, name); }
 };
 
 struct WebAnswer {

@@ -19,12 +19,6 @@ bool equal(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-std::string_view header_of(const WebHeaders& headers, std::string_view name) {
-  for (const auto& [key, value] : headers)
-    if (key == name) return value;
-  return {};
-}
-
 }  // namespace
 
 // A request, counted with the status and the route that it has when it goes.

@@ -58,7 +58,7 @@ struct RouteCall {
 struct Route {
   std::string method;  // "GET", which includes HEAD; "POST"; "*": any
   // "v1/models/{model}[/versions/{version}]:predict": a name takes what is left of one part of the path, and what is in
-  // brackets may be absent. route_table.h matches it.
+  // brackets may be absent. A slash at its beginning changes nothing. route_table.h matches it.
   std::string pattern;
   void (*handle)(RouteCall& call) = nullptr;  // answers, now or later
   bool only = false;                          // other methods get status 405

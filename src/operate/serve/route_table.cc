@@ -23,7 +23,7 @@ std::vector<PathPattern> PathPattern::all_of(const std::string& pattern) {
 }
 
 PathPattern::PathPattern(const std::string& plain) {
-  for (const std::string& text : split(plain, '/')) {
+  for (const std::string& text : split(plain.starts_with('/') ? plain.substr(1) : plain, '/')) {
     const size_t open = text.find('{'), close = text.find('}');
     if (open == std::string::npos)
       parts_.push_back({text, "", ""});

@@ -376,6 +376,7 @@ TEST(PathPattern, NamesThePartsOfAPath) {
   EXPECT_EQ(match("x[/y][/z]", {"x", "z"}), PathNames{});
   EXPECT_EQ(match("x[/y][/z]", {"x", "y", "z"}), PathNames{});
   EXPECT_EQ(match("x", {"x", "y"}), std::nullopt);
+  EXPECT_EQ(match("/x", {"x"}), PathNames{});
 }
 
 TEST(ModelSet, NewerIsTheLargerNumber) {

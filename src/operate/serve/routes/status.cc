@@ -38,8 +38,7 @@ std::vector<Route> status_routes(const ServeContext& server) {
       {"GET", "livez", answer_alive},          {"GET", "v2/health/live", answer_alive},
       {"GET", "readyz", answer_ready},         {"GET", "health", answer_ready},
       {"GET", "v2/health/ready", answer_ready}};
-  if (!server.health_route.empty())
-    routes.push_back({"GET", server.health_route.substr(1), answer_ready});
+  if (!server.health_route.empty()) routes.push_back({"GET", server.health_route, answer_ready});
   routes.push_back({"GET", "ping", answer_ping});
   return routes;
 }

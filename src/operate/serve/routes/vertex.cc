@@ -197,8 +197,7 @@ std::vector<Route> vertex_routes(const ServeContext& server) {
       {"POST", "v1beta1" + at, predict_at_endpoint, true},
       {"POST", "v1/models/{model}[/versions/{version}]:predict", predict_by_model, true}};
   if (!server.predict_route.empty())
-    routes.insert(routes.begin(),
-                  {"POST", server.predict_route.substr(1), predict_in_container, true});
+    routes.insert(routes.begin(), {"POST", server.predict_route, predict_in_container, true});
   return routes;
 }
 
