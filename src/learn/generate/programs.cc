@@ -83,11 +83,8 @@ std::vector<CachedShape> cached_shapes(const CacheLimits& limits) {
 }
 
 std::string cached_name(const CachedShape& s) {
-  return fmt::format("{}_{}",
-                     s.encodes                 ? "encode"
-                     : s.tokens == s.sequences ? "decode"
-                                               : "prefill",
-                     s.tokens);
+  if (s.encodes) return fmt::format("encode_{}", s.tokens);
+  return fmt::format("{}_{}", s.tokens == s.sequences ? "decode" : "prefill", s.tokens);
 }
 
 Result<std::vector<Program>> build_cached_programs(const ModelConfig& config,

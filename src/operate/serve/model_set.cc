@@ -27,8 +27,8 @@ Traffic with_share(Traffic now, const std::string& version, int64_t share) {
   for (const auto& [v, old] : now) sum += old;
   const int64_t all = left;
   for (auto it = now.begin(); it != now.end(); ++it) {
-    const bool last = std::next(it) == now.end();
-    it->second = last ? left : sum > 0 ? all * it->second / sum : 0;
+    it->second = sum > 0 ? all * it->second / sum : 0;
+    if (std::next(it) == now.end()) it->second = left;  // with what the division left over
     left -= it->second;
   }
   now[version] = share;

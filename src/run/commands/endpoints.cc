@@ -25,7 +25,8 @@ std::string deployed_text(const Endpoint& e) {
 }
 
 const char* server_state(const ServerFacts& f) {
-  return f.ready ? "ready" : f.alive ? "not ready" : "no server";
+  if (!f.alive) return "no server";
+  return f.ready ? "ready" : "not ready";
 }
 
 OrderedJson endpoint_json(const Endpoint& e) {
