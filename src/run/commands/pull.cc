@@ -1,6 +1,4 @@
 // hone pull MODEL DATASET --to DIR: what a run needs from elsewhere, in one folder.
-#include <set>
-
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "base/store/errors.h"
@@ -8,6 +6,7 @@
 #include "base/store/places/transfer.h"
 #include "base/store/store.h"
 #include "learn/datasets/dataset.h"
+#include "learn/files/copy_data_file.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 
@@ -64,104 +63,32 @@ Status pull_model(const PullSettings& s, const std::string& to) {
   });
 }
 
-class TextColumns {
- public:
-  explicit TextColumns(const PullSettings& s)
-      : joined_(s.text_columns.begin(), s.text_columns.end()),
-        first_(s.first_text_columns.begin(), s.first_text_columns.end()) {}
-  bool any() const { return !joined_.empty() || !first_.empty(); }
-
-  // A row with texts in the place of lists.
-  void change(OrderedJson& row) {
-    if (!row.is_object()) return;
-    for (const auto* columns : {&joined_, &first_})
-      for (const std::string& column : *columns) {
-        const auto at = row.find(column);
-        if (at == row.end() || !at->is_array() || at->empty()) continue;
-        std::vector<std::string> texts;
-        for (const OrderedJson& text : *at)
-          if (text.is_string()) texts.push_back(text.get<std::string>());
-        if (texts.size() != at->size()) continue;  // training says what is wrong with it
-        *at = columns == &joined_ ? join(texts, " ") : texts[0];
-        ++changed_[column];
-      }
-  }
-  void tell() const {
-    for (const auto& [column, rows] : changed_)
-      log_info("{:<11} column '{}' holds lists of texts in {} rows: {}", "data", column, rows,
-               joined_.contains(column) ? "they are joined" : "the first of each is taken");
-  }
-
- private:
-  std::set<std::string> joined_, first_;
-  std::map<std::string, int64_t> changed_;
-};
-
-// Line by line, so that a file of any size passes.
-Status copy_lines(const std::string& from, const std::string& to, TextColumns& columns) {
-  constexpr int64_t kBlock = 4 << 20;
+// A folder or file of an object store, brought into the folder `to`; its path there.
+Result<std::string> fetch_objects(const std::string& url, const std::string& to) {
   Store& store = file_store();
-  auto reader = HONE_TRY(store.open(from));
-  auto writer = HONE_TRY(store.create(to));
-  std::string rest;
-  int64_t line = 0;
-  const auto put = [&](std::string_view text) -> Status {
-    ++line;
-    if (trim(text).empty()) return Ok{};
-    OrderedJson row = HONE_TRY(parse_ordered_json(text, fmt::format("{}:{}", from, line)));
-    columns.change(row);
-    return writer->write(dump_json(row) + "\n");
-  };
-  for (int64_t at = 0; at < reader->bytes();) {
-    std::string block(static_cast<size_t>(std::min(kBlock, reader->bytes() - at)), '\0');
-    HONE_TRY(reader->read(at, std::as_writable_bytes(std::span(block))));
-    at += static_cast<int64_t>(block.size());
-    rest += block;
-    size_t begin = 0;
-    for (size_t end; (end = rest.find('\n', begin)) != std::string::npos; begin = end + 1)
-      HONE_TRY(put(std::string_view(rest).substr(begin, end - begin)));
-    rest.erase(0, begin);
+  const bool folder = HONE_TRY(store.info(url)).folder;
+  HONE_TRY(store.make_dirs(to));
+  if (folder) {
+    HONE_TRY(sync_folder(store, url, to, true));
+    return to;
   }
-  if (!rest.empty()) HONE_TRY(put(rest));
-  return writer->commit();
-}
-
-Status copy_data_file(const std::string& from, const std::string& to, TextColumns& columns) {
-  const std::string name = to_lower(to);
-  if (columns.any() && name.ends_with(".jsonl")) return copy_lines(from, to, columns);
-  if (columns.any() && name.ends_with(".json")) {
-    const std::string text = HONE_TRY(file_store().read(from));
-    auto rows = parse_ordered_json(text, from);
-    if (!rows.ok()) return copy_lines(from, to, columns);  // an object a line
-    if (rows->is_array())
-      for (OrderedJson& row : *rows) columns.change(row);
-    return file_store().write(to, dump_json(*rows) + "\n");
-  }
-  HONE_TRY(copy_file(file_store(), from, to));
-  return Ok{};
+  const std::string file = to + "/" + last_part(url);
+  HONE_TRY(copy_file(store, url, file));
+  return file;
 }
 
 Status pull_data(const PullSettings& s, const std::string& to) {
-  Store& store = file_store();
-  std::string from = s.dataset;
   const std::string source = to + ".source";
-  HONE_TRY(store.remove_all(source));
-  if (is_object_url(from)) {
-    const bool folder = HONE_TRY(store.info(from)).folder;
-    HONE_TRY(store.make_dirs(source));
-    if (folder)
-      HONE_TRY(sync_folder(store, from, source, true));
-    else
-      HONE_TRY(copy_file(store, from, source + "/" + last_part(from)));
-    from = folder ? source : source + "/" + last_part(from);
-  }
+  HONE_TRY(file_store().remove_all(source));
+  const std::string from =
+      is_object_url(s.dataset) ? HONE_TRY(fetch_objects(s.dataset, source)) : s.dataset;
   DatasetRequest request{.name = from, .config = s.dataset_config_name, .hub = {}};
   request.hub.revision = s.dataset_revision;
   request.hub.cache_dir = s.cache_dir;
   request.hub.token = s.token;
   Dataset dataset = HONE_TRY(Dataset::open(request));
   for (const std::string& note : dataset.notes()) log_info("{:<11} {}", "data", note);
-  TextColumns columns(s);
+  TextColumns columns(s.text_columns, s.first_text_columns);
   HONE_TRY(appear(to, [&](const std::string& part) -> Status {
     std::vector<std::string> copied;
     for (const std::string& split : dataset.splits()) {
@@ -181,8 +108,10 @@ Status pull_data(const PullSettings& s, const std::string& to) {
     log_info("{:<11} {}: {}", "data", s.dataset, join(copied, ", "));
     return Ok{};
   }));
-  columns.tell();
-  return store.remove_all(source);
+  for (const TextColumns::Changed& c : columns.changed())
+    log_info("{:<11} column '{}' holds lists of texts in {} rows: {}", "data", c.column, c.rows,
+             c.joined ? "they are joined" : "the first of each is taken");
+  return file_store().remove_all(source);
 }
 
 Result<int> run_pull(const std::vector<std::string>& given) {

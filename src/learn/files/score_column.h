@@ -1,0 +1,31 @@
+// One column of a file of predictions or references. In a predict_results file of run_glue that is
+// what follows the index.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "learn/data/formats/rows.h"
+
+namespace hone {
+
+class ScoreColumn {
+ public:
+  // `wanted`: the column's name; "": text, else the first. Errors: those of open_rows and text_column.
+  static Result<ScoreColumn> open(const std::string& file, const std::string& wanted);
+  // Appends the texts of the next row, several if its cell is a list; false after the last row.
+  Result<bool> next(std::vector<std::string>& texts);
+  std::string where() const { return row_.where(); }
+
+ private:
+  bool is_text(std::string_view wanted) const;
+
+  std::unique_ptr<RowReader> rows_;
+  std::string name_;
+  size_t column_ = 0;
+  Row row_;
+  bool first_ = true, has_index_ = false;
+};
+
+}  // namespace hone

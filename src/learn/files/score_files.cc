@@ -1,0 +1,162 @@
+#include "learn/files/score_files.h"
+
+#include <charconv>
+
+#include "base/core/text.h"
+#include "learn/data/rows/count_text.h"
+#include "learn/files/score_column.h"
+#include "learn/metrics/characters.h"
+#include "learn/metrics/errors.h"
+#include "learn/metrics/interner.h"
+#include "learn/metrics/sentences.h"
+
+namespace hone {
+namespace {
+
+Result<double> number_of(std::string_view text, const ScoreColumn& column) {
+  const std::string_view trimmed = strip(text);
+  double value = 0;
+  const auto [end, failed] =
+      std::from_chars(trimmed.data(), trimmed.data() + trimmed.size(), value);
+  if (failed == std::errc() && end == trimmed.data() + trimmed.size()) return value;
+  return Error(err::kMetricNumber, fmt::format("'{}' is not a number", text))
+      .at(column.where())
+      .todo(
+          "correlations compare numbers; name their column with --predictions_column and "
+          "--references_column");
+}
+
+Error no_pair(const std::string& file, const std::string& longer, int64_t rows) {
+  return Error(err::kMetricPairs,
+               fmt::format("{} has {}, {} has more", file, count_of(rows, "row"), longer))
+      .at(fmt::format("{} row {}", longer, rows + 1))
+      .todo(
+          "give as many references as predictions, in the same order; a text with line breaks "
+          "needs a format that keeps them in one row (jsonl, csv)");
+}
+
+class Scorer {
+ public:
+  explicit Scorer(const ScoreOptions& o) : options_(o) {}
+
+  Status open() {
+    MetricOptions how = options_.how;
+    how.keep_examples = options_.bootstrap.samples > 0;
+    how.positive_label = labels_.number(options_.positive_label);
+    if (options_.nltk_data) {
+      splitter_ =
+          HONE_TRY(SentenceSplitter::load(HONE_TRY(find_punkt_folder(*options_.nltk_data))));
+      how.sentences = &*splitter_;
+    }
+    for (const std::string& name : options_.metrics) {
+      const MetricType type = HONE_TRY(find_metric(name));
+      inputs_.push_back(type.input);
+      labels_words_ = labels_words_ || type.input == MetricInput::kTags;
+      metrics_.emplace_back(type.name, type.make(how));
+    }
+    return Ok{};
+  }
+
+  Status read() {
+    ScoreColumn predictions =
+        HONE_TRY(ScoreColumn::open(options_.predictions, options_.predictions_column));
+    std::vector<ScoreColumn> references;
+    for (const std::string& file : options_.references)
+      references.push_back(HONE_TRY(ScoreColumn::open(file, options_.references_column)));
+    if (labels_words_ && references.size() > 1)
+      return Error(err::kMetricPairs, "several references for each prediction of labels of words")
+          .at("--references")
+          .todo("give one file of references");
+    std::vector<std::string> texts, expected;
+    for (;; ++rows_) {
+      texts.clear();
+      expected.clear();
+      const bool more = HONE_TRY(predictions.next(texts));
+      for (size_t k = 0; k < references.size(); ++k) {
+        if (HONE_TRY(references[k].next(expected)) == more) continue;
+        const std::string &mine = options_.predictions, &other = options_.references[k];
+        return more ? no_pair(other, mine, rows_) : no_pair(mine, other, rows_);
+      }
+      if (!more) return Ok{};
+      if (labels_words_) {  // a list holds the labels of a text
+        texts = {join(texts, " ")};
+        expected = {join(expected, " ")};
+      }
+      if (texts.size() != 1 || expected.empty())
+        return Error(err::kMetricPairs, fmt::format("{} predictions and {} references in a row",
+                                                    texts.size(), expected.size()))
+            .at(texts.size() != 1 ? predictions.where() : references[0].where())
+            .todo("give one prediction and at least one reference in each row");
+      HONE_TRY(add(texts[0], expected, predictions, references[0]));
+    }
+  }
+
+  Result<OrderedJson> results() const {
+    OrderedJson out, details, intervals;
+    out["examples"] = rows_;
+    double sum = 0;
+    int64_t values = 0;
+    for (const auto& [name, metric] : metrics_) {
+      for (const MetricValue& v : HONE_TRY(metric->values())) {
+        out[v.name] = v.value;
+        sum += v.value;
+        ++values;
+      }
+      if (OrderedJson more = metric->details(); !more.is_null()) details[name] = std::move(more);
+      if (options_.bootstrap.samples == 0) continue;
+      for (const Interval& i : HONE_TRY(bootstrap(*metric, options_.bootstrap)))
+        intervals[i.name] = {i.low, i.high};
+    }
+    if (options_.mean && values > 1) out["combined_score"] = sum / static_cast<double>(values);
+    if (!details.is_null()) out["details"] = details;
+    if (!intervals.is_null())
+      out["bootstrap"] = {{"samples", options_.bootstrap.samples},
+                          {"seed", static_cast<int64_t>(options_.bootstrap.seed)},
+                          {"confidence", options_.bootstrap.confidence},
+                          {"intervals", intervals}};
+    return out;
+  }
+
+ private:
+  Status add(const std::string& prediction, const std::vector<std::string>& references,
+             const ScoreColumn& predictions, const ScoreColumn& first_reference) {
+    for (size_t m = 0; m < metrics_.size(); ++m) {
+      Metric& metric = *metrics_[m].second;
+      if (inputs_[m] == MetricInput::kText || inputs_[m] == MetricInput::kTags) {
+        views_.assign(references.begin(), references.end());
+        metric.add_text(prediction, views_);
+      } else if (references.size() > 1) {
+        return Error(err::kMetricPairs, fmt::format("{} references for one prediction of {}",
+                                                    references.size(), metrics_[m].first))
+            .at(first_reference.where())
+            .todo("metrics of labels and numbers take one reference; give one file");
+      } else if (inputs_[m] == MetricInput::kLabel) {
+        metric.add_label(labels_.number(strip(prediction)), labels_.number(strip(references[0])));
+      } else {
+        const double predicted = HONE_TRY(number_of(prediction, predictions));
+        metric.add_number(predicted, HONE_TRY(number_of(references[0], first_reference)));
+      }
+    }
+    return Ok{};
+  }
+
+  const ScoreOptions& options_;
+  std::optional<SentenceSplitter> splitter_;
+  Interner labels_;
+  std::vector<MetricInput> inputs_;
+  bool labels_words_ = false;  // some metric compares the labels of words
+  std::vector<std::pair<std::string, std::unique_ptr<Metric>>> metrics_;
+  std::vector<std::string_view> views_;
+  int64_t rows_ = 0;
+};
+
+}  // namespace
+
+Result<OrderedJson> score_files(const ScoreOptions& options) {
+  Scorer scorer(options);
+  HONE_TRY(scorer.open());
+  HONE_TRY(scorer.read());
+  return scorer.results();
+}
+
+}  // namespace hone

@@ -1,0 +1,33 @@
+// Metrics of a file of predictions against files of references, row by row. Memory is that of a row,
+// and of what the metrics keep.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "learn/metrics/bootstrap.h"
+#include "learn/metrics/metric.h"
+
+namespace hone {
+
+struct ScoreOptions {
+  std::string predictions = "", predictions_column = "";  // a file, and "" for text or the first
+  std::vector<std::string> references = {};  // files; each gives a reference for each prediction
+  std::string references_column = "";
+
+  std::vector<std::string> metrics = {};  // names
+  bool mean = false;  // adds the mean of several values, combined_score in run_glue
+  // score_files() sets keep_examples, positive_label and sentences.
+  MetricOptions how = {};
+  std::string positive_label = "1";
+  // Folder of NLTK's sentences, "" for nltk's own; none: lines are sentences.
+  std::optional<std::string> nltk_data = {};
+  BootstrapOptions bootstrap = {.samples = 0};  // 0: no intervals
+};
+
+// {"examples": rows, "<metric>": value, ..., "details": {...}, "bootstrap": {"intervals": ...}}. Errors:
+// H2601 to H2605, and those of data files.
+Result<OrderedJson> score_files(const ScoreOptions& options);
+
+}  // namespace hone
