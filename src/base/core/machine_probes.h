@@ -1,0 +1,18 @@
+// The machine as base/core reads it: system, processor, memory and limits.
+#pragma once
+
+#include <string_view>
+
+#include "base/core/probe.h"
+
+namespace hone {
+
+Probe probe_versions(std::string_view program_version);
+Probe probe_processor();
+Probe probe_memory();
+Probe probe_memory_nodes();
+// Limits of this process by `ulimit`, and processor time of its cgroup.
+Probe probe_limits();
+Probe probe_huge_pages();
+
+}  // namespace hone
