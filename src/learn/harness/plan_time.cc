@@ -1,4 +1,4 @@
-#include "run/commands/plan_time.h"
+#include "learn/harness/plan_time.h"
 
 #include <filesystem>
 
