@@ -1,4 +1,4 @@
-// Error codes of the room: H29xx.
+// Error codes of the room: H29xx and H3007.
 #pragma once
 
 #include "base/core/error.h"
