@@ -6,5 +6,7 @@
 namespace hone {
 
 std::vector<Task> all_task();  // by name of file
+// The task of that name, which the shelf has.
+Task find_task(const std::string& name);
 
 }  // namespace hone

@@ -11,6 +11,7 @@
 #include "engine/ops/cost.h"
 #include "engine/session/profile.h"
 #include "learn/data/rows/files.h"
+#include "learn/tasks/tasks.h"
 #include "run/commands/command.h"
 #include "run/commands/run_bench.h"
 #include "run/commands/training.h"

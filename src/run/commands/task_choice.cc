@@ -11,6 +11,7 @@
 #include "learn/train/deepspeed/deepspeed.h"
 #include "learn/train/errors.h"
 #include "run/commands/command.h"
+#include "run/commands/task_help.h"
 
 namespace hone {
 namespace {
@@ -26,8 +27,6 @@ std::vector<Task> tasks_of(const TaskCommand& c) {
   std::erase_if(tasks, [&](const Task& t) { return c.takes && !c.takes(t); });
   return tasks;
 }
-
-std::string flag_of(const Task& t) { return t.is_preset ? "preset" : "task"; }
 
 // The setting that names one of `tasks`: --task, or --preset with the presets.
 void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std::string& flag,
@@ -47,7 +46,7 @@ void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std:
   chosen.schema.choices(flag, names);
 }
 
-// `own`: of the task that was chosen, with its flags; else of the one that is to be chosen.
+// `own`: bind the chosen task's own flags; false: only what all tasks share.
 void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, ChosenTask& chosen) {
   Schema& schema = chosen.schema;
   const bool preset = own && chosen.task->is_preset;
@@ -75,7 +74,7 @@ std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>&
   return chosen;
 }
 
-// What was asked for, and by which setting.
+// The requested task, and the setting that names it.
 struct AskedTask {
   std::string flag = "task", name = {};
 };
@@ -99,7 +98,7 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   for (const auto& [variable, flag] : {std::pair("HONE_TASK", "task"), {"HONE_PRESET", "preset"}})
     if (const auto it = environment.find(variable); it != environment.end() && !it->second.empty())
       return AskedTask{flag, it->second};
-  // What is a file and what a flag's value only a schema knows: that of a task that takes the
+  // Only a schema distinguishes a file from a flag's value: the schema of a task that takes the
   // flags.
   std::string file;
   for (size_t i = 0; i < tasks.size() && file.empty(); ++i)
@@ -114,38 +113,43 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   return AskedTask{};
 }
 
-std::string own_help(const TaskCommand& c, const std::vector<Task>& tasks) {
-  std::string text;
-  for (const Task& t : tasks) {
-    Schema schema(c.name, c.summary);
-    t.bind(schema);
-    text += fmt::format("\nWith --{} {}: {}\n{}", flag_of(t), t.name, t.summary,
-                        schema.settings_help());
-  }
-  return text;
-}
-
-// Once, on the page of hone train.
-std::string own_markdown(const TaskCommand& c, const std::vector<Task>& tasks) {
-  if (c.name != "hone train") return "\nA task has flags of its own besides: see hone train.\n";
-  std::string text;
-  for (const Task& t : tasks) {
-    Schema schema(c.name, c.summary);
-    t.bind(schema);
-    std::string part = schema.settings_reference();
-    for (size_t at = 0; (at = part.find("\n## ", at)) != std::string::npos; at += 5)
-      part.insert(at + 1, "##");
-    text += fmt::format("\n### With --{} {}: {}\n{}", flag_of(t), t.name, t.summary, part);
-  }
-  return text;
-}
-
 // The words of Transformers; "passive" is the application's own level.
 LogLevel level_named(const std::string& name) {
   if (name == "debug") return LogLevel::kDebug;
   if (name == "warning") return LogLevel::kWarning;
   if (name == "error" || name == "critical") return LogLevel::kError;
   return LogLevel::kInfo;
+}
+
+// Reads the settings of the command for the task `t`.
+Result<std::unique_ptr<ChosenTask>> choose_named(const TaskCommand& c,
+                                                 const std::vector<Task>& tasks, const Task& t,
+                                                 const AskedTask& named,
+                                                 const std::vector<std::string>& args) {
+  if (flag_of(t) != named.flag)
+    return Error(err::kSettingChoice,
+                 fmt::format("{} is a {}, not a {}", t.name, flag_of(t), named.flag))
+        .at(fmt::format("--{} {}", named.flag, t.name))
+        .todo(fmt::format("write --{} {} for {}; each {} is in hone train --help", flag_of(t),
+                          t.name, t.summary, named.flag));
+  auto chosen = bound(c, tasks, t, true);
+  if (HONE_TRY(parse_settings(chosen->schema, args)).done) {
+    chosen->task.reset();
+    return chosen;
+  }
+  TaskSettings& s = *chosen->task->settings;
+  // As in Transformers: evaluations are asked for by saying when.
+  if (has_given(chosen->schema, "eval_strategy") && s.eval_strategy != "no" &&
+      !has_given(chosen->schema, "do_eval"))
+    s.do_eval = true;
+  HONE_TRY(chosen->task->settle(chosen->schema));
+  if (s.do_predict && !chosen->task->predicts)
+    return Error(err::kNothingToDo, fmt::format("the task {} has no rows to predict", t.name))
+        .at("--do_predict")
+        .todo("leave --do_predict out; hone generate writes texts");
+  set_log_level(level_named(s.log_level));
+  set_log_format(s.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
+  return chosen;
 }
 
 }  // namespace
@@ -162,33 +166,8 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
   } else if (!markdown) {
     named = HONE_TRY(named_task(c, tasks, args));
   }
-  for (const Task& t : tasks) {
-    if (t.name != named.name) continue;
-    if (flag_of(t) != named.flag)
-      return Error(err::kSettingChoice,
-                   fmt::format("{} is a {}, not a {}", t.name, flag_of(t), named.flag))
-          .at(fmt::format("--{} {}", named.flag, t.name))
-          .todo(fmt::format("write --{} {} for {}; each {} is in hone train --help", flag_of(t),
-                            t.name, t.summary, named.flag));
-    auto chosen = bound(c, tasks, t, true);
-    if (HONE_TRY(parse_settings(chosen->schema, args)).done) {
-      chosen->task.reset();
-      return chosen;
-    }
-    TaskSettings& s = *chosen->task->settings;
-    // As in Transformers: evaluations are asked for by saying when.
-    if (has_given(chosen->schema, "eval_strategy") && s.eval_strategy != "no" &&
-        !has_given(chosen->schema, "do_eval"))
-      s.do_eval = true;
-    HONE_TRY(chosen->task->settle(chosen->schema));
-    if (s.do_predict && !chosen->task->predicts)
-      return Error(err::kNothingToDo, fmt::format("the task {} has no rows to predict", t.name))
-          .at("--do_predict")
-          .todo("leave --do_predict out; hone generate writes texts");
-    set_log_level(level_named(s.log_level));
-    set_log_format(s.log_format == "json" ? LogFormat::kJson : LogFormat::kText);
-    return chosen;
-  }
+  for (const Task& t : tasks)
+    if (t.name == named.name) return choose_named(c, tasks, t, named, args);
   // No such task, or none: what all tasks share is enough to say so.
   auto chosen = bound(c, tasks, tasks.front(), false);
   std::vector<std::string> about = markdown || help ? args : std::vector<std::string>{};
@@ -198,15 +177,9 @@ Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& c,
         nearest_name(arg.substr(2, arg.find('=') - 2), {"task", "preset"}) != "")
       about = {arg};
   HONE_TRY(parse_settings(chosen->schema, about));
-  print_out(markdown ? own_markdown(c, tasks) : own_help(c, tasks));
+  print_out(markdown ? tasks_markdown(c.name, tasks) : tasks_help(c.name, tasks));
   chosen->task.reset();
   return chosen;
-}
-
-Task find_task(const std::string& name) {
-  for (const Task& t : all_task())
-    if (t.name == name) return t;
-  HONE_BUG_IF(true, "no task '{}'", name);
 }
 
 Result<int> run_script(const std::string& name, const std::string& task,

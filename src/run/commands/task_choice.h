@@ -32,9 +32,6 @@ struct ChosenTask {
 Result<std::unique_ptr<ChosenTask>> choose_task(const TaskCommand& command,
                                                 const std::vector<std::string>& args);
 
-// The task of that name, which the shelf has.
-Task find_task(const std::string& name);
-
 // hone train --task `task` under the name of Transformers' script; `flag`: or --preset.
 Result<int> run_script(const std::string& name, const std::string& task,
                        const std::vector<std::string>& args, const std::string& flag = "task");

@@ -1,0 +1,18 @@
+// The flags of single tasks, for the help of commands with --task.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "learn/harness/task.h"
+
+namespace hone {
+
+// The flag that names the task: "task" or "preset".
+std::string flag_of(const Task& task);
+// The flags of each task. `command`: "hone train".
+std::string tasks_help(const std::string& command, const std::vector<Task>& tasks);
+// The same as Markdown, once: on the page of hone train.
+std::string tasks_markdown(const std::string& command, const std::vector<Task>& tasks);
+
+}  // namespace hone
