@@ -1,14 +1,12 @@
 // hone prepare --task T: data tokenised once, in shards that hone train maps or reads.
-#include <unistd.h>
-
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "base/core/text.h"
-#include "base/store/hash.h"
 #include "base/store/store.h"
 #include "learn/data/rows/count_text.h"
 #include "learn/data/rows/errors.h"
 #include "learn/data/shards/shards.h"
+#include "learn/harness/shard_cache.h"
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
 #include "run/commands/task_choice.h"
@@ -59,80 +57,6 @@ Result<Prepared> prepare_text(const PrepareOnly& s, const Task& task, const Pret
   return prepare_shards(parts, options, rows.tokenize(model, &pool));
 }
 
-// Whether the rows of a file do not depend on the other files.
-bool is_cacheable(const TaskSettings& settings, const OrderedJson& about,
-                  const std::vector<PreparedFiles>& splits, std::string& why) {
-  const std::string task = text_at(about, "task");
-  if (task != "summarization" && task != "translation")
-    why = "rows of this task are numbered together";
-  else if (settings.do_train && settings.do_eval && splits.size() < 2)
-    why = "the validation rows are a share of the training rows";
-  for (const PreparedFiles& split : splits)
-    for (const std::string& file : split.files) {
-      const std::string name = to_lower(last_part(file));
-      bool known = false;
-      for (const char* end : {".jsonl", ".json", ".csv", ".tsv", ".parquet", ".arrow"})
-        known |= name.find(end) != std::string::npos;
-      if (!known) why = fmt::format("'{}' may belong to another file", file);
-    }
-  return why.empty();
-}
-
-// The shards of one file, from the cache or made into it.
-Result<PreparedPart> cached_part(const PrepareOnly& s, const Task& task, const Pretrained& model,
-                                 ThreadPool& pool, const PrepareOptions& options,
-                                 const std::string& split, const std::string& file) {
-  OrderedJson what = {{"hone", version()}, {"split", split}, {"settings", options.settings}};
-  what["sha256"] = HONE_TRY(sha256_of_file(file_store(), file));
-  const std::string key = sha256_of_text(dump_json(what));
-  const PreparedPart part{split, without_end_slash(s.shard_cache) + "/" + key.substr(0, 32)};
-  if (HONE_TRY(file_store().exists(part.folder))) {
-    log_info("{:<11} {} of {}: from the cache", "prepared", split, last_part(file));
-    return part;
-  }
-  TaskSettings& settings = *task.settings;
-  settings.do_train = split == "train";
-  settings.do_eval = split == "validation";
-  settings.do_predict = split == "test";
-  LabelSources sources;
-  (settings.do_train  ? sources.train
-   : settings.do_eval ? sources.validation
-                      : sources.test) = {file};
-  PrepareOptions own = options;
-  own.folder = fmt::format("{}.{}.part", part.folder, ::getpid());
-  HONE_TRY(file_store().remove_all(own.folder));
-  const Prepared made =
-      HONE_TRY(prepare_rows({{split, {file}}}, own, [&]() -> Result<std::vector<RowSplit>> {
-        std::vector<std::string> notes;
-        auto read = task.prepared->splits(model, sources, pool, notes);
-        show_notes(notes);
-        return read;
-      }));
-  if (made.stopped) return PreparedPart{split, ""};
-  // Another process may have made the same.
-  if (HONE_TRY(file_store().exists(part.folder)))
-    HONE_TRY(file_store().remove_all(own.folder));
-  else
-    HONE_TRY(file_store().rename(own.folder, part.folder));
-  return part;
-}
-
-Result<Prepared> prepare_by_file(const PrepareOnly& s, const Task& task, const Pretrained& model,
-                                 ThreadPool& pool, const PrepareOptions& options,
-                                 const std::vector<PreparedFiles>& splits) {
-  HONE_TRY(file_store().make_dirs(s.shard_cache));
-  std::vector<PreparedPart> parts;
-  for (const PreparedFiles& files : splits)
-    for (const std::string& file : files.files) {
-      parts.push_back(HONE_TRY(cached_part(s, task, model, pool, options, files.split, file)));
-      if (!parts.back().folder.empty()) continue;
-      Prepared stopped;
-      stopped.stopped = true;
-      return stopped;
-    }
-  return merge_shards(splits, parts, options);
-}
-
 Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const Pretrained& model,
                                   ThreadPool& pool, PrepareOptions& options) {
   const PreparedSource& rows = *task.prepared;
@@ -143,10 +67,11 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   show_notes(sources.notes);
   const std::vector<PreparedFiles> splits = HONE_TRY(split_files(sources));
   const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
-  std::string why;
   if (!s.shard_cache.empty()) {
-    if (is_cacheable(*task.settings, options.settings, splits, why))
-      return prepare_by_file(s, task, model, pool, options, splits);
+    const std::string why = why_not_by_file(*task.settings, options.settings, splits);
+    if (why.empty())
+      return prepare_by_file({s.shard_cache, std::string(version())}, task, model, pool, options,
+                             splits);
     log_info("{:<11} --shard_cache is not used: {}", "prepared", why);
   }
   return prepare_rows(splits, options, [&]() -> Result<std::vector<RowSplit>> {
