@@ -5,10 +5,11 @@
 #include "base/core/process.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
+#include "learn/pretrained/tiny_model.h"
+#include "operate/pipeline/project_files.h"
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
-#include "run/commands/init_files.h"
 
 namespace hone {
 namespace {
@@ -17,6 +18,26 @@ struct InitSettings {
 #define HONE_SETTINGS "run/commands/init.def"
 #include "base/settings/fields.inc"
 };
+
+// A family that learns the task, and a model of it on the hub.
+struct Start {
+  std::string family, hub_model;
+};
+Start start_of(const std::string& task) {
+  if (task == "summarization" || task == "translation") return {"t5", "t5-small"};
+  if (task == "clm") return {"gpt2", "gpt2"};
+  return {"roberta", "roberta-base"};
+}
+
+std::string project_name(const std::string& folder) {
+  std::string name;
+  for (const char c : folder) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (good || !name.empty()) name += good ? c : '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
 
 // Weights for model/: one step of training from scratch makes them.
 Status make_model(const InitSettings& s, const std::string& dir) {
@@ -68,13 +89,13 @@ Result<int> run_init(const std::vector<std::string>& args) {
     return Error(err::kFileExists, fmt::format("'{}' holds files already", dir))
         .at("--dir")
         .todo("name a new folder");
-  std::string name;
-  for (const char c : last_part(dir)) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (good || !name.empty()) name += good ? c : '-';
-  }
-  while (name.ends_with('-')) name.pop_back();
-  for (const auto& [path, text] : project_files(s.task, name.empty() ? s.task : name)) {
+  const std::string name = project_name(last_part(dir));
+  const Start start = start_of(s.task);
+  auto files = project_files(
+      {.task = s.task, .name = name.empty() ? s.task : name, .hub_model = start.hub_model});
+  for (auto& [path, text] : tiny_model_files(start.family))
+    files["model/" + path] = std::move(text);
+  for (const auto& [path, text] : files) {
     const std::string file = dir + "/" + path;
     HONE_TRY(store.make_dirs(file.substr(0, file.rfind('/'))));
     HONE_TRY(store.write(file, text));

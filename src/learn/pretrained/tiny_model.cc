@@ -1,0 +1,141 @@
+#include "learn/pretrained/tiny_model.h"
+
+#include "base/core/json.h"
+#include "base/core/text.h"
+
+namespace hone {
+namespace {
+
+// The letters that byte-level tokenizers write bytes with, as GPT-2 has them.
+std::string byte_letter(int byte) {
+  const auto prints = [](int b) {
+    return (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || (b >= 174 && b <= 255);
+  };
+  int code = byte;
+  if (!prints(byte)) {
+    code = 256;
+    for (int b = 0; b < byte; ++b) code += !prints(b);
+  }
+  std::string letter;
+  append_utf8(letter, static_cast<uint32_t>(code));
+  return letter;
+}
+
+constexpr const char* kSpecials[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+constexpr int kVocabulary = 5 + 256;
+
+// Which special tokens are around a text and a pair; GPT-2 adds none.
+OrderedJson post_processor(const std::string& family) {
+  const auto special = [](const char* id) -> OrderedJson {
+    return {{"SpecialToken", {{"id", id}, {"type_id", 0}}}};
+  };
+  const auto text = [](const char* id) -> OrderedJson {
+    return {{"Sequence", {{"id", id}, {"type_id", 0}}}};
+  };
+  OrderedJson post;
+  if (family == "t5")
+    post = {{"single", OrderedJson::array({text("A"), special("</s>")})},
+            {"pair", OrderedJson::array({text("A"), special("</s>"), text("B"), special("</s>")})}};
+  if (family == "roberta")
+    post = {{"single", OrderedJson::array({special("<s>"), text("A"), special("</s>")})},
+            {"pair", OrderedJson::array({special("<s>"), text("A"), special("</s>"),
+                                         special("</s>"), text("B"), special("</s>")})}};
+  if (!post.is_null()) {
+    OrderedJson specials = OrderedJson::object();
+    for (const int i : {0, 2})
+      specials[kSpecials[i]] = {{"id", kSpecials[i]},
+                                {"ids", OrderedJson::array({i})},
+                                {"tokens", OrderedJson::array({kSpecials[i]})}};
+    post["type"] = "TemplateProcessing";
+    post["special_tokens"] = specials;
+  }
+  return post;
+}
+
+std::string tokenizer_json(const std::string& family) {
+  OrderedJson vocabulary = OrderedJson::object(), added = OrderedJson::array();
+  for (int i = 0; i < 5; ++i) {
+    vocabulary[kSpecials[i]] = i;
+    added.push_back({{"id", i},
+                     {"content", kSpecials[i]},
+                     {"single_word", false},
+                     {"lstrip", i == 4},
+                     {"rstrip", false},
+                     {"normalized", false},
+                     {"special", true}});
+  }
+  for (int b = 0; b < 256; ++b) vocabulary[byte_letter(b)] = 5 + b;
+  const OrderedJson post = post_processor(family);
+  const OrderedJson bytes = {{"type", "ByteLevel"},
+                             {"add_prefix_space", false},
+                             {"trim_offsets", true},
+                             {"use_regex", true}};
+  const OrderedJson j = {{"version", "1.0"},
+                         {"truncation", nullptr},
+                         {"padding", nullptr},
+                         {"added_tokens", added},
+                         {"normalizer", nullptr},
+                         {"pre_tokenizer", bytes},
+                         {"post_processor", post},
+                         {"decoder", bytes},
+                         {"model",
+                          {{"type", "BPE"},
+                           {"dropout", nullptr},
+                           {"unk_token", nullptr},
+                           {"continuing_subword_prefix", nullptr},
+                           {"end_of_word_suffix", nullptr},
+                           {"fuse_unk", false},
+                           {"byte_fallback", false},
+                           {"vocab", vocabulary},
+                           {"merges", OrderedJson::array()}}}};
+  return dump_json(j, {.indent = 1}) + "\n";
+}
+
+OrderedJson tiny_config(const std::string& family) {
+  OrderedJson j = {{"model_type", family},
+                   {"vocab_size", kVocabulary},
+                   {"bos_token_id", 0},
+                   {"pad_token_id", 1},
+                   {"eos_token_id", 2}};
+  OrderedJson more;
+  if (family == "t5")
+    more = {{"architectures", {"T5ForConditionalGeneration"}},
+            {"d_model", 32},
+            {"d_kv", 8},
+            {"d_ff", 64},
+            {"num_layers", 2},
+            {"num_heads", 4},
+            {"decoder_start_token_id", 1}};
+  else if (family == "gpt2")
+    more = {{"architectures", {"GPT2LMHeadModel"}},
+            {"n_embd", 32},
+            {"n_layer", 2},
+            {"n_head", 4},
+            {"n_positions", 256}};
+  else
+    more = {{"architectures", {"RobertaForMaskedLM"}},
+            {"hidden_size", 32},
+            {"num_hidden_layers", 2},
+            {"num_attention_heads", 4},
+            {"intermediate_size", 64},
+            {"max_position_embeddings", 258},
+            {"type_vocab_size", 1}};
+  j.update(more);
+  return j;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> tiny_model_files(const std::string& family) {
+  const OrderedJson tokenizer = {{"tokenizer_class", "PreTrainedTokenizerFast"},
+                                 {"bos_token", "<s>"},
+                                 {"eos_token", "</s>"},
+                                 {"pad_token", "<pad>"},
+                                 {"unk_token", "<unk>"},
+                                 {"mask_token", "<mask>"}};
+  return {{"config.json", dump_json(tiny_config(family), {.indent = 2}) + "\n"},
+          {"tokenizer.json", tokenizer_json(family)},
+          {"tokenizer_config.json", dump_json(tokenizer, {.indent = 2}) + "\n"}};
+}
+
+}  // namespace hone

@@ -1,0 +1,17 @@
+// A project for `hone pipeline`: sample rows, pipeline.json, and files to build an image and to run it
+// elsewhere.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace hone {
+
+struct ProjectOf {
+  std::string task, name;
+  std::string hub_model;  // named in README.md
+};
+// Path below the project's folder -> text. The model of the pipeline is in "model".
+std::map<std::string, std::string> project_files(const ProjectOf& project);
+
+}  // namespace hone
