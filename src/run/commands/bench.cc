@@ -2,15 +2,13 @@
 // programs. hone bench --task T: those of hone train --task T on its own data. hone profile: either
 // with its table and trace.
 #include <algorithm>
-#include <chrono>
 
 #include "base/core/log.h"
 #include "base/core/memory.h"
 #include "base/core/text.h"
 #include "base/store/store.h"
-#include "engine/ops/cost.h"
 #include "engine/session/profile.h"
-#include "learn/data/rows/files.h"
+#include "learn/harness/timed_steps.h"
 #include "learn/tasks/tasks.h"
 #include "run/commands/command.h"
 #include "run/commands/run_bench.h"
@@ -29,35 +27,7 @@ struct BenchSettings {
 #include "base/settings/fields.inc"
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// What steps took, and where it went.
-struct Steps {
-  std::vector<double> seconds, losses;
-  std::vector<int64_t> tokens;
-  Profile profile;
-  bool profiled = false;
-
-  // Steps 0 .. count - 1. `take` is StepSums(int64_t step).
-  template <class F>
-  Status run(Session& session, int64_t count, F take) {
-    for (int64_t step = 0; step < count; ++step) {
-      if (profiled && step == 1) session.profile_into(&profile);
-      const double start = now();
-      const StepSums sums = HONE_TRY(take(step));
-      seconds.push_back(now() - start);
-      losses.push_back(sums.loss);
-      tokens.push_back(sums.tokens);
-      log_info("step {}: {:.3f} s, loss {:.5f}", step + 1, seconds.back(), losses.back());
-    }
-    session.profile_into(nullptr);
-    return Ok{};
-  }
-};
-
-Status report(const ReportSettings& s, const Session& session, const Steps& steps,
+Status report(const ReportSettings& s, const Session& session, const TimedSteps& steps,
               const Backend& backend, bool bf16, const OrderedJson& more) {
   const int64_t peak_bytes = read_memory().rss_peak_bytes;  // before the probe of the limits
   const MachineLimits limits = HONE_TRY(measure_limits(backend, bf16));
@@ -85,44 +55,22 @@ Status report(const ReportSettings& s, const Session& session, const Steps& step
   return Ok{};
 }
 
-// As many blocks as a step takes.
-Result<ExampleRows> read_blocks(const BenchSettings& s, int64_t vocab) {
-  const int64_t count = s.batch * s.block;
-  std::vector<int32_t> ids;
-  if (s.ids.empty()) {
-    for (int64_t i = 0; i < count; ++i)
-      ids.push_back(static_cast<int32_t>((i * 7919 + 13) % vocab));
-  } else {
-    auto reader = HONE_TRY(open_rows({s.ids}));
-    const size_t column = HONE_TRY(text_column(*reader, "ids"));
-    Row row;
-    while (HONE_TRY(reader->next(row)))
-      if (auto* list = std::get_if<std::vector<int64_t>>(&row.cells[column]))
-        ids.insert(ids.end(), list->begin(), list->end());
-    ids.resize(static_cast<size_t>(count), 0);
-  }
-  TokenRows rows;
-  for (int64_t i = 0; i < s.batch; ++i)
-    rows.add(
-        std::span(ids).subspan(static_cast<size_t>(i * s.block), static_cast<size_t>(s.block)));
-  return ExampleRows(std::move(rows));
-}
-
-Steps steps_for(const ReportSettings& s) {
-  Steps steps;
+TimedSteps steps_for(const ReportSettings& s) {
+  TimedSteps steps;
   steps.profiled = s.profile || !s.trace.empty();
   return steps;
 }
 
 // Steps of a run of the task, at a constant rate.
-Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
-                      const ReportSettings& out, bool blocks) {
+Result<int> bench_run(const Task& task, OpenedModel opened, const ReportSettings& out,
+                      bool blocks) {
   const TaskSettings& s = *task.settings;
-  if (!out.dropout) model.config = without_dropout(model.config);
+  ModelConfig& config = opened.model.config;
+  if (!out.dropout) config = without_dropout(config);
   if (blocks) set_log_level(LogLevel::kWarning);  // the first screen says nothing about a benchmark
-  const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
+  const auto run = HONE_TRY(TaskRun::open(task, std::move(opened.model), opened.from_scratch));
   set_log_level(LogLevel::kInfo);
-  Steps steps = steps_for(out);
+  TimedSteps steps = steps_for(out);
   const auto options = s.loss_scale_options();
   const double scale = options ? LossScale(*options).value() : 1;
   HONE_TRY(
@@ -132,13 +80,9 @@ Result<int> bench_run(const Task& task, Pretrained model, bool from_scratch,
         return sums;
       }));
   OrderedJson more{{"tokens", steps.tokens}};
-  if (blocks) {
-    double flops = 0;
-    const Program& program = run->session().programs()[0];  // a whole step
-    for (const Node& n : program.nodes)
-      if (n.op->name != "attention_grad" && !n.clone) flops += cost_of({program, n}).flops;
-    more = {{"tokens_per_step", steps.tokens[0]}, {"flops_per_step", flops}};
-  }
+  if (blocks)
+    more = {{"tokens_per_step", steps.tokens[0]},
+            {"flops_per_step", benchmark_flops(run->session().programs()[0])}};  // a whole step
   if (run->time()) more["predicted_step_seconds"] = run->time()->step_seconds;
   HONE_TRY(report(out, run->session(), steps, run->backend(), s.bf16, more));
   return kExitDone;
@@ -158,19 +102,13 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
        fmt::format("--activation_memory_budget={}", s.activation_memory_budget),
        "--weight_decay=0.01", "--shuffle=false"},
       {}));
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(task, from_scratch));
-  const ExampleRows blocks = HONE_TRY(read_blocks(s, model.config.vocab));
+  OpenedModel opened = HONE_TRY(open_for_training(task));
+  const ExampleRows blocks = HONE_TRY(
+      read_blocks(s.ids, {.rows = s.batch, .tokens = s.block, .vocab = opened.model.config.vocab}));
   task.examples = [&, clm = task.examples](Pretrained& m, const ExampleSource& source) {
     return clm(m, {source.pool, &blocks});
   };
-  return bench_run(task, std::move(model), from_scratch, out, true);
-}
-
-Result<int> bench_task(const Task& task, const ReportSettings& out) {
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(task, from_scratch));
-  return bench_run(task, std::move(model), from_scratch, out, false);
+  return bench_run(task, std::move(opened), out, true);
 }
 
 Result<int> run_bench_command(const std::vector<std::string>& args) {
@@ -204,7 +142,8 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
     const auto chosen = HONE_TRY(
         choose_task({.name = name, .summary = summary, .defaults = defaults, .more = more}, args));
     if (!chosen->task) return kExitDone;
-    return bench_task(*chosen->task, out);
+    OpenedModel opened = HONE_TRY(open_for_training(*chosen->task));
+    return bench_run(*chosen->task, std::move(opened), out, false);
   }
   BenchSettings s;
   Schema schema(name, summary);

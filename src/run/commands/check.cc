@@ -109,6 +109,37 @@ Result<int> fix_files(const Task& task, const std::string& folder, bool json) {
   return lost > 0 ? kExitUserError : kExitDone;
 }
 
+struct Checked {
+  Findings findings;
+  RowsReport rows;
+  RunReport run;
+};
+
+// Checks the model, the rows and the run; returns lines about them.
+std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t samples, Checked& c) {
+  const Task& task = *chosen.task;
+  const TaskSettings& s = *task.settings;
+  ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
+  const Tokenizer* tokenizer = model.tokenizer ? &*model.tokenizer : nullptr;
+  check_model(model, c.findings);
+  std::string text =
+      fmt::format("{:<11} {}: {}, {:.1f} million parameters\n", "model", model.name,
+                  model.config.family, static_cast<double>(parameter_count(model.config)) / 1e6);
+  std::vector<std::string> notes;
+  c.rows = task.check_rows({model, pool, samples, notes}, c.findings);
+  c.run = check_run(task, chosen.schema, model, c.rows, c.findings);
+  for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
+  const RunReport& run = c.run;
+  if (run.steps > 0)
+    text += fmt::format("{:<11} {}\n{:<11} {} of {} free for model and checkpoints\n", "run",
+                        count_of(run.steps, "optimizer step"), "disk", format_bytes(run.disk_bytes),
+                        format_bytes(run.disk_free_bytes));
+  text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
+                      format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
+  if (tokenizer) text += samples_text(c.rows, *tokenizer);
+  return text;
+}
+
 Result<int> run_check(const std::vector<std::string>& args) {
   CheckOnly only;
   const auto chosen =
@@ -120,37 +151,16 @@ Result<int> run_check(const std::vector<std::string>& args) {
                            args));
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;
-  const TaskSettings& s = *task.settings;
-  const Schema& schema = chosen->schema;
   if (!only.fix.empty()) return fix_files(task, only.fix, only.json);
 
-  Findings findings;
-  RowsReport rows;
-  RunReport run;
+  Checked c;
+  const Findings& findings = c.findings;
   std::string text;
-  bool from_scratch = false;
-  Result<Pretrained> model = open_for_training(task, from_scratch);
-  if (!model.ok()) {
-    findings.add(model.error());
-  } else {
-    ThreadPool pool(s.threads > 0 ? static_cast<int>(s.threads) : ThreadPool::default_size());
-    const Tokenizer* tokenizer = model->tokenizer ? &*model->tokenizer : nullptr;
-    check_model(*model, findings);
-    text += fmt::format("{:<11} {}: {}, {:.1f} million parameters\n", "model", model->name,
-                        model->config.family,
-                        static_cast<double>(parameter_count(model->config)) / 1e6);
-    std::vector<std::string> notes;
-    rows = task.check_rows({*model, pool, only.samples, notes}, findings);
-    run = check_run(task, schema, *model, rows, findings);
-    for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
-    if (run.steps > 0)
-      text += fmt::format("{:<11} {}\n{:<11} {} of {} free for model and checkpoints\n", "run",
-                          count_of(run.steps, "optimizer step"), "disk",
-                          format_bytes(run.disk_bytes), format_bytes(run.disk_free_bytes));
-    text += fmt::format("{:<11} {} of {} that may be used\n", "memory",
-                        format_bytes(run.memory_bytes), format_bytes(run.memory_limit_bytes));
-    if (tokenizer) text += samples_text(rows, *tokenizer);
-  }
+  Result<OpenedModel> opened = open_for_training(task);
+  if (opened.ok())
+    text = check_opened(*chosen, opened->model, only.samples, c);
+  else
+    c.findings.add(opened.error());
   const int64_t errors = findings.count(FindingLevel::kError),
                 warnings = findings.count(FindingLevel::kWarning),
                 notes = findings.count(FindingLevel::kNote);
@@ -160,11 +170,11 @@ Result<int> run_check(const std::vector<std::string>& args) {
       {"errors", errors},
       {"warnings", warnings},
       {"notes", notes},
-      {"train", split_json(rows.train)},
-      {"validation", split_json(rows.eval)},
-      {"steps", run.steps},
-      {"memory", {{"needed_bytes", run.memory_bytes}, {"limit_bytes", run.memory_limit_bytes}}},
-      {"disk", {{"needed_bytes", run.disk_bytes}, {"free_bytes", run.disk_free_bytes}}},
+      {"train", split_json(c.rows.train)},
+      {"validation", split_json(c.rows.eval)},
+      {"steps", c.run.steps},
+      {"memory", {{"needed_bytes", c.run.memory_bytes}, {"limit_bytes", c.run.memory_limit_bytes}}},
+      {"disk", {{"needed_bytes", c.run.disk_bytes}, {"free_bytes", c.run.disk_free_bytes}}},
       {"findings", findings.json()}};
   print_out(only.json ? dump_json(json) + "\n" : text);
   return errors > 0 ? kExitUserError : kExitDone;

@@ -28,8 +28,8 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   TaskSettings& s = *chosen->task->settings;
   s.do_train = false;
   s.do_eval = true;
-  if (s.validation_file
-          .empty()) {  // all of a training file, not the share that training would hold back
+  // All of a training file, not the share that training would hold back.
+  if (s.validation_file.empty()) {
     s.validation_file = s.train_file;
     s.train_file.clear();
   }
@@ -39,10 +39,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
   }
   if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));
-  HONE_TRY(check_sizes(model));
-  const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
+  const auto run = HONE_TRY(open_run(*chosen->task));
   Trainer trainer(s, *run, HONE_TRY(make_schedule(s, 0)));
   OrderedJson metrics = HONE_TRY(trainer.evaluate());
   if (metrics.empty()) return 128 + stop_signal();

@@ -67,8 +67,7 @@ Result<int> graph_of_run(const std::vector<std::string>& args) {
                            args));
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(task, from_scratch, !s.trace.empty()));
+  Pretrained model = HONE_TRY(open_for_training(task, !s.trace.empty())).model;
   const auto backend = HONE_TRY(open_device(task.settings->device_here(),
                                             {.threads = static_cast<int>(task.settings->threads)}));
   if (s.trace.empty()) {

@@ -30,8 +30,7 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;
   const TaskSettings& s = *task.settings;
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(task, from_scratch, false));
+  Pretrained model = HONE_TRY(open_for_training(task, false)).model;
   const PlannedDevices devices =
       HONE_TRY(planned_devices(s.device_here(), static_cast<int>(s.threads)));
   if (devices.group.count > 1 && s.do_train)

@@ -57,10 +57,7 @@ Result<int> run_predict(const std::vector<std::string>& args) {
         .todo("name one with --output_dir");
   HONE_TRY(check_output_dir(s.output_dir));
   install_stop_handlers();
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(*chosen->task, from_scratch));
-  HONE_TRY(check_sizes(model));
-  const auto run = HONE_TRY(TaskRun::open(*chosen->task, std::move(model), from_scratch));
+  const auto run = HONE_TRY(open_run(*chosen->task));
   const OrderedJson got = HONE_TRY(run->predict(s.output_dir));
   if (stop_signal()) return 128 + stop_signal();
   OrderedJson metrics = OrderedJson::object();

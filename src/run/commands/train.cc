@@ -1,5 +1,4 @@
 // hone train --task T: fine-tune, evaluate and save, as Transformers' run_*.py.
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 
@@ -36,15 +35,75 @@ RunInfo info_of(const TaskSettings& s, const std::string& task, const Schema& sc
   return info;
 }
 
+struct Training {
+  const TaskSettings& s;
+  TaskRun& run;
+  Trainer& trainer;
+  OrderedJson& results;  // of the whole run
+};
+
+// Writes metrics beside the model, adds them to the results and prints them.
+Status record(const Training& t, const std::string& which, const OrderedJson& metrics) {
+  HONE_TRY(t.trainer.write_results(which, metrics));
+  t.results.update(metrics);
+  log_info("{}", results_table(which, metrics));
+  return Ok{};
+}
+
+// The exit status if the run ends here, else nothing.
+Result<std::optional<int>> train_steps(const Training& t) {
+  TrainOutcome outcome = HONE_TRY(t.trainer.train());
+  const MemoryReport memory = t.run.memory();
+  log_info("{:<11} {}", "memory", memory.text());
+  if (outcome.stopped_by) return 128 + outcome.stopped_by;
+  if (outcome.out_of_time) return kExitOutOfTime;
+  OrderedJson& metrics = outcome.metrics;
+  if (t.run.time())
+    metrics["train_predicted_step_s"] = std::round(t.run.time()->step_seconds * 1e4) / 1e4;
+  metrics["memory_planned_bytes"] = memory.planned_bytes;
+  metrics["memory_measured_bytes"] = memory.measured_bytes;
+  metrics["memory_runtime_bytes"] = memory.runtime_bytes;
+  HONE_TRY(record(t, "train", metrics));
+  return std::nullopt;
+}
+
+Status predict_rows(const Training& t) {
+  const double begin_s = system_clock().seconds();
+  const OrderedJson got = HONE_TRY(t.run.predict(t.s.output_dir));
+  if (got.empty()) return Ok{};
+  OrderedJson metrics;
+  for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
+  const double seconds = system_clock().seconds() - begin_s;
+  metrics["predict_runtime"] = std::round(seconds * 1e4) / 1e4;
+  if (const auto rows = metrics.find("predict_samples"); rows != metrics.end())
+    metrics["predict_samples_per_second"] = std::round(rows->get<double>() / seconds * 1e3) / 1e3;
+  return record(t, "predict", metrics);
+}
+
+// `finished`: the training ended in an earlier call.
+Result<int> do_parts(const Training& t, bool finished) {
+  if (t.s.do_train && !finished)
+    if (const auto status = HONE_TRY(train_steps(t))) return *status;
+  if (t.s.do_eval) {
+    const OrderedJson metrics = HONE_TRY(t.trainer.evaluate());
+    if (metrics.empty()) return 128 + stop_signal();
+    HONE_TRY(record(t, "eval", metrics));
+    if (t.s.do_train && !finished) HONE_TRY(t.trainer.write_state());
+  }
+  if (t.s.do_predict) HONE_TRY(predict_rows(t));
+  if (stop_signal()) return 128 + stop_signal();
+  if (finished) return kExitDone;
+  HONE_TRY(t.run.end());
+  if (t.s.do_train) HONE_TRY(t.trainer.finish());
+  return kExitDone;
+}
+
 // From the model to the results, which are put together in `results`.
 Result<int> train_task(const Task& task, const TrainStart& start, double begin_s, Monitor& monitor,
                        OrderedJson& results) {
   TaskSettings& s = *task.settings;
   install_stop_handlers();
-  bool from_scratch = false;
-  Pretrained model = HONE_TRY(open_for_training(task, from_scratch));
-  HONE_TRY(check_sizes(model));
-  const auto run = HONE_TRY(TaskRun::open(task, std::move(model), from_scratch));
+  const auto run = HONE_TRY(open_run(task));
   Schedule schedule = HONE_TRY(make_schedule(s, s.do_train ? run->steps().total_steps() : 0));
   Trainer trainer(s, *run, std::move(schedule));
   if (const double most = HONE_TRY(most_seconds(s)); std::isfinite(most))
@@ -60,51 +119,7 @@ Result<int> train_task(const Task& task, const TrainStart& start, double begin_s
     if (!s.do_eval && !s.do_predict) return kExitDone;
     HONE_TRY(trainer.load_ended());
   }
-  if (s.do_train && !finished) {
-    TrainOutcome outcome = HONE_TRY(trainer.train());
-    const MemoryReport memory = run->memory();
-    log_info("{:<11} {}", "memory", memory.text());
-    if (outcome.stopped_by) return 128 + outcome.stopped_by;
-    if (outcome.out_of_time) return kExitOutOfTime;
-    if (run->time())
-      outcome.metrics["train_predicted_step_s"] = std::round(run->time()->step_seconds * 1e4) / 1e4;
-    outcome.metrics["memory_planned_bytes"] = memory.planned_bytes;
-    outcome.metrics["memory_measured_bytes"] = memory.measured_bytes;
-    outcome.metrics["memory_runtime_bytes"] = memory.runtime_bytes;
-    HONE_TRY(trainer.write_results("train", outcome.metrics));
-    results.update(outcome.metrics);
-    log_info("{}", results_table("train", outcome.metrics));
-  }
-  if (s.do_eval) {
-    OrderedJson metrics = HONE_TRY(trainer.evaluate());
-    if (metrics.empty()) return 128 + stop_signal();
-    HONE_TRY(trainer.write_results("eval", metrics));
-    results.update(metrics);
-    log_info("{}", results_table("eval", metrics));
-    if (s.do_train && !finished) HONE_TRY(trainer.write_state());
-  }
-  if (s.do_predict) {
-    const auto begin = std::chrono::steady_clock::now();
-    const OrderedJson got = HONE_TRY(run->predict(s.output_dir));
-    if (!got.empty()) {
-      OrderedJson metrics;
-      for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
-      const double seconds =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      metrics["predict_runtime"] = std::round(seconds * 1e4) / 1e4;
-      if (const auto rows = metrics.find("predict_samples"); rows != metrics.end())
-        metrics["predict_samples_per_second"] =
-            std::round(rows->get<double>() / seconds * 1e3) / 1e3;
-      HONE_TRY(trainer.write_results("predict", metrics));
-      results.update(metrics);
-      log_info("{}", results_table("predict", metrics));
-    }
-  }
-  if (stop_signal()) return 128 + stop_signal();
-  if (finished) return kExitDone;
-  HONE_TRY(run->end());
-  if (s.do_train) HONE_TRY(trainer.finish());
-  return kExitDone;
+  return do_parts({s, *run, trainer, results}, finished);
 }
 
 Result<int> run_train(const std::vector<std::string>& args) {

@@ -40,12 +40,9 @@ Status check_quantization(const TrainSettings& s, const ModelConfig& config) {
                   : "add --use_peft, which trains an adapter beside them");
 }
 
-}  // namespace
-
-Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool need_weights) {
-  const TaskSettings& s = *task.settings;
-  from_scratch = s.model_name_or_path.empty();
-  const bool new_type = from_scratch && s.config_name.empty();
+// One model is named, in one of the ways.
+Status check_model_flags(const TrainSettings& s) {
+  const bool new_type = s.model_name_or_path.empty() && s.config_name.empty();
   if (!s.config_overrides.empty() && !(new_type && !s.model_type.empty()))
     return Error(err::kNoModel,
                  "--config_overrides belongs to --model_type, without a model and a "
@@ -61,6 +58,20 @@ Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool 
     return Error(err::kNoModel, "a new model of a type has no tokenizer")
         .at("--model_type " + s.model_type)
         .todo("name one by --tokenizer_name");
+  return Ok{};
+}
+
+Status check_sizes(const Pretrained& model) {
+  const NewHead any_head{.replace_other_sizes = true};
+  return model.weights ? check_weights(*model.weights, model.config, &any_head) : Status(Ok{});
+}
+
+}  // namespace
+
+Result<OpenedModel> open_for_training(const Task& task, bool need_weights) {
+  const TaskSettings& s = *task.settings;
+  HONE_TRY(check_model_flags(s));
+  const bool from_scratch = s.model_name_or_path.empty();
   OpenOptions o = open_options(s);
   o.model_type = s.model_type;
   o.config_overrides = s.config_overrides;
@@ -74,12 +85,13 @@ Result<Pretrained> open_for_training(const Task& task, bool& from_scratch, bool 
   HONE_TRY(task.choose_head(model.config));
   HONE_TRY(check_adapter(model.config));
   HONE_TRY(check_quantization(s, model.config));
-  return model;
+  return OpenedModel{std::move(model), from_scratch};
 }
 
-Status check_sizes(const Pretrained& model) {
-  const NewHead any_head{.replace_other_sizes = true};
-  return model.weights ? check_weights(*model.weights, model.config, &any_head) : Status(Ok{});
+Result<std::unique_ptr<TaskRun>> open_run(const Task& task) {
+  OpenedModel opened = HONE_TRY(open_for_training(task));
+  HONE_TRY(check_sizes(opened.model));
+  return TaskRun::open(task, std::move(opened.model), opened.from_scratch);
 }
 
 Status check_output_dir(const std::string& folder) {

@@ -1,4 +1,4 @@
-// What train, eval, plan and bench share.
+// Shared parts of train, eval, plan and bench.
 #pragma once
 
 #include "base/core/json.h"
@@ -7,14 +7,17 @@
 
 namespace hone {
 
+struct OpenedModel {
+  Pretrained model;
+  bool from_scratch = false;  // a new model: no weights are read
+};
 // The model of --model_name_or_path, or, without one, a new model of --config_name with the
-// tokenizer of --tokenizer_name (from_scratch); with the head that the task trains. H3009 when no model
-// is named, H0211 for weights in few bits without an adapter.
-Result<Pretrained> open_for_training(const Task& task, bool& from_scratch,
-                                     bool need_weights = true);
-// Before data are read and memory is planned: H2282 for all weights that are missing or have other
-// sizes than the config asks for; the head may still be another one.
-Status check_sizes(const Pretrained& model);
+// tokenizer of --tokenizer_name; with the head that the task trains. H3009 when no model is named,
+// H0211 for weights in few bits without an adapter.
+Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true);
+// The run of that model, its data read and its memory taken. H2282, before that, for all weights that
+// are missing or have other sizes than the config; the head may still differ.
+Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
 // Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of
 // the store.
