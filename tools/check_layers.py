@@ -12,7 +12,7 @@ What it looks at:
     shelf include its header, which includes none of them: their list is generated)
   - a room that USES names is included by a source that is not a test
   - every room has a folder and a line in MAP.md
-  - a file of more than 1,000 lines, unless generated (.gen.)
+  - a file of more than 1,000 lines, unless generated (.gen.); in src/run/commands of more than 200
   - a room's README.md: there, at most 25 lines of 110 columns, one line starting with "Never:"
   - HONE_TRY after another element of a braced list, or among the arguments of a new expression: when
     it returns from there, the compiler leaks the elements before it, or the new object's memory
@@ -47,6 +47,8 @@ NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|
                   r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
 TEST = re.compile(r"_(test|fuzz|bench)\.cc$")
 MOST_LINES = 1000
+MOST_COMMAND_LINES = 200
+LONG_COMMANDS = {"generate.cc", "pipeline.cc", "serve.cc"}
 README_LINES = 25
 README_COLUMNS = 110
 CACHE_SIZE = re.compile(r"\bkv_heads\b\s*\*(?!/)|\*\s*(?:\w+(?:\.|->))*kv_heads\b")
@@ -183,6 +185,9 @@ class Check:
                 continue
             if len(text) > MOST_LINES and ".gen." not in path:
                 self.say(path, 0, f"{len(text)} lines; {MOST_LINES} is the most")
+            elif (room == "run/commands" and len(text) > MOST_COMMAND_LINES
+                  and os.path.basename(path) not in LONG_COMMANDS):
+                self.say(path, 0, f"{len(text)} lines; {MOST_COMMAND_LINES} is the most for a command")
             beside = re.search(r"_(test|fuzz|bench)\.(cc|h)$", path)
             allowed = {room} | self.uses[room] | (self.test_uses[room] if beside else set())
             self.definitions(path, text)
