@@ -16,15 +16,16 @@
 #include "base/core/system_files.h"
 #include "base/core/text.h"
 #include "base/core/threads.h"
+#include "base/core/version.h"
 
 namespace hone {
 
-Probe probe_versions(std::string_view program_version) {
+Probe probe_versions() {
   OrderedJson json;
   utsname machine{};
   uname(&machine);
   const std::string system = fmt::format("{} {}", machine.sysname, machine.release);
-  json["versions"] = {{"hone", std::string(program_version)},
+  json["versions"] = {{"hone", std::string(version())},
                       {"system", system},
                       {"glibc", gnu_get_libc_version()},
                       {"compiler", __VERSION__}};

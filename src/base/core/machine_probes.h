@@ -1,13 +1,11 @@
 // The machine as base/core reads it: system, processor, memory and limits.
 #pragma once
 
-#include <string_view>
-
 #include "base/core/probe.h"
 
 namespace hone {
 
-Probe probe_versions(std::string_view program_version);
+Probe probe_versions();
 Probe probe_processor();
 Probe probe_memory();
 Probe probe_memory_nodes();

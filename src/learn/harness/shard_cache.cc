@@ -4,6 +4,7 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/core/version.h"
 #include "base/store/hash.h"
 #include "base/store/store.h"
 
@@ -11,14 +12,14 @@ namespace hone {
 namespace {
 
 // The shards of one file, from the cache or made into it.
-Result<PreparedPart> cached_part(const ShardCache& cache, const Task& task, const Pretrained& model,
-                                 ThreadPool& pool, const PrepareOptions& options,
-                                 const std::string& split, const std::string& file) {
-  OrderedJson what = {
-      {"hone", cache.program_version}, {"split", split}, {"settings", options.settings}};
+Result<PreparedPart> cached_part(const std::string& cache, const Task& task,
+                                 const Pretrained& model, ThreadPool& pool,
+                                 const PrepareOptions& options, const std::string& split,
+                                 const std::string& file) {
+  OrderedJson what = {{"hone", version()}, {"split", split}, {"settings", options.settings}};
   what["sha256"] = HONE_TRY(sha256_of_file(file_store(), file));
   const std::string key = sha256_of_text(dump_json(what));
-  const PreparedPart part{split, without_end_slash(cache.folder) + "/" + key.substr(0, 32)};
+  const PreparedPart part{split, without_end_slash(cache) + "/" + key.substr(0, 32)};
   if (HONE_TRY(file_store().exists(part.folder))) {
     log_info("{:<11} {} of {}: from the cache", "prepared", split, last_part(file));
     return part;
@@ -71,10 +72,11 @@ std::string why_not_by_file(const TaskSettings& settings, const OrderedJson& abo
   return why;
 }
 
-Result<Prepared> prepare_by_file(const ShardCache& cache, const Task& task, const Pretrained& model,
-                                 ThreadPool& pool, const PrepareOptions& options,
+Result<Prepared> prepare_by_file(const std::string& cache, const Task& task,
+                                 const Pretrained& model, ThreadPool& pool,
+                                 const PrepareOptions& options,
                                  const std::vector<PreparedFiles>& splits) {
-  HONE_TRY(file_store().make_dirs(cache.folder));
+  HONE_TRY(file_store().make_dirs(cache));
   std::vector<PreparedPart> parts;
   for (const PreparedFiles& files : splits)
     for (const std::string& file : files.files) {

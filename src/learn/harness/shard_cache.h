@@ -9,21 +9,17 @@
 
 namespace hone {
 
-struct ShardCache {
-  std::string folder;
-  std::string program_version;  // part of the key
-};
-
-// "" if the rows of each file do not depend on the other files, else why they do. `about`: the settings
-// of the shards.
+// "" if the rows of each file do not depend on the other files, else why they do. `about`: the
+// settings of the shards.
 std::string why_not_by_file(const TaskSettings& settings, const OrderedJson& about,
                             const std::vector<PreparedFiles>& splits);
 
-// Prepares the files that the cache lacks, each alone, and makes options.folder of the shards of all.
-// The task has prepared rows; its do_train, do_eval and do_predict are changed. Errors: those of the
-// rows, of prepare_rows and merge_shards.
-Result<Prepared> prepare_by_file(const ShardCache& cache, const Task& task, const Pretrained& model,
-                                 ThreadPool& pool, const PrepareOptions& options,
+// Prepares the files that the folder `cache` lacks, each alone, and makes options.folder of the
+// shards of all. The task has prepared rows; its do_train, do_eval and do_predict are changed.
+// Errors: those of the rows, of prepare_rows and merge_shards.
+Result<Prepared> prepare_by_file(const std::string& cache, const Task& task,
+                                 const Pretrained& model, ThreadPool& pool,
+                                 const PrepareOptions& options,
                                  const std::vector<PreparedFiles>& splits);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// hone doctor: what this machine has, what hone will use of it, what is missing and how to get it. Each
-// room probes what it knows.
+// hone doctor: what this machine has, what hone will use of it, what is missing and how to get it.
+// Each room probes what it knows.
 #include "base/core/machine_probes.h"
 #include "base/store/store_probes.h"
 #include "engine/backends/backend_probes.h"
@@ -25,21 +25,11 @@ Result<int> run_doctor(const std::vector<std::string>& args) {
   if (HONE_TRY(parse_settings(schema, args)).done) return kExitDone;
 
   const DeviceSpec cpu = HONE_TRY(device_spec("cpu"));
-  const Probe probes[] = {probe_versions(version()),
-                          probe_processor(),
-                          probe_kernels(cpu),
-                          probe_speed(cpu.threads),
-                          probe_memory(),
-                          probe_memory_nodes(),
-                          probe_limits(),
-                          probe_huge_pages(),
-                          probe_disk(),
-                          probe_io_uring(),
-                          probe_parquet(),
-                          probe_hub(),
-                          probe_backends(),
-                          cuda::probe_gpus(),
-                          probe_accelerators()};
+  const Probe probes[] = {probe_versions(),         probe_processor(),  probe_kernels(cpu),
+                          probe_speed(cpu.threads), probe_memory(),     probe_memory_nodes(),
+                          probe_limits(),           probe_huge_pages(), probe_disk(),
+                          probe_io_uring(),         probe_parquet(),    probe_hub(),
+                          probe_backends(),         cuda::probe_gpus(), probe_accelerators()};
   OrderedJson json = {{"version", std::string(version())}}, missing = OrderedJson::array();
   std::string text = fmt::format("{:<12} {}\n", "hone", version());
   for (const Probe& p : probes) {
