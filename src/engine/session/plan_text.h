@@ -7,8 +7,8 @@
 
 namespace hone {
 
-// The arenas by purpose, the place of each state, and the kernel and place of each node's results in the
-// first program.
+// The arenas by purpose, the place of each state, and the kernel and place of each node's results
+// in the first program.
 std::string plan_text(const Session& session);
 
 }  // namespace hone

@@ -14,8 +14,8 @@ namespace hone {
 // Columns of json and jsonl files that must hold texts.
 class TextColumns {
  public:
-  // A list in a column of `joined` becomes its texts with blanks between them, one in a column of `first`
-  // its first text.
+  // A list in a column of `joined` becomes its texts with blanks between them, one in a column of
+  // `first` its first text.
   TextColumns(const std::vector<std::string>& joined, const std::vector<std::string>& first)
       : joined_(joined.begin(), joined.end()), first_(first.begin(), first.end()) {}
   bool any() const { return !joined_.empty() || !first_.empty(); }
@@ -33,8 +33,8 @@ class TextColumns {
   std::map<std::string, int64_t> changed_;  // rows, by column
 };
 
-// `from` and `to` are places of file_store(). Errors: those of the store, and of JSON that cannot be
-// parsed.
+// `from` and `to` are places of file_store(). Errors: those of the store, and of JSON that cannot
+// be parsed.
 Status copy_data_file(const std::string& from, const std::string& to, TextColumns& columns);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
-// Rows of ids as lines of JSON: {"ids":[5,6]}, or {"ids":[5,6],"token_type_ids":[0,0]}. No id is negative.
+// Rows of ids as lines of JSON: {"ids":[5,6]}, or {"ids":[5,6],"token_type_ids":[0,0]}. No id is
+// negative.
 #pragma once
 
 #include <cstdint>

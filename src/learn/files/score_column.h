@@ -12,7 +12,8 @@ namespace hone {
 
 class ScoreColumn {
  public:
-  // `wanted`: the column's name; "": text, else the first. Errors: those of open_rows and text_column.
+  // `wanted`: the column's name; "": text, else the first. Errors: those of open_rows and
+  // text_column.
   static Result<ScoreColumn> open(const std::string& file, const std::string& wanted);
   // Appends the texts of the next row, several if its cell is a list; false after the last row.
   Result<bool> next(std::vector<std::string>& texts);

@@ -1,5 +1,5 @@
-// Metrics of a file of predictions against files of references, row by row. Memory is that of a row,
-// and of what the metrics keep.
+// Metrics of a file of predictions against files of references, row by row. Memory is that of a
+// row, and of what the metrics keep.
 #pragma once
 
 #include <optional>
@@ -26,8 +26,8 @@ struct ScoreOptions {
   BootstrapOptions bootstrap = {.samples = 0};  // 0: no intervals
 };
 
-// {"examples": rows, "<metric>": value, ..., "details": {...}, "bootstrap": {"intervals": ...}}. Errors:
-// H2601 to H2605, and those of data files.
+// {"examples": rows, "<metric>": value, ..., "details": {...}, "bootstrap": {"intervals": ...}}.
+// Errors: H2601 to H2605, and those of data files.
 Result<OrderedJson> score_files(const ScoreOptions& options);
 
 }  // namespace hone

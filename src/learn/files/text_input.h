@@ -1,5 +1,5 @@
-// Rows of text of a file, in order. Lines of jsonl are handed out unparsed, so that many threads can
-// parse them (text_parser.h).
+// Rows of text of a file, in order. Lines of jsonl are handed out unparsed, so that many threads
+// can parse them (text_parser.h).
 #pragma once
 
 #include <memory>

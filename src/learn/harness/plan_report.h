@@ -53,8 +53,8 @@ struct PlanReport {
   std::string text() const;
 };
 
-// `choices`: tries what may be elsewhere or computed again. Errors: those of the task, of its data, of
-// its settings.
+// `choices`: tries what may be elsewhere or computed again. Errors: those of the task, of its data,
+// of its settings.
 Result<PlanReport> plan_report(const Task& task, Pretrained& model, const PlannedDevices& devices,
                                bool choices);
 

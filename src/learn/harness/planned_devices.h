@@ -10,8 +10,8 @@ struct PlannedDevices {
   std::unique_ptr<Backend> here;  // the device itself if it is this machine's, else null
 };
 
-// By the name that --device takes. Errors: H0203 without such a device (in the place of H1402); those of
-// opening it.
+// By the name that --device takes. Errors: H0203 without such a device (in the place of H1402);
+// those of opening it.
 Result<PlannedDevices> planned_devices(const std::string& name, int threads);
 
 }  // namespace hone

@@ -184,8 +184,8 @@ class RankBytes {
   StateBytes whole_, shard_;
 };
 
-// Seconds of the traffic between the ranks after the backward pass: gradients are summed (stages 0 and
-// 1), new weights are gathered (stages 0 to 2).
+// Seconds of the traffic between the ranks after the backward pass: gradients are summed (stages 0
+// and 1), new weights are gathered (stages 0 to 2).
 double exchange_seconds(const RankLayout& layout, const std::vector<UpdateWeight>& weights,
                         const Speeds& speeds) {
   if (speeds.peer_bytes_per_second <= 0 || layout.ranks <= 1) return 0;

@@ -21,8 +21,8 @@ struct BlockShape {
   int64_t rows = 0, tokens = 0;  // of each row
   int64_t vocab = 0;
 };
-// Rows of one length from the column "ids" of a data file, filled up with zeros; without a file, ids of
-// a fixed pattern. Errors: those of the file.
+// Rows of one length from the column "ids" of a data file, filled up with zeros; without a file,
+// ids of a fixed pattern. Errors: those of the file.
 Result<ExampleRows> read_blocks(const std::string& file, const BlockShape& shape);
 
 // The work of a step as benchmarks count it: neither attention's backward pass nor what is computed

@@ -9,8 +9,8 @@
 
 namespace hone {
 
-// '5 6 7; 8 9', a .json file with a list of rows (or a golden with "sequences"), or a .jsonl file of
-// {"ids": [...]}. Errors: H3007; those of reading a file.
+// '5 6 7; 8 9', a .json file with a list of rows (or a golden with "sequences"), or a .jsonl file
+// of {"ids": [...]}. Errors: H3007; those of reading a file.
 Result<std::vector<std::vector<int32_t>>> read_ids(const std::string& text);
 
 }  // namespace hone

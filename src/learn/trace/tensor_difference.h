@@ -21,7 +21,8 @@ struct TensorDifference {
 Result<TensorDifference> compare_tensors(const WeightSource& a, const WeightSource& b,
                                          const std::string& name, double floor);
 
-// The names of a file in the order of its metadata entry `order`; those it leaves out come after them.
+// The names of a file in the order of its metadata entry `order`; those it leaves out come after
+// them.
 std::vector<std::string> names_in_order(const WeightSource& file);
 
 }  // namespace hone

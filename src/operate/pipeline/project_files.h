@@ -1,5 +1,5 @@
-// A project for `hone pipeline`: sample rows, pipeline.json, and files to build an image and to run it
-// elsewhere.
+// A project for `hone pipeline`: sample rows, pipeline.json, and files to build an image and to run
+// it elsewhere.
 #pragma once
 
 #include <map>

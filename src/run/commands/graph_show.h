@@ -12,7 +12,8 @@ struct ShowSettings {
 #include "base/settings/fields.inc"
 };
 
-// Prints the program after its passes. Errors: H3006 for a pass that it does not have; those of compiling.
+// Prints the program after its passes. Errors: H3006 for a pass that it does not have; those of
+// compiling.
 Status show_program(const ShowSettings& s, RunProgram p, const Backend& backend);
 // The program of a run that the settings name. Errors: H3006 with the names that there are.
 Result<RunProgram> program_of_run(const ShowSettings& s, const TaskModel& m);

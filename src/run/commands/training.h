@@ -15,8 +15,8 @@ struct OpenedModel {
 // tokenizer of --tokenizer_name; with the head that the task trains. H3009 when no model is named,
 // H0211 for weights in few bits without an adapter.
 Result<OpenedModel> open_for_training(const Task& task, bool need_weights = true);
-// The run of that model, its data read and its memory taken. H2282, before that, for all weights that
-// are missing or have other sizes than the config; the head may still differ.
+// The run of that model, its data read and its memory taken. H2282, before that, for all weights
+// that are missing or have other sizes than the config; the head may still differ.
 Result<std::unique_ptr<TaskRun>> open_run(const Task& task);
 
 // Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of
