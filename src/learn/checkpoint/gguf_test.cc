@@ -64,13 +64,18 @@ TEST_P(GgufModel, IsWhatTransformersLoads) {
 INSTANTIATE_TEST_SUITE_P(Goldens, GgufModel, testing::Values("llama", "qwen2", "gpt2"),
                          [](const auto& i) { return i.param; });
 
+const GgufLayout& layout(const char* architecture) {
+  return *gguf_type(architecture, "")->type->gguf;
+}
+
 TEST(Gguf, Names) {
-  EXPECT_EQ(hf_name_of("llama", "blk.12.ffn_gate.weight"), "model.layers.12.mlp.gate_proj.weight");
-  EXPECT_EQ(hf_name_of("gpt2", "blk.0.attn_qkv.bias"), "transformer.h.0.attn.c_attn.bias");
+  EXPECT_EQ(hf_name_of(layout("llama"), "blk.12.ffn_gate.weight"),
+            "model.layers.12.mlp.gate_proj.weight");
+  EXPECT_EQ(hf_name_of(layout("gpt2"), "blk.0.attn_qkv.bias"), "transformer.h.0.attn.c_attn.bias");
   for (const char* none :
        {"", "x", "blk.weight", "blk..attn_q.weight", "blk.1attn_q.weight", "blk.-1.attn_q.weight",
         "blk.99999999999999999999.attn_q.weight", "blk.0.ffn_gate_exps.weight", "token_embd.scale"})
-    EXPECT_EQ(hf_name_of("llama", none), "") << none;
+    EXPECT_EQ(hf_name_of(layout("llama"), none), "") << none;
 }
 
 // Writes GGUF by hand.
@@ -298,11 +303,11 @@ TEST(GgufWriter, IsReadBack) {
 
 TEST(Gguf, NamesBack) {
   for (const char* name : {"blk.12.ffn_gate.weight", "token_embd.weight", "output_norm.weight"})
-    EXPECT_EQ(ggml_name_of("llama", hf_name_of("llama", name)), name);
+    EXPECT_EQ(ggml_name_of(layout("llama"), hf_name_of(layout("llama"), name)), name);
   for (const char* name : {"blk.0.attn_qkv.bias", "position_embd.weight", "output.weight"})
-    EXPECT_EQ(ggml_name_of("gpt2", hf_name_of("gpt2", name)), name);
+    EXPECT_EQ(ggml_name_of(layout("gpt2"), hf_name_of(layout("gpt2"), name)), name);
   for (const char* none : {"", "x", "model.layers.", "model.layers.3", "model.layers.3.mlp.weight"})
-    EXPECT_EQ(ggml_name_of("llama", none), "") << none;
+    EXPECT_EQ(ggml_name_of(layout("llama"), none), "") << none;
 }
 
 }  // namespace

@@ -28,18 +28,6 @@ double Adapter::scale() const {
   return alpha / (rslora ? std::sqrt(static_cast<double>(r)) : static_cast<double>(r));
 }
 
-std::vector<std::string> usual_targets(const ModelConfig& c) {
-  const std::string type = c.text("model_type", c.family);
-  for (const char* t : {"llama", "mistral", "qwen2", "qwen3", "bart"})
-    if (type == t) return {"q_proj", "v_proj"};
-  for (const char* t : {"bert", "roberta"})
-    if (type == t) return {"query", "value"};
-  for (const char* t : {"t5", "mt5"})
-    if (type == t) return {"q", "v"};
-  if (type == "gpt2") return {"c_attn"};
-  return {};
-}
-
 bool Adapter::saves(const ModelConfig& c, const std::string& weight) const {
   const auto named = [&](const std::string& part) { return names_part(weight, part); };
   if (classifies(c.head) &&
@@ -52,7 +40,7 @@ bool Adapter::adapts(const ModelConfig& c, const std::string& layer) const {
   if (saves(c, layer)) return false;
   if (pattern == kAllLinear) return true;
   if (!pattern.empty()) return matches(layer, pattern);
-  const std::vector<std::string> list = targets.empty() ? usual_targets(c) : targets;
+  const std::vector<std::string> list = targets.empty() ? c.adapted : targets;
   return std::any_of(list.begin(), list.end(),
                      [&](const std::string& t) { return layer == t || layer.ends_with("." + t); });
 }

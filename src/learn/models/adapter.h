@@ -40,6 +40,4 @@ struct Adapter {
   bool saves(const ModelConfig& c, const std::string& weight) const;
 };
 
-// The layers that PEFT adapts by itself in models of the config's type; none: the type has no entry.
-std::vector<std::string> usual_targets(const ModelConfig& c);
 }  // namespace hone

@@ -131,7 +131,7 @@ Json adapter_config(const ModelConfig& c, const std::string& base) {
   else if (!a.pattern.empty())
     j["target_modules"] = a.pattern;
   else
-    j["target_modules"] = a.targets.empty() ? usual_targets(c) : a.targets;
+    j["target_modules"] = a.targets.empty() ? c.adapted : a.targets;
   const char* task = task_type(c);
   j["task_type"] = task == nullptr ? Json() : Json(task);
   j["use_dora"] = a.dora;

@@ -43,11 +43,12 @@ Status read_any_bart_config(ModelConfig& c) {
 }  // namespace
 
 Family family_bart() {
-  return bart_family<bart_style>(
-      {.name = "bart",
-       .model_types = {{"bart", "Bart"}, {"mbart", "MBart"}, {"pegasus", "Pegasus"}},
-       .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
-       .read_config = read_any_bart_config});
+  return bart_family<bart_style>({.name = "bart",
+                                  .model_types = {{"bart", "Bart", "", {"q_proj", "v_proj"}},
+                                                  {"mbart", "MBart"},
+                                                  {"pegasus", "Pegasus"}},
+                                  .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
+                                  .read_config = read_any_bart_config});
 }
 
 }  // namespace hone

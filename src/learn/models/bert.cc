@@ -57,7 +57,7 @@ HeadLayer bert_head(ModelGraph& g, ValueId x) {
 
 Family family_bert() {
   return encoder_family({.name = "bert",
-                         .model_types = {{"bert", "Bert", kUsualBert}},
+                         .model_types = {{"bert", "Bert", kUsualBert, {"query", "value"}}},
                          .heads = {{Head::masked_lm, "ForMaskedLM"},
                                    {Head::sequence_classification, "ForSequenceClassification"},
                                    {Head::token_classification, "ForTokenClassification"},

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/core/error.h"
 #include "base/core/json.h"
@@ -41,6 +42,8 @@ struct EncoderDecoderConfig {
 struct ModelConfig : TextConfig, EncoderDecoderConfig {
   nlohmann::json config;  // whole, as read
   std::string family;     // "gpt2"
+  // The layers that PEFT adapts by itself in models of the type; none: it has no default.
+  std::vector<std::string> adapted;
   // The head of the architecture in config.json, else what the family is by itself; tasks set
   // theirs with set_head.
   Head head = Head::causal_lm;

@@ -129,6 +129,7 @@ Result<ModelConfig> read_model_config(const nlohmann::json& config) {
       if (f.encoder || !c.flag("is_encoder_decoder", false)) known.push_back(t.name);
       if (t.name != type) continue;
       c.family = f.name;
+      c.adapted = t.adapted;
       HONE_TRY(check_numbers(c));
       HONE_TRY(f.read_config(c));
       HONE_TRY(check_common(c, f));

@@ -15,12 +15,16 @@ struct ConstantTable {
   std::vector<float> values;
 };
 
+struct GgufLayout;  // gguf_layout.h
+
 struct ModelType {
   std::string name;          // value of config.json's model_type: "mistral"
   std::string class_prefix;  // of Transformers' classes: "Mistral"
   // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives a
   // whole config.json.
   const char* usual = "";
+  std::vector<std::string> adapted = {};  // ModelConfig::adapted
+  const GgufLayout* gguf = nullptr;       // null: hone reads and writes no GGUF files of the type
 };
 struct HeadOffer {
   Head head;

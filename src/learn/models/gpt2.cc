@@ -3,7 +3,7 @@
 // no.
 #include "learn/models/activations.h"
 #include "learn/models/errors.h"
-#include "learn/models/family.h"
+#include "learn/models/gguf_layout.h"
 
 namespace hone {
 namespace {
@@ -96,11 +96,44 @@ HeadLayer gpt2_head(ModelGraph& g, ValueId hidden) {
   return {hidden, c.tied ? gpt2_words(g) : g.matrix(kGpt2Head, c.vocab, c.hidden)};
 }
 
+void finish_gpt2(Json& config, const std::function<bool(const char*)>&) {
+  config["n_positions"] = config["n_ctx"];
+  const int64_t width = config.value("feed_forward_length", int64_t{0});
+  if (width > 0 && width != 4 * config["n_embd"].get<int64_t>()) config["n_inner"] = width;
+}
+
+const GgufLayout* gguf_of_gpt2() {
+  static const GgufLayout layout = {
+      .architecture = "gpt2",
+      .keys = {{"context_length", "n_ctx"},
+               {"embedding_length", "n_embd"},
+               {"block_count", "n_layer"},
+               {"attention.head_count", "n_head"},
+               {"feed_forward_length", "feed_forward_length"},
+               {"attention.layer_norm_epsilon", "layer_norm_epsilon", true}},
+      .needed = {"n_layer", "n_embd", "n_head", "n_ctx"},
+      .inner = "n_inner",
+      .once = {{"token_embd", "transformer.wte"},
+               {"position_embd", "transformer.wpe"},
+               {"output_norm", "transformer.ln_f"},
+               {"output", "lm_head"}},
+      .of_layer = {{"attn_norm", "ln_1"},
+                   {"attn_qkv", "attn.c_attn"},
+                   {"attn_output", "attn.c_proj"},
+                   {"ffn_norm", "ln_2"},
+                   {"ffn_up", "mlp.c_fc"},
+                   {"ffn_down", "mlp.c_proj"}},
+      .layers = "transformer.h.",
+      .turned = {".c_attn.weight", ".c_proj.weight", ".c_fc.weight"},
+      .finish = finish_gpt2};
+  return &layout;
+}
+
 }  // namespace
 
 Family family_gpt2() {
   return {.name = "gpt2",
-          .model_types = {{"gpt2", "GPT2", kUsualGpt2}},
+          .model_types = {{"gpt2", "GPT2", kUsualGpt2, {"c_attn"}, gguf_of_gpt2()}},
           .heads = {{Head::causal_lm, "LMHeadModel"}},
           .read_config = read_gpt2_config,
           .body = gpt2_body,

@@ -49,14 +49,42 @@ LlamaStyle llama_style(const ModelConfig& c) {
           .first_window_layer = type == "qwen2" ? qwen_window_layer(c) : 0};
 }
 
+const GgufLayout* gguf_of_llama() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("llama", "rope.dimension_count");
+    g.interleaves_heads = true;
+    g.finish = [](Json& config, const std::function<bool(const char*)>& has) {
+      if (has("blk.0.attn_q.bias")) config["attention_bias"] = true;
+    };
+    return g;
+  }();
+  return &layout;
+}
+
+const GgufLayout* gguf_of_mistral() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = *gguf_of_llama();
+    g.general_name = "mistral";
+    return g;
+  }();
+  return &layout;
+}
+
+const GgufLayout* gguf_of_qwen2() {
+  static const GgufLayout layout = llama_gguf("qwen2", "");
+  return &layout;
+}
+
 }  // namespace
 
 Family family_llama() {
-  return llama_family<llama_style>({.name = "llama",
-                                    .model_types = {{"llama", "Llama", kUsualLlama},
-                                                    {"mistral", "Mistral", kUsualMistral},
-                                                    {"qwen2", "Qwen2", kUsualQwen2}},
-                                    .read_config = read_llama_config});
+  return llama_family<llama_style>(
+      {.name = "llama",
+       .model_types =
+           {{"llama", "Llama", kUsualLlama, {"q_proj", "v_proj"}, gguf_of_llama()},
+            {"mistral", "Mistral", kUsualMistral, {"q_proj", "v_proj"}, gguf_of_mistral()},
+            {"qwen2", "Qwen2", kUsualQwen2, {"q_proj", "v_proj"}, gguf_of_qwen2()}},
+       .read_config = read_llama_config});
 }
 
 }  // namespace hone

@@ -174,4 +174,42 @@ HeadLayer llama_head(ModelGraph& g, ValueId hidden) {
   return {hidden, c.tied ? llama_words(g) : g.matrix(kLlamaHead, c.vocab, c.hidden)};
 }
 
+GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key) {
+  GgufLayout g{
+      .architecture = architecture,
+      .keys = {{"context_length", "max_position_embeddings"},
+               {"embedding_length", "hidden_size"},
+               {"block_count", "num_hidden_layers"},
+               {"attention.head_count", "num_attention_heads"},
+               {"vocab_size", "vocab_size"},
+               {"feed_forward_length", "intermediate_size"},
+               {"attention.head_count_kv", "num_key_value_heads"},
+               {"attention.layer_norm_rms_epsilon", "rms_norm_eps", true},
+               {"rope.dimension_count", ""},
+               {"rope.freq_base", "rope_theta", true}},
+      .needed = {"num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads"},
+      .once = {{"token_embd", "model.embed_tokens"},
+               {"output_norm", "model.norm"},
+               {"output", "lm_head"}},
+      .of_layer = {{"attn_norm", "input_layernorm"},
+                   {"attn_q", "self_attn.q_proj"},
+                   {"attn_k", "self_attn.k_proj"},
+                   {"attn_v", "self_attn.v_proj"},
+                   {"attn_output", "self_attn.o_proj"},
+                   {"ffn_norm", "post_attention_layernorm"},
+                   {"ffn_gate", "mlp.gate_proj"},
+                   {"ffn_up", "mlp.up_proj"},
+                   {"ffn_down", "mlp.down_proj"}},
+      .layers = "model.layers.",
+      .rotates = true};
+  if (head_dim_key.empty()) return g;
+  for (GgufKey& key : g.keys)
+    if (key.gguf == head_dim_key) {
+      key.config = "head_dim";
+      return g;
+    }
+  g.keys.push_back({head_dim_key, "head_dim"});
+  return g;
+}
+
 }  // namespace hone

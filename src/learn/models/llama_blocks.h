@@ -3,7 +3,7 @@
 // LlamaStyle.
 #pragma once
 
-#include "learn/models/family.h"
+#include "learn/models/gguf_layout.h"
 
 namespace hone {
 
@@ -23,6 +23,9 @@ Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim = 0
 int64_t qwen_window_layer(const ModelConfig& c);
 ValueId llama_body(ModelGraph& g, const LlamaStyle& style);  // -> [T,C]
 HeadLayer llama_head(ModelGraph& g, ValueId hidden);
+// GGUF files of an architecture of this kind. `head_dim_key`: the key that says the head size; "": it
+// follows from the others.
+GgufLayout llama_gguf(const std::string& architecture, const std::string& head_dim_key);
 
 // The family with everything that its style decides.
 template <LlamaStyle (*kStyle)(const ModelConfig& c)>

@@ -36,12 +36,25 @@ LlamaStyle qwen3_style(const ModelConfig& c) {
           .before_rotation = norm_of_heads};
 }
 
+// As llama.cpp's converter writes them: heads have a size of their own.
+const GgufLayout* gguf_of_qwen3() {
+  static const GgufLayout layout = [] {
+    GgufLayout g = llama_gguf("qwen3", "attention.key_length");
+    g.keys.push_back({"attention.value_length", ""});
+    g.of_layer.push_back({"attn_q_norm", "self_attn.q_norm"});
+    g.of_layer.push_back({"attn_k_norm", "self_attn.k_norm"});
+    return g;
+  }();
+  return &layout;
+}
+
 }  // namespace
 
 Family family_qwen3() {
-  return llama_family<qwen3_style>({.name = "qwen3",
-                                    .model_types = {{"qwen3", "Qwen3", kUsualQwen3}},
-                                    .read_config = read_qwen3_config});
+  return llama_family<qwen3_style>(
+      {.name = "qwen3",
+       .model_types = {{"qwen3", "Qwen3", kUsualQwen3, {"q_proj", "v_proj"}, gguf_of_qwen3()}},
+       .read_config = read_qwen3_config});
 }
 
 }  // namespace hone

@@ -91,7 +91,7 @@ HeadLayer roberta_head(ModelGraph& g, ValueId x) {
 
 Family family_roberta() {
   return encoder_family({.name = "roberta",
-                         .model_types = {{"roberta", "Roberta", kUsualRoberta}},
+                         .model_types = {{"roberta", "Roberta", kUsualRoberta, {"query", "value"}}},
                          .heads = {{Head::masked_lm, "ForMaskedLM"},
                                    {Head::sequence_classification, "ForSequenceClassification"},
                                    {Head::token_classification, "ForTokenClassification"},

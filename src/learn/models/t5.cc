@@ -276,7 +276,7 @@ HeadLayer t5_head(ModelGraph& g, ValueId hidden) {
 
 Family family_t5() {
   return {.name = "t5",
-          .model_types = {{"t5", "T5"}, {"mt5", "MT5"}},
+          .model_types = {{"t5", "T5", "", {"q", "v"}}, {"mt5", "MT5", "", {"q", "v"}}},
           .heads = {{Head::seq2seq_lm, "ForConditionalGeneration"}},
           .read_config = read_t5_config,
           .body = decoder,

@@ -39,7 +39,7 @@ TEST(GgufBlocks, AreTheFloatsOfTheFile) {
       SCOPED_TRACE(t.name);
       ++matrices;
       ParamSpec spec{t.name, t.type.shape};
-      spec.in_out = is_turned(file, t.name);
+      spec.in_out = is_turned(*gguf_type(file, "")->type->gguf, t.name);
       spec.scheme = t.blocks;
       Session session = widening(spec);
       ASSERT_TRUE(copy_blocks(session, spec, *weights, t).ok());

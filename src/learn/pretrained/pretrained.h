@@ -115,8 +115,9 @@ Status save_pretrained(const std::string& folder, const WeightSource& weights,
 // The weights alone, in one file as torch.save writes a state dict; the folder must be there.
 Status save_torch_weights(const std::string& path, const WeightSource& weights,
                           const Pretrained& model, std::optional<DType> as = {});
-// One GGUF file as llama.cpp reads it, tokenizer and all: `outtype` is f32, f16, bf16 or q8_0. H2209
-// when there is no such file for the model, H2004 when there is none for its tokenizer.
+std::vector<std::string> gguf_outtypes();  // "f32", "q8_0", ...
+// One GGUF file as llama.cpp reads it, tokenizer and all. H2209 when there is no such file for the
+// model, H2004 when there is none for its tokenizer.
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
 // config.json, generation_config.json and the tokenizer files alone; with an adapter its config and the

@@ -12,7 +12,8 @@
 namespace hone {
 namespace {
 
-constexpr const char* kRopeFactors = "rope_freqs.weight";
+constexpr const char *kRopeFactors = "rope_freqs.weight", *kKeyLength = "attention.key_length",
+                     *kValueLength = "attention.value_length";
 
 struct FileType {
   const char* name;  // of --outtype
@@ -22,16 +23,15 @@ struct FileType {
 constexpr FileType kFileTypes[] = {
     {"f32", "F32", 0}, {"f16", "F16", 1}, {"q8_0", "Q8_0", 7}, {"bf16", "BF16", 32}};
 
-Result<std::string> architecture(const ModelConfig& c) {
-  const bool known =
-      c.family == "gpt2" || c.family == "llama" || c.family == "mistral" || c.family == "qwen2";
-  if (known && c.head == Head::causal_lm) return c.family == "mistral" ? "llama" : c.family;
+Result<const GgufLayout*> layout_for(const ModelConfig& c) {
+  const GgufLayout* layout = gguf_layout_of(c);
+  if (layout != nullptr && c.head == Head::causal_lm) return layout;
   return Error(
              err::kGgufUnsupported,
              fmt::format("a model of the kind {} has no place in a GGUF file", architecture_of(c)))
-      .todo(
-          "hone writes gpt2, llama, mistral and qwen2 with the head of causal language models; "
-          "name a folder for the others");
+      .todo(fmt::format("hone writes {} with the head of causal language models; name a folder for "
+                        "the others",
+                        gguf_type_names()));
 }
 
 // How much each rotary frequency is divided by; empty: by nothing. Linear scaling has keys.
@@ -68,36 +68,48 @@ Rope rope_of(const ModelConfig& c) {
   return rope;
 }
 
-Result<GgufMetadata> metadata_of(const Pretrained& model, const std::string& arch, const Rope& rope,
-                                 const FileType& type) {
+// The value of a key that a layout names.
+Result<GgufValue> value_of(const GgufKey& key, const ModelConfig& c, const GgufLayout& layout,
+                           const Rope& rope) {
+  const std::string& name = key.gguf;
+  if (name == "context_length") return GgufValue(c.max_positions);
+  if (name == "embedding_length") return GgufValue(c.hidden);
+  if (name == "block_count") return GgufValue(c.layers);
+  if (name == "attention.head_count") return GgufValue(c.heads);
+  if (name == "attention.head_count_kv") return GgufValue(c.kv_heads);
+  if (name == "vocab_size") return GgufValue(c.vocab);
+  if (name == "feed_forward_length")
+    return GgufValue(HONE_TRY(c.integer(layout.inner, 4 * c.hidden)));
+  if (name == "attention.layer_norm_epsilon") return GgufValue(c.real(key.config, 1e-5));
+  if (name == "attention.layer_norm_rms_epsilon") return GgufValue(c.real(key.config, 1e-6));
+  if (name == "rope.freq_base") return GgufValue(rope.theta);
+  if (name == "rope.dimension_count" || name == kKeyLength || name == kValueLength)
+    return GgufValue(c.head_dim);
+  HONE_BUG_IF(true, "nothing is known to write as {}.{}", layout.architecture, name);
+}
+
+Result<GgufMetadata> metadata_of(const Pretrained& model, const GgufLayout& layout,
+                                 const Rope& rope, const FileType& type) {
   const ModelConfig& c = model.config;
   GgufMetadata m;
-  m.emplace_back("general.architecture", arch);
+  m.emplace_back("general.architecture", layout.architecture);
   m.emplace_back("general.type", std::string("model"));
   // Readers of Transformers know a Mistral by its name.
-  m.emplace_back("general.name", c.family);
+  m.emplace_back("general.name", c.text("model_type", c.family));
   m.emplace_back("general.file_type", type.number);
   m.emplace_back("general.quantization_version", int64_t{2});
-  const auto put = [&](const char* key, GgufValue value) {
-    m.emplace_back(arch + "." + key, std::move(value));
+  const auto put = [&](const std::string& key, GgufValue value) {
+    m.emplace_back(layout.architecture + "." + key, std::move(value));
   };
-  put("context_length", c.max_positions);
-  put("embedding_length", c.hidden);
-  put("block_count", c.layers);
-  put("attention.head_count", c.heads);
-  if (arch == "gpt2") {
-    put("feed_forward_length", HONE_TRY(c.integer("n_inner", 4 * c.hidden)));
-    put("attention.layer_norm_epsilon", c.real("layer_norm_epsilon", 1e-5));
-  } else {
-    put("vocab_size", c.vocab);
-    put("feed_forward_length", HONE_TRY(c.integer("intermediate_size")));
-    put("attention.head_count_kv", c.kv_heads);
-    put("attention.layer_norm_rms_epsilon", c.real("rms_norm_eps", 1e-6));
-    put("rope.dimension_count", c.head_dim);
-    put("rope.freq_base", rope.theta);
-    if (c.head_dim * c.heads != c.hidden) {
-      put("attention.key_length", c.head_dim);
-      put("attention.value_length", c.head_dim);
+  bool says_head_size = false;
+  for (const GgufKey& key : layout.keys) {
+    put(key.gguf, HONE_TRY(value_of(key, c, layout, rope)));
+    says_head_size = says_head_size || key.gguf == kKeyLength;
+  }
+  if (layout.rotates) {
+    if (!says_head_size && c.head_dim * c.heads != c.hidden) {
+      put(kKeyLength, c.head_dim);
+      put(kValueLength, c.head_dim);
     }
     if (rope.linear != 1) {
       put("rope.scaling.type", std::string("linear"));
@@ -136,14 +148,14 @@ const GgmlFormat* format_of(const std::string& name, const Shape& shape, const F
 }
 
 // From Transformers' order of elements to ggml's.
-void reorder(const ModelConfig& c, const std::string& arch, const std::string& hf_name,
+void reorder(const ModelConfig& c, const GgufLayout& layout, const std::string& hf_name,
              const Shape& shape, std::vector<float>& from, std::span<float> to) {
   const int64_t columns = shape.size() < 2 ? 1 : shape.back();
   const auto rows = static_cast<int64_t>(to.size()) / columns;  // of `to`
-  const bool turned = is_turned(arch, hf_name);
+  const bool turned = is_turned(layout, hf_name);
   const bool q = hf_name.find(".q_proj.") != std::string::npos,
              k = hf_name.find(".k_proj.") != std::string::npos;
-  const int64_t heads = arch == "llama" && (q || k) ? (q ? c.heads : c.kv_heads) : 0;
+  const int64_t heads = layout.interleaves_heads && (q || k) ? (q ? c.heads : c.kv_heads) : 0;
   for (int64_t r = 0; r < rows; ++r) {
     if (turned) {
       for (int64_t i = 0; i < columns; ++i)
@@ -157,26 +169,32 @@ void reorder(const ModelConfig& c, const std::string& arch, const std::string& h
 
 }  // namespace
 
+std::vector<std::string> gguf_outtypes() {
+  std::vector<std::string> names;
+  for (const FileType& type : kFileTypes) names.push_back(type.name);
+  return names;
+}
+
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype) {
   const ModelConfig& c = model.config;
-  const std::string arch = HONE_TRY(architecture(c));
+  const GgufLayout& layout = *HONE_TRY(layout_for(c));
   const FileType* type = std::find_if(std::begin(kFileTypes), std::end(kFileTypes),
                                       [&](const FileType& t) { return outtype == t.name; });
   HONE_BUG_IF(type == std::end(kFileTypes), "a GGUF file of {}", outtype);
   const Rope rope = rope_of(c);
-  const GgufMetadata metadata = HONE_TRY(metadata_of(model, arch, rope, *type));
+  const GgufMetadata metadata = HONE_TRY(metadata_of(model, layout, rope, *type));
   std::vector<GgufOutput> outputs;
   std::vector<std::string> names, sources;  // beside them
   for (const ParamSpec& spec : family_of(c).params(c)) {
     const TensorInfo* t = HONE_TRY(require_weight(weights, c, spec));
-    const std::string name = ggml_name_of(arch, spec.name);
+    const std::string name = ggml_name_of(layout, spec.name);
     if (name.empty())
-      return Error(err::kGgufUnsupported,
-                   fmt::format("'{}' has no place in a GGUF file of {}", spec.name, arch))
+      return Error(err::kGgufUnsupported, fmt::format("'{}' has no place in a GGUF file of {}",
+                                                      spec.name, layout.architecture))
           .todo("name a folder in place of the file");
     Shape shape = spec.shape;
-    if (is_turned(arch, spec.name)) std::swap(shape[0], shape[1]);
+    if (is_turned(layout, spec.name)) std::swap(shape[0], shape[1]);
     outputs.push_back({name, shape, format_of(name, shape, *type)});
     names.push_back(spec.name);
     sources.push_back(t->name);
@@ -192,7 +210,7 @@ Status save_gguf(const std::string& path, const WeightSource& weights, const Pre
     }
     values.resize(out.size());
     HONE_TRY(weights.read(sources[i], DType::f32, std::as_writable_bytes(std::span(values))));
-    reorder(c, arch, names[i], outputs[i].shape, values, out);
+    reorder(c, layout, names[i], outputs[i].shape, values, out);
     return Ok{};
   });
 }

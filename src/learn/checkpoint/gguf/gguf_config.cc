@@ -10,34 +10,14 @@
 namespace hone {
 namespace {
 
-struct ConfigRule {
-  const char* gguf;
-  const char* hf;
-};
-
 constexpr int64_t kMostOfASize = int64_t{1} << 40;  // products of two sizes stay in 64 bits
 
-constexpr ConfigRule kLlama[] = {{"context_length", "max_position_embeddings"},
-                                 {"block_count", "num_hidden_layers"},
-                                 {"feed_forward_length", "intermediate_size"},
-                                 {"embedding_length", "hidden_size"},
-                                 {"rope.dimension_count", "head_dim"},
-                                 {"rope.freq_base", "rope_theta"},
-                                 {"attention.head_count", "num_attention_heads"},
-                                 {"attention.head_count_kv", "num_key_value_heads"},
-                                 {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
-                                 {"vocab_size", "vocab_size"}};
-constexpr ConfigRule kGpt2[] = {
-    {"block_count", "n_layer"},         {"context_length", "n_ctx"},
-    {"embedding_length", "n_embd"},     {"feed_forward_length", "feed_forward_length"},
-    {"attention.head_count", "n_head"}, {"attention.layer_norm_epsilon", "layer_norm_epsilon"}};
-constexpr ConfigRule kTokens[] = {{"bos_token_id", "bos_token_id"},
-                                  {"eos_token_id", "eos_token_id"},
-                                  {"unknown_token_id", "unk_token_id"},
-                                  {"padding_token_id", "pad_token_id"}};
-
-bool is_real(std::string_view key) {
-  return key == "rope_theta" || key == "rms_norm_eps" || key == "layer_norm_epsilon";
+const std::vector<GgufKey>& token_keys() {
+  static const std::vector<GgufKey> keys = {{"bos_token_id", "bos_token_id"},
+                                            {"eos_token_id", "eos_token_id"},
+                                            {"unknown_token_id", "unk_token_id"},
+                                            {"padding_token_id", "pad_token_id"}};
+  return keys;
 }
 
 // A per-layer list of equal sizes counts as that size.
@@ -103,66 +83,61 @@ Status add_rope(Json& config, const GgufFile& gguf, const ByteFile& file, const 
   return Ok{};
 }
 
+std::string class_of(const GgufModelType& found) {
+  for (const HeadOffer& offer : found.family->heads)
+    if (offer.head == Head::causal_lm) return found.type->class_prefix + offer.class_ending;
+  HONE_BUG_IF(true, "GGUF files of {} without a head for them", found.family->name);
+}
+
 }  // namespace
 
-Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
+Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path) {
   const auto* arch = gguf.get<std::string>("general.architecture");
   if (arch == nullptr)
-    return Error(err::kGgufDamaged,
-                 fmt::format("'{}': general.architecture is missing", file.path()))
+    return Error(err::kGgufDamaged, fmt::format("'{}': general.architecture is missing", path))
         .todo("convert or download the file again");
-  if (*arch != "llama" && *arch != "qwen2" && *arch != "gpt2")
-    return Error(err::kGgufUnsupported,
-                 fmt::format("'{}' holds a model of architecture '{}'", file.path(), *arch))
-        .todo(
-            "hone reads GGUF of llama (with Mistral), qwen2 and gpt2; for others use the "
-            "safetensors checkpoint");
-  const bool gpt2 = *arch == "gpt2";
   const auto* name = gguf.get<std::string>("general.name");
-  const bool mistral = *arch == "llama" && name != nullptr && *name == "mistral";
+  if (const auto found = gguf_type(*arch, name != nullptr ? *name : "")) return *found;
+  return Error(err::kGgufUnsupported,
+               fmt::format("'{}' holds a model of architecture '{}'", path, *arch))
+      .todo(fmt::format("hone reads GGUF of {}; for others use the safetensors checkpoint",
+                        gguf_type_names()));
+}
 
+Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file) {
+  const GgufModelType found = HONE_TRY(type_in(gguf, file.path()));
+  const GgufLayout& layout = *found.type->gguf;
   Json config = Json::object();
-  config["model_type"] = mistral ? "mistral" : *arch;
-  config["architectures"] = {gpt2               ? "GPT2LMHeadModel"
-                             : mistral          ? "MistralForCausalLM"
-                             : *arch == "qwen2" ? "Qwen2ForCausalLM"
-                                                : "LlamaForCausalLM"};
-  if (name != nullptr) config["_model_name_or_path"] = *name;
-  const auto has = [&](const std::string& tensor) {
+  config["model_type"] = found.type->name;
+  config["architectures"] = {class_of(found)};
+  if (const auto* name = gguf.get<std::string>("general.name"))
+    config["_model_name_or_path"] = *name;
+  const auto has = [&](const char* tensor) {
     return std::any_of(gguf.tensors.begin(), gguf.tensors.end(),
                        [&](const GgufTensor& t) { return t.name == tensor; });
   };
   config["tie_word_embeddings"] = !has("output.weight");
-  const auto take = [&](const std::string& prefix, std::span<const ConfigRule> rules) {
-    for (const ConfigRule& r : rules)
-      if (const auto it = gguf.metadata.find(prefix + r.gguf); it != gguf.metadata.end())
-        if (Json v = scalar(it->second); v.is_number_float() == is_real(r.hf) && !v.is_null())
-          config[r.hf] = std::move(v);
+  const auto take = [&](const std::string& prefix, const std::vector<GgufKey>& keys) {
+    for (const GgufKey& key : keys) {
+      const auto it = gguf.metadata.find(prefix + key.gguf);
+      if (key.config.empty() || it == gguf.metadata.end()) continue;
+      if (Json v = scalar(it->second); v.is_number_float() == key.is_real && !v.is_null())
+        config[key.config] = std::move(v);
+    }
   };
-  take(*arch + ".", gpt2 ? std::span<const ConfigRule>(kGpt2) : kLlama);
-  if (*arch == "qwen2") config.erase("head_dim");
-  take("tokenizer.ggml.", kTokens);
+  take(layout.architecture + ".", layout.keys);
+  take("tokenizer.ggml.", token_keys());
   if (!config.contains("vocab_size"))
     if (const auto* tokens = gguf.get<std::vector<std::string>>("tokenizer.ggml.tokens"))
       config["vocab_size"] = static_cast<int64_t>(tokens->size());
-
-  for (const char* key : gpt2
-                             ? std::vector<const char*>{"n_layer", "n_embd", "n_head", "n_ctx"}
-                             : std::vector<const char*>{"num_hidden_layers", "hidden_size",
-                                                        "intermediate_size", "num_attention_heads"})
+  for (const char* key : layout.needed)
     if (!config.contains(key) || !config[key].is_number_integer() ||
         config[key].get<int64_t>() < 1 || config[key].get<int64_t>() > kMostOfASize)
       return Error(err::kGgufDamaged,
                    fmt::format("'{}': its metadata give no usable {}", file.path(), key))
           .todo("convert the model again");
-  if (gpt2) {
-    config["n_positions"] = config["n_ctx"];
-    const int64_t inner = config.value("feed_forward_length", int64_t{0});
-    if (inner > 0 && inner != 4 * config["n_embd"].get<int64_t>()) config["n_inner"] = inner;
-  } else {
-    if (*arch == "llama" && has("blk.0.attn_q.bias")) config["attention_bias"] = true;
-    HONE_TRY(add_rope(config, gguf, file, *arch));
-  }
+  if (layout.finish != nullptr) layout.finish(config, has);
+  if (layout.rotates) HONE_TRY(add_rope(config, gguf, file, layout.architecture));
   return config;
 }
 

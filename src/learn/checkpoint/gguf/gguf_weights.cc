@@ -44,9 +44,9 @@ class GgufSource final : public WeightSource {
                    fmt::format("'{}' holds a vocabulary and no weights", file_->path()))
           .todo("name the file of the model itself");
     const Json config = HONE_TRY(gguf_config(gguf, *file_));
-    const std::string arch = *gguf.get<std::string>("general.architecture");
+    const GgufModelType found = HONE_TRY(type_in(gguf, file_->path()));
     for (const GgufTensor& t : gguf.tensors)
-      if (t.name != "rope_freqs.weight") HONE_TRY(take(t, arch, config));
+      if (t.name != "rope_freqs.weight") HONE_TRY(take(t, *found.type->gguf, config));
     return Ok{};
   }
 
@@ -118,7 +118,7 @@ class GgufSource final : public WeightSource {
                     static_cast<size_t>(width));
   }
 
-  Status take(const GgufTensor& t, const std::string& arch, const Json& config) {
+  Status take(const GgufTensor& t, const GgufLayout& layout, const Json& config) {
     const auto unsupported = [&](std::string what) {
       return Error(err::kGgufUnsupported,
                    fmt::format("'{}': tensor '{}' {}", file_->path(), t.name, what));
@@ -127,9 +127,9 @@ class GgufSource final : public WeightSource {
       return unsupported(fmt::format("is kept as {}", t.format->name))
           .todo("use a file in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1 or Q2_K to Q6_K");
     TensorInfo info;
-    info.name = hf_name_of(arch, t.name);
+    info.name = hf_name_of(layout, t.name);
     if (info.name.empty())
-      return unsupported(fmt::format("has no place in a {} model", arch))
+      return unsupported(fmt::format("has no place in a {} model", layout.architecture))
           .todo("use the model's safetensors checkpoint");
     info.type.shape = t.shape;
     info.type.dtype = t.format->name == "F16"    ? DType::f16
@@ -147,7 +147,7 @@ class GgufSource final : public WeightSource {
     for (size_t i = 0; i + 1 < t.shape.size(); ++i) s.rows *= t.shape[i];
     const bool q = t.name.ends_with(".attn_q.weight") || t.name.ends_with(".attn_q.bias");
     const bool k = t.name.ends_with(".attn_k.weight") || t.name.ends_with(".attn_k.bias");
-    if (arch == "llama" && (q || k)) {
+    if (layout.interleaves_heads && (q || k)) {
       const int64_t heads = config["num_attention_heads"].get<int64_t>();
       s.heads = q ? heads : config.value("num_key_value_heads", heads);
       if (t.shape.size() == 1) {  // a bias: its elements are the rows
@@ -159,7 +159,7 @@ class GgufSource final : public WeightSource {
         return unsupported(
             fmt::format("has {} rows, which {} heads do not share evenly", s.rows, s.heads));
     }
-    if (is_turned(arch, info.name)) {
+    if (is_turned(layout, info.name)) {
       if (t.shape.size() != 2) return unsupported("is not a matrix");
       s.transpose = true;
       std::swap(info.type.shape[0], info.type.shape[1]);

@@ -1,5 +1,5 @@
 // A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader
-// has them, for the architectures llama (with Mistral), qwen2 and gpt2.
+// has them, for the types of models that declare a layout (learn/models/gguf_layout.h).
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "base/core/json.h"
 #include "learn/checkpoint/gguf/gguf.h"
 #include "learn/checkpoint/safetensors/weight_source.h"
+#include "learn/models/gguf_layout.h"
 
 namespace hone {
 
@@ -23,10 +24,13 @@ Result<std::unique_ptr<WeightSource>> open_gguf_weights(std::unique_ptr<ByteFile
 Result<Json> gguf_config(const std::string& path);
 Result<Json> gguf_config(const GgufFile& gguf, const ByteFile& file);
 
+// The type of the models that the file holds. Errors: H2208, H2209 a type without a layout.
+Result<GgufModelType> type_in(const GgufFile& gguf, const std::string& path);
+
 // "blk.3.attn_q.weight" -> "model.layers.3.self_attn.q_proj.weight"; "" when it has no place in
-// `architecture`.
-std::string hf_name_of(const std::string& architecture, const std::string& ggml_name);
-std::string ggml_name_of(const std::string& architecture, const std::string& hf_name);  // back
+// `layout`.
+std::string hf_name_of(const GgufLayout& layout, const std::string& ggml_name);
+std::string ggml_name_of(const GgufLayout& layout, const std::string& hf_name);  // back
 
 // llama.cpp stores the rows of q and k of one head (`head_rows` of them) as pairs (0, D/2), (1,
 // D/2+1), ...; Transformers as halves. Row `r` of the file is this row of Transformers'.
@@ -40,6 +44,6 @@ inline int64_t gguf_row_of(int64_t head_rows, int64_t r) {  // back
 }
 // Whether Transformers keeps that weight turned: GPT-2's linear ones are [in, out], ggml's [out,
 // in].
-bool is_turned(const std::string& architecture, const std::string& hf_name);
+bool is_turned(const GgufLayout& layout, const std::string& hf_name);
 
 }  // namespace hone
