@@ -6,7 +6,6 @@
 
 #include "base/core/log.h"
 #include "base/core/text.h"
-#include "engine/backends/cuda/driver/errors.h"
 #include "engine/device/errors.h"
 
 namespace hone {
@@ -21,6 +20,40 @@ Error unknown(const std::string& what, const std::string& name,
   return Error(err::kNoBackend, fmt::format("there is no {} '{}'", what, name))
       .todo((near.empty() ? std::string() : fmt::format("did you mean {}? ", near)) +
             fmt::format("known are {}", join(known, ", ")));
+}
+
+// The kinds that "auto" tries, in this order.
+std::vector<const BackendKind*> auto_kinds() {
+  std::vector<const BackendKind*> kinds;
+  for (const BackendKind& k : backend_kinds())
+    if (k.open && k.auto_rank > 0) kinds.push_back(&k);
+  std::sort(kinds.begin(), kinds.end(),
+            [](const BackendKind* a, const BackendKind* b) { return a->auto_rank > b->auto_rank; });
+  return kinds;
+}
+
+// "cuda (NVIDIA GPUs ...) or cpu (...)".
+std::string auto_kinds_text() {
+  std::vector<std::string> texts;
+  for (const BackendKind* k : auto_kinds())
+    texts.push_back(fmt::format("{} ({})", k->name, k->about));
+  return join(texts, " or ");
+}
+
+Result<std::unique_ptr<Backend>> open_first(const BackendOptions& options) {
+  const std::vector<const BackendKind*> kinds = auto_kinds();
+  HONE_BUG_IF(kinds.empty(), "no backend is tried for the device auto");
+  for (size_t i = 0; i + 1 < kinds.size(); ++i) {
+    auto backend = kinds[i]->open(options);
+    if (backend.ok()) return backend;
+    const std::string text =
+        fmt::format("{} is not used: {}", kinds[i]->name, backend.error().text());
+    if (kinds[i]->absent != nullptr && backend.error().is(*kinds[i]->absent))
+      log_debug("{}", text);
+    else
+      log_warning("{}", text);
+  }
+  return kinds.back()->open(options);
 }
 
 std::string in_lower(std::string text) {
@@ -66,28 +99,22 @@ Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
 
 Result<std::unique_ptr<Backend>> open_device(const std::string& name,
                                              const BackendOptions& options) {
-  if (name == "auto") {
-    auto gpu = open_backend("cuda", options);
-    if (gpu.ok()) return gpu;
-    // That there is no driver is usual; that there is one and a GPU is not used is worth a word.
-    if (gpu.error().is(err::kNoDriver))
-      log_debug("no GPU is used: {}", gpu.error().text());
-    else
-      log_warning("no GPU is used: {}", gpu.error().text());
-    return open_backend("cpu", options);
-  }
-  constexpr std::string_view kNumbered = "cuda:";
-  if (name.starts_with(kNumbered)) {
+  if (name == "auto") return open_first(options);
+  for (const BackendKind& k : backend_kinds()) {
+    const std::string prefix = k.name + ":";
+    if (!k.numbered || !name.starts_with(prefix)) continue;
     BackendOptions one = options;
-    const char *begin = name.data() + kNumbered.size(), *end = name.data() + name.size();
+    const char *begin = name.data() + prefix.size(), *end = name.data() + name.size();
     if (const auto [at, failed] = std::from_chars(begin, end, one.ordinal);
         failed == std::errc() && at == end)
-      return open_backend("cuda", one);
+      return open_backend(k.name, one);
   }
+  const std::vector<std::string> names = backend_names();
   for (const std::string& planned : device_names())
-    if (in_lower(planned) == in_lower(name) && planned != "cpu")
+    if (in_lower(planned) == in_lower(name) &&
+        std::find(names.begin(), names.end(), planned) == names.end())
       return Error(err::kNoBackend, fmt::format("{} is a device that hone plans for", planned))
-          .todo("give --device cuda for an NVIDIA GPU of this machine, or cpu");
+          .todo("use a device of this machine: " + auto_kinds_text());
   return open_backend(name, options);
 }
 

@@ -28,6 +28,11 @@ struct BackendKind {
   std::vector<DeviceSpec> (*devices)(const BackendOptions&) = nullptr;
   Chooser (*chooser)(const DeviceSpec&) = nullptr;  // for `devices`
   bool needs_device = false;                        // that not every machine has, to open it
+  // "auto" is the first of these that opens, the highest first; 0: never.
+  int auto_rank = 0;
+  // The error of a machine without such a device: usual, so "auto" does not warn of it.
+  const ErrorCode* absent = nullptr;
+  bool numbered = false;  // "name:1" is the second device, BackendOptions::ordinal
 };
 
 const std::vector<BackendKind>& backend_kinds();
@@ -42,9 +47,9 @@ std::vector<std::string> device_names();
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
 
-// A device of this machine as --device names it: a backend, "cuda:1", or "auto", which is a GPU where one
-// can be opened, else the CPU: with a warning, unless there is no driver (H1341). Errors of open_backend and
-// of the backend.
+// A device of this machine as --device names it: a backend, "cuda:1", or "auto", by the backends' ranks: a
+// GPU if one opens, else the CPU, with a warning unless there is no driver (H1341). Errors of open_backend
+// and of the backend.
 Result<std::unique_ptr<Backend>> open_device(const std::string& name,
                                              const BackendOptions& options = {});
 

@@ -10,7 +10,8 @@ BackendKind backend_cpu() {
           .devices = [](const BackendOptions& o) { return std::vector{cpu_spec(o.threads)}; },
           .chooser = [](const DeviceSpec& spec) -> Chooser {
             return [spec](const NodeView& n) { return choose_cpu(n, spec); };
-          }};
+          },
+          .auto_rank = 1};
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 #include "engine/backends/cpu/backend.h"
 #include "engine/backends/cuda/backend.h"
 #include "engine/backends/cuda/compile/compile.h"
+#include "engine/backends/cuda/driver/errors.h"
 
 namespace hone {
 
@@ -43,7 +44,10 @@ BackendKind backend_cuda() {
               return n.node.lane == Lane::host_compute ? choose_cpu(n, host) : gpu(n);
             };
           },
-          .needs_device = true};
+          .needs_device = true,
+          .auto_rank = 2,
+          .absent = &err::kNoDriver,
+          .numbered = true};
 }
 
 }  // namespace hone

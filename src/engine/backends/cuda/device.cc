@@ -193,7 +193,7 @@ Status CudaDevice::read_spec() {
   if (!g.is_usable())
     return Error(err::kOldGpu, fmt::format("{} has compute capability {}.{}, and {}.0 is needed",
                                            g.name, g.major, g.minor, Gpu::kOldestMajor))
-        .todo("give --device cpu, or a GPU from V100 on; hone doctor lists what is here");
+        .todo("use the device cpu, or a GPU from V100 on; hone doctor lists what is here");
   // What other processes hold is not there for this one.
   size_t free = 0, all = 0;
   HONE_TRY(cuda_status(driver_, driver().cuMemGetInfo(&free, &all), "cuMemGetInfo"));

@@ -31,7 +31,7 @@ Result<Described> describe(const NodeView& n, const LaunchOptions& options) {
   if (!options.tensor_cores)
     d.note = "no tensor cores of sm_80 or later";
   else if (rounded == DType::f32)
-    d.note = "in f32: tensor cores are used with --bf16 or --fp16";
+    d.note = "in f32: tensor cores are used with bf16 or fp16";
   else if (dims.size % 8 != 0)
     d.note = fmt::format("heads of {} channels, which is not a multiple of eight", dims.size);
   d.by_warps = d.note.empty();
