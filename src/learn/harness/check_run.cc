@@ -83,7 +83,7 @@ void check_settings(const TaskSettings& s, const Schema& given, const RowLimit& 
   const UsualRates usual = optimizer_of(s).usual_rates;
   if (s.learning_rate == 0)
     findings.add(kWarning, "no_learning_rate", "nothing is learnt at a learning rate of 0",
-                 "--learning_rate", "5e-5 is usual");
+                 "--learning_rate", fmt::format("{:g} to {:g} are usual", usual.least, usual.most));
   else if (model.weights && s.learning_rate > 10 * usual.most)
     findings.add(kWarning, "large_learning_rate",
                  fmt::format("{:g} is a large learning rate for a trained model", s.learning_rate),

@@ -120,8 +120,9 @@ Task preset_lm() {
     HONE_TRY(take_usual_tokenizer(*s, model));
     if (s->do_train && s->learning_rate == kRate)
       log_warning(
-          "the preset's learning rate 0.001 is high for all weights of a trained model: "
-          "--learning_rate 5e-5 is usual");
+          "the preset's learning rate {:g} is high for all weights of a trained model: "
+          "--learning_rate {:g} is usual",
+          kRate, TrainSettings().learning_rate);
     return mlm(model, source);
   };
   return t;

@@ -4,22 +4,32 @@
 
 #include "base/core/text.h"
 #include "learn/train/deepspeed/block.h"
+#include "learn/train/schedules/schedule_form.h"
 
 namespace hone::deepspeed {
 namespace {
 
-// DeepSpeed's name in small letters, the value of --optim, and defaults.
+// An optimizer of the shelf under one of its names in DeepSpeed.
 struct KnownOptimizer {
-  std::string type, optim;
-  double beta1, beta2, epsilon;  // epsilon 0: the optimizer has neither
+  Optimizer optimizer;
+  DeepSpeedOptimizer deepspeed;
 };
 const std::vector<KnownOptimizer>& known_optimizers() {
-  static const std::vector<KnownOptimizer> known{{"adam", "adamw_torch", 0.9, 0.999, 1e-8},
-                                                 {"adamw", "adamw_torch", 0.9, 0.999, 1e-8},
-                                                 {"lamb", "lamb", 0.9, 0.999, 1e-8},
-                                                 {"lion", "lion", 0.9, 0.99, 1e-8},
-                                                 {"sgd", "sgd", 0, 0, 0}};
+  static const std::vector<KnownOptimizer> known = [] {
+    std::vector<KnownOptimizer> all;
+    for (const Optimizer& o : all_optimizer())
+      for (const DeepSpeedOptimizer& d : o.deepspeed) all.push_back({o, d});
+    return all;
+  }();
   return known;
+}
+
+template <class List, class Name>
+std::string names_in(const List& list, Name name) {
+  std::string text;
+  for (const auto& one : list)
+    if (const std::string n = name(one); !n.empty()) text += (text.empty() ? "" : ", ") + n;
+  return text;
 }
 
 // The user's --optim may be another name of the same optimizer.
@@ -44,8 +54,8 @@ void imply_betas(const Block& params, const KnownOptimizer& known) {
   Reading& r = params.reading;
   const std::string where = params.place_of("betas");
   if (!params.has("betas")) {
-    r.imply_default("adam_beta1", known.beta1, where);
-    r.imply_default("adam_beta2", known.beta2, where);
+    r.imply_default("adam_beta1", known.deepspeed.beta1, where);
+    r.imply_default("adam_beta2", known.deepspeed.beta2, where);
   }
   const Json& betas = params.at("betas");
   if (betas.is_null()) return;
@@ -65,12 +75,12 @@ Act only(const Json& value) {
   };
 }
 
-// momentum, dampening and nesterov of SGD as --optim_args.
-void imply_arguments(const Block& params) {
+// The optimizer's own arguments, such as SGD's momentum, as --optim_args.
+void imply_arguments(const Block& params, const Optimizer& optimizer) {
   std::string args;
-  for (const char* key : {"momentum", "dampening", "nesterov"})
-    if (const Json& v = params.at(key); !v.is_null())
-      args += fmt::format("{}{}={}", args.empty() ? "" : ",", key, dump_json(v));
+  for (const OptimizerArgument& a : optimizer.arguments)
+    if (const Json& v = params.at(a.name); !v.is_null())
+      args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, dump_json(v));
   if (!args.empty()) params.reading.imply("optim_args", args, params.pointer);
 }
 
@@ -90,17 +100,20 @@ void read_optimizer(const Block& top) {
   Reading& r = b.reading;
   b.walk({{"type", seen()}, {"params", seen()}, {"legacy_fusion"}});
   const std::string type = b.text("type", "");
-  const auto known =
-      std::find_if(known_optimizers().begin(), known_optimizers().end(),
-                   [&](const KnownOptimizer& k) { return k.type == to_lower(type); });
+  const auto known = std::find_if(
+      known_optimizers().begin(), known_optimizers().end(),
+      [&](const KnownOptimizer& k) { return to_lower(k.deepspeed.type) == to_lower(type); });
   if (known == known_optimizers().end())
-    return r.cannot(fmt::format("hone does not have DeepSpeed's optimizer '{}'", type),
-                    b.place_of("type"),
-                    "write AdamW, Adam, Lamb, Lion or SGD, or remove the block and use --optim");
+    return r.cannot(
+        fmt::format("hone does not have DeepSpeed's optimizer '{}'", type), b.place_of("type"),
+        fmt::format("write one of {}, or remove the block and use --optim",
+                    names_in(known_optimizers(),
+                             [](const KnownOptimizer& k) { return k.deepspeed.type; })));
   const Block params = b.block("params");
   // DeepSpeed's Adam is AdamW unless adam_w_mode is false.
-  const bool l2 = known->type == "adam" && !params.flag("adam_w_mode", true);
-  imply_optimizer(b, l2 ? "adam" : known->optim);
+  const std::string& name = known->deepspeed.type;
+  const bool l2 = name == "Adam" && !params.flag("adam_w_mode", true);
+  imply_optimizer(b, l2 ? "adam" : known->optimizer.names[0]);
   if (!scheduler_has_rate(top)) {
     if (!params.has("lr")) r.imply_default("learning_rate", 1e-3, params.place_of("lr"));
     if (const Json& lr = params.at("lr"); !lr.is_null())
@@ -115,20 +128,19 @@ void read_optimizer(const Block& top) {
                         {"fused"},
                         {"set_grad_none"},
                         {"fp32_optimizer_states", only(true)}};
-  if (known->epsilon > 0) {
+  if (!known->optimizer.adam.empty()) {
     imply_betas(params, *known);
     keys.push_back({"betas", seen()});
-    if (!params.has("eps")) r.imply_default("adam_epsilon", known->epsilon, params.place_of("eps"));
+    if (!params.has("eps"))
+      r.imply_default("adam_epsilon", known->deepspeed.epsilon, params.place_of("eps"));
     keys.push_back({"eps", sets("adam_epsilon")});
     keys.push_back({"bias_correction", only(true)});
     keys.push_back({"amsgrad", only(false)});
   }
-  if (known->type == "adam") keys.push_back({"adam_w_mode", seen()});
-  if (known->type == "adamw") keys.push_back({"adam_w_mode", only(true)});
-  if (known->type == "sgd") {
-    imply_arguments(params);
-    for (const char* key : {"momentum", "dampening", "nesterov"}) keys.push_back({key, seen()});
-  }
+  if (name == "Adam") keys.push_back({"adam_w_mode", seen()});
+  if (name == "AdamW") keys.push_back({"adam_w_mode", only(true)});
+  imply_arguments(params, known->optimizer);
+  for (const OptimizerArgument& a : known->optimizer.arguments) keys.push_back({a.name, seen()});
   params.walk(keys);
 }
 
@@ -138,18 +150,16 @@ void read_scheduler(const Block& top) {
   Reading& r = b.reading;
   b.walk({{"type", seen()}, {"params", seen()}});
   const std::string type = b.text("type", "");
-  const std::vector<std::pair<std::string, std::string>> known{
-      {"WarmupLR", "warmup_lr"},
-      {"WarmupDecayLR", "warmup_decay_lr"},
-      {"WarmupCosineLR", "warmup_cosine_lr"}};
-  const auto at =
-      std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == type; });
+  const std::vector<ScheduleForm> known = all_schedule();
+  const auto at = std::find_if(known.begin(), known.end(), [&](const ScheduleForm& f) {
+    return !f.deepspeed.empty() && f.deepspeed == type;
+  });
   if (at == known.end())
-    return r.cannot(fmt::format("hone does not have DeepSpeed's schedule '{}'", type),
-                    b.place_of("type"),
-                    "write WarmupLR, WarmupDecayLR or WarmupCosineLR, or remove the block and use "
-                    "--lr_scheduler_type");
-  r.imply("lr_scheduler_type", at->second, b.place_of("type"));
+    return r.cannot(
+        fmt::format("hone does not have DeepSpeed's schedule '{}'", type), b.place_of("type"),
+        fmt::format("write one of {}, or remove the block and use --lr_scheduler_type",
+                    names_in(known, [](const ScheduleForm& f) { return f.deepspeed; })));
+  r.imply("lr_scheduler_type", at->name, b.place_of("type"));
   const bool cosine = type == "WarmupCosineLR", ends = type != "WarmupLR";
   const Block params = b.block("params");
 

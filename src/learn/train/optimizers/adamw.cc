@@ -9,7 +9,8 @@ Optimizer optimizer_adamw() {
                     "paged_adamw_32bit"},
           .op = "adamw",
           .adam = betas_and_epsilon(),
-          .states = adam_states};
+          .states = adam_states,
+          .deepspeed = {{"Adam"}, {"AdamW"}}};
 }
 
 }  // namespace hone

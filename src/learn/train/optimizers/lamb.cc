@@ -9,7 +9,8 @@ Optimizer optimizer_lamb() {
           .adam = betas_and_epsilon(),
           .states = adam_states,
           .updates_bf16 = false,
-          .usual_rates = {1e-4, 1e-3}};
+          .usual_rates = {1e-4, 1e-3},
+          .deepspeed = {{"Lamb"}}};
 }
 
 }  // namespace hone

@@ -9,7 +9,8 @@ Optimizer optimizer_lion() {
           .op = "lion",
           .adam = {{"beta1", &AdamSettings::beta1}, {"beta2", &AdamSettings::beta2}},
           .states = [](const Attrs&) { return StateLists{state_like_weight("exp_avg")}; },
-          .usual_rates = {1e-6, 3e-5}};
+          .usual_rates = {1e-6, 3e-5},
+          .deepspeed = {{"Lion", 0.9, 0.99}}};
 }
 
 }  // namespace hone

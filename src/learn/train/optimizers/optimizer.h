@@ -90,6 +90,12 @@ struct UsualRates {
   double least = 1e-5, most = 1e-4;
 };
 
+// What DeepSpeed's configurations call an optimizer, with its defaults there.
+struct DeepSpeedOptimizer {
+  std::string type;  // in any case
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+};
+
 struct Optimizer {
   std::vector<std::string> names;  // values of --optim; all of them mean the same
   std::string op;                  // of the catalogue (engine/ops)
@@ -111,6 +117,7 @@ struct Optimizer {
   // No backend has a kernel for the op: it runs as its decomposition, on the device alone.
   bool decomposed = false;
   UsualRates usual_rates = {};  // for a trained model; `hone check` warns above ten times the most
+  std::vector<DeepSpeedOptimizer> deepspeed = {};
 };
 
 std::vector<Optimizer> all_optimizer();  // generated from the folder

@@ -26,7 +26,8 @@ Optimizer optimizer_sgd() {
                   lists.push_back(state_like_weight("momentum_buffer"));
                 return lists;
               },
-          .usual_rates = {1e-3, 1e-1}};
+          .usual_rates = {1e-3, 1e-1},
+          .deepspeed = {{"SGD"}}};
 }
 
 }  // namespace hone

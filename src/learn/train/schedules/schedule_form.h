@@ -43,7 +43,8 @@ struct ScheduleForm {
   std::vector<ScheduleArgument> arguments = {};
   // Arguments are known and of their type. H2401: one is missing, or they contradict each other.
   Result<Rate> (*make)(const ScheduleOptions& o) = nullptr;
-  bool warms_up = true;  // --warmup_steps has an effect
+  bool warms_up = true;        // --warmup_steps has an effect
+  std::string deepspeed = "";  // scheduler.type of DeepSpeed's configurations; "": it has none
 };
 
 std::vector<ScheduleForm> all_schedule();  // generated from the folder

@@ -23,7 +23,8 @@ ScheduleForm schedule_warmup_cosine_lr() {
               const double wave = (1 + std::cos(M_PI * part)) / 2;
               return lr * std::max(0.0, last + (1 - last) * wave);
             });
-          }};
+          },
+          .deepspeed = "WarmupCosineLR"};
 }
 
 }  // namespace hone

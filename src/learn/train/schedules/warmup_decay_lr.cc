@@ -17,7 +17,8 @@ ScheduleForm schedule_warmup_decay_lr() {
               return least +
                      more * std::max(0.0, (total - at) / std::max(1.0, total - warmup.steps));
             });
-          }};
+          },
+          .deepspeed = "WarmupDecayLR"};
 }
 
 }  // namespace hone

@@ -13,7 +13,8 @@ ScheduleForm schedule_warmup_lr() {
               if (at < 0) return least;
               return least + more * (at < warmup.steps ? warmup.share(at) : 1);
             });
-          }};
+          },
+          .deepspeed = "WarmupLR"};
 }
 
 }  // namespace hone
