@@ -10,6 +10,7 @@
 #include "learn/generate/programs.h"
 #include "learn/harness/examples.h"
 #include "learn/harness/prepared_source.h"
+#include "learn/harness/sample_project.h"
 #include "learn/harness/settings.h"
 #include "learn/harness/text_source.h"
 
@@ -53,8 +54,10 @@ struct CheckRequest {
 };
 
 struct Task {
-  std::string name, summary;               // "clm", "causal language modelling"
-  bool is_preset = false;                  // of another task: --preset names it
+  std::string name, summary;            // "clm", "causal language modelling"
+  bool is_preset = false;               // of another task: --preset names it
+  std::string metric = "loss";          // of evaluations: compares models unless another is named
+  std::optional<SampleProject> sample;  // none: hone init does not offer the task
   std::shared_ptr<TaskSettings> settings;  // those of every task; the functions share them
   std::function<void(Schema&)> bind;       // the flags of this task alone
   // After flags and files are read: settings that follow from others.

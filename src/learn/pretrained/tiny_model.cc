@@ -24,35 +24,36 @@ std::string byte_letter(int byte) {
 constexpr const char* kSpecials[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
 constexpr int kVocabulary = 5 + 256;
 
-// Which special tokens are around a text and a pair; GPT-2 adds none.
-OrderedJson post_processor(const std::string& family) {
-  const auto special = [](const char* id) -> OrderedJson {
-    return {{"SpecialToken", {{"id", id}, {"type_id", 0}}}};
+// One text and a pair, with the special tokens around each; null: there are none.
+OrderedJson post_processor(const TinyModel& model) {
+  if (model.before.empty() && model.after.empty()) return nullptr;
+  const auto text = [](OrderedJson& list, const char* id) {
+    list.push_back({{"Sequence", {{"id", id}, {"type_id", 0}}}});
   };
-  const auto text = [](const char* id) -> OrderedJson {
-    return {{"Sequence", {{"id", id}, {"type_id", 0}}}};
+  const auto special = [](OrderedJson& list, const std::string& token) {
+    if (!token.empty()) list.push_back({{"SpecialToken", {{"id", token}, {"type_id", 0}}}});
   };
-  OrderedJson post;
-  if (family == "t5")
-    post = {{"single", OrderedJson::array({text("A"), special("</s>")})},
-            {"pair", OrderedJson::array({text("A"), special("</s>"), text("B"), special("</s>")})}};
-  if (family == "roberta")
-    post = {{"single", OrderedJson::array({special("<s>"), text("A"), special("</s>")})},
-            {"pair", OrderedJson::array({special("<s>"), text("A"), special("</s>"),
-                                         special("</s>"), text("B"), special("</s>")})}};
-  if (!post.is_null()) {
-    OrderedJson specials = OrderedJson::object();
-    for (const int i : {0, 2})
-      specials[kSpecials[i]] = {{"id", kSpecials[i]},
-                                {"ids", OrderedJson::array({i})},
-                                {"tokens", OrderedJson::array({kSpecials[i]})}};
-    post["type"] = "TemplateProcessing";
-    post["special_tokens"] = specials;
+  OrderedJson single = OrderedJson::array(), pair = OrderedJson::array();
+  for (OrderedJson* list : {&single, &pair}) {
+    special(*list, model.before);
+    text(*list, "A");
+    special(*list, model.after);
   }
+  if (!model.before.empty()) special(pair, model.after);
+  text(pair, "B");
+  special(pair, model.after);
+  OrderedJson post = {{"single", single}, {"pair", pair}};
+  OrderedJson specials = OrderedJson::object();
+  for (const int i : {0, 2})
+    specials[kSpecials[i]] = {{"id", kSpecials[i]},
+                              {"ids", OrderedJson::array({i})},
+                              {"tokens", OrderedJson::array({kSpecials[i]})}};
+  post["type"] = "TemplateProcessing";
+  post["special_tokens"] = specials;
   return post;
 }
 
-std::string tokenizer_json(const std::string& family) {
+std::string tokenizer_json(const TinyModel& model) {
   OrderedJson vocabulary = OrderedJson::object(), added = OrderedJson::array();
   for (int i = 0; i < 5; ++i) {
     vocabulary[kSpecials[i]] = i;
@@ -65,7 +66,7 @@ std::string tokenizer_json(const std::string& family) {
                      {"special", true}});
   }
   for (int b = 0; b < 256; ++b) vocabulary[byte_letter(b)] = 5 + b;
-  const OrderedJson post = post_processor(family);
+  const OrderedJson post = post_processor(model);
   const OrderedJson bytes = {{"type", "ByteLevel"},
                              {"add_prefix_space", false},
                              {"trim_offsets", true},
@@ -91,50 +92,64 @@ std::string tokenizer_json(const std::string& family) {
   return dump_json(j, {.indent = 1}) + "\n";
 }
 
-OrderedJson tiny_config(const std::string& family) {
-  OrderedJson j = {{"model_type", family},
-                   {"vocab_size", kVocabulary},
-                   {"bos_token_id", 0},
-                   {"pad_token_id", 1},
-                   {"eos_token_id", 2}};
-  OrderedJson more;
-  if (family == "t5")
-    more = {{"architectures", {"T5ForConditionalGeneration"}},
-            {"d_model", 32},
-            {"d_kv", 8},
-            {"d_ff", 64},
-            {"num_layers", 2},
-            {"num_heads", 4},
-            {"decoder_start_token_id", 1}};
-  else if (family == "gpt2")
-    more = {{"architectures", {"GPT2LMHeadModel"}},
-            {"n_embd", 32},
-            {"n_layer", 2},
-            {"n_head", 4},
-            {"n_positions", 256}};
-  else
-    more = {{"architectures", {"RobertaForMaskedLM"}},
-            {"hidden_size", 32},
-            {"num_hidden_layers", 2},
-            {"num_attention_heads", 4},
-            {"intermediate_size", 64},
-            {"max_position_embeddings", 258},
-            {"type_vocab_size", 1}};
-  j.update(more);
+OrderedJson tiny_config(OrderedJson own) {
+  OrderedJson j = {
+      {"vocab_size", kVocabulary}, {"bos_token_id", 0}, {"pad_token_id", 1}, {"eos_token_id", 2}};
+  j.update(own);
   return j;
 }
 
 }  // namespace
 
-std::map<std::string, std::string> tiny_model_files(const std::string& family) {
+TinyModel tiny_decoder() {
+  return {.config = tiny_config({{"model_type", "gpt2"},
+                                 {"architectures", {"GPT2LMHeadModel"}},
+                                 {"n_embd", 32},
+                                 {"n_layer", 2},
+                                 {"n_head", 4},
+                                 {"n_positions", 256}}),
+          .before = "",
+          .after = "",
+          .hub = "gpt2"};
+}
+
+TinyModel tiny_encoder() {
+  return {.config = tiny_config({{"model_type", "roberta"},
+                                 {"architectures", {"RobertaForMaskedLM"}},
+                                 {"hidden_size", 32},
+                                 {"num_hidden_layers", 2},
+                                 {"num_attention_heads", 4},
+                                 {"intermediate_size", 64},
+                                 {"max_position_embeddings", 258},
+                                 {"type_vocab_size", 1}}),
+          .before = "<s>",
+          .after = "</s>",
+          .hub = "roberta-base"};
+}
+
+TinyModel tiny_encoder_decoder() {
+  return {.config = tiny_config({{"model_type", "t5"},
+                                 {"architectures", {"T5ForConditionalGeneration"}},
+                                 {"d_model", 32},
+                                 {"d_kv", 8},
+                                 {"d_ff", 64},
+                                 {"num_layers", 2},
+                                 {"num_heads", 4},
+                                 {"decoder_start_token_id", 1}}),
+          .before = "",
+          .after = "</s>",
+          .hub = "t5-small"};
+}
+
+std::map<std::string, std::string> tiny_model_files(const TinyModel& model) {
   const OrderedJson tokenizer = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                  {"bos_token", "<s>"},
                                  {"eos_token", "</s>"},
                                  {"pad_token", "<pad>"},
                                  {"unk_token", "<unk>"},
                                  {"mask_token", "<mask>"}};
-  return {{"config.json", dump_json(tiny_config(family), {.indent = 2}) + "\n"},
-          {"tokenizer.json", tokenizer_json(family)},
+  return {{"config.json", dump_json(model.config, {.indent = 2}) + "\n"},
+          {"tokenizer.json", tokenizer_json(model)},
           {"tokenizer_config.json", dump_json(tokenizer, {.indent = 2}) + "\n"}};
 }
 

@@ -5,10 +5,21 @@
 #include <map>
 #include <string>
 
+#include "base/core/json.h"
+
 namespace hone {
 
-// config.json, tokenizer.json and tokenizer_config.json of a family: t5, gpt2 or roberta. Training
-// from scratch makes the weights.
-std::map<std::string, std::string> tiny_model_files(const std::string& family);
+// The tokenizer has the bytes, and <s>, <pad>, </s>, <unk> and <mask> with the ids 0 to 4.
+struct TinyModel {
+  OrderedJson config;         // config.json
+  std::string before, after;  // special tokens around a text; "": none
+  std::string hub;            // a model of the hub to put in its place
+};
+TinyModel tiny_decoder();
+TinyModel tiny_encoder();
+TinyModel tiny_encoder_decoder();
+
+// config.json, tokenizer.json and tokenizer_config.json. Training from scratch makes the weights.
+std::map<std::string, std::string> tiny_model_files(const TinyModel& model);
 
 }  // namespace hone

@@ -238,6 +238,13 @@ Task classification_task(std::shared_ptr<ClassificationSettings> s) {
   Task t;
   t.name = "classification";
   t.summary = "labels or numbers for texts and pairs of texts";
+  t.metric = "accuracy";
+  t.sample = SampleProject{.model = tiny_encoder(),
+                           .row = [](int i) -> OrderedJson {
+                             const SampleSentence s = sample_sentence(i);
+                             return {{"text", s.text()}, {"label", s.is_good() ? "good" : "bad"}};
+                           },
+                           .flags = {{"max_seq_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s](ModelConfig& config) { return choose_classification_head(*s, config); };

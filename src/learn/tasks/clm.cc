@@ -79,6 +79,11 @@ Task task_clm() {
   t.summary = "causal language modelling";
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
+  t.sample = SampleProject{.model = tiny_decoder(),
+                           .row = [](int i) -> OrderedJson {
+                             return {{"text", sample_sentence(i).text()}};
+                           },
+                           .flags = {{"block_size", 64}}};
   t.choose_head = [](ModelConfig& config) { return set_head(config, Head::causal_lm); };
   t.form = [s](const Pretrained& model) -> Result<RunForm> {
     return RunForm{.limits = {{kTokens, s->row_tokens(model.config), "block_size", s->block_size}},

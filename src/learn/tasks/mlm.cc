@@ -201,6 +201,11 @@ Task mlm_task(std::shared_ptr<MlmSettings> s) {
   t.summary = "masked language modelling";
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
+  t.sample = SampleProject{.model = tiny_encoder(),
+                           .row = [](int i) -> OrderedJson {
+                             return {{"text", sample_sentence(i).text()}};
+                           },
+                           .flags = {{"max_seq_length", 64}}};
   t.choose_head = [](ModelConfig& config) { return set_head(config, Head::masked_lm); };
   t.form = [s](const Pretrained& model) -> Result<RunForm> {
     return RunForm{

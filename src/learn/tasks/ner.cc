@@ -223,6 +223,25 @@ RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings
   return report;
 }
 
+// "The ferry to the old town leaves at nine": the place and the time have labels.
+OrderedJson sample_tags(int i) {
+  const SampleSentence s = sample_sentence(i);
+  OrderedJson words = OrderedJson::array(), tags = OrderedJson::array();
+  const auto add = [&](const std::string& text, const std::string& label) {
+    bool first = true;
+    for (const std::string& word : split(text, ' ')) {
+      words.push_back(word);
+      tags.push_back(label.empty() ? "O" : (first ? "B-" : "I-") + label);
+      first = false;
+    }
+  };
+  add("The ferry to", "");
+  add(s.place, "LOC");
+  add("leaves at", "");
+  add(s.time, "TIME");
+  return {{"tokens", words}, {"ner_tags", tags}};
+}
+
 }  // namespace
 
 Task task_ner() {
@@ -230,6 +249,9 @@ Task task_ner() {
   Task t;
   t.name = "ner";
   t.summary = "a label for each word of a text, such as names";
+  t.metric = "f1";
+  t.sample = SampleProject{
+      .model = tiny_encoder(), .row = sample_tags, .flags = {{"max_seq_length", 128}}};
   t.settings = s;
   t.bind = [s](Schema& schema) { s->bind_own(schema); };
   t.choose_head = [s](ModelConfig& config) -> Status {

@@ -126,6 +126,8 @@ Task seq2seq_task(Seq2Seq q) {
   Task t;
   t.name = q.name;
   t.summary = q.summary;
+  t.metric = q.compared_by;
+  t.sample = q.sample;
   t.settings = s;
   t.bind = q.bind;
   t.choose_head = [q](ModelConfig& config) { return choose_seq2seq_head(q, config); };

@@ -33,7 +33,9 @@ struct Seq2Seq {
   std::function<TokenizerSide(bool targets)> side;
   // None: generation_num_beams, else the model's.
   std::function<std::optional<int64_t>()> beams;
-  std::string metric;  // of the shelf
+  std::string metric;       // of the shelf
+  std::string compared_by;  // the value of it that compares models
+  std::optional<SampleProject> sample;
   std::function<std::string()> nltk_folder = [] { return std::string(); };
   // The key of config.json's task_specific_params, and the words that T5 knows the task by.
   std::function<std::string()> task_key, usual_prefix;

@@ -45,6 +45,17 @@ PairColumnOptions summarization_wanted(const SummarizationSettings& s) {
   return wanted;
 }
 
+SampleProject summarization_sample() {
+  return {.model = tiny_encoder_decoder(),
+          .row = [](int i) -> OrderedJson {
+            const SampleSentence s = sample_sentence(i);
+            return {{"document", s.text()},
+                    {"summary", fmt::format("A ferry to {} at {}.", s.place, s.time)}};
+          },
+          .keys = {{"document_column", "document"}, {"summary_column", "summary"}},
+          .flags = {{"max_source_length", 128}, {"max_target_length", 32}}};
+}
+
 }  // namespace
 
 Task task_summarization() {
@@ -64,6 +75,8 @@ Task task_summarization() {
                            },
                        .beams = [s] { return s->num_beams; },
                        .metric = "rouge",
+                       .compared_by = "rougeLsum",
+                       .sample = summarization_sample(),
                        .nltk_folder = [s] { return s->nltk_data; },
                        .task_key = [] { return "summarization"; },
                        .usual_prefix = [] { return "summarize: "; }});

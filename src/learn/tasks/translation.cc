@@ -37,6 +37,20 @@ PairColumnOptions translation_wanted(const TranslationSettings& s) {
   return wanted;
 }
 
+SampleProject translation_sample() {
+  return {.model = tiny_encoder_decoder(),
+          .row = [](int i) -> OrderedJson {
+            const std::string time = sample_sentence(i).time;
+            return {{"translation",
+                     {{"en", fmt::format("the ferry leaves at {}", time)},
+                      {"de", fmt::format("die Faehre faehrt um {}", time)}}}};
+          },
+          .flags = {{"source_lang", "en"},
+                    {"target_lang", "de"},
+                    {"max_source_length", 64},
+                    {"max_target_length", 48}}};
+}
+
 }  // namespace
 
 Task task_translation() {
@@ -61,6 +75,8 @@ Task task_translation() {
            },
        .beams = [s] { return s->num_beams; },
        .metric = "bleu",
+       .compared_by = "bleu",
+       .sample = translation_sample(),
        .task_key = [key] { return fmt::format("translation_{}_to_{}", key(false), key(true)); },
        .usual_prefix =
            [key] {

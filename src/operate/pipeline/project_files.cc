@@ -7,63 +7,20 @@ namespace {
 
 constexpr int kTrainRows = 48, kValidationRows = 12;
 
-// Sentences about ferries and weather; row i is always the same.
-struct Sample {
-  std::string place, time, weather;
-};
-Sample sample(int i) {
-  static const char* const places[] = {"the island", "the harbour", "the village", "the old town",
-                                       "the lake"};
-  static const char* const times[] = {"nine", "ten", "noon", "six", "seven", "midnight", "dawn"};
-  static const char* const weathers[] = {"rain", "snow", "fog", "sun", "wind", "hail"};
-  return {places[i % 5], times[i % 7], weathers[i % 6]};
-}
-
-OrderedJson row_of(const std::string& task, int i) {
-  const Sample s = sample(i);
-  const std::string text = fmt::format(
-      "The ferry to {} leaves at {}. There was {} in the morning, and few people waited "
-      "at the pier.",
-      s.place, s.time, s.weather);
-  const bool good = s.weather == "sun" || s.weather == "wind";
-  if (task == "summarization")
-    return {{"document", text}, {"summary", fmt::format("A ferry to {} at {}.", s.place, s.time)}};
-  if (task == "translation")
-    return {{"translation",
-             {{"en", fmt::format("the ferry leaves at {}", s.time)},
-              {"de", fmt::format("die Faehre faehrt um {}", s.time)}}}};
-  if (task == "classification") return {{"text", text}, {"label", good ? "good" : "bad"}};
-  return {{"text", text}};
-}
-
-std::string rows(const std::string& task, int begin, int end) {
+std::string rows(const ProjectOf& project, int begin, int end) {
   std::string text;
-  for (int i = begin; i < end; ++i) text += dump_json(row_of(task, i)) + "\n";
+  for (int i = begin; i < end; ++i) text += dump_json(project.row(i)) + "\n";
   return text;
 }
 
-OrderedJson pipeline_config(const std::string& task, const std::string& name) {
+OrderedJson pipeline_config(const ProjectOf& project) {
   OrderedJson j = {{"dataset", "data"},      {"model_checkpoint", "model"},
-                   {"task", task},           {"model_display_name", name},
+                   {"task", project.task},   {"model_display_name", project.name},
                    {"batch_size", 8},        {"epochs", 2},
                    {"pipeline_root", "runs"}};
+  j.update(project.keys);
   OrderedJson train = {{"learning_rate", 1e-3}, {"logging_steps", 2}};
-  if (task == "summarization") {
-    j["document_column"] = "document";
-    j["summary_column"] = "summary";
-    train.update({{"max_source_length", 128}, {"max_target_length", 32}});
-  } else if (task == "translation") {
-    train.update({{"source_lang", "en"},
-                  {"target_lang", "de"},
-                  {"max_source_length", 64},
-                  {"max_target_length", 48}});
-  } else if (task == "classification") {
-    train["max_seq_length"] = 128;
-  } else if (task == "clm") {
-    train["block_size"] = 64;
-  } else {
-    train["max_seq_length"] = 64;
-  }
+  train.update(project.flags);
   j["train"] = train;
   return j;
 }
@@ -129,9 +86,9 @@ std::string filled(std::string text, const std::string& name, const std::string&
 
 std::map<std::string, std::string> project_files(const ProjectOf& p) {
   const auto text = [&](const char* form) { return filled(form, p.name, p.hub_model); };
-  return {{"pipeline.json", dump_json(pipeline_config(p.task, p.name), {.indent = 2}) + "\n"},
-          {"data/train.jsonl", rows(p.task, 0, kTrainRows)},
-          {"data/validation.jsonl", rows(p.task, kTrainRows, kTrainRows + kValidationRows)},
+  return {{"pipeline.json", dump_json(pipeline_config(p), {.indent = 2}) + "\n"},
+          {"data/train.jsonl", rows(p, 0, kTrainRows)},
+          {"data/validation.jsonl", rows(p, kTrainRows, kTrainRows + kValidationRows)},
           {"README.md", text(kReadme)},
           {"Containerfile", text(kContainerfile)},
           {"cloudbuild.yaml", text(kCloudBuild)},

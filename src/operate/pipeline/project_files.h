@@ -5,11 +5,15 @@
 #include <map>
 #include <string>
 
+#include "base/core/json.h"
+
 namespace hone {
 
 struct ProjectOf {
   std::string task, name;
-  std::string hub_model;  // named in README.md
+  std::string hub_model;                // named in README.md
+  OrderedJson (*row)(int i) = nullptr;  // of the data
+  OrderedJson keys, flags;              // of the recipe, and of its object `train`
 };
 // Path below the project's folder -> text. The model of the pipeline is in "model".
 std::map<std::string, std::string> project_files(const ProjectOf& project);

@@ -6,28 +6,28 @@
 #include "base/core/text.h"
 #include "base/store/store.h"
 #include "learn/pretrained/tiny_model.h"
+#include "learn/tasks/tasks.h"
 #include "operate/pipeline/project_files.h"
 #include "operate/pipeline/runner.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/task_choice.h"
 
 namespace hone {
 namespace {
+
+// The tasks that come with a sample.
+std::vector<std::string> sample_tasks() {
+  std::vector<std::string> names;
+  for (const Task& t : all_task())
+    if (t.sample) names.push_back(t.name);
+  return names;
+}
 
 struct InitSettings {
 #define HONE_SETTINGS "run/commands/init.def"
 #include "base/settings/fields.inc"
 };
-
-// A family that learns the task, and a model of it on the hub.
-struct Start {
-  std::string family, hub_model;
-};
-Start start_of(const std::string& task) {
-  if (task == "summarization" || task == "translation") return {"t5", "t5-small"};
-  if (task == "clm") return {"gpt2", "gpt2"};
-  return {"roberta", "roberta-base"};
-}
 
 std::string project_name(const std::string& folder) {
   std::string name;
@@ -40,13 +40,13 @@ std::string project_name(const std::string& folder) {
 }
 
 // Weights for model/: one step of training from scratch makes them.
-Status make_model(const InitSettings& s, const std::string& dir) {
+Status make_model(const Task& task, const std::string& dir) {
   Store& store = file_store();
   const std::string model = dir + "/model", made = dir + "/.model";
   std::vector<std::string> words = {own_program(),
                                     "train",
                                     "--task",
-                                    s.task,
+                                    task.name,
                                     "--config_name",
                                     model,
                                     "--tokenizer_name",
@@ -60,10 +60,10 @@ Status make_model(const InitSettings& s, const std::string& dir) {
                                     "no",
                                     "--output_dir",
                                     made};
-  if (s.task == "translation")
-    for (const char* word : {"--source_lang", "en", "--target_lang", "de"}) words.push_back(word);
-  if (s.task == "clm")
-    for (const char* word : {"--block_size", "64"}) words.push_back(word);
+  for (const auto& [flag, value] : task.sample->flags.items()) {
+    words.push_back("--" + flag);
+    words.push_back(value.is_string() ? value.get<std::string>() : dump_json(value));
+  }
   const CommandOutput done = HONE_TRY(run_command(words));
   if (done.status != 0) {
     Error e(err::kNoModel, "the project's model cannot be made");
@@ -90,17 +90,22 @@ Result<int> run_init(const std::vector<std::string>& args) {
         .at("--dir")
         .todo("name a new folder");
   const std::string name = project_name(last_part(dir));
-  const Start start = start_of(s.task);
-  auto files = project_files(
-      {.task = s.task, .name = name.empty() ? s.task : name, .hub_model = start.hub_model});
-  for (auto& [path, text] : tiny_model_files(start.family))
+  const Task task = find_task(s.task);
+  const SampleProject& sample = *task.sample;
+  auto files = project_files({.task = s.task,
+                              .name = name.empty() ? s.task : name,
+                              .hub_model = sample.model.hub,
+                              .row = sample.row,
+                              .keys = sample.keys,
+                              .flags = sample.flags});
+  for (auto& [path, text] : tiny_model_files(sample.model))
     files["model/" + path] = std::move(text);
   for (const auto& [path, text] : files) {
     const std::string file = dir + "/" + path;
     HONE_TRY(store.make_dirs(file.substr(0, file.rfind('/'))));
     HONE_TRY(store.write(file, text));
   }
-  HONE_TRY(make_model(s, dir));
+  HONE_TRY(make_model(task, dir));
   log_info("{:<11} {}: cd {} && hone pipeline run pipeline.json", "project", dir, dir);
   return kExitDone;
 }

@@ -1,0 +1,25 @@
+// What `hone init` makes a project of a task from: rows, a tiny model and flags that fit them.
+#pragma once
+
+#include <string>
+
+#include "learn/pretrained/tiny_model.h"
+
+namespace hone {
+
+// Sentence i is always the same.
+struct SampleSentence {
+  std::string place, time, weather;
+  std::string text() const;
+  bool is_good() const;  // of the weather
+};
+SampleSentence sample_sentence(int i);
+
+struct SampleProject {
+  TinyModel model;
+  OrderedJson (*row)(int i) = nullptr;
+  OrderedJson keys = OrderedJson::object();   // of the recipe, beside those of every project
+  OrderedJson flags = OrderedJson::object();  // of hone train, and of the recipe's object `train`
+};
+
+}  // namespace hone
