@@ -23,6 +23,7 @@ struct PreparedSource {
   std::function<Result<std::vector<RowSplit>>(const Pretrained&, const LabelSources&, ThreadPool&,
                                               std::vector<std::string>& notes)>
       splits;
+  bool splits_by_file = false;  // the rows of a file do not depend on the other files
 };
 
 // Choices of --data_format: "", for the file's extension, and the formats of the shelf; `with_text`:

@@ -53,11 +53,10 @@ Result<PreparedPart> cached_part(const std::string& cache, const Task& task,
 
 }  // namespace
 
-std::string why_not_by_file(const TaskSettings& settings, const OrderedJson& about,
-                            const std::vector<PreparedFiles>& splits) {
+std::string why_not_by_file(const Task& task, const std::vector<PreparedFiles>& splits) {
+  const TaskSettings& settings = *task.settings;
   std::string why;
-  const std::string task = text_at(about, "task");
-  if (task != "summarization" && task != "translation")
+  if (!task.prepared->splits_by_file)
     why = "rows of this task are numbered together";
   else if (settings.do_train && settings.do_eval && splits.size() < 2)
     why = "the validation rows are a share of the training rows";

@@ -9,10 +9,9 @@
 
 namespace hone {
 
-// "" if the rows of each file do not depend on the other files, else why they do. `about`: the
-// settings of the shards.
-std::string why_not_by_file(const TaskSettings& settings, const OrderedJson& about,
-                            const std::vector<PreparedFiles>& splits);
+// "" if the rows of each file do not depend on the other files, else why they do. The task has
+// prepared rows.
+std::string why_not_by_file(const Task& task, const std::vector<PreparedFiles>& splits);
 
 // Prepares the files that the folder `cache` lacks, each alone, and makes options.folder of the
 // shards of all. The task has prepared rows; its do_train, do_eval and do_predict are changed.

@@ -163,7 +163,8 @@ PreparedSource seq2seq_source(const Seq2Seq& q) {
             if (q.settings->do_predict)
               splits.push_back(pair_split("test", HONE_TRY(reader.read("test", -1, notes))));
             return splits;
-          }};
+          },
+          .splits_by_file = true};
 }
 
 Result<PairReader> open_pairs(const Seq2Seq& q, const LabelSources& sources,

@@ -17,6 +17,7 @@ const std::map<std::string, std::vector<std::string>>& effects() {
       {"source", {"data", "stream"}},
       {"reading", {"data", "stream"}},
       {"rows", {"data", "stream"}},
+      {"tokenizer", {"data", "stream"}},
       {"order", {"order"}},
       {"length", {"total_steps"}},
       {"model", {"model"}},

@@ -6,6 +6,7 @@
 //   source      which rows are taken: files, data sets, how many
 //   reading     how a row is read from a file; prepared rows do not depend on it any more
 //   rows        how what was read becomes rows of tokens; prepared rows have to agree
+//   tokenizer   the tokenizer; prepared rows hold its hash
 //   order       the order in which steps take rows
 //   length      the number of steps
 //   model       the model's config

@@ -22,7 +22,6 @@
 #include "operate/pipeline/run_record.h"
 #include "operate/pipeline/runner.h"
 #include "operate/pipeline/state.h"
-#include "operate/pipeline/summarization.h"
 
 namespace hone {
 namespace {
@@ -46,14 +45,34 @@ const char* kNested =
   "model_display_name": "t5", "deploy_config": {"machine_type": "n1-standard-32",
   "gpu_type": "NVIDIA_TESLA_V100", "gpu_count": 4}})";
 
+// Tasks with some of the flags that hone's have.
+Result<RecipeTask> test_task(const std::string& name) {
+  if (name == "summarization")
+    return RecipeTask{
+        .rows = {{"max_source_length", "max_source_length"}, {"source_prefix", "source_prefix"}},
+        .reading = {{"validation_split_percentage", "validation_split_percentage"},
+                    {"summary_column", "summary_column"}},
+        .metric = "rougeLsum",
+        .generates = true,
+        .caches_shards = true};
+  if (name == "sft")
+    return RecipeTask{.rows = {{"max_length", "max_length"}, {"max_seq_length", "max_length"}},
+                      .reading = {{"data_format", "data_format"}}};
+  return Error(err::kPipelineFile, fmt::format("there is no task '{}'", name));
+}
+
+Result<Pipeline> pipeline_from(std::string_view text, const std::string& name) {
+  return read_pipeline(text, name, test_task);
+}
+
 std::string with(std::string text, const std::string& more) {
   text.insert(text.rfind('}'), ", " + more);
   return text;
 }
 
-TEST(Summarization, BothShapesAreTheSamePipeline) {
-  const Pipeline flat = read_pipeline(kFlat, "flat.json").value();
-  const Pipeline nested = read_pipeline(kNested, "nested.json").value();
+TEST(Recipe, BothShapesAreTheSamePipeline) {
+  const Pipeline flat = pipeline_from(kFlat, "flat.json").value();
+  const Pipeline nested = pipeline_from(kNested, "nested.json").value();
   ASSERT_EQ(flat.steps.size(), nested.steps.size());
   std::vector<std::string> names;
   for (size_t i = 0; i < flat.steps.size(); ++i) {
@@ -73,15 +92,15 @@ TEST(Summarization, BothShapesAreTheSamePipeline) {
               HasSubstr("gradient_accumulation_steps\": 32"));
 }
 
-TEST(Summarization, OwnConfigsAreRead) {
+TEST(Recipe, OwnConfigsAreRead) {
   for (const char* name : {"small1vm1gpu", "small2vm16gpu", "xxl2vm16gpu", "xxl8vm16gpu"}) {
     const std::string file = std::string(HONE_SOURCE_DIR "/configs/") + name + ".json";
-    const auto p = read_pipeline(file_store().read(file).value(), file);
+    const auto p = pipeline_from(file_store().read(file).value(), file);
     EXPECT_TRUE(p.ok()) << (p.ok() ? "" : p.error().text());
   }
 }
 
-TEST(Summarization, TheExamplesThatPeopleHaveAreRead) {
+TEST(Recipe, TheExamplesThatPeopleHaveAreRead) {
   const char* data = std::getenv("HONE_DATA");
   const std::string folder =
       std::string(data != nullptr ? data : HONE_SOURCE_DIR "/../shared/data") +
@@ -90,7 +109,7 @@ TEST(Summarization, TheExamplesThatPeopleHaveAreRead) {
   for (const char* name : {"bart2vm16gpu", "small1vm1gpu", "small2vm16gpu", "xxl16vm8a2plus",
                            "xxl16vma3", "xxl2vm16gpu", "xxl8vm16gpu"}) {
     const std::string file = folder + "/" + name + ".json";
-    const auto p = read_pipeline(file_store().read(file).value(), file);
+    const auto p = pipeline_from(file_store().read(file).value(), file);
     ASSERT_TRUE(p.ok()) << p.error().text();
     EXPECT_FALSE(p->plan.empty()) << name;
     const bool t5 = std::string(name) != "bart2vm16gpu";
@@ -98,9 +117,9 @@ TEST(Summarization, TheExamplesThatPeopleHaveAreRead) {
   }
 }
 
-TEST(Summarization, BlocksTakeFlags) {
+TEST(Recipe, BlocksTakeFlags) {
   const Pipeline p =
-      read_pipeline(
+      pipeline_from(
           with(kFlat, R"("train": {"max_source_length": 64, "learning_rate": 1e-3, "bf16": true,
         "validation_split_percentage": 10}, "generate": {"num_beams": 4},
         "evaluate": {"max_eval_samples": 50}, "policy": {"metric": "eval_rouge1"})"),
@@ -116,16 +135,37 @@ TEST(Summarization, BlocksTakeFlags) {
   EXPECT_THAT(p.find("should-deploy")->command, Contains(R"({"metric": "eval_rouge1"})"));
 }
 
+std::string command_of(const Pipeline& p, const char* step) {
+  return command_text(p.find(step)->command);
+}
+
+TEST(Recipe, FlagsThatDecideRowsReachEveryStepFromAnyBlock) {
+  for (const char* block : {"preprocess", "train", "generate", "evaluate"}) {
+    const Pipeline p =
+        pipeline_from(fmt::format(R"({{"dataset": "x", "model_checkpoint": "y", "task": "sft",
+            "{}": {{"max-seq-length": 64, "data_format": "json"}}}})",
+                                  block),
+                      "c.json")
+            .value();
+    for (const char* step : {"preprocess", "train", "evaluate"}) {
+      EXPECT_THAT(command_of(p, step), HasSubstr("--max_seq_length 64")) << block;
+      EXPECT_EQ(command_of(p, step).find("--data_format json") != std::string::npos,
+                std::string(step) == "preprocess")
+          << block;
+    }
+  }
+}
+
 std::string code_of(const std::string& text, const std::string& name = "c.json") {
-  const auto p = read_pipeline(text, name);
+  const auto p = pipeline_from(text, name);
   return p.ok() ? "" : p.error().code();
 }
 std::string text_of(const std::string& text, const std::string& name = "c.json") {
-  const auto p = read_pipeline(text, name);
+  const auto p = pipeline_from(text, name);
   return p.ok() ? "" : p.error().text();
 }
 
-TEST(Summarization, WhatIsGivenTwiceIsRefused) {
+TEST(Recipe, WhatIsGivenTwiceIsRefused) {
   const std::string twice = err::kPipelineKey.id;
   EXPECT_EQ(code_of(with(kFlat, R"("epochs": 4)")), twice);
   EXPECT_EQ(code_of(with(kFlat, R"("train_config": {"epochs": 4})")), twice);
@@ -134,10 +174,23 @@ TEST(Summarization, WhatIsGivenTwiceIsRefused) {
   EXPECT_EQ(code_of(with(kFlat, R"("train": {"output_dir": "x"})")), twice);
   EXPECT_EQ(code_of(with(kFlat, R"("train": {"token": "x"})")), twice);
   EXPECT_THAT(text_of(with(kFlat, R"("train_config": {"epochs": 4})")), HasSubstr("c.json:5:"));
+  // In two blocks or two spellings.
+  EXPECT_EQ(code_of(with(kFlat, R"("train": {"max_source_length": 64},
+                                   "evaluate": {"max_source_length": 32})")),
+            twice);
+  EXPECT_EQ(code_of(R"({"dataset": "x", "model_checkpoint": "y", "task": "sft",
+                        "train": {"max_length": 64, "max_seq_length": 32}})"),
+            twice);
   EXPECT_EQ(code_of("dataset: a\nmodel_checkpoint: b\ndataset: c\n", "c.yaml"), twice);
 }
 
-TEST(Summarization, UnknownKeysGetTheNearestName) {
+TEST(Recipe, AnUnknownTaskIsToldAtItsKey) {
+  const std::string text = text_of("dataset: a\nmodel_checkpoint: b\ntask: mml\n", "c.yaml");
+  EXPECT_THAT(text, HasSubstr("there is no task 'mml'"));
+  EXPECT_THAT(text, HasSubstr("c.yaml:3:"));
+}
+
+TEST(Recipe, UnknownKeysGetTheNearestName) {
   EXPECT_THAT(text_of(with(kFlat, R"("epoch": 4)")), HasSubstr("did you mean epochs?"));
   EXPECT_THAT(text_of(with(kFlat, R"("deploy_config": {"gpu_cont": 4})")),
               HasSubstr("did you mean gpu_count?"));
@@ -164,7 +217,7 @@ steps:
 )";
 
 TEST(Steps, YamlIsReadAndOrdered) {
-  const Pipeline p = read_pipeline(kSteps, "steps.yaml").value();
+  const Pipeline p = pipeline_from(kSteps, "steps.yaml").value();
   EXPECT_EQ(p.steps[0].name, "first");
   EXPECT_EQ(p.steps[0].retries, 2);
   EXPECT_EQ(p.steps[1].timeout_s, 120);
@@ -213,15 +266,15 @@ TEST(References, ConditionsCompareNumbersAndTexts) {
 
 TEST(Compile, WhatAClusterCannotSeeIsRefused) {
   CompileOptions options{.image = "i", .deploy_image = {}, .root = "gs://B/r", .registry = "r"};
-  const Pipeline p = read_pipeline(kSteps, "steps.yaml").value();
+  const Pipeline p = pipeline_from(kSteps, "steps.yaml").value();
   EXPECT_EQ(std::string(compile_argo(p, options).error().code()), err::kCannotCompile.id);
   std::string text = kSteps;
   text.replace(text.find("rows.txt"), 8, "gs://B/rows.txt");
-  const Pipeline far = read_pipeline(text, "steps.yaml").value();
+  const Pipeline far = pipeline_from(text, "steps.yaml").value();
   const OrderedJson task =
       compile_kfp(far, options).value().document["root"]["dag"]["tasks"]["third"];
   EXPECT_EQ(task["triggerPolicy"]["condition"], "inputs.parameter_values['first__lines'] > 2");
-  const Pipeline news = read_pipeline(kFlat, "c.json").value();
+  const Pipeline news = pipeline_from(kFlat, "c.json").value();
   options.root = "runs";
   EXPECT_THAT(compile_vertex(news, options).error().text(), HasSubstr("give a gs:// URL"));
   options = {.image = "i", .deploy_image = {}, .root = "gs://B/r"};
@@ -320,7 +373,7 @@ TEST(Runner, StepsRunAndAreReusedByContent) {
   ASSERT_TRUE(file_store().write(rows, "one\n").ok());
   std::string text = kSteps;
   text.replace(text.find("rows.txt"), 8, rows);
-  const Pipeline p = read_pipeline(text, "steps.yaml").value();
+  const Pipeline p = pipeline_from(text, "steps.yaml").value();
   const PipelineOutcome first = run_pipeline(p, options_in(folder)).value();
   EXPECT_EQ(status_text(first), "finished first:done second:done third:done");
   const std::string out = folder.path + "/runs/" + first.run;
@@ -345,7 +398,7 @@ TEST(Runner, StepsRunAndAreReusedByContent) {
 }
 
 Pipeline steps_of(const std::string& lines) {
-  auto p = read_pipeline("steps:\n" + lines, "s.yaml");
+  auto p = pipeline_from("steps:\n" + lines, "s.yaml");
   EXPECT_TRUE(p.ok()) << p.error().text();
   return std::move(*p);
 }

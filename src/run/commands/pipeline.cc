@@ -23,6 +23,7 @@
 #include "run/commands/pipeline_exec.h"
 #include "run/commands/pipeline_plan.h"
 #include "run/commands/pipeline_schedule.h"
+#include "run/commands/recipe_task.h"
 
 namespace hone {
 namespace {
@@ -65,7 +66,7 @@ Result<Pipeline> pipeline_of(PipelineCommandSettings& s) {
     return Error(err::kMissingArgument, fmt::format("'hone pipeline {}' needs a file", s.verb))
         .todo(fmt::format("write hone pipeline {} FILE.json; 'hone help pipeline' explains it",
                           s.verb));
-  Pipeline p = HONE_TRY(read_pipeline(HONE_TRY(read_file(s.pipeline)), s.pipeline));
+  Pipeline p = HONE_TRY(read_pipeline(HONE_TRY(read_file(s.pipeline)), s.pipeline, recipe_task));
   if (s.pipeline_root.empty()) s.pipeline_root = p.root.empty() ? "pipeline_runs" : p.root;
   return p;
 }

@@ -68,7 +68,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   const std::vector<PreparedFiles> splits = HONE_TRY(split_files(sources));
   const RunLock lock = HONE_TRY(lock_folder(s, options.folder, splits));
   if (!s.shard_cache.empty()) {
-    const std::string why = why_not_by_file(*task.settings, options.settings, splits);
+    const std::string why = why_not_by_file(task, splits);
     if (why.empty()) return prepare_by_file(s.shard_cache, task, model, pool, options, splits);
     log_info("{:<11} --shard_cache is not used: {}", "prepared", why);
   }

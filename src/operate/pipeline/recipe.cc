@@ -1,0 +1,221 @@
+#include "operate/pipeline/recipe.h"
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "base/store/store.h"
+#include "operate/pipeline/errors.h"
+#include "operate/pipeline/recipe_machines.h"
+#include "operate/pipeline/recipe_reader.h"
+
+namespace hone {
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_t5(const std::string& model) {
+  if (const auto text = file_store().read(without_end_slash(model) + "/config.json"); text.ok())
+    if (const auto config = parse_json(*text, "config.json"); config.ok())
+      return text_at(*config, "model_type") == "t5";
+  const std::string name = to_lower(last_part(model));
+  return name == "t5" || name.starts_with("t5-") || name.starts_with("flan-t5");
+}
+
+// A path or URL whose content is known; not a name of the hub.
+bool has_content(const std::string& place) {
+  if (place.starts_with("hf://")) return false;
+  const auto info = file_store().info(place);
+  return info.ok() ? info->exists : place.find("://") != std::string::npos;
+}
+
+std::string pipeline_name(const Recipe& r) {
+  std::string name;
+  for (const char c :
+       r.model_display_name.empty() ? last_part(r.model_checkpoint) : r.model_display_name) {
+    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (good || (!name.empty() && name.back() != '-')) name += good ? c : '-';
+  }
+  name.resize(std::min<size_t>(name.size(), 40));
+  while (name.ends_with('-')) name.pop_back();
+  return name.empty() ? "model" : name;
+}
+
+void append(Words& words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+}
+
+bool has(const Words& words, const std::string& flag) {
+  return std::find(words.begin(), words.end(), flag) != words.end();
+}
+
+// What the steps are made of.
+struct RecipeParts {
+  Recipe recipe;
+  RecipeTask task;
+  RecipeFlags flags;
+  std::string name;  // of the pipeline, the model and the endpoint
+};
+
+// The columns of summarization, and the words that T5 was trained to see before a text.
+Status add_columns(const RecipeReader& reader, RecipeParts& parts, Words& notes) {
+  const Recipe& r = parts.recipe;
+  if (!parts.task.reading.contains("summary_column")) {
+    for (const char* key : {"document_column", "summary_column"})
+      if (reader.given(key))
+        return Error(err::kPipelineFile, fmt::format("'{}' means nothing for {}", key, r.task))
+            .at(reader.place(key))
+            .todo("name its columns under 'preprocess', with the flags of hone prepare");
+    return Ok{};
+  }
+  Words& reading = parts.flags.reading;
+  if (!r.document_column.empty()) append(reading, {"--text_column", r.document_column});
+  if (!r.summary_column.empty()) append(reading, {"--summary_column", r.summary_column});
+  if (!has(parts.flags.rows, "--source_prefix") && is_t5(r.model_checkpoint)) {
+    append(parts.flags.rows, {"--source_prefix", "summarize: "});
+    notes.push_back(fmt::format("{:<11} 'summarize: ' is put before each text: {} is a T5",
+                                "prefix", r.model_checkpoint));
+  }
+  return Ok{};
+}
+
+PipelineStep download_step(const RecipeParts& parts) {
+  const Recipe& r = parts.recipe;
+  PipelineStep step{
+      .name = "download", .command = {"hone", "pull"}, .retries = 3, .machine = host_machine(r)};
+  for (const auto& [name, place] :
+       {std::pair("model", r.model_checkpoint), std::pair("dataset", r.dataset)}) {
+    const bool known = has_content(place);
+    if (known) step.inputs.emplace_back(name, place);
+    step.command.push_back(known ? fmt::format("${{inputs.{}}}", name) : place);
+  }
+  if (!r.dataset_subset.empty()) append(step.command, {"--dataset_config_name", r.dataset_subset});
+  // A document may be a list of sentences, a summary a list of references.
+  if (!r.document_column.empty()) append(step.command, {"--text_columns", r.document_column});
+  if (!r.summary_column.empty()) append(step.command, {"--first_text_columns", r.summary_column});
+  append(step.command, {"--to", "${out}"});
+  return step;
+}
+
+PipelineStep preprocess_step(const RecipeParts& parts) {
+  PipelineStep step{
+      .name = "preprocess",
+      .command = {"hone", "prepare", "--task", parts.recipe.task, "--model_name_or_path",
+                  "${steps.download}/model", "--dataset_name", "${steps.download}/data"},
+      .retries = 2,
+      .continues = true,
+      .machine = host_machine(parts.recipe)};
+  append(step.command, parts.flags.rows);
+  append(step.command, parts.flags.reading);
+  append(step.command, parts.flags.preprocess);
+  if (parts.task.caches_shards) append(step.command, {"--shard_cache", "${cache}/shards"});
+  append(step.command, {"--output_dir", "${out}"});
+  return step;
+}
+
+PipelineStep train_step(const RecipeParts& parts) {
+  const Recipe& r = parts.recipe;
+  PipelineStep step{
+      .name = "train",
+      .command = {"hone", "train", "--task", r.task, "--model_name_or_path",
+                  "${steps.download}/model", "--train_file", "${steps.preprocess}", "--do_train"},
+      .retries = 3,
+      .continues = true,
+      .machine = training_machine(r)};
+  const auto unless_given = [&](const Words& flag) {
+    if (!has(parts.flags.train, flag[0])) append(step.command, flag);
+  };
+  unless_given({"--do_eval"});
+  unless_given({"--per_device_train_batch_size", std::to_string(r.batch_size)});
+  unless_given({"--num_train_epochs", double_text(r.epochs)});
+  unless_given({"--save_total_limit", "1"});
+  if (parts.task.generates) unless_given({"--predict_with_generate"});
+  append(step.command, parts.flags.rows);
+  append(step.command, parts.flags.train);
+  append(step.command, parts.flags.generate);
+  append(step.command, {"--run_name", parts.name, "--output_dir", "${out}"});
+  return step;
+}
+
+PipelineStep evaluate_step(const RecipeParts& parts) {
+  PipelineStep step{.name = "evaluate",
+                    .command = {"hone", "eval", "--task", parts.recipe.task, "--model_name_or_path",
+                                "${steps.train}", "--validation_file", "${steps.preprocess}"},
+                    .retries = 1,
+                    .machine = training_machine(parts.recipe)};
+  if (parts.task.generates) append(step.command, {"--predict_with_generate"});
+  append(step.command, parts.flags.rows);
+  append(step.command, parts.flags.generate);
+  append(step.command, parts.flags.evaluate);
+  append(step.command, {"--json", "--save_examples", "--output_dir", "${out}"});
+  return step;
+}
+
+constexpr const char* kVersion = "${steps.register.version}";
+
+PipelineStep register_step(const RecipeParts& parts) {
+  return {.name = "register",
+          .command = {"hone", "models", "register", "--name", parts.name, "--model",
+                      "${steps.train}", "--evaluation", "${steps.evaluate}", "--json"},
+          .retries = 2,
+          .reuse = false,
+          .machine = host_machine(parts.recipe)};
+}
+
+PipelineStep decide_step(const RecipeParts& parts, Words& notes) {
+  OrderedJson policy = parts.recipe.policy;
+  if (policy.is_null()) {
+    policy = {{"metric", parts.task.metric}};
+    notes.push_back(
+        fmt::format("{:<11} {} must be better than that of the deployed version; "
+                    "\"policy\" asks for more",
+                    "policy", parts.task.metric));
+  }
+  return {.name = "should-deploy",
+          .command = {"hone", "models", "decide", "--name", parts.name, "--version", kVersion,
+                      "--policy", dump_json(policy), "--output", "${out}/decision.json", "--json"},
+          .retries = 1,
+          .reuse = false,
+          .machine = host_machine(parts.recipe)};
+}
+
+PipelineStep deploy_step(const RecipeParts& parts) {
+  PipelineStep step{.name = "deploy",
+                    .command = {"hone", "deploy", "--name", parts.name, "--version", kVersion,
+                                "--endpoint_name", parts.name},
+                    .when = "${steps.should-deploy.verdict} == promote",
+                    .retries = 1,
+                    .reuse = false,
+                    .machine = serving_machine(parts.recipe)};
+  // The server puts the prefix before each text, as training did.
+  const Words& rows = parts.flags.rows;
+  if (const auto at = std::find(rows.begin(), rows.end(), "--source_prefix"); at != rows.end())
+    append(step.command, {"--serve_flags", "prefix=" + *(at + 1)});
+  append(step.command, {"--json"});
+  return step;
+}
+
+}  // namespace
+
+Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task) {
+  RecipeReader reader(tree);
+  RecipeParts parts;
+  parts.recipe = HONE_TRY(reader.read());
+  Result<RecipeTask> task = find_task(parts.recipe.task);
+  if (!task.ok()) return std::move(task.error().at(reader.place("task")));
+  parts.task = std::move(*task);
+  parts.flags = HONE_TRY(reader.flags(parts.task));
+  parts.name = pipeline_name(parts.recipe);
+
+  Pipeline p;
+  p.name = parts.name;
+  p.root = parts.recipe.pipeline_root;
+  HONE_TRY(add_columns(reader, parts, p.says));
+  for (std::string& note : machine_notes(parts.recipe)) p.says.push_back(std::move(note));
+  p.plan = plan_command(parts.recipe, parts.flags.rows, p.says);
+  p.steps = {download_step(parts), preprocess_step(parts), train_step(parts),
+             evaluate_step(parts), register_step(parts),   decide_step(parts, p.says),
+             deploy_step(parts)};
+  return p;
+}
+
+}  // namespace hone

@@ -1,0 +1,26 @@
+// A recipe: the pipeline from data to an endpoint, for any task, from one JSON. Flat, as
+//
+//   {"dataset": "cnn_dailymail", "dataset_subset": "3.0.0", "document_column": "article",
+//    "summary_column": "highlights", "model_checkpoint": "t5-small", "batch_size": 128, "epochs": 1,
+//    "cluster_prefix": "t5node", "zone": "us-central1-a", "node_count": 1,
+//    "machine_type": "a2-highgpu-1g", "gpu_type": "nvidia-tesla-a100", "gpu_count": 1,
+//    "model_display_name": "t5", "deploy_machine_type": "n1-standard-32",
+//    "deploy_gpu_type": "NVIDIA_TESLA_V100", "deploy_gpu_count": 4}
+//
+// or with the objects cluster_config, train_config and deploy_config around these keys. `task` names
+// another task. The objects preprocess, train, generate and evaluate take flags of the commands,
+// policy takes the policy of hone models decide.
+#pragma once
+
+#include "operate/pipeline/pipeline.h"
+#include "operate/pipeline/recipe_task.h"
+
+namespace hone {
+
+struct ConfigTree;
+
+// Steps download, preprocess, train, evaluate, register, should-deploy, deploy. Errors: H3161, H3162,
+// those of `find_task`, at the key.
+Result<Pipeline> recipe_pipeline(const ConfigTree& tree, const FindRecipeTask& find_task);
+
+}  // namespace hone

@@ -1,0 +1,48 @@
+#include "run/commands/recipe_task.h"
+
+#include <algorithm>
+
+#include "base/core/text.h"
+#include "learn/tasks/tasks.h"
+#include "operate/pipeline/errors.h"
+
+namespace hone {
+namespace {
+
+bool decides(const Setting& setting, const char* word) {
+  return std::find(setting.decides.begin(), setting.decides.end(), word) != setting.decides.end();
+}
+
+RecipeTask recipe_task_of(const Task& task) {
+  RecipeTask out;
+  const Schema schema = described(task);
+  for (const Setting& setting : schema.all()) {
+    // A setting of files that also decides the model (task_name of GLUE) counts wherever a model is.
+    const bool rows = decides(setting, "rows") || decides(setting, "tokenizer") ||
+                      (decides(setting, "reading") && decides(setting, "model"));
+    if (!rows && !decides(setting, "reading")) continue;
+    auto& flags = rows ? out.rows : out.reading;
+    flags[setting.name] = setting.name;
+    for (const std::string& alias : setting.aliases) flags[alias] = setting.name;
+  }
+  out.metric = task.metric;
+  out.generates = has_setting(schema, "predict_with_generate");
+  out.caches_shards = task.prepared && task.prepared->splits_by_file;
+  return out;
+}
+
+}  // namespace
+
+Result<RecipeTask> recipe_task(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Task& task : all_task()) {
+    if (task.name == name) return recipe_task_of(task);
+    names.push_back(task.name);
+  }
+  const std::string near = nearest_name(name, names);
+  return Error(err::kPipelineFile, fmt::format("there is no task '{}'", name))
+      .todo(near.empty() ? "name one of " + join(names, ", ")
+                         : fmt::format("did you mean {}?", near));
+}
+
+}  // namespace hone

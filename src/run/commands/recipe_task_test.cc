@@ -1,0 +1,81 @@
+// The recipe of a pipeline with every flag of every task: hone prepare, train and eval get those that
+// decide rows, hone prepare alone those of reading.
+#include "run/commands/recipe_task.h"
+
+#include <gtest/gtest.h>
+
+#include "learn/tasks/tasks.h"
+#include "operate/pipeline/errors.h"
+#include "operate/pipeline/read_pipeline.h"
+
+namespace hone {
+namespace {
+
+bool has_word(const Setting& setting, const char* word) {
+  return std::find(setting.decides.begin(), setting.decides.end(), word) != setting.decides.end();
+}
+
+bool has_flag(const Pipeline& p, const char* step, const std::string& name) {
+  const auto& command = p.find(step)->command;
+  return std::find(command.begin(), command.end(), "--" + name) != command.end();
+}
+
+Result<Pipeline> recipe_with(const std::string& task, const std::string& flag) {
+  const OrderedJson recipe = {
+      {"dataset", "data"}, {"model_checkpoint", "model"}, {"task", task}, {"train", {{flag, "x"}}}};
+  return read_pipeline(dump_json(recipe), "recipe.json", recipe_task);
+}
+
+TEST(RecipeTask, EachFlagReachesTheStepsThatNeedIt) {
+  for (const Task& task : all_task()) {
+    int rows = 0, reading = 0;
+    // What hone prepare takes of the task.
+    Schema prepared("hone prepare", "");
+    task.settings->DataSettings::bind(prepared);
+    task.bind(prepared);
+    prepared.add("tokenizer_name", &task.settings->tokenizer_name, "", "");
+    const Schema schema = described(task);
+    for (const Setting& setting : schema.all()) {
+      const auto p = recipe_with(task.name, setting.name);
+      if (!p.ok()) {  // the pipeline sets it
+        EXPECT_EQ(p.error().code(), std::string(err::kPipelineKey.id)) << setting.name;
+        continue;
+      }
+      const std::string where = task.name + " --" + setting.name;
+      const bool in_prepare = has_flag(*p, "preprocess", setting.name);
+      if (has_word(setting, "rows") || has_word(setting, "tokenizer")) {
+        for (const char* step : {"preprocess", "train", "evaluate"})
+          EXPECT_TRUE(has_flag(*p, step, setting.name)) << where << " in " << step;
+        ++rows;
+      } else if (has_word(setting, "reading") && !has_word(setting, "model")) {
+        EXPECT_TRUE(in_prepare) << where;
+        EXPECT_FALSE(has_flag(*p, "train", setting.name)) << where;
+        EXPECT_FALSE(has_flag(*p, "evaluate", setting.name)) << where;
+        ++reading;
+      } else if (!in_prepare) {
+        EXPECT_TRUE(has_flag(*p, "train", setting.name)) << where;
+      }
+      EXPECT_TRUE(!in_prepare || has_setting(prepared, setting.name))
+          << where << " is not a flag of hone prepare";
+    }
+    EXPECT_GT(rows, 1) << task.name;
+    EXPECT_GT(reading, 1) << task.name;
+  }
+}
+
+TEST(RecipeTask, TheGlueTaskCountsWhereverAModelIs) {
+  const auto p = recipe_with("classification", "task_name");
+  ASSERT_TRUE(p.ok()) << p.error().text();
+  for (const char* step : {"preprocess", "train", "evaluate"})
+    EXPECT_TRUE(has_flag(*p, step, "task_name")) << step;
+}
+
+TEST(RecipeTask, AnUnknownTaskGetsTheNearestName) {
+  const auto p = recipe_with("clasification", "seed");
+  ASSERT_FALSE(p.ok());
+  EXPECT_EQ(p.error().code(), std::string(err::kPipelineFile.id));
+  EXPECT_NE(p.error().text().find("did you mean classification?"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hone
