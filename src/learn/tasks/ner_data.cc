@@ -173,6 +173,23 @@ Result<NerData> read_ner(const NerSettings& s, const Pretrained& model, ThreadPo
   return out;
 }
 
+// The first rows, whose tags are numbered; `text` keeps the others.
+static TaggedText take_first(TaggedText& text, int64_t rows) {
+  const int64_t all = text.data.size();
+  TaggedText first;
+  first.tagged = text.tagged;
+  LabelledRows rest;
+  first.data.append(text.data, 0, rows);
+  rest.append(text.data, rows, all);
+  text.data = std::move(rest);
+  for (TaggedText* part : {&first, &text}) {
+    part->counts = {};
+    part->counts.rows_read = part->data.size();
+    part->counts.tokens = part->data.rows.tokens();
+  }
+  return first;
+}
+
 // All rows of the splits, as prepared shards hold them.
 static Result<std::vector<RowSplit>> read_splits(const NerSettings& s, const Pretrained& model,
                                                  const LabelSources& sources, ThreadPool& pool,
@@ -185,9 +202,18 @@ static Result<std::vector<RowSplit>> read_splits(const NerSettings& s, const Pre
     if (!files->empty()) texts.emplace_back(name, HONE_TRY(reader.read(name, *files, notes)));
   const LabelMap map = reader.names().empty() ? HONE_TRY(sorted_labels(texts[0].second.seen))
                                               : named_labels(reader.names());
+  for (auto& [name, text] : texts)
+    if (text.tagged) HONE_TRY(number_tags(text, map));
+  if (s.do_train && s.do_eval && sources.validation.empty()) {
+    TaggedText& train = texts[0].second;
+    if (HONE_TRY(validation_rows(train.data.size(), s.validation_split_percentage)) > 0) {
+      const int64_t kept = HONE_TRY(
+          keep_for_validation(train.data.size(), s.validation_split_percentage, true, notes));
+      texts.emplace(texts.begin() + 1, "validation", take_first(train, kept));
+    }
+  }
   std::vector<RowSplit> splits;
   for (auto& [name, text] : texts) {
-    if (text.tagged) HONE_TRY(number_tags(text, map));
     notes.push_back(fmt::format(
         "{}: {}", name, describe(text.counts, text.data.size(), s.row_tokens(model.config))));
     if (text.tagged) notes.push_back(fmt::format("{}: {}", name, tag_balance(text.data, map)));
