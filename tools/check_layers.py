@@ -23,6 +23,8 @@ What it looks at:
     are compiled together (cmake/HoneRoom.cmake); the same `using A = B;` may be in several
   - dlopen() and dlsym(): in base/core/module.cc alone
   - `kv_heads` times something outside models, ops and engine: learn/generate/cache_budget.h plans a KV cache
+  - a flag in a string of src/engine, src/learn/data or src/learn/datasets, tests left out: they name a
+    setting in backquotes (base/settings/flag_names.h); tasks and commands know the flags
   - words that promise later work; exit or abort outside run/; disabled tests
 """
 import argparse
@@ -45,6 +47,9 @@ LOADS, LOADER = re.compile(r"\bdl(?:open|sym)\s*\("), os.path.join("base", "core
 # What a line in the first column defines: a type, an alias, or a function or constant.
 NAME = re.compile(r"^(?:(?:struct|class|union|enum(?: class)?) |using (?=\w+ =)|(?!using |return|template|namespace)"
                   r"(?:[\w:<>,*&]+ )*[\w:<>,*&]+[ &*]+)(\w+)(?=\(|\[|\{| \{| =|;| final| :)")
+# A flag of hone in a string; other programs' flags have dashes inside or take "=".
+FLAG = re.compile(r'"(?:[^"\\]|\\.)*?(?<![\w-])--(?:[a-z]\w*(?![\w=+-])|\{)(?:[^"\\]|\\.)*"')
+FLAGLESS = ("engine/", "learn/data/", "learn/datasets")
 TEST = re.compile(r"_(test|fuzz|bench)\.cc$")
 MOST_LINES = 1000
 MOST_COMMAND_LINES = 200
@@ -205,6 +210,8 @@ class Check:
                     self.say(path, n, "sizes of a KV cache by a formula: ask learn/generate/cache_budget.h")
                 if re.search(r"\bDISABLED_\w", line):
                     self.say(path, n, "a disabled test; delete it or give it a reason to skip")
+                if not beside and room.startswith(FLAGLESS) and not line.lstrip().startswith("//") and FLAG.search(line):
+                    self.say(path, n, "a flag in a string: name the setting in backquotes, or say what is wrong")
                 code = line.split("//")[0]
                 if room != "run" and not beside and DIES.search(code):
                     self.say(path, n, "ends the process; return an Error or use HONE_BUG_IF")

@@ -14,7 +14,7 @@ Probe probe_backends() {
   json["backends"] = backend_names();
   json["devices"] = device_names();
   return {"backends",
-          fmt::format("{}; hone plan --device also answers for {}", join(backend_names(), ", "),
+          fmt::format("{}; hone plan also answers for {}", join(backend_names(), ", "),
                       join(device_names(), ", ")),
           "", std::move(json)};
 }

@@ -71,7 +71,7 @@ class Scan {
       findings_.add(FindingLevel::kWarning, "first_column",
                     fmt::format("there is no column 'text': the first column, '{}', is taken",
                                 preview(names[column_], 40)),
-                    "", "name the column to learn from by --text_column");
+                    "", "name the column to learn from by " + files_.column_name);
     return reader;
   }
 
@@ -163,30 +163,30 @@ class Scan {
                     "check the file");
       return;
     }
-    faults_.tell(
-        {name, report.rows, "a block",
-         files_.options.grouping == Grouping::kRows
-             ? fmt::format("what does not fit is cut off: raise --{}",
-                           masked_ ? "max_seq_length" : "block_size, or leave out --packing")
-             : "they are cut into blocks",
-         [&](RowPlace place) { return where(place); }},
-        findings_);
+    faults_.tell({name, report.rows, "a block",
+                  files_.options.grouping == Grouping::kRows
+                      ? fmt::format("what does not fit is cut off: raise {}, or leave out {}",
+                                    files_.options.block_name, files_.options.apart_name)
+                      : "they are cut into blocks",
+                  [&](RowPlace place) { return where(place); }},
+                 findings_);
     const TextCounts& c = report.counts;
     const double dropped = percent_of(c.tokens_dropped, c.tokens_read);
     if (report.sequences == 0) {
       findings_.add(FindingLevel::kError, "no_blocks",
                     fmt::format("{}: {} in {} do not make one row to learn from", name,
                                 count_of(c.tokens_read, "token"), count_of(c.rows_read, "row")),
-                    "", "use a smaller --block_size, or --packing, or give more text");
+                    "",
+                    fmt::format("use a smaller {}, or {}, or give more text",
+                                files_.options.block_name, files_.options.apart_name));
     } else if (dropped > 10) {
       findings_.add(
           FindingLevel::kWarning, "tokens_dropped",
           fmt::format("{}: {:.1f} % of the tokens are dropped", name, dropped), "",
           files_.options.grouping == Grouping::kRows
-              ? fmt::format("raise --{}: rows are cut at it",
-                            masked_ ? "max_seq_length" : "block_size")
-              : fmt::format("use a smaller --{}: what is left over of 1,000 rows is dropped",
-                            masked_ ? "max_seq_length" : "block_size"));
+              ? fmt::format("raise {}: rows are cut at it", files_.options.block_name)
+              : fmt::format("use a smaller {}: what is left over of 1,000 rows is dropped",
+                            files_.options.block_name));
     }
     if (report.bytes > 1000 && !rows_of_ids_) {
       const double ratio = static_cast<double>(report.bytes) / static_cast<double>(c.tokens_read);

@@ -5,8 +5,6 @@
 namespace hone {
 namespace {
 
-// {} stand for the split, the rows that have it, all rows, and the share in percent; of long rows
-// also for what they are longer than.
 struct Told {
   FindingLevel level;
   const char* id;
@@ -15,49 +13,9 @@ struct Told {
   double warns_from = 101;  // percent of the rows, of a note
 };
 constexpr Told kTold[] = {
-    {FindingLevel::kWarning, "empty_rows", "{}: {} of {} rows ({:.1f} %) are empty",
-     "leave them out, or check --text_column"},
-    {FindingLevel::kWarning, "replacement_characters",
-     "{}: {} of {} rows ({:.1f} %) hold U+FFFD, which stands for text that was lost",
-     "make the file again from its source with the right encoding"},
-    {FindingLevel::kWarning, "mojibake",
-     "{}: {} of {} rows ({:.1f} %) look like UTF-8 that was read as cp1252 and written again (Ã©, "
-     "â€)",
-     "make the file again from its source with the right encoding"},
-    {FindingLevel::kWarning, "control_characters",
-     "{}: {} of {} rows ({:.1f} %) hold control characters",
-     "take them out: the model would learn to write them"},
-    {FindingLevel::kNote, "carriage_returns",
-     "{}: {} of {} rows ({:.1f} %) hold carriage returns (Windows line ends)",
-     "wanted? if not, convert the file: sed 's/\\r$//'"},
-    {FindingLevel::kNote, "long_rows", "{}: {} of {} rows ({:.1f} %) have more tokens than {}", "",
-     50},
-    {FindingLevel::kError, "ids_outside_vocabulary",
-     "{}: {} of {} rows ({:.1f} %) have ids that the model's vocabulary does not have",
-     "use the tokenizer that belongs to the model"},
-    {FindingLevel::kWarning, "unknown_tokens",
-     "{}: {} of {} rows ({:.1f} %) have characters that the tokenizer does not know",
-     "use a tokenizer made for this text"},
-    {FindingLevel::kNote, "special_tokens_in_text",
-     "{}: {} of {} rows ({:.1f} %) spell special tokens in their text", ""},
-    {FindingLevel::kWarning, "two_starts",
-     "{}: {} of {} rows ({:.1f} %) begin with two begin-of-text tokens",
-     "the tokenizer adds one: take it out of the text"},
-    {FindingLevel::kWarning, "all_masked_rows",
-     "{}: {} of {} rows ({:.1f} %) have no token to learn: all of theirs are special or left out",
-     "leave them out: they add nothing to the loss"},
-    {FindingLevel::kWarning, "no_end",
-     "{}: {} of {} rows ({:.1f} %) do not end with the end token: the model would not learn to "
-     "stop",
-     "take tokenizer.json, or spiece.model and tokenizer_config.json, from the model's origin"},
-    {FindingLevel::kWarning, "two_ends", "{}: {} of {} rows ({:.1f} %) end with two end tokens",
-     "the tokenizer adds one: take it out of the text"},
-    {FindingLevel::kNote, "target_is_source",
-     "{}: {} of {} rows ({:.1f} %) have the same text on both sides",
-     "the model learns to copy: leave them out, or check which columns are read", 1},
-    {FindingLevel::kWarning, "source_prefix_twice",
-     "{}: {} of {} rows ({:.1f} %) begin with the words of --source_prefix already",
-     "leave --source_prefix out, or take the words out of the rows"},
+#define ROW_FAULT(name, level, ...) {FindingLevel::level, __VA_ARGS__},
+#include "learn/check/row_faults.def"
+#undef ROW_FAULT
 };
 
 bool has(std::string_view text, std::string_view part) {

@@ -12,21 +12,9 @@
 namespace hone {
 
 enum class RowFault : size_t {
-  kEmpty,
-  kReplacement,
-  kMojibake,
-  kControl,
-  kCarriageReturn,
-  kLong,
-  kOutside,
-  kUnknown,
-  kSpecial,
-  kTwoStarts,
-  kNoLabel,
-  kNoEnd,
-  kTwoEnds,
-  kSame,
-  kPrefixTwice,
+#define ROW_FAULT(name, ...) name,
+#include "learn/check/row_faults.def"
+#undef ROW_FAULT
   kFaults,
 };
 

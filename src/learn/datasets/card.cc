@@ -13,7 +13,7 @@ namespace {
 Error malformed(const std::string& where, const std::string& what) {
   return Error(err::kDatasetCard, where.empty() ? what : fmt::format("{}: {}", where, what))
       .todo(
-          "correct the header, or go without it: --train_file and --validation_file take the files "
+          "correct the header, or go without it: `train_file` and `validation_file` take the files "
           "themselves, also as hf://datasets/org/name/path");
 }
 
@@ -162,12 +162,12 @@ Error no_such_config(const std::string& dataset, const std::string& wanted,
   if (wanted.empty()) {
     return Error(err::kDatasetConfig,
                  fmt::format("'{}' has {} configurations and none was named", dataset, have.size()))
-        .todo(fmt::format("choose one by --dataset_config_name: {}", names));
+        .todo(fmt::format("choose one by `dataset_config_name`: {}", names));
   }
   const std::string near = nearest_name(wanted, have);
   return Error(err::kDatasetConfig, fmt::format("'{}' has no configuration '{}'", dataset, wanted))
-      .at(fmt::format("--dataset_config_name {}", wanted))
-      .todo(have.empty() ? "leave --dataset_config_name out: there is only one"
+      .at(fmt::format("`dataset_config_name` {}", wanted))
+      .todo(have.empty() ? "leave `dataset_config_name` out: there is only one"
                          : fmt::format("{}there {}: {}",
                                        near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
                                        have.size() == 1 ? "is" : "are", names));

@@ -61,7 +61,7 @@ Result<SplitFiles> expand(const SplitPatterns& patterns, const std::vector<std::
                      fmt::format("'{}' has no data file '{}', which its README.md names for split "
                                  "'{}'",
                                  dataset, prefix + glob, split))
-            .todo(near.empty() ? "correct the header, or give the files by --train_file"
+            .todo(near.empty() ? "correct the header, or give the files by `train_file`"
                                : fmt::format("did they mean '{}'?", near));
       }
       // Two globs that name a file read it twice, as in `datasets`.
@@ -81,7 +81,7 @@ Result<std::string> format_of(const SplitFiles& splits, const std::string& datas
       return Error(err::kDatasetEmpty,
                    fmt::format("'{}': the files of split '{}' are {}, those of '{}' {}", dataset,
                                splits[0].first, format, split, own.empty() ? "of no format" : own))
-          .todo("give the files themselves: --train_file and --validation_file");
+          .todo("give the files themselves: `train_file` and `validation_file`");
     }
     format = own;
   }
@@ -125,7 +125,7 @@ Result<std::vector<std::string>> Dataset::files(const std::string& split) {
   return Error(err::kDatasetSplit,
                fmt::format("'{}'{} has no split '{}'", name_,
                            config_.empty() ? "" : fmt::format(" ({})", config_), split))
-      .todo(fmt::format("{}its splits are {}; --train_file and --validation_file take files of a "
+      .todo(fmt::format("{}its splits are {}; `train_file` and `validation_file` take files of a "
                         "data set too, as hf://datasets/org/name/path",
                         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
                         join(have, ", ")));
@@ -222,7 +222,7 @@ Status Dataset::open_parquet_branch(const DatasetRequest& request, const std::st
         .todo(
             "look on the hub for a copy as parquet or jsonl files, or make one with `datasets` "
             "3.6 in Python: load_dataset(...)['train'].to_parquet('train.parquet'), then "
-            "--train_file train.parquet");
+            "`train_file` train.parquet");
   };
   if (repo_->revision() != "main")
     return refuse(fmt::format("the hub converts only revision main, not '{}'", repo_->revision()));
@@ -298,7 +298,7 @@ Result<Dataset> Dataset::open(const DatasetRequest& request) {
   if (name.starts_with("/") || name.starts_with("./") || name.starts_with("../") ||
       name.starts_with("~")) {
     return Error(err::kDatasetEmpty, fmt::format("there is no file or folder '{}'", name))
-        .at(fmt::format("--dataset_name {}", name))
+        .at(fmt::format("`dataset_name` {}", name))
         .todo("check the path; relative paths start at the folder you are in");
   }
   HONE_TRY(d.open_hub(request));

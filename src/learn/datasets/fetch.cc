@@ -76,7 +76,7 @@ Result<std::vector<std::string>> fetch_data_files(std::span<const std::string> n
       return Error(err::kDatasetPattern, fmt::format("'{}' is not the URL of a file", name))
           .todo(
               "write hf://datasets/org/name/path/to/file.csv, or name the whole data set by "
-              "--dataset_name");
+              "`dataset_name`");
     } else {
       paths.push_back(name);
     }

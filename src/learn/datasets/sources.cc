@@ -18,7 +18,7 @@ Result<DataSources> find_sources(const SourceRequest& request) {
   }
   if (!request.train_file.empty() || !request.validation_file.empty()) {
     out.notes.push_back(fmt::format(
-        "--train_file and --validation_file are not read: --dataset_name {} takes precedence",
+        "`train_file` and `validation_file` are not read: `dataset_name` {} takes precedence",
         wanted.name));
   }
   Dataset dataset = HONE_TRY(Dataset::open(wanted));

@@ -4,7 +4,9 @@
 
 #include "base/core/hash.h"
 #include "base/core/log.h"
+#include "base/settings/flag_names.h"
 #include "base/store/store.h"
+#include "learn/data/rows/errors.h"
 #include "learn/data/shards/load_text.h"
 #include "learn/data/shards/shards.h"
 #include "learn/datasets/sources.h"
@@ -15,7 +17,10 @@
 namespace hone {
 
 void show_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) log_info("{:<11} {}", "data", note);
+  DataSettings of_all_tasks;
+  Schema schema("", "");
+  of_all_tasks.bind(schema);
+  for (const std::string& note : notes) log_info("{:<11} {}", "data", with_flags(schema, note));
 }
 
 namespace {
@@ -75,7 +80,10 @@ Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const
   const TextFiles files = HONE_TRY(text.files(model, {s.do_train, s.do_eval}, notes));
   show_notes(notes);
   if (s.streaming) return open_streams(s, files, text, model);
-  TextSplits splits = HONE_TRY(load_text(files, text.tokenize(model, &source.pool)));
+  Result<TextSplits> read = load_text(files, text.tokenize(model, &source.pool));
+  if (!read.ok() && read.error().is(err::kRowsDoNotFit))
+    read.error().todo("use --streaming; or " + read.error().remedy());
+  TextSplits splits = HONE_TRY(std::move(read));
   show_notes(splits.notes);
   if (s.do_train) {
     out.hash = splits.train.rows.hash();
@@ -118,6 +126,7 @@ Result<TextFiles> named_files(const TaskSettings& s, const TextSettings& text,
   files.rows.sample_by = HONE_TRY(sample_by_of(text.sample_by));
   files.rows.encoding = HONE_TRY(encoding_of(s.encoding));
   files.text_column = text.text_column;
+  files.column_name = "--text_column";
   files.validation_split_percentage = s.validation_split_percentage;
   files.max_train_samples = s.max_train_samples;
   files.max_eval_samples = s.max_eval_samples;

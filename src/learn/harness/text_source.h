@@ -37,7 +37,7 @@ struct TextSource {
 };
 
 // The rows of a run: given ones, or those of the text, in memory, mapped, or streamed with
-// --streaming; notes go to the log. Errors: those of the text and of load_text.h, H2414 what
+// --streaming; notes go to the log. Errors: those of the text and of load_text.h, H2117, H2414 what
 // --streaming cannot do.
 Result<Examples> read_texts(const TaskSettings& s, const TextSource& text, const Pretrained& model,
                             const ExampleSource& source);

@@ -38,6 +38,8 @@ Result<TextFiles> clm_files(const ClmSettings& s, const Pretrained& model,
   files.rows.keep_linebreaks = s.keep_linebreaks && s.dataset_name.empty();
   files.options.grouping = s.packing ? Grouping::kRows : Grouping::kBlocks;
   files.options.block_size = s.row_tokens(model.config);
+  files.options.block_name = "--block_size";
+  files.options.apart_name = "--packing";
   HONE_TRY(check_row_tokens("block_size", files.options.block_size));
   if (model.tokenizer) files.options.eos = model.tokenizer->eos_id();
   const Json& config = model.config.config;

@@ -27,6 +27,8 @@ Result<TextFiles> mlm_files(const MlmSettings& s, const Pretrained& model,
   files.rows.keep_linebreaks = false;
   files.options.grouping = s.line_by_line ? Grouping::kRows : Grouping::kBlocks;
   files.options.block_size = s.row_tokens(model.config);
+  files.options.block_name = "--max_seq_length";
+  files.options.apart_name = "--line_by_line";
   HONE_TRY(check_row_tokens("max_seq_length", files.options.block_size));
   if (s.line_by_line && model.tokenizer)
     files.options.last_kept = model.tokenizer->special_tokens_after();

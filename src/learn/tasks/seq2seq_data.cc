@@ -31,8 +31,8 @@ OrderedJson seq2seq_shard_settings(const Seq2Seq& q, const ModelConfig& config,
                    {{"max_source_length", q.settings->source_tokens(config)},
                     {"max_target_length", target_limit(q, config, "train")},
                     {"val_max_target_length", target_limit(q, config, "validation")},
-                    {wanted.source_flag.substr(2), wanted.source_column},
-                    {wanted.target_flag.substr(2), wanted.target_column}},
+                    {wanted.source_name, wanted.source_column},
+                    {wanted.target_name, wanted.target_column}},
                    all, j);
   return j;
 }

@@ -11,6 +11,7 @@
 #include "learn/harness/timed_steps.h"
 #include "learn/tasks/tasks.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/run_bench.h"
 #include "run/commands/training.h"
 
@@ -111,6 +112,11 @@ Result<int> bench_blocks(const BenchSettings& s, const ReportSettings& out) {
   return bench_run(task, std::move(opened), out, true);
 }
 
+Result<int> bench_task(const Task& task, const ReportSettings& out) {
+  OpenedModel opened = HONE_TRY(open_for_training(task));
+  return bench_run(task, std::move(opened), out, false);
+}
+
 Result<int> run_bench_command(const std::vector<std::string>& args) {
   return run_bench(args, false);
 }
@@ -142,8 +148,7 @@ Result<int> run_bench(const std::vector<std::string>& args, bool as_profile) {
     const auto chosen = HONE_TRY(
         choose_task({.name = name, .summary = summary, .defaults = defaults, .more = more}, args));
     if (!chosen->task) return kExitDone;
-    OpenedModel opened = HONE_TRY(open_for_training(*chosen->task));
-    return bench_run(*chosen->task, std::move(opened), out, false);
+    return in_flags(chosen->schema, bench_task(*chosen->task, out));
   }
   BenchSettings s;
   Schema schema(name, summary);

@@ -6,6 +6,7 @@
 
 #include "base/core/process.h"
 #include "base/core/text.h"
+#include "base/settings/flag_names.h"
 #include "base/store/unpack.h"
 #include "learn/check/check_model.h"
 #include "learn/check/fix_text.h"
@@ -15,6 +16,7 @@
 #include "learn/harness/check_run.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -128,7 +130,8 @@ std::string check_opened(const ChosenTask& chosen, Pretrained& model, int64_t sa
   std::vector<std::string> notes;
   c.rows = task.check_rows({model, pool, samples, notes}, c.findings);
   c.run = check_run(task, chosen.schema, model, c.rows, c.findings);
-  for (const std::string& note : notes) text += fmt::format("{:<11} {}\n", "data", note);
+  for (const std::string& note : notes)
+    text += fmt::format("{:<11} {}\n", "data", with_flags(chosen.schema, note));
   const RunReport& run = c.run;
   if (run.steps > 0)
     text += fmt::format("{:<11} {}\n{:<11} {} of {} free for model and checkpoints\n", "run",
@@ -151,16 +154,16 @@ Result<int> run_check(const std::vector<std::string>& args) {
                            args));
   if (!chosen->task) return kExitDone;
   const Task& task = *chosen->task;
-  if (!only.fix.empty()) return fix_files(task, only.fix, only.json);
+  if (!only.fix.empty()) return in_flags(chosen->schema, fix_files(task, only.fix, only.json));
 
   Checked c;
-  const Findings& findings = c.findings;
   std::string text;
   Result<OpenedModel> opened = open_for_training(task);
   if (opened.ok())
     text = check_opened(*chosen, opened->model, only.samples, c);
   else
     c.findings.add(opened.error());
+  const Findings findings = in_flags(chosen->schema, c.findings);
   const int64_t errors = findings.count(FindingLevel::kError),
                 warnings = findings.count(FindingLevel::kWarning),
                 notes = findings.count(FindingLevel::kNote);

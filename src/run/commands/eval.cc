@@ -2,6 +2,7 @@
 #include "base/core/log.h"
 #include "base/core/signals.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/saved_examples.h"
 #include "run/commands/training.h"
 
@@ -12,6 +13,35 @@ struct EvalOnly {
 #define HONE_SETTINGS "run/commands/eval.def"
 #include "base/settings/fields.inc"
 };
+
+Result<int> evaluate(const ChosenTask& chosen, const EvalOnly& only) {
+  TaskSettings& s = *chosen.task->settings;
+  s.do_train = false;
+  s.do_eval = true;
+  // All of a training file, not the share that training would hold back.
+  if (s.validation_file.empty()) {
+    s.validation_file = s.train_file;
+    s.train_file.clear();
+  }
+  if (only.save_examples) {
+    HONE_TRY(check_saved_examples(chosen, only.slice_columns));
+    s.example_scores = std::make_shared<ExampleScores>();
+  }
+  if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
+  install_stop_handlers();
+  const auto run = HONE_TRY(open_run(*chosen.task));
+  Trainer trainer(s, *run, HONE_TRY(make_schedule(s, 0)));
+  OrderedJson metrics = HONE_TRY(trainer.evaluate());
+  if (metrics.empty()) return 128 + stop_signal();
+  if (only.save_examples)
+    HONE_TRY(save_examples(chosen, *run, *s.example_scores, only.slice_columns));
+  if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));
+  if (only.json)
+    print_out(dump_json(metrics) + "\n");
+  else
+    log_info("{}", results_table("eval", metrics));
+  return kExitDone;
+}
 
 Result<int> run_eval(const std::vector<std::string>& args) {
   EvalOnly only;
@@ -25,32 +55,7 @@ Result<int> run_eval(const std::vector<std::string>& args) {
                                             .more = [&](Schema& schema) { only.bind(schema); }},
                                            args));
   if (!chosen->task) return kExitDone;
-  TaskSettings& s = *chosen->task->settings;
-  s.do_train = false;
-  s.do_eval = true;
-  // All of a training file, not the share that training would hold back.
-  if (s.validation_file.empty()) {
-    s.validation_file = s.train_file;
-    s.train_file.clear();
-  }
-  if (only.save_examples) {
-    HONE_TRY(check_saved_examples(*chosen, only.slice_columns));
-    s.example_scores = std::make_shared<ExampleScores>();
-  }
-  if (!s.output_dir.empty()) HONE_TRY(check_output_dir(s.output_dir));
-  install_stop_handlers();
-  const auto run = HONE_TRY(open_run(*chosen->task));
-  Trainer trainer(s, *run, HONE_TRY(make_schedule(s, 0)));
-  OrderedJson metrics = HONE_TRY(trainer.evaluate());
-  if (metrics.empty()) return 128 + stop_signal();
-  if (only.save_examples)
-    HONE_TRY(save_examples(*chosen, *run, *s.example_scores, only.slice_columns));
-  if (!s.output_dir.empty()) HONE_TRY(trainer.write_results("eval", metrics));
-  if (only.json)
-    print_out(dump_json(metrics) + "\n");
-  else
-    log_info("{}", results_table("eval", metrics));
-  return kExitDone;
+  return in_flags(chosen->schema, evaluate(*chosen, only));
 }
 
 }  // namespace

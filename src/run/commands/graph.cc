@@ -7,6 +7,7 @@
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
 #include "run/commands/graph_show.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -56,17 +57,7 @@ Result<Task> task_of(const GraphSettings& g, ModelConfig& config) {
   return task;
 }
 
-// hone graph --task T: the programs of the run that the same flags would start.
-Result<int> graph_of_run(const std::vector<std::string>& args) {
-  ShowSettings s;
-  const auto chosen =
-      HONE_TRY(choose_task({.name = "hone graph",
-                            .summary = "a run's programs after any pass, or a trace of its values",
-                            .defaults = [](TaskSettings& t) { t.do_train = true; },
-                            .more = [&](Schema& schema) { s.bind(schema); }},
-                           args));
-  if (!chosen->task) return kExitDone;
-  const Task& task = *chosen->task;
+Result<int> graph_of_task(const ShowSettings& s, const Task& task) {
   Pretrained model = HONE_TRY(open_for_training(task, !s.trace.empty())).model;
   const auto backend = HONE_TRY(open_device(task.settings->device_here(),
                                             {.threads = static_cast<int>(task.settings->threads)}));
@@ -78,6 +69,19 @@ Result<int> graph_of_run(const std::vector<std::string>& args) {
     HONE_TRY(write_trace(s, task, std::move(model), *backend));
   }
   return kExitDone;
+}
+
+// hone graph --task T: the programs of the run that the same flags would start.
+Result<int> graph_of_run(const std::vector<std::string>& args) {
+  ShowSettings s;
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone graph",
+                            .summary = "a run's programs after any pass, or a trace of its values",
+                            .defaults = [](TaskSettings& t) { t.do_train = true; },
+                            .more = [&](Schema& schema) { s.bind(schema); }},
+                           args));
+  if (!chosen->task) return kExitDone;
+  return in_flags(chosen->schema, graph_of_task(s, *chosen->task));
 }
 
 Status check_arguments(const GraphSettings& g, const ShowSettings& s) {

@@ -7,6 +7,7 @@
 #include "base/store/store.h"
 #include "run/commands/command.h"
 #include "run/commands/errors.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/training.h"
 
 namespace hone {
@@ -31,6 +32,29 @@ OrderedJson prediction_files(const std::string& folder) {
   return files;
 }
 
+Result<int> predict(const ChosenTask& chosen, const PredictOnly& only) {
+  TaskSettings& s = *chosen.task->settings;
+  s.do_train = s.do_eval = false;
+  s.do_predict = true;
+  if (s.output_dir.empty())
+    return Error(err::kMissingArgument, "hone predict is given no folder for the predictions")
+        .todo("name one with --output_dir");
+  HONE_TRY(check_output_dir(s.output_dir));
+  install_stop_handlers();
+  const auto run = HONE_TRY(open_run(*chosen.task));
+  const OrderedJson got = HONE_TRY(run->predict(s.output_dir));
+  if (stop_signal()) return 128 + stop_signal();
+  OrderedJson metrics = OrderedJson::object();
+  for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
+  if (only.json) {
+    metrics["files"] = prediction_files(s.output_dir);
+    print_out(dump_json(metrics) + "\n");
+  } else if (!metrics.empty()) {
+    log_info("{}", results_table("predict", metrics));
+  }
+  return kExitDone;
+}
+
 Result<int> run_predict(const std::vector<std::string>& args) {
   PredictOnly only;
   const auto chosen = HONE_TRY(choose_task({.name = "hone predict",
@@ -49,26 +73,7 @@ Result<int> run_predict(const std::vector<std::string>& args) {
                                             .takes = [](const Task& t) { return t.predicts; }},
                                            args));
   if (!chosen->task) return kExitDone;
-  TaskSettings& s = *chosen->task->settings;
-  s.do_train = s.do_eval = false;
-  s.do_predict = true;
-  if (s.output_dir.empty())
-    return Error(err::kMissingArgument, "hone predict is given no folder for the predictions")
-        .todo("name one with --output_dir");
-  HONE_TRY(check_output_dir(s.output_dir));
-  install_stop_handlers();
-  const auto run = HONE_TRY(open_run(*chosen->task));
-  const OrderedJson got = HONE_TRY(run->predict(s.output_dir));
-  if (stop_signal()) return 128 + stop_signal();
-  OrderedJson metrics = OrderedJson::object();
-  for (const auto& [key, value] : got.items()) metrics["predict_" + key] = value;
-  if (only.json) {
-    metrics["files"] = prediction_files(s.output_dir);
-    print_out(dump_json(metrics) + "\n");
-  } else if (!metrics.empty()) {
-    log_info("{}", results_table("predict", metrics));
-  }
-  return kExitDone;
+  return in_flags(chosen->schema, predict(*chosen, only));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "learn/harness/shard_cache.h"
 #include "learn/train/run_lock.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/task_choice.h"
 
 namespace hone {
@@ -80,18 +81,7 @@ Result<Prepared> prepare_labelled(const PrepareOnly& s, const Task& task, const 
   });
 }
 
-Result<int> run_prepare(const std::vector<std::string>& args) {
-  PrepareOnly s;
-  const auto chosen =
-      HONE_TRY(choose_task({.name = "hone prepare",
-                            .summary = "tokenise data once, for training from shards",
-                            .task_help = "what the model will learn",
-                            .more = [&](Schema& schema) { s.bind(schema); },
-                            .takes = [](const Task& t) { return t.text || t.prepared; },
-                            .data_only = true},
-                           args));
-  if (!chosen->task) return kExitDone;
-  const Task& task = *chosen->task;
+Result<int> prepare(const Task& task, const PrepareOnly& s) {
   TaskSettings& settings = *task.settings;
   HONE_TRY(check_whole(settings));
   settings.tokenizer_name = s.tokenizer_name;
@@ -128,6 +118,20 @@ Result<int> run_prepare(const std::vector<std::string>& args) {
              count_of(static_cast<int64_t>(split.shards.size()), "shard"),
              done.was_there ? " (were there already)" : "");
   return kExitDone;
+}
+
+Result<int> run_prepare(const std::vector<std::string>& args) {
+  PrepareOnly s;
+  const auto chosen =
+      HONE_TRY(choose_task({.name = "hone prepare",
+                            .summary = "tokenise data once, for training from shards",
+                            .task_help = "what the model will learn",
+                            .more = [&](Schema& schema) { s.bind(schema); },
+                            .takes = [](const Task& t) { return t.text || t.prepared; },
+                            .data_only = true},
+                           args));
+  if (!chosen->task) return kExitDone;
+  return in_flags(chosen->schema, prepare(*chosen->task, s));
 }
 
 }  // namespace

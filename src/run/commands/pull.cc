@@ -1,6 +1,7 @@
 // hone pull MODEL DATASET --to DIR: what a run needs from elsewhere, in one folder.
 #include "base/core/log.h"
 #include "base/core/text.h"
+#include "base/settings/flag_names.h"
 #include "base/store/errors.h"
 #include "base/store/hub.h"
 #include "base/store/places/transfer.h"
@@ -133,7 +134,9 @@ Result<int> run_pull(const std::vector<std::string>& given) {
   const std::string to = without_end_slash(s.to);
   HONE_TRY(file_store().make_dirs(to));
   HONE_TRY(pull_model(s, to + "/model"));
-  if (!s.dataset.empty()) HONE_TRY(pull_data(s, to + "/data"));
+  if (!s.dataset.empty())
+    if (const Status data = pull_data(s, to + "/data"); !data.ok())
+      return with_flags(schema, data.error());
   if (s.prepare.empty()) return kExitDone;
   std::vector<std::string> words = {"--task",       s.prepare,        "--model_name_or_path",
                                     to + "/model",  "--dataset_name", to + "/data",

@@ -10,6 +10,7 @@
 #include "learn/train/errors.h"
 #include "operate/monitor/monitor.h"
 #include "run/commands/command.h"
+#include "run/commands/in_flags.h"
 #include "run/commands/supervise.h"
 #include "run/commands/training.h"
 
@@ -145,7 +146,8 @@ Result<int> run_train(const std::vector<std::string>& args) {
         "this processor has neither AMX nor AVX512_BF16: {} is emulated and slower than float32",
         s.bf16 ? "--bf16" : "--dtype bfloat16");
   OrderedJson results;
-  Result<int> status = train_task(*chosen->task, start, begin_s, *monitor, results);
+  Result<int> status =
+      in_flags(chosen->schema, train_task(*chosen->task, start, begin_s, *monitor, results));
   if (status.ok())
     monitor->end(RunEnd{*status == kExitDone ? "finished" : "stopped", "", "", 0}, results);
   else

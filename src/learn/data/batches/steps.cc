@@ -22,9 +22,9 @@ Result<StepCount> StepCount::make(const StepOptions& o) {
   if (c.batches_ == 0) {
     return Error(err::kNoRows, o.rows == 0 ? std::string("the training set is empty")
                                            : fmt::format("{} do not fill one batch of {}, and "
-                                                         "--dataloader_drop_last drops that",
+                                                         "`dataloader_drop_last` drops that",
                                                          count_of(o.rows, "row"), o.batch_rows))
-        .todo(o.rows == 0 ? "give more data" : "use a smaller --per_device_train_batch_size");
+        .todo(o.rows == 0 ? "give more data" : "use a smaller `per_device_train_batch_size`");
   }
   c.steps_ = std::max<int64_t>(1, ceil_div(c.batches_, o.accumulation));
   if (o.max_steps > 0) {

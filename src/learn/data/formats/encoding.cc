@@ -42,7 +42,7 @@ class DecodedSource final : public SequentialSource {
     while (ready_at_ == ready_.size() && bad_.empty() && !ended_) HONE_TRY(decode());
     if (ready_at_ == ready_.size() && !bad_.empty()) {
       return Error(err::kNotUtf8, fmt::format("{} of {} text", bad_, encoding_name(encoding_)))
-          .todo("check the encoding: --encoding names it; `file` guesses it");
+          .todo("check the encoding: `encoding` names it; `file` guesses it");
     }
     const size_t n = ready_.copy(to, static_cast<size_t>(size), ready_at_);
     ready_at_ += n;
@@ -137,19 +137,9 @@ Error not_utf8(std::string what, const std::string& file, int64_t line, int64_t 
       .todo(std::move(todo));
 }
 
-// A command that writes a clean copy of the file.
-std::string fix_command(const std::string& file) {
-  const bool plain = file.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                         "0123456789_./+-=,@%") == std::string::npos;
-  return fmt::format("`hone check --task clm --train_file {} --fix fixed`",
-                     plain ? file : fmt::format("'{}'", file));
-}
-
 Error utf16(std::string what, const std::string& file, size_t column, const char* encoding) {
   return not_utf8(std::move(what), file, 1, static_cast<int64_t>(column),
-                  fmt::format("read it with --encoding {}, or {} writes a copy in UTF-8", encoding,
-                              fix_command(file)));
+                  fmt::format("read it with `encoding` {}", encoding));
 }
 
 }  // namespace
@@ -162,7 +152,7 @@ Result<Charset> encoding_of(std::string_view name) {
   }
   const std::string near = nearest_name(to_lower(name), names);
   return Error(err::kEncoding,
-               fmt::format("--encoding {} is not an encoding that hone knows", name))
+               fmt::format("`encoding` {} is not an encoding that hone knows", name))
       .todo(fmt::format("{}it is one of {}; of others make a copy in UTF-8 by iconv",
                         near.empty() ? "" : fmt::format("did you mean {}? ", near),
                         join(names, ", ")));
@@ -233,17 +223,14 @@ Status check_utf8(std::string_view text, const std::string& file, int64_t line, 
     std::string character;
     append_utf8(character, cp1252_character(byte));
     return not_utf8(what + fmt::format(": it looks like cp1252, where it is '{}'", character), file,
-                    line, column,
-                    fmt::format("read it with --encoding cp1252; where only some lines are, {} "
-                                "writes a clean copy",
-                                fix_command(file)));
+                    line, column, "read it with `encoding` cp1252, or mend the line");
   }
   return Error(err::kNotUtf8,
                what + (other_utf8 ? ", though the text before it is: it is damaged or "
                                     "put together from several encodings"
                                   : " and no encoding that hone knows"))
       .at(fmt::format("{}:{}:{}", file, line, column))
-      .todo(fmt::format("mend the line; {} writes a copy without such bytes", fix_command(file)));
+      .todo("mend the line");
 }
 
 char32_t cp1252_character(unsigned char byte) {

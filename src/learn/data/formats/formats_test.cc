@@ -99,12 +99,10 @@ TEST(Csv, ErrorsSayWhereAndWhatToDo) {
             "H2106  a quoted field does not end before the end of the file\n"
             "  at   v.csv:3:1\n"
             "  do   close it with \", and write a quote inside a field twice (\"\")");
-  EXPECT_EQ(
-      read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
-      "H2108  byte 0xE9 is not UTF-8 text: it looks like cp1252, where it is 'é'\n"
-      "  at   v.csv:3:4\n"
-      "  do   read it with --encoding cp1252; where only some lines are, `hone check --task clm "
-      "--train_file v.csv --fix fixed` writes a clean copy");
+  EXPECT_EQ(read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
+            "H2108  byte 0xE9 is not UTF-8 text: it looks like cp1252, where it is 'é'\n"
+            "  at   v.csv:3:4\n"
+            "  do   read it with `encoding` cp1252, or mend the line");
 }
 
 TEST(Tsv, QuotesCountOnlyWhereTheyBalance) {
@@ -401,7 +399,7 @@ TEST(Encodings, AreReadWhenNamed) {
   EXPECT_EQ(read("a.txt", "ok\nno\x81\n", options).error,
             "H2108  byte 0x81 is not a character of cp1252 text\n"
             "  at   a.txt:2:3\n"
-            "  do   check the encoding: --encoding names it; `file` guesses it");
+            "  do   check the encoding: `encoding` names it; `file` guesses it");
   options.encoding = Charset::kLatin1;
   EXPECT_THAT(texts(read("a.jsonl", "{\"t\":\"\xe9\"}", options)), ElementsAre("é"));
   options.encoding = Charset::kUtf16;
@@ -416,13 +414,12 @@ TEST(Encodings, AreRecognised) {
       read("a.csv", std::string("\xFF\xFEt\0", 4)).error,
       "H2108  the text is UTF-16, by its byte order mark 0xFFFE (little endian), and not UTF-8\n"
       "  at   a.csv:1:1\n"
-      "  do   read it with --encoding utf-16, or `hone check --task clm --train_file a.csv --fix "
-      "fixed` writes a copy in UTF-8");
+      "  do   read it with `encoding` utf-16");
   for (const char* bom : {"\xFF\xFE\0\0t\0\0", "\0\0\xFE\xFF\0\0\0t"})
     EXPECT_THAT(read("a.txt", std::string(bom, 8)).error,
                 AllOf(HasSubstr("H2108  the text is UTF-32"), HasSubstr("iconv -f UTF-32")));
   EXPECT_THAT(read("a.jsonl", std::string("\0{\0\"\0t\0\"", 8)).error,
-              AllOf(HasSubstr("looks like UTF-16 (big endian"), HasSubstr("--encoding utf-16-be")));
+              AllOf(HasSubstr("looks like UTF-16 (big endian"), HasSubstr("`encoding` utf-16-be")));
   EXPECT_THAT(read("a.jsonl", "{\"t\":1}\n{\"t\":\"caf\xe9\"}").error,
               AllOf(HasSubstr("looks like cp1252, where it is 'é'\n  at   a.jsonl:2:10")));
   EXPECT_THAT(read("a.txt", "caf\u00e9 caf\xe9").error, HasSubstr("though the text before it is"));

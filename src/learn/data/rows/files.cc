@@ -144,8 +144,8 @@ class Files final : public RowReader {
                              rows_, format_bytes(above)))
         .at(row.where())
         .todo(
-            "use --streaming; or prepare the rows once with hone prepare, and give its folder as "
-            "--train_file, which takes no memory; or raise --device_memory or --host_memory");
+            "prepare the rows once with hone prepare, and give its folder as `train_file`, which "
+            "takes no memory; or raise `device_memory` or `host_memory`");
   }
 
   static constexpr int64_t kUnseenRows = 256, kUnseenBytes = int64_t{4} << 20;
@@ -263,7 +263,7 @@ Status check_no_numbers(RowReader& rows, size_t column) {
   const std::vector<std::string>& names = rows.columns();
   return Error(err::kNoColumn,
                fmt::format("there is no column 'text', and '{}' holds numbers", names[column]))
-      .todo(fmt::format("name the column to learn from by --text_column; the columns are {}",
+      .todo(fmt::format("name the column to learn from by `text_column`; the columns are {}",
                         join(names, ", ")));
 }
 
@@ -286,7 +286,7 @@ Result<size_t> only_text_column(RowReader& rows) {
   return Error(err::kNoColumn, found.empty() ? "no column of the data holds text"
                                              : "the data has no column 'text', and several that "
                                                "hold text")
-      .todo(fmt::format("name the one to learn from by --text_column; the columns are {}",
+      .todo(fmt::format("name the one to learn from by `text_column`; the columns are {}",
                         join(names, ", ")));
 }
 

@@ -104,7 +104,7 @@ TEST_F(Files, TheTextColumnIsTextOrTheFirst) {
   };
   EXPECT_EQ(numbers("id,words\n1,x\n\n-2.5e3,y\n").error().text(),
             "H2109  there is no column 'text', and 'id' holds numbers\n"
-            "  do   name the column to learn from by --text_column; the columns are id, words");
+            "  do   name the column to learn from by `text_column`; the columns are id, words");
   EXPECT_TRUE(numbers("id,words\n1,x\ntwo,y\n").ok());
   EXPECT_TRUE(numbers("id,words\n,x\n").ok());
   EXPECT_TRUE(numbers("id\nnan\n").ok());

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kForms =
     "rows have messages, or prompt and completion, or instruction and output, or a text in the "
     "column "
-    "that --dataset_text_field names";
+    "that `dataset_text_field` names";
 
 // ShareGPT's names of who speaks.
 std::string role_of(const std::string& from) {

@@ -68,7 +68,7 @@ Result<LabelColumns> find_label_columns(const Names& columns, const Row& row,
     return Error(err::kNoColumn, "no column holds text")
         .at(row.where())
         .todo(
-            fmt::format("name it by --text_column_names; the columns are {}", join(columns, ", ")));
+            fmt::format("name it by `text_column_names`; the columns are {}", join(columns, ", ")));
   std::vector<size_t> places;
   for (const std::string& name : texts) {
     const auto at = place_of(columns, name);

@@ -67,7 +67,7 @@ Result<int32_t> SeenLabels::add(const Cell& cell, const Row& row, const std::str
     return Error(err::kCellType, fmt::format("column '{}' holds {} where a label is needed",
                                              column_name, cell_type_name(cell)))
         .at(where())
-        .todo("name the column of the labels by --label_column_name; a row has one label");
+        .todo("name the column of the labels by `label_column_name`; a row has one label");
   }
   if (label.text.empty())
     return Error(err::kEmptyField, "the label is empty")
@@ -123,7 +123,7 @@ Result<LabelMap> sorted_labels(const SeenLabels& seen) {
                                                 "learn",
                                                 preview(map.names[0])))
         .at(labels.empty() ? std::string("the training data") : labels[0]->where)
-        .todo("is the right column taken? --label_column_name names it");
+        .todo("is the right column taken? `label_column_name` names it");
   return map;
 }
 
@@ -159,7 +159,7 @@ Result<LabelMap> remap_labels(const LabelMap& data, const std::vector<std::strin
       .at(fmt::format("id2label in config.json of {}", checkpoint))
       .todo(
           "use data with the checkpoint's labels, or give the model a new head by "
-          "--ignore_mismatched_sizes");
+          "`ignore_mismatched_sizes`");
 }
 
 Result<std::vector<std::string>> label_names_of_config(const Json& config,
@@ -211,7 +211,7 @@ Result<std::vector<int32_t>> class_ids(const SeenLabels& seen, const LabelMap& m
                    fmt::format("'{}' is not one of the {} labels {}", preview(label.text),
                                map.names.size(), list_of(map.names)))
           .at(label.where)
-          .todo(near.empty() ? "correct the row, or name the right column by --label_column_name"
+          .todo(near.empty() ? "correct the row, or name the right column by `label_column_name`"
                              : fmt::format("did you mean '{}'?", near));
     }
     ids.push_back(found->second);
@@ -231,7 +231,7 @@ Result<std::vector<float>> label_values(const SeenLabels& seen) {
       return Error(err::kLabel, fmt::format("'{}' is not a number, and a number is to be learnt",
                                             preview(label.text)))
           .at(label.where)
-          .todo("correct the row, or name the right column by --label_column_name");
+          .todo("correct the row, or name the right column by `label_column_name`");
     values.push_back(value);
   }
   return values;

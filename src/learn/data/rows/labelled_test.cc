@@ -214,7 +214,7 @@ TEST_F(Labelled, ACheckpointsIdsGoByName) {
   EXPECT_THAT(wrong.error().text(),
               ::testing::AllOf(HasSubstr("H2122"), HasSubstr("negative, positive"),
                                HasSubstr("entailment, neutral, contradiction"),
-                               HasSubstr("--ignore_mismatched_sizes")));
+                               HasSubstr("`ignore_mismatched_sizes`")));
 
   const auto names = [](const char* json) {
     return label_names_of_config(parse_json(json, "c").value(), "config.json");

@@ -50,7 +50,7 @@ Result<std::string> text_of_language(const Row& row, size_t column, const std::s
   for (const auto& [k, value] : object->items()) keys.push_back(k);
   return Error(err::kTranslation, fmt::format("the translation has no '{}'", key))
       .at(place_in(row, name))
-      .todo(fmt::format("its languages are {}; name two of them by --source_lang and --target_lang",
+      .todo(fmt::format("its languages are {}; name two of them by `source_lang` and `target_lang`",
                         join(keys, ", ")));
 }
 
@@ -91,7 +91,7 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
           return Error(err::kNoColumn,
                        fmt::format("the data has neither a column '{}' nor a column '{}'",
                                    kTranslation, key))
-              .at(fmt::format("{} (--{}_lang {})", file, target ? "target" : "source", lang))
+              .at(fmt::format("{} (`{}_lang` {})", file, target ? "target" : "source", lang))
               .todo(fmt::format("its columns are {}", join(columns, ", ")));
         if (target)
           out.target_ = found;
@@ -113,17 +113,18 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
                              join(columns, ", ")))
         .at(file)
         .todo("give csv, json, jsonl or parquet with two columns of text");
-  const auto named = [&](const std::string& name, const std::string& flag,
+  const auto named = [&](const std::string& name, const std::string& setting,
                          size_t otherwise) -> Result<size_t> {
     if (name.empty()) return otherwise;
     const auto at = place_of(columns, name);
     if (!at)
-      return no_column(columns, name, "", flag.empty() ? file : fmt::format("{} ({})", file, flag));
+      return no_column(columns, name, "",
+                       setting.empty() ? file : fmt::format("{} (`{}`)", file, setting));
     return *at;
   };
-  out.source_ = HONE_TRY(named(wanted.source_column, wanted.source_flag, 0));
+  out.source_ = HONE_TRY(named(wanted.source_column, wanted.source_name, 0));
   if (wanted.target) {
-    out.target_ = HONE_TRY(named(wanted.target_column, wanted.target_flag, 1));
+    out.target_ = HONE_TRY(named(wanted.target_column, wanted.target_name, 1));
   } else {
     out.target_ = wanted.target_column.empty() ? std::min<size_t>(1, columns.size() - 1)
                                                : place_of(columns, wanted.target_column);
@@ -133,8 +134,8 @@ Result<PairReader> PairReader::open(const Names& files, const RowOptions& option
     return Error(err::kNoColumn,
                  fmt::format("both texts would come from column '{}'", columns[out.source_]))
         .at(file)
-        .todo(fmt::format("name both columns by {} and {}; they are {}", wanted.source_flag,
-                          wanted.target_flag, join(columns, ", ")));
+        .todo(fmt::format("name both columns by `{}` and `{}`; they are {}", wanted.source_name,
+                          wanted.target_name, join(columns, ", ")));
   out.note_ = fmt::format("text from {}", columns[out.source_]);
   if (out.target_)
     out.note_ += fmt::format(", target from {}", columns[*out.target_]);

@@ -17,10 +17,10 @@ std::string language_key(const std::string& lang);
 
 // Where the two texts of a row are.
 struct PairColumnOptions {
-  // Columns by name, with the flags that name them. Without a name the first columns of the file
+  // Columns by name, with the settings that name them. Without a name the first columns of the file
   // that are not taken yet.
   std::string source_column, target_column;
-  std::string source_flag = "--text_column", target_flag = "--summary_column";
+  std::string source_name = "text_column", target_name = "summary_column";
   // Languages, as run_translation has them: the keys of an object in column `translation`, or the
   // columns themselves; "" when the rows are not translations.
   std::string source_lang, target_lang;

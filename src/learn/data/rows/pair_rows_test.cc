@@ -82,7 +82,7 @@ TEST_F(Pairs, ColumnsThatAreNotThere) {
   const std::string path = file("a.csv", "article,highlights\nabc,x\n");
   const std::string text = error_of(path, columns("articel"));
   EXPECT_THAT(text, HasSubstr("H2109  the data has no column 'articel'"));
-  EXPECT_THAT(text, HasSubstr("a.csv (--text_column)"));
+  EXPECT_THAT(text, HasSubstr("a.csv (`text_column`)"));
   EXPECT_THAT(text, HasSubstr("did you mean 'article'? its columns are article, highlights"));
   EXPECT_THAT(error_of(path, columns("highlights")),
               HasSubstr("both texts would come from column 'highlights'"));

@@ -191,7 +191,7 @@ TEST(ReadTextRows, Errors) {
   auto few = std::move(open_rows_of_bytes("a.txt", "abc\n").value());
   EXPECT_EQ(read_text_rows(std::move(few), options, bytes_as_tokens).error().text(),
             "H2114  4 tokens in 1 row do not fill one block of 1024\n"
-            "  do   use --block_size 4 or less, or --packing, or give more text");
+            "  do   use `block_size` 4 or less, or `packing`, or give more text");
   auto none = std::move(open_rows_of_bytes("a.txt", "").value());
   EXPECT_THAT(read_text_rows(std::move(none), options, bytes_as_tokens).error().text(),
               HasSubstr("H2113"));

@@ -17,8 +17,8 @@ Error wrong_cell(const Row& row, size_t column, const std::string& name, const c
       .at(fmt::format("{}, column '{}'", row.where(), name))
       .todo(
           "a row is a list of words with as many labels: {\"tokens\": [\"in\", \"Paris\"], "
-          "\"ner_tags\": [\"O\", \"B-LOC\"]}; other columns are named by --text_column_name and "
-          "--label_column_name");
+          "\"ner_tags\": [\"O\", \"B-LOC\"]}; other columns are named by `text_column_name` and "
+          "`label_column_name`");
 }
 
 bool is_empty_list(const Cell& cell) {

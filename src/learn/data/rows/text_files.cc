@@ -30,8 +30,8 @@ void note_column(const RowReader& reader, size_t column, const TextFiles& files,
     notes.push_back(
         fmt::format("there is no column 'text': the only column of text, '{}', is taken", name));
   else if (names.size() > 1)
-    log_warning("there is no column 'text': the first column, '{}', is taken (--text_column)",
-                name);
+    log_warning("there is no column 'text': the first column, '{}', is taken ({})", name,
+                files.column_name);
   else
     notes.push_back(fmt::format("there is no column 'text': '{}', the only one, is taken", name));
 }
@@ -51,10 +51,10 @@ namespace {
 Error nothing_to_validate(const TextFiles& files, const std::string& share) {
   return Error(
              err::kSplit,
-             fmt::format("there is no --validation_file, and {} leave none to validate on", share))
-      .at(fmt::format("--train_file {}", join(files.train_files, " ")))
+             fmt::format("there is no `validation_file`, and {} leave none to validate on", share))
+      .at(fmt::format("`train_file` {}", join(files.train_files, " ")))
       .todo(
-          "give --validation_file, or a larger --validation_split_percentage; rows are what the "
+          "give `validation_file`, or a larger `validation_split_percentage`; rows are what the "
           "file has, not blocks of tokens");
 }
 
@@ -69,9 +69,9 @@ std::string describe(const TextCounts& c, const TextOptions& options) {
   const std::string dropped =
       fmt::format("{} ({:.1f} %) dropped", count_of(c.tokens_dropped, "token"), percent);
   if (options.grouping == Grouping::kBlocks) {
-    text +=
-        fmt::format("{} of {} (rows are concatenated; --packing keeps them apart); {}",
-                    count_of(c.rows_kept, "block"), count_of(options.block_size, "token"), dropped);
+    text += fmt::format("{} of {} (rows are concatenated; {} keeps them apart); {}",
+                        count_of(c.rows_kept, "block"), count_of(options.block_size, "token"),
+                        options.apart_name, dropped);
     return text;
   }
   text += fmt::format("{} kept apart, of at most {}; {}", count_of(c.rows_kept, "row"),
@@ -100,11 +100,11 @@ Result<std::vector<TextPart>> find_parts(const TextFiles& given, std::vector<std
   const bool split = files.validation_files.empty() && !files.has_validation;
   if ((files.want_train || split) && files.train_files.empty()) {
     return Error(err::kDataMissing, files.want_train
-                                        ? "training needs data: there is no --train_file"
-                                        : "evaluation needs data: there is no --validation_file")
+                                        ? "training needs data: there is no `train_file`"
+                                        : "evaluation needs data: there is no `validation_file`")
         .todo(
-            "give --train_file with a txt, csv, tsv, json, jsonl, parquet, arrow or pkl file, and "
-            "--validation_file likewise");
+            "give `train_file` with a txt, csv, tsv, json, jsonl, parquet, arrow or pkl file, and "
+            "`validation_file` likewise");
   }
   const auto add = [&](const char* name, std::vector<std::string> paths, size_t column,
                        int64_t first, int64_t end) {
@@ -136,12 +136,12 @@ Result<std::vector<TextPart>> find_parts(const TextFiles& given, std::vector<std
       if (files.want_train && kept_back == rows && rows > 0) {
         return Error(
             err::kSplit,
-            fmt::format("--validation_split_percentage keeps back {}: none is left to train on",
+            fmt::format("`validation_split_percentage` keeps back {}: none is left to train on",
                         share));
       }
       if (kept_back > 0) {
         notes.push_back(
-            fmt::format("there is no --validation_file: the first {} ({}) are kept for validation",
+            fmt::format("there is no `validation_file`: the first {} ({}) are kept for validation",
                         count_of(kept_back, "row"), share));
       }
     } else if (split && files.want_eval && !files.eval_optional) {
@@ -173,7 +173,7 @@ Result<SampleBy> sample_by_of(const std::string& name) {
   if (name == "document") return SampleBy::kDocument;
   const std::string near = nearest_name(name, {"line", "paragraph", "document"});
   return Error(err::kSplit,
-               fmt::format("--sample_by {} is not one of line, paragraph, document", name))
+               fmt::format("`sample_by` {} is not one of line, paragraph, document", name))
       .todo(near.empty() ? "a line is the default" : fmt::format("did you mean {}?", near));
 }
 

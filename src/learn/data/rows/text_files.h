@@ -13,8 +13,9 @@ struct TextFiles {
   // Paths, globs, dataset folders (of a DatasetDict the splits `train` and `validation`).
   std::vector<std::string> train_files, validation_files;
   RowOptions rows;
-  std::string text_column;        // empty: `text`, or else the first
-  bool only_text_column = false;  // or else the only one that holds text (files.h)
+  std::string text_column;                    // empty: `text`, or else the first
+  bool only_text_column = false;              // or else the only one that holds text (files.h)
+  std::string column_name = "`text_column`";  // what the user calls text_column
   // Without validation_files, and without a validation split in the one dataset folder that
   // train_files is, the first rows of train_files, this share, are the validation set
   // and not trained on, also when nothing is evaluated.
@@ -57,7 +58,7 @@ Result<bool> has_validation_split(const TextFiles& files);
 // "1 row -> 3,540 tokens -> 3 blocks of 1,024 tokens; 468 tokens (13.2 %) dropped, ..."
 std::string describe(const TextCounts& counts, const TextOptions& options);
 
-// Names a user types for --sample_by. Errors: H2115.
+// Names a user types for sample_by. Errors: H2115.
 Result<SampleBy> sample_by_of(const std::string& name);
 
 }  // namespace hone

@@ -125,8 +125,9 @@ Status TextReader::check_some(int64_t kept) const {
                            count_of(c.rows_read, "row"), options_.block_size))
       .todo(c.tokens_read < 2
                 ? "give more text"
-                : fmt::format("use --block_size {} or less, or --packing, or give more text",
-                              std::min(c.tokens_read, options_.block_size - 1)));
+                : fmt::format("use {} {} or less, or {}, or give more text", options_.block_name,
+                              std::min(c.tokens_read, options_.block_size - 1),
+                              options_.apart_name));
 }
 
 Result<TextData> read_text_rows(std::unique_ptr<RowReader> rows, const TextOptions& options,

@@ -94,7 +94,7 @@ class RowsHash {
 
 enum class Grouping {
   kBlocks,  // run_clm: rows concatenated, blocks of block_size; the rest of each 1,000 rows dropped
-  kRows,    // --packing: rows apart, cut at block_size, EOS appended unless it is there
+  kRows,    // rows apart, cut at block_size, EOS appended unless it is there
 };
 
 struct TextOptions {
@@ -105,6 +105,8 @@ struct TextOptions {
   size_t column = 0;           // text, or lists of integers that are ids already
   int64_t first_row = 0;       // of the reader's rows from its position: [first_row, end_row)
   int64_t end_row = INT64_MAX;
+  // What the user calls block_size, and the setting that keeps rows apart.
+  std::string block_name = "`block_size`", apart_name = "`packing`";
 };
 
 // What happened on the way from text to rows, for the first screen.

@@ -44,14 +44,14 @@ TEST_F(LoadText, SplitsTheFirstRowsOff) {
   EXPECT_EQ(splits->eval.rows.size(), 2);
   EXPECT_THAT(splits->train.rows.row(0), ElementsAre('0', '2', 'x', '\n'));
   EXPECT_EQ(splits->train.rows.size(), 9);
-  EXPECT_THAT(splits->notes, ElementsAre("there is no --validation_file: the first 2 rows (10 % of "
+  EXPECT_THAT(splits->notes, ElementsAre("there is no `validation_file`: the first 2 rows (10 % of "
                                          "20 rows) are kept for validation",
                                          "train: 18 rows -> 72 tokens -> 18 blocks of 4 tokens "
-                                         "(rows are concatenated; --packing keeps "
+                                         "(rows are concatenated; `packing` keeps "
                                          "them apart); 0 tokens (0.0 %) dropped",
                                          "train: the first 9 of these are used",
                                          "validation: 2 rows -> 8 tokens -> 2 blocks of 4 tokens "
-                                         "(rows are concatenated; --packing keeps "
+                                         "(rows are concatenated; `packing` keeps "
                                          "them apart); 0 tokens (0.0 %) dropped"));
 }
 
@@ -76,15 +76,15 @@ TEST_F(LoadText, TwoFilesAndPacking) {
                   "EOS appended to 1 row"));
 }
 
-TEST_F(LoadText, ErrorsSayWhichFlag) {
+TEST_F(LoadText, ErrorsSayWhichSetting) {
   EXPECT_THAT(load().error().text(),
-              HasSubstr("H2101  training needs data: there is no --train_file"));
+              HasSubstr("H2101  training needs data: there is no `train_file`"));
   files_.train_files = {write("a.csv", "text\n\"one cell\"\n")};
   EXPECT_TRUE(load().ok());
   files_.want_eval = true;
   EXPECT_THAT(load().error().text(),
-              HasSubstr("H2115  there is no --validation_file, and 5 % of 1 row leave none to "
-                        "validate on\n  at   --train_file "));
+              HasSubstr("H2115  there is no `validation_file`, and 5 % of 1 row leave none to "
+                        "validate on\n  at   `train_file` "));
   files_.validation_split_percentage = 100;
   EXPECT_THAT(load().error().text(), HasSubstr("none is left to train on"));
   files_.text_column = "txt";

@@ -88,7 +88,7 @@ class ShardFolder {
     std::erase_if(others, [](const Store::Entry& e) { return e.name.starts_with('.'); });
     if (!others.empty())
       return Error(err::kShards, fmt::format("the folder '{}' holds other files", options_.folder))
-          .todo("give another --output_dir");
+          .todo("give another `output_dir`");
     HONE_TRY(store.make_dirs(options_.folder));
     HONE_TRY(save({}));  // the folder is known for what it is from the start
     return false;
@@ -149,7 +149,7 @@ class ShardFolder {
     HONE_TRY(check_same_settings(settings, out.manifest.settings, what));
     if (sources != out.manifest.sources)
       return Error(err::kShardsDiffer, fmt::format("{} were made of other files", what))
-          .todo("give another --output_dir, or --overwrite_output_dir to make them again");
+          .todo("give another `output_dir`, or `overwrite_output_dir` to make them again");
     return Ok{};
   }
 

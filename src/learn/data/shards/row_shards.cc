@@ -13,7 +13,7 @@ constexpr const char *kTypes = "token_type_ids", *kLabel = "label", *kTargets = 
 Error other_rows(const std::string& folder, const std::string& split, const std::string& what) {
   return Error(err::kShards, fmt::format("the split '{}' {}", split, what))
       .at(folder)
-      .todo("make the shards again with hone prepare --overwrite_output_dir");
+      .todo("make the shards again: hone prepare with `overwrite_output_dir`");
 }
 
 // The column of a shard, or null where it is not there or holds something else.

@@ -137,7 +137,7 @@ TEST_F(RowShards, AreReadOnceAndNotOfOtherSettings) {
   EXPECT_EQ(reads_, 1);
   options_.settings["task"] = "translation";
   const auto other = prepare_rows({}, options_, [] { return std::vector<RowSplit>(); });
-  EXPECT_THAT(other.error().text(), HasSubstr("were made with --task classification"));
+  EXPECT_THAT(other.error().text(), HasSubstr("were made with `task` classification"));
   ASSERT_TRUE(remove_shards(options_.folder).ok());
   EXPECT_TRUE(fs::is_empty(options_.folder));
 }

@@ -191,7 +191,7 @@ void append_batch(std::string& out, int64_t rows, const std::vector<ShardColumn>
 
 Error bad(const std::string& path, std::string why) {
   return Error(err::kShards, fmt::format("'{}' cannot be used: {}", path, std::move(why)))
-      .todo("make the shards again with hone prepare --overwrite_output_dir");
+      .todo("make the shards again: hone prepare with `overwrite_output_dir`");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ constexpr int64_t kVersion = 1;
 Error damaged(const std::string& what, const std::string& name) {
   return Error(err::kShards, what)
       .at(name)
-      .todo("make the shards again with hone prepare --overwrite_output_dir");
+      .todo("make the shards again: hone prepare with `overwrite_output_dir`");
 }
 
 std::string flag_text(const OrderedJson& value) {
@@ -182,11 +182,11 @@ Status check_same_settings(const OrderedJson& made, const OrderedJson& wanted,
     if (key.ends_with("tokenizer"))
       return Error(err::kShardsDiffer, fmt::format("{} were made with another tokenizer", what))
           .todo(
-              "name the model or --tokenizer_name that they were made with, or prepare them again "
+              "name the model or `tokenizer_name` that they were made with, or prepare them again "
               "with this one");
-    return Error(err::kShardsDiffer, fmt::format("{} were made with --{} {}, which is {} now", what,
+    return Error(err::kShardsDiffer, fmt::format("{} were made with `{}` {}, which is {} now", what,
                                                  key, flag_text(was), flag_text(value)))
-        .todo(fmt::format("give --{} {}, or prepare them again in another folder", key,
+        .todo(fmt::format("give `{}` {}, or prepare them again in another folder", key,
                           flag_text(was)));
   }
   return Ok{};
@@ -214,7 +214,7 @@ Result<ShardSplit> find_split(const ShardManifest& manifest, const std::string& 
   }
   return Error(err::kShards, fmt::format("the shards '{}' have no split '{}'", folder, split))
       .todo(
-          fmt::format("they have {}; prepare them again with --{}_file", join(names, ", "), split));
+          fmt::format("they have {}; prepare them again with `{}_file`", join(names, ", "), split));
 }
 
 Result<TextData> open_shards(const std::string& folder, const ShardManifest& manifest,

@@ -143,8 +143,8 @@ TEST_F(Shards, OtherSettingsAndFilesAreNamed) {
   ASSERT_TRUE(prepare().ok());
   options_.settings["block_size"] = 32;
   EXPECT_EQ(prepare().error().text(),
-            fmt::format("H2133  the shards '{}' were made with --block_size 16, which is 32 now\n"
-                        "  do   give --block_size 16, or prepare them again in another folder",
+            fmt::format("H2133  the shards '{}' were made with `block_size` 16, which is 32 now\n"
+                        "  do   give `block_size` 16, or prepare them again in another folder",
                         options_.folder));
   options_.settings["block_size"] = 16;
   std::ofstream(path("a.txt"), std::ios::app) << "more\n";

@@ -1,0 +1,45 @@
+#include "run/commands/in_flags.h"
+
+#include "base/settings/flag_names.h"
+#include "learn/data/formats/errors.h"
+
+namespace hone {
+namespace {
+
+// `todo` with the command for the file of `place`, "a.csv:3:7"; without a place as it is.
+std::string with_fix_command(const std::string& todo, const std::string& place) {
+  const size_t column = place.rfind(':');
+  if (column == std::string::npos || column == 0) return todo;
+  const size_t line = place.rfind(':', column - 1);
+  if (line == std::string::npos) return todo;
+  const std::string file = place.substr(0, line);
+  const bool plain = file.find_first_not_of(
+                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                         "0123456789_./+-=,@%") == std::string::npos;
+  return fmt::format("{}; `hone check --task clm --train_file {} --fix fixed` writes a clean copy",
+                     todo, plain ? file : fmt::format("'{}'", file));
+}
+
+}  // namespace
+
+Result<int> in_flags(const Schema& schema, Result<int> done) {
+  if (done.ok()) return done;
+  Error error = with_flags(schema, done.error());
+  if (error.is(err::kNotUtf8) && !error.where().empty())
+    error.todo(with_fix_command(error.remedy(), error.where()[0]));
+  return error;
+}
+
+Findings in_flags(const Schema& schema, const Findings& findings) {
+  Findings out;
+  for (Finding f : findings.all()) {
+    f.what = with_flags(schema, f.what);
+    f.where = with_flags(schema, f.where);
+    f.todo = with_flags(schema, f.todo);
+    if (f.id == err::kNotUtf8.id) f.todo = with_fix_command(f.todo, f.where);
+    out.add(std::move(f));
+  }
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,13 @@
+// What a command says about the data, with its own flags: rooms of data name settings alone
+// (base/settings/flag_names.h). Text that is not UTF-8 gets a command that writes a clean copy.
+#pragma once
+
+#include "base/settings/settings.h"
+#include "learn/check/finding.h"
+
+namespace hone {
+
+Result<int> in_flags(const Schema& schema, Result<int> done);
+Findings in_flags(const Schema& schema, const Findings& findings);
+
+}  // namespace hone
