@@ -65,6 +65,12 @@ std::span<const GlueTask> glue_tasks() {
   return kTasks;
 }
 
+std::vector<std::string> glue_choices() {
+  std::vector<std::string> names{""};
+  for (const GlueTask& task : glue_tasks()) names.push_back(task.name);
+  return names;
+}
+
 const GlueTask* find_glue_task(std::string_view name) {
   const std::string wanted = to_lower(name);
   for (const GlueTask& task : glue_tasks())

@@ -21,6 +21,7 @@ struct GlueTask {
 };
 
 std::span<const GlueTask> glue_tasks();
+std::vector<std::string> glue_choices();  // their names, after "": none
 
 const GlueTask* find_glue_task(std::string_view name);  // in any case; null: no such task
 
