@@ -37,8 +37,8 @@ Status TextEngine::check(const Prompt& prompt, const GenerationConfig& config) c
   const auto begun = static_cast<int64_t>(prompt.tokens.size());
   return Error(
              err::kServeTooLarge,
-             fmt::format("{} tokens, with {} to come in up to {} sequences at once, are more than "
-                         "this server holds: {} sequences of {} tokens, {} tokens in all",
+             fmt::format("the request needs {} prompt tokens and {} new tokens in {} sequences at "
+                         "once; this server holds {} sequences of {} tokens, {} tokens in all",
                          prompt.tokens.size() + prompt.source.size(),
                          config.end_length(begun, limits_.tokens) - begun,
                          std::max(config.num_beams, config.num_return_sequences), limits_.rows,

@@ -438,6 +438,6 @@ extern "C" __attribute__((visibility("default"))) hone::GrpcListener* hone_grpc_
   }
   auto listener = std::make_unique<hone::Listener>(request, door);
   if (listener->listens()) return listener.release();
-  error = "it cannot listen at " + request.address + ", or the files for TLS do not serve";
+  error = "it cannot listen at " + request.address + ", or the files for TLS cannot be used";
   return nullptr;
 }
