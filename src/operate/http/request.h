@@ -1,4 +1,4 @@
-// A request and its answer, whatever the version of HTTP. Names of headers are in lower case.
+// A request and its answer, for every version of HTTP. Names of headers are in lower case.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct WebRequest {
   std::string body;
   std::string client;  // its address, "127.0.0.1"
 
-  std::string_view header(std::string_view name) const;  // "" where there is none
+  std::string_view header(std::string_view name) const;  // "" if there is none
 };
 
 struct WebAnswer {
@@ -31,20 +31,21 @@ struct WebAnswer {
   WebHeaders headers = {};
 };
 
-// How an answer gets to the client; any thread may use it, at any time after the request. One that goes
-// away without an answer gives the client status 500.
+// The way of an answer to the client. Any thread may use it, at any time after the request. A reply
+// that is destroyed without an answer sends status 500.
 class WebReply {
  public:
   virtual ~WebReply() = default;
   // A whole answer, once.
   virtual void send(WebAnswer answer) = 0;
-  // Or an answer in pieces, as they come: status and headers, then any number of write(), then end().
+  // Alternatively an answer in pieces: status and headers, then any number of write(), then end().
   virtual void begin(WebAnswer head) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;
-  // The client left, or takes what is written too slowly: nothing that follows reaches it.
+  // True once the client left or reads too slowly: later writes are discarded.
   virtual bool gone() const = 0;
-  // Called once on the server's thread as soon as it is known, at once where it is.
+  // Calls `f` once on the server's thread as soon as the client is gone; at once if it is gone
+  // already.
   virtual void on_gone(std::function<void()> f) = 0;
 };
 
@@ -52,9 +53,9 @@ using WebHandler = std::function<void(WebRequest, std::shared_ptr<WebReply>)>;
 
 // {"error": "..."} with a line for people.
 WebAnswer web_error(int status, const std::string& text);
-// "%2F" and "+" of a query or of a part of a path; nothing where an escape is broken.
+// Decodes "%2F" and "+" of a query or of a part of a path; nothing if an escape is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_space);
-// "a/b/c" as its parts, each decoded; nothing for an empty part in the middle, "." or "..", or a
+// Splits "a/b/c" into decoded parts; nothing for an empty part in the middle, "." or "..", or a
 // part with a NUL or a slash.
 std::optional<std::vector<std::string>> path_parts(std::string_view path);
 
