@@ -38,7 +38,8 @@ Status check_objects(const OrderedJson& list, const char* key) {
   return Ok{};
 }
 
-// A template that goes through parts gets parts, another one text, its parts joined by line breaks.
+// A template with a loop over parts gets parts; any other gets one text, the parts joined by line
+// breaks.
 Result<OrderedJson> content_of(const OrderedJson& content, const ChatTemplate& chat,
                                const std::string& place) {
   const bool only_parts = chat.reads_parts() && !chat.mentions("string");

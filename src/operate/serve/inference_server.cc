@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-// A reply that is counted when its status is known, and whose answers say who may read them.
+// A reply that counts its request once the status is known, and adds the CORS headers.
 class CountedReply : public WebReply {
  public:
   CountedReply(std::shared_ptr<WebReply> inner, WebHeaders headers, Metrics& metrics,
@@ -93,9 +93,9 @@ Result<std::unique_ptr<InferenceServer>> InferenceServer::start(const InferenceO
 
 InferenceServer::~InferenceServer() { stop(); }
 
-// Whoever will still answer holds a reply, and a reply uses the connections and metrics that go with the server. So
-// first no load may bring another model, then each model ends its last step and tells all that wait, those included
-// that were replaced and finish what they began. What the pool asks after that is refused by the models at once.
+// Every pending answer holds a reply, and a reply uses the server's connections and metrics. So no
+// load may first bring another model; then each model ends its last step and answers all waiting
+// requests, replaced models too. Later requests from the pool are refused by the models at once.
 void InferenceServer::stop() {
   context_.ready = false;
   context_.loads.stop();
@@ -128,7 +128,7 @@ bool InferenceServer::allowed(const WebRequest& request) const {
   return found;
 }
 
-// On the server's thread: what needs no thought.
+// Runs on the server's thread: fast checks only.
 void InferenceServer::take(WebRequest request, const std::shared_ptr<WebReply>& reply) {
   WebHeaders cors = cors_of(request);
   if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty()) {
@@ -169,7 +169,7 @@ void InferenceServer::answer(WebRequest request, const std::shared_ptr<WebReply>
   }
 }
 
-// The metrics of the models as they are now.
+// Updates the metrics of the models.
 void InferenceServer::read_loads() {
   Metrics& m = context_.metrics;
   for (const ModelSet::Model& model : context_.models.all()) {

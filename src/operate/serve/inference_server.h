@@ -1,4 +1,4 @@
-// A web server with the routes: who may ask, what is counted, how it ends.
+// A web server with the routes: access keys, metrics, and the order of its end.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
@@ -10,8 +10,8 @@ namespace hone {
 
 struct InferenceOptions {
   HttpOptions http;
-  std::vector<std::string> keys;     // one of them must be sent; none: everybody may ask
-  std::vector<std::string> origins;  // of web pages that may ask (CORS); "*": all
+  std::vector<std::string> keys;     // requests must send one of them; none: no key is needed
+  std::vector<std::string> origins;  // of web pages that may send requests (CORS); "*": all
   int threads = 2;                   // that read requests
 };
 
@@ -22,15 +22,15 @@ class InferenceServer {
                                                         std::vector<Route> routes,
                                                         ServeContext& context);
   ~InferenceServer();
-  // Takes and answers nothing any more. Loads end, and the models of the context are joined first: replies use what
-  // goes with the server. Before the models go.
+  // Stops the server. First ends loads and joins all models, because their replies use it. Call
+  // before the models are destroyed.
   void stop();
 
   int port() const { return http_->port(); }
   std::string url() const { return http_->url(); }
-  // A request that came another way.
+  // Handles a request that came over another transport.
   void take(WebRequest request, const std::shared_ptr<WebReply>& reply);
-  // Not ready from now on; requests that came are answered. False: not all in this time.
+  // Not ready from now on; open requests are answered. False: not all were answered in time.
   bool drain(double seconds);
 
  private:

@@ -1,5 +1,5 @@
-// A model that reads texts at once, without a cache: classifiers and masked language models. Texts that wait
-// are packed into one run, on a thread of its own.
+// A model without a cache: classifiers and masked language models. Waiting texts are packed into
+// one run, on a thread of its own.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ class RowEngine {
   struct Job {
     std::vector<int32_t> ids;
     std::vector<int32_t> types;   // token types; empty: 0
-    std::vector<int32_t> places;  // masked language models: the tokens whose logits are wanted
+    std::vector<int32_t> places;  // masked language models: tokens whose logits are needed
     Deadline deadline = kNoDeadline;
     // On the engine's thread, once: f32[labels] of a classifier, [places, V] of a masked language
     // model. Errors: H2505, H3411, H3412.
@@ -36,14 +36,14 @@ class RowEngine {
                                                  const EngineOptions& options);
   ~RowEngine();
 
-  // Errors: H2504 no tokens, H2503 too long, H3413 more places than rows, H3412 after stop(), H3414 too
-  // many wait.
+  // Queues a job. Errors: H2504 no tokens, H2503 too long, H3413 more places than rows, H3412 after
+  // stop(), H3414 too many wait.
   Result<uint64_t> submit(Job job);
-  // Forgets a job that waits.
+  // Removes a waiting job.
   void cancel(uint64_t ticket) { queue_.cancel(ticket); }
   // Every job gets H3412 now, later ones at once.
   void stop() { queue_.stop(); }
-  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
+  // Stops, and waits for the engine's thread: no job is called later. May be called repeatedly, on
   // any thread but the engine's.
   void join();
   EngineLoad load() const { return queue_.load(); }
@@ -57,7 +57,7 @@ class RowEngine {
   using Waiting = JobQueue<Job>::Waiting;
   explicit RowEngine(const EngineOptions& options) : queue_(options.most_waiting) {}
   void run();
-  std::vector<Waiting> take();  // the first that fit one run
+  std::vector<Waiting> take();  // the first jobs that fit one run
   void compute(std::vector<Waiting>& jobs);
 
   RowLimits limits_;
@@ -66,7 +66,7 @@ class RowEngine {
   std::vector<Bound> bound_;  // by rising tokens
 
   JobQueue<Job> queue_;
-  EngineLoad load_;  // of the engine's thread, which tells the queue
+  EngineLoad load_;  // of the engine's thread, which reports it to the queue
   std::thread thread_;
   std::once_flag joined_;
 };

@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kLongest = 2048;  // tokens of a sequence when nothing is asked for
+constexpr int64_t kLongest = 2048;  // default number of tokens of a sequence
 constexpr int64_t kLongestRow = 512;
 
 // Bytes of a page of the cache: keys and values of every layer, f32.
@@ -41,7 +41,7 @@ CacheLimits cache_limits(const ModelConfig& c, const ServedOptions& o, int64_t l
   return l;
 }
 
-// What a question to a classifier or masked model may set.
+// Reads the settings of a request to a classifier or masked model.
 Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t otherwise) {
   if (!shared || shared->is_null()) return otherwise;
   const Json& settings = *shared;
@@ -59,7 +59,7 @@ Result<int64_t> top_k_of(const std::shared_ptr<const Json>& shared, int64_t othe
   return otherwise;
 }
 
-// The last request of a model may end on the model's own thread, which cannot end itself.
+// The last reference to a model may end on the model's own thread, which cannot join itself.
 class Unloader {
  public:
   template <class F>
@@ -193,7 +193,7 @@ Status ServedModel::load_text(const ServedOptions& o) {
   return Ok{};
 }
 
-// Measures one answer; of the model's thread.
+// Measures one answer; used on the model's thread.
 class ServedModel::Watch {
  public:
   explicit Watch(const std::optional<ModelLatencies>& to) : to_(to) {}
@@ -254,15 +254,15 @@ void ServedModel::join() {
     rows_->join();
 }
 
-// What a request sets, over what the model does without.
+// Settings of a request, over the model's defaults.
 struct ServedModel::Settings {
-  std::weak_ptr<const Json> json;  // that they were read from
+  std::weak_ptr<const Json> json;  // source of these settings
   GenerationConfig config;
   bool truncates = false;
 };
 
-// The texts of a request ask one after another with the same settings: they are read once, and all that wait hold one
-// copy, however long their stop texts are.
+// The texts of a request have the same settings: they are parsed once, and all waiting texts share
+// one copy, even with long stop texts.
 Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
     const std::shared_ptr<const Json>& json) {
   if (json) {
@@ -272,7 +272,7 @@ Result<std::shared_ptr<const ServedModel::Settings>> ServedModel::read_settings(
   auto s = std::make_shared<Settings>(Settings{json, defaults_});
   if (json && json->is_object() && !json->empty()) {
     Json rest = *json;
-    // As pipelines of Transformers take it: true, or the name of a strategy.
+    // Takes the values of Transformers' pipelines: true, or the name of a strategy.
     if (const auto t = rest.find("truncation"); t != rest.end()) {
       s->truncates =
           t->is_boolean() ? t->get<bool>() : t->is_string() && *t != Json("do_not_truncate");
@@ -347,7 +347,7 @@ Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone
       answer.texts.push_back({continuation_text(self->tokenizer(), before, g.tokens),
                               std::move(g.tokens), g.ended, g.score});
       if (!on_piece) continue;
-      // What the decoder held back; of beams all.
+      // The text that the decoder still holds; for beams all of it.
       const std::string rest =
           decoders->empty() ? answer.texts.back().text : (*decoders)[i].finish();
       if (!rest.empty()) on_piece(i, rest);
@@ -357,7 +357,7 @@ Result<uint64_t> ServedModel::ask_text(TextQuery query, OnPiece on_piece, OnDone
   return text_->submit(std::move(job));
 }
 
-// The most probable of softmax(logits); of a regression its number.
+// The most probable labels by softmax(logits); for a regression its number.
 std::vector<std::vector<Scored>> ServedModel::best_of(std::span<const float> logits,
                                                       int64_t count) const {
   const bool masks = task_ == ServedTask::fill_mask;

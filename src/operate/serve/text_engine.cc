@@ -64,7 +64,8 @@ void TextEngine::tell_load() {
   queue_.tell(l);
 }
 
-// Moves jobs to the batcher as far as it has rows; the others wait in the queue, where they are counted.
+// Moves jobs to the batcher while it has free rows; the others wait in the queue, which counts
+// them.
 void TextEngine::begin_waiting() {
   for (const uint64_t ticket : queue_.take_cancelled())
     if (const auto it = running_.find(ticket); it != running_.end()) {
@@ -107,7 +108,7 @@ void TextEngine::run() {
     begin_waiting();
     batcher_->step();
     end_late();
-    if (running_.empty()) tell_load();  // nothing else does until another request comes
+    if (running_.empty()) tell_load();  // no other call reports until the next request
   }
   batcher_->clear();
   const auto running = std::exchange(running_, {});

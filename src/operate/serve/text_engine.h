@@ -1,4 +1,5 @@
-// A model that writes texts, on a thread of its own: requests from any thread are decoded together.
+// A model that generates texts, on a thread of its own: it decodes requests of all threads
+// together.
 #pragma once
 
 #include <thread>
@@ -15,27 +16,27 @@ class TextEngine {
     Prompt prompt;
     std::shared_ptr<const GenerationConfig> config;
     Deadline deadline = kNoDeadline;
-    // On the engine's thread: tokens as they come (not for beams), and once the end, which is an Error
-    // where the time ran out (H3411) or the engine was stopped (H3412).
+    // Called on the engine's thread: tokens as they come (not for beams), and once the end: the
+    // result, or an Error after the deadline (H3411) or after stop() (H3412).
     std::function<void(size_t sequence, int32_t token)> token = {};
     std::function<void(Result<std::vector<Generated>>)> done;
   };
 
-  // Takes all memory. `model` must outlive the engine.
+  // Allocates all memory. `model` must outlive the engine.
   static Result<std::unique_ptr<TextEngine>> make(const Pretrained& model,
                                                   const CacheLimits& limits, const Backend& backend,
                                                   const EngineOptions& options);
   ~TextEngine();
 
-  // Whether it could ever run: H3413.
+  // H3413 if the request could never run.
   Status check(const Prompt& prompt, const GenerationConfig& config) const;
-  // The ticket of a job that waits. H3412 after stop(), H3414: too many wait.
+  // Queues a job and returns its ticket. H3412 after stop(), H3414: too many wait.
   Result<uint64_t> submit(Job job) { return queue_.submit(std::move(job)); }
-  // Ends a job without calling it any more; one that is done is passed over.
+  // Cancels a job; its callbacks are not called. Does nothing if it is done.
   void cancel(uint64_t ticket) { queue_.cancel(ticket); }
-  // Every job gets H3412 now, later ones at once.
+  // Ends every job with H3412, now and from now on.
   void stop() { queue_.stop(); }
-  // Stops, and waits until the engine's thread is done: no job is called after that. Any number of times, from
+  // Stops, and waits for the engine's thread: no job is called later. May be called repeatedly, on
   // any thread but the engine's.
   void join();
   EngineLoad load() const { return queue_.load(); }
@@ -58,7 +59,7 @@ class TextEngine {
     std::function<void(Result<std::vector<Generated>>)> done;
   };
   JobQueue<Job> queue_;
-  // Those of the engine's thread.
+  // Members of the engine's thread.
   int64_t requests_ = 0;
   std::unordered_map<uint64_t, Running> running_;
   std::thread thread_;

@@ -27,7 +27,7 @@ Result<GrpcStart> load_grpc() {
   return no_grpc(fmt::format("{} is not a module of hone", kModule));
 }
 
-// The answer of a route, gathered.
+// Collects the answer of a route.
 class GatheredReply : public WebReply {
  public:
   explicit GatheredReply(std::function<void(GrpcDoor::Answer)> done) : done_(std::move(done)) {}

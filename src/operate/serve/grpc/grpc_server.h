@@ -1,4 +1,4 @@
-// The Open Inference Protocol over gRPC, by the module libhone_grpc.so.
+// The Open Inference Protocol over gRPC, through the module libhone_grpc.so.
 #pragma once
 
 #include "operate/serve/inference_server.h"
@@ -9,13 +9,13 @@ class GrpcListener;
 
 class GrpcServer {
  public:
-  // Calls go to the routes of `server`, which must outlive it. H3431: the module is not here, does not load or
-  // cannot listen.
+  // Serves calls through the routes of `server`, which must outlive it. H3431: the module is
+  // missing, does not load or cannot listen.
   static Result<std::unique_ptr<GrpcServer>> start(const HttpOptions& options,
                                                    InferenceServer& server);
   ~GrpcServer();
   int port() const;
-  void stop(double seconds);  // no new calls; those that run have this time
+  void stop(double seconds);  // no new calls; open calls have this time
 
  private:
   class Door;

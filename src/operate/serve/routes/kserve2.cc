@@ -55,7 +55,7 @@ Status read_input(const Json& j, std::string_view& tail, InferRequest& r) {
     tail.remove_prefix(bytes.size());
     if (t.datatype == "BYTES") t.texts = HONE_TRY(texts_of_bytes(bytes));
   } else {
-    // A list, or lists in it.
+    // Flattens nested lists.
     const std::function<Status(const Json&)> flatten = [&](const Json& data) -> Status {
       if (data.is_array()) {
         for (const Json& d : data) HONE_TRY(flatten(d));
@@ -177,7 +177,7 @@ Status generate(RouteCall& call, const ModelSet::Model& model, bool stream) {
             });
     return Ok{};
   }
-  // Status and headers wait for the first piece, so that a refusal has a status of its own.
+  // Status and headers wait for the first piece, so a refusal can still have its own status.
   const auto begun = std::make_shared<bool>(false);
   const auto begin = [reply = call.reply, begun] {
     if (!std::exchange(*begun, true)) reply->begin({200, "", "text/event-stream"});
@@ -225,8 +225,8 @@ void repository_index(RouteCall& call) {
   send_json(call.reply, all);
 }
 
-// {"parameters": {"hone_version": "3", "hone_traffic": 10}} names a version and its share; without, the newest
-// gets all requests, or is loaded again with the shares as they are.
+// {"parameters": {"hone_version": "3", "hone_traffic": 10}} names a version and its share. Without
+// them the newest gets all requests; if it is served already it is reloaded, and the shares stay.
 Result<LoadRequest> load_request(const RouteCall& call, const std::string& name) {
   LoadRequest r{name};
   if (call.request.body.empty()) return r;

@@ -95,7 +95,7 @@ struct HttpInfer {
   GrpcDoor::Headers headers;
 };
 
-// The same request over HTTP, with binary tensors.
+// Turns a call into the same request over HTTP, with binary tensors.
 HttpInfer http_infer(const inference::ModelInferRequest& r) {
   json head;
   std::string tail;
@@ -146,7 +146,7 @@ grpc::Status read_infer(const GrpcDoor::Answer& a, inference::ModelInferResponse
     t->set_name(o.value("name", ""));
     t->set_datatype(o.value("datatype", ""));
     for (const json& d : o["shape"]) t->add_shape(d.get<int64_t>());
-    // An empty tensor has no bytes, and no word about them.
+    // An empty tensor has no bytes, and no size among the parameters.
     const size_t size =
         o.contains("parameters") ? o["parameters"].value("binary_data_size", size_t{0}) : 0;
     out->add_raw_output_contents(a.body.substr(at, size));
@@ -155,7 +155,7 @@ grpc::Status read_infer(const GrpcDoor::Answer& a, inference::ModelInferResponse
   return grpc::Status::OK;
 }
 
-// What a call and the request that answers it know of each other, whichever ends first.
+// Links a call and the request that answers it; either may end first.
 template <class Reactor>
 class Link {
  public:
@@ -188,13 +188,13 @@ class Link {
   std::function<void()> end_;
 };
 
-// A unary call that a request of the server answers.
+// A unary call, answered by one request to the server.
 class Call : public grpc::ServerUnaryReactor {
  public:
   using Read = std::function<grpc::Status(const GrpcDoor::Answer&)>;
   void start(GrpcDoor& door, std::string method, std::string path, GrpcDoor::Headers headers,
              std::string body, Read read) {
-    // The call may be done, and gone, before ask() returns.
+    // The call may be done and destroyed before ask() returns.
     const auto link = link_;
     link->ends_by(door.ask(std::move(method), std::move(path), std::move(headers), std::move(body),
                            [link, read](const GrpcDoor::Answer& a) {
@@ -211,7 +211,7 @@ class Call : public grpc::ServerUnaryReactor {
   std::shared_ptr<Link<Call>> link_ = std::make_shared<Link<Call>>(this);
 };
 
-// One request after the other of a stream.
+// A stream: one request after another.
 class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
                                               inference::ModelStreamInferResponse> {
  public:
@@ -222,7 +222,7 @@ class Stream : public grpc::ServerBidiReactor<inference::ModelInferRequest,
     if (!ok) return Finish(grpc::Status::OK);
     HttpInfer h = http_infer(request_);
     h.headers.insert(h.headers.end(), headers_.begin(), headers_.end());
-    // The stream may end, and go, before ask() returns.
+    // The stream may end and be destroyed before ask() returns.
     const auto link = link_;
     link->ends_by(door_.ask("POST", std::move(h.path), std::move(h.headers), std::move(h.body),
                             [link](const GrpcDoor::Answer& a) {
