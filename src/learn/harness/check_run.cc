@@ -13,7 +13,7 @@ namespace {
 
 constexpr FindingLevel kWarning = FindingLevel::kWarning, kNote = FindingLevel::kNote;
 
-// A share of all steps, or a number of them.
+// The setting is a share of all steps, or a number of them.
 double interval_steps(double interval, int64_t total) {
   return interval < 1 ? std::ceil(interval * static_cast<double>(total)) : interval;
 }

@@ -28,7 +28,7 @@ Result<RunPlan> planned(std::vector<Program> programs, const Backend& backend) {
   return session.plan();
 }
 
-// What a rank updates: of a large weight its rows.
+// The weights that a rank updates: its rows of large ones.
 std::vector<UpdateWeight> shards_of(std::vector<UpdateWeight> weights, int64_t ranks,
                                     int64_t least_elements) {
   for (UpdateWeight& w : weights) {
@@ -53,7 +53,7 @@ std::string RankLayout::text() const {
 
 Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const RankLayout& layout,
                            int64_t rows, int64_t row_tokens, const DeviceSpec& device) {
-  // Forward and backward: the other ranks are a place that weights come from and gradients go to.
+  // Forward and backward: other ranks act as a place that weights come from and gradients go to.
   Placement how = Placement::of(m.settings());
   how.optimizer = "none";
   how.param = layout.stage >= 3 ? "cpu" : "none";
@@ -73,10 +73,10 @@ Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const Ran
   }
   const double micro_batches = micro_batches_of(s, s.per_device_train_batch_size, rows);
   RunShapes shapes = shapes_without_data(cut, row_tokens, rows, false, true, s.do_eval);
-  shapes.copies = false;  // a rank's weights are planned in f32
+  shapes.copies = false;  // the weights of a rank are planned in f32
   for (RunProgram& p : HONE_TRY(list_programs(cut, shapes))) {
     const bool trains = p.program.name.starts_with("train.");
-    if (!trains && !p.program.name.starts_with("eval.")) continue;  // accumulation is on shards
+    if (!trains && !p.program.name.starts_with("eval.")) continue;  // shards accumulate
     HONE_TRY(run_passes(p.program, p.passes, {}));
     if (trains) {
       seconds = micro_batches * run_seconds(p.program, speeds);
@@ -104,7 +104,7 @@ Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const Ran
   const RunPlan own = HONE_TRY(planned(std::move(updates), backend));
 
   StateBytes whole(pass), shard(own);
-  if (layout.stage >= 3)  // weights that are not trained are cut too
+  if (layout.stage >= 3)  // frozen weights are sharded too
     for (const StateSlot& slot : pass.states) {
       if (slot.role != Role::param ||
           std::any_of(own.states.begin(), own.states.end(),
@@ -144,13 +144,13 @@ Result<RankPlan> plan_rank(const TaskModel& m, const Backend& backend, const Ran
       if (!most || p.transient_bytes[space] > most->transient_bytes[space]) most = &p;
     const int64_t held = most->transient_bytes[space];
     add("activations", most->kept_bytes);
-    add("gathered", most->staging_bytes);  // weights and gradients on their way
+    add("gathered", most->staging_bytes);  // weights and gradients in transfer
     add("workspace", most->workspace_bytes);
     add("temporaries", held - most->kept_bytes - most->staging_bytes - most->workspace_bytes);
     if (update_needs > held) add("update", update_needs - held);
     add("alignment", (kArenaAlignment - plan.bytes[space] % kArenaAlignment) % kArenaAlignment);
   }
-  // What goes between the ranks after the backward pass: gradients are summed (stages 0 and 1), new
+  // Traffic between the ranks after the backward pass: gradients are summed (stages 0 and 1), new
   // weights are gathered (stages 0 to 2).
   if (speeds.peer_bytes_per_second > 0 && layout.ranks > 1) {
     int64_t bytes = 0;
