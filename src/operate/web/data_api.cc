@@ -55,7 +55,7 @@ OrderedJson tokens_json(const Tokenizer& t, const std::string& text) {
   return tokens;
 }
 
-// What a task reads of a row.
+// The columns of a row that a task reads.
 struct Roles {
   std::vector<std::pair<std::string, size_t>> texts;  // "text", "pair", "target"
   std::optional<size_t> label, words, tags;
