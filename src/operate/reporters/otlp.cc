@@ -145,7 +145,7 @@ class OtlpReporter : public Reporter {
     return Ok{};
   }
 
-  // The variables take precedence over what hone says.
+  // The variables take precedence over hone's values.
   void name_resource() {
     std::string service = environment("OTEL_SERVICE_NAME");
     OtlpAttributes given;

@@ -36,7 +36,7 @@ std::string attributes(int field, const OtlpAttributes& all) {
   return s;
 }
 
-// What UCUM calls the unit that the name of a metric says.
+// The UCUM unit in a metric's name.
 std::string_view unit_of(std::string_view name) {
   if (name.ends_with("_total")) name.remove_suffix(6);
   for (const auto& [end, unit] : {std::pair<std::string_view, std::string_view>{"_seconds", "s"},
