@@ -1,5 +1,5 @@
-// Any bytes as a pipeline's file, JSON and YAML, general steps and the summarization pipeline: an Error,
-// or a pipeline whose configuration reads back equal, with every step after those that it needs.
+// Any bytes as a pipeline's file, JSON and YAML, general steps and the summarization pipeline: an
+// Error, or a pipeline whose configuration reads back equal, with every step after its dependences.
 #include <set>
 
 #include "base/core/text.h"
