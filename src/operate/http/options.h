@@ -16,7 +16,7 @@ struct HttpOptions {
   size_t most_open_bodies = 4;
   size_t most_header_bytes = 16 << 10;  // 431; HTTP/1: extensions of chunks too
   size_t most_unsent_bytes = 4 << 20;   // of a slow reader; above this its connection ends
-  size_t most_connections = 1024;       // any more are closed at once
+  size_t most_connections = 1024;       // further ones are closed at once
   double request_seconds = 30;          // from the first byte of a request to its last
   double idle_seconds = 75;             // between two requests
   double write_seconds = 30;            // for a client to read the pending bytes
