@@ -13,7 +13,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 inline constexpr Deadline kNoDeadline = Deadline::max();
 
 struct EngineOptions {
-  int64_t most_waiting = 256;  // requests that may wait; any more are refused
+  int64_t most_waiting = 256;  // requests that may wait; further ones are refused
 };
 
 struct EngineLoad {

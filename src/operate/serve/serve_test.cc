@@ -1,4 +1,4 @@
-// What requests see of a model, and the parts of the server that need none.
+// A served model through requests, and the parts of the server that need no model.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -334,7 +334,7 @@ TEST(StopCutter, LeavesOutTheStopTextInAnyPieces) {
 
 OrderedJson ordered(const std::string& text) { return parse_ordered_json(text, "test").value(); }
 
-// What vLLM and Transformers make of these requests.
+// The same variables as vLLM and Transformers give to templates.
 TEST(ChatRequest, BecomesTheVariablesOfATemplate) {
   TokenizerParts tokens;
   tokens.bos = "<s>";
