@@ -122,8 +122,8 @@ std::string value_in(const HttpHeaders& headers, const char* name) {
   return it == headers.end() ? "" : it->second;
 }
 
-// What If-Range says of the file that a download began with: a server that has another one now sends it
-// from the start. A weak ETag does not promise equal bytes (RFC 9110, 13.1.5).
+// The value of If-Range for a download that began with this answer: if the file has changed, the
+// server sends it from the start. A weak ETag does not promise equal bytes (RFC 9110, 13.1.5).
 std::string if_range(const HttpHeaders& first) {
   const std::string etag = value_in(first, "etag");
   return etag.starts_with('"') ? etag : value_in(first, "last-modified");

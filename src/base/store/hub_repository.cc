@@ -48,7 +48,7 @@ bool is_inner_path(const std::string& path) {
   return path.find('\n') == std::string::npos && path.find('\0') == std::string::npos;
 }
 
-// "" when the file is what its etag says.
+// "" if the file matches its etag.
 Result<std::string> difference(const std::string& path, const std::string& etag, int64_t wanted) {
   int64_t bytes = HONE_TRY(file_store().bytes(path));
   if (wanted >= 0 && bytes != wanted) {

@@ -346,7 +346,7 @@ TEST(Hub, WantedFiles) {
                          true, {}),
             (V{"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
                "model.safetensors.index.json"}));
-  // What torch.save wrote, where there is nothing better, and once.
+  // Files of torch.save are taken only if there is nothing better, and once.
   EXPECT_EQ(wanted_files({"pytorch_model.bin", "pytorch_model.bin.index.json",
                           "pytorch_model-00001-of-00001.bin", "training_args.bin",
                           "adapter_model.safetensors"},

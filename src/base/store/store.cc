@@ -1,8 +1,7 @@
-// What all stores share, and the file store over a Disk.
-//
-// Durable write: <folder>/.<name>.<n>.hone-tmp is created, written, synced; then renamed to its
-// name; then the folder is synced. A power loss leaves the old file or the new one, and at worst
-// a temporary file beside it, which list() hides.
+// Shared parts of all stores, and the file store over a Disk.
+// Durable write: <folder>/.<name>.<n>.hone-tmp is created, written, synced; then renamed; then the
+// folder is synced. A power loss leaves the old file or the new one, and at worst a temporary file
+// beside it, which list() hides.
 #include "base/store/store.h"
 
 #include <unistd.h>
