@@ -38,7 +38,7 @@ struct CachedShape {
   bool encodes = false;                         // tokens and sequences are those of sources
 };
 
-// Before any pass; forward_pipeline() is its pipeline.
+// Builds the program without any pass; its pipeline is forward_pipeline().
 Program build_cached_program(const ModelConfig& config, const CachedShape& shape,
                              const std::string& name);
 
