@@ -111,9 +111,9 @@ class Schema {
   // The settings file that the arguments name; "" without one, or when they cannot be read.
   std::string config_file(const std::vector<std::string>& args) const;
 
-  // What follows from the settings that were read, such as a file of another program: called before
-  // --dump_config and before required settings are looked for. What it finds wrong is printed together
-  // with what else is wrong.
+  // Derives settings from the ones that were read, such as a file of another program. Called before
+  // --dump_config and before the check of required settings. Its errors are printed together with
+  // all others.
   using Follow =
       std::function<void(Schema&, std::vector<std::string>& notices, std::vector<Error>& errors)>;
   void then(Follow follow) { follow_ = std::move(follow); }
@@ -171,7 +171,7 @@ class Schema {
   Status apply(const std::string& name, const Json& value, const Origin& origin,
                std::vector<std::string>& notices);
   Status check(const Setting& setting, const Json& value, const std::string& place) const;
-  // What is wrong goes to `errors`; the rest is read.
+  // Adds mistakes to `errors` and reads the rest.
   std::vector<Given> read_flags(const std::vector<std::string>& args, ParseOutcome& outcome,
                                 std::vector<Error>& errors) const;
   void read_entries(std::string_view text, const std::string& name,

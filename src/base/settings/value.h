@@ -23,7 +23,7 @@ struct JsonOrFile {
   bool operator==(const JsonOrFile&) const = default;
 };
 
-// Where the value of a setting lives. The types that a settings.def may use.
+// A pointer to the value of a setting. These are the types of a settings.def.
 using Field =
     std::variant<bool*, int64_t*, double*, std::string*, ByteSize*, std::vector<std::string>*,
                  Json*, std::optional<bool>*, std::optional<int64_t>*, std::optional<double>*,

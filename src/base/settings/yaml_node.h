@@ -17,8 +17,8 @@ TextPlace place_of(const YAML::Mark& mark);
 // one document.
 Result<YAML::Node> load_yaml(std::string_view text, const std::string& name);
 
-// What scalars become. A setting's own type decides what its text means (`5e-5`, `no`); inside a
-// map only a JSON setting can have asked for it, and YAML's own types hold.
+// The types of scalars. A setting's own type decides what its text means (`5e-5`, `no`); only a
+// JSON setting can hold a map, and inside it YAML's own types hold.
 enum class YamlScalars { kText, kTextOutsideMaps, kTyped };
 // May throw what yaml-cpp throws.
 Result<Json> json_of(const YAML::Node& node, YamlScalars scalars, const std::string& name,
