@@ -399,7 +399,7 @@ auto over_type(size_t operand, Loop loop) {
   };
 }
 
-// f(x, y) for each pair of elements; a scalar goes with every element.
+// f(x, y) for each pair of elements; a scalar pairs with every element.
 template <class F>
 auto of_two(F f) {
   return over_type(

@@ -13,7 +13,7 @@ Element element_of(DType t) {
   return t == DType::bf16 ? Element::bf16 : t == DType::f16 ? Element::f16 : Element::f32;
 }
 
-// Where the operands after the lists of tensors are.
+// Indices of the operands after the lists of tensors.
 struct Scalars {
   explicit Scalars(const NodeView& n)
       : lr(n.slot("lr")), step(n.slot("step")), g_scale(n.slot("g_scale")) {}

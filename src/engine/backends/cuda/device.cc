@@ -194,7 +194,7 @@ Status CudaDevice::read_spec() {
     return Error(err::kOldGpu, fmt::format("{} has compute capability {}.{}, and {}.0 is needed",
                                            g.name, g.major, g.minor, Gpu::kOldestMajor))
         .todo("give --device cpu, or a GPU from V100 on; hone doctor lists what is here");
-  // What other processes hold is not there for this one.
+  // Memory of other processes is not available to this one.
   size_t free = 0, all = 0;
   HONE_TRY(cuda_status(driver_, driver().cuMemGetInfo(&free, &all), "cuMemGetInfo"));
   if (const DeviceSpec* sheet = known_gpu(g.name)) spec_ = *sheet;

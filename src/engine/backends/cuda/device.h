@@ -16,16 +16,16 @@ namespace hone::cuda {
 class CudaDevice;
 class CudaQueue;
 
-// What a function of the host does for a queue: a copy, or zeros, of bytes on disk.
+// Work of a host function for a queue: a copy, or zeros, of bytes on disk.
 struct DiskWork {
   CudaQueue* queue = nullptr;
   Copy copy = {};
   bool once = true;  // not in a graph, which does it again and again
 };
 
-// A stream. What it is given is begun later; the first error of the driver is kept by the device. What
-// is on disk is read and written by functions of the host that the stream calls, by way of a piece of
-// pinned memory where the other side is the device's.
+// A CUDA stream. Work is asynchronous; the device keeps the driver's first error. Host functions
+// that the stream calls read and write blocks on disk, through a piece of pinned memory if the
+// other side is on the device.
 class CudaQueue : public Queue {
  public:
   CudaQueue(CudaDevice& device, CUstream stream);
@@ -97,8 +97,8 @@ class CudaDevice : public Device {
   void add_block(const Memory& block, Space space);
   void remove_block(const Memory& block);
 
-  // What queues are given from now on is only noted, for a graph that begins on the compute queue;
-  // `works` lives as long as the graph.
+  // Records work of queues from now on, for a graph that starts on the compute queue; `works` lives
+  // as long as the graph.
   Status begin_capture(std::deque<DiskWork>& works);
   Result<CUgraph> end_capture();
   std::deque<DiskWork>* captured() const { return captured_; }

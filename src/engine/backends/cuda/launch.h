@@ -1,4 +1,4 @@
-// What the CUDA backend does for a node, as data: kernels of ../kernels by their names, with grids and
+// The CUDA backend's work for a node, as data: kernels of ../kernels by their names, with grids and
 // arguments. It is made without a device, and checked before one is used.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the backend starts for an op: tables, which files of this room fill.
+// Tables of launches by op; the files of this room fill them.
 #pragma once
 
 #include <algorithm>
@@ -83,7 +83,7 @@ int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);
 
-// What is written over operand `i` as a rule: result k begins as a copy of it elsewhere.
+// Copies operand i to result k unless they share storage.
 Launch copy_if_apart(const NodeView& n, size_t i, size_t k);
 // Rows of the table that is operand 0, by the ids in operand 1.
 Result<Launches> gather_rows(const NodeView& n);

@@ -101,7 +101,7 @@ void widen(const Blocks& b, const void* data, int64_t row, int64_t column, int64
 
 // ---- packing -------------------------------------------------------------------------------
 
-// What is widened at once is in the L1 cache along k, in the L2 cache across it.
+// Values widened at once are in the L1 cache along k, in the L2 cache across it.
 constexpr int64_t kWideK = 64, kWideRows = 32, kWideColumns = 768;
 
 // Tiles::pack_b of a B in blocks.

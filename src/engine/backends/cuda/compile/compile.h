@@ -12,7 +12,7 @@
 
 namespace hone::cuda {
 
-// What the compiler reports of a kernel.
+// The compiler's report on a kernel.
 struct KernelUse {
   int registers = 0;    // of a thread
   int64_t spilled = 0;  // bytes that are stored because registers did not suffice

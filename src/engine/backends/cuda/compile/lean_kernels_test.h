@@ -1,4 +1,4 @@
-// What kernels may take of a multiprocessor.
+// Limits of the kernels' use of a multiprocessor.
 #pragma once
 
 #include <gtest/gtest.h>

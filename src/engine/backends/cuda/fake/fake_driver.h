@@ -37,7 +37,7 @@ class FakeDriver {
   void begin_step();
   void end_step();
 
-  // What is wrong so far, in the order of the calls: one sentence each, with the number of the call,
+  // The mistakes so far, in the order of the calls: one sentence each, with the number of the call,
   // its stream and its kernel. At most 1,000, then their number.
   std::vector<std::string> findings() const;
   // Does what is still queued, and adds what was never freed to the findings.

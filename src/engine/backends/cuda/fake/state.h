@@ -1,4 +1,4 @@
-// What the functions of the fake share. They are called with the lock of enter().
+// State that the functions of the fake share. They are called with the lock of enter().
 #pragma once
 
 #include <optional>
@@ -79,7 +79,7 @@ struct FakeState {
   // Queues work that accesses these bytes; races are findings. Null: a capture has noted it.
   std::shared_ptr<fake::Op> queue(fake::Stream& s, std::span<const Access> accesses,
                                   std::function<void()> work);
-  // What the stream is given from now on begins after that entry, if there is one.
+  // Work given to the stream from now on starts after that entry, if there is one.
   void wait(fake::Stream& s, const std::shared_ptr<fake::Op>& after, const fake::Clock& clock);
   // The host accesses bytes now; `what`: "frees" or "writes".
   void host_access(const Access& a, const char* what);
