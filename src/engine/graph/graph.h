@@ -64,8 +64,9 @@ struct Node {
   bool clone = false;  // made again by a placement pass: never merged with the node it equals
 };
 
-// What a state value is for; `hone plan` sums bytes by it.
-// copy: a parameter, rounded to two bytes for products; what writes the parameter writes it too.
+// The purpose of a state value; `hone plan` sums bytes by it.
+// copy: a parameter, rounded to two bytes for products; a node that writes the parameter writes it
+// too.
 enum class Role : uint8_t { param, grad, moment, cache, constant, copy };
 std::string_view name_of(Role r);
 Result<Role> role_named(std::string_view name);

@@ -1,4 +1,4 @@
-// What an operation is. Each op is one file of engine/ops: formula, shapes and types,
+// The definition of an operation. Each op is one file of engine/ops: formula, shapes and types,
 // decomposition, gradient, cost, in that order.
 #pragma once
 
@@ -113,7 +113,7 @@ struct Op {
   // all others. A pass drops what nobody reads.
   std::vector<std::string> optional_results = {};
 
-  // What passes ask for.
+  // Traits that passes ask for.
   // A matrix product of its two first operands, which attribute bf16 rounds. A weight is operand
   // kWeightOperand.
   bool product = false;
@@ -139,11 +139,11 @@ size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 // type, and the required ones are there. Error H1003 names the first that is not.
 Status check_node(const NodeView& n);
 
-// Where result `k` of a node is. On the lane host_compute: where the operand is that it may be written
-// over; on the host where there is none.
+// The space of result `k` of a node. On the lane host_compute: the space of the operand that it may
+// overwrite, or the host if there is none.
 Space result_space(const NodeView& n, size_t k);
 
-// Whether the node is only begun where it is written, and done when a wait for a result is.
+// Whether the node only starts at its place in the list, and is done at a wait for a result.
 inline bool is_begun(const Node& n) { return n.op->copies || n.lane == Lane::host_compute; }
 
 // Whether the node applies an activation and has what it is applied to as its second result: the
