@@ -1,4 +1,4 @@
-// What the decompositions of attention and attention_grad share.
+// Shared parts of the decompositions of attention and attention_grad.
 #pragma once
 
 #include "engine/ops/support.h"

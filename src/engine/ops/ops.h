@@ -37,7 +37,7 @@ ValueId reshape(Builder& b, ValueId x, Shape shape);  // a view
 ValueId broadcast(Builder& b, ValueId x, Shape shape,
                   std::vector<int64_t> axes);  // axes[i]: where dim i of x goes
 ValueId slice(Builder& b, ValueId x, int64_t axis, int64_t begin, int64_t end);  // axis 0: a view
-ValueId copy(Builder& b, ValueId x, Space to);  // in another space, begun here
+ValueId copy(Builder& b, ValueId x, Space to);  // to another space; starts here
 ValueId wait(Builder& b, ValueId x);            // the result of a copy, done; a view
 ValueId concat(Builder& b, const Values& parts, int64_t axis);
 ValueId transpose(Builder& b, ValueId x, std::vector<int64_t> permutation);

@@ -1,4 +1,4 @@
-// What the files of the shelf share: checks for infer rules, small builders; cost.h has the costs.
+// Helpers of the shelf: checks for infer rules, small builders; cost.h has the costs.
 //
 // In decompose and grad the references that NodeView::in returns die with the first value that is
 // emitted, so those functions copy types before they build.
