@@ -17,7 +17,7 @@
 
 namespace hone {
 
-// `weights`: names of states in f32; those that the program has no state of are passed over.
+// `weights`: names of states in f32; names that the program lacks are skipped.
 Result<bool> narrow_weights(Program& p, const std::set<std::string>& weights);
 
 }  // namespace hone

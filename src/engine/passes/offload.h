@@ -26,7 +26,7 @@ namespace hone {
 
 inline constexpr int kStayGap = 16;  // nodes
 
-// Where values are while they wait; Space::device: they stay.
+// The spaces in which values wait; Space::device: they stay.
 struct Offload {
   Space moments = Space::device;  // all states of the optimizer
   Space params = Space::device;   // weights; with masters, what products read of them
@@ -39,16 +39,16 @@ struct Offload {
   // States by name that have another home than their kind, in all programs of a run: those that the
   // host's memory has no room for.
   std::map<std::string, Space> homes = {};
-  // What the device has: where moments are in the host's memory, whether kernels there do the update.
+  // Whether kernels of the host do the update for moments in the host's memory.
   HostLane host_lane = HostLane::none;
 
   bool any() const {
     return masters != Space::device || moments != Space::device || params != Space::device ||
            gradients != Space::device || activations != Space::device;
   }
-  // Where weights in f32 wait whose products read copies: beside what updates them.
+  // The space of f32 weights whose products read copies: together with the moments.
   Space beside_moments() const { return moments != Space::device ? moments : params; }
-  // Where a state of that type waits.
+  // The space in which a state of that type waits.
   Space home(const State& state, const Type& type) const;
 };
 
