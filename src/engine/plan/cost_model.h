@@ -7,7 +7,7 @@ namespace hone {
 
 class OpSpeeds;
 
-// What a device does in a second; 0: unknown.
+// Speeds of a device per second; 0: unknown.
 struct Speeds {
   double f32_flops = 0, bf16_flops = 0;  // floating-point operations of a large matrix product
   double bytes_per_second = 0;           // read and written in its memory
@@ -18,7 +18,7 @@ struct Speeds {
   // Read and written in the host's memory by kernels on the lane host_compute; 0: the device's.
   double host_memory_bytes_per_second = 0;
   double node_seconds = 0;  // before a node begins
-  // Where they were measured, by kind of node, instead of the first three; they outlive this.
+  // Measured speeds by kind of node, which replace the first three; they outlive this object.
   const OpSpeeds* ops = nullptr;
 };
 

@@ -59,7 +59,7 @@ class Timeline {
       if (whole) insert(spans_[span].always, bytes);
     });
   }
-  // What is taken at any node of x's life, from low to high, with gaps between.
+  // The ranges taken at any node of x's life, from low to high, with gaps between.
   const std::vector<Range>& taken(const Lifetime& x) {
     found_.clear();
     ends_.assign(1, 0);
@@ -272,7 +272,7 @@ Placement first_placement(const std::vector<Lifetime>& b, const Goals& goals, Pl
       Less([&](size_t x, size_t y) {
         return std::pair(b[x].first, -b[x].bytes) < std::pair(b[y].first, -b[y].bytes);
       }),
-      // What is alive at the fullest node must be without a gap: it comes first.
+      // The values alive at the fullest node must be without a gap: they come first.
       Less([&](size_t x, size_t y) {
         return std::pair(off_peak(x), -span(x)) < std::pair(off_peak(y), -span(y));
       }),
@@ -305,7 +305,7 @@ class Draw {
   uint64_t state_;
 };
 
-// What is highest came too late: it gets its place earlier, at a place drawn from a fixed
+// The highest value was placed too late: it is placed earlier, at an index drawn from a fixed
 // sequence of numbers, and orders that are hardly worse (a 16th to a 128th) are kept.
 void improve(const std::vector<Lifetime>& b, const Goals& goals, Placer& placer, Placement& best) {
   const size_t n = b.size();

@@ -30,8 +30,8 @@ class OpSpeeds {
   const KindSpeed* find(const std::string& kind) const;
   bool empty() const { return of_.empty(); }
 
-  // What is not measured takes the time of its like: a product that of a matmul, all else that of an
-  // add of as many bytes. 0 when these are not measured either.
+  // Unmeasured kinds take the time of similar ones: a product the time of a matmul, all others the
+  // time of an add of as many bytes. 0 if these are not measured either.
   double seconds_of(const NodeView& n) const;
 
   // {"gelu": [flop_s, near_byte_s, far_byte_s], ...}; what is not of this form is left out.

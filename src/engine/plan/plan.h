@@ -14,8 +14,8 @@ namespace hone {
 
 inline constexpr int64_t kBufferAlignment = 64;      // bytes; a cache line and a vector
 inline constexpr int64_t kArenaAlignment = 2 << 20;  // bytes; a huge page
-// Where something is on disk, direct I/O wants whole disk blocks there, and in memory addresses that
-// a disk's controller can reach.
+// Direct I/O needs whole disk blocks on disk, and addresses in memory that a disk's controller can
+// reach.
 inline constexpr int64_t kDiskAlignment = 4096;
 inline constexpr int64_t kStagingAlignment = 512;
 
@@ -75,7 +75,7 @@ struct PlanInput {
   std::vector<int64_t> workspace_bytes;
 };
 
-// Where the scratch of the node's kernel is.
+// The space of the kernel's scratch.
 Space workspace_space(const Node& n);
 
 // The part of io_bytes that an input or output of this type takes.
