@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// Where a row begins: file of a list and its line there.
+// The place of a row: index of its file in a list, and its line there.
 struct RowPlace {
   int32_t file = 0;
   int64_t line = 0;
