@@ -14,8 +14,8 @@
 namespace hone {
 
 struct TensorInfo {
-  std::string name;  // Hugging Face name
-  Type type;  // shape as Transformers has it; dtype as stored, f32 when `scheme` decodes to f32
+  std::string name;    // Hugging Face name
+  Type type;           // Transformers' shape; dtype as stored, f32 if `scheme` decodes to f32
   std::string file;    // path of the file that holds it
   int64_t offset = 0;  // its first byte there
   int64_t bytes = 0;   // its bytes there
