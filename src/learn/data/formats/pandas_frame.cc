@@ -94,7 +94,7 @@ class FrameReader {
     return Ok{};
   }
 
-  // Where the rows of a block are among the columns: slice(start, stop, step) or numbers.
+  // Indices of a block's rows among the columns: slice(start, stop, step) or numbers.
   Result<std::vector<int64_t>> read_places(const PickleValue& v) {
     std::vector<int64_t> places;
     const auto columns = static_cast<int64_t>(table_.columns.size());

@@ -1,4 +1,4 @@
-// What the readers of text formats share: the place of a row, positions, going back after errors.
+// Shared parts of text format readers: the place of a row, positions, going back after errors.
 #pragma once
 
 #include "learn/data/formats/rows.h"

@@ -15,9 +15,9 @@ struct TextFiles {
   RowOptions rows;
   std::string text_column;        // empty: `text`, or else the first
   bool only_text_column = false;  // or else the only one that holds text (files.h)
-  // Without validation_files, and without a validation split in the one dataset folder that
-  // train_files is, the first rows of train_files, this share, are the validation set
-  // and not trained on, also when nothing is evaluated.
+  // Percentage of the training rows, from the first, that become the validation set and are not
+  // trained on, even if nothing is evaluated. Only without validation_files, and without a
+  // validation split in a dataset folder that is the only one of train_files.
   double validation_split_percentage = 5;
   // The first of what the grouping gives (rows, or blocks).
   int64_t max_train_samples = -1, max_eval_samples = -1;
@@ -26,7 +26,8 @@ struct TextFiles {
   bool has_validation = false;  // somewhere, though it is not wanted: training rows stay whole
   bool eval_optional = false;   // no error when the share kept for validation is empty
   TextOptions options;          // grouping, block_size, eos; the rest is set here
-  // What prepared shards (shards.h), which may be given as a file, must be made with.
+  // Settings that prepared shards (shards.h), which may be given as a file, must have been made
+  // with.
   OrderedJson shard_settings;
 };
 
