@@ -61,7 +61,7 @@ class Metric {
   virtual Result<MetricValues> values() const = 0;
   // The values if example i had been added times[i] times; needs keep_examples.
   virtual Result<MetricValues> values_of(std::span<const int32_t> times) const = 0;
-  // What else belongs in a report (signature, precisions ...), or null.
+  // Further values for a report (signature, precisions ...), or null.
   virtual OrderedJson details() const { return nullptr; }
 };
 

@@ -29,7 +29,7 @@ class SentenceSplitter {
   // Views into `text`, without the white space between sentences.
   std::vector<std::string_view> split(std::string_view text) const;
 
-  // What run_summarization gives to ROUGE: the stripped text, a line for each sentence.
+  // The text that run_summarization gives to ROUGE: stripped, a line for each sentence.
   std::string lines(std::string_view text) const;
 
  private:

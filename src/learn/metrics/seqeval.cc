@@ -38,7 +38,7 @@ void find_entities(const std::vector<std::string_view>& labels, std::set<Entity>
   size_t first = 0;
   for (size_t i = 0; i <= labels.size(); ++i) {
     const std::string_view label = i < labels.size() ? labels[i] : "O";
-    // What follows the first '-' after the letter: "B-LOC" and "BLOC" are of type LOC.
+    // The text after the first '-' after the letter: "B-LOC" and "BLOC" are of type LOC.
     std::string_view type = label.substr(1);
     type.remove_prefix(type.find('-') == type.npos ? 0 : type.find('-') + 1);
     if (type.empty()) type = "_";
