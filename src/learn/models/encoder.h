@@ -1,6 +1,6 @@
-// What BERT and RoBERTa share (Devlin et al. 2019, arXiv 1810.04805; Liu et al. 2019, arXiv
+// Shared parts of BERT and RoBERTa (Devlin et al. 2019, arXiv 1810.04805; Liu et al. 2019, arXiv
 // 1907.11692): learned positions and token types, blocks whose norms come after the residual sum,
-// biases everywhere, weights [out, in]. Names are Transformers'; those of the body begin with the
+// biases everywhere, weights [out, in]. Names are Transformers'; names of the body begin with the
 // family's name and a dot, except in a checkpoint of the body alone.
 #pragma once
 

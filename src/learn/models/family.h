@@ -76,7 +76,7 @@ Result<nlohmann::json> usual_config(const std::string& model_type, const std::st
 // The fields that every model of the family's kind needs are in range. H2302.
 Status check_common(const ModelConfig& c, const Family& f);
 const Family& family_of(const ModelConfig& c);
-// Without tables: as Transformers' num_parameters(exclude_embeddings=True).
+// `with_tables` false: Transformers' num_parameters(exclude_embeddings=True).
 int64_t parameter_count(const ModelConfig& c, bool with_tables = true);
 
 // Sets the head, with its number of labels where it classifies. H2304 lists what the family offers.
