@@ -16,7 +16,7 @@ namespace hone {
 Result<std::unique_ptr<WeightSource>> read_bitsandbytes(std::unique_ptr<WeightSource> weights,
                                                         const std::set<std::string>& turned);
 
-// What config.json says of them; null: nothing. H2285: another way to quantize than bitsandbytes'.
+// The quantization in config.json; null: none. H2285: another kind than bitsandbytes'.
 Result<std::shared_ptr<const Quantization>> quantization_of_config(const ModelConfig& config);
 
 }  // namespace hone

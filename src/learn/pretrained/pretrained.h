@@ -33,7 +33,7 @@ struct OpenOptions {
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
 };
 
-// What the settings of learn/train/quantization.def ask for; null: nothing is quantized.
+// The quantization that the settings of learn/train/quantization.def ask for; null: none.
 template <class Settings>
 std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
   Quantization q;
@@ -46,8 +46,8 @@ std::shared_ptr<const Quantization> quantization_of(const Settings& s) {
   return std::make_shared<const Quantization>(std::move(q));
 }
 
-// What the settings of a command say: those of base/store/hub_settings.def, and config_name and
-// tokenizer_name where it has them.
+// Options from the settings of a command: those of base/store/hub_settings.def, and config_name and
+// tokenizer_name if it has them.
 template <class Settings>
 OpenOptions open_options(const Settings& s) {
   OpenOptions o;
