@@ -196,7 +196,7 @@ RowsReport check_labels(const ClassificationSettings& s, const CheckRequest& req
   if (read) scan.tell_copies(report);
   Result<ClassificationData> data = read_classification(s, model, request.pool);
   if (!data.ok()) {
-    // What the first reading met already.
+    // The first reading reported it already.
     if (read) findings.add(data.error());
     return report;
   }

@@ -35,7 +35,7 @@ Program ner_program(const NerSettings& s, const ModelConfig& config, const Batch
 
 // --- metrics ------------------------------------------------------------------------------------
 
-// What is known of the rows besides tokens.
+// Data of the rows besides tokens.
 struct NerLabels {
   std::shared_ptr<const NerSettings> s;
   const ModelConfig& config;

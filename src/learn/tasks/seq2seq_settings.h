@@ -23,7 +23,7 @@ struct Seq2SeqSettings : TaskSettings {
   }
 };
 
-// What the tasks differ in; functions are asked after the flags were read.
+// Differences of the tasks; the functions are called after the flags were read.
 struct Seq2Seq {
   std::string name, summary;
   std::shared_ptr<Seq2SeqSettings> settings;

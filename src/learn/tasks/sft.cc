@@ -16,7 +16,7 @@
 namespace hone {
 namespace {
 
-// What is known of the rows besides tokens.
+// Data of the rows besides tokens.
 struct SftRows {
   std::shared_ptr<const SftSettings> s;
   const ModelConfig& config;

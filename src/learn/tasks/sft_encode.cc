@@ -107,7 +107,7 @@ Result<std::vector<ChatSpan>> InstructionEncoder::answers(const InstructionRow& 
 
 void InstructionEncoder::mark(const std::string& text, std::span<const ChatSpan> spans,
                               std::span<const int32_t> ids, std::vector<bool>& learn) const {
-  // Where the bytes of each token end, as long as tokens say their bytes.
+  // Ends of the tokens' bytes, while the tokens' bytes are known.
   std::string decoded;
   std::vector<size_t> ends;
   Tokenizer::DecodeState state;

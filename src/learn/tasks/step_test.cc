@@ -1,4 +1,4 @@
-// A step as one program has the bits of one that keeps its gradients for a program of their update.
+// A step as one program has the bits of a step with gradients kept for an update program.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -321,7 +321,8 @@ Case in_pure_bf16(const char* task, const char* model, const char* optimizer = "
   return c;
 }
 
-// Weights, gradients and moments take two bytes an element each, vectors too, and all is saved so.
+// Weights, gradients and moments take two bytes an element each, vectors too, and are saved in that
+// form.
 TEST(Step, PureBf16TakesTwoBytesEach) {
   for (const bool whole : {true, false}) {
     std::map<std::string, int64_t> bytes[2];
@@ -397,7 +398,7 @@ Case in_f16(const char* task, const char* model, const char* gradients) {
   return c;
 }
 
-// What gradients are kept in with --fp16: f16 for a step of one micro-batch, f32 for sums and for T5.
+// The type of gradients with --fp16: f16 for a step of one micro-batch, f32 for sums and for T5.
 TEST(Step, GradientsInF16GiveTheLossesOfF32) {
   const auto backend = open_backend("cpu", {.threads = 2}).value();
   for (const auto& [task, model, kept] : {std::tuple("clm", "models/gpt2_tiny", DType::f16),
