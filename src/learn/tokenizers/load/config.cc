@@ -170,7 +170,7 @@ Status read_legacy(const JsonAt& root, TokenizerConfig& config) {
   return Ok{};
 }
 
-// Without a class in tokenizer_config.json the model's type names it.
+// If tokenizer_config.json has no class, the model's type gives it.
 Status read_model_type(const JsonAt& root, TokenizerConfig& config) {
   constexpr std::pair<std::string_view, const char*> kClasses[] = {
       {"gpt2", "GPT2Tokenizer"},       {"roberta", "RobertaTokenizer"},

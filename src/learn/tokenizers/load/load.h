@@ -25,8 +25,8 @@ struct GgufVocab {
   std::string chat_template;
 };
 Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
-// The same back, with as many tokens as an embedding has rows. kTokenizerKind when no such
-// vocabulary gives the tokenizer's ids.
+// The inverse, with one token for each row of an embedding. kTokenizerKind if no such vocabulary
+// gives the tokenizer's ids.
 Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows);
 
 // Which texts a tokenizer of a translation model is for. Names of languages are the model's

@@ -1,4 +1,4 @@
-// What the loaders share: each turns its files into TokenizerParts.
+// Shared parts of the loaders: each turns its files into TokenizerParts.
 #pragma once
 
 #include <string>
@@ -57,9 +57,9 @@ Status set_mbart_post_processor(const TokenizerConfig& config, TokenizerParts& p
 // separate_vocabs target_vocab.json) has the ids. config.targets: of the texts to be written.
 Result<TokenizerParts> read_marian(const std::string& folder, const TokenizerConfig& config);
 
-// The stages around a SentencePiece vocabulary: as SentencePiece has them (prefix: a space before
-// the text; squeeze: runs of spaces become one, none at the ends), and as Transformers 5's
-// LlamaTokenizer has them.
+// The stages around a SentencePiece vocabulary: in SentencePiece's form (prefix: a space before the
+// text; squeeze: runs of spaces become one, none at the ends), and in the form of Transformers 5's
+// LlamaTokenizer.
 // charsmap: in base64, or empty.
 StagesJson sentencepiece_stages(bool prefix, bool squeeze, const std::string& charsmap = "");
 StagesJson llama_stages(const TokenizerConfig& config);

@@ -87,7 +87,7 @@ class Decoder {
   virtual void append_token(std::string_view token, bool first, std::string& out) const = 0;
   // The byte that a token such as "<0x0A>" stands for; -1 for every other token.
   virtual int byte_of(std::string_view /*token*/) const { return -1; }
-  // What is taken off the beginning of the whole text: `content`, at most `count` times.
+  // A text to remove from the beginning of the whole text: `content`, at most `count` times.
   struct Lead {
     std::string content;
     int64_t count = 0;
@@ -101,7 +101,7 @@ class Decoder {
   }
 };
 
-// What a factory may ask beside its own JSON.
+// Facts that a factory may use besides its own JSON.
 struct StageContext {
   bool byte_level = false;               // the pre-tokenizer's byte_level(), for models
   std::optional<bool> add_prefix_space;  // overrides that of ByteLevel pre-tokenizers

@@ -79,7 +79,7 @@ class PieceCache {
     return e;
   }
 
-  // What keep_long() kept of a piece, if it is still there.
+  // The entry of keep_long() for a piece, if it still exists.
   const Long* find_long(std::string_view piece) const {
     const Long& l = longs_[hash_bytes(piece) & (kLongs - 1)];
     return std::string_view(l.bytes.data(), l.length) == piece ? &l : nullptr;
