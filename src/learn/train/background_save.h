@@ -14,7 +14,7 @@ namespace hone {
 
 class BackgroundSave {
  public:
-  // The job calls `all_read` when it needs no state of the session any more.
+  // The job calls `all_read` when it no longer needs states of the session.
   using Job = std::function<Status(const std::function<void()>& all_read)>;
   // Runs the job on a thread of its own.
   explicit BackgroundSave(Job job);

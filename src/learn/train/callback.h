@@ -48,8 +48,8 @@ class TrainCallback {
 
   // True: training ends now, as if its last step were done.
   virtual bool stop() const { return false; }
-  // What a resumed run must know: {"args": ..., "attributes": ...} under name() in trainer_state's
-  // stateful_callbacks; "": nothing.
+  // State for a resumed run: {"args": ..., "attributes": ...} under name() in trainer_state's
+  // stateful_callbacks; "": none.
   virtual std::string name() const { return ""; }
   virtual Json state() const { return {}; }
   virtual void restore(const Json&) {}

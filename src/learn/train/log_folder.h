@@ -1,4 +1,4 @@
-// Where the logs and profiles of a run go.
+// The folder of a run's logs and profiles.
 #pragma once
 
 #include <string>

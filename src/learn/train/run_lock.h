@@ -38,13 +38,13 @@ class RunLock {
   std::unique_ptr<InBucket> in_bucket_;
 };
 
-// What a lock says of its process; exposed for tests.
+// The process in a lock; exposed for tests.
 struct LockOwner {
   std::string host, boot, space, start;  // start: the process' start in clock ticks since boot
   int64_t pid = 0;
   std::string name;  // of this lock alone
   static LockOwner self();
-  // True only when the process was on this machine and is not there any more.
+  // True only if the process was on this machine and no longer exists.
   bool is_gone() const;
 };
 

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-// What the shelves of optimizers and schedules offer (optimizer_choice.cc, schedule.cc).
+// Names on the shelves of optimizers and schedules (optimizer_choice.cc, schedule.cc).
 std::vector<std::string> optimizer_names();
 std::string optimizer_arguments();  // "sgd: momentum, dampening; ..." of those that have some
 std::vector<std::string> schedule_names();
@@ -26,7 +26,7 @@ struct TrainSettings {
   // The name of the device to train on.
   std::string device_here() const { return use_cpu ? "cpu" : device; }
   bool shuffles() const { return shuffle && train_sampling_strategy == "random"; }
-  // What leaves the device, and the folder of its file if that is for the disk.
+  // Spaces of offloaded values, and the folder of the file for values on disk.
   Offload offload() const {
     return {.moments = home_of(offload_optimizer_device),
             .params = home_of(offload_param_device),

@@ -37,7 +37,7 @@ struct StepSums {
   bool finite() const { return std::isfinite(loss) && std::isfinite(grad_norm); }
 };
 
-// What an update depends on besides its gradients.
+// Arguments of an update besides its gradients.
 struct StepUpdate {
   double rate = 0;        // the learning rate
   int64_t number = 1;     // of the update, from 1: steps that are skipped have none
@@ -47,8 +47,8 @@ struct StepUpdate {
 // Why the loss or a gradient of a step is not finite.
 struct NotFiniteStep {
   std::optional<NotFinite> first;  // none: every value of the step is finite
-  // Where the rows that hold it, or all of its micro-batch, come from: "train.csv:7". At most a few,
-  // the last one then says how many there are besides.
+  // Places of the rows that hold it, or of all rows of its micro-batch: "train.csv:7". At most a
+  // few; the last one then counts the others.
   std::vector<std::string> rows;
 };
 
@@ -79,7 +79,7 @@ class TrainTask {
   virtual std::string second_name(const std::string&) const { return ""; }
   virtual double flops_of_step(
       const StepSums& sums) const = 0;  // as Transformers counts total_flos
-  // Where the next step's rows are in data that are streamed; null when a step is found by its
+  // The place of the next step's rows in streamed data; null if a step's rows follow from its
   // number. Saved with a checkpoint and given back by seek(); `name` (the checkpoint) appears in
   // messages.
   virtual Json data_place() const { return nullptr; }
@@ -90,11 +90,11 @@ class TrainTask {
   // Memory for a copy of all that a checkpoint holds of the session (copied_bytes() of each), to write it
   // from while steps change the states; empty: there is none.
   virtual std::span<std::byte> save_copy() { return {}; }
-  // What decides the results (ledger.h). Compared on resume.
+  // Facts that decide the results (ledger.h). Compared on resume.
   virtual Json fingerprint() const = 0;
 };
 
-// Where a run begins, as the settings and the output folder say.
+// The start of a run, from the settings and the output folder.
 struct TrainStart {
   std::string checkpoint;      // to continue from; "" to begin
   std::optional<Split> split;  // of the run that continues, where the checkpoint says it
@@ -139,8 +139,8 @@ class Trainer {
   // logged, when a stop was requested before the end.
   Result<OrderedJson> evaluate();
 
-  // The training metrics of a run that has ended (begin() gave true), as train_results.json has
-  // them; null when that file is not there any more.
+  // The training metrics of a run that has ended (begin() returned true), from train_results.json;
+  // null if that file no longer exists.
   OrderedJson ended_metrics() const;
   // Takes the weights of the model in the output folder, to evaluate it or to predict with it.
   Status load_ended();
@@ -175,7 +175,7 @@ class Trainer {
   // and tells the callbacks; a checkpoint that cannot be written is missed, not fatal, until kSavesMissed
   // in a row. `last`: no step follows.
   Status save_checkpoint(bool extra, bool last);
-  // What follows that save: the last one of the run is tried however many were missed.
+  // The step after that save: the last save of a run is tried, however many failed before.
   enum class Next { steps, last_save, end };
   Status finish_save(Next next);
   // The same, and add the time that they take to save_seconds_, or to last_save_seconds_.

@@ -1,4 +1,4 @@
-// Where a run begins, and what it continues from.
+// The start of a run: new, or from a checkpoint.
 #include "base/core/log.h"
 #include "base/core/text.h"
 #include "learn/checkpoint/open_weights.h"

@@ -41,8 +41,8 @@ struct UpdateOptions {
 const Optimizer& optimizer_named(const std::string& name);
 // --optim, or what --adafactor says.
 const Optimizer& optimizer_of(const TrainSettings& s);
-// --optim, --optim_args and what goes with them, as Transformers' Trainer reads them. Errors: H2409
-// an argument that the optimizer does not take.
+// --optim, --optim_args and related settings, with the meaning of Transformers' Trainer. Errors:
+// H2409 an argument that the optimizer does not take.
 Result<UpdateOptions> update_options(const TrainSettings& s);
 
 // An optimizer that is for some layers has at least one. H2409.
@@ -51,8 +51,8 @@ Status check_targets(const std::vector<UpdateWeight>& weights, const TrainSettin
 // An optimizer that updates weights in bf16, where the weights are. H2409.
 Status check_weight_types(const std::vector<UpdateWeight>& weights, const TrainSettings& s);
 
-// What the optimizer keeps, in the order of its op's operands: the state's name, a dot and the
-// weight's. What a second rule keeps comes after it.
+// States of the optimizer, in the order of its op's operands: the state's name, a dot and the
+// weight's. States of a second rule come after them.
 std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weights,
                                           const UpdateOptions& options);
 

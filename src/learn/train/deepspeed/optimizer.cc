@@ -74,7 +74,7 @@ void imply_arguments(const Block& params) {
   if (!args.empty()) params.reading.imply("optim_args", args, params.pointer);
 }
 
-// What the scheduler says of the rate comes before what the optimizer says.
+// The scheduler's rate takes precedence over the optimizer's.
 bool scheduler_has_rate(const Block& top) {
   const Json& s = top.at("scheduler");
   if (!s.is_object() || s.value("type", "") == "WarmupCosineLR") return false;

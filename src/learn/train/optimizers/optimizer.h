@@ -41,7 +41,7 @@ struct OptimizerArgument {
   std::vector<std::string> choices = {};  // of a text
 };
 
-// What is trained.
+// A trained weight.
 struct UpdateWeight {
   std::string name;
   Type type;
@@ -50,7 +50,7 @@ struct UpdateWeight {
   bool is_target = false;  // a linear layer's that --optim_target_modules names
 };
 
-// What one weight of that type has in a list of states: the name before the dot and the weight's
+// A state of one weight of that type in a list of states: the name before the dot and the weight's
 // name, and the type. nullopt: this weight has none.
 struct OptimizerState {
   std::string name;

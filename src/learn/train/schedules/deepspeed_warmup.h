@@ -11,7 +11,7 @@ struct DeepSpeedWarmup {
   explicit DeepSpeedWarmup(const ScheduleOptions& o)
       : steps(std::max(2.0, o.warmup())), is_log(o.more.value("warmup_type", "log") == "log") {}
 
-  // What the schedule counts, for the step after `done` steps; < 0: it has not begun.
+  // The schedule's counter for the step after `done` steps; < 0: it has not started.
   static double at(double done) { return done - 1; }
   // 0 to 1 where at < steps: log(at + 1) / log(steps), or at / steps.
   double share(double at) const { return is_log ? std::log(at + 1) / std::log(steps) : at / steps; }
