@@ -32,7 +32,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// What steps took, and where it went.
+// Times of steps and their parts.
 struct Steps {
   std::vector<double> seconds, losses;
   std::vector<int64_t> tokens;

@@ -106,7 +106,7 @@ Finding kernels(OrderedJson& json, const DeviceSpec& cpu) {
   return f;
 }
 
-// What was measured once for predictions; nothing is measured here.
+// Speeds that were measured earlier for predictions; this command measures nothing.
 Finding speed(OrderedJson& json, int threads) {
   json["speed"] = OrderedJson();
   const auto backend = open_backend("cpu", {.threads = threads});
@@ -159,7 +159,7 @@ Finding huge_pages(OrderedJson& json) {
   return f;
 }
 
-// What `ulimit` allows this process, and processor time of its cgroup.
+// Limits of this process by `ulimit`, and processor time of its cgroup.
 Finding limits(OrderedJson& json) {
   OrderedJson all = OrderedJson::object();
   std::vector<std::string> texts, remedies;

@@ -236,7 +236,7 @@ class Printer {
     if (!prompts_[prompt].source.empty()) return {};
     return prompts_[prompt].tokens;
   }
-  // What precedes the text of a continuation, once.
+  // Returns the text before a continuation, once.
   std::string begin() {
     if (begun_) return "";
     begun_ = true;

@@ -33,7 +33,7 @@ struct GraphSettings {
 #include "base/settings/fields.inc"
 };
 
-// What is shown, of either a model or, with --task, a run.
+// Settings of the output, for a model or, with --task, a run.
 struct ShowSettings {
 #define HONE_SETTINGS "run/commands/graph_show.def"
 #include "base/settings/fields.inc"

@@ -1,4 +1,5 @@
-// What hone init writes: sample rows, a tiny model's config and tokenizer, and the files around them.
+// The files of hone init: sample rows, a tiny model's config and tokenizer, and the files around
+// them.
 #pragma once
 
 #include <map>

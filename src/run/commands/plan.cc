@@ -23,15 +23,14 @@ struct PlanSettings {
 #include "base/settings/fields.inc"
 };
 
-// What would make a run fit that does not: values elsewhere, a shorter block, or as much memory as it
-// says.
+// A change that makes the run fit: offloaded values, a shorter block, or more memory.
 struct Remedy {
   std::optional<Placement> placement;  // the one that changes least
   // The largest half, quarter, ... of the row's tokens with which one row fits; 0: none.
   int64_t row_tokens = 0;
   int64_t memory_bytes = 0;  // of the device, with one row as long as was asked for
 };
-// What lives in the device's memory from step to step, and from one micro-batch to the next.
+// Bytes that stay in the device's memory from step to step, and from one micro-batch to the next.
 struct Kept {
   int64_t states = 0, all = 0;
 };
@@ -238,7 +237,8 @@ Result<int> run_plan(const std::vector<std::string>& args) {
   const int64_t block = limit.tokens, stream = stream_bytes(s, block);
   const ArenaLimits limits = limits_of(s, device, stream);
   if (group.count > 1 && s.do_train) return plan_ranks(made, model.name, group, limits, only.json);
-  // What the device's code takes beside its arena; on the CPU the host's, unless that has its own limit.
+  // Memory of the device's code besides its arena; on the CPU the host's, unless that has its own
+  // limit.
   const int64_t runtime = device.own_memory ? device.runtime_bytes
                           : limits.shared   ? kRuntimeBudget + stream
                                             : 0;

@@ -218,7 +218,7 @@ class Server {
     return Ok{};
   }
 
-  // Where the endpoint is served, for those that ask the registry.
+  // Records the address of the endpoint in the registry.
   Status announce(const std::string& url) {
     if (s_.endpoint.empty()) return Ok{};
     Registry registry = HONE_TRY(Registry::open(s_.registry));

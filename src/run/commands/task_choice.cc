@@ -47,7 +47,7 @@ void add_choice(const TaskCommand& c, const std::vector<Task>& tasks, const std:
   chosen.schema.choices(flag, names);
 }
 
-// `own`: of the task that was chosen, with its flags; else of the one that is to be chosen.
+// `own`: bind the chosen task's own flags; false: only what all tasks share.
 void bind_all(const TaskCommand& c, const std::vector<Task>& tasks, bool own, ChosenTask& chosen) {
   Schema& schema = chosen.schema;
   const bool preset = own && chosen.task->is_preset;
@@ -75,7 +75,7 @@ std::unique_ptr<ChosenTask> bound(const TaskCommand& c, const std::vector<Task>&
   return chosen;
 }
 
-// What was asked for, and by which setting.
+// The requested task, and the setting that names it.
 struct AskedTask {
   std::string flag = "task", name = {};
 };
@@ -99,7 +99,7 @@ Result<AskedTask> named_task(const TaskCommand& c, const std::vector<Task>& task
   for (const auto& [variable, flag] : {std::pair("HONE_TASK", "task"), {"HONE_PRESET", "preset"}})
     if (const auto it = environment.find(variable); it != environment.end() && !it->second.empty())
       return AskedTask{flag, it->second};
-  // What is a file and what a flag's value only a schema knows: that of a task that takes the
+  // Only a schema distinguishes a file from a flag's value: the schema of a task that takes the
   // flags.
   std::string file;
   for (size_t i = 0; i < tasks.size() && file.empty(); ++i)

@@ -26,7 +26,7 @@ bool same_bytes(const std::string& a, const std::string& b) {
   return std::equal(std::istreambuf_iterator<char>(x), {}, std::istreambuf_iterator<char>(y), {});
 }
 
-// A csv that nobody named stays as it is when it says something else.
+// An existing csv that was not named is kept if its content differs.
 Status convert_file(const std::string& in, const std::string& out, bool overwrite) {
   std::error_code ec;
   if (fs::equivalent(in, out, ec))

@@ -42,7 +42,7 @@ struct Item {
   }
 };
 
-// Where rows come from. next() gives false after the last one.
+// The source of rows. next() returns false after the last one.
 class Input {
  public:
   virtual ~Input() = default;
@@ -178,7 +178,7 @@ class Encoder {
                        item.line);
   }
 
-  // What one thread keeps from row to row. Views of a row live until its next one.
+  // Buffers that one thread reuses from row to row. Views of a row live until its next one.
   struct Worker {
     simdjson::dom::parser parser;
     std::string text, pair;  // of a row that the slow parser took

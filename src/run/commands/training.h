@@ -1,4 +1,4 @@
-// What train, eval, plan and bench share.
+// Shared parts of train, eval, plan and bench.
 #pragma once
 
 #include "base/core/json.h"
@@ -12,8 +12,8 @@ namespace hone {
 // is named, H0211 for weights in few bits without an adapter.
 Result<Pretrained> open_for_training(const Task& task, bool& from_scratch,
                                      bool need_weights = true);
-// Before data are read and memory is planned: H2282 for all weights that are missing or have other
-// sizes than the config asks for; the head may still be another one.
+// Call before data are read and memory is planned: H2282 for all weights that are missing or have
+// other sizes than the config; the head may still differ.
 Status check_sizes(const Pretrained& model);
 
 // Makes the folder and finds out that it can be written, before minutes are spent. Errors: those of
