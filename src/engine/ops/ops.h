@@ -139,11 +139,11 @@ Attention attention(Builder& b, const AttentionInputs& in, const AttentionOption
 // skipped).
 ValueId cache_write(Builder& b, ValueId cache, ValueId x, ValueId slots);
 // Loss of a language-model head (or a classifier) without full logits. x [T,C], w [V,C], labels
-// i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. With gradients asked
-// for, dx, dw and dbias are made in the same visit (three matmuls); input 4 accumulates dw. Outputs:
-// loss [], nll [T], correct i32[T] (argmax = label), and with the attributes of these names dw
-// [V,C], dx [T,C], dbias [V]. smoothing e: the label stands for (1-e) onehot + e/V, as Transformers'
-// LabelSmoother has it.
+// i32[T] (-100: ignored), scale [], bias [V] or none: loss = scale * sum nll. If gradients are
+// requested, dx, dw and dbias are computed in the same pass (three matmuls); input 4 accumulates
+// dw. Outputs: loss [], nll [T], correct i32[T] (argmax = label), and with the attributes of these
+// names dw [V,C], dx [T,C], dbias [V]. smoothing e: the label stands for (1-e) onehot + e/V, the
+// rule of Transformers' LabelSmoother.
 struct CrossEntropy {
   ValueId loss, nll, correct, dx, dw, dbias;
 };

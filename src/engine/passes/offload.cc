@@ -111,9 +111,9 @@ class Offloading {
       }
     }
   }
-  // Updates that the host does: all that they read of the optimizer's states is on the host, and nothing
-  // else reads it. What they read there is used at its home. A device with kernels of its own sums in
-  // another order than the host, so rules that sum stay there: the others have the same bits.
+  // Updates that the host does: every optimizer state that they read is on the host, and nothing
+  // else reads it. They read it in place. A device with kernels of its own sums in another order
+  // than the host, so rules that sum stay there; the others have the same bits.
   void find_host_nodes() {
     on_host_.assign(p.nodes.size(), false);
     follows_ = on_host_;

@@ -8,13 +8,13 @@
 //                                 next %m = %23
 //
 // A state has another home and comes for each stay: the nodes that use it, with at most kStayGap
-// others between two of them. Gradients and activations are not states: they are made on the device,
-// leave it after their first stay and come back for the next. What a stay needs is brought at most
-// kStayGap nodes before it, an optimizer's states while the update before theirs computes. So the
-// states of three updates are on the device at most; an update is a node for each 64 MiB of
+// others between two of them. Gradients and activations are not states: they are made on the
+// device, leave it after their first stay and come back for the next. Values are loaded at most
+// kStayGap nodes before their stay, an optimizer's states while the update before theirs computes.
+// So the states of at most three updates are on the device; an update is a node for each 64 MiB of
 // weights. Placement: no value changes. Nothing may move nodes after it.
-// Where the optimizer's states are on the host and kernels can be there, they do the update instead
-// (offload_host.h). States on disk come to the device all the same: see docs/design/host-update.md.
+// If the optimizer's states are on the host and the host has kernels, they do the update instead
+// (offload_host.h). States on disk always come to the device: see docs/design/host-update.md.
 // After S. Rajbhandari et al., "ZeRO-Infinity: Breaking the GPU Memory Wall", 2021.
 #pragma once
 

@@ -75,9 +75,9 @@ class Recomputing {
     drop_until(bytes, [this] { return live_.where(); });
   }
 
-  // Makes values again, those first that free most bytes at a node for their time, until there are at
-  // most `bytes` at it or nothing frees any without a higher peak. What is made again changes what the
-  // others free and cost, so each is looked at again when its turn comes.
+  // Recomputes values, those first that free most bytes at a node for their time, until it has at
+  // most `bytes` or no value frees any without a higher peak. Each recomputed value changes the
+  // bytes and costs of the others, so each is evaluated again when its turn comes.
   template <class Where>
   void drop_until(int64_t bytes, Where where) {
     for (bool any = true; any && live_.at(where()) > bytes;) {

@@ -31,8 +31,8 @@ inline constexpr Speeds kTypicalCpu{.f32_flops = 1e11,
                                     .disk_read_bytes_per_second = 1e9,
                                     .disk_write_bytes_per_second = 5e8};
 
-// The time of a node, or of all nodes of a program. Where speeds of ops are measured, theirs; else the
-// least: of each node, what takes longer, its arithmetic or its memory traffic.
+// The time of a node, or of all nodes of a program, by the measured speeds of ops; without them the
+// least possible: for each node the longer of its arithmetic and its memory traffic.
 double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 

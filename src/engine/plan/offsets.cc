@@ -36,9 +36,9 @@ std::pair<int32_t, int32_t> span_of(const std::vector<Lifetime>& buffers) {
   return span;
 }
 
-// Which bytes are taken during which nodes: a binary tree over spans of nodes. What is placed in
-// whole spans is kept there once, so a question looks at a few spans, however many buffers there
-// are, and adjacent buffers are one range.
+// The bytes that are taken during each node: a binary tree over spans of nodes. A value that is
+// alive in a whole span is kept there once, so a query looks at a few spans, however many buffers
+// there are, and adjacent buffers are one range.
 class Timeline {
  public:
   explicit Timeline(const std::vector<Lifetime>& buffers) {

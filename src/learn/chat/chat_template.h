@@ -26,10 +26,10 @@ class ChatTemplate {
   // H2911: not a template that hone can run, with the line. H2913: one of more than 1 MiB, or too deep.
   static Result<ChatTemplate> parse(std::string_view source);
 
-  // `variables` is an object: messages, tools, add_generation_prompt, bos_token and others. What it does not
-  // name is undefined. Threads may call it at the same time.
-  // H2912: the template refuses the messages (raise_exception), or fails on them. H2913: it needs more than
-  // `limits`.
+  // `variables` is an object: messages, tools, add_generation_prompt, bos_token and others. All
+  // other names are undefined. Threads may call it at the same time.
+  // H2912: the template refuses the messages (raise_exception), or fails on them. H2913: it needs
+  // more than `limits`.
   Result<ChatText> render(const OrderedJson& variables, const ChatLimits& limits = {},
                           const Clock& clock = system_clock()) const;
 

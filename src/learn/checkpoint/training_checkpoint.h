@@ -1,6 +1,6 @@
 // Training checkpoints: folders <output_dir>/checkpoint-<step> that Transformers loads as a model
-// and hone resumes from. What is in them and why no crash can spoil one:
-// docs/formats/checkpoint.md.
+// and hone resumes from. docs/formats/checkpoint.md lists their files, and why no crash can spoil
+// one.
 //
 //   CheckpointWriter w = HONE_TRY(CheckpointWriter::begin(output_dir, step));
 //   HONE_TRY(task.save_model_files(w.folder()));                  // config.json, tokenizer files

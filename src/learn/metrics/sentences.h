@@ -1,7 +1,7 @@
 // Sentences of a text by the Punkt algorithm (Kiss and Strunk, "Unsupervised Multilingual Sentence
 // Boundary Detection", Computational Linguistics 32(4), 2006), with the results of nltk 3.10's
-// sent_tokenize. What it knows about a language is data that NLTK distributes (punkt_tab); hone
-// reads it where it is installed and brings none.
+// sent_tokenize. NLTK distributes its data about a language (punkt_tab); hone reads an installed
+// copy and has none of its own.
 #pragma once
 
 #include <cstdint>

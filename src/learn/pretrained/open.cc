@@ -285,7 +285,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
                  fmt::format("the weights are in {}, and {} is asked for",
                              p.config.quantization->scheme, options.quantization->scheme))
         .at(p.name + ": quantization_config")
-        .todo("leave the flags out: the weights stay as their files have them");
+        .todo("leave the flags out: the weights stay quantized as stored");
   HONE_TRY(open_adapter(p, options));
   if (p.config.adapter && !p.config.quantization)
     p.config.quantization = HONE_TRY(blocks_of_file(p));

@@ -27,8 +27,8 @@ struct OpenOptions {
   // PEFT's folder of an adapter, or a hub name; "": none. Else `adapter` is a new one to train.
   std::string adapter_name = {};
   std::shared_ptr<const Adapter> adapter = {};
-  // How linear layers are kept. What a checkpoint of bitsandbytes says takes precedence; null: as floats,
-  // but beside an adapter in the blocks that a GGUF file has.
+  // The form of linear layers. A bitsandbytes checkpoint's own form takes precedence; null: floats,
+  // except that with an adapter they stay in the blocks of a GGUF file.
   std::shared_ptr<const Quantization> quantization = {};
   bool writes_text = false;  // the head is causal_lm, of encoder-decoders seq2seq_lm
 };

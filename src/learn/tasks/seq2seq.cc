@@ -58,7 +58,7 @@ Result<RunForm> form(const Seq2Seq& q, const Pretrained& model) {
   return form;
 }
 
-// Inputs and outputs: token_graph.h. What the decoder reads are its labels, one later.
+// Inputs and outputs: token_graph.h. The decoder reads its labels, shifted by one.
 Program seq2seq_program(const Seq2SeqSettings& s, const ModelConfig& config,
                         const BatchShape& shape, const std::string& name, bool train) {
   TokenGraph g(config, shape, name, train, {DType::i32, {shape[kTargetTokens]}});

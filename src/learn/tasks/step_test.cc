@@ -1,4 +1,4 @@
-// A step as one program has the bits of a step with gradients kept for an update program.
+// One program for a step gives the bits of a step with gradients kept for an update program.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -480,8 +480,8 @@ TEST(Step, OneProgramHasTheBitsOfTwo) {
     expect_same_bits({"clm", "models/gpt2_tiny", optimizer});
 }
 
-// A loss that is not finite changes no state, whatever the gradients are.
-// What --fp16 keeps of a family whose activations leave the range of f16 is its largest value.
+// A loss that is not finite changes no state, whatever the gradients are. With --fp16, activations
+// outside the range of f16 are kept as its largest value, if the family has such activations.
 TEST(Step, ActivationsOfAFamilyThatIsNotSafeInF16Saturate) {
   for (const auto& [task, model, saturates] :
        {std::tuple("summarization", "models/t5_tiny", true), {"clm", "models/gpt2_tiny", false}}) {

@@ -39,8 +39,8 @@ struct Difference {
   std::string name;
   Json then, now;
 };
-// In order of names. What one of the two does not hold is not compared: fingerprints of earlier
-// versions hold less. Without `machine` what belongs to the machine alone is left out.
+// In order of names. Values that only one of the two holds are not compared: fingerprints of
+// earlier versions hold less. With `machine` false, facts of the machine alone are left out.
 std::vector<Difference> differences(const Json& then, const Json& now, bool machine = true);
 
 }  // namespace hone

@@ -198,7 +198,7 @@ Status Trainer::resume(const std::string& checkpoint) {
       if (best_.checkpoint_step > 0 &&
           !HONE_TRY(
               file_store().exists(checkpoint_path(best_.checkpoint_step) + "/" + kManifestFile))) {
-        log_warning("the best checkpoint '{}' is not there any more",
+        log_warning("the best checkpoint '{}' no longer exists",
                     checkpoint_path(best_.checkpoint_step));
         best_.checkpoint_step = 0;
       }

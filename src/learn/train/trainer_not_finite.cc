@@ -75,7 +75,7 @@ Status Trainer::roll_back(Error why) {
   not_finite_in_row_ = 0;
   if (loss_scale_) loss_scale_->restore(from.state.value("loss_scale", Json()));
   log_warning(
-      "{}; weights and optimizer states are those of {} again, and the rows of {} are passed over",
+      "{}; weights and optimizer states are those of {} again, and the rows of {} are skipped",
       in_one_line(why), newest->path,
       newest->step == done_ ? fmt::format("step {}", done_ + 1)
                             : fmt::format("the steps {} to {}", newest->step + 1, done_ + 1));

@@ -144,7 +144,7 @@ class Http2 : public HttpConnection, public std::enable_shared_from_this<Http2> 
     }
     if (c.body_bytes_ + size > most_of_all) {
       c.refuse(id, *s,
-               web_error(503, "this connection has begun bodies of more than " +
+               web_error(503, "this connection has incomplete bodies of more than " +
                                   std::to_string(most_of_all) +
                                   " bytes: end some requests before you begin others"));
       return 0;

@@ -99,7 +99,7 @@ class PipelineRunner {
       const auto known = HONE_TRY(state_->run(options_.run));
       if (known && known->config_hash != run.config_hash)
         return Error(err::kPipelineFile,
-                     fmt::format("run '{}' was begun with another configuration", options_.run))
+                     fmt::format("run '{}' was started with another configuration", options_.run))
             .at("--run")
             .todo("give the run another name; steps that have not changed are reused");
       continues = known.has_value();

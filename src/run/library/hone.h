@@ -35,8 +35,8 @@ typedef struct hone_tokens {
 /* "0.1.0" */
 HONE_API const char* hone_version(void);
 
-/* What went wrong in this thread's last call that failed; "" before the first. Valid until the next
- * one that fails. */
+/* The error of this thread's last failed call; "" before the first. Valid until the next failed
+ * call. */
 HONE_API const char* hone_error(void);
 
 /* A model folder, a .safetensors or .gguf file, or a hub name. `options` is a JSON object, or NULL:
@@ -63,7 +63,7 @@ HONE_API hone_batch* hone_generate(hone_model* model, const hone_tokens* prompts
 HONE_API hone_batch* hone_generate_text(hone_model* model, const char* const* prompts,
                                         int64_t count, const char* settings);
 /* Continuations: num_return_sequences of each prompt, in the order of the prompts. An index outside
- * of 0 to size - 1 gives no tokens and NULL. What they point to lives as long as the batch. */
+ * of 0 to size - 1 gives no tokens and NULL. The results live as long as the batch. */
 HONE_API int64_t hone_batch_size(const hone_batch* batch);
 HONE_API hone_tokens hone_batch_tokens(const hone_batch* batch, int64_t index);
 HONE_API const char* hone_batch_text(const hone_batch* batch, int64_t index);

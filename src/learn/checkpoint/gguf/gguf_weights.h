@@ -1,5 +1,5 @@
-// A GGUF file as a Hugging Face checkpoint: names, orientation and config as Transformers' loader
-// has them, for the architectures llama (with Mistral), qwen2 and gpt2.
+// A GGUF file as a Hugging Face checkpoint: names, orientation and config of Transformers' loader,
+// for the architectures llama (with Mistral), qwen2 and gpt2.
 #pragma once
 
 #include <memory>

@@ -13,8 +13,8 @@
 
 namespace hone {
 
-// Ids of pieces seen lately: two places for each piece, so bounded. Entries hold pieces of up to 16
-// bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. What is longer has one
+// Ids of recent pieces: two places for each piece, so bounded. Entries hold pieces of up to 16
+// bytes that become up to 4 ids; 32 bytes an entry, two megabytes in all. Longer pieces have one
 // place among the Longs; 128 bytes each, half a megabyte in all.
 class PieceCache {
  public:

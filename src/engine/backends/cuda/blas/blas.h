@@ -94,7 +94,7 @@ class Algorithms {
  public:
   // In memory alone.
   Algorithms() = default;
-  // Reads what the file has; lines that are not whole are left out. What is added is appended.
+  // Reads the file and skips incomplete lines. New entries are appended.
   explicit Algorithms(std::string path);
   const cublasLtMatmulAlgo_t* find(const std::string& product) const;
   void add(const std::string& product, const cublasLtMatmulAlgo_t& algorithm);

@@ -1,12 +1,11 @@
-// Runs a CUDA kernel on the CPU: a fibre for each thread that waits, block after block. Kernels are the
-// same source as on a GPU (emulate.h gives them CUDA's words).
+// Runs a CUDA kernel on the CPU: a fibre for each thread that waits, block after block. Kernels are
+// the same source as on a GPU (emulate.h gives them CUDA's words).
 //
 //   run_grid({.grid = {8}, .block = {256}, .order = Order::backward}, [&] { kernel(x, y, n); });
 //
-// What CUDA leaves undefined is an error here where it can be seen: a barrier that some threads of a
-// block or lanes of a warp do not reach. Threads run one after
-// another until they wait, in an order that can be chosen: a kernel that lacks a barrier gives other
-// results in another order.
+// Undefined behaviour of CUDA is an error here if it can be detected: a barrier that some threads
+// of a block or lanes of a warp do not reach. Threads run one after another until they wait, in an
+// order that can be chosen: a kernel that lacks a barrier gives other results in another order.
 #pragma once
 
 #include <cstddef>
