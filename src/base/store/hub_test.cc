@@ -135,7 +135,7 @@ TEST_F(HubTest, WithoutNetworkTheCacheIsUsedAndItIsSaid) {
   o.endpoint = "http://127.0.0.1:1";
   o.progress = true;
   EXPECT_EQ(*resolve_model("org/tiny", o), online);
-  EXPECT_EQ(said, "warning: the hub cannot be reached: using org/tiny as it is in the cache\n");
+  EXPECT_EQ(said, "warning: the hub cannot be reached: using org/tiny from the cache\n");
   o.http.retries = 1;
   Result<std::string> r = resolve_model("org/other", o);
   EXPECT_EQ(code(r), "H0107");

@@ -239,7 +239,7 @@ Result<std::string> Store::read(const std::string& path, int64_t offset, int64_t
 }
 Result<std::unique_ptr<Writer>> Store::create_new(const std::string& path) {
   if (HONE_TRY(exists(path)))
-    return Error(err::kLostRace, fmt::format("'{}' is there already", path))
+    return Error(err::kLostRace, fmt::format("'{}' exists already", path))
         .todo("see whether two runs use the same folder");
   return create(path);
 }

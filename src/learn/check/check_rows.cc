@@ -166,7 +166,7 @@ class Scan {
     faults_.tell(
         {name, report.rows, "a block",
          files_.options.grouping == Grouping::kRows
-             ? fmt::format("what does not fit is cut off: raise --{}",
+             ? fmt::format("the rest is cut off: raise --{}",
                            masked_ ? "max_seq_length" : "block_size, or leave out --packing")
              : "they are cut into blocks",
          [&](RowPlace place) { return where(place); }},
@@ -185,7 +185,7 @@ class Scan {
           files_.options.grouping == Grouping::kRows
               ? fmt::format("raise --{}: rows are cut at it",
                             masked_ ? "max_seq_length" : "block_size")
-              : fmt::format("use a smaller --{}: what is left over of 1,000 rows is dropped",
+              : fmt::format("use a smaller --{}: tokens left over of 1,000 rows are dropped",
                             masked_ ? "max_seq_length" : "block_size"));
     }
     if (report.bytes > 1000 && !rows_of_ids_) {

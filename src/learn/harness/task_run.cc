@@ -170,7 +170,7 @@ Result<int64_t> TaskRun::why_not_finite(BoundProgram& program, const CollatedRow
   session_->find_not_finite(&found);
   session_->run(program.index);
   session_->find_not_finite(nullptr);
-  return Error(err::kNotFinite, fmt::format("what the model gives in evaluation is not finite; {}",
+  return Error(err::kNotFinite, fmt::format("the model's output in evaluation is not finite; {}",
                                             found ? "the first value that is not: " + found->text()
                                                   : "every value before it is finite"))
       .todo("take a checkpoint from before the training broke");
@@ -181,7 +181,7 @@ Status TaskRun::check_device() const {
   if (works.ok()) return works;
   return std::move(works.error())
       .todo(
-          "what the model gave is not used: look at the disk, or name a folder on another one with "
+          "the model's output is discarded: look at the disk, or name a folder on another one with "
           "--offload_optimizer_nvme_path");
 }
 

@@ -175,7 +175,7 @@ Status check_adapter(const ModelConfig& c) {
   }
   for (const ParamSpec& p : params)
     if (p.part == ParamSpec::Part::saved && p.looked_up && c.tied)
-      return bad(fmt::format("'{}' is the head too: it cannot be trained whole beside an adapter",
+      return bad(fmt::format("'{}' is the head too: it cannot be trained in full with an adapter",
                              p.also.front()))
           .todo("leave it out of --lora_modules_to_save");
   return Ok{};

@@ -282,7 +282,7 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
     p.config.quantization = options.quantization;
   else if (options.quantization && options.quantization->scheme != p.config.quantization->scheme)
     return Error(err::kSettingConflict,
-                 fmt::format("the weights are in {}, and {} is asked for",
+                 fmt::format("the weights are in {}, and {} is requested",
                              p.config.quantization->scheme, options.quantization->scheme))
         .at(p.name + ": quantization_config")
         .todo("leave the flags out: the weights stay quantized as stored");

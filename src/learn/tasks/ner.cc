@@ -196,7 +196,7 @@ RowsReport check_ner(const NerSettings& s, const CheckRequest& request, Findings
                          model.config.vocab, false, {0, i + 1});
     faults.tell(
         {split, rows->size(), fmt::format("the {} that are kept", s.row_tokens(model.config)),
-         "what does not fit is cut off: raise --max_seq_length",
+         "the rest is cut off: raise --max_seq_length",
          [&](RowPlace place) { return fmt::format("{} row {}", split, place.line); }},
         findings);
   };

@@ -165,7 +165,7 @@ class PairScan {
                                    ? "val_max_target_length"
                                    : "max_target_length";
       side->faults.tell({name, report.rows, fmt::format("the {} that are kept", side->limit),
-                         fmt::format("what does not fit is cut off: raise --{}", flag), place,
+                         fmt::format("the rest is cut off: raise --{}", flag), place,
                          s_.dataset_name.empty() ? "take them out: a run ends at an empty text"
                                                  : "rows with an empty text are left out",
                          target ? "targets" : "sources"},
@@ -187,7 +187,7 @@ class PairScan {
         findings_.add(
             FindingLevel::kNote, "no_source_prefix",
             fmt::format("{}: T5 knows a task by words before the text, and there are none", name),
-            "", "a checkpoint that was trained on this task wants " + remedy);
+            "", "a checkpoint that was trained on this task needs " + remedy);
         return;
       }
       findings_.add(

@@ -76,8 +76,8 @@ Result<std::vector<ChatSpan>> InstructionEncoder::answers(const InstructionRow& 
     }
     const auto cannot = [&] {
       return Error(err::kChatAnswers,
-                   fmt::format("the chat template writes message {} in a way that hides where the "
-                               "answer is",
+                   fmt::format("the answer cannot be found in message {} as the chat template "
+                               "writes it",
                                first.size() + 1))
           .todo(
               "mark answers in the template by {% generation %} and {% endgeneration %}, and name "

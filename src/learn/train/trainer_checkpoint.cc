@@ -243,8 +243,8 @@ Status Trainer::load_best() {
         best_.step, checkpoint);
     return Ok{};
   }
-  log_info("{:<11} {} ({} {:.6g}) is the model that stays", "best", checkpoint,
-           best_metric_of(s_)->name, *best_.metric);
+  log_info("{:<11} {} ({} {:.6g}) is the final model", "best", checkpoint, best_metric_of(s_)->name,
+           *best_.metric);
   return Ok{};
 }
 

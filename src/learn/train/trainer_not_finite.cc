@@ -97,7 +97,7 @@ Error Trainer::why_not_finite(const StepSums& sums) {
   return std::move(
       e.todo(fmt::format("use {}a smaller --learning_rate or more --warmup_steps{}",
                          s_.fp16 ? "--bf16, which holds larger values, or " : "",
-                         last_saved_ > 0 ? "; the last checkpoint is as it was" : "")));
+                         last_saved_ > 0 ? "; the last checkpoint is unchanged" : "")));
 }
 
 }  // namespace hone

@@ -170,7 +170,7 @@ class MlflowReporter : public Reporter {
   void send_artifacts() {
     if (!run_.artifact_uri.starts_with("mlflow-artifacts:")) {
       log_warning(
-          "mlflow: artifacts stay here, the server does not take them: start it with "
+          "mlflow: artifacts are not uploaded, because the server refuses them: start it with "
           "--serve-artifacts");
       return;
     }

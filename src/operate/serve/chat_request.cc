@@ -122,8 +122,7 @@ Result<std::string> cut_at_mark(const std::string& text) {
   const std::string_view bare = kMark.substr(0, kMark.size() - 1);
   const size_t at = text.rfind(bare);
   if (at == std::string::npos)
-    return bad_chat("continue_final_message",
-                    "the chat template does not write the last message as it is");
+    return bad_chat("continue_final_message", "the chat template changes the last message");
   const std::string_view before = std::string_view(text).substr(0, at);
   const bool spaced = std::string_view(text).substr(at).starts_with(kMark);
   return std::string(spaced ? before : chat::strip_right(before));

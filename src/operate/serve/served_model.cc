@@ -419,7 +419,7 @@ Result<uint64_t> ServedModel::ask_rows(TextQuery query, OnDone on_done) {
     if (job.places.empty())
       return Error(err::kServeRequest, "the text has no mask")
           .at("instances")
-          .todo(fmt::format("put {} where a word is to be found",
+          .todo(fmt::format("put {} in the place of the word to find",
                             tokenizer().decode(std::span(&mask_, 1))));
   }
   job.deadline = query.deadline;

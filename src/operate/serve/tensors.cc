@@ -49,7 +49,7 @@ Result<const InferTensor*> texts_among(const std::vector<InferTensor>& inputs) {
     return Error(err::kServeRequest,
                  fmt::format("the input {} is {}, BYTES is expected", text->name, text->datatype));
   if (text->size() != static_cast<int64_t>(text->texts.size()))
-    return Error(err::kServeRequest, fmt::format("the input {} has {} texts, its shape says {}",
+    return Error(err::kServeRequest, fmt::format("the input {} has {} texts, its shape has {}",
                                                  text->name, text->texts.size(), text->size()));
   return text;
 }

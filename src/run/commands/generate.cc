@@ -193,7 +193,7 @@ CacheLimits fit_memory(std::span<const Prompt> prompts, const GenerationConfig& 
     if (batch == 1 || bytes < usable / 2) {
       return limits;
     }
-    log_info("the cache of {} prompts would take {}: fewer are worked on together", batch,
+    log_info("the cache of {} prompts would take {}: fewer are processed together", batch,
              format_bytes(bytes));
   }
 }

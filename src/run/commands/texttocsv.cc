@@ -44,9 +44,9 @@ Status convert_file(const std::string& in, const std::string& out, bool overwrit
   fs::remove(made, ec);
   HONE_TRY(written);
   if (!same)
-    return Error(err::kFileExists, fmt::format("'{}' is there and holds something else", out))
+    return Error(err::kFileExists, fmt::format("'{}' exists and holds something else", out))
         .todo(fmt::format("name another file, or replace it: `hone texttocsv {} {}`", in, out));
-  log_info("{} -> {}: is there already", in, out);
+  log_info("{} -> {}: exists already", in, out);
   return Ok{};
 }
 

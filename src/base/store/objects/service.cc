@@ -29,7 +29,7 @@ Error refused_by_store(const HttpResponse& r, const std::string& name,
     case 404:
       return Error(err::kStoreMissing, fmt::format("{} does not exist", name))
           .at(fmt::format("status 404{}", why.empty() ? "" : ": " + why.substr(0, 300)))
-          .todo("check the name; 'hone store ls' shows what is there");
+          .todo("check the name; 'hone store ls' lists the names");
     case 401:
     case 403:
       return Error(err::kStoreDenied, said)

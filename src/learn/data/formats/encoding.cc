@@ -234,7 +234,7 @@ Status check_utf8(std::string_view text, const std::string& file, int64_t line, 
     append_utf8(character, cp1252_character(byte));
     return not_utf8(what + fmt::format(": it looks like cp1252, where it is '{}'", character), file,
                     line, column,
-                    fmt::format("read it with --encoding cp1252; where only some lines are, {} "
+                    fmt::format("read it with --encoding cp1252; if only some lines are, {} "
                                 "writes a clean copy",
                                 fix_command(file)));
   }

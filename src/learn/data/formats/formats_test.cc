@@ -99,12 +99,11 @@ TEST(Csv, ErrorsSayWhereAndWhatToDo) {
             "H2106  a quoted field does not end before the end of the file\n"
             "  at   v.csv:3:1\n"
             "  do   close it with \", and write a quote inside a field twice (\"\")");
-  EXPECT_EQ(
-      read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
-      "H2108  byte 0xE9 is not UTF-8 text: it looks like cp1252, where it is 'é'\n"
-      "  at   v.csv:3:4\n"
-      "  do   read it with --encoding cp1252; where only some lines are, `hone check --task clm "
-      "--train_file v.csv --fix fixed` writes a clean copy");
+  EXPECT_EQ(read("v.csv", "a,b\n1,\"z\ncaf\xe9\"\n").error,
+            "H2108  byte 0xE9 is not UTF-8 text: it looks like cp1252, where it is 'é'\n"
+            "  at   v.csv:3:4\n"
+            "  do   read it with --encoding cp1252; if only some lines are, `hone check --task clm "
+            "--train_file v.csv --fix fixed` writes a clean copy");
 }
 
 TEST(Tsv, QuotesCountOnlyWhereTheyBalance) {
@@ -362,7 +361,7 @@ TEST(Formats, AreFoundByExtension) {
   EXPECT_THAT(find_format("a.jsnl", {}).error().text(),
               AllOf(HasSubstr("H2103"), HasSubstr("did you mean .jsonl?")));
   EXPECT_THAT(find_format("dir.d/data", {}).error().text(),
-              HasSubstr("has no extension that tells its format"));
+              HasSubstr("has no extension to name its format"));
 }
 
 TEST(Encodings, AreReadWhenNamed) {

@@ -11,7 +11,7 @@ constexpr int kOldest = 12000;  // CUDA 12.0: every function of driver.def, and 
 
 Error no_driver(const std::string& text) {
   return Error(err::kNoDriver, text)
-      .todo("install NVIDIA's driver, or use --device cpu; hone doctor says what is here");
+      .todo("install NVIDIA's driver, or use --device cpu; hone doctor shows what is here");
 }
 
 }  // namespace
