@@ -13,10 +13,10 @@
 //
 // Later wins: default < preset of the command < file < environment (HONE_LEARNING_RATE) < flags.
 // `-` and `_` are the same in names. A flag is --name value, --name=value, and for a bool also
-// --name alone or --no_name. A list takes all words up to the next flag, or one "a,b".
-// Everything that is wrong with the flags, the file and the variables of one call is one Error.
-// The file is --config FILE, or the first argument that is neither a flag nor a flag's value, when its
-// name ends in .yaml, .yml or .json.
+// --name alone or --no_name. A list takes all words up to the next flag, or one "a,b". Everything
+// that is wrong with the flags, the file and the variables of one call is one Error. The file is
+// --config FILE, or the first argument that is neither a flag nor a flag's value, when its name
+// ends in .yaml, .yml or .json.
 #pragma once
 
 #include <cmath>
@@ -117,8 +117,8 @@ class Schema {
   using Follow =
       std::function<void(Schema&, std::vector<std::string>& notices, std::vector<Error>& errors)>;
   void then(Follow follow) { follow_ = std::move(follow); }
-  // For Follow: `value`, which `place` gives to a setting. Errors: H0211 the user gave another value;
-  // those of a value in a settings file, also of a setting that is refused.
+  // For Follow: `value`, which `place` gives to a setting. Errors: H0211 the user gave another
+  // value; those of a value in a settings file, also of a setting that is refused.
   Status imply(const std::string& name, const Json& value, const std::string& place,
                std::vector<std::string>& notices);
   // The same, where what the user gave, if anything, counts.

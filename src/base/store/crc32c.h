@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli, RFC 3720): the checksum of Google's object storage and of TensorBoard's files.
+// CRC-32C (Castagnoli, RFC 3720): the checksum of Google's object storage and of TensorBoard's
+// files.
 #pragma once
 
 #include <cstddef>

@@ -42,9 +42,9 @@ std::vector<std::string> device_names();
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
 
-// A device of this machine as --device names it: a backend, "cuda:1", or "auto", which is a GPU where one
-// can be opened, else the CPU: with a warning, unless there is no driver (H1341). Errors of open_backend and
-// of the backend.
+// A device of this machine as --device names it: a backend, "cuda:1", or "auto", which is a GPU
+// where one can be opened, else the CPU: with a warning, unless there is no driver (H1341). Errors
+// of open_backend and of the backend.
 Result<std::unique_ptr<Backend>> open_device(const std::string& name,
                                              const BackendOptions& options = {});
 

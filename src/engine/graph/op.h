@@ -14,8 +14,8 @@ namespace hone {
 
 class Builder;
 
-// A node with the types of its operands at hand. Operands and attributes are known by the names that
-// the op gives them; another name is a Bug.
+// A node with the types of its operands at hand. Operands and attributes are known by the names
+// that the op gives them; another name is a Bug.
 struct NodeView {
   const Program& program;
   const Node& node;
@@ -132,7 +132,8 @@ struct Op {
   const Overwrite* accumulator() const;  // the one that adds, or nullptr
 };
 
-// The number of an operand in a node of this number of inputs; a name the op does not know is a Bug.
+// The number of an operand in a node of this number of inputs; a name the op does not know is a
+// Bug.
 size_t slot_of(const Op& op, std::string_view operand, size_t inputs);
 
 // The operands are there and no more than the op names; the attributes are known, of the right

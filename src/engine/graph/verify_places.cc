@@ -127,8 +127,8 @@ class Places {
   const Program& p;
   std::vector<int32_t> wait_of_;  // by asynchronous node: the first wait for a result, or -1
   std::vector<bool> waited_for_;  // by value
-  // By value, or -1: the last node that reads it, a copy as its wait; and that until which it is read,
-  // a kernel of the host as its wait too.
+  // By value, or -1: the last node that reads it, a copy as its wait; and that until which it is
+  // read, a kernel of the host as its wait too.
   std::vector<int32_t> last_read_, last_busy_;
 };
 

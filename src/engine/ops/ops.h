@@ -62,7 +62,8 @@ ValueId dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId positi
 ValueId attention_dropout_mask(Builder& b, ValueId rng, ValueId sample_ids, ValueId cu_q,
                                ValueId cu_k, double p, int64_t heads, int64_t tk,
                                const std::string& key);  // [H, Tq, Tk], true outside the segments
-// Normal numbers that are others after each `period` steps, by Philox from `key`; step i64[], from 1.
+// Normal numbers that are others after each `period` steps, by Philox from `key`; step i64[], from
+// 1.
 ValueId random_normal(Builder& b, ValueId step, const Type& type, double std, int64_t period,
                       int64_t key);
 // x as bf16, rounded at random by Philox; step i64[], `first`: where x begins in its tensor.
@@ -152,10 +153,11 @@ CrossEntropy linear_cross_entropy(Builder& b, ValueId x, ValueId w, ValueId labe
 // Sums of squares of n tensors -> f64[n]; of one -> f64[].
 ValueId sum_squares(Builder& b, const Values& tensors);
 ValueId sum_squares(Builder& b, ValueId tensor);
-// One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd, adagrad,
-// rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula, states and attributes. `states`: what the
-// rule keeps, one list after another. lr f64[], step i64[] (1 for the first), g_scale f64[] (times
-// every gradient). Returns p' and the new states in the order of the operands.
+// One step of an optimizer over all tensors; `rule` is one of the ops adamw, adamw_8bit, sgd,
+// adagrad, rmsprop, lion, lion_8bit, lamb, adafactor, apollo_adamw, whose files say their formula,
+// states and attributes. `states`: what the rule keeps, one list after another. lr f64[], step
+// i64[] (1 for the first), g_scale f64[] (times every gradient). Returns p' and the new states in
+// the order of the operands.
 struct UpdateLists {
   Values p, g, states;
   ValueId lr = kNoValue, step = kNoValue, g_scale = kNoValue;

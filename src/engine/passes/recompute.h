@@ -27,8 +27,8 @@ struct Recompute {
   // All that the blocks keep but what goes from one to the next, as gradient checkpointing does. A
   // block is a layer: the part of a scope up to its first number ("h.3" of "h.3.attn").
   bool blocks = false;
-  // The share of the bytes kept when the backward pass begins, at most; less has no effect where the
-  // peak, which may be elsewhere, would be higher.
+  // The share of the bytes kept when the backward pass begins, at most; less has no effect where
+  // the peak, which may be elsewhere, would be higher.
   double share = 1;
   // At each node at most, with the gradients that are states; no effect where nothing more can be
   // made again.

@@ -117,8 +117,8 @@ class Scheduling {
     return bytes;
   }
 
-  // A node of the update that takes next to nothing, such as the squares of a gradient: what waits for
-  // it may free much.
+  // A node of the update that takes next to nothing, such as the squares of a gradient: what waits
+  // for it may free much.
   bool is_small_update(size_t i) const {
     const Node& n = p.nodes[i];
     int64_t bytes = 0;

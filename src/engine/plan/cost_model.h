@@ -37,7 +37,8 @@ double seconds_of(const NodeView& n, const Speeds& speeds);
 double seconds_of(const Program& p, const Speeds& speeds);
 
 // The same for a program whose copies run beside the computation: each lane does its work in order,
-// a copy, or a kernel of the host, begins when compute has reached it, and compute waits for what it needs.
+// a copy, or a kernel of the host, begins when compute has reached it, and compute waits for what
+// it needs.
 double run_seconds(const Program& p, const Speeds& speeds);
 
 }  // namespace hone

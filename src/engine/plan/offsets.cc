@@ -416,7 +416,8 @@ int64_t most_alive(const std::vector<Lifetime>& buffers, int32_t* at) {
 
 namespace {
 
-// Long searches that were done: a run is planned for many choices, of which most programs are alike.
+// Long searches that were done: a run is planned for many choices, of which most programs are
+// alike.
 class Memory {
  public:
   struct Found {

@@ -22,8 +22,8 @@ struct KindSpeed {
 
 class OpSpeeds {
  public:
-  // "matmul.nt.bf16", "attention.dropout", "gelu": the op and what changes its speed. A linear is the
-  // matmul of its product.
+  // "matmul.nt.bf16", "attention.dropout", "gelu": the op and what changes its speed. A linear is
+  // the matmul of its product.
   static std::string kind_of(const NodeView& n);
 
   void set(const std::string& kind, KindSpeed speed) { of_[kind] = speed; }

@@ -1,6 +1,7 @@
 // From tokens to a tree. The grammar is Jinja's:
 //   https://jinja.palletsprojects.com/en/stable/templates/
-// Both halves are one class: statements in parse_statements.cc, expressions in parse_expressions.cc.
+// Both halves are one class: statements in parse_statements.cc, expressions in
+// parse_expressions.cc.
 #pragma once
 
 #include "learn/chat/lexer.h"

@@ -1,7 +1,8 @@
-// seqeval: precision, recall and F1 of the entities that labels such as B-PER I-PER O spell, and the
-// share of labels that are right; the numbers of the package seqeval 1.2 (Nakayama 2018) in its
+// seqeval: precision, recall and F1 of the entities that labels such as B-PER I-PER O spell, and
+// the share of labels that are right; the numbers of the package seqeval 1.2 (Nakayama 2018) in its
 // default mode, which is conlleval's of CoNLL-2000 (Tjong Kim Sang and Buchholz). A text is the
-// labels of a sentence, with spaces between them. Memory: counts by type, of kept examples 20 bytes.
+// labels of a sentence, with spaces between them. Memory: counts by type, of kept examples 20
+// bytes.
 #include <array>
 #include <limits>
 #include <map>

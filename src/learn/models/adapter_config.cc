@@ -28,7 +28,8 @@ const char* task_type(const ModelConfig& c) {
 
 Error bad(std::string what) { return Error(err::kBadAdapter, std::move(what)); }
 
-// A key that changes what an adapter computes, with a value other than the one that changes nothing.
+// A key that changes what an adapter computes, with a value other than the one that changes
+// nothing.
 Status refuse(const Json& file, const char* key) {
   const auto it = file.find(key);
   if (it == file.end() || it->is_null() || it->empty() || *it == false) return Ok{};

@@ -18,8 +18,8 @@ struct ConstantTable {
 struct ModelType {
   std::string name;          // value of config.json's model_type: "mistral"
   std::string class_prefix;  // of Transformers' classes: "Mistral"
-  // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives a
-  // whole config.json.
+  // JSON: the defaults of Transformers' config class, for training from scratch. "": the user gives
+  // a whole config.json.
   const char* usual = "";
 };
 struct HeadOffer {
@@ -46,7 +46,8 @@ struct Family {
   // Endings of tensors that checkpoints carry and no model reads: masks and tables that are
   // made again.
   std::vector<std::string> unread = {};
-  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they are not changed.
+  // `positions` [T] come as 0, 1, 2, ... in each sequence of `ids` [T]; nullptr: they are not
+  // changed.
   void (*count_positions)(const ModelConfig& c, std::span<const int32_t> ids,
                           std::span<int32_t> positions) = nullptr;
   // The head's own weight, where a checkpoint may hold one that differs from the embedding although
@@ -69,9 +70,9 @@ const std::vector<Family>& families();
 // Family and common fields of a config.json. Unknown model_type, missing keys and values that hone
 // does not offer are Errors that name the key.
 Result<ModelConfig> read_model_config(const nlohmann::json& config);
-// The config of a new model: the defaults of its type, and `overrides` as run_clm's config_overrides:
-// "n_embd=64,n_layer=2". H2301: unknown type. H2302: the config does not have the key of an override,
-// or has it with another type.
+// The config of a new model: the defaults of its type, and `overrides` as run_clm's
+// config_overrides: "n_embd=64,n_layer=2". H2301: unknown type. H2302: the config does not have the
+// key of an override, or has it with another type.
 Result<nlohmann::json> usual_config(const std::string& model_type, const std::string& overrides);
 // The fields that every model of the family's kind needs are in range. H2302.
 Status check_common(const ModelConfig& c, const Family& f);

@@ -96,8 +96,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   // Adds weights as states (trainable as asked) and tables as constants.
   void bind(const DeclaredWeights& weights, bool trainable);
 
-  // --- weights: declared and used by one call. A weight that is used twice is declared twice, alike,
-  // or asked for by param().
+  // --- weights: declared and used by one call. A weight that is used twice is declared twice,
+  // alike, or asked for by param().
   ValueId weight(ParamSpec spec);
   // A weight that was declared before.
   ValueId param(const std::string& name) const;
@@ -108,7 +108,7 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   ValueId zeros(const std::string& name, int64_t n, std::vector<std::string> also = {});
   ValueId constant(ConstantSpec spec);
 
-  // --- layers: x [T,K] with the weights `at`.weight and `at`.bias -----------------------------------
+  // --- layers: x [T,K] with the weights `at`.weight and `at`.bias ---------------------------------
   ValueId linear(const std::string& at, ValueId x, int64_t out, const LinearLayer& o = {});
   ValueId layer_norm(const std::string& at, ValueId x, double eps,
                      std::pair<std::vector<std::string>, std::vector<std::string>> also = {});
@@ -130,8 +130,8 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
                          double dropout_p, int64_t window = 0, bool causal = true,
                          ValueId bias = kNoValue);
 
-  // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache, where
-  // every sequence has one query.
+  // The decoder's queries q [Td,H*D] over the encoder's tokens, by `keys_of` or from the cache,
+  // where every sequence has one query.
   ValueId cross_attention(int64_t layer, ValueId q, double scale, double dropout_p,
                           CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
   // Builds the encoder: ids, positions, cu_seqlens and sample_ids are its own meanwhile.

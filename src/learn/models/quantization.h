@@ -1,6 +1,6 @@
-// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), as BitsAndBytesConfig asks for
-// them or as their file keeps them: a payload, and scales unless it holds them, in the place of the weight
-// (engine/ops/block_schemes.h), always [out,in].
+// Frozen weights of linear layers in few bits (QLoRA, arXiv 2305.14314), as BitsAndBytesConfig asks
+// for them or as their file keeps them: a payload, and scales unless it holds them, in the place of
+// the weight (engine/ops/block_schemes.h), always [out,in].
 // An adapter trains beside them; they have no gradient.
 #pragma once
 

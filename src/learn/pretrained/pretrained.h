@@ -85,16 +85,15 @@ struct NewHead {
 std::string new_weights_text(const Pretrained& model, const NewHead& head);
 
 // Reads every weight of the session's programs into its states (tied weights once, older names too;
-// as f32, or as the pass store_weights keeps them) and fills the family's
-// constant tables and what an adapter trains. A
-// missing weight or another shape is an Error that names it, but for weights of the head
-// (ParamSpec::of_head) when a NewHead is given; a value that is not finite is H2284; weights of the file that the model does not use are
-// listed in `unused` when given.
+// as f32, or as the pass store_weights keeps them) and fills the family's constant tables and what
+// an adapter trains. A missing weight or another shape is an Error that names it, but for weights
+// of the head (ParamSpec::of_head) when a NewHead is given; a value that is not finite is H2284;
+// weights of the file that the model does not use are listed in `unused` when given.
 Status load_weights(Session& session, const Pretrained& model,
                     std::vector<std::string>* unused = nullptr, NewHead* head = nullptr);
 
-// Fills what config.adapter trains, beside weights that are in their states: from its file, or as PEFT
-// begins. H2305: the file lacks a tensor or holds others. Does nothing without an adapter.
+// Fills what config.adapter trains, beside weights that are in their states: from its file, or as
+// PEFT begins. H2305: the file lacks a tensor or holds others. Does nothing without an adapter.
 Status load_adapter(Session& session, const Pretrained& model);
 // Makes the weights those of model and adapter together, W + scale B A, and leaves no adapter.
 Status merge_adapter(Pretrained& model);
@@ -115,12 +114,12 @@ Status save_pretrained(const std::string& folder, const WeightSource& weights,
 // The weights alone, in one file as torch.save writes a state dict; the folder must be there.
 Status save_torch_weights(const std::string& path, const WeightSource& weights,
                           const Pretrained& model, std::optional<DType> as = {});
-// One GGUF file as llama.cpp reads it, tokenizer and all: `outtype` is f32, f16, bf16 or q8_0. H2209
-// when there is no such file for the model, H2004 when there is none for its tokenizer.
+// One GGUF file as llama.cpp reads it, tokenizer and all: `outtype` is f32, f16, bf16 or q8_0.
+// H2209 when there is no such file for the model, H2004 when there is none for its tokenizer.
 Status save_gguf(const std::string& path, const WeightSource& weights, const Pretrained& model,
                  const std::string& outtype);
-// config.json, generation_config.json and the tokenizer files alone; with an adapter its config and the
-// tokenizer.
+// config.json, generation_config.json and the tokenizer files alone; with an adapter its config and
+// the tokenizer.
 Status save_model_files(const std::string& folder, const Pretrained& model, DType dtype);
 
 }  // namespace hone

@@ -54,7 +54,8 @@ inline std::vector<float> tensor(const WeightSource& w, const std::string& name)
   return v;
 }
 
-// Under autocast a GPU rounds the operands of attention's products too, as PyTorch does; a CPU does not.
+// Under autocast a GPU rounds the operands of attention's products too, as PyTorch does; a CPU does
+// not.
 inline bool rounds_attention(const Backend& backend) { return backend.spec().kernels == "cuda"; }
 
 // Difference relative to the wanted tensor's largest magnitude, which counts as at least `most`.

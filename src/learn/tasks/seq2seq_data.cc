@@ -97,8 +97,8 @@ class Seq2SeqReader {
   PairOptions options_;
 };
 
-// The splits that are learnt from and validated on; of their files at most that number of rows, unless
-// the training rows are split.
+// The splits that are learnt from and validated on; of their files at most that number of rows,
+// unless the training rows are split.
 struct Pairs {
   std::optional<PairRows> train, eval;
 };

@@ -46,7 +46,8 @@ struct Seq2Seq {
 struct PairTokenizers {
   Tokenizer sources, targets;
 };
-// The tokenizer of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2413 without one.
+// The tokenizer of the model, or of --tokenizer_name. Errors: those of open_tokenizer, H2413
+// without one.
 Result<PairTokenizers> open_pair_tokenizers(const Seq2Seq& q, const Pretrained& model);
 
 // The words before a text that tell the model its task.

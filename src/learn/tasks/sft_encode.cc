@@ -60,8 +60,8 @@ Result<ChatText> InstructionEncoder::render(const OrderedJson& messages, const I
   return chat->render(v);
 }
 
-// A template without {% generation %} says by what it makes of the first messages where an answer begins, and
-// where it ends.
+// A template without {% generation %} says by what it makes of the first messages where an answer
+// begins, and where it ends.
 Result<std::vector<ChatSpan>> InstructionEncoder::answers(const InstructionRow& row,
                                                           const OrderedJson& messages,
                                                           const ChatText& whole) const {

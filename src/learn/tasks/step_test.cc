@@ -252,7 +252,8 @@ TEST(Step, ProductsReadCopiesOfWeightsThatAreElsewhere) {
   }
 }
 
-// The host has room for a half of the states, the device for a part of the others: the rest is on disk.
+// The host has room for a half of the states, the device for a part of the others: the rest is on
+// disk.
 TEST(Step, AFullHostGivesTheSameBits) {
   for (const char* device : {"cpu", "far"})
     for (const bool bf16 : {false, true})

@@ -208,7 +208,8 @@ TEST_P(Waits, AreCountedApartFromTheLastCheckpoint) {
     EXPECT_GT(heard.steps[i].data_seconds, i > 0 ? heard.steps[i - 1].data_seconds : 0.0);
     EXPECT_LE(heard.steps[i].data_seconds + heard.steps[i].save_seconds, heard.steps[i].seconds);
   }
-  // The reports after the steps 1 to 6. A checkpoint of a bucket is waited for inside the step after it.
+  // The reports after the steps 1 to 6. A checkpoint of a bucket is waited for inside the step
+  // after it.
   EXPECT_EQ(heard.steps[1].save_seconds, 0);
   EXPECT_GT(heard.steps[2].save_seconds, 0);
   EXPECT_GT(heard.steps[4].save_seconds, heard.steps[3].save_seconds);

@@ -1,9 +1,9 @@
-// The factor of the loss that keeps small gradients inside the range of float16 (Micikevicius et al.,
-// "Mixed Precision Training", ICLR 2018). The loss is multiplied by it, so every gradient is; the
-// update divides by it before it takes the norm. Dynamic, it is what PyTorch's GradScaler and, with a
-// hysteresis and a least value, DeepSpeed's DynamicLossScaler make of the same overflows: halved by
-// an overflow, doubled after a window of steps without one. All its values are then powers of two,
-// so that it changes no bit unless something leaves the range of its type.
+// The factor of the loss that keeps small gradients inside the range of float16 (Micikevicius et
+// al., "Mixed Precision Training", ICLR 2018). The loss is multiplied by it, so every gradient is;
+// the update divides by it before it takes the norm. Dynamic, it is what PyTorch's GradScaler and,
+// with a hysteresis and a least value, DeepSpeed's DynamicLossScaler make of the same overflows:
+// halved by an overflow, doubled after a window of steps without one. All its values are then
+// powers of two, so that it changes no bit unless something leaves the range of its type.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class LossScale {
 
   // After a step whose gradients are finite.
   void step_was_finite();
-  // After one whose gradients are not. False: the scale cannot be lowered; it is fixed or the least.
+  // After one whose gradients are not. False: the scale cannot be lowered; it is fixed or the
+  // least.
   bool step_overflowed();
 
   // For a checkpoint. restore() takes nothing from null and throws Json::exception for what state()

@@ -10,11 +10,11 @@
 
 namespace hone {
 
-// Holds the folder until destroyed, or until the process ends in whatever way. On a disk: flock on the
-// folder itself, no file is left; where the file system knows no locks it holds nothing. In a bucket:
-// the object .hone_lock, which names the process and is written again every 20 seconds; the lock of a
-// process that is gone from this machine is taken over at once, another one when it was not written for
-// 75 seconds. No clock but the own one decides.
+// Holds the folder until destroyed, or until the process ends in whatever way. On a disk: flock on
+// the folder itself, no file is left; where the file system knows no locks it holds nothing. In a
+// bucket: the object .hone_lock, which names the process and is written again every 20 seconds; the
+// lock of a process that is gone from this machine is taken over at once, another one when it was
+// not written for 75 seconds. No clock but the own one decides.
 class RunLock {
  public:
   // Makes the folder when it is absent, and removes what a killed process was writing into it.
@@ -26,9 +26,9 @@ class RunLock {
   RunLock& operator=(RunLock&&) = delete;
   ~RunLock();
 
-  // H2403: another process took the folder over, because this one did not say for too long that it is
-  // alive (a machine that was stopped, a network that was cut); or the lock was removed (H0101 when it
-  // was written again). Nothing more may be written into it.
+  // H2403: another process took the folder over, because this one did not say for too long that it
+  // is alive (a machine that was stopped, a network that was cut); or the lock was removed (H0101
+  // when it was written again). Nothing more may be written into it.
   Status check() const;
 
  private:

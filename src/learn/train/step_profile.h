@@ -1,5 +1,5 @@
-// --profile_steps: what a few steps of a run spend their time on, as files that TensorBoard's profile
-// plugin and Perfetto read.
+// --profile_steps: what a few steps of a run spend their time on, as files that TensorBoard's
+// profile plugin and Perfetto read.
 #pragma once
 
 #include <string>

@@ -59,9 +59,9 @@ class TrainTask {
   virtual const StepCount& steps() const = 0;
   virtual int64_t train_rows() const = 0;
 
-  // Optimizer step `step` (from 0): forward and backward of every micro-batch, and the update, which
-  // changes nothing unless loss and norm are finite. Gives up between micro-batches, before the
-  // update, when a stop is requested.
+  // Optimizer step `step` (from 0): forward and backward of every micro-batch, and the update,
+  // which changes nothing unless loss and norm are finite. Gives up between micro-batches, before
+  // the update, when a stop is requested.
   virtual Result<StepSums> take_step(int64_t step, const StepUpdate& update) = 0;
   // Makes that step again, which changed nothing, and looks at every value.
   virtual Result<NotFiniteStep> why_not_finite(int64_t step, const StepUpdate& update) = 0;
@@ -87,8 +87,8 @@ class TrainTask {
     (void)place, (void)name;
     return Ok{};
   }
-  // Memory for a copy of all that a checkpoint holds of the session (copied_bytes() of each), to write it
-  // from while steps change the states; empty: there is none.
+  // Memory for a copy of all that a checkpoint holds of the session (copied_bytes() of each), to
+  // write it from while steps change the states; empty: there is none.
   virtual std::span<std::byte> save_copy() { return {}; }
   // Facts that decide the results (ledger.h). Compared on resume.
   virtual Json fingerprint() const = 0;
@@ -119,8 +119,8 @@ class Trainer {
   // one was asked for, those of the checkpoint room.
   static Result<TrainStart> find_start(const TrainSettings& settings);
 
-  // Training stops, as after a signal, instead of a step that would end later than this from now; at
-  // least one step is made.
+  // Training stops, as after a signal, instead of a step that would end later than this from now;
+  // at least one step is made.
   void limit_seconds(double seconds, Clock& clock = system_clock());
 
   void add_callback(std::unique_ptr<TrainCallback> c) { callbacks_.push_back(std::move(c)); }
@@ -170,10 +170,10 @@ class Trainer {
   Status save_model();
   // `extra`: only because the run stops here. It does not count among those of save_total_limit,
   // and goes when the next one is there or the run has ended.
-  // Into a bucket it is written while training continues. The next update waits until the states are
-  // copied; where there is no memory for that, until they are written. finish_save() waits for the end
-  // and tells the callbacks; a checkpoint that cannot be written is missed, not fatal, until kSavesMissed
-  // in a row. `last`: no step follows.
+  // Into a bucket it is written while training continues. The next update waits until the states
+  // are copied; where there is no memory for that, until they are written. finish_save() waits for
+  // the end and tells the callbacks; a checkpoint that cannot be written is missed, not fatal,
+  // until kSavesMissed in a row. `last`: no step follows.
   Status save_checkpoint(bool extra, bool last);
   // The step after that save: the last save of a run is tried, however many failed before.
   enum class Next { steps, last_save, end };
@@ -196,7 +196,8 @@ class Trainer {
   };
   Status after_save(const Saving& saving, Status written, Next next);
   int64_t best_with_this(bool extra) const;  // that best_step
-  // Checkpoints that could not be deleted are in nobody's way: the log says it, and the run continues.
+  // Checkpoints that could not be deleted are in nobody's way: the log says it, and the run
+  // continues.
   void after_deletion(const Status& deleted);
   Status delete_at_end();
   Status drop_extra_checkpoints();

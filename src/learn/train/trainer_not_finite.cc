@@ -51,9 +51,9 @@ Status Trainer::not_finite(const StepSums& sums) {
 }
 
 // Weights, optimizer states and loss scale become those of the newest checkpoint; the number of the
-// step stays, and with it the place in the data. So the rows since that checkpoint are not used again
-// (as Chowdhery et al., "PaLM", JMLR 2023, section 5.1, pass over the batches of a spike), and
-// neither the schedule nor the optimizer counts their steps.
+// step stays, and with it the place in the data. So the rows since that checkpoint are not used
+// again (as Chowdhery et al., "PaLM", JMLR 2023, section 5.1, pass over the batches of a spike),
+// and neither the schedule nor the optimizer counts their steps.
 Status Trainer::roll_back(Error why) {
   HONE_TRY(finish_save(Next::steps));
   std::optional<CheckpointInfo> newest;

@@ -180,7 +180,8 @@ Status Trainer::save_checkpoint(bool extra, bool last) {
   };
   if (!beside || (!host_reads && room.empty()))
     return after_save(saving, timed([] {}), last ? Next::end : Next::steps);
-  // A bucket needs several requests to read or delete a checkpoint: training does not wait for them.
+  // A bucket needs several requests to read or delete a checkpoint: training does not wait for
+  // them.
   saving.job = std::make_unique<BackgroundSave>(
       [this, timed = std::move(timed), step = done_, best = saving.best_step,
        out = saving.done](const std::function<void()>& all_read) mutable -> Status {

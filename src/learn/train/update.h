@@ -8,12 +8,12 @@
 //           finite, no state is changed. Without clipping and all_or_nothing only the groups keep
 //           their states whose gradients are not finite
 //
-// The rule is one node for each group of weights of at most 64 MiB. Without clipping (max_grad_norm 0)
-// and all_or_nothing it waits for the gradients of its group alone, so that the gradients of the whole model need not be
-// there at once (as in LOMO, arXiv 2306.09782). A larger weight has a node for
-// each part of its rows, and so has what the rule keeps for it (ShardSpec), where the rule is for each
-// element by itself; where the states are blocks of elements, each part holds whole blocks. A group has
-// a node for each of the optimizer's rules. Groups and parts change no bit.
+// The rule is one node for each group of weights of at most 64 MiB. Without clipping (max_grad_norm
+// 0) and all_or_nothing it waits for the gradients of its group alone, so that the gradients of the
+// whole model need not be there at once (as in LOMO, arXiv 2306.09782). A larger weight has a node
+// for each part of its rows, and so has what the rule keeps for it (ShardSpec), where the rule is
+// for each element by itself; where the states are blocks of elements, each part holds whole
+// blocks. A group has a node for each of the optimizer's rules. Groups and parts change no bit.
 #pragma once
 
 #include <string>
@@ -59,7 +59,8 @@ std::vector<OptimizerState> update_states(const std::vector<UpdateWeight>& weigh
 // A program of its own, for gradients that are states.
 Program build_update(const std::vector<UpdateWeight>& weights, const UpdateOptions& options);
 // Appended to a program of forward and backward whose outputs are the loss and the gradients
-// "grad.<weight>" (differentiate), which stop being outputs. The same bits as those of two programs.
+// "grad.<weight>" (differentiate), which stop being outputs. The same bits as those of two
+// programs.
 void append_update(Program& program, const std::vector<UpdateWeight>& weights,
                    const UpdateOptions& options);
 

@@ -24,8 +24,8 @@ std::vector<ReporterForm> chosen_reporters(const std::vector<std::string>& repor
 
 class Monitor {
  public:
-  // The settings must outlive it. Errors: H3301; those of the reporters (Reporter::begin) and of the
-  // store.
+  // The settings must outlive it. Errors: H3301; those of the reporters (Reporter::begin) and of
+  // the store.
   static Result<std::unique_ptr<Monitor>> begin(const TrainSettings& s, RunInfo info);
   // If end() was not called, the run counts as failed by a bug.
   ~Monitor();

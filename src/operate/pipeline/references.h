@@ -30,7 +30,8 @@ Result<std::vector<StepReference>> references_of(std::string_view text);
 Result<std::string> expand_references(
     std::string_view text, const std::function<Result<std::string>(const StepReference&)>& meaning);
 
-// REFERENCE OP VALUE with == != < <= > >=; numbers compare as numbers, other texts by == and != only.
+// REFERENCE OP VALUE with == != < <= > >=; numbers compare as numbers, other texts by == and !=
+// only.
 struct StepCondition {
   StepReference left;
   std::string op, right;

@@ -14,7 +14,8 @@
 
 namespace hone {
 
-// Steps download, preprocess, train, evaluate, register, should-deploy, deploy. Errors: H3161, H3162.
+// Steps download, preprocess, train, evaluate, register, should-deploy, deploy. Errors: H3161,
+// H3162.
 Result<Pipeline> summarization_pipeline(const ConfigTree& tree);
 
 // hone plan's name for a cloud's GPU ("nvidia-tesla-a100" -> "A100-40GB"); "" for others.

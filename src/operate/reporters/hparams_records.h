@@ -1,5 +1,5 @@
-// The records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: the messages
-// of plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
+// The records of TensorBoard's HPARAMS dashboard, which compares runs by their settings: the
+// messages of plugins/hparams/plugin_data.proto and api.proto of TensorBoard.
 #pragma once
 
 #include <string>

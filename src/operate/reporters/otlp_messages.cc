@@ -145,7 +145,8 @@ std::string otlp_metric(const Metrics::Reading& metric, double begin, double now
 }
 
 std::string otlp_request(const OtlpAttributes& resource, const std::vector<std::string>& elements) {
-  // ResourceSpans, ...Metrics, ...Logs: 1 resource, 2 scope_...; ScopeSpans, ...: 1 scope, 2 elements
+  // ResourceSpans, ...Metrics, ...Logs: 1 resource, 2 scope_...; ScopeSpans, ...: 1 scope, 2
+  // elements
   std::string scoped = wire::bytes(1, wire::bytes(1, "hone"));
   for (const std::string& e : elements) scoped += wire::bytes(2, e);
   return wire::bytes(1, wire::bytes(1, attributes(1, resource)) + wire::bytes(2, scoped));

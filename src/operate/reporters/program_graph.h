@@ -1,5 +1,5 @@
-// Programs as a graph for TensorBoard's GRAPHS dashboard: a GraphDef (graph.proto, node_def.proto and
-// attr_value.proto of TensorFlow).
+// Programs as a graph for TensorBoard's GRAPHS dashboard: a GraphDef (graph.proto, node_def.proto
+// and attr_value.proto of TensorFlow).
 #pragma once
 
 #include <span>

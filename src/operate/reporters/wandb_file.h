@@ -1,5 +1,5 @@
-// The transaction log of Weights & Biases, run-<id>.wandb: records of wandb_internal.proto in the log
-// format of LevelDB. `wandb sync` uploads it.
+// The transaction log of Weights & Biases, run-<id>.wandb: records of wandb_internal.proto in the
+// log format of LevelDB. `wandb sync` uploads it.
 //   https://github.com/google/leveldb/blob/main/doc/log_format.md
 //   https://github.com/wandb/wandb/blob/main/wandb/proto/wandb_internal.proto
 #pragma once

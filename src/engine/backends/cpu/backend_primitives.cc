@@ -380,8 +380,8 @@ Result<Kernel> rounded_stochastic(const NodeView& n, int) {
                 }};
 }
 
-// A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty Run
-// says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
+// A loop for one element type, wrapped for the table. `loop` is called as loop(n, T{}); an empty
+// Run says that it has none for T. `operand`: the one whose type T is; kResult: the result's.
 constexpr size_t kResult = static_cast<size_t>(-1);
 
 Result<Kernel> looped(const NodeView& n, Run run) {

@@ -12,7 +12,8 @@ namespace {
 
 CUdeviceptr address(const void* at) { return reinterpret_cast<CUdeviceptr>(at); }
 
-// Memory of the device, or of the host in pages that stay where they are, so that copies need no other ones.
+// Memory of the device, or of the host in pages that stay where they are, so that copies need no
+// other ones.
 class DriverMemory : public Memory {
  public:
   DriverMemory(CudaDevice& device, Space space, void* at, int64_t bytes)

@@ -67,8 +67,8 @@ class CudaQueue : public Queue {
 
 class CudaDevice : public Device {
  public:
-  // Takes the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of the
-  // host run beside the device's. Errors H1342, H1344.
+  // Takes the driver's primary context of a device. threads: of pool(); has_host_lane: kernels of
+  // the host run beside the device's. Errors H1342, H1344.
   static Result<std::unique_ptr<CudaDevice>> open(const Driver& driver, int ordinal, int threads,
                                                   bool has_host_lane);
   ~CudaDevice() override;
@@ -82,8 +82,8 @@ class CudaDevice : public Device {
   bool host_memory() const override { return false; }
   std::string disk_access() const override { return disk_.how(); }
 
-  // For a call from this thread, which may be another one than before: a server's thread, or the one that
-  // ends it.
+  // For a call from this thread, which may be another one than before: a server's thread, or the
+  // one that ends it.
   const Driver& driver() const {
     make_current();
     return driver_;

@@ -53,8 +53,8 @@ struct Launch {
   unsigned grid_x = 1, grid_y = 1, grid_z = 1;
   unsigned block_x = kBlock, block_y = 1;
   int shared_bytes = 0;  // dynamic shared memory
-  // Instead of a kernel, with arguments x, y, bias, onto, z, workspace, pre. A gelu that the library does
-  // not have is a kernel after it.
+  // Instead of a kernel, with arguments x, y, bias, onto, z, workspace, pre. A gelu that the
+  // library does not have is a kernel after it.
   std::optional<LibraryProduct> library = {};
   bool only_apart = false;  // its first two arguments are the same bytes: it need not run
   std::vector<LaunchArgument> arguments = {};

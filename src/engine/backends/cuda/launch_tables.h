@@ -71,14 +71,15 @@ void add_product(Launches& all, const ProductForm& form, const ProductArguments&
 
 // Widens the weight of a node with attribute scheme, which is in blocks, to a matrix of that type.
 Result<Launch> widen_launch(const NodeView& n, const Type& type, const LaunchArgument& to);
-// The same before a product: `all` begins with it, and has the matrix first in its workspace. The type is
-// that of the product's operand.
+// The same before a product: `all` begins with it, and has the matrix first in its workspace. The
+// type is that of the product's operand.
 Result<DType> add_widened(Launches& all, const NodeView& n, DType x, DType rounded);
 
 // bitsandbytes' numbers of 8 bits.
 Map map_of(bool is_signed);
 
-// Sums over the rows of a matrix have parts, whose number depends on the rows alone, so bits do too.
+// Sums over the rows of a matrix have parts, whose number depends on the rows alone, so bits do
+// too.
 int64_t row_parts_of(int64_t rows);
 int64_t row_part_bytes(int64_t rows, int64_t columns);
 Launch row_part_launch(const std::string& kernel, int64_t rows, int64_t columns);

@@ -39,8 +39,8 @@ class WeightSource {
   Status read(std::string_view name, DType as, std::span<std::byte> out) const;
   // The same for as many of its elements as `out` has room for, from element `first` on.
   Status read_range(std::string_view name, DType as, int64_t first, std::span<std::byte> out) const;
-  // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is "" for
-  // the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
+  // A matrix in blocks as it is kept: bytes of one of its parts, from byte `first` on. `part` is ""
+  // for the payload, rows of the linear layer's [out,in] one after the other, or the name of scales
   // (models/quantization.h). H2202.
   Status read_blocks(std::string_view name, std::string_view part, int64_t first,
                      std::span<std::byte> out) const;

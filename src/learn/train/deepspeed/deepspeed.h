@@ -15,8 +15,8 @@
 
 namespace hone {
 
-// For Schema::then: follows the setting "deepspeed", if it is not empty. Errors: H2418 unknown keys;
-// H2419 values that hone cannot do; H0003 no such file; H0001 no JSON; H0211 and others of
+// For Schema::then: follows the setting "deepspeed", if it is not empty. Errors: H2418 unknown
+// keys; H2419 values that hone cannot do; H0003 no such file; H0001 no JSON; H0211 and others of
 // Schema::imply.
 void follow_deepspeed(Schema& schema, std::vector<std::string>& notices,
                       std::vector<Error>& errors);

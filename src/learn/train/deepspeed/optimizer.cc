@@ -1,5 +1,5 @@
-// The blocks optimizer and scheduler. Defaults: https://deepspeed.readthedocs.io/en/latest/optimizers.html
-// and .../schedulers.html.
+// The blocks optimizer and scheduler. Defaults:
+// https://deepspeed.readthedocs.io/en/latest/optimizers.html and .../schedulers.html.
 #include "learn/train/optimizers/optimizer.h"
 
 #include "base/core/text.h"

@@ -68,7 +68,8 @@ inline StateLists adam_states(const Attrs&) {
   return {state_like_weight("exp_avg"), state_like_weight("exp_avg_sq")};
 }
 
-// bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each block.
+// bitsandbytes' 8-bit numbers (engine/ops/quantize_dynamic.cc): codes, and the magnitude of each
+// block.
 inline constexpr int64_t kCodesBlock = 256;  // elements
 inline StateList state_codes(std::string name) {
   return [name = std::move(name)](const Type& weight) {
@@ -100,8 +101,8 @@ struct Optimizer {
   Status (*check)(const Attrs& attrs) = nullptr;
   // Lists in the order of the op's operands. Names as in PyTorch's and Transformers' optimizers.
   StateLists (*states)(const Attrs& attrs) = nullptr;
-  // The weights that `op` is for; nullptr: all. The others are updated by `other_op`, which takes those
-  // of the attributes that it knows.
+  // The weights that `op` is for; nullptr: all. The others are updated by `other_op`, which takes
+  // those of the attributes that it knows.
   bool (*is_for)(const UpdateWeight& weight) = nullptr;
   std::string other_op = {};
   StateLists (*other_states)(const Attrs& attrs) = nullptr;

@@ -1,12 +1,13 @@
-// The warm-up of DeepSpeed's schedules. Formulas: https://deepspeed.readthedocs.io/en/latest/schedulers.html
+// The warm-up of DeepSpeed's schedules. Formulas:
+// https://deepspeed.readthedocs.io/en/latest/schedulers.html
 #pragma once
 
 #include "learn/train/schedules/schedule_form.h"
 
 namespace hone {
 
-// DeepSpeed moves its schedule after a step, and its first move is to 0: the first two steps are both
-// at the beginning. The warm-up takes two steps at least.
+// DeepSpeed moves its schedule after a step, and its first move is to 0: the first two steps are
+// both at the beginning. The warm-up takes two steps at least.
 struct DeepSpeedWarmup {
   explicit DeepSpeedWarmup(const ScheduleOptions& o)
       : steps(std::max(2.0, o.warmup())), is_log(o.more.value("warmup_type", "log") == "log") {}

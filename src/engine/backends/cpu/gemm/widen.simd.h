@@ -1,5 +1,5 @@
-// A matrix that is kept in few bits as floats: some elements of a row at a time, for the packing of a
-// product, so that no copy of the whole in f32 exists. Every instruction set gives the same bits.
+// A matrix that is kept in few bits as floats: some elements of a row at a time, for the packing of
+// a product, so that no copy of the whole in f32 exists. Every instruction set gives the same bits.
 #pragma once
 
 #include "engine/backends/cpu/gemm/widen_gguf.simd.h"

@@ -41,7 +41,8 @@ std::byte* shared_bytes();
 
 void sync_threads();
 void sync_warp(unsigned mask);
-// Every lane of the mask gives a value, and gets what `lane` gave; from outside of the block its own.
+// Every lane of the mask gives a value, and gets what `lane` gave; from outside of the block its
+// own.
 uint64_t exchange(unsigned mask, uint64_t value, unsigned lane);
 unsigned ballot(unsigned mask, bool value);
 // Every lane of a whole warp gives a pointer; the last one calls `all` with those of the 32 lanes.
@@ -55,8 +56,8 @@ struct Function {
   std::span<const size_t> argument_bytes = {};  // the size of each argument
 };
 const Function* find_function(const std::string& name);  // nullptr: there is none
-// For static objects in the files that have kernels (add<kernel>(name) of emulate.h); a name that is
-// there already is a Bug.
+// For static objects in the files that have kernels (add<kernel>(name) of emulate.h); a name that
+// is there already is a Bug.
 bool add_function(const Function& function);
 
 }  // namespace hone::emulate

@@ -1,4 +1,5 @@
-// The CUDA backend on a driver that is emulated: the kernels and the host code of a GPU, on the CPU.
+// The CUDA backend on a driver that is emulated: the kernels and the host code of a GPU, on the
+// CPU.
 #pragma once
 
 #include "engine/backends/cuda/fake/fake_driver.h"

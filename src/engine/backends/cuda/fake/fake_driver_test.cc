@@ -22,7 +22,8 @@ const bool kernels_are_there =
 constexpr int kCount = 64;
 constexpr int64_t kBytes = kCount * 4;
 
-// Two streams, an event, two device blocks and a pinned one; what is right. Tests leave something out.
+// Two streams, an event, two device blocks and a pinned one; what is right. Tests leave something
+// out.
 class FakeDriverTest : public testing::Test {
  protected:
   void open(FakeOptions options = {.execution = Execution::as_late_as_possible}) {

@@ -29,8 +29,8 @@ struct Function {
   int64_t shared_bytes = 0;  // the most that a launch may ask for
 };
 
-// The most shared memory of a block, on request and without one (CUDA C++ Programming Guide, compute
-// capabilities).
+// The most shared memory of a block, on request and without one (CUDA C++ Programming Guide,
+// compute capabilities).
 int64_t most_shared_bytes(int major, int minor);
 inline constexpr int64_t kSharedBytes = 48 << 10;
 
@@ -69,7 +69,8 @@ struct FakeState {
   std::vector<std::string> findings;
   int64_t more_findings = 0;
 
-  // Null, with a finding: it was never there or is destroyed. The null stream is one, with a finding.
+  // Null, with a finding: it was never there or is destroyed. The null stream is one, with a
+  // finding.
   fake::Stream* stream(CUstream handle);
   fake::Event* event(CUevent handle);
   // Null, with a finding: bytes that are freed, of no block, or beyond their block.
