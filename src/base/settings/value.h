@@ -34,9 +34,9 @@ bool is_list(const Field& field);
 const char* expected(const Field& field);      // "a number such as 0.1 or 5e-5"
 const char* metavariable(const Field& field);  // "NUMBER", for --help
 
-// Converts and stores; false (and nothing stored) when `value` has no reading of the field's
-// type. Text is read as a flag's text is: true/false/yes/no/on/off/1/0; 1_000, 1e3, -1; 5e-5,
-// inf; 16GiB; "a,b" or [a, b] for a list; JSON text for JSON; None or null for an optional one.
+// Converts and stores; false (and nothing stored) if `value` cannot be read as the field's type.
+// Text is read like a flag's: true/false/yes/no/on/off/1/0; 1_000, 1e3, -1; 5e-5, inf; 16GiB; "a,b"
+// or [a, b] for a list; JSON text for JSON; None or null for an optional one.
 bool assign(const Field& field, const Json& value);
 
 // The value as it is printed and dumped (ByteSize: "16GiB" or plain digits; unset: null).
