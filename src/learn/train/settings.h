@@ -34,17 +34,17 @@ struct TrainSettings {
             .activations = home_of(offload_activation_device),
             .least_elements = offload_persistence_threshold};
   }
-  // Which activations are computed again.
+  // The activations to recompute.
   Recompute recompute() const {
     Recompute r;
     r.blocks = gradient_checkpointing;
     r.share = activation_memory_budget;
     return r;
   }
-  // Weights are kept in bf16 alone.
+  // Whether weights are kept only in bf16.
   bool pure_bf16() const { return dtype == "bfloat16"; }
   bool computes_in_bf16() const { return bf16 || pure_bf16(); }
-  // --fp16 alone has one.
+  // Only with --fp16.
   std::optional<LossScaleOptions> loss_scale_options() const {
     if (!fp16) return {};
     return LossScaleOptions{.fixed = loss_scale,
