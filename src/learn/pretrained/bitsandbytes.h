@@ -1,5 +1,5 @@
 // Checkpoints that Transformers saved with bitsandbytes: a linear layer's weight in blocks, with
-// tensors beside it that say how (docs/formats/bitsandbytes.md).
+// further tensors that describe its form (docs/formats/bitsandbytes.md).
 #pragma once
 
 #include <memory>
@@ -10,10 +10,9 @@
 
 namespace hone {
 
-// The same weights by their names: those in blocks read as f32 or as their blocks, the tensors
-// beside them are hidden. `turned` names weights that the family keeps [in,out], bitsandbytes
-// [out,in]. H2285: a tensor is missing, has another size, or is kept in a way that hone cannot
-// read.
+// The same weights by their names: blocks are read as f32 or as they are, their further tensors are
+// hidden. `turned` names weights that the family keeps [in,out], bitsandbytes [out,in]. H2285: a
+// tensor is missing, has another size or an unknown form.
 Result<std::unique_ptr<WeightSource>> read_bitsandbytes(std::unique_ptr<WeightSource> weights,
                                                         const std::set<std::string>& turned);
 
