@@ -78,8 +78,8 @@ Result<Pretrained> open_pretrained(const std::string& name, const OpenOptions& o
 
 // A head that a checkpoint may lack, such as an encoder's before its first fine-tuning.
 struct NewHead {
-  uint64_t seed = 0;                 // also of another shape: a classifier of other labels
-  bool replace_other_sizes = false;  // also weights of another shape: a classifier of other labels
+  uint64_t seed = 0;                    // of the new weights
+  bool replace_other_sizes = false;     // weights of another shape too: a classifier's labels
   std::vector<std::string> names = {};  // result: names of the new weights
 };
 // Transformers' message for it; "" if the head has no new weights.
