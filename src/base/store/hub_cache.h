@@ -21,8 +21,7 @@ class HubCache {
   Status remember(const std::string& revision, const std::string& commit) const;
 
   std::string snapshot(const std::string& commit) const;
-  std::vector<std::string> files(
-      const std::string& commit) const;  // those with content in the cache
+  std::vector<std::string> files(const std::string& commit) const;  // cached ones
   // The names of all files of a commit, if the hub was ever asked.
   std::optional<std::vector<std::string>> listing(const std::string& commit) const;
   Status remember_listing(const std::string& commit, const std::vector<std::string>& files) const;
