@@ -36,7 +36,7 @@ class ChatTemplate {
 
   // Whether it has a {% generation %} block.
   bool marks_answers() const { return marks_answers_; }
-  // Whether it goes through the content of a message part by part.
+  // Whether it has a loop over the parts of a message's content.
   bool reads_parts() const { return reads_parts_; }
   // Whether its source has these bytes somewhere.
   bool mentions(std::string_view text) const { return source_.find(text) != std::string::npos; }

@@ -76,7 +76,7 @@ struct CheckpointInfo {
 // what is there (a server that is away, a file that may not be read).
 Result<std::vector<CheckpointInfo>> find_checkpoints(const std::string& output_dir,
                                                      Store& store = file_store());
-// One folder of any name; H2212 says what is wrong.
+// Inspects one folder of any name; H2212 names the fault.
 Result<CheckpointInfo> inspect_checkpoint(const std::string& path, Store& store = file_store());
 // Reads every file and compares its checksum. H2212 names the file. For Transformers' checkpoints,
 // which have no checksums, the headers alone are checked.

@@ -25,8 +25,8 @@ struct Interval {
 };
 
 // One interval for each of metric.values(): percentiles with linear interpolation (numpy's). The
-// metric was made with keep_examples. The samples are those of draw_examples(), so that two systems
-// on the same examples can be compared sample by sample. Samples whose value is NaN are left out.
+// metric must be made with keep_examples. The samples come from draw_examples(), so two systems on
+// the same examples can be compared sample by sample. Samples with the value NaN are left out.
 // Errors: those of values().
 Result<std::vector<Interval>> bootstrap(const Metric& metric, const BootstrapOptions& options = {});
 

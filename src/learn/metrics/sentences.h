@@ -52,10 +52,10 @@ class SentenceSplitter {
   std::unordered_map<std::string, int64_t, Hash, std::equal_to<>> contexts_;
 };
 
-// The folder of a language's Punkt data below one of the folders where nltk looks for data: those
-// of NLTK_DATA (a list with ':'), ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data,
-// /usr/lib/nltk_data, /usr/local/lib/nltk_data. `nltk_data` stands for all of them unless it is
-// empty; it may be the language's own folder. Errors: H2603 with the folders looked at.
+// Finds the folder of a language's Punkt data below nltk's folders: NLTK_DATA (a list with ':'),
+// ~/nltk_data, /usr/share/nltk_data, /usr/local/share/nltk_data, /usr/lib/nltk_data,
+// /usr/local/lib/nltk_data. `nltk_data` replaces all of them unless it is empty; it may be the
+// language's own folder. Errors: H2603 with the searched folders.
 Result<std::string> find_punkt_folder(const std::string& nltk_data = "",
                                       const std::string& language = "english");
 

@@ -15,8 +15,7 @@ Status read_encoder_config(ModelConfig& c);
 std::string encoder_prefix(const ModelConfig& c);  // "bert.", or "" for the body alone
 
 struct EncoderStyle {
-  // The first token of a sequence has this position in the table; the row before it is that of
-  // padding.
+  // The position of a sequence's first token in the table; the row before it belongs to padding.
   int64_t first_position = 0;
   const char* decoder = "";  // the name of the masked-language-model head's matrix
 };

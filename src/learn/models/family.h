@@ -1,6 +1,6 @@
-// A model family: what config.json means, which weights there are, and the graph of one pass.
-// Each family is one file of this shelf. Names are those of Transformers' checkpoints.
-// config.h has the fields of a config, graph.h what a graph is written with.
+// A model family: the meaning of config.json, the weights, and the graph of one pass. Each family
+// is one file of this shelf. Names follow Transformers' checkpoints. config.h has the fields of a
+// config, graph.h the builder of graphs.
 #pragma once
 
 #include <span>

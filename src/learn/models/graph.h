@@ -138,7 +138,7 @@ class ModelGraph : public TextInputs, public EncoderInputs, public KvCache {
   void encode(ValueId (*encoder)(ModelGraph&));
   // Puts what every layer of the decoder asks of the encoder's tokens into the cache.
   void cache_cross_keys(CrossKeys (*keys_of)(ModelGraph&, int64_t layer));
-  // Rows of an embedding; that of config.padding_token takes no gradient.
+  // Rows of an embedding; the row of config.padding_token takes no gradient.
   ValueId embed(ValueId table);
 
   // Whether the graph is built to list its weights. Its numbers are never computed then, so that a

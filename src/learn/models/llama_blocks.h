@@ -16,8 +16,8 @@ struct LlamaStyle {
                              int64_t heads) = nullptr;
 };
 
-// The common fields, the form of the rotation and the activation. `positions` and `head_dim` (0:
-// hidden / heads) are those of a config that does not say them.
+// Reads the common fields, the form of the rotation and the activation. `positions` and `head_dim`
+// (0: hidden / heads) are defaults for a config without them.
 Status read_llama_config(ModelConfig& c, int64_t positions, int64_t head_dim = 0);
 // Layer from which windows apply in models of the Qwen family: config.json's max_window_layers.
 int64_t qwen_window_layer(const ModelConfig& c);

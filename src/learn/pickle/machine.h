@@ -212,7 +212,7 @@ class PickleMachine {
     push(r);
   }
 
-  // Puts `items` after those of the container on top of the stack.
+  // Appends `items` to the container on top of the stack.
   Status add(const std::vector<Ref>& items, bool pairs) {
     const Ref r = HONE_TRY(top());
     const bool fits = kind(r) == Kind::object || kind(r) == (pairs ? Kind::dict : Kind::list) ||

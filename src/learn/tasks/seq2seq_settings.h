@@ -42,7 +42,7 @@ struct Seq2Seq {
     return beams() ? beams() : settings->generation_num_beams;
   }
 };
-// The tokenizers of both sides: those of Marian differ, those of mBART in the codes they add.
+// The tokenizers of both sides: Marian's differ, mBART's differ in the codes that they add.
 struct PairTokenizers {
   Tokenizer sources, targets;
 };

@@ -1,7 +1,7 @@
-// Text to token ids and back, as Hugging Face tokenizers do it.
+// Text to token ids and back, like Hugging Face tokenizers.
 //
 //   Tokenizer tok = HONE_TRY(load_tokenizer("ckpt"));         // load/load.h
-//   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> where the model has
+//   std::vector<int32_t> ids = tok.encode("Hello world");     // with <s>, </s> if the model has them
 //   std::string text = tok.decode(ids);
 //
 // Ids equal those of tokenizers 0.23 for every text that is UTF-8. Other bytes reach the bytes of

@@ -29,8 +29,8 @@ Result<Tokenizer> load_gguf_tokenizer(const GgufVocab& vocab);
 // gives the tokenizer's ids.
 Result<GgufVocab> gguf_vocab(const Tokenizer& tokenizer, int64_t rows);
 
-// Which texts a tokenizer of a translation model is for. Names of languages are the model's
-// ("en_XX"); empty: those of tokenizer_config.json.
+// The texts of a translation model's tokenizer: source or target. Names of languages are the
+// model's ("en_XX"); empty: those of tokenizer_config.json.
 struct TokenizerSide {
   bool targets = false;  // the texts that the decoder is to write
   std::string source_lang = {}, target_lang = {};

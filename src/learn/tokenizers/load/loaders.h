@@ -9,9 +9,8 @@
 
 namespace hone {
 
-// The text of a tokenizer.json. As in Transformers 5, some tokenizer classes set stages themselves,
-// whatever the file says: the prefix space of ByteLevel, all of LlamaTokenizer's and
-// BertTokenizer's.
+// Reads the text of a tokenizer.json. As in Transformers 5, some tokenizer classes override stages
+// of the file: the prefix space of ByteLevel, all of LlamaTokenizer's and BertTokenizer's.
 Result<TokenizerParts> read_tokenizer_json(std::string_view text, const std::string& where,
                                            const TokenizerConfig& config = {});
 
@@ -39,10 +38,9 @@ bool is_tiktoken(std::string_view text);
 Result<TokenizerParts> read_tiktoken(std::string_view text, const std::string& where,
                                      const TokenizerConfig& config);
 
-// A SentencePiece model (protobuf) of the type Unigram or BPE, with the ids of SentencePiece, or
-// those of Transformers where the configuration names LlamaTokenizer or T5Tokenizer. Errors:
-// kTokenizerFormat with the byte where the file is damaged; kTokenizerKind for WORD and CHAR, and
-// for normalization that hone does not carry out.
+// A SentencePiece model (protobuf) of the type Unigram or BPE, with SentencePiece's ids, or
+// Transformers' if the configuration names LlamaTokenizer or T5Tokenizer. Errors: kTokenizerFormat
+// with the damaged byte; kTokenizerKind for WORD and CHAR, and for an unsupported normalization.
 bool is_sentencepiece(std::string_view bytes);
 Result<TokenizerParts> read_sentencepiece(std::string_view bytes, const std::string& where,
                                           const TokenizerConfig& config);

@@ -48,8 +48,8 @@ class PieceCache {
     uint8_t count = 0;
   };
 
-  // The entry where `piece` (1 to kMaxBytes bytes) belongs; hit tells whether it is there. If not,
-  // its key is written and the caller fills ids and count.
+  // The entry for `piece` (1 to kMaxBytes bytes); hit: it is filled. If not, its key is written and
+  // the caller fills ids and count.
   Entry& at(std::string_view piece, bool& hit) {
     const char* p = piece.data();
     const size_t n = piece.size();

@@ -1,4 +1,4 @@
-// Inside the room: one object of a DeepSpeed configuration, and what the whole of it says.
+// Internal: one object of a DeepSpeed configuration, and the state of reading the whole.
 #pragma once
 
 #include <algorithm>
