@@ -94,7 +94,7 @@ void DiskStream::request(size_t slot, const Moving& m) {
                     m.place.offset + s.at + s.done});
 }
 
-// The system may have done a part; an end of the file inside of what was asked for is a failure.
+// Reads and writes may be partial. End of file inside the range is a failure.
 void DiskStream::take(size_t slot, int64_t result) {
   Slot& s = slots_[slot];
   Moving& m = moving(s.copy);
