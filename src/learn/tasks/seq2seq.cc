@@ -23,7 +23,7 @@ std::string prefix_warning(const Seq2Seq& q, const ModelConfig& config,
     return "";
   return fmt::format(
       "T5 knows a task by the words before the text, and there is no --source_prefix: a checkpoint "
-      "that was trained on this task wants --source_prefix '{}'",
+      "that was trained on this task needs --source_prefix '{}'",
       prefix->text);
 }
 

@@ -79,8 +79,8 @@ Result<TrainStart> Trainer::find_start(const TrainSettings& s) {
                                                       s.output_dir, join(dir.foreign, ", ")))
         .at("--output_dir " + s.output_dir)
         .todo(
-            "name another folder, or use --overwrite_output_dir (the files stay, those of the same "
-            "name are replaced)");
+            "name another folder, or use --overwrite_output_dir (files of the same names are "
+            "replaced, others stay)");
   if (dir.kind != OutputDirKind::absent && dir.kind != OutputDirKind::foreign_files) {
     // A checkpoint that was being replaced when its process was killed comes back.
     RunLock lock = HONE_TRY(RunLock::take(s.output_dir));
@@ -238,8 +238,7 @@ Status Trainer::load_best() {
     HONE_TRY(read_into(*from.weights, name, s, checkpoint));
   if (best_.checkpoint_step != best_.step) {
     log_warning(
-        "no checkpoint of the best evaluation, after step {}, was saved: {} is the model that "
-        "stays",
+        "no checkpoint of the best evaluation, after step {}, was saved: {} is the final model",
         best_.step, checkpoint);
     return Ok{};
   }
