@@ -31,7 +31,7 @@ Result<std::string> resolve(const std::string& name, const OpenOptions& options,
   if (!options.token.empty()) r.token = options.token;
   r.weights = weights;
   Result<std::string> folder = resolve_model(name, r);
-  // What a folder that was spelt wrong leads to without network.
+  // A misspelt folder leads here if there is no network.
   if (!folder && folder.error().is(err::kNetwork))
     folder.error().at(
         fmt::format("'{}' is not a folder, so it is taken as a model of the hub", name));
